@@ -1,0 +1,125 @@
+"""Writes kernels/vmath_coefficients.py: every polynomial of the vector mathematics, from its definition.
+
+Run ``python bench/vmath_coefficients.py [name ...]``; with names, only those are computed anew.
+"""
+
+from __future__ import annotations
+
+import pathlib
+import runpy
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from mpmath import mp, mpf
+from vmath_remez import minimax
+
+mp.dps = 45
+TARGET = pathlib.Path(__file__).resolve().parent.parent / "kernels" / "vmath_coefficients.py"
+HALF_LN2 = 0.3466
+ROOT = mp.sqrt
+
+
+@dataclass(frozen=True)
+class Series:
+    """A polynomial: the function, the weight of its error in the result, the interval, the degrees for 64 and 32 bits."""
+
+    function: Callable[[mpf], mpf]
+    weight: Callable[[mpf], mpf]
+    low: float
+    high: float
+    degrees: tuple[int, int]
+    meaning: str
+
+
+def _odd(function: Callable[[mpf], mpf]) -> Callable[[mpf], mpf]:
+    """``f(x) = x + x**3 p(x**2)``: p, as a function of the square."""
+    return lambda z: (function(ROOT(z)) / ROOT(z) - 1) / z
+
+
+def _odd_weight(function: Callable[[mpf], mpf]) -> Callable[[mpf], mpf]:
+    return lambda z: z * ROOT(z) / function(ROOT(z))
+
+
+def _log_tail(x: mpf) -> mpf:
+    return (mp.log1p(x) - x + x * x / 2) / x**3
+
+
+SERIES = {
+    "exp": Series(
+        lambda r: (mp.expm1(r) - r) / r**2, lambda r: r**2 / mp.exp(r), -HALF_LN2, HALF_LN2, (9, 4),
+        "exp(r) = 1 + r + r**2 p(r)",
+    ),
+    "expm1": Series(
+        lambda r: (mp.expm1(r) - r) / r**2, lambda r: r**2 / abs(mp.expm1(r)), -HALF_LN2, HALF_LN2, (10, 4),
+        "expm1(r) = r + r**2 p(r)",
+    ),
+    "exp2": Series(
+        lambda r: (mpf(2) ** r - 1) / r, lambda r: r / mpf(2) ** r, -0.5, 0.5, (11, 5), "2**r = 1 + r p(r)"
+    ),
+    "sinh": Series(_odd(mp.sinh), _odd_weight(mp.sinh), 0.0, HALF_LN2**2, (4, 1), "sinh(r) = r + r**3 p(r**2)"),
+    "cosh": Series(
+        lambda z: (mp.cosh(ROOT(z)) - 1) / z, lambda z: z, 0.0, HALF_LN2**2, (4, 2), "cosh(r) = 1 + r**2 p(r**2)"
+    ),
+    "atanh": Series(_odd(mp.atanh), _odd_weight(mp.atanh), 0.0, 0.0296, (6, 2), "atanh(s) = s + s**3 p(s**2)"),
+    "log": Series(
+        _log_tail, lambda f: f**3 / abs(mp.log1p(f)), -0.293, 0.4143, (20, 7),
+        "log1p(f) = f - f**2/2 + f**3 p(f)",
+    ),
+    "sin": Series(_odd(mp.sin), _odd_weight(mp.sin), 0.0, 0.6191, (5, 2), "sin(r) = r + r**3 p(r**2)"),
+    "cos": Series(
+        lambda z: (mp.cos(ROOT(z)) - 1 + z / 2) / z**2, lambda z: z**2 / mp.cos(ROOT(z)), 0.0, 0.6191, (5, 2),
+        "cos(r) = 1 - r**2/2 + r**4 p(r**2)",
+    ),
+    "tan": Series(_odd(mp.tan), _odd_weight(mp.tan), 0.0, 0.6191, (14, 6), "tan(r) = r + r**3 p(r**2)"),
+    "arctan": Series(_odd(mp.atan), _odd_weight(mp.atan), 0.0, 1.0, (20, 8), "arctan(t) = t + t**3 p(t**2)"),
+    "arcsin": Series(_odd(mp.asin), _odd_weight(mp.asin), 0.0, 0.25, (12, 4), "arcsin(s) = s + s**3 p(s**2)"),
+    "cbrt": Series(
+        lambda m: m ** (-mpf(1) / 3), lambda m: m ** (mpf(1) / 3), 1.0, 2.0, (4, 2),
+        "m**(-1/3), where an iteration begins",
+    ),
+}
+
+
+def main(names: list[str]) -> None:
+    table: dict[str, dict[int, tuple[float, ...]]] = {}
+    errors: dict[str, dict[int, float]] = {}
+    if names and TARGET.exists():
+        old = runpy.run_path(str(TARGET))
+        table, errors = dict(old["COEFFICIENTS"]), dict(old["ERRORS"])
+    for name in names or SERIES:
+        series = SERIES[name]
+        for bits, degree in zip((64, 32), series.degrees, strict=True):
+            coefficients, error = minimax(
+                series.function, series.weight, series.low, series.high, degree, bits
+            )
+            table.setdefault(name, {})[bits] = coefficients
+            errors.setdefault(name, {})[bits] = error
+            print(f"{name} {bits}: degree {degree}, error 2**{float(mp.log(error, 2)):.2f}")
+    lines = [
+        '"""Polynomial coefficients, lowest power first. Written by bench/vmath_coefficients.py: do not edit."""',
+        "",
+        "# fmt: off",
+        "COEFFICIENTS: dict[str, dict[int, tuple[float, ...]]] = {",
+    ]
+    for name in SERIES:
+        if name not in table:
+            continue
+        lines.append(f"    # {SERIES[name].meaning}")
+        lines.append(f'    "{name}": {{')
+        for bits in (64, 32):
+            lines.append(f"        {bits}: (")
+            lines += [f"            {value!r}," for value in table[name][bits]]
+            lines.append("        ),")
+        lines.append("    },")
+    lines += ["}", "", "# The greatest relative error that each polynomial adds to its function.", "ERRORS = {"]
+    for name in SERIES:
+        if name in table:
+            pairs = ", ".join(f"{bits}: {errors[name][bits]:.3g}" for bits in (64, 32))
+            lines.append(f'    "{name}": {{{pairs}}},')
+    lines.append("}")
+    TARGET.write_text("\n".join(lines) + "\n")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

@@ -1,0 +1,105 @@
+"""Minimax polynomials with machine coefficients, by the Remez exchange in many digits.
+
+E. Remez 1934; the exchange follows Muller, "Elementary Functions" (3rd ed. 2016), section 3.5. After each run the coefficient
+of lowest power is rounded to the machine type and held fixed while the others are fitted again, so that the roundings of the
+large coefficients are absorbed by the small ones.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+from mpmath import mp, mpf
+
+Real = Callable[[mpf], mpf]
+GRID = 400
+
+
+def _error_extrema(errors: list[mpf], count: int) -> list[int]:
+    """Indices of `count` points where the error alternates in sign and is large."""
+    runs: list[int] = []
+    for i, error in enumerate(errors):
+        if runs and (error > 0) == (errors[runs[-1]] > 0):
+            if abs(error) > abs(errors[runs[-1]]):
+                runs[-1] = i
+        else:
+            runs.append(i)
+    while len(runs) > count:
+        if len(runs) == count + 1:
+            runs.pop(0 if abs(errors[runs[0]]) < abs(errors[runs[-1]]) else -1)
+            continue
+        weakest = min(range(len(runs)), key=lambda i: abs(errors[runs[i]]))
+        # Both neighbours of an inner point have one sign, of which one is enough.
+        if 0 < weakest < len(runs) - 1:
+            left, right = runs[weakest - 1], runs[weakest + 1]
+            del runs[weakest - 1 if abs(errors[left]) < abs(errors[right]) else weakest + 1]
+            weakest = weakest - 1 if abs(errors[left]) < abs(errors[right]) else weakest
+        runs.pop(weakest)
+    return runs
+
+
+def _fit(xs: list[mpf], target: list[mpf], weight: list[mpf], powers: list[int]) -> tuple[list[mpf], mpf]:
+    """The coefficients of `powers` whose greatest weighted error on the grid is least, and that error."""
+    count = len(powers) + 1
+    chosen = [round((1 - np.cos(np.pi * (i + 0.5) / count)) / 2 * (len(xs) - 1)) for i in range(count)]
+    coefficients: list[mpf] = []
+    worst = mpf(0)
+    for _ in range(12):
+        matrix = mp.matrix(count, count)
+        right = mp.matrix(count, 1)
+        for row, index in enumerate(chosen):
+            for column, power in enumerate(powers):
+                matrix[row, column] = xs[index] ** power * weight[index]
+            matrix[row, count - 1] = (-1) ** row
+            right[row] = target[index] * weight[index]
+        solution = mp.lu_solve(matrix, right)
+        coefficients = [solution[i] for i in range(count - 1)]
+        level = abs(solution[count - 1])
+        errors = [
+            (t - sum(c * x**p for c, p in zip(coefficients, powers, strict=True))) * w
+            for x, t, w in zip(xs, target, weight, strict=True)
+        ]
+        worst = max(abs(e) for e in errors)
+        if worst < level * mpf("1.02"):
+            break
+        extrema = _error_extrema(errors, count)
+        if len(extrema) < count:
+            break
+        chosen = extrema
+    return coefficients, worst
+
+
+def minimax(
+    function: Real, weight: Real, low: float, high: float, degree: int, bits: int
+) -> tuple[tuple[float, ...], float]:
+    """Coefficients, lowest power first, each a float of `bits` bits, and the greatest weighted error.
+
+    Parameters
+    ----------
+    function, weight
+        What is approximated, and the factor by which its error enters the relative error of the result.
+    low, high
+        The interval.
+    degree
+        Of the polynomial.
+    bits
+        64 or 32: the type of the coefficients.
+    """
+    dtype = np.float64 if bits == 64 else np.float32
+    low_mp, high_mp = mpf(low), mpf(high)
+    # Chebyshev nodes never touch the ends, where many of the functions are quotients of zeros.
+    xs = [
+        low_mp + (high_mp - low_mp) * (1 - mp.cos(mp.pi * (i + mpf("0.5")) / GRID)) / 2 for i in range(GRID)
+    ]
+    target = [function(x) for x in xs]
+    weights = [weight(x) for x in xs]
+    fixed: list[float] = []
+    worst = mpf(0)
+    for power in range(degree + 1):
+        coefficients, worst = _fit(xs, target, weights, list(range(power, degree + 1)))
+        value = float(dtype(float(coefficients[0])) if bits == 32 else mp.mpf(coefficients[0]))
+        fixed.append(value)
+        target = [t - mpf(value) * x**power for t, x in zip(target, xs, strict=True)]
+    final = max(abs(t * w) for t, w in zip(target, weights, strict=True))
+    return tuple(fixed), float(final)

@@ -1,0 +1,21 @@
+"""jitrt makes ordinary NumPy code fast: put `@jitrt.jit` on a function, and it runs as fused kernels."""
+
+from . import config as _config
+from .errors import JitrtError, JitrtPerformanceWarning
+from .explain import Explanation
+from .jit import JitFunction, jit
+from .runtime.threads import num_threads, set_num_threads
+
+__version__ = "0.1.0"
+__all__ = [
+    "Explanation",
+    "JitFunction",
+    "JitrtError",
+    "JitrtPerformanceWarning",
+    "__version__",
+    "jit",
+    "num_threads",
+    "set_num_threads",
+]
+
+_config.configure_logging()

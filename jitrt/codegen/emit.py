@@ -1,0 +1,279 @@
+"""From a loop nest to an LLVM function ``kernel(params, lo, hi)``.
+
+`params` points to 64-bit words: an extent for each axis, then for each operand its address and a stride in bytes for
+each axis of class ``s``, then the literals. The parallel loop runs from `lo` to `hi`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+from llvmlite import ir
+
+from ..expr.optable import Op
+from ..schedule.legalise import BLOCK
+from ..schedule.loopnest import (
+    Compute,
+    FoldInto,
+    Literal,
+    Load,
+    Loop,
+    LoopNest,
+    Neutral,
+    Operand,
+    Result,
+    Statement,
+    Store,
+    StoreNeutral,
+    Update,
+)
+from .context import I64, POINTER
+from .folds import SUM_BLOCK, PairwiseSum, combine, is_pairwise, neutral
+from .scalar import data_type, emitter, from_memory, literal_value, to_memory, value_type
+
+KERNEL_TYPE = ir.FunctionType(ir.VoidType(), [I64.as_pointer(), I64, I64])
+
+
+def parameter_words(nest: LoopNest) -> list[tuple[str, int, int]]:
+    """What the kernel's parameters are, in order: ``("extent", axis, 0)``, ``("pointer", operand, 0)``,
+    ``("stride", operand, axis)``, ``("literal", number, word)``."""
+    words = [("extent", axis, 0) for axis in range(nest.axes)]
+    for k, operand in enumerate(nest.operands):
+        words.append(("pointer", k, 0))
+        words += [("stride", k, axis) for axis, kind in enumerate(operand.strides) if kind == "s"]
+    for k, dtype in enumerate(nest.literals):
+        words += [("literal", k, w) for w in range(math.ceil(dtype.itemsize / 8))]
+    return words
+
+
+def emit_kernel(module: ir.Module, nest: LoopNest, name: str) -> ir.Function:
+    """Add the kernel of `nest` to `module` under `name`."""
+    return _Kernel(module, nest, name).emit()
+
+
+class _Kernel:
+    """Emission of one kernel."""
+
+    def __init__(self, module: ir.Module, nest: LoopNest, name: str):
+        self.nest = nest
+        self.function = ir.Function(module, KERNEL_TYPE, name)
+        self.function.attributes.add("nounwind")
+        self.builder = ir.IRBuilder(self.function.append_basic_block("entry"))
+        self.values: dict[int, ir.Value] = {}
+        self.folds: dict[int, tuple[Op, np.dtype]] = {}
+        self.accumulators: dict[int, ir.Value] = {}
+        self.sums: dict[int, PairwiseSum] = {}
+        self.indices: dict[int, ir.Value] = {}
+        self.scopes = _alias_scopes(module, nest.operands, name)
+
+    def emit(self) -> ir.Function:
+        self._load_parameters()
+        self._block(self.nest.body)
+        self.builder.ret_void()
+        return self.function
+
+    def _load_parameters(self) -> None:
+        builder, params = self.builder, self.function.args[0]
+        self.extents: dict[int, ir.Value] = {}
+        self.bases: dict[str, ir.Value] = {}
+        self.strides: dict[tuple[str, int], ir.Value] = {}
+        self.literals: dict[int, ir.Value] = {}
+        literal_words: dict[int, list[ir.Value]] = {}
+        for position, (kind, k, detail) in enumerate(parameter_words(self.nest)):
+            word = builder.load(builder.gep(params, [ir.Constant(I64, position)]))
+            if kind == "extent":
+                self.extents[k] = word
+            elif kind == "pointer":
+                self.bases[self.nest.operands[k].name] = builder.inttoptr(word, POINTER)
+            elif kind == "stride":
+                self.strides[self.nest.operands[k].name, detail] = word
+            else:
+                literal_words.setdefault(k, []).append(word)
+        for k, words in literal_words.items():
+            self.literals[k] = self._number(self.nest.literals[k], words)
+
+    def _number(self, dtype: np.dtype, words: list[ir.Value]) -> ir.Value:
+        """The literal whose bytes fill `words`."""
+        kind = value_type(dtype)
+        if dtype.kind in "mM":
+            return words[0]
+        if dtype.kind == "f":
+            width = 8 * dtype.itemsize
+            bits = words[0] if width == 64 else self.builder.trunc(words[0], ir.IntType(width))
+            return self.builder.bitcast(bits, kind)
+        part = np.dtype(f"f{dtype.itemsize // 2}")
+        if dtype.itemsize == 8:
+            words = [words[0], self.builder.lshr(words[0], ir.Constant(I64, 32))]
+        pair = ir.Constant(kind, ir.Undefined)
+        for k, word in enumerate(words):
+            pair = self.builder.insert_value(pair, self._number(part, [word]), k)
+        return pair
+
+    def _block(self, body: Sequence[Statement]) -> None:
+        for statement in body:
+            self._statement(statement)
+
+    def _statement(self, s: Statement) -> None:
+        builder = self.builder
+        match s:
+            case Load(target, operand):
+                self.values[target] = self._load(operand)
+            case Literal(target, dtype, index, value):
+                self.values[target] = self.literals[index] if value is None else literal_value(dtype, value)
+            case Compute(target, op, args, dtypes, dtype):
+                emit = emitter(op, dtypes, dtype)
+                assert emit is not None, op
+                self.values[target] = emit(builder, [self.values[a] for a in args])
+            case Store(operand, value):
+                self._store(operand, self.values[value])
+            case StoreNeutral(operand, fold):
+                self._store(operand, neutral(fold, operand.dtype))
+            case FoldInto(operand, fold, value):
+                total = combine(fold, operand.dtype)(builder, (self._load(operand), self.values[value]))
+                self._store(operand, total)
+            case Neutral(acc, fold, dtype):
+                self.folds[acc] = (fold, dtype)
+                self.accumulators[acc] = neutral(fold, dtype)
+                if is_pairwise(fold, dtype):
+                    self.sums[acc] = PairwiseSum(builder, fold, dtype)
+                    self.sums[acc].reset(builder)
+            case Update(acc, value):
+                step = combine(*self.folds[acc])
+                self.accumulators[acc] = step(builder, (self.accumulators[acc], self.values[value]))
+            case Result(target, acc):
+                pairs = acc in self.sums and self._is_looped(acc)
+                self.values[target] = self.sums[acc].result(builder) if pairs else self.accumulators[acc]
+            case Loop():
+                self._loop(s)
+
+    def _is_looped(self, acc: int) -> bool:
+        """Whether a loop folds into `acc`, which without folded axes takes a single value."""
+        return any(isinstance(s, Loop) and any(_updates(t, acc) for t in s.body) for s in self.nest.statements())
+
+    # Memory.
+    def _address(self, operand: Operand) -> ir.Value:
+        builder = self.builder
+        address = self.bases[operand.name]
+        for axis, kind in enumerate(operand.strides):
+            if kind == "s":
+                offset = builder.mul(self.indices[axis], self.strides[operand.name, axis])
+                address = builder.gep(address, [offset], inbounds=True)
+        address = builder.bitcast(address, data_type(operand.dtype).as_pointer())
+        for axis, kind in enumerate(operand.strides):
+            if kind == "1":
+                address = builder.gep(address, [self.indices[axis]], inbounds=True)
+        return address
+
+    def _load(self, operand: Operand) -> ir.Value:
+        data = self.builder.load(self._address(operand))
+        data.align = _alignment(operand.dtype)
+        self._mark(data, operand)
+        return from_memory(self.builder, operand.dtype, data)
+
+    def _store(self, operand: Operand, value: ir.Value) -> None:
+        data = to_memory(self.builder, operand.dtype, value)
+        store = self.builder.store(data, self._address(operand))
+        store.align = _alignment(operand.dtype)
+        self._mark(store, operand)
+
+    def _mark(self, instruction: ir.Instruction, operand: Operand) -> None:
+        own, others = self.scopes[operand.name]
+        instruction.set_metadata("alias.scope", own)
+        if others is not None:
+            instruction.set_metadata("noalias", others)
+
+    # Loops.
+    def _loop(self, loop: Loop) -> None:
+        start, stop = self._bounds(loop)
+        updated = [acc for acc in self.folds if any(_updates_within(s, acc) for s in loop.body)]
+        innermost = [acc for acc in updated if any(_updates(s, acc) for s in loop.body)]
+        pairwise = [acc for acc in innermost if acc in self.sums]
+        if not pairwise:
+            self._counted(loop, start, stop, 1, [a for a in updated if a not in self.sums], None)
+            return
+        # Blocks of a sum: an outer loop in steps of SUM_BLOCK, an inner one over the elements of a block.
+        carried = [acc for acc in updated if acc not in self.sums]
+        self._counted(loop, start, stop, SUM_BLOCK, carried, pairwise)
+
+    def _bounds(self, loop: Loop) -> tuple[ir.Value, ir.Value]:
+        if loop.parallel:
+            return self.function.args[1], self.function.args[2]
+        if loop.block_of is None:
+            return ir.Constant(I64, 0), self.extents[loop.axis]
+        start = self.builder.mul(self.indices[loop.block_of], ir.Constant(I64, BLOCK))
+        return start, self._smaller(self.builder.add(start, ir.Constant(I64, BLOCK)), self.extents[loop.axis])
+
+    def _smaller(self, x: ir.Value, y: ir.Value) -> ir.Value:
+        return self.builder.select(self.builder.icmp_signed("<", x, y), x, y)
+
+    def _counted(
+        self, loop: Loop, start: ir.Value, stop: ir.Value, step: int, carried: list[int], pairwise: list[int] | None
+    ) -> None:
+        """``for index in range(start, stop, step)`` with the accumulators `carried` from turn to turn.
+
+        With `pairwise`, a turn is an inner loop over one block, whose sums of those accumulators are then pushed.
+        """
+        builder = self.builder
+        before, name = builder.block, f"axis{loop.axis}"
+        body, after = builder.append_basic_block(name), builder.append_basic_block(f"{name}.end")
+        builder.cbranch(builder.icmp_signed("<", start, stop), body, after)
+        builder.position_at_end(body)
+        index = builder.phi(I64)
+        index.add_incoming(start, before)
+        initial = {acc: self.accumulators[acc] for acc in carried}
+        phis = {acc: builder.phi(initial[acc].type) for acc in carried}
+        for acc, phi in phis.items():
+            phi.add_incoming(initial[acc], before)
+            self.accumulators[acc] = phi
+        following = builder.add(index, ir.Constant(I64, step), flags=["nsw"])
+        if pairwise is None:
+            self.indices[loop.axis] = index
+            self._block(loop.body)
+        else:
+            for acc in pairwise:
+                self.accumulators[acc] = neutral(*self.folds[acc])
+            self._counted(loop, index, self._smaller(following, stop), 1, carried + pairwise, None)
+            for acc in pairwise:
+                self.sums[acc].push(builder, self.accumulators[acc])
+        last = builder.block
+        index.add_incoming(following, last)
+        builder.cbranch(builder.icmp_signed("<", following, stop), body, after)
+        builder.position_at_end(after)
+        for acc, phi in phis.items():
+            phi.add_incoming(self.accumulators[acc], last)
+            merged = builder.phi(phi.type)
+            merged.add_incoming(initial[acc], before)
+            merged.add_incoming(self.accumulators[acc], last)
+            self.accumulators[acc] = merged
+
+
+def _updates(s: Statement, acc: int) -> bool:
+    return isinstance(s, Update) and s.acc == acc
+
+
+def _updates_within(s: Statement, acc: int) -> bool:
+    if isinstance(s, Loop):
+        return any(_updates_within(t, acc) for t in s.body)
+    return _updates(s, acc)
+
+
+def _alignment(dtype: np.dtype) -> int:
+    return dtype.alignment
+
+
+def _alias_scopes(
+    module: ir.Module, operands: Sequence[Operand], name: str
+) -> dict[str, tuple[ir.MDValue, ir.MDValue | None]]:
+    """For each operand its alias scope and the scopes that it does not overlap: all the others.
+
+    True by construction: a kernel writes only to its own slots or results, which no other operand of it occupies.
+    """
+    domain = module.add_metadata([ir.MetaDataString(module, name)])
+    scopes = [module.add_metadata([ir.MetaDataString(module, f"{name}.{o.name}"), domain]) for o in operands]
+    marks: dict[str, tuple[ir.MDValue, ir.MDValue | None]] = {}
+    for k, operand in enumerate(operands):
+        others = scopes[:k] + scopes[k + 1 :]
+        marks[operand.name] = (module.add_metadata([scopes[k]]), module.add_metadata(others) if others else None)
+    return marks

@@ -1,0 +1,139 @@
+"""Folds: how accumulators start, combine, and keep sums accurate.
+
+A floating-point sum is the pairwise sum of blocks (Higham 1993; the blocks are `SUM_BLOCK` elements, summed in vector
+lanes). The running pairs are kept as a binary counter: after n blocks, entry k of a small array holds the sum of 2**k
+blocks where bit k of n is set.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+from llvmlite import ir
+
+from ..expr.optable import OPS, Op
+from ..expr.reductions import FOLD_IDENTITY
+from .context import I64
+from .scalar import Emitter, call_intrinsic, emitter, make_complex, value_type
+
+SUM_BLOCK = 512  # elements that are added in lanes before pairs are formed: 16 in each of 32 lanes
+_LEVELS = 56  # more than any number of blocks has bits
+
+
+def combine(fold: Op, dtype: np.dtype) -> Emitter:
+    """What folds a value into an accumulator."""
+    assert fold.ufunc is not None
+    if dtype.kind == "f" and fold.ufunc in _REASSOCIATED:
+        instruction = _REASSOCIATED[fold.ufunc]
+        return lambda builder, args: getattr(builder, instruction)(*args, flags=("reassoc",))
+    if dtype.kind == "f" and fold.ufunc in _NAN_PROPAGATING:
+        return _extreme(_NAN_PROPAGATING[fold.ufunc])
+    found = emitter(OPS[fold.ufunc.__name__], (dtype, dtype), dtype)
+    assert found is not None, fold
+    return found
+
+
+# Lanes may be added in any order: pairs bound the error whatever it is, and in a given kernel it is fixed.
+_REASSOCIATED = {np.add: "fadd", np.multiply: "fmul"}
+_NAN_PROPAGATING = {np.maximum: "maximum", np.minimum: "minimum"}
+
+
+def _extreme(name: str) -> Emitter:
+    """IEEE 754-2019 maximum and minimum: nan wins, as in NumPy. Which zero wins is left open, as in NumPy."""
+
+    return lambda builder, args: call_intrinsic(builder, name, args, ("nsz",))
+
+
+def neutral(fold: Op, dtype: np.dtype) -> ir.Value:
+    """The value by which a fold starts."""
+    value = FOLD_IDENTITY[fold](dtype)
+    kind = value_type(dtype)
+    if dtype.kind == "c":
+        return ir.Constant(kind, [ir.Constant(kind.elements[k], p) for k, p in enumerate((value.real, value.imag))])
+    return ir.Constant(kind, float(value) if dtype.kind == "f" else int(value))
+
+
+def is_pairwise(fold: Op, dtype: np.dtype) -> bool:
+    """Whether the fold is a sum that has to be formed in pairs."""
+    return fold.ufunc is np.add and dtype.kind in "fc"
+
+
+class PairwiseSum:
+    """The binary counter of one sum, in stack memory of the kernel.
+
+    Parameters
+    ----------
+    builder : llvmlite.ir.IRBuilder
+        Positioned anywhere in the kernel; memory is taken in its entry block.
+    dtype : numpy.dtype
+    """
+
+    def __init__(self, builder: ir.IRBuilder, fold: Op, dtype: np.dtype):
+        self.dtype = dtype
+        self.neutral = neutral(fold, dtype)
+        with builder.goto_entry_block():
+            self.pairs = builder.alloca(value_type(dtype), _LEVELS)
+            self.count = builder.alloca(I64)
+
+    def reset(self, builder: ir.IRBuilder) -> None:
+        builder.store(ir.Constant(I64, 0), self.count)
+
+    def push(self, builder: ir.IRBuilder, block_sum: ir.Value) -> None:
+        """Add the sum of one block: like a carry, it joins the pairs of equal size."""
+        count = builder.add(builder.load(self.count), ir.Constant(I64, 1))
+        builder.store(count, self.count)
+        carries = builder.cttz(count, ir.Constant(ir.IntType(1), 0))
+
+        def step(level: ir.Value, total: ir.Value) -> ir.Value:
+            return self._add(builder, builder.load(builder.gep(self.pairs, [level])), total)
+
+        total = _count_up(builder, carries, block_sum, step)
+        builder.store(total, builder.gep(self.pairs, [carries]))
+
+    def result(self, builder: ir.IRBuilder) -> ir.Value:
+        """The sum of what was pushed."""
+        count = builder.load(self.count)
+        bits = builder.sub(ir.Constant(I64, 64), builder.ctlz(count, ir.Constant(ir.IntType(1), 0)))
+
+        def step(level: ir.Value, total: ir.Value) -> ir.Value:
+            is_set = builder.trunc(builder.lshr(count, level), ir.IntType(1))
+            joined = self._add(builder, builder.load(builder.gep(self.pairs, [level])), total)
+            if self.dtype.kind == "c":
+                parts = [
+                    builder.select(is_set, builder.extract_value(joined, k), builder.extract_value(total, k))
+                    for k in range(2)
+                ]
+                return make_complex(builder, *parts)
+            return builder.select(is_set, joined, total)
+
+        return _count_up(builder, bits, self.neutral, step)
+
+    def _add(self, builder: ir.IRBuilder, x: ir.Value, y: ir.Value) -> ir.Value:
+        if self.dtype.kind == "c":
+            parts = [builder.fadd(builder.extract_value(x, k), builder.extract_value(y, k)) for k in range(2)]
+            return make_complex(builder, *parts)
+        return builder.fadd(x, y)
+
+
+def _count_up(
+    builder: ir.IRBuilder, stop: ir.Value, start: ir.Value, step: Callable[[ir.Value, ir.Value], ir.Value]
+) -> ir.Value:
+    """``value = start; for level in range(stop): value = step(level, value)``."""
+    before = builder.block
+    head = builder.append_basic_block("pairs")
+    body = builder.append_basic_block("pair")
+    after = builder.append_basic_block("paired")
+    builder.branch(head)
+    builder.position_at_end(head)
+    level = builder.phi(I64)
+    value = builder.phi(start.type)
+    level.add_incoming(ir.Constant(I64, 0), before)
+    value.add_incoming(start, before)
+    builder.cbranch(builder.icmp_signed("<", level, stop), body, after)
+    builder.position_at_end(body)
+    value.add_incoming(step(level, value), builder.block)
+    level.add_incoming(builder.add(level, ir.Constant(I64, 1)), builder.block)
+    builder.branch(head)
+    builder.position_at_end(after)
+    return value

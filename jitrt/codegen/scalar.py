@@ -1,0 +1,232 @@
+"""One element of one operation as LLVM IR.
+
+Semantics come from numba's `ufunc_db`; casts, selections and what LLVM has an intrinsic for are emitted here, and
+elementary functions come from `jitrt.kernels`. An operation whose emitter would call a function for each element has
+no kernel: NumPy's own vectorised loop is faster.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+from llvmlite import ir
+from numba.core import types, typing
+from numba.core.errors import NumbaError
+from numba.np import ufunc_db
+from numba.np.numpy_support import from_dtype
+
+from ..expr.optable import OPS, Kind, Op
+from ..expr.ufuncs import CUBE
+from ..kernels import vmath
+from .context import context, has_fma
+
+_SUPPORTED = frozenset("?bBhHiIlLfdFDmM")
+_INTRINSICS = {
+    "absolute": "fabs", "fabs": "fabs", "sqrt": "sqrt", "floor": "floor", "ceil": "ceil", "trunc": "trunc",
+    "rint": "rint", "copysign": "copysign",
+}  # fmt: skip
+_CASTABLE = frozenset("biufc")
+
+# NumPy's single-precision pow is one ulp off the correctly rounded result in a fifth of all cases. Programs that go on
+# in double precision would show the difference to a better pow, so NumPy's own is used.
+_NUMPY_EXACTLY = frozenset({("power", "f"), ("float_power", "f")})
+
+Emitter = Callable[[ir.IRBuilder, Sequence[ir.Value]], ir.Value]
+
+
+@lru_cache(maxsize=256)
+def numba_type(dtype: np.dtype) -> types.Type:
+    return from_dtype(dtype)
+
+
+@lru_cache(maxsize=256)
+def value_type(dtype: np.dtype) -> ir.Type:
+    """LLVM type of a value of `dtype` in a register."""
+    return context().get_value_type(numba_type(dtype))
+
+
+@lru_cache(maxsize=256)
+def data_type(dtype: np.dtype) -> ir.Type:
+    """LLVM type of an element of `dtype` in memory."""
+    return context().get_data_type(numba_type(dtype))
+
+
+def from_memory(builder: ir.IRBuilder, dtype: np.dtype, data: ir.Value) -> ir.Value:
+    if dtype.kind == "b":
+        return builder.icmp_unsigned("!=", data, ir.Constant(data.type, 0))
+    return data
+
+
+def to_memory(builder: ir.IRBuilder, dtype: np.dtype, value: ir.Value) -> ir.Value:
+    return builder.zext(value, data_type(dtype)) if dtype.kind == "b" else value
+
+
+def emitter(op: Op, operands: tuple[np.dtype, ...], result: np.dtype) -> Emitter | None:
+    """What emits `op` on values of these dtypes; None if NumPy has to execute it."""
+    if any(t.char not in _SUPPORTED for t in (*operands, result)):
+        return None
+    return _emitter(op, operands, result)
+
+
+@lru_cache(maxsize=4096)
+def _emitter(op: Op, operands: tuple[np.dtype, ...], result: np.dtype) -> Emitter | None:
+    if op.name == "copy":
+        return lambda builder, args: args[0]
+    if op.name == "cast":
+        if operands[0].kind not in _CASTABLE or result.kind not in _CASTABLE:
+            return None
+        return lambda builder, args: emit_cast(builder, args[0], operands[0], result)
+    if op.name == "where":
+        return _emit_where
+    if op is CUBE:
+        return _emit_cube if has_fma() else vmath.emitter("cube", "d", False)
+    if op.ufunc is None or (op.name, operands[0].char) in _NUMPY_EXACTLY:
+        return None
+    chars = "".join(t.char for t in operands)
+    if OPS.get(op.name) is op and op.name in _INTRINSICS and set(chars) <= {"f", "d"}:
+        return _intrinsic(_INTRINSICS[op.name])
+    from_vmath = vmath.emitter(op.name, chars, has_fma())
+    if from_vmath is not None:
+        return from_vmath
+    return _ufunc_emitter(op.ufunc, operands, result)
+
+
+def _intrinsic(name: str) -> Emitter:
+    def emit(builder: ir.IRBuilder, args: Sequence[ir.Value]) -> ir.Value:
+        return call_intrinsic(builder, name, args)
+
+    return emit
+
+
+def _emit_cube(builder: ir.IRBuilder, args: Sequence[ir.Value]) -> ir.Value:
+    """``x**3``, correctly rounded but for rare cases: both rounding errors are recovered by fma (Dekker 1971)."""
+    (x,) = args
+    square = builder.fmul(x, x)
+    square_error = call_intrinsic(builder, "fma", (x, x, builder.fneg(square)))
+    cube = builder.fmul(square, x)
+    cube_error = call_intrinsic(builder, "fma", (square, x, builder.fneg(cube)))
+    error = builder.fadd(cube_error, builder.fmul(square_error, x))
+    # At infinity the errors are nan.
+    finite = builder.fcmp_ordered("==", error, error)
+    return builder.select(finite, builder.fadd(cube, error), cube)
+
+
+def call_intrinsic(builder: ir.IRBuilder, name: str, args: Sequence[ir.Value], flags: tuple[str, ...] = ()) -> ir.Value:
+    """``llvm.<name>`` of values of one type."""
+    kind = args[0].type
+    signature = ir.FunctionType(kind, [kind] * len(args))
+    function = builder.module.declare_intrinsic(f"llvm.{name}", [kind], signature)
+    return builder.call(function, args, fastmath=flags)
+
+
+def _emit_where(builder: ir.IRBuilder, args: Sequence[ir.Value]) -> ir.Value:
+    condition, x, y = args
+    if isinstance(x.type, ir.LiteralStructType):
+        parts = [builder.select(condition, builder.extract_value(x, k), builder.extract_value(y, k)) for k in range(2)]
+        return make_complex(builder, *parts)
+    return builder.select(condition, x, y)
+
+
+def _ufunc_emitter(ufunc: np.ufunc, operands: tuple[np.dtype, ...], result: np.dtype) -> Emitter | None:
+    try:
+        loops = ufunc_db.get_ufunc_info(ufunc)
+    except KeyError:
+        return None
+    loop = loops.get("".join(t.char for t in operands) + "->" + result.char)
+    if loop is None:
+        return None
+    signature = typing.signature(numba_type(result), *map(numba_type, operands))
+
+    def emit(builder: ir.IRBuilder, args: Sequence[ir.Value]) -> ir.Value:
+        return loop(context(), builder, signature, tuple(args))
+
+    return emit if _is_inline(emit, operands, result) else None
+
+
+def _is_inline(emit: Emitter, operands: tuple[np.dtype, ...], result: np.dtype) -> bool:
+    """Whether `emit` gives code without calls, found by trying."""
+    module = ir.Module()
+    kind = ir.FunctionType(value_type(result), [value_type(t) for t in operands])
+    function = ir.Function(module, kind, "trial")
+    builder = ir.IRBuilder(function.append_basic_block())
+    try:
+        value = emit(builder, function.args)
+    except (NotImplementedError, NumbaError, TypeError, ValueError):
+        return False
+    declared = [f for f in module.functions if f.is_declaration and not f.name.startswith("llvm.")]
+    return value.type == value_type(result) and not declared
+
+
+def has_kernel(op: Op, operands: tuple[np.dtype, ...], result: np.dtype) -> bool:
+    """Whether kernels can compute `op`: an elementwise operation, or a fold."""
+    if op.kind is Kind.REDUCTION:
+        assert op.ufunc is not None
+        if result.kind == "c" and op.name.partition("reduce_")[2] not in ("add", "multiply"):
+            return False
+        return result.kind in "biufc" and emitter(OPS[op.ufunc.__name__], (result, result), result) is not None
+    return emitter(op, operands, result) is not None
+
+
+def make_complex(builder: ir.IRBuilder, real: ir.Value, imag: ir.Value) -> ir.Value:
+    pair = ir.Constant(ir.LiteralStructType([real.type, imag.type]), ir.Undefined)
+    return builder.insert_value(builder.insert_value(pair, real, 0), imag, 1)
+
+
+def emit_cast(builder: ir.IRBuilder, value: ir.Value, source: np.dtype, target: np.dtype) -> ir.Value:
+    """C conversions, as NumPy's casts; numbers out of range become what x86-64 conversions make of them."""
+    if source == target:
+        return value
+    if source.kind == "c":
+        if target.kind == "c":
+            part = value_type(np.dtype(f"f{target.itemsize // 2}"))
+            resize = builder.fpext if target.itemsize > source.itemsize else builder.fptrunc
+            return make_complex(builder, *(resize(builder.extract_value(value, k), part) for k in range(2)))
+        real, imag = (builder.extract_value(value, k) for k in range(2))
+        if target.kind == "b":
+            zero = ir.Constant(real.type, 0.0)
+            return builder.or_(builder.fcmp_unordered("!=", real, zero), builder.fcmp_unordered("!=", imag, zero))
+        return emit_cast(builder, real, np.dtype(f"f{source.itemsize // 2}"), target)
+    if target.kind == "c":
+        part = np.dtype(f"f{target.itemsize // 2}")
+        real = emit_cast(builder, value, source, part)
+        return make_complex(builder, real, ir.Constant(real.type, 0.0))
+    return _cast_real(builder, value, source, target)
+
+
+def _cast_real(builder: ir.IRBuilder, value: ir.Value, source: np.dtype, target: np.dtype) -> ir.Value:
+    wanted = value_type(target)
+    if target.kind == "b":
+        zero: Any = ir.Constant(value.type, 0.0 if source.kind == "f" else 0)
+        return (
+            builder.fcmp_unordered("!=", value, zero) if source.kind == "f" else builder.icmp_signed("!=", value, zero)
+        )
+    if source.kind == "f":
+        if target.kind == "f":
+            return (builder.fpext if target.itemsize > source.itemsize else builder.fptrunc)(value, wanted)
+        return _float_to_int(builder, value, target)
+    signed = source.kind == "i"
+    if target.kind == "f":
+        return (builder.sitofp if signed else builder.uitofp)(value, wanted)
+    if wanted.width == value.type.width:
+        return value
+    if wanted.width < value.type.width:
+        return builder.trunc(value, wanted)
+    return (builder.sext if signed else builder.zext)(value, wanted)
+
+
+def _float_to_int(builder: ir.IRBuilder, value: ir.Value, target: np.dtype) -> ir.Value:
+    """Through the next signed type that a conversion instruction has, so that small targets wrap as in C."""
+    wanted = value_type(target)
+    if target.kind == "u" and target.itemsize == 8:
+        return builder.fptoui(value, wanted)
+    width = 32 if target.itemsize < 4 or (target.kind == "i" and target.itemsize == 4) else 64
+    converted = builder.fptosi(value, ir.IntType(width))
+    return converted if width == wanted.width else builder.trunc(converted, wanted)
+
+
+def literal_value(dtype: np.dtype, value: int) -> ir.Value:
+    """A boolean or integer constant."""
+    return ir.Constant(value_type(dtype), value)

@@ -1,0 +1,46 @@
+"""Options of the process, from the environment."""
+
+from __future__ import annotations
+
+import logging
+import os
+
+LOGGED_STAGES = ("trace", "prepare", "schedule", "memory", "codegen", "cache")
+
+
+def _flag(name: str) -> bool:
+    return os.environ.get(name, "") not in ("", "0")
+
+
+def disabled() -> bool:
+    """``JITRT_DISABLE=1``: decorated functions run as plain NumPy."""
+    return _flag("JITRT_DISABLE")
+
+
+def strict() -> bool:
+    """``JITRT_STRICT=1``: an internal error raises `JitrtError` and does not fall back to plain NumPy."""
+    return _flag("JITRT_STRICT")
+
+
+def threads_from_environment() -> int:
+    """``JITRT_NUM_THREADS``, then ``OMP_NUM_THREADS``, then the processors that this process may use."""
+    for name in ("JITRT_NUM_THREADS", "OMP_NUM_THREADS"):
+        text = os.environ.get(name, "").split(",")[0]
+        if text.isdecimal() and int(text) > 0:
+            return int(text)
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+def configure_logging() -> None:
+    """``JITRT_LOG=trace,codegen``: print what these stages log; ``JITRT_LOG=all`` for every stage."""
+    wanted = {name.strip() for name in os.environ.get("JITRT_LOG", "").split(",")} - {""}
+    if not wanted:
+        return
+    handler = logging.StreamHandler()
+    handler.setFormatter(logging.Formatter("%(name)s: %(message)s"))
+    for stage in LOGGED_STAGES if "all" in wanted else wanted:
+        logger = logging.getLogger(f"jitrt.{stage}")
+        logger.setLevel(logging.INFO)
+        logger.addHandler(handler)

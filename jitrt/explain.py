@@ -1,0 +1,105 @@
+"""`Explanation`: what a call runs, for people to read."""
+
+from __future__ import annotations
+
+import html
+from dataclasses import dataclass
+
+from .codegen.compile import Kernel
+from .expr.node import Graph
+from .pipeline import Compiled
+from .runtime.program import HostStep, KernelStep
+from .schedule.loopnest import LoopNest
+from .schedule.nest import describe
+from .trace.trace import Traced
+
+
+@dataclass(frozen=True, slots=True)
+class Explanation:
+    """What a call runs.
+
+    Parameters
+    ----------
+    name : str
+        Of the function.
+    plain_reason : str
+        Why the plain function runs; empty if it is compiled.
+    traced, compiled : optional
+        What the stages made.
+    """
+
+    name: str
+    plain_reason: str
+    traced: Traced | None = None
+    compiled: Compiled | None = None
+
+    @property
+    def graph(self) -> Graph | None:
+        """The graph as it was traced."""
+        return None if self.traced is None else self.traced.graph
+
+    @property
+    def kernels(self) -> list[Kernel]:
+        """Compiled kernels, in the order in which they run."""
+        if self.compiled is None:
+            return []
+        return [s.kernel for s in self.compiled.program.steps if isinstance(s, KernelStep)]
+
+    @property
+    def loop_nests(self) -> list[LoopNest]:
+        """Loop nests of the kernels."""
+        return [k.nest for k in self.kernels]
+
+    @property
+    def frame_bytes(self) -> int:
+        """Bytes of temporary memory that a call works in."""
+        return 0 if self.compiled is None else self.compiled.program.layout.nbytes
+
+    @property
+    def llvm(self) -> str:
+        """Optimised LLVM IR of the modules that hold the kernels."""
+        return "\n".join({id(k.library): k.llvm for k in self.kernels}.values())
+
+    @property
+    def host_calls(self) -> list[str]:
+        """What NumPy executes inside the program, with the lines of the user's code where they are known."""
+        if self.traced is None or self.compiled is None:
+            return []
+        calls = [f"{name} at {line}: no row in the op table" for name, line in self.traced.host_calls]
+        steps = [s.node for s in self.compiled.program.steps if isinstance(s, HostStep)]
+        return calls + [f"{n.op.name} {n.type}: no kernel for it" for n in steps if n.op.name != "call"]
+
+    def sections(self) -> list[tuple[str, str]]:
+        """Titles and texts of the parts of the explanation."""
+        if self.traced is None or self.compiled is None:
+            return [(f"{self.name} runs as plain NumPy", self.plain_reason)]
+        parts = []
+        previous = ""
+        for stage, graph in self.compiled.stages:
+            text = str(graph)
+            parts.append((f"graph after {stage}", "(unchanged)" if text == previous else text))
+            previous = text
+        program = self.compiled.program
+        steps = []
+        for k, step in enumerate(program.steps):
+            if isinstance(step, KernelStep):
+                steps.append(f"{k}: {describe(step.call)}")
+            else:
+                steps.append(f"{k}: NumPy executes {step.node.op.name}")
+        parts.append(("steps and loop nests", "\n".join(steps) or "nothing to compute"))
+        parts.append(("frame", str(program.layout)))
+        parts.append(("kernels", "\n".join(f"{k.name} at 0x{k.address:x}" for k in self.kernels) or "none"))
+        parts.append(("executed by NumPy", "\n".join(self.host_calls) or "nothing"))
+        times = "  ".join(f"{stage} {1e3 * s:.1f} ms" for stage, s in self.compiled.seconds.items())
+        parts.append(("time to compile", times))
+        return parts
+
+    def __str__(self) -> str:
+        return "\n\n".join(f"-- {title} --\n{text}" for title, text in self.sections())
+
+    def _repr_html_(self) -> str:
+        return "".join(
+            f"<details{' open' if 'nests' in title or 'plain' in title else ''}><summary><b>{html.escape(title)}</b>"
+            f"</summary><pre>{html.escape(text)}</pre></details>"
+            for title, text in self.sections()
+        )

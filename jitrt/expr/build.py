@@ -1,0 +1,161 @@
+"""Constructors of nodes: each infers the type of its result and fails as NumPy would."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Hashable, Sequence
+from typing import Any
+
+import numpy as np
+
+from .node import Constant, Node, Params, type_of
+from .optable import CONSTANT, INPUT, OPS, Kind, Op
+from .types import ArrayType, canonical
+from .ufuncs import CAST, WHERE, elementwise_op, loop_dtypes, where_dtype
+
+
+def params(**values: Hashable) -> Params:
+    """Parameters of a node in the order given."""
+    return tuple(values.items())
+
+
+def constant(value: Any) -> Node:
+    """A literal node; `value` is an array, a NumPy scalar or a Python scalar, and must not change afterwards."""
+    return Node(CONSTANT, (), params(value=Constant(value)), type_of(value))
+
+
+def input_node(index: int, type: ArrayType) -> Node:
+    """The input number `index` of a graph."""
+    return Node(INPUT, (), params(index=index), type)
+
+
+def elementwise(ufunc: np.ufunc, *args: Node) -> Node:
+    """``ufunc(*args)`` with NumPy's broadcasting and type promotion.
+
+    Raises
+    ------
+    ValueError
+        If the shapes do not broadcast.
+    TypeError
+        If the ufunc has no loop for the types.
+    """
+    dtypes = loop_dtypes(ufunc, tuple(a.type for a in args))
+    shape = broadcast_shape(args)
+    weak = all(a.type.weak for a in args) and dtypes[-1].kind != "b"
+    return Node(elementwise_op(ufunc), args, (), ArrayType(dtypes[-1], shape, weak))
+
+
+def typed_elementwise(op: Op, *args: Node, dtype: np.dtype | None = None) -> Node:
+    """An elementwise node whose operands already have the loop's dtypes and one shape."""
+    if dtype is None:
+        assert op.ufunc is not None
+        dtype = loop_dtypes(op.ufunc, tuple(a.type for a in args))[-1]
+    return Node(op, args, (), ArrayType(dtype, args[0].shape))
+
+
+def cast(x: Node, dtype: np.dtype) -> Node:
+    """`x` converted to `dtype`; `x` itself if it has that dtype."""
+    dtype = canonical(np.dtype(dtype))
+    if x.dtype == dtype and not x.type.weak:
+        return x
+    return Node(CAST, (x,), params(dtype=dtype), ArrayType(dtype, x.shape))
+
+
+def where(condition: Node, a: Node, b: Node) -> Node:
+    """``np.where(condition, a, b)``."""
+    shape = broadcast_shape((condition, a, b))
+    return Node(WHERE, (condition, a, b), (), ArrayType(where_dtype(a.type, b.type), shape))
+
+
+def broadcast_shape(args: Sequence[Node]) -> tuple[int, ...]:
+    shape = args[0].shape
+    for arg in args[1:]:
+        if arg.shape != shape:
+            return np.broadcast_shapes(*(a.shape for a in args))
+    return shape
+
+
+def phantom(shape: tuple[int, ...], dtype: np.dtype | type = np.int8) -> np.ndarray:
+    """An array of any shape that occupies one element: a probe for what NumPy does with shapes."""
+    dtype = np.dtype(dtype)
+    return np.ndarray(shape, dtype, buffer=bytes(dtype.itemsize), strides=(0,) * len(shape))
+
+
+def view(name: str, x: Node, **arguments: Hashable) -> Node:
+    """The movement operation `name` applied to `x`; NumPy tells the shape."""
+    op = OPS[name]
+    assert op.kind is Kind.VIEW and op.numpy is not None
+    if name == "reshape":
+        shape = _reshaped(x.type.size, arguments["shape"])  # type: ignore[arg-type]
+        arguments["shape"] = shape
+    else:
+        shape = op.numpy(phantom(x.shape), **arguments).shape
+    return Node(op, (x,), tuple(arguments.items()), ArrayType(x.dtype, shape, x.type.weak and shape == ()))
+
+
+def _reshaped(size: int, shape: tuple[int, ...]) -> tuple[int, ...]:
+    """The shape that ``reshape(shape)`` gives an array of `size` elements, -1 replaced."""
+    known = 1
+    for extent in shape:
+        known *= extent if extent != -1 else 1
+    if shape.count(-1) == 1 and known > 0 and size % known == 0:
+        shape = tuple(size // known if extent == -1 else extent for extent in shape)
+    elif shape.count(-1) > 0 or known != size:
+        raise ValueError(f"cannot reshape array of size {size} into shape {shape}")
+    return shape
+
+
+def broadcast_to(x: Node, shape: tuple[int, ...]) -> Node:
+    return x if x.shape == shape else view("broadcast_to", x, shape=shape)
+
+
+def compound(name: str, args: tuple[Node, ...], type: ArrayType, **arguments: Hashable) -> Node:
+    """A node of the row `name` whose type the caller has inferred."""
+    return Node(OPS[name], args, tuple(arguments.items()), type)
+
+
+def probe_dtype(function: Callable[..., Any], *args: ArrayType, **arguments: Any) -> np.dtype:
+    """Result dtype of a NumPy function, found by running it on one-element arrays of the operands' ranks."""
+    ones = [np.ones((1,) * a.ndim, a.dtype) for a in args]
+    return canonical(np.asarray(function(*ones, **arguments)).dtype)
+
+
+def normalize_axes(axis: Any, ndim: int) -> tuple[int, ...]:
+    """`axis` of a reduction as a sorted tuple of non-negative axes.
+
+    Raises
+    ------
+    numpy.exceptions.AxisError
+        If an axis is out of range.
+    ValueError
+        If an axis is given twice.
+    """
+    if axis is None:
+        return tuple(range(ndim))
+    if not isinstance(axis, (tuple, list)):
+        axis = (axis,)
+    axes = []
+    for a in axis:
+        a = operator.index(a)
+        if not -ndim <= a < ndim:
+            raise np.exceptions.AxisError(a, ndim)
+        axes.append(a % ndim)
+    if len(set(axes)) != len(axes):
+        raise ValueError("duplicate value in 'axis'")
+    return tuple(sorted(axes))
+
+
+def real(x: Node) -> Node:
+    """The real part; `x` itself if it is real."""
+    return _part("real", x)
+
+
+def imag(x: Node) -> Node:
+    """The imaginary part of a complex array."""
+    return _part("imag", x)
+
+
+def _part(name: str, x: Node) -> Node:
+    if x.dtype.kind != "c":
+        return x
+    return Node(OPS[name], (x,), (), ArrayType(canonical(np.empty(0, x.dtype).real.dtype), x.shape))

@@ -1,0 +1,160 @@
+"""Rows of the contractions, which NumPy's BLAS executes, and of calls that only NumPy can make."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from . import build as b
+from .node import Node
+from .optable import Kind, NotCovered, Op, numpy_function, row
+from .types import ArrayType
+
+MATMUL = row(Op("matmul", Kind.HOST, numpy=np.matmul))
+DOT = row(Op("dot", Kind.HOST, numpy=np.dot))
+EINSUM = row(
+    Op(
+        "einsum",
+        Kind.HOST,
+        numpy=lambda *x, subscripts, optimize: np.einsum(subscripts, *x, optimize=optimize),
+    )
+)
+TENSORDOT = row(Op("tensordot", Kind.HOST, numpy=lambda x, y, axes: np.tensordot(x, y, axes), view_like=True))
+
+
+def _pair(x: Any, y: Any) -> tuple[Node, Node]:
+    nodes = [v if isinstance(v, Node) else b.constant(np.asarray(v)) for v in (x, y)]
+    if any(v.dtype.kind not in "biufc" for v in nodes):
+        raise NotCovered("a contraction of such operands")
+    return b.cast(nodes[0], nodes[0].dtype), b.cast(nodes[1], nodes[1].dtype)
+
+
+def _contract(op: Op, x: Node, y: Node, shape: tuple[int, ...], **arguments: Any) -> Node:
+    dtype = np.result_type(x.dtype, y.dtype)
+    return b.compound(op.name, (x, y), ArrayType(dtype, shape), **arguments)
+
+
+@numpy_function(np.matmul)
+def matmul(x1: Any, x2: Any, /, **kwargs: Any) -> Node:
+    if kwargs:
+        raise NotCovered("matmul with further arguments")
+    x, y = _pair(x1, x2)
+    if not x.type.ndim or not y.type.ndim:
+        raise ValueError("matmul: Input operand does not have enough dimensions")
+    rows = x.shape[-2:-1] if x.type.ndim > 1 else ()
+    columns = y.shape[-1:] if y.type.ndim > 1 else ()
+    if x.shape[-1] != y.shape[-2 if y.type.ndim > 1 else 0]:
+        raise ValueError("matmul: Input operand 1 has a mismatch in its core dimension 0")
+    batch = np.broadcast_shapes(x.shape[:-2], y.shape[:-2])
+    return _contract(MATMUL, x, y, (*batch, *rows, *columns))
+
+
+@numpy_function(np.dot, method="dot")
+def dot(a: Any, b_: Any = None, out: Any = None, **kwargs: Any) -> Node:
+    if out is not None or kwargs:
+        raise NotCovered("dot with further arguments")
+    x, y = _pair(a, b_)
+    if not x.type.ndim or not y.type.ndim:
+        return b.elementwise(np.multiply, x, y)
+    core = -2 if y.type.ndim > 1 else 0
+    if x.shape[-1] != y.shape[core]:
+        raise ValueError(f"shapes {x.shape} and {y.shape} not aligned")
+    rest = y.shape[:-2] + y.shape[-1:] if y.type.ndim > 1 else ()
+    return _contract(DOT, x, y, x.shape[:-1] + rest)
+
+
+@numpy_function(np.tensordot)
+def tensordot(a: Any, b_: Any = None, axes: Any = 2, **kwargs: Any) -> Node:
+    x, y = _pair(a, kwargs.get("b", b_))
+    if isinstance(axes, (int, np.integer)):
+        first, second = tuple(range(x.type.ndim - axes, x.type.ndim)), tuple(range(axes))
+    else:
+        first, second = (tuple(map(operator.index, np.atleast_1d(k))) for k in axes)
+    keep_x = tuple(n for k, n in enumerate(x.shape) if k not in {q % x.type.ndim for q in first})
+    keep_y = tuple(n for k, n in enumerate(y.shape) if k not in {q % y.type.ndim for q in second})
+    if [x.shape[k] for k in first] != [y.shape[k] for k in second]:
+        raise ValueError("shape-mismatch for sum")
+    return _contract(TENSORDOT, x, y, keep_x + keep_y, axes=(first, second))
+
+
+@numpy_function(np.einsum)
+def einsum(subscripts: Any, /, *operands: Any, optimize: Any = False, **kwargs: Any) -> Node:
+    if kwargs or not isinstance(subscripts, str) or "." in subscripts or not isinstance(optimize, (bool, str)):
+        raise NotCovered("einsum in another form")
+    nodes = [v if isinstance(v, Node) else b.constant(np.asarray(v)) for v in operands]
+    nodes = [b.cast(n, n.dtype) for n in nodes]
+    left, arrow, right = subscripts.replace(" ", "").partition("->")
+    terms = left.split(",")
+    extents: dict[str, int] = {}
+    if len(terms) != len(nodes) or any(len(t) != n.type.ndim for t, n in zip(terms, nodes)):
+        raise ValueError("einstein sum subscripts string does not match the operands")
+    for term, node in zip(terms, nodes):
+        for label, extent in zip(term, node.shape):
+            if extents.setdefault(label, extent) not in (extent, 1) and extent != 1:
+                raise ValueError(f"operands do not agree in the extent of {label!r}")
+            extents[label] = max(extents[label], extent) if extent else 0
+    if not arrow:
+        joined = "".join(terms)
+        right = "".join(sorted(c for c in set(joined) if joined.count(c) == 1))
+    type_ = ArrayType(np.result_type(*(n.dtype for n in nodes)), tuple(extents[c] for c in right))
+    return b.compound("einsum", tuple(nodes), type_, subscripts=subscripts, optimize=optimize)
+
+
+@numpy_function(np.outer)
+def outer(a: Any, b_: Any = None, out: Any = None, **kwargs: Any) -> Node:
+    x, y = _pair(a, kwargs.pop("b", b_))
+    if out is not None or kwargs:
+        raise NotCovered("outer into a given array")
+    column = b.view("reshape", x, shape=(x.type.size, 1))
+    return b.elementwise(np.multiply, column, b.view("reshape", y, shape=(1, y.type.size)))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Call:
+    """A Python call that NumPy makes at its place in the program.
+
+    Parameters
+    ----------
+    function : callable
+        What is called.
+    arrange : callable
+        From the operands' values to ``(args, kwargs)`` of the call.
+    name, line : str
+        What `explain` shows: the function and the line of the user's code.
+    """
+
+    function: Callable[..., Any]
+    arrange: Callable[[list[Any]], tuple[tuple, dict]]
+    name: str
+    line: str
+
+    def __call__(self, *values: Any) -> Any:
+        args, kwargs = self.arrange(list(values))
+        return self.function(*args, **kwargs)
+
+    def __repr__(self) -> str:
+        return self.name
+
+
+CALL = row(Op("call", Kind.HOST, numpy=lambda *values, call: call(*values)))
+RESULT = row(Op("result", Kind.HOST, numpy=lambda value, path: _at(value, path)))
+
+
+def _at(value: Any, path: tuple) -> Any:
+    for key in path:
+        value = value[key]
+    return value
+
+
+def call(function: Call, args: tuple[Node, ...]) -> Node:
+    """A call whose result's parts are taken by `call_result`; every call is a node of its own."""
+    return Node(CALL, args, b.params(call=function), ArrayType(np.dtype(np.int8), ()))
+
+
+def call_result(of: Node, path: tuple, type: ArrayType) -> Node:
+    """The part of a call's result that ``result[path[0]][path[1]]…`` names."""
+    return Node(RESULT, (of,), b.params(path=path), type)

@@ -1,0 +1,200 @@
+"""Nodes of an expression graph: immutable and interned, so that structure is identity."""
+
+from __future__ import annotations
+
+import threading
+import weakref
+from collections.abc import Hashable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from .types import PYTHON_SCALARS, ArrayType, canonical
+
+if TYPE_CHECKING:
+    from .optable import Op
+
+Params = tuple[tuple[str, Hashable], ...]
+
+_interned: weakref.WeakValueDictionary[tuple, Node] = weakref.WeakValueDictionary()
+_intern_lock = threading.Lock()
+
+
+class Node:
+    """One operation applied to argument nodes.
+
+    Two nodes with equal operation, arguments, parameters and type are one object, so a common
+    subexpression is found by identity and a graph is compared in constant time.
+    """
+
+    __slots__ = ("__weakref__", "args", "op", "params", "type")
+
+    op: Op
+    args: tuple[Node, ...]
+    params: Params
+    type: ArrayType
+
+    def __new__(cls, op: Op, args: tuple[Node, ...], params: Params, type: ArrayType) -> Node:
+        key = (op, args, params, type)
+        with _intern_lock:
+            node = _interned.get(key)
+            if node is None:
+                node = object.__new__(cls)
+                for name, value in zip(("op", "args", "params", "type"), key):
+                    object.__setattr__(node, name, value)
+                _interned[key] = node
+            return node
+
+    def __setattr__(self, name: str, value: object) -> None:
+        raise AttributeError("a Node is immutable")
+
+    def __getitem__(self, name: str) -> Any:
+        """The parameter called `name`."""
+        for key, value in self.params:
+            if key == name:
+                return value
+        raise KeyError(name)
+
+    @property
+    def dtype(self) -> np.dtype:
+        return self.type.dtype
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return self.type.shape
+
+    @property
+    def kwargs(self) -> dict[str, Any]:
+        """The parameters by name."""
+        return dict(self.params)
+
+    @property
+    def numpy_kwargs(self) -> dict[str, Any]:
+        """The parameters as NumPy takes them: literals by value."""
+        return {k: v.value if isinstance(v, Constant) else v for k, v in self.params}
+
+    def __repr__(self) -> str:
+        return f"<{self.op.name} {self.type}>"
+
+
+class Constant:
+    """A literal: an array or a Python scalar whose value is part of the graph.
+
+    Small values compare by their bytes, so equal literals are one node (and ``0.0`` is not ``-0.0``);
+    large arrays compare by identity.
+    """
+
+    __slots__ = ("_hash", "key", "value")
+
+    _COMPARED_BY_BYTES = 1024
+
+    def __init__(self, value: Any):
+        self.value = value
+        data = np.asarray(value)
+        if data.nbytes <= self._COMPARED_BY_BYTES and not data.dtype.hasobject:
+            self.key: tuple = (type(value).__name__, data.dtype.str, data.shape, data.tobytes())
+        else:
+            self.key = ("object", id(value))
+        self._hash = hash(self.key)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Constant) and self.key == other.key
+
+    def __hash__(self) -> int:
+        return self._hash
+
+    def __repr__(self) -> str:
+        data = np.asarray(self.value)
+        return repr(data[()].item() if data.ndim == 0 and data.dtype.kind in "biufc" else data.tolist()[:4])
+
+
+@dataclass(frozen=True, slots=True)
+class Graph:
+    """Outputs, and the inputs they are computed from.
+
+    Parameters
+    ----------
+    inputs : tuple of Node
+        Every input of the graph in the order in which a program takes them, used or not.
+    outputs : tuple of Node
+        What the graph computes.
+    """
+
+    inputs: tuple[Node, ...]
+    outputs: tuple[Node, ...]
+
+    def nodes(self) -> list[Node]:
+        """All nodes that the outputs need, arguments before users."""
+        return topological_order(self.outputs)
+
+    def with_outputs(self, outputs: Iterable[Node]) -> Graph:
+        return Graph(self.inputs, tuple(outputs))
+
+    def __str__(self) -> str:
+        names: dict[Node, str] = {}
+        for node in self.inputs:
+            names[node] = f"x{node['index']}"
+        lines = [f"{{ lambda {' '.join(f'{names[n]}:{n.type}' for n in self.inputs)} ."]
+        for node in self.nodes():
+            if node in names:
+                continue
+            if node.op.name == "constant":
+                names[node] = repr(node["value"]) if node.type.size <= 4 else f"constant:{node.type}"
+                continue
+            names[node] = f"t{len(lines) - 1}"
+            params = "".join(f" {k}={v}" for k, v in node.params if k not in ("call", "number"))
+            args = " ".join(names[a] for a in node.args)
+            lines.append(
+                f"  {names[node]}:{node.type} = {node.op.name}{'[' + params[1:] + ']' if params else ''} {args}"
+            )
+        lines.append(f"  in ({', '.join(names[n] for n in self.outputs)}) }}")
+        return "\n".join(lines)
+
+
+def topological_order(roots: Sequence[Node]) -> list[Node]:
+    """Nodes reachable from `roots`, arguments before users, without recursion.
+
+    Examples
+    --------
+    >>> from jitrt.expr.build import constant, elementwise
+    >>> import numpy as np
+    >>> x = constant(np.arange(3.0))
+    >>> [n.op.name for n in topological_order([elementwise(np.exp, elementwise(np.sin, x))])]
+    ['constant', 'sin', 'exp']
+    """
+    order: list[Node] = []
+    seen: set[Node] = set()
+    stack: list[tuple[Node, Iterator[Node]]] = []
+    for root in roots:
+        if root in seen:
+            continue
+        seen.add(root)
+        stack.append((root, iter(root.args)))
+        while stack:
+            node, pending = stack[-1]
+            for arg in pending:
+                if arg not in seen:
+                    seen.add(arg)
+                    stack.append((arg, iter(arg.args)))
+                    break
+            else:
+                order.append(node)
+                stack.pop()
+    return order
+
+
+def type_of(value: Any) -> ArrayType:
+    """The `ArrayType` of an array, a NumPy scalar or a Python scalar.
+
+    Raises
+    ------
+    TypeError
+        If `value` is of none of these types.
+    """
+    if isinstance(value, (np.ndarray, np.generic)):
+        return ArrayType(canonical(value.dtype), value.shape)
+    dtype = PYTHON_SCALARS.get(type(value))
+    if dtype is None:
+        raise TypeError(f"{type(value).__name__} is neither an array nor a number")
+    return ArrayType(dtype, (), weak=type(value) is not bool)

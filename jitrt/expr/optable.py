@@ -1,0 +1,107 @@
+"""The op table: the one place that knows an operation.
+
+A row (`Op`) says what an operation is called, of which kind it is, how NumPy computes it, what it lowers to, and
+the facts that passes ask for. `NUMPY_FUNCTIONS` says which row, or composition of rows, a NumPy callable stands for.
+Adding an operation is adding a row.
+"""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from .node import Node
+
+
+class Kind(enum.Enum):
+    """What a compiler stage may do with an operation."""
+
+    SOURCE = "source"  # an input or a literal
+    ELEMENTWISE = "elementwise"  # one output element from one element of each operand
+    REDUCTION = "reduction"  # a fold over axes
+    VIEW = "view"  # another way to index the same memory
+    ASSEMBLE = "assemble"  # parts written side by side into one array
+    COMPOUND = "compound"  # defined by its lowering to other operations
+    HOST = "host"  # NumPy executes it
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Op:
+    """A row of the op table.
+
+    Parameters
+    ----------
+    name : str
+        The name that NumPy uses, where it has one.
+    kind : Kind
+        What compiler stages may do with it.
+    numpy : callable, optional
+        ``numpy(*arrays, **params)`` computes it with NumPy; the definition that everything is tested against.
+    ufunc : numpy.ufunc, optional
+        The ufunc, for elementwise operations; its loops give the types.
+    lower : callable, optional
+        For compound operations: from a node to an equal node made of other operations.
+    commutative, associative : bool
+        Exactly so for integers; for floating point only up to rounding, and rules must respect that.
+    cost : int
+        Cost of one element in units of an addition; the fusion policy weighs recomputation by it.
+    flags : frozenset of str
+        Floating-point exceptions that it can raise on finite operands: ``divide``, ``over``, ``under``, ``invalid``.
+    view_like : bool
+        Whether 0-d operands give a 0-d array, as NumPy's array functions do, and not a NumPy scalar, as ufuncs do.
+    """
+
+    name: str
+    kind: Kind
+    numpy: Callable[..., Any] | None = None
+    ufunc: np.ufunc | None = None
+    lower: Callable[[Node], Node] | None = None
+    commutative: bool = False
+    associative: bool = False
+    cost: int = 1
+    flags: frozenset[str] = frozenset()
+    view_like: bool = False
+
+    def __repr__(self) -> str:
+        return f"Op({self.name})"
+
+
+OPS: dict[str, Op] = {}
+NUMPY_FUNCTIONS: dict[Callable[..., Any], Callable[..., Any]] = {}
+METHODS: dict[str, Callable[..., Any]] = {}
+
+
+class NotCovered(Exception):
+    """The call is outside of what a row describes, so NumPy has to execute it.
+
+    Raised by the functions in `NUMPY_FUNCTIONS`; the tracer then records an opaque call.
+    """
+
+
+def row(op: Op) -> Op:
+    """Add `op` to the table."""
+    assert op.name not in OPS, op.name
+    OPS[op.name] = op
+    return op
+
+
+def numpy_function(*callables: Callable[..., Any], method: str | None = None) -> Callable[[Callable], Callable]:
+    """Declare what NumPy's `callables` mean on nodes; `method` is the ndarray method with the same arguments."""
+
+    def declare(build: Callable[..., Any]) -> Callable[..., Any]:
+        for function in callables:
+            NUMPY_FUNCTIONS[function] = build
+        if method is not None:
+            METHODS[method] = callables[0]
+        return build
+
+    return declare
+
+
+INPUT = row(Op("input", Kind.SOURCE))
+CONSTANT = row(Op("constant", Kind.SOURCE))

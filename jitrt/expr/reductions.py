@@ -1,0 +1,338 @@
+"""Rows of the reductions and scans, with the definitions that NumPy's own sources give them.
+
+The primitive folds (`reduce_add` …) are what kernels compute; `sum`, `mean`, `nanvar` … are compounds of them.
+"""
+
+from __future__ import annotations
+
+import inspect
+import math
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from . import build as b
+from .node import Constant, Node
+from .optable import Kind, NotCovered, Op, numpy_function, row
+from .types import ArrayType, canonical
+
+_NO_VALUE = np._NoValue  # NumPy's own mark of an argument that was not given
+
+
+def _fold(ufunc: np.ufunc, identity: Callable[[np.dtype], Any]) -> Op:
+    def compute(x: np.ndarray, axes: tuple[int, ...]) -> np.ndarray:
+        return ufunc.reduce(x, axis=axes, dtype=x.dtype)
+
+    op = row(Op(f"reduce_{ufunc.__name__}", Kind.REDUCTION, numpy=compute, ufunc=ufunc, associative=True))
+    FOLD_IDENTITY[op] = identity
+    return op
+
+
+def _lowest(dtype: np.dtype) -> Any:
+    if dtype.kind == "f":
+        return dtype.type(-np.inf)
+    return np.False_ if dtype.kind == "b" else dtype.type(np.iinfo(dtype).min)
+
+
+def _highest(dtype: np.dtype) -> Any:
+    if dtype.kind == "f":
+        return dtype.type(np.inf)
+    return np.True_ if dtype.kind == "b" else dtype.type(np.iinfo(dtype).max)
+
+
+# The neutral element by which a fold starts. -0.0 and not 0.0: the sum of negative zeros is a negative zero.
+FOLD_IDENTITY: dict[Op, Callable[[np.dtype], Any]] = {}
+
+REDUCE_ADD = _fold(np.add, lambda t: t.type(-0.0) if t.kind in "fc" else t.type(0))
+REDUCE_MULTIPLY = _fold(np.multiply, lambda t: t.type(1))
+REDUCE_MAXIMUM = _fold(np.maximum, _lowest)
+REDUCE_MINIMUM = _fold(np.minimum, _highest)
+# The neutral element of fmax and fmin is nan, which they ignore; integers have no nan.
+REDUCE_FMAX = _fold(np.fmax, lambda t: t.type(np.nan) if t.kind == "f" else _lowest(t))
+REDUCE_FMIN = _fold(np.fmin, lambda t: t.type(np.nan) if t.kind == "f" else _highest(t))
+REDUCE_OR = _fold(np.logical_or, lambda t: np.False_)
+REDUCE_AND = _fold(np.logical_and, lambda t: np.True_)
+
+
+def reduce(op: Op, x: Node, axes: tuple[int, ...], keepdims: bool = False) -> Node:
+    """Fold `x` over `axes` (sorted, non-negative) with `op`; no axes leave `x` as it is."""
+    if axes:
+        shape = tuple(n for a, n in enumerate(x.shape) if a not in axes)
+        result = Node(op, (x,), b.params(axes=axes), ArrayType(x.dtype, shape))
+        return _keep_dims(result, axes) if keepdims else result
+    return x
+
+
+def _reduced_shape(x: Node, axes: tuple[int, ...], keepdims: bool) -> tuple[int, ...]:
+    if keepdims:
+        return tuple(1 if a in axes else n for a, n in enumerate(x.shape))
+    return tuple(n for a, n in enumerate(x.shape) if a not in axes)
+
+
+def _compute(function: Callable[..., Any], x: np.ndarray, *mask: np.ndarray, **arguments: Any) -> Any:
+    """Run NumPy's `function`; a second operand is its ``where`` mask."""
+    if mask:
+        arguments["where"] = mask[0]
+    return function(x, **arguments)
+
+
+def _declare(
+    function: Callable[..., Any],
+    lower: Callable[[Node], Node],
+    method: str | None = None,
+    identity: bool = True,
+) -> None:
+    """Add the row of a reduction; NumPy's arguments become parameters of a node of that name.
+
+    `identity` says that an empty selection has a value.
+    """
+    name = {"amax": "max", "amin": "min"}.get(function.__name__, function.__name__)
+    row(Op(name, Kind.COMPOUND, numpy=partial(_compute, function), lower=lower))
+    signature = inspect.signature(function)
+
+    @numpy_function(function, method=method)
+    def bind(*args: Any, **kwargs: Any) -> Node:
+        given = signature.bind(*args, **kwargs).arguments
+        given = {k: v for k, v in given.items() if v is not _NO_VALUE}
+        a = given.pop("a")
+        if not isinstance(a, Node) or a.dtype.kind not in "biufc" or given.pop("out", None) is not None:
+            raise NotCovered(f"{name} of such operands")
+        a = b.cast(a, a.dtype)
+        axes = b.normalize_axes(given.pop("axis", None), a.type.ndim)
+        keepdims = bool(given.pop("keepdims", False))
+        operands = (a,)
+        mask = given.pop("where", True)
+        if mask is not True:
+            mask = mask if isinstance(mask, Node) else b.constant(np.asarray(mask))
+            if mask.dtype.kind != "b" or ("initial" not in given and not identity):
+                raise NotCovered(f"{name} with such a where=")
+            operands = (a, b.broadcast_to(mask, a.shape))
+        elif not identity and "initial" not in given and any(a.shape[k] == 0 for k in axes):
+            raise ValueError(f"zero-size array to reduction operation {name} which has no identity")
+        if given.get("dtype", 0) is None:
+            del given["dtype"]
+        for key, value in given.items():
+            if key == "dtype":
+                given[key] = canonical(np.dtype(value))
+            elif key in ("initial", "ddof") and isinstance(value, (int, float, complex, np.generic)):
+                given[key] = Constant(value)
+            else:
+                raise NotCovered(f"{name} with {key}={value!r}")
+        probe = {k: given[k] for k in ("dtype",) if k in given}
+        with np.errstate(all="ignore"):
+            dtype = b.probe_dtype(function, a.type, **probe)
+        if dtype.kind not in "biufc":
+            raise NotCovered(f"{name} with a result of {dtype}")
+        shape = _reduced_shape(a, axes, keepdims)
+        return b.compound(name, operands, ArrayType(dtype, shape), axis=axes, keepdims=keepdims, **given)
+
+
+def _fold_lowering(
+    op: Op, operand: Callable[[Node, np.dtype], Node], masked: Callable[[np.dtype], Any] | None = None
+) -> Callable[[Node], Node]:
+    """Lowering to one fold of ``operand(x, dtype)``; `masked` replaces what ``where`` leaves out."""
+
+    def lower(n: Node) -> Node:
+        accumulator = n.kwargs.get("dtype", n.dtype)
+        x = operand(n.args[0], accumulator)
+        if len(n.args) == 2:
+            neutral = b.constant((masked or FOLD_IDENTITY[op])(x.dtype))
+            x = b.where(n.args[1], x, neutral)
+        result = reduce(op, x, n["axis"], n["keepdims"])
+        if "initial" in n.kwargs:
+            initial = b.constant(np.asarray(n["initial"].value).astype(result.dtype)[()])
+            assert op.ufunc is not None
+            result = b.elementwise(op.ufunc, result, initial)
+        return result
+
+    return lower
+
+
+def _as_dtype(x: Node, dtype: np.dtype) -> Node:
+    return b.cast(x, dtype)
+
+
+def _nonzero(x: Node, dtype: np.dtype) -> Node:
+    return b.cast(b.cast(x, np.dtype(bool)), dtype)
+
+
+def _without_nan(replacement: float) -> Callable[[Node, np.dtype], Node]:
+    def operand(x: Node, dtype: np.dtype) -> Node:
+        return b.cast(_replace_nan(x, replacement), dtype)
+
+    return operand
+
+
+def _replace_nan(x: Node, replacement: float) -> Node:
+    if x.dtype.kind not in "fc":
+        return x
+    return b.where(b.elementwise(np.isnan, x), b.constant(x.dtype.type(replacement)), x)
+
+
+def _zero(dtype: np.dtype) -> Any:
+    return dtype.type(0)
+
+
+_declare(np.sum, _fold_lowering(REDUCE_ADD, _as_dtype, _zero), "sum")
+_declare(np.prod, _fold_lowering(REDUCE_MULTIPLY, _as_dtype), "prod")
+_declare(np.max, _fold_lowering(REDUCE_MAXIMUM, _as_dtype), "max", identity=False)
+_declare(np.min, _fold_lowering(REDUCE_MINIMUM, _as_dtype), "min", identity=False)
+_declare(np.any, _fold_lowering(REDUCE_OR, _nonzero), "any")
+_declare(np.all, _fold_lowering(REDUCE_AND, _nonzero), "all")
+_declare(np.count_nonzero, _fold_lowering(REDUCE_ADD, _nonzero))
+_declare(np.nansum, _fold_lowering(REDUCE_ADD, _without_nan(0.0), _zero))
+_declare(np.nanprod, _fold_lowering(REDUCE_MULTIPLY, _without_nan(1.0)))
+_declare(np.nanmax, _fold_lowering(REDUCE_FMAX, _as_dtype), identity=False)
+_declare(np.nanmin, _fold_lowering(REDUCE_FMIN, _as_dtype), identity=False)
+
+
+def _lower_ptp(n: Node) -> Node:
+    (x,) = n.args
+    high, low = (reduce(op, x, n["axis"], n["keepdims"]) for op in (REDUCE_MAXIMUM, REDUCE_MINIMUM))
+    return b.elementwise(np.subtract, high, low)
+
+
+_declare(np.ptp, _lower_ptp, identity=False)
+
+
+def _count(n: Node, selected: Node | None, keepdims: bool) -> Node:
+    """How many elements each result is made of, as NumPy counts them: an ``intp``."""
+    if selected is None:
+        return b.constant(np.intp(math.prod(n.args[0].shape[a] for a in n["axis"])))
+    return reduce(REDUCE_ADD, b.cast(selected, np.dtype(np.intp)), n["axis"], keepdims)
+
+
+def _divide(total: Node, count: Node) -> Node:
+    """``true_divide(total, count, casting="unsafe")`` into the dtype of `total`."""
+    return b.cast(b.elementwise(np.divide, total, count), total.dtype)
+
+
+def _moment_dtype(n: Node) -> np.dtype:
+    """dtype in which NumPy accumulates a mean or a variance of the operand."""
+    x = n.args[0]
+    return n.kwargs.get("dtype") or (x.dtype if x.dtype.kind in "fc" else np.dtype(np.float64))
+
+
+def _lower_mean(n: Node) -> Node:
+    x, selected = n.args[0], n.args[1] if len(n.args) == 2 else None
+    x = b.cast(x, _moment_dtype(n))
+    if selected is not None:
+        x = b.where(selected, x, b.constant(x.dtype.type(0)))
+    mean = b.cast(_divide(reduce(REDUCE_ADD, x, n["axis"]), _count(n, selected, keepdims=False)), n.dtype)
+    return _keep_dims(mean, n["axis"]) if n["keepdims"] else mean
+
+
+def _variance(n: Node, x: Node, selected: Node | None) -> Node:
+    """The two-pass algorithm of NumPy's ``_var`` over the elements that are `selected`."""
+    total = reduce(REDUCE_ADD, _select(selected, x), n["axis"])
+    mean = _divide(total, _count(n, selected, keepdims=False))
+    deviation = b.elementwise(np.subtract, x, _keep_dims(mean, n["axis"]))
+    if x.dtype.kind == "c":
+        conjugate = b.elementwise(np.conjugate, deviation)
+        square = b.real(b.elementwise(np.multiply, deviation, conjugate))
+    else:
+        square = b.elementwise(np.multiply, deviation, deviation)
+    total = reduce(REDUCE_ADD, _select(selected, square), n["axis"], n["keepdims"])
+    ddof = n["ddof"].value if "ddof" in n.kwargs else 0
+    count = _count(n, selected, n["keepdims"])
+    freedom = b.elementwise(np.subtract, count, b.constant(ddof))
+    return _divide(total, b.elementwise(np.maximum, freedom, b.constant(0)))
+
+
+def _keep_dims(x: Node, axes: tuple[int, ...]) -> Node:
+    return b.view("expand_dims", x, axis=axes) if axes else x
+
+
+def _select(selected: Node | None, x: Node) -> Node:
+    return x if selected is None else b.where(selected, x, b.constant(x.dtype.type(0)))
+
+
+def _lower_var(n: Node) -> Node:
+    selected = n.args[1] if len(n.args) == 2 else None
+    return b.cast(_variance(n, b.cast(n.args[0], _moment_dtype(n)), selected), n.dtype)
+
+
+def _lower_std(n: Node) -> Node:
+    return b.elementwise(np.sqrt, _lower_var(n))
+
+
+def _not_nan(n: Node) -> Node | None:
+    x = n.args[0]
+    return b.elementwise(np.logical_not, b.elementwise(np.isnan, x)) if x.dtype.kind in "fc" else None
+
+
+def _selected_not_nan(n: Node) -> Node | None:
+    present = _not_nan(n)
+    if len(n.args) == 1 or present is None:
+        return n.args[1] if len(n.args) == 2 else present
+    return b.elementwise(np.logical_and, present, n.args[1])
+
+
+def _lower_nanmean(n: Node) -> Node:
+    selected = _selected_not_nan(n)
+    x = _select(selected, b.cast(n.args[0], _moment_dtype(n)))
+    total = reduce(REDUCE_ADD, x, n["axis"], n["keepdims"])
+    return b.cast(_divide(total, _count(n, selected, n["keepdims"])), n.dtype)
+
+
+def _lower_nanvar(n: Node) -> Node:
+    x = b.cast(n.args[0], _moment_dtype(n))
+    selected = _selected_not_nan(n)
+    variance = b.cast(_variance(n, x, selected), n.dtype)
+    if selected is None:
+        return variance
+    ddof = b.constant(n["ddof"].value if "ddof" in n.kwargs else 0)
+    enough = b.elementwise(np.greater, _count(n, selected, n["keepdims"]), ddof)
+    return b.where(enough, variance, b.constant(n.dtype.type(np.nan)))
+
+
+def _lower_nanstd(n: Node) -> Node:
+    return b.elementwise(np.sqrt, _lower_nanvar(n))
+
+
+_declare(np.mean, _lower_mean, "mean")
+_declare(np.var, _lower_var, "var")
+_declare(np.std, _lower_std, "std")
+_declare(np.nanmean, _lower_nanmean)
+_declare(np.nanvar, _lower_nanvar)
+_declare(np.nanstd, _lower_nanstd)
+
+
+def _declare_host(function: Callable[..., Any], method: str | None = None, scan: bool = False) -> None:
+    """Add the row of a function along one axis that NumPy itself executes: an index of an extreme, or a scan."""
+    name = function.__name__
+    row(Op(name, Kind.HOST, numpy=function))
+    signature = inspect.signature(function)
+
+    @numpy_function(function, method=method)
+    def bind(*args: Any, **kwargs: Any) -> Node:
+        given = {k: v for k, v in signature.bind(*args, **kwargs).arguments.items() if v is not _NO_VALUE}
+        a, axis, keepdims = given.pop("a"), given.pop("axis", None), bool(given.pop("keepdims", False))
+        dtype = given.pop("dtype", None)
+        if not isinstance(a, Node) or any(v is not None for v in given.values()) or ("arg" in name and not a.type.size):
+            raise NotCovered(f"{name} of such operands")
+        a = b.cast(a, a.dtype)
+        axes = b.normalize_axes(axis, a.type.ndim)
+        arguments: dict[str, Any] = {"axis": axis if axis is None else axes[0]}
+        if scan:
+            shape = (a.type.size,) if axis is None else a.shape
+            if dtype is not None:
+                arguments["dtype"] = canonical(np.dtype(dtype))
+        else:
+            arguments["keepdims"] = keepdims
+            shape = _reduced_shape(a, axes, keepdims)
+        probe = {k: v for k, v in arguments.items() if k == "dtype"}
+        type_ = ArrayType(b.probe_dtype(function, a.type, **probe), shape)
+        return b.compound(name, (a,), type_, **arguments)
+
+
+for _function in (np.argmin, np.argmax):
+    _declare_host(_function, _function.__name__)
+for _function in (np.nanargmin, np.nanargmax):
+    _declare_host(_function)
+for _function in (np.cumsum, np.cumprod):
+    _declare_host(_function, _function.__name__, scan=True)
+for _function in (np.nancumsum, np.nancumprod):
+    _declare_host(_function, scan=True)

@@ -1,0 +1,82 @@
+"""Rewriting of graphs by rules that are data."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from .node import Graph, Node
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """One rewrite.
+
+    Parameters
+    ----------
+    name : str
+        What it does, as *before → after*.
+    ops : frozenset of str
+        Names of the operations at whose nodes it is tried; empty for all.
+    apply : callable
+        From a node to the node that replaces it, or None where the rule does not apply.
+    exact : str
+        Why the result is the same, bit for bit; empty for a rule that may change rounding.
+    """
+
+    name: str
+    ops: frozenset[str]
+    apply: Callable[[Node], Node | None]
+    exact: str
+
+
+def rule(ops: str, name: str, exact: str) -> Callable[[Callable[[Node], Node | None]], Rule]:
+    """Make a `Rule` of a function; `ops` are names separated by blanks, ``*`` for all."""
+
+    def make(apply: Callable[[Node], Node | None]) -> Rule:
+        return Rule(name, frozenset() if ops == "*" else frozenset(ops.split()), apply, exact)
+
+    return make
+
+
+def rewrite(graph: Graph, rules: tuple[Rule, ...]) -> Graph:
+    """Apply `rules` everywhere until none of them changes anything.
+
+    A node is visited after its arguments; the first rule that changes it wins, and the replacement is visited in turn.
+    Takes time linear in the number of nodes visited, and no recursion.
+    """
+    by_op: dict[str, tuple[Rule, ...]] = {}
+    done: dict[Node, Node] = {node: node for node in graph.inputs}
+
+    def step(node: Node) -> Node | None:
+        candidates = by_op.get(node.op.name)
+        if candidates is None:
+            candidates = tuple(r for r in rules if not r.ops or node.op.name in r.ops)
+            by_op[node.op.name] = candidates
+        for r in candidates:
+            replacement = r.apply(node)
+            if replacement is not None and replacement is not node:
+                return replacement
+        return None
+
+    for output in graph.outputs:
+        stack = [output]
+        while stack:
+            node = stack[-1]
+            if node in done:
+                stack.pop()
+                continue
+            pending = [a for a in node.args if a not in done]
+            if pending:
+                stack.extend(reversed(pending))
+                continue
+            args = tuple(done[a] for a in node.args)
+            rebuilt = node if args == node.args else Node(node.op, args, node.params, node.type)
+            replacement = step(rebuilt)
+            if replacement is None:
+                done[node] = done[rebuilt] = rebuilt
+            elif replacement in done:
+                done[node] = done[rebuilt] = done[replacement]
+            else:
+                stack.append(replacement)
+    return graph.with_outputs(done[n] for n in graph.outputs)

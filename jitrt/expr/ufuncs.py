@@ -1,0 +1,192 @@
+"""Rows of the elementwise operations: NumPy's ufuncs, casts and `where`."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+import numpy as np
+from numpy._core.umath import clip as clip_ufunc
+
+from .node import Node
+from .optable import Kind, NotCovered, Op, row
+from .types import ArrayType, canonical
+
+# Costs are rounded from measured times of vectorised loops, an addition being 1.
+_COSTS = {
+    **dict.fromkeys(["divide", "floor_divide", "remainder", "fmod", "sqrt", "reciprocal"], 6),
+    **dict.fromkeys(
+        [
+            "exp",
+            "exp2",
+            "expm1",
+            "log",
+            "log2",
+            "log10",
+            "log1p",
+            "sin",
+            "cos",
+            "tan",
+            "arcsin",
+            "arccos",
+            "arctan",
+            "sinh",
+            "cosh",
+            "tanh",
+            "arcsinh",
+            "arccosh",
+            "arctanh",
+            "cbrt",
+            "hypot",
+            "arctan2",
+            "logaddexp",
+            "logaddexp2",
+            "power",
+            "float_power",
+            "gcd",
+            "lcm",
+        ],
+        16,
+    ),
+}
+
+_COMMUTATIVE = frozenset(
+    [
+        "add",
+        "multiply",
+        "maximum",
+        "minimum",
+        "fmax",
+        "fmin",
+        "bitwise_and",
+        "bitwise_or",
+        "bitwise_xor",
+        "logical_and",
+        "logical_or",
+        "logical_xor",
+        "equal",
+        "not_equal",
+        "hypot",
+        "logaddexp",
+        "logaddexp2",
+        "gcd",
+        "lcm",
+    ]
+)
+_ASSOCIATIVE = frozenset(["add", "multiply", "maximum", "minimum", "bitwise_and", "bitwise_or", "bitwise_xor"])
+
+_FLAGS = {
+    **dict.fromkeys(
+        ["add", "subtract", "multiply", "square", "cosh", "sinh", "hypot", "exp2", "expm1", "exp"],
+        {"over", "under", "invalid"},
+    ),
+    **dict.fromkeys(["divide", "reciprocal", "power", "float_power"], {"divide", "over", "under", "invalid"}),
+    **dict.fromkeys(["floor_divide", "remainder", "fmod"], {"divide", "over", "invalid"}),
+    **dict.fromkeys(["log", "log2", "log10", "log1p", "arctanh"], {"divide", "invalid"}),
+    **dict.fromkeys(["sqrt", "arcsin", "arccos", "arccosh", "sin", "cos", "tan"], {"invalid"}),
+    **dict.fromkeys(["logaddexp", "logaddexp2", "ldexp", "nextafter"], {"over", "invalid"}),
+    **dict.fromkeys(["less", "less_equal", "greater", "greater_equal", "maximum", "minimum"], {"invalid"}),
+}
+
+CAST = row(
+    Op(
+        "cast",
+        Kind.ELEMENTWISE,
+        numpy=lambda x, dtype: np.asarray(x).astype(dtype),
+        flags=frozenset({"invalid"}),
+    )
+)
+COPY = row(Op("copy", Kind.ELEMENTWISE, numpy=lambda x, number: np.array(x), view_like=True))
+CUBE = row(Op("cube", Kind.ELEMENTWISE, numpy=lambda x: x**3, cost=4, flags=frozenset({"over", "under"})))
+WHERE = row(Op("where", Kind.ELEMENTWISE, numpy=np.where, view_like=True))
+
+
+def _lower_clip(n: Node) -> Node:
+    """``minimum(maximum(x, low), high)``: how NumPy's ``_NPY_CLIP`` computes it, nans included."""
+    x, low, high = n.args
+    raised = Node(NUMPY_UFUNCS[np.maximum], (x, low), (), n.type)
+    return Node(NUMPY_UFUNCS[np.minimum], (raised, high), (), n.type)
+
+
+CLIP = row(Op("clip", Kind.ELEMENTWISE, numpy=clip_ufunc, ufunc=clip_ufunc, lower=_lower_clip))
+
+
+def _row_of_numpy_ufunc(ufunc: np.ufunc) -> Op:
+    name = ufunc.__name__
+    return row(
+        Op(
+            name,
+            Kind.ELEMENTWISE,
+            numpy=ufunc,
+            ufunc=ufunc,
+            commutative=name in _COMMUTATIVE,
+            associative=name in _ASSOCIATIVE,
+            cost=_COSTS.get(name, 1),
+            flags=frozenset(_FLAGS.get(name, ())),
+        )
+    )
+
+
+def _numpy_ufuncs() -> list[np.ufunc]:
+    """NumPy's elementwise ufuncs with one output; the others are opaque calls."""
+    found = {value for name in dir(np) if isinstance(value := getattr(np, name), np.ufunc)}
+    return sorted((u for u in found if u.nout == 1 and u.signature is None), key=lambda u: u.__name__)
+
+
+NUMPY_UFUNCS: dict[np.ufunc, Op] = {ufunc: _row_of_numpy_ufunc(ufunc) for ufunc in _numpy_ufuncs()}
+NUMPY_UFUNCS[clip_ufunc] = CLIP
+
+
+@lru_cache(maxsize=256)
+def elementwise_op(ufunc: np.ufunc) -> Op:
+    """The row of `ufunc`; a ufunc of another library gets a row of its own on first use.
+
+    Raises
+    ------
+    NotCovered
+        If `ufunc` has several outputs or a core signature.
+    """
+    if ufunc in NUMPY_UFUNCS:
+        return NUMPY_UFUNCS[ufunc]
+    if ufunc.nout != 1 or ufunc.signature is not None:
+        raise NotCovered(f"{ufunc.__name__} is not an elementwise function with one result")
+    return Op(
+        ufunc.__name__,
+        Kind.ELEMENTWISE,
+        numpy=ufunc,
+        ufunc=ufunc,
+        cost=16,
+        flags=frozenset({"over", "invalid"}),
+    )
+
+
+@lru_cache(maxsize=4096)
+def _resolve(ufunc: np.ufunc, operands: tuple[np.dtype | type, ...]) -> tuple[np.dtype, ...]:
+    if all(isinstance(t, type) for t in operands):  # NumPy gives Python scalars their default dtypes then
+        operands = tuple(np.dtype(t) for t in operands)
+    return tuple(canonical(t) for t in ufunc.resolve_dtypes((*operands, None)))
+
+
+def loop_dtypes(ufunc: np.ufunc, operands: tuple[ArrayType, ...]) -> tuple[np.dtype, ...]:
+    """Operand dtypes and, last, the result dtype of the loop that NumPy would run (NEP 50).
+
+    Raises
+    ------
+    TypeError
+        If `ufunc` has no loop for these operands.
+
+    Examples
+    --------
+    >>> f4 = ArrayType(np.dtype(np.float32), (3,))
+    >>> python_float = ArrayType(np.dtype(np.float64), (), weak=True)
+    >>> loop_dtypes(np.add, (f4, python_float))
+    (dtype('float32'), dtype('float32'), dtype('float32'))
+    """
+    return _resolve(ufunc, tuple(t.promotion_key for t in operands))
+
+
+def where_dtype(a: ArrayType, b: ArrayType) -> np.dtype:
+    """Result dtype of ``np.where(condition, a, b)``."""
+    if a.weak and b.weak:
+        return np.result_type(a.dtype, b.dtype)
+    key = [np.zeros((), t.dtype) if not t.weak else t.dtype.type(0).item() for t in (a, b)]
+    return canonical(np.result_type(*key))

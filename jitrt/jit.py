@@ -1,0 +1,257 @@
+"""`jit`: the decorator, and the functions that it makes."""
+
+from __future__ import annotations
+
+import functools
+import logging
+import threading
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, TypeVar, overload
+
+import numpy as np
+
+from . import config
+from .errors import JitrtError, JitrtPerformanceWarning, Untraceable
+from .explain import Explanation
+from .expr.interpret import evaluate
+from .pipeline import Compiled, compile_graph
+from .runtime.program import Retrace
+from .trace.arguments import Structure, flatten, leaf_key, rebuild
+from .trace.purity import Captures, scan
+from .trace.trace import Result, Traced, trace
+from .trace.tracer import Tracer
+
+_log = logging.getLogger("jitrt.trace")
+F = TypeVar("F", bound=Callable[..., Any])
+
+# A function that is traced this often without ever being called twice alike gains nothing from more traces.
+_MOST_TRACES_WITHOUT_USE = 64
+_MOST_SPECIALISATIONS = 512
+
+
+@dataclass(frozen=True, slots=True)
+class Plain:
+    """The plain function runs, for the given reason."""
+
+    reason: str
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Specialisation:
+    """A function compiled for arguments of given types, shapes, strides and static values."""
+
+    traced: Traced
+    compiled: Compiled
+
+    def call(self, leaves: list[Any], limit: int | None) -> Any:
+        inputs = [leaves[k] for k in self.traced.arguments]
+        inputs += [c.read() for c in self.traced.captured]
+        outputs = self.compiled.program.run(inputs, limit)
+        made = [_make(r, outputs, inputs) for r in self.traced.results]
+        return rebuild(self.traced.structure, iter(made))
+
+
+def _make(result: Result, outputs: list[Any], inputs: list[Any]) -> Any:
+    """One leaf of the result."""
+    if result.source == "value":
+        return result.value
+    value = outputs[result.index] if result.source == "array" else inputs[result.index]
+    if result.weak:
+        return value.item() if isinstance(value, (np.ndarray, np.generic)) else value
+    if result.scalar:
+        return value[()] if isinstance(value, np.ndarray) else value
+    if result.view is not None:
+        assert result.base is not None
+        return evaluate((result.view,), {result.base: value})[0]
+    return value
+
+
+class JitFunction:
+    """A function that runs compiled where that is possible, and as plain NumPy where not.
+
+    Made by `jit`. Calling it gives what the plain function gives.
+    """
+
+    def __init__(self, function: Callable[..., Any], threads: int | None = None):
+        functools.update_wrapper(self, function)
+        self.__jitrt_function__ = function
+        self._function = function
+        self._threads = threads
+        self._lock = threading.RLock()
+        self._captures: Captures | None = None
+        self._plain: Plain | None = None
+        self._specialisations: dict[Any, Specialisation | Plain] = {}
+        self._unused_traces = 0
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        if self._plain is not None or config.disabled():
+            return self._function(*args, **kwargs)
+        leaves: list[Any] = []
+        structure = flatten((args, kwargs), leaves)
+        found = self._find(leaves, structure)
+        if isinstance(found, Plain):
+            return self._function(*args, **kwargs)
+        try:
+            return found.call(leaves, self._threads)
+        except Exception as error:
+            failure = error
+        # NumPy's own exception, at the user's line, comes from the plain function.
+        result = self._function(*args, **kwargs)
+        self._forget(found, failure)
+        return result
+
+    def __get__(self, instance: Any, owner: type | None = None) -> Any:
+        return self if instance is None else functools.partial(self, instance)
+
+    def __repr__(self) -> str:
+        return f"<jitrt.jit of {self._function!r}>"
+
+    def __reduce__(self) -> Any:
+        return self._function.__qualname__
+
+    def explain(self, *args: Any, **kwargs: Any) -> Explanation:
+        """What a call with these arguments runs.
+
+        Parameters
+        ----------
+        *args, **kwargs
+            As for a call. The function is compiled for them if it was not.
+
+        Returns
+        -------
+        Explanation
+            Prints the graph, the passes, the loop nests, the frame and the kernels, or why the plain function runs.
+        """
+        if self._plain is not None:
+            return Explanation(self.__name__, self._plain.reason)
+        leaves: list[Any] = []
+        structure = flatten((args, kwargs), leaves)
+        found = self._find(leaves, structure)
+        if isinstance(found, Plain):
+            return Explanation(self.__name__, found.reason)
+        return Explanation(self.__name__, "", found.traced, found.compiled)
+
+    def _find(self, leaves: list[Any], structure: Structure) -> Specialisation | Plain:
+        """The specialisation for these arguments; a new one if there is none."""
+        try:
+            captures = self._current_captures()
+            keys = [leaf_key(leaf) for leaf in leaves] + [leaf_key(c.read()) for c in captures.arrays]
+        except Untraceable as reason:
+            if not any(type(leaf) is Tracer for leaf in leaves):  # inside of another trace it is simply inlined
+                _log.info("%s runs as plain NumPy: %s", self.__name__, reason)
+            return self._plain or Plain(str(reason))
+        key = (structure, *keys)
+        found = self._specialisations.get(key)
+        if found is None:
+            with self._lock:
+                found = self._specialisations.get(key)
+                if found is None:
+                    found = self._specialise(leaves, structure, captures)
+                    self._remember(key, found)
+        else:
+            self._unused_traces = 0
+        return found
+
+    def _current_captures(self) -> Captures:
+        """What the function reads beside its arguments; scanned anew when a captured value is another one."""
+        captures = self._captures
+        if captures is None or not captures.unchanged():
+            with self._lock:
+                self._specialisations.clear()
+                try:
+                    captures = scan(self._function)
+                except Untraceable as reason:
+                    self._plain = Plain(str(reason))
+                    _log.info("%s runs as plain NumPy: %s", self.__name__, reason)
+                    raise
+                self._captures = captures
+        return captures
+
+    def _remember(self, key: Any, found: Specialisation | Plain) -> None:
+        self._specialisations[key] = found
+        self._unused_traces += 1
+        if len(self._specialisations) > _MOST_SPECIALISATIONS:
+            del self._specialisations[next(iter(self._specialisations))]
+        if self._unused_traces > _MOST_TRACES_WITHOUT_USE:
+            reason = f"{self._unused_traces} calls in a row had arguments of new shapes or values"
+            self._plain = Plain(reason)
+            warnings.warn(f"{self.__name__} runs as plain NumPy: {reason}", JitrtPerformanceWarning, stacklevel=4)
+
+    def _specialise(self, leaves: list[Any], structure: Structure, captures: Captures) -> Specialisation | Plain:
+        try:
+            traced = trace(self._function, leaves, structure, captures)
+            inputs = [leaves[k] for k in traced.arguments] + [c.read() for c in traced.captured]
+            return Specialisation(traced, compile_graph(traced.graph, inputs))
+        except Untraceable as reason:
+            _log.info("%s runs as plain NumPy: %s", self.__name__, reason)
+            return Plain(str(reason))
+        except Exception as error:
+            failure = error
+        return self._after_failure(leaves, structure, failure)
+
+    def _after_failure(self, leaves: list[Any], structure: Structure, failure: Exception) -> Plain:
+        """Tell the user's exceptions from ours: the plain function raises its own."""
+        args, kwargs = rebuild(structure, iter(leaves))
+        self._function(*args, **kwargs)
+        return self._internal_error(failure)
+
+    def _internal_error(self, failure: Exception) -> Plain:
+        reason = f"internal error: {type(failure).__name__}: {failure}"
+        _log.warning("%s runs as plain NumPy: %s", self.__name__, reason, exc_info=failure)
+        if config.strict():
+            raise JitrtError(f"{self.__name__}: {reason}") from failure
+        return Plain(reason)
+
+    def _forget(self, used: Specialisation, failure: Exception) -> None:
+        """After a failed run that plain NumPy survived: trace anew, or stop trying."""
+        replacement = None if isinstance(failure, Retrace) else self._internal_error(failure)
+        with self._lock:
+            for key in [k for k, v in self._specialisations.items() if v is used]:
+                if replacement is None:
+                    del self._specialisations[key]
+                else:
+                    self._specialisations[key] = replacement
+
+
+@overload
+def jit(function: F) -> F: ...
+@overload
+def jit(*, threads: int | None = None) -> Callable[[F], F]: ...
+def jit(function: Any = None, *, threads: int | None = None) -> Any:
+    """Make a NumPy function fast without changing what it does.
+
+    Parameters
+    ----------
+    function : callable
+        A function of arrays and numbers.
+    threads : int, optional
+        Most threads that its kernels may use; all that the process has by default. Results do not depend on it.
+
+    Returns
+    -------
+    JitFunction
+        Called like `function`. It gives the same values, dtypes and shapes, and raises the same exceptions.
+
+    Notes
+    -----
+    At the first call with arguments of given dtypes and shapes the function runs once on symbols. What they record is
+    fused into loop nests and compiled; a new shape costs a trace and no compile. Where the function does something
+    that symbols cannot follow, it runs as plain NumPy; `JitFunction.explain` says why.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import jitrt
+    >>> @jitrt.jit
+    ... def norm(x, y):
+    ...     return np.sqrt(x * x + y * y)
+    >>> norm(np.array([3.0, 5.0]), np.array([4.0, 12.0]))
+    array([ 5., 13.])
+    """
+    if function is None:
+        return functools.partial(jit, threads=threads)
+    if threads is not None and threads < 1:
+        raise ValueError(f"the number of threads must be at least 1, not {threads}")
+    return JitFunction(function, threads)

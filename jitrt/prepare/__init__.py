@@ -1,0 +1,1 @@
+"""Preparation: compound operations lowered, types made explicit, constants folded, expressions simplified."""

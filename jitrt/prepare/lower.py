@@ -1,0 +1,66 @@
+"""Lowering: compound operations become primitive ones, and casts and broadcasts become nodes.
+
+Afterwards every elementwise node has operands of its own shape and of the dtypes of the loop that NumPy would run.
+
+    t0:f8[3] = add x0:i4[3] 1.5*  →  t0:f8[3] = cast[dtype=f8] x0;  t1:f8[3] = broadcast_to 1.5;  add t0 t1
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..expr import build as b
+from ..expr.node import Node
+from ..expr.optable import Kind
+from ..expr.rewrite import rule
+from ..expr.types import ArrayType
+from ..expr.ufuncs import CAST, COPY, CUBE, WHERE, loop_dtypes
+
+
+@rule("*", "compound → its definition", "the rows quote NumPy's own definitions")
+def lower_compound(n: Node) -> Node | None:
+    if n.op.lower is None or (n.op.kind is Kind.ELEMENTWISE and not _is_typed(n)):
+        return None
+    return n.op.lower(n)
+
+
+@rule("*", "implicit cast, broadcast → explicit", "NEP 50: the dtypes of the loop that NumPy resolves")
+def explicit_operands(n: Node) -> Node | None:
+    if n.op.kind is not Kind.ELEMENTWISE or n.op in (CAST, COPY, CUBE) or _is_typed(n):
+        return None
+    args = tuple(_as_operand(a, t, n.shape) for a, t in zip(n.args, _operand_dtypes(n)))
+    return Node(n.op, args, n.params, ArrayType(n.dtype, n.shape))
+
+
+@rule("cast", "cast to the same dtype → nothing", "same dtype")
+def drop_identity_cast(n: Node) -> Node | None:
+    (x,) = n.args
+    return x if x.dtype == n.dtype else None
+
+
+def _operand_dtypes(n: Node) -> tuple[np.dtype, ...]:
+    if n.op is WHERE:
+        return np.dtype(bool), n.dtype, n.dtype
+    assert n.op.ufunc is not None
+    return loop_dtypes(n.op.ufunc, tuple(a.type for a in n.args))[:-1]
+
+
+def _is_typed(n: Node) -> bool:
+    return (
+        not n.type.weak
+        and all(a.shape == n.shape for a in n.args)
+        and all(a.dtype == t for a, t in zip(n.args, _operand_dtypes(n)))
+    )
+
+
+def _as_operand(x: Node, dtype: np.dtype, shape: tuple[int, ...]) -> Node:
+    """`x` cast and broadcast; what has one element is cast first, the rest where it is used."""
+    if x.type.weak and x.op.name == "constant":
+        # The array conversion raises the OverflowError that NumPy raises for a Python integer out of range.
+        x = b.constant(np.asarray(x["value"].value, dtype)[()])
+    if x.type.size == 1:
+        return b.broadcast_to(b.cast(x, dtype), shape)
+    return b.cast(b.broadcast_to(x, shape), dtype)
+
+
+RULES = (drop_identity_cast, explicit_operands, lower_compound)

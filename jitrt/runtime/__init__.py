@@ -1,0 +1,1 @@
+"""Run time: programs, guards, frames, threads, and the interpreter that is their oracle."""

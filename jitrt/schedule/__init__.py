@@ -1,0 +1,1 @@
+"""Scheduling: which operations share a loop nest, and what the nests look like."""

@@ -1,0 +1,277 @@
+"""The fusion policy: which stores and folds share one loop nest.
+
+A *sink* is something that a nest writes: a stored array, a fold, or a part of an assembled array. Everything
+elementwise inlines into the sinks that need it; a value that several groups need is stored by one of them, unless
+computing it again is cheaper than a store and a load.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+
+from ..expr.node import Graph, Node
+from ..expr.optable import Kind
+
+RECOMPUTED_COST = 3  # additions: about what a store and a load of an element cost
+_COST_LIMIT = 1 << 20
+_MERGED_SIBLINGS = 32  # above, comparing all pairs of groups would cost more than the merging saves
+
+
+@dataclass(frozen=True, slots=True)
+class Sink:
+    """What a group writes: `value` into the memory of `into`.
+
+    For a stored array or a fold `into` is the node itself; for a part of an assembled array, the whole array, and
+    `start` is the position of the part.
+    """
+
+    value: Node
+    into: Node
+    start: tuple[int, ...] = ()
+
+    @property
+    def folded_axes(self) -> tuple[int, ...]:
+        return self.into["axes"] if self.into.op.kind is Kind.REDUCTION and not self.start else ()
+
+    @property
+    def domain(self) -> tuple[int, ...]:
+        return self.into.args[0].shape if self.folded_axes else self.value.shape
+
+    @property
+    def kind(self) -> tuple:
+        """Sinks of one kind can be written by one nest."""
+        block = self.into.kwargs.get("block") if self.folded_axes else None
+        return self.domain, self.folded_axes, block
+
+
+@dataclass(eq=False, slots=True)
+class Group:
+    """Sinks that one kernel computes, or one node that NumPy executes (`host`).
+
+    `loads` are the stored arrays, inputs and constants that it reads, `why_alone` the printed reason why it was not
+    fused with the groups that read it.
+    """
+
+    sinks: list[Sink] = field(default_factory=list)
+    host: Node | None = None
+    loads: set[Node] = field(default_factory=set)
+    successors: set[Group] = field(default_factory=set)
+    why_alone: str = ""
+
+    def reaches(self, other: Group) -> bool:
+        """Whether `other` needs, directly or not, something that this group computes."""
+        stack, seen = [self], {self}
+        while stack:
+            group = stack.pop()
+            if group is other:
+                return True
+            for successor in group.successors:
+                if successor not in seen:
+                    seen.add(successor)
+                    stack.append(successor)
+        return False
+
+    @property
+    def kind(self) -> tuple:
+        """The kind of the sinks; a fold may have stores of its domain beside it."""
+        return next((s.kind for s in self.sinks if s.folded_axes), self.sinks[0].kind if self.sinks else ())
+
+
+def storage(node: Node) -> Node:
+    """The node whose memory holds `node`: itself, or the base of a view, or the call that a result comes from."""
+    while node.op.kind is Kind.VIEW:
+        node = node.args[0]
+    return node
+
+
+def producer(node: Node) -> Node:
+    """The node that has to be executed for the stored `node` to exist."""
+    return node.args[0] if node.op.name == "result" else node
+
+
+def fuse(graph: Graph, has_kernel: Callable[[Node], bool]) -> list[Group]:
+    """Groups in an order in which they can run.
+
+    Parameters
+    ----------
+    graph : Graph
+        A legalised graph.
+    has_kernel : callable
+        Whether code can be generated for an elementwise node or a fold; NumPy executes the others.
+    """
+    return _Fusion(graph, has_kernel).run()
+
+
+class _Fusion:
+    """Assignment of sinks to groups, users before producers."""
+
+    def __init__(self, graph: Graph, has_kernel: Callable[[Node], bool]):
+        self.order = graph.nodes()
+        self.rank = {node: k for k, node in enumerate(self.order)}
+        self.outputs = frozenset(graph.outputs)
+        self.compiled = {n for n in self.order if n.op.kind in (Kind.ELEMENTWISE, Kind.REDUCTION) and has_kernel(n)}
+        self.stored = self._must_be_stored()
+        self.cost = self._inline_costs()
+        self.groups: list[Group] = []
+        self.group_of: dict[Node, Group] = {}
+        self.demand: dict[Node, list[Group]] = {}  # groups that compute the node inline unless it is stored
+        self.readers: dict[Node, list[Group]] = {}  # groups that read the stored node
+
+    def _inlined(self, node: Node) -> bool:
+        return node in self.compiled and node.op.kind is Kind.ELEMENTWISE
+
+    def _must_be_stored(self) -> set[Node]:
+        stored = {n for n in self.outputs if self._inlined(n)}
+        for node in self.order:
+            if node.op.kind is Kind.VIEW or not (node in self.compiled or node.op.kind is Kind.ASSEMBLE):
+                stored.update(s for a in node.args if self._inlined(s := storage(a)))
+        return stored
+
+    def _inline_costs(self) -> dict[Node, int]:
+        cost: dict[Node, int] = {}
+        for node in self.order:
+            if self._inlined(node):
+                inner = sum(cost[a] for a in node.args if self._inlined(a) and a not in self.stored)
+                cost[node] = min(inner + node.op.cost, _COST_LIMIT)
+        return cost
+
+    def run(self) -> list[Group]:
+        for node in reversed(self.order):
+            if self._inlined(node):
+                self._place_elementwise(node)
+            elif node in self.compiled:
+                self._place(node, [Sink(node.args[0], node)])
+            elif node.op.kind is Kind.ASSEMBLE:
+                self._place_parts(node)
+            elif node.op.kind in (Kind.ELEMENTWISE, Kind.REDUCTION, Kind.HOST) and node.op.name != "result":
+                self._place_host(node)
+        self._merge_siblings()
+        return _topological(self.groups, self.rank)
+
+    def _place_elementwise(self, node: Node) -> None:
+        demand = self.demand.pop(node, [])
+        if node not in self.stored and len(demand) > 1 and self.cost[node] > RECOMPUTED_COST:
+            self.stored.add(node)
+        if node in self.stored:
+            self._place(node, [Sink(node, node)], demand)
+        else:
+            for group in demand:
+                self._route_operands(node, group)
+
+    def _place(self, node: Node, sinks: list[Sink], demand: Iterable[Group] = ()) -> None:
+        """Put the sinks of `node` into a group that needs it, if the order allows, or into a new one."""
+        readers = self.readers.pop(node, [])
+        users = [*demand, *readers]
+        chosen, why = None, ""
+        for group in demand:
+            if group.sinks and sinks[0].domain != group.kind[0]:
+                why = why or f"its user iterates over {group.kind[0]}"
+            elif group in readers or any(user is not group and user.reaches(group) for user in users):
+                why = "a user has to wait for all of it"
+            else:
+                chosen = group
+                break
+        if chosen is None:
+            chosen = Group(why_alone=why)
+            self.groups.append(chosen)
+        chosen.sinks.extend(sinks)
+        self.group_of[node] = chosen
+        for user in users:
+            if user is not chosen:
+                chosen.successors.add(user)
+                user.loads.add(node)
+        for sink in sinks:
+            if sink.value is node:
+                self._route_operands(node, chosen)
+            else:
+                self._route(sink.value, chosen)
+
+    def _place_parts(self, node: Node) -> None:
+        users = self.readers.pop(node, [])
+        for part, start in zip(node.args, node["starts"]):
+            group = Group(successors=set(users))
+            self.groups.append(group)
+            group.sinks.append(Sink(part, node, start))
+            self._route(part, group)
+        for user in users:
+            user.loads.add(node)
+
+    def _place_host(self, node: Node) -> None:
+        users = self.readers.pop(node, [])
+        group = Group(host=node, successors=set(users))
+        self.groups.append(group)
+        self.group_of[node] = group
+        for arg in node.args:
+            self._route(arg, group)
+
+    def _route_operands(self, node: Node, group: Group) -> None:
+        for arg in node.args:
+            self._route(arg, group)
+
+    def _route(self, node: Node, group: Group) -> None:
+        """Note that `group` needs the value of `node`: inline, or from memory."""
+        if self._inlined(node) and group.host is None:
+            users = self.demand.setdefault(node, [])
+        else:
+            base = storage(node)
+            group.loads.add(base)
+            users = self.readers.setdefault(producer(base), [])
+        if group not in users:
+            users.append(group)
+
+    def _merge_siblings(self) -> None:
+        """Join groups of one kind that read a common array and do not depend on each other."""
+        by_kind: dict[tuple, list[Group]] = {}
+        for group in self.groups:
+            if group.sinks and not any(s.start for s in group.sinks):
+                by_kind.setdefault(group.kind, []).append(group)
+        for siblings in by_kind.values():
+            if len(siblings) > _MERGED_SIBLINGS:
+                continue
+            for k, group in enumerate(siblings):
+                for other in siblings[k + 1 :]:
+                    if not (group.sinks and other.sinks and _share_a_load(group, other)):
+                        continue
+                    if group.reaches(other) or other.reaches(group):
+                        continue
+                    self._merge(group, other)
+
+    def _merge(self, group: Group, other: Group) -> None:
+        group.sinks.extend(other.sinks)
+        group.loads |= other.loads
+        group.successors |= other.successors
+        other.sinks = []
+        self.groups.remove(other)
+        for g in self.groups:
+            if other in g.successors:
+                g.successors.remove(other)
+                g.successors.add(group)
+
+
+def _share_a_load(a: Group, b: Group) -> bool:
+    return any(n.type.size > 1 for n in a.loads & b.loads)
+
+
+def _topological(groups: list[Group], rank: dict[Node, int]) -> list[Group]:
+    """Producers before users; among those that can run, in the order of the graph."""
+    waiting = dict.fromkeys(groups, 0)
+    for group in groups:
+        for successor in group.successors:
+            waiting[successor] += 1
+
+    def position(group: Group) -> int:
+        return rank[group.host] if group.host is not None else min(rank[s.into] for s in group.sinks)
+
+    ready = sorted((g for g, n in waiting.items() if n == 0), key=position, reverse=True)
+    order: list[Group] = []
+    while ready:
+        group = ready.pop()
+        order.append(group)
+        for successor in group.successors:
+            waiting[successor] -= 1
+            if waiting[successor] == 0:
+                ready.append(successor)
+        ready.sort(key=position, reverse=True)
+    assert len(order) == len(groups), "the groups depend on each other in a circle"
+    return order

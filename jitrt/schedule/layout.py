@@ -1,0 +1,91 @@
+"""Layouts: where the elements of a node lie in the memory that holds them.
+
+A view is a layout on its base. NumPy itself composes them: it is asked what the movement operation does to an array
+with the strides of the base.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.lib.stride_tricks import as_strided
+
+from ..expr.movement import decode_index
+from ..expr.node import Node
+from ..expr.optable import Kind
+
+_PROBE = np.zeros(1, np.int8)
+_PROBE_ADDRESS = _PROBE.__array_interface__["data"][0]
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """Elements of a node in memory: element ``i`` is at ``offset + sum(i * strides)`` bytes of the buffer of `base`."""
+
+    base: Node
+    offset: int
+    strides: tuple[int, ...]
+
+
+def contiguous_strides(shape: tuple[int, ...], itemsize: int) -> tuple[int, ...]:
+    """Strides in bytes of a C-contiguous array."""
+    strides, step = [], itemsize
+    for extent in reversed(shape):
+        strides.append(step)
+        step *= max(extent, 1)
+    return tuple(reversed(strides))
+
+
+def view_layout(node: Node, of: Layout) -> Layout | None:
+    """The layout of a view node whose argument has the layout `of`; None if only a copy has the wanted shape."""
+    if node.op.name in ("real", "imag"):
+        part = node.dtype.itemsize if node.op.name == "imag" else 0
+        return Layout(of.base, of.offset + part, of.strides)
+    (source,) = node.args
+    # Views of one-byte elements with the strides in bytes; nothing is read, so no memory has to be there.
+    probe = as_strided(_PROBE, source.shape, of.strides)
+    if node.op.name == "reshape":
+        try:
+            moved = np.reshape(probe, node.shape, copy=False)
+        except ValueError:
+            return None
+    elif node.op.name == "getitem":
+        moved = probe[(*decode_index(node["index"]), ...)]
+    else:
+        assert node.op.numpy is not None
+        moved = node.op.numpy(probe, **node.kwargs)
+    offset = moved.__array_interface__["data"][0] - _PROBE_ADDRESS if moved.size else 0
+    return Layout(of.base, of.offset + offset, moved.strides)
+
+
+class Layouts:
+    """Layouts of all nodes of a graph, computed on demand.
+
+    Parameters
+    ----------
+    input_strides : dict of Node to tuple of int
+        Strides in bytes of the actual inputs; every other stored array is C-contiguous.
+    """
+
+    def __init__(self, input_strides: dict[Node, tuple[int, ...]]):
+        self._input_strides = input_strides
+        self._known: dict[Node, Layout | None] = {}
+
+    def __getitem__(self, node: Node) -> Layout:
+        layout = self.find(node)
+        assert layout is not None, node
+        return layout
+
+    def find(self, node: Node) -> Layout | None:
+        """The layout of `node`; None for a reshape that needs a copy."""
+        if node not in self._known:
+            self._known[node] = self._compute(node)
+        return self._known[node]
+
+    def _compute(self, node: Node) -> Layout | None:
+        if node.op.kind is Kind.VIEW:
+            of = self.find(node.args[0])
+            return None if of is None else view_layout(node, of)
+        strides = self._input_strides.get(node)
+        return Layout(node, 0, contiguous_strides(node.shape, node.dtype.itemsize) if strides is None else strides)

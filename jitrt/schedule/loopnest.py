@@ -1,0 +1,199 @@
+"""Loop nests: what code generation turns into machine code.
+
+    nest      := operands statement*
+    statement := for AXIS [parallel]: statement*
+               | VALUE = OPERAND[AXES]                  load
+               | VALUE = literal LITERAL                parameter of the kernel
+               | VALUE = OP VALUE*                      one element
+               | OPERAND[AXES] = VALUE                  store
+               | OPERAND[AXES] (FOLD)= VALUE            fold into memory
+               | ACC = neutral FOLD                     start of an accumulator
+               | ACC (FOLD)= VALUE                      update
+               | VALUE = result ACC
+
+A nest names no sizes and no addresses: extents, strides and pointers are parameters of the kernel. What it does say of
+a stride is its class: ``0`` (the operand does not depend on the axis), ``1`` (neighbouring elements) or ``s`` (any).
+Two computations with one text are one kernel, so the text is the structural key.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..expr.optable import Op
+from ..expr.types import dtype_name
+
+AXIS_NAMES = "ijklmnpqrstuvwxyzabcdefgh"
+
+
+@dataclass(frozen=True, slots=True)
+class Operand:
+    """Memory that a nest reads or writes: `strides` holds a class for each axis of the nest."""
+
+    name: str
+    dtype: np.dtype
+    strides: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Load:
+    target: int
+    operand: Operand
+
+
+@dataclass(frozen=True, slots=True)
+class Literal:
+    """A number: the parameter `index` of the kernel, or, if `value` is given, part of the code."""
+
+    target: int
+    dtype: np.dtype
+    index: int
+    value: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Compute:
+    """``target = op(args)`` on values of the given dtypes."""
+
+    target: int
+    op: Op
+    args: tuple[int, ...]
+    dtypes: tuple[np.dtype, ...]
+    dtype: np.dtype
+
+
+@dataclass(frozen=True, slots=True)
+class Store:
+    operand: Operand
+    value: int
+
+
+@dataclass(frozen=True, slots=True)
+class StoreNeutral:
+    """Start of a fold in memory."""
+
+    operand: Operand
+    fold: Op
+
+
+@dataclass(frozen=True, slots=True)
+class FoldInto:
+    """``operand = fold(operand, value)``: a step of a fold in memory."""
+
+    operand: Operand
+    fold: Op
+    value: int
+
+
+@dataclass(frozen=True, slots=True)
+class Neutral:
+    """Start of the accumulator `acc`."""
+
+    acc: int
+    fold: Op
+    dtype: np.dtype
+
+
+@dataclass(frozen=True, slots=True)
+class Update:
+    acc: int
+    value: int
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    target: int
+    acc: int
+
+
+@dataclass(frozen=True, slots=True)
+class Loop:
+    """A loop over an axis, given by its position in the nest's list of extents.
+
+    `parallel` loops run over the range that the kernel is called with. `block_of`, if not None, is the axis of blocks:
+    the loop then runs over one block of its extent.
+    """
+
+    axis: int
+    body: tuple[Statement, ...]
+    parallel: bool = False
+    block_of: int | None = None
+
+
+Statement = Load | Literal | Compute | Store | StoreNeutral | FoldInto | Neutral | Update | Result | Loop
+
+
+@dataclass(frozen=True, slots=True)
+class LoopNest:
+    """One kernel.
+
+    Parameters
+    ----------
+    axes : int
+        Number of axes; the kernel takes as many extents.
+    operands : tuple of Operand
+        In the order in which the kernel takes their pointers and strides.
+    literals : tuple of numpy.dtype
+        dtypes of the numbers that the kernel takes.
+    body : tuple of Statement
+    """
+
+    axes: int
+    operands: tuple[Operand, ...]
+    literals: tuple[np.dtype, ...]
+    body: tuple[Statement, ...]
+
+    def __str__(self) -> str:
+        head = ", ".join(f"{o.name}: {dtype_name(o.dtype)}({','.join(o.strides)})" for o in self.operands)
+        literals = "".join(f", c{k}: {dtype_name(t)}" for k, t in enumerate(self.literals))
+        return "\n".join([f"nest({head}{literals})", *_lines(self.body, "  ")])
+
+    def statements(self) -> Iterator[Statement]:
+        """All statements, outer before inner."""
+        stack = list(reversed(self.body))
+        while stack:
+            statement = stack.pop()
+            yield statement
+            if isinstance(statement, Loop):
+                stack.extend(reversed(statement.body))
+
+
+def _lines(body: tuple[Statement, ...], indent: str) -> Iterator[str]:
+    for s in body:
+        if isinstance(s, Loop):
+            block = f" of block {AXIS_NAMES[s.block_of]}" if s.block_of is not None else ""
+            yield f"{indent}for {AXIS_NAMES[s.axis]}{block}{' parallel' if s.parallel else ''}:"
+            yield from _lines(s.body, indent + "  ")
+        else:
+            yield indent + _line(s)
+
+
+def _line(s: Statement) -> str:
+    match s:
+        case Load(target, operand):
+            return f"v{target} = {_element(operand)}"
+        case Literal(target, dtype, index, value):
+            return f"v{target} = literal " + (f"c{index}" if value is None else f"{value}:{dtype_name(dtype)}")
+        case Compute(target, op, args, _, dtype):
+            return f"v{target}:{dtype_name(dtype)} = {op.name} {' '.join(f'v{a}' for a in args)}"
+        case Store(operand, value):
+            return f"{_element(operand)} = v{value}"
+        case StoreNeutral(operand, fold):
+            return f"{_element(operand)} = neutral {fold.name}"
+        case FoldInto(operand, fold, value):
+            return f"{_element(operand)} ({fold.name})= v{value}"
+        case Neutral(acc, fold, dtype):
+            return f"a{acc}:{dtype_name(dtype)} = neutral {fold.name}"
+        case Update(acc, value):
+            return f"a{acc} (+)= v{value}"
+        case Result(target, acc):
+            return f"v{target} = result a{acc}"
+    raise TypeError(s)
+
+
+def _element(operand: Operand) -> str:
+    axes = ",".join(AXIS_NAMES[k] for k, stride in enumerate(operand.strides) if stride != "0")
+    return f"{operand.name}[{axes}]"

@@ -1,0 +1,332 @@
+"""From a group of sinks to a loop nest: the order of the axes, and the statements."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ..expr.node import Node
+from ..expr.optable import Kind
+from ..expr.types import dtype_name
+from ..prepare.simplify import literal
+from .fuse import Group, Sink
+from .layout import Layout, Layouts
+from .loopnest import (
+    Compute,
+    FoldInto,
+    Literal,
+    Load,
+    Loop,
+    LoopNest,
+    Neutral,
+    Operand,
+    Result,
+    Statement,
+    Store,
+    StoreNeutral,
+    Update,
+)
+
+SHORT_FOLD = 16  # an inner fold over fewer elements costs more in loop overhead than in work
+SHORT_ROW = 8  # so does an inner loop over fewer kept elements
+
+
+@dataclass(frozen=True, slots=True)
+class KernelCall:
+    """A loop nest and the numbers that it runs with.
+
+    Parameters
+    ----------
+    nest : LoopNest
+    extents : tuple of int
+        For each axis of the nest.
+    layouts : tuple of Layout
+        For each operand: where its memory begins, and its strides in bytes along the axes of the nest.
+    literals : tuple of numbers
+    span : int
+        Extent of the parallel loop; 1 if there is none.
+    elements : int
+        Iterations of the innermost statements.
+    cost : int
+        Cost of one of them, in additions.
+    reason : str
+        Why the group was not fused into one that reads its result.
+    """
+
+    nest: LoopNest
+    extents: tuple[int, ...]
+    layouts: tuple[Layout, ...]
+    literals: tuple[Any, ...]
+    span: int
+    elements: int
+    cost: int
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class _Axis:
+    extent: int
+    folded: bool
+    strides: tuple[int, ...]  # in bytes, one for each access
+
+
+@dataclass(frozen=True, slots=True)
+class _Access:
+    """A place where the nest touches memory: the layout along the axes of the domain."""
+
+    node: Node
+    layout: Layout
+    written: bool
+
+
+def build_kernel(group: Group, layouts: Layouts, inlined: Callable[[Node], bool]) -> KernelCall:
+    """The loop nest that computes the sinks of `group`.
+
+    Parameters
+    ----------
+    group : Group
+    layouts : Layouts
+        Where stored nodes lie.
+    inlined : callable
+        Whether a node is computed in the nest if the nest does not read it from memory.
+    """
+    domain, folded, block = group.kind
+    order, leaves = _expressions(group, inlined)
+    accesses = [_sink_access(s, layouts, folded) for s in group.sinks]
+    accesses += [_Access(n, layouts[n], False) for n in leaves]
+    axes = [
+        _Axis(extent, k in folded, tuple(a.layout.strides[k] for a in accesses))
+        for k, extent in enumerate(domain)
+        if extent != 1
+    ]
+    axes = _coalesce(_sorted(axes, accesses))
+    if block is not None:
+        (flat,) = axes
+        blocks = _Axis(math.ceil(flat.extent / block), False, _sink_strides(group.sinks, len(flat.strides)))
+        axes, form = [blocks, flat], "blocks"
+    else:
+        axes, form = _arrange(axes)
+    return _Builder(group, order, accesses, axes, form).build()
+
+
+def _expressions(group: Group, inlined: Callable[[Node], bool]) -> tuple[list[Node], list[Node]]:
+    """Nodes that the nest computes, operands before users, and the stored nodes that it reads."""
+    order: list[Node] = []
+    leaves: list[Node] = []
+    own = {s.into for s in group.sinks}
+    seen: set[Node] = set()
+    stack: list[tuple[Node, bool]] = [(s.value, False) for s in reversed(group.sinks)]
+    while stack:
+        node, expanded = stack.pop()
+        if expanded:
+            order.append(node)
+            continue
+        if node in seen:
+            continue
+        seen.add(node)
+        if literal(node) is not None:
+            order.append(node)
+        elif inlined(node) and (node in own or node not in group.loads):
+            stack.append((node, True))
+            stack.extend((a, False) for a in reversed(node.args))
+        else:
+            leaves.append(node)
+            order.append(node)
+    return order, leaves
+
+
+def _sink_access(sink: Sink, layouts: Layouts, folded: tuple[int, ...]) -> _Access:
+    layout = layouts[sink.into]
+    if sink.start:
+        offset = sum(s * t for s, t in zip(sink.start, layout.strides))
+        layout = Layout(layout.base, layout.offset + offset, layout.strides)
+    elif sink.folded_axes and "block" not in sink.into.kwargs:
+        kept = iter(layout.strides)
+        strides = tuple(0 if k in folded else next(kept) for k in range(len(sink.domain)))
+        layout = Layout(layout.base, layout.offset, strides)
+    elif sink.folded_axes:
+        layout = Layout(layout.base, layout.offset, (0,) * len(sink.domain))
+    return _Access(sink.into, layout, True)
+
+
+def _sink_strides(sinks: list[Sink], accesses: int) -> tuple[int, ...]:
+    """Strides of the axis of blocks: only the partial folds depend on it."""
+    own = tuple(s.into.dtype.itemsize if s.folded_axes else 0 for s in sinks)
+    return own + (0,) * (accesses - len(own))
+
+
+def _sorted(axes: list[_Axis], accesses: list[_Access]) -> list[_Axis]:
+    """Axes with long strides first, as NumPy's iterator sorts them; the largest arrays decide, written ones first."""
+    priority = sorted(range(len(accesses)), key=lambda k: (-_volume(accesses[k], axes, k), not accesses[k].written, k))
+
+    def outer_first(a: _Axis, b: _Axis) -> bool:
+        for k in priority:
+            x, y = abs(a.strides[k]), abs(b.strides[k])
+            if x and y and x != y:
+                return x > y
+        return True
+
+    result: list[_Axis] = []
+    for axis in axes:
+        place = len(result)
+        while place and not outer_first(result[place - 1], axis):
+            place -= 1
+        result.insert(place, axis)
+    return result
+
+
+def _volume(access: _Access, axes: list[_Axis], k: int) -> int:
+    """Bytes that an access covers."""
+    return access.node.dtype.itemsize * math.prod(a.extent for a in axes if a.strides[k])
+
+
+def _coalesce(axes: list[_Axis]) -> list[_Axis]:
+    """Neighbouring axes that all accesses traverse as one become one."""
+    result: list[_Axis] = []
+    for axis in axes:
+        outer = result[-1] if result else None
+        if (
+            outer is not None
+            and outer.folded == axis.folded
+            and all(s == t * axis.extent for s, t in zip(outer.strides, axis.strides))
+        ):
+            result[-1] = _Axis(outer.extent * axis.extent, axis.folded, axis.strides)
+        else:
+            result.append(axis)
+    return result
+
+
+def _arrange(axes: list[_Axis]) -> tuple[list[_Axis], str]:
+    """The final order, and the form of the nest.
+
+    ``elementwise``: no folds. ``rows``: folded axes innermost, folded in registers. ``columns``: one kept axis
+    innermost, folded into memory, which vectorises across the kept elements.
+    """
+    kept = [a for a in axes if not a.folded]
+    folded = [a for a in axes if a.folded]
+    if not folded:
+        return axes, "elementwise"
+    if not kept:
+        return folded, "rows"
+    short_fold = math.prod(a.extent for a in folded) < SHORT_FOLD <= kept[-1].extent
+    if axes[-1].folded:
+        form = "columns" if short_fold else "rows"
+    else:
+        short_row = kept[-1].extent < SHORT_ROW and math.prod(a.extent for a in folded) > kept[-1].extent
+        form = "rows" if short_row else "columns"
+    if form == "rows":
+        return kept + folded, form
+    return kept[:-1] + folded + kept[-1:], form
+
+
+class _Builder:
+    """Statements of one nest."""
+
+    def __init__(self, group: Group, order: list[Node], accesses: list[_Access], axes: list[_Axis], form: str):
+        self.group, self.order, self.accesses, self.axes, self.form = group, order, accesses, axes, form
+        self.written = [_operand(f"y{k}", a, axes, k) for k, a in enumerate(accesses) if a.written]
+        shift = len(self.written)
+        self.read = {a.node: _operand(f"x{k - shift}", a, axes, k) for k, a in enumerate(accesses) if not a.written}
+        self.literals: list[np.dtype] = []
+        self.literal_values: list[Any] = []
+        self.values: dict[Node, int] = {}
+
+    def build(self) -> KernelCall:
+        body = self._element()
+        folds = [(o, s) for o, s in zip(self.written, self.group.sinks) if s.folded_axes]
+        inner: list[Statement] = [*body]
+        inner += [Store(o, self.values[s.value]) for o, s in zip(self.written, self.group.sinks) if not s.folded_axes]
+        nested = self._columns(inner, folds) if self.form == "columns" else self._rows(inner, folds)
+        nest = LoopNest(len(self.axes), (*self.written, *self.read.values()), tuple(self.literals), tuple(nested))
+        extents = tuple(a.extent for a in self.axes)
+        places = tuple(
+            Layout(a.layout.base, a.layout.offset, tuple(x.strides[k] for x in self.axes))
+            for k, a in enumerate(self.accesses)
+        )
+        parallel = next((s.axis for s in nest.statements() if isinstance(s, Loop) and s.parallel), None)
+        cost = sum(n.op.cost for n in self.order if n.op.kind is Kind.ELEMENTWISE) + len(self.accesses)
+        elements = math.prod(extents[1:] if self.form == "blocks" else extents)
+        span = 1 if parallel is None else extents[parallel]
+        return KernelCall(nest, extents, places, tuple(self.literal_values), span, elements, cost, self.group.why_alone)
+
+    def _element(self) -> list[Statement]:
+        """Statements that compute one element of everything."""
+        body: list[Statement] = []
+        for node in self.order:
+            value = self.values[node] = len(self.values)
+            number = literal(node)
+            if number is not None:
+                body.append(self._literal(value, number))
+            elif node in self.read:
+                body.append(Load(value, self.read[node]))
+            else:
+                args = tuple(self.values[a] for a in node.args)
+                body.append(Compute(value, node.op, args, tuple(a.dtype for a in node.args), node.dtype))
+        return body
+
+    def _literal(self, target: int, number: Any) -> Literal:
+        """Integers are part of the code, so that LLVM can use their value; other numbers are parameters."""
+        if number.dtype.kind in "biu":
+            return Literal(target, number.dtype, -1, int(number))
+        self.literals.append(number.dtype)
+        self.literal_values.append(number)
+        return Literal(target, number.dtype, len(self.literals) - 1)
+
+    def _rows(self, inner: list[Statement], folds: list[tuple[Operand, Sink]]) -> list[Statement]:
+        """Loops over kept axes around loops over folded axes; folds in registers."""
+        kept = [k for k, a in enumerate(self.axes) if not a.folded]
+        folded = [k for k, a in enumerate(self.axes) if a.folded]
+        if folds:
+            before: list[Statement] = []
+            after: list[Statement] = []
+            fresh = len(self.values)
+            for acc, (operand, sink) in enumerate(folds):
+                before.append(Neutral(acc, sink.into.op, sink.into.dtype))
+                inner.append(Update(acc, self.values[sink.value]))
+                after += [Result(fresh + acc, acc), Store(operand, fresh + acc)]
+            block_of = 0 if self.form == "blocks" else None
+            inner = [*before, *_wrap_loops(folded, inner, block_of=block_of), *after]
+        return _wrap_loops(kept, inner, parallel=kept[0] if kept else None)
+
+    def _columns(self, inner: list[Statement], folds: list[tuple[Operand, Sink]]) -> list[Statement]:
+        """Folds into memory: the innermost loop runs over kept elements."""
+        row = len(self.axes) - 1
+        kept = [k for k, a in enumerate(self.axes[:-1]) if not a.folded]
+        folded = [k for k, a in enumerate(self.axes[:-1]) if a.folded]
+        parallel = kept[0] if kept else row
+        start: list[Statement] = [StoreNeutral(o, s.into.op) for o, s in folds]
+        steps = [FoldInto(o, s.into.op, self.values[s.value]) for o, s in folds]
+        body = [
+            *_wrap_loops([row], start, parallel),
+            *_wrap_loops(folded, _wrap_loops([row], [*inner, *steps], parallel)),
+        ]
+        return _wrap_loops(kept, body, parallel)
+
+
+def _operand(name: str, access: _Access, axes: Sequence[_Axis], k: int) -> Operand:
+    itemsize = access.node.dtype.itemsize
+    last = len(axes) - 1
+    classes = tuple(
+        "0" if a.strides[k] == 0 else "1" if i == last and a.strides[k] == itemsize else "s" for i, a in enumerate(axes)
+    )
+    return Operand(name, access.node.dtype, classes)
+
+
+def _wrap_loops(
+    axes: list[int], body: list[Statement], parallel: int | None = None, block_of: int | None = None
+) -> list[Statement]:
+    for axis in reversed(axes):
+        body = [Loop(axis, tuple(body), axis == parallel, block_of)]
+    return body
+
+
+def describe(call: KernelCall) -> str:
+    """The nest with its sizes, for `explain`."""
+    sizes = " ".join(map(str, call.extents)) or "scalar"
+    reads = ", ".join(f"{dtype_name(a.base.dtype)}@{a.offset}{list(a.strides)}" for a in call.layouts)
+    why = f"\n  # stored on its own: {call.reason}" if call.reason else ""
+    return f"{call.nest}\n  # extents {sizes}; {reads}{why}"

@@ -1,0 +1,112 @@
+"""Vector mathematics: elementary functions as straight-line code that vectorises inside the loop around it.
+
+`emitter` appends a function to LLVM IR; `evaluate` runs the same formula on NumPy arrays. `FUNCTIONS` lists them all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from llvmlite import ir
+
+from . import vmath_arc, vmath_exp, vmath_log, vmath_power, vmath_trig
+from .number import FLOAT, LLVM, Arrays, Number
+
+Emitter = Callable[[ir.IRBuilder, Sequence[ir.Value]], ir.Value]
+
+
+@dataclass(frozen=True, slots=True)
+class Function:
+    """An elementary function: NumPy's (or SciPy's) name, the number of arguments, the formula, the types of its loops."""
+
+    name: str
+    arity: int
+    formula: Callable[..., Number]
+    types: str = "df"
+
+
+_ALL = (
+    Function("exp", 1, vmath_exp.exp),
+    Function("exp2", 1, vmath_exp.exp2),
+    Function("expm1", 1, vmath_exp.expm1),
+    Function("log", 1, vmath_log.log),
+    Function("log2", 1, vmath_log.log2),
+    Function("log10", 1, vmath_log.log10),
+    Function("log1p", 1, vmath_log.log1p),
+    Function("sqrt", 1, vmath_power.sqrt),
+    Function("cbrt", 1, vmath_power.cbrt),
+    Function("hypot", 2, vmath_power.hypot),
+    Function("sin", 1, vmath_trig.sin),
+    Function("cos", 1, vmath_trig.cos),
+    Function("tan", 1, vmath_trig.tan),
+    Function("arcsin", 1, vmath_arc.arcsin),
+    Function("arccos", 1, vmath_arc.arccos),
+    Function("arctan", 1, vmath_arc.arctan),
+    Function("arctan2", 2, vmath_arc.arctan2),
+    Function("sinh", 1, vmath_exp.sinh),
+    Function("cosh", 1, vmath_exp.cosh),
+    Function("tanh", 1, vmath_exp.tanh),
+)
+FUNCTIONS = {function.name: function for function in _ALL}
+_BITS = {"d": 64, "f": 32}
+
+
+def emitter(name: str, chars: str, fma: bool = True) -> Emitter | None:
+    """What emits one function of scalars, or None if there is no such function of these types.
+
+    Parameters
+    ----------
+    name
+        The ufunc's name, ``"exp"``.
+    chars
+        NumPy's type characters of the loop's arguments, ``"d"``, ``"ff"``.
+    fma
+        Whether the target has a fused multiply-add.
+
+    Returns
+    -------
+    Callable or None
+        ``emit(builder, values)`` appends instructions at the builder's position and returns the result.
+    """
+    function = FUNCTIONS.get(name)
+    if function is None or len(chars) != function.arity or len(set(chars)) != 1 or chars[0] not in function.types:
+        return None
+    bits = _BITS[chars[0]]
+    formula = function.formula
+
+    def emit(builder: ir.IRBuilder, values: Sequence[ir.Value]) -> ir.Value:
+        back = LLVM(builder, fma)
+        return formula(*(Number(back, value, FLOAT, bits) for value in values)).value
+
+    return emit
+
+
+def evaluate(name: str, *arrays: Any, fma: bool = True) -> Any:
+    """A function of NumPy arrays by the same formula that `emitter` compiles.
+
+    Parameters
+    ----------
+    name
+        The ufunc's name.
+    *arrays
+        Arrays of one type, float64 or float32.
+    fma
+        Emulate a fused multiply-add, or compute without.
+
+    Examples
+    --------
+    >>> evaluate("exp", np.array([0.0, 1.0]))
+    array([1.        , 2.71828183])
+    """
+    function = FUNCTIONS[name]
+    values = np.broadcast_arrays(*(np.asarray(array) for array in arrays))
+    char = values[0].dtype.char
+    if len(values) != function.arity or char not in function.types:
+        raise TypeError(f"{name} has no loop for {[v.dtype for v in values]}")
+    back = Arrays(fma)
+    with np.errstate(all="ignore"):
+        result = function.formula(*(Number(back, np.ravel(v), FLOAT, _BITS[char]) for v in values))
+    return np.asarray(result.value).reshape(values[0].shape)

@@ -1,0 +1,105 @@
+"""The inverse circular functions: arcsin, arccos, arctan, arctan2.
+
+Arguments above 1/2 (arcsin, arccos: the half-angle formula) or 1 (arctan: the reciprocal) are mapped below, after Cody and Waite
+(1980, chapters 10 and 11); the constants are added as sums of two floats.
+"""
+
+from __future__ import annotations
+
+from .number import Number, select
+from .vmath_coefficients import COEFFICIENTS
+from .vmath_parts import (
+    HALF_PI,
+    PI,
+    crude_reciprocal,
+    fast_two_sum,
+    format_of,
+    polynomial,
+    product_remainder,
+    split_constant,
+)
+
+HALF_PI_PARTS = {64: split_constant(HALF_PI, 64, 53), 32: split_constant(HALF_PI, 32, 24)}
+PI_PARTS = {64: split_constant(PI, 64, 53), 32: split_constant(PI, 32, 24)}
+
+
+def _half_angle(x: Number) -> tuple[Number, Number, Number, Number]:
+    """Whether ``|x| > 1/2``; and for ``s = sqrt((1 - |x|)/2)`` there, ``s = |x|`` elsewhere: s, its error, ``arcsin(s) - s``."""
+    magnitude = x.abs()
+    large = magnitude > 0.5
+    halved = magnitude.fma(-0.5, 0.5)
+    square = select(large, halved, magnitude * magnitude)
+    root = halved.sqrt()
+    root_error = -product_remainder(root, root, halved) * crude_reciprocal(root + root)
+    s = select(large, root, magnitude)
+    tail = (s * square) * polynomial(square, COEFFICIENTS["arcsin"][x.bits])
+    return large, s, select(large, root_error, 0.0), tail
+
+
+def arcsin(x: Number) -> Number:
+    """The inverse sine."""
+    large, s, s_low, tail = _half_angle(x)
+    high, low = HALF_PI_PARTS[x.bits]
+    total, error = fast_two_sum(x.constant(high), s * -2.0)
+    folded = total + (error + (tail + s_low).fma(-2.0, low))
+    return select(large, folded, s + tail).copysign(x)
+
+
+def arccos(x: Number) -> Number:
+    """The inverse cosine."""
+    large, s, s_low, tail = _half_angle(x)
+    negative = x < 0.0
+    pi_high, pi_low = PI_PARTS[x.bits]
+    half_high, half_low = HALF_PI_PARTS[x.bits]
+    base = select(large, select(negative, x.constant(pi_high), 0.0), half_high)
+    base_low = select(large, select(negative, x.constant(pi_low), 0.0), half_low)
+    factor = select(large, x.constant(2.0).copysign(x), -1.0)
+    total, error = fast_two_sum(base, s * factor)
+    return total + (error + (tail + s_low).fma(factor, base_low))
+
+
+def _arctan_tail(t: Number) -> Number:
+    """``arctan(t) - t`` for ``|t| <= 1``."""
+    square = t * t
+    return (square * t) * polynomial(square, COEFFICIENTS["arctan"][t.bits])
+
+
+def arctan(x: Number) -> Number:
+    """The inverse tangent."""
+    magnitude = x.abs()
+    large = magnitude > 1.0
+    # The divisor is one where nothing is divided, so that zero raises no flag.
+    t = select(large, x.constant(-1.0), magnitude) / select(large, magnitude, 1.0)
+    high, low = HALF_PI_PARTS[x.bits]
+    tail = _arctan_tail(t)
+    total, error = fast_two_sum(select(large, x.constant(high), 0.0), t)
+    return (total + (error + (tail + select(large, x.constant(low), 0.0)))).copysign(x)
+
+
+def arctan2(y: Number, x: Number) -> Number:
+    """The angle of the point (x, y)."""
+    form = format_of(x)
+    y_size, x_size = y.abs(), x.abs()
+    far = (x_size > form.largest) & (y_size <= form.largest)
+    x_size = x_size.at_most(form.largest)
+    y_size = select(far, 0.0, y_size.at_most(form.largest))
+    steep = y_size > x_size
+    numerator = select(steep, x_size, y_size)
+    denominator = select(steep, y_size, x_size)
+    # Both are scaled by a power of two that halves the exponent of the larger, so that no remainder underflows.
+    field = form.mantissa_mask ^ ((1 << (form.bits - 1)) - 1)
+    halved = denominator.to_bits().shift_right_logical(1) & (field & ~(1 << (form.bits - 2)))
+    scale = (halved.constant((3 * (form.bias + 1) // 2 - 2) << form.stored) - halved).to_float()
+    numerator = numerator * scale
+    denominator = select(denominator.equals(0.0), 1.0, denominator * scale)
+    t = numerator / denominator
+    t_low = -product_remainder(t, denominator, numerator) * crude_reciprocal(denominator)
+    tail = _arctan_tail(t) + t_low
+    pi_high, pi_low = PI_PARTS[x.bits]
+    half_high, half_low = HALF_PI_PARTS[x.bits]
+    left = x.to_bits() < 0
+    base = select(steep, x.constant(half_high), select(left, x.constant(pi_high), 0.0))
+    base_low = select(steep, x.constant(half_low), select(left, x.constant(pi_low), 0.0))
+    sign = select(steep ^ left, x.constant(-1.0), 1.0)
+    total, error = fast_two_sum(base, t * sign)
+    return (total + (error + tail.fma(sign, base_low))).copysign(y)

@@ -1,0 +1,157 @@
+"""What the elementary functions share: formats, polynomials, error-free transformations, powers of two."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from .number import Number, select
+
+
+@dataclass(frozen=True, slots=True)
+class Format:
+    """The numbers that describe an IEEE 754 binary format."""
+
+    bits: int
+    stored: int
+    """Bits of the significand that are stored."""
+    bias: int
+    largest: float
+    smallest_normal: float
+    rounder: float
+    """1.5 * 2**stored: added to a number below 2**(stored - 1), it leaves the nearest integer in the low bits."""
+    splitter: float
+    """Veltkamp's constant, which splits a significand in two halves."""
+    tiny_step: int
+    """Exponent by which results below the normal range are computed too large, then scaled down."""
+
+    @property
+    def mantissa_mask(self) -> int:
+        return (1 << self.stored) - 1
+
+    @property
+    def one(self) -> int:
+        """The representation of 1.0."""
+        return self.bias << self.stored
+
+
+FORMATS = {
+    64: Format(64, 52, 1023, 1.7976931348623157e308, 2.0**-1022, 1.5 * 2.0**52, 2.0**27 + 1, 128),
+    32: Format(32, 23, 127, 3.4028234663852886e38, 2.0**-126, 1.5 * 2.0**23, 2.0**12 + 1, 64),
+}
+
+
+def format_of(x: Number) -> Format:
+    """The format of a float or of the float that an integer represents."""
+    return FORMATS[x.bits]
+
+
+def polynomial(x: Number, coefficients: Sequence[float]) -> Number:
+    """The polynomial at `x` by Horner's rule, the coefficient of lowest power first.
+
+    Horner's rule has the fewest instructions; its latency hides behind other iterations of the loop.
+    """
+    result = x.constant(coefficients[-1])
+    for coefficient in reversed(coefficients[:-1]):
+        result = result.fma(x, coefficient)
+    return result
+
+
+def fast_two_sum(a: Number, b: Number) -> tuple[Number, Number]:
+    """``a + b`` and its rounding error, exact if ``|a| >= |b|`` or ``a == 0`` (Dekker 1971)."""
+    total = a + b
+    return total, b - (total - a)
+
+
+def two_sum(a: Number, b: Number) -> tuple[Number, Number]:
+    """``a + b`` and its rounding error, exact without a condition (Knuth, TAOCP 2, 4.2.2)."""
+    total = a + b
+    part = total - a
+    return total, (a - (total - part)) + (b - part)
+
+
+def two_product(a: Number, b: Number) -> tuple[Number, Number]:
+    """``a * b`` and its rounding error: one fma, or Dekker's product of halves."""
+    product = a * b
+    return product, product_remainder(a, b, product)
+
+
+def product_remainder(a: Number, b: Number, subtrahend: Number) -> Number:
+    """``a * b - subtrahend``, exact where the result can be represented and `subtrahend` is near the product."""
+    if a.back.fma:
+        return a.fma(b, -subtrahend)
+    a_high, a_low = _halves(a)
+    b_high, b_low = _halves(b)
+    return ((a_high * b_high - subtrahend) + a_high * b_low + a_low * b_high) + a_low * b_low
+
+
+def _halves(a: Number) -> tuple[Number, Number]:
+    scaled = a * format_of(a).splitter
+    high = scaled - (scaled - a)
+    return high, a - high
+
+
+def crude_reciprocal(x: Number) -> Number:
+    """``1 / x`` for positive normal x, with a relative error below 0.4 %, without a division.
+
+    Subtracting the representation from a constant negates the exponent and nearly inverts the significand (Blinn,
+    "Floating-Point Tricks", 1997); one Newton step squares the error of 12 %, with a constant that centres it.
+    """
+    magic = {64: 0x7FDE623822FC16E6, 32: 0x7EF311C7}[x.bits]
+    guess = (x.to_bits().constant(magic) - x.to_bits()).to_float()
+    return guess * (x * -guess + 2.0)
+
+
+def power_of_two(rounded: Number, exponent: int = 0) -> Number:
+    """``2**(n + exponent)`` where `rounded` is n plus the format's rounder, for a result in the normal range."""
+    form = format_of(rounded)
+    return ((rounded.to_bits() << form.stored) + ((form.bias + exponent) << form.stored)).to_float()
+
+
+def split_constant(value: str, bits: int, *leading: int) -> tuple[float, ...]:
+    """A constant given in many digits as a sum of floats: parts of `leading` significant bits, and one full part.
+
+    Examples
+    --------
+    >>> split_constant("0.693147180559945309417232121458176568", 64, 42)
+    (0.6931471805598903, 5.497923018708371e-14)
+    """
+    from fractions import Fraction
+
+    rest = Fraction(value)
+    parts = []
+    for digits in (*leading, 53 if bits == 64 else 24):
+        exponent = math.frexp(float(rest))[1]
+        part = Fraction(round(rest * Fraction(2) ** (digits - exponent))) / Fraction(2) ** (digits - exponent)
+        parts.append(float(part))
+        rest -= part
+    return tuple(parts)
+
+
+def quotient(
+    numerator: tuple[Number, Number], denominator: tuple[Number, Number]
+) -> tuple[Number, Number]:
+    """The quotient of two unevaluated sums as such a sum, with one division.
+
+    ``q = n * (1/d)`` is corrected by the remainder ``n - q*d``, which is exact but for the low parts.
+    """
+    high, low = numerator
+    divisor, divisor_low = denominator
+    inverse = 1.0 / divisor
+    estimate = high * inverse
+    remainder = (low - estimate * divisor_low) - product_remainder(estimate, divisor, high)
+    return estimate, remainder * inverse
+
+
+def where_positive(mask: Number, value: Number) -> Number:
+    """`value` where the mask holds, zero elsewhere."""
+    return select(mask, value, 0.0)
+
+
+LN2 = "0.693147180559945309417232121458176568075500134360255254120680009"
+LOG2_E = "1.442695040888963407359924681001892137426645954152985934135449"
+LOG10_E = "0.434294481903251827651128918916605082294397005803666566114454"
+LOG10_2 = "0.301029995663981195213738894724493026768189881462108541310427"
+PI = "3.141592653589793238462643383279502884197169399375105820974944592307816406286208998628034825342117067982"
+HALF_PI = "1.570796326794896619231321691639751442098584699687552910487472296153908203143104499314017412671058533991"

@@ -1,0 +1,119 @@
+"""A path for arguments that almost never occur, inside a loop that LLVM still vectorises.
+
+A scalar call or branch would stop the loop vectoriser. A call that names vector variants of itself (LLVM's Vector Function ABI:
+the attribute ``vector-function-abi-variant``) is widened to the variant of the loop's width, and the variants may branch: they
+look whether any lane is rare, and only then visit the lanes one by one.
+"""
+
+from __future__ import annotations
+
+from llvmlite import ir
+
+WIDTHS = {64: (2, 4, 8, 16), 32: (4, 8, 16)}
+_INT32 = ir.IntType(32)
+
+
+def emit_beyond(
+    builder: ir.IRBuilder, bound: float, name: str, bits: int, x: ir.Value, result: ir.Value
+) -> ir.Value:
+    """`result`, but the C library's ``name(x)`` where ``|x| > bound``; float32 is computed in float64 there."""
+    module = builder.module
+    scalar_name = f"jitrt.{name}.beyond.f{bits}"
+    scalar = module.globals.get(scalar_name)
+    if scalar is None:
+        scalar = _scalar(module, scalar_name, bound, name, bits)
+        _keep(module, [_widened(module, scalar, width, bound, bits) for width in WIDTHS[bits]])
+    call = builder.call(scalar, [x, result])
+    variants = ",".join(
+        f"_ZGV_LLVM_N{width}vv_{scalar_name}({scalar_name}.x{width})" for width in WIDTHS[bits]
+    )
+    _add_attribute(call, f'"vector-function-abi-variant"="{variants}"')
+    return call
+
+
+def _add_attribute(target: ir.CallInstr | ir.Function, text: str) -> None:
+    # llvmlite's own `add` admits none of the string attributes.
+    set.add(target.attributes, text)
+
+
+def _float_type(bits: int) -> ir.Type:
+    return ir.DoubleType() if bits == 64 else ir.FloatType()
+
+
+def _declared(module: ir.Module, name: str, type_: ir.Type, arity: int) -> ir.Function:
+    function = module.globals.get(name)
+    if function is None:
+        function = ir.Function(module, ir.FunctionType(type_, [type_] * arity), name)
+    return function
+
+
+def _defined(module: ir.Module, name: str, type_: ir.Type) -> ir.Function:
+    function = ir.Function(module, ir.FunctionType(type_, [type_, type_]), name)
+    function.linkage = "internal"
+    for attribute in ("noinline", "nounwind", "willreturn", "memory(none)"):
+        _add_attribute(function, attribute)
+    return function
+
+
+def _scalar(module: ir.Module, scalar_name: str, bound: float, name: str, bits: int) -> ir.Function:
+    float_type = _float_type(bits)
+    function = _defined(module, scalar_name, float_type)
+    x, result = function.args
+    builder = ir.IRBuilder(function.append_basic_block("entry"))
+    magnitude = builder.call(_declared(module, f"llvm.fabs.f{bits}", float_type, 1), [x])
+    rare = builder.fcmp_ordered(">", magnitude, ir.Constant(float_type, bound))
+    with builder.if_then(rare, likely=False):
+        double = ir.DoubleType()
+        value = builder.call(
+            _declared(module, name, double, 1), [x if bits == 64 else builder.fpext(x, double)]
+        )
+        builder.ret(value if bits == 64 else builder.fptrunc(value, float_type))
+    builder.ret(result)
+    return function
+
+
+def _widened(module: ir.Module, scalar: ir.Function, width: int, bound: float, bits: int) -> ir.Function:
+    float_type = _float_type(bits)
+    vector = ir.VectorType(float_type, width)
+    function = _defined(module, f"{scalar.name}.x{width}", vector)
+    x, result = function.args
+    entry = function.append_basic_block("entry")
+    loop = function.append_basic_block("lane")
+    done = function.append_basic_block("done")
+    builder = ir.IRBuilder(entry)
+    magnitude = builder.call(_declared(module, f"llvm.fabs.v{width}f{bits}", vector, 1), [x])
+    rare = builder.fcmp_ordered(">", magnitude, ir.Constant(vector, [bound] * width))
+    flags = builder.bitcast(rare, ir.IntType(width))
+    builder.cbranch(builder.icmp_unsigned("!=", flags, ir.Constant(ir.IntType(width), 0)), loop, done)
+    builder.position_at_end(loop)
+    lane = builder.phi(_INT32)
+    so_far = builder.phi(vector)
+    value = builder.call(scalar, [builder.extract_element(x, lane), builder.extract_element(so_far, lane)])
+    changed = builder.insert_element(so_far, value, lane)
+    following = builder.add(lane, ir.Constant(_INT32, 1))
+    builder.cbranch(builder.icmp_unsigned("<", following, ir.Constant(_INT32, width)), loop, done)
+    lane.add_incoming(ir.Constant(_INT32, 0), entry)
+    lane.add_incoming(following, loop)
+    so_far.add_incoming(result, entry)
+    so_far.add_incoming(changed, loop)
+    builder.position_at_end(done)
+    final = builder.phi(vector)
+    final.add_incoming(result, entry)
+    final.add_incoming(changed, loop)
+    builder.ret(final)
+    return function
+
+
+def _keep(module: ir.Module, functions: list[ir.Function]) -> None:
+    """Name the functions in ``llvm.compiler.used``, without which unused variants vanish before the loop is vectorised."""
+    pointer = ir.IntType(8).as_pointer()
+    old = module.globals.pop("llvm.compiler.used", None)
+    kept = list(old.initializer.constant) if old is not None else []
+    kept += [function.bitcast(pointer) for function in functions]
+    if old is not None:
+        module.scope.deregister(old.name) if hasattr(module.scope, "deregister") else None
+    array = ir.ArrayType(pointer, len(kept))
+    used = ir.GlobalVariable(module, array, "llvm.compiler.used")
+    used.linkage = "appending"
+    used.section = "llvm.metadata"
+    used.initializer = ir.Constant(array, kept)
