@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import functools
 from collections.abc import Callable
 from typing import Any
 
@@ -64,4 +65,9 @@ def compile_loop(name: str, char: str, fma: bool = True) -> tuple[Callable[..., 
     def run(out: np.ndarray, *arrays: np.ndarray) -> None:
         call(out.ctypes.data, *(array.ctypes.data for array in arrays), out.size)
 
+    def bind(out: np.ndarray, *arrays: np.ndarray) -> Callable[[], None]:
+        pointers = [ctypes.c_void_p(array.ctypes.data) for array in (out, *arrays)]
+        return functools.partial(call, *pointers, ctypes.c_int64(out.size))
+
+    run.bind = bind  # type: ignore[attr-defined]
     return run, library

@@ -53,7 +53,7 @@ def arccos(x: Number) -> Number:
     half_high, half_low = HALF_PI_PARTS[x.bits]
     base = select(large, select(negative, x.constant(pi_high), 0.0), half_high)
     base_low = select(large, select(negative, x.constant(pi_low), 0.0), half_low)
-    factor = select(large, x.constant(2.0).copysign(x), -1.0)
+    factor = select(large, x.constant(2.0), -1.0) * x.constant(1.0).copysign(x)
     total, error = fast_two_sum(base, s * factor)
     return total + (error + (tail + s_low).fma(factor, base_low))
 
@@ -61,7 +61,7 @@ def arccos(x: Number) -> Number:
 def _arctan_tail(t: Number) -> Number:
     """``arctan(t) - t`` for ``|t| <= 1``."""
     square = t * t
-    return (square * t) * polynomial(square, COEFFICIENTS["arctan"][t.bits])
+    return t * (square * polynomial(square, COEFFICIENTS["arctan"][t.bits]))
 
 
 def arctan(x: Number) -> Number:
@@ -69,9 +69,11 @@ def arctan(x: Number) -> Number:
     magnitude = x.abs()
     large = magnitude > 1.0
     # The divisor is one where nothing is divided, so that zero raises no flag.
-    t = select(large, x.constant(-1.0), magnitude) / select(large, magnitude, 1.0)
+    numerator, divisor = select(large, x.constant(-1.0), magnitude), select(large, magnitude, 1.0)
+    t = numerator / divisor
     high, low = HALF_PI_PARTS[x.bits]
-    tail = _arctan_tail(t)
+    # The quotient's error, by the derivative of the inverse tangent where it counts, that is for t near minus one.
+    tail = product_remainder(t, divisor, numerator).fma(t * 0.6, _arctan_tail(t))
     total, error = fast_two_sum(select(large, x.constant(high), 0.0), t)
     return (total + (error + (tail + select(large, x.constant(low), 0.0)))).copysign(x)
 
@@ -94,7 +96,7 @@ def arctan2(y: Number, x: Number) -> Number:
     denominator = select(denominator.equals(0.0), 1.0, denominator * scale)
     t = numerator / denominator
     t_low = -product_remainder(t, denominator, numerator) * crude_reciprocal(denominator)
-    tail = _arctan_tail(t) + t_low
+    tail = (t * t).fma(-0.5, 1.0).fma(t_low, _arctan_tail(t))
     pi_high, pi_low = PI_PARTS[x.bits]
     half_high, half_low = HALF_PI_PARTS[x.bits]
     left = x.to_bits() < 0

@@ -10,15 +10,19 @@ from .number import Number, select
 from .vmath_coefficients import COEFFICIENTS
 from .vmath_parts import (
     LN2,
+    LOG2_E,
     fast_two_sum,
     format_of,
+    halves,
     polynomial,
     power_of_two,
     quotient,
     split_constant,
+    two_product,
 )
 
 LN2_PARTS = {64: split_constant(LN2, 64, 42), 32: split_constant(LN2, 32, 15)}
+LOG2_E_PARTS = {64: split_constant(LOG2_E, 64, 53), 32: split_constant(LOG2_E, 32, 24)}
 INVERSE_LN2 = 1.4426950408889634
 
 # The largest argument with a finite result, an argument below every result's last bit, and where results turn subnormal.
@@ -63,9 +67,15 @@ def exp(x: Number) -> Number:
     clamped = x.at_least(limits[1]).at_most(limits[0])
     rounded = clamped.fma(INVERSE_LN2, form.rounder)
     n = rounded - form.rounder
-    ln2_high, ln2_low = LN2_PARTS[x.bits]
-    r = n.fma(-ln2_low, n.fma(-ln2_high, clamped))
-    y = (r * r).fma(polynomial(r, COEFFICIENTS["exp"][x.bits]), r) + 1.0
+    if x.back.fma:
+        # In units of ln 2 the polynomial's last step takes in the rounding of its largest term.
+        high, low = LOG2_E_PARTS[x.bits]
+        r = clamped.fma(low, clamped.fma(high, -n))
+        y = r.fma(polynomial(r, COEFFICIENTS["exp2"][x.bits]), 1.0)
+    else:
+        ln2_high, ln2_low = LN2_PARTS[x.bits]
+        r = (clamped - n * ln2_high) - n * ln2_low
+        y = (r * r * polynomial(r, COEFFICIENTS["exp"][x.bits]) + r) + 1.0
     return _scale(y, x, rounded, limits)
 
 
@@ -76,82 +86,95 @@ def exp2(x: Number) -> Number:
     clamped = x.at_least(limits[1]).at_most(limits[0])
     rounded = clamped + form.rounder
     r = clamped - (rounded - form.rounder)
-    y = r.fma(polynomial(r, COEFFICIENTS["exp2"][x.bits]), 1.0)
+    y = _exp2_of_fraction(r)
     return _scale(y, x, rounded, limits)
 
 
-def _expm1_parts(x: Number) -> tuple[Number, Number, Number]:
-    """``expm1(x) / 2`` as high and low part for ``-64 < x < 1025 ln 2``, and the scale ``2**(n-1)``.
+def _exp2_of_fraction(r: Number) -> Number:
+    """``2**r`` for ``|r| <= 1/2``."""
+    first, *rest = COEFFICIENTS["exp2"][r.bits]
+    if r.back.fma:
+        return r.fma(polynomial(r, (first, *rest)), 1.0)
+    # The product with the leading coefficient is exact between halves, so that the sum with one rounds once.
+    r_high, r_low = halves(r)
+    first_high, first_low = halves(r.constant(first))
+    total, error = fast_two_sum(r.constant(1.0), r_high * first_high)
+    return total + (error + (r_high * first_low + r_low * first + (r * r) * polynomial(r, rest)))
+
+
+def _expm1_parts(x: Number) -> tuple[Number, Number]:
+    """``expm1(x) / 2`` as high and low part for ``-64 < x < 1025 ln 2``.
 
     ``2**n (1 + r + r**2 p) - 1``: the large terms are added exactly. Half of it, so that nothing overflows too early.
     """
     rounded, r, r_low = reduce_by_ln2(x)
     half = power_of_two(rounded, -1)
-    high, low = fast_two_sum(half - 0.5, half * r)
-    tail = (r * r).fma(polynomial(r, COEFFICIENTS["expm1"][x.bits]), r_low)
-    return high, half.fma(tail, low), half
+    scaled = half * r
+    constant, constant_low = fast_two_sum(half, half.constant(-0.5))
+    high, low = fast_two_sum(constant, scaled)
+    low = half.fma(r_low, low) + constant_low
+    return high, (scaled * r).fma(polynomial(r, COEFFICIENTS["expm1"][x.bits]), low)
 
 
 def expm1(x: Number) -> Number:
     """``exp(x) - 1`` without cancellation near zero."""
     # Above the largest argument the doubled half overflows; far below, the result is minus one.
     top, bottom = {64: (709.9, -40.0), 32: (88.8, -20.0)}[x.bits]
-    high, low, _ = _expm1_parts(x.at_most(top).at_least(bottom))
+    high, low = _expm1_parts(x.at_most(top).at_least(bottom))
     half = high + low
     return (half + half).copysign(x)
 
 
-def _sinh_cosh_terms(x: Number) -> tuple[Number, Number, Number, Number, Number, Number]:
-    """For ``|x| = n ln 2 + r``: r high and low, ``cosh(r) - 1``, ``sinh(r) - r``, ``2**(n-2) - 2**(-n-2)`` and their sum.
-
-    ``sinh(x) = cosh(r) sinh(n ln 2) + sinh(r) cosh(n ln 2)``, which needs no division and is exact for n = 0.
-    """
-    top, large = {64: (710.5, 40.0), 32: (89.5, 20.0)}[x.bits]
-    magnitude = x.abs().at_most(top)
-    rounded, r, r_low = reduce_by_ln2(magnitude)
-    form = format_of(x)
+def _halves_of_powers(rounded: Number, magnitude: Number) -> tuple[Number, Number]:
+    """``2**(n-2)`` and ``2**(-n-2)``, the second zero where it does not count and its exponent would leave the format."""
+    form = format_of(rounded)
     step = rounded.to_bits() << form.stored
     quarter = (form.bias - 2) << form.stored
-    growing = (step + quarter).to_float()
     falling = (step.constant(quarter) - step).to_float()
-    # The falling exponential does not count for large arguments, where its exponent would leave the format.
-    falling = select(magnitude < large, falling, 0.0)
+    return (step + quarter).to_float(), select(magnitude < float(2 * form.stored), falling, 0.0)
+
+
+def _sinh_or_cosh(x: Number, sign: float) -> Number:
+    """``exp(|x|)/2 + sign * exp(-|x|)/2`` for ``|x| = n ln 2 + r``.
+
+    ``sinh(x) = sinh(n ln 2) cosh(r) + cosh(n ln 2) sinh(r)`` and the like for cosh, which need no division and are exact for
+    n = 0. Computed at half the size, so that nothing overflows too early.
+    """
+    magnitude = x.abs().at_most({64: 710.5, 32: 89.5}[x.bits])
+    rounded, r, r_low = reduce_by_ln2(magnitude)
+    growing, falling = _halves_of_powers(rounded, magnitude)
+    falling = falling * sign
+    first, first_low = fast_two_sum(growing, falling)
+    second = growing - falling
     square = r * r
     cosh_tail = square * polynomial(square, COEFFICIENTS["cosh"][x.bits])
     sinh_tail = (square * r) * polynomial(square, COEFFICIENTS["sinh"][x.bits])
-    return r, r_low, cosh_tail, sinh_tail, growing - falling, growing + falling
-
-
-def _combined(first: Number, factor: Number, r: Number, tail: Number) -> Number:
-    """``first + factor * r + tail``, the sum of the first two without rounding error, doubled."""
-    if first.back.fma:
-        high = factor.fma(r, first)
-        low = factor.fma(r, first - high)
+    if x.back.fma:
+        high = second.fma(r, first)
+        low = second.fma(r, first - high)
     else:
-        # The product's own error is below an eighth of the last place of the result, for |r| < 0.35.
-        high, low = fast_two_sum(first, factor * r)
-    half = high + (low + tail)
+        product, product_low = two_product(second, r)
+        high, low = fast_two_sum(first, product)
+        low = low + product_low
+    low = second.fma(r_low, low) + first_low
+    half = high + first.fma(cosh_tail, second.fma(sinh_tail, low))
     return half + half
 
 
 def sinh(x: Number) -> Number:
     """The hyperbolic sine."""
-    r, r_low, cosh_tail, sinh_tail, minus, plus = _sinh_cosh_terms(x)
-    tail = minus.fma(cosh_tail, plus * (sinh_tail + r_low))
-    return _combined(minus, plus, r, tail).copysign(x)
+    return _sinh_or_cosh(x, -1.0).copysign(x)
 
 
 def cosh(x: Number) -> Number:
     """The hyperbolic cosine."""
-    r, r_low, cosh_tail, sinh_tail, minus, plus = _sinh_cosh_terms(x)
-    tail = plus.fma(cosh_tail, minus * (sinh_tail + r_low))
-    return _combined(plus, minus, r, tail)
+    return _sinh_or_cosh(x, 1.0)
 
 
 def tanh(x: Number) -> Number:
     """The hyperbolic tangent, ``-expm1(-2|x|) / (2 + expm1(-2|x|))`` with the sign of x."""
     magnitude = x.abs().at_most({64: 22.0, 32: 10.0}[x.bits])
-    high, low, _ = _expm1_parts(magnitude * -2.0)
+    high, low = fast_two_sum(*_expm1_parts(magnitude * -2.0))
     divisor = fast_two_sum(high.constant(1.0), high)
     estimate, correction = quotient((high, low), (divisor[0], divisor[1] + low))
     return (estimate + correction).copysign(x)

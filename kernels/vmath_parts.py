@@ -81,12 +81,13 @@ def product_remainder(a: Number, b: Number, subtrahend: Number) -> Number:
     """``a * b - subtrahend``, exact where the result can be represented and `subtrahend` is near the product."""
     if a.back.fma:
         return a.fma(b, -subtrahend)
-    a_high, a_low = _halves(a)
-    b_high, b_low = _halves(b)
+    a_high, a_low = halves(a)
+    b_high, b_low = halves(b)
     return ((a_high * b_high - subtrahend) + a_high * b_low + a_low * b_high) + a_low * b_low
 
 
-def _halves(a: Number) -> tuple[Number, Number]:
+def halves(a: Number) -> tuple[Number, Number]:
+    """Two halves of the significand, whose products are exact (Veltkamp 1968)."""
     scaled = a * format_of(a).splitter
     high = scaled - (scaled - a)
     return high, a - high
@@ -142,11 +143,6 @@ def quotient(
     estimate = high * inverse
     remainder = (low - estimate * divisor_low) - product_remainder(estimate, divisor, high)
     return estimate, remainder * inverse
-
-
-def where_positive(mask: Number, value: Number) -> Number:
-    """`value` where the mask holds, zero elsewhere."""
-    return select(mask, value, 0.0)
 
 
 LN2 = "0.693147180559945309417232121458176568075500134360255254120680009"

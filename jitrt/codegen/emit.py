@@ -150,7 +150,12 @@ class _Kernel:
 
     def _is_looped(self, acc: int) -> bool:
         """Whether a loop folds into `acc`, which without folded axes takes a single value."""
-        return any(isinstance(s, Loop) and any(_updates(t, acc) for t in s.body) for s in self.nest.statements())
+        loops = [s for s in self.nest.statements() if isinstance(s, Loop)]
+        return any(
+            any(_updates(t, acc) for t in loop.body)
+            and not any(isinstance(t, Neutral) and t.acc == acc for t in loop.body)
+            for loop in loops
+        )
 
     # Memory.
     def _address(self, operand: Operand) -> ir.Value:

@@ -16,6 +16,7 @@ from ..expr.optable import Kind
 from ..expr.types import canonical
 from ..kernels import driver as native
 from ..memory.frame import ALIGNMENT, FrameLayout
+from ..prepare.simplify import literal
 from ..schedule.fuse import storage
 from ..schedule.nest import KernelCall
 from . import threads
@@ -225,6 +226,9 @@ class Frame:
         if node in self.values:
             array = self.values[node]
             return array[()] if array.ndim == 0 else array
+        number = literal(node)
+        if number is not None:
+            return number  # NumPy takes a scalar and broadcasts it itself, as in the user's code
         base = storage(node)
         return evaluate((node,), {base: self._value(base, objects, returned)})[0]
 

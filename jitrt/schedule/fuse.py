@@ -114,7 +114,6 @@ class _Fusion:
         self.stored = self._must_be_stored()
         self.cost = self._inline_costs()
         self.groups: list[Group] = []
-        self.group_of: dict[Node, Group] = {}
         self.demand: dict[Node, list[Group]] = {}  # groups that compute the node inline unless it is stored
         self.readers: dict[Node, list[Group]] = {}  # groups that read the stored node
 
@@ -150,9 +149,12 @@ class _Fusion:
         return _topological(self.groups, self.rank)
 
     def _place_elementwise(self, node: Node) -> None:
-        demand = self.demand.pop(node, [])
+        demand = self.demand.get(node, [])
         if node not in self.stored and len(demand) > 1 and self.cost[node] > RECOMPUTED_COST:
-            self.stored.add(node)
+            self._merge_all(demand)
+            if len(demand) > 1:
+                self.stored.add(node)
+        self.demand.pop(node, None)
         if node in self.stored:
             self._place(node, [Sink(node, node)], demand)
         else:
@@ -176,7 +178,6 @@ class _Fusion:
             chosen = Group(why_alone=why)
             self.groups.append(chosen)
         chosen.sinks.extend(sinks)
-        self.group_of[node] = chosen
         for user in users:
             if user is not chosen:
                 chosen.successors.add(user)
@@ -201,7 +202,6 @@ class _Fusion:
         users = self.readers.pop(node, [])
         group = Group(host=node, successors=set(users))
         self.groups.append(group)
-        self.group_of[node] = group
         for arg in node.args:
             self._route(arg, group)
 
@@ -221,32 +221,51 @@ class _Fusion:
             users.append(group)
 
     def _merge_siblings(self) -> None:
-        """Join groups of one kind that read a common array and do not depend on each other."""
+        """Join groups of one kind that read a common array."""
         by_kind: dict[tuple, list[Group]] = {}
         for group in self.groups:
             if group.sinks and not any(s.start for s in group.sinks):
                 by_kind.setdefault(group.kind, []).append(group)
         for siblings in by_kind.values():
-            if len(siblings) > _MERGED_SIBLINGS:
-                continue
-            for k, group in enumerate(siblings):
-                for other in siblings[k + 1 :]:
-                    if not (group.sinks and other.sinks and _share_a_load(group, other)):
-                        continue
-                    if group.reaches(other) or other.reaches(group):
-                        continue
+            if len(siblings) <= _MERGED_SIBLINGS:
+                self._merge_all(siblings, _share_a_load)
+
+    def _merge_all(self, groups: list[Group], worthwhile: Callable[[Group, Group], bool] | None = None) -> None:
+        """Join as many of `groups` as can be one nest; the list keeps those that are left."""
+        k = 0
+        while k < len(groups):
+            group = groups[k]
+            for other in list(groups[k + 1 :]):
+                if _joinable(group, other) and (worthwhile is None or worthwhile(group, other)):
                     self._merge(group, other)
+                    if other in groups:
+                        groups.remove(other)
+            k += 1
 
     def _merge(self, group: Group, other: Group) -> None:
+        """Let `group` do the work of `other`."""
         group.sinks.extend(other.sinks)
         group.loads |= other.loads
         group.successors |= other.successors
-        other.sinks = []
         self.groups.remove(other)
         for g in self.groups:
             if other in g.successors:
                 g.successors.remove(other)
                 g.successors.add(group)
+        for users in (*self.demand.values(), *self.readers.values()):
+            if other in users:
+                users.remove(other)
+                if group not in users:
+                    users.append(group)
+
+
+def _joinable(a: Group, b: Group) -> bool:
+    """Whether one nest can do the work of both: one domain, at most one kind of fold, and no dependence."""
+    if a.host is not None or b.host is not None or a.kind[0] != b.kind[0]:
+        return False
+    if a.kind != b.kind and a.kind[1] and b.kind[1]:
+        return False
+    return not (a.reaches(b) or b.reaches(a))
 
 
 def _share_a_load(a: Group, b: Group) -> bool:

@@ -1,0 +1,39 @@
+"""Settings of all tests: internal errors raise, and golden files can be renewed."""
+
+import os
+
+os.environ["JITRT_STRICT"] = "1"
+
+from pathlib import Path  # noqa: E402
+
+import pytest  # noqa: E402
+
+GOLDEN = Path(__file__).parent / "golden"
+
+
+def pytest_addoption(parser):
+    parser.addoption("--update-golden", action="store_true", help="rewrite the golden files")
+
+
+def pytest_collection_modifyitems(config, items):
+    """Leave out slow tests unless a -m expression asks for them."""
+    if config.option.markexpr:
+        return
+    chosen = [item for item in items if "slow" not in item.keywords]
+    config.hook.pytest_deselected(items=[item for item in items if "slow" in item.keywords])
+    items[:] = chosen
+
+
+@pytest.fixture
+def golden(request):
+    """Compare a text with the golden file of that name, or write it with --update-golden."""
+
+    def compare(name: str, text: str) -> None:
+        path = GOLDEN / f"{name}.txt"
+        if request.config.getoption("--update-golden"):
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text + "\n", encoding="utf-8")
+        assert path.exists(), f"{path} is missing: run pytest --update-golden and read what it writes"
+        assert text + "\n" == path.read_text(encoding="utf-8")
+
+    return compare

@@ -1,0 +1,75 @@
+"""The direction of imports: downwards only, and numba in the layers that generate or run code."""
+
+import ast
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+
+# Lower layers first; modules of the face and the pipeline stand above all folders.
+LAYERS = ["errors", "config", "expr", "trace", "prepare", "schedule", "memory", "codegen", "runtime", "pipeline"]
+FACE = ["explain", "jit", "demo", "__init__", "__main__"]
+MAY_IMPORT_NUMBA = {"codegen", "runtime", "kernels"}
+
+
+def _modules():
+    for folder in ("jitrt", "kernels"):
+        for path in sorted((ROOT / folder).rglob("*.py")):
+            yield folder, path
+
+
+def _layer(parts):
+    """The layer of a module given by its path inside of the package."""
+    return parts[0] if parts else "__init__"
+
+
+def _imports(path, parts):
+    """Layers of jitrt, and other top-level packages, that a module imports."""
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            for alias in node.names:
+                yield from _absolute(alias.name)
+        elif isinstance(node, ast.ImportFrom):
+            if node.level == 0:
+                yield from _absolute(node.module or "")
+                continue
+            base = parts[: len(parts) - node.level]
+            target = [*base, *(node.module or "").split(".")] if node.module else base
+            names = [a.name for a in node.names]
+            yield ("jitrt", _layer(target) if target else names[0])
+
+
+def _absolute(name):
+    top, _, rest = name.partition(".")
+    yield ("jitrt", rest.partition(".")[0]) if top == "jitrt" and rest else (top, "")
+
+
+def _height(layer):
+    if layer == "kernels":
+        return -1
+    return LAYERS.index(layer) if layer in LAYERS else len(LAYERS) + FACE.index(layer)
+
+
+def test_imports_point_downwards():
+    wrong = []
+    for folder, path in _modules():
+        inside = list(path.relative_to(ROOT / folder).with_suffix("").parts)
+        if folder == "kernels":
+            inside = ["kernels", *inside]
+        own = _layer(inside)
+        for top, layer in _imports(path, inside):
+            if top != "jitrt" or layer == own or layer == "kernels" and own != "kernels":
+                continue
+            if own == "kernels" or _height(layer) >= _height(own) and own not in ("__init__", "__main__"):
+                wrong.append(f"{path.relative_to(ROOT)} imports {layer}")
+    assert not wrong
+
+
+def test_numba_is_imported_where_code_is_generated_or_run():
+    wrong = []
+    for folder, path in _modules():
+        inside = list(path.relative_to(ROOT / folder).with_suffix("").parts)
+        own = "kernels" if folder == "kernels" else _layer(inside)
+        for top, _ in _imports(path, inside):
+            if top in ("numba", "llvmlite") and own not in MAY_IMPORT_NUMBA:
+                wrong.append(f"{path.relative_to(ROOT)} imports {top}")
+    assert not wrong
