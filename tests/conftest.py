@@ -4,9 +4,9 @@ import os
 
 os.environ["JITRT_STRICT"] = "1"
 
-from pathlib import Path  # noqa: E402
+from pathlib import Path
 
-import pytest  # noqa: E402
+import pytest
 
 GOLDEN = Path(__file__).parent / "golden"
 

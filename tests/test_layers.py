@@ -57,9 +57,9 @@ def test_imports_point_downwards():
             inside = ["kernels", *inside]
         own = _layer(inside)
         for top, layer in _imports(path, inside):
-            if top != "jitrt" or layer == own or layer == "kernels" and own != "kernels":
+            if top != "jitrt" or layer == own or (layer == "kernels" and own != "kernels"):
                 continue
-            if own == "kernels" or _height(layer) >= _height(own) and own not in ("__init__", "__main__"):
+            if own == "kernels" or (_height(layer) >= _height(own) and own not in ("__init__", "__main__")):
                 wrong.append(f"{path.relative_to(ROOT)} imports {layer}")
     assert not wrong
 

@@ -12,6 +12,7 @@ import dis
 import types
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -112,6 +113,10 @@ def _scan_value(value: Any, name: str, captures: Captures, seen: set[int], read:
         seen.add(id(value))
         if value.__code__.co_flags & (0x20 | 0x80 | 0x100 | 0x200):
             raise Untraceable(f"{name} is a generator or a coroutine")
+        for position, default in enumerate(value.__defaults__ or ()):
+            _scan_value(default, f"a default of {name}", captures, seen, partial(_default, value, position))
+        for keyword, default in (value.__kwdefaults__ or {}).items():
+            _scan_value(default, f"a default of {name}", captures, seen, partial(_keyword_default, value, keyword))
         _scan_code(value.__code__, value, captures, seen)
     elif isinstance(value, np.ndarray):
         assert read is not None
@@ -139,7 +144,8 @@ def _is_pure_callable(value: Any, name: str) -> bool:
     except TypeError:
         return False
     if isinstance(value, type):
-        return issubclass(value, (BaseException, np.generic, np.dtype)) or value in (np.ndarray, np.s_.__class__)
+        named_tuple = issubclass(value, tuple) and hasattr(value, "_fields")
+        return named_tuple or issubclass(value, (BaseException, np.generic, np.dtype, np.ndarray))
     if isinstance(value, np.ufunc):
         return True
     if isinstance(value, types.BuiltinFunctionType) and value.__module__ in _PURE_MODULES:
@@ -218,6 +224,14 @@ def _cell(cell: types.CellType, name: str) -> tuple[Any, Callable[[], Any]]:
             return _MISSING
 
     return read(), read
+
+
+def _default(function: types.FunctionType, position: int) -> Any:
+    return (function.__defaults__ or ())[position]
+
+
+def _keyword_default(function: types.FunctionType, keyword: str) -> Any:
+    return (function.__kwdefaults__ or {}).get(keyword, _MISSING)
 
 
 def _attribute(module: types.ModuleType, name: str, loaded: str, line: str) -> tuple[Any, Callable[[], Any]]:

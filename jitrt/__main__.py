@@ -1,0 +1,53 @@
+"""``python -m jitrt``: the command line."""
+
+from __future__ import annotations
+
+import argparse
+import logging
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from . import demo
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command that the arguments name.
+
+    Parameters
+    ----------
+    arguments : sequence of str, optional
+        Those of the process by default.
+
+    Returns
+    -------
+    int
+        The exit code: 0, 1 if results do not agree with NumPy's, or 2 if the command cannot run.
+    """
+    parser = argparse.ArgumentParser(prog="python -m jitrt", description="Run NumPy functions as fused kernels.")
+    commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
+    demo_parser = commands.add_parser(
+        "demo",
+        help="terrain analysis of a real elevation model, plain and compiled",
+        description="Slope, aspect, hillshade and smoothing of an elevation model with plain NumPy functions: runs each "
+        "plain and compiled, compares results and prints times and memory. Needs matplotlib (pip install 'jitrt[demo]').",
+    )
+    demo_parser.add_argument(
+        "--png", type=Path, default=Path("jitrt-demo.png"), metavar="PATH", help="the picture (default: %(default)s)"
+    )
+    demo_parser.add_argument("--quick", action="store_true", help="measure briefly, without the 16 times larger model")
+    options = parser.parse_args(arguments)
+
+    progress = logging.getLogger("jitrt.demo")
+    progress.setLevel(logging.INFO)
+    if not progress.handlers:
+        progress.addHandler(logging.StreamHandler(sys.stderr))
+    try:
+        return demo.run(options.png, options.quick)
+    except demo.MissingMatplotlib as error:
+        print(error, file=sys.stderr)
+        return 2
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,95 @@
+"""Threads, concurrency and processes."""
+
+import os
+import subprocess
+import sys
+import textwrap
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+import pytest
+
+import jitrt
+
+
+def work(a, b):
+    t = np.exp(-a * a) * b
+    return t.sum(axis=0), t.sum(), (t - t.mean()).max(axis=1), np.sqrt(t * t)
+
+
+rng = np.random.default_rng(0)
+a, b = rng.standard_normal((2, 400, 300))
+
+
+@pytest.mark.parametrize("shape", [(400, 300), (1, 120000), (120000, 1), (120000,), (3, 40000), (40000, 3)])
+def test_results_do_not_depend_on_the_number_of_threads(shape):
+    def folds(a, b):
+        t = a * b
+        return t.sum(), t.sum(axis=0), t.mean(), t.max(), np.prod(1 + t * 1e-6), (t > 0).any()
+
+    x, y = a.reshape(shape), b.reshape(shape)
+    one, several = jitrt.jit(folds, threads=1)(x, y), jitrt.jit(folds)(x, y)
+    for p, q in zip(one, several):
+        np.testing.assert_array_equal(p, q)
+
+
+def test_many_python_threads_call_one_function():
+    fast = jitrt.jit(work)
+    inputs = [(a + k, b * k) for k in range(8)]
+    wanted = [work(*i) for i in inputs]
+    with ThreadPoolExecutor(8) as pool:
+        for _ in range(5):
+            for got, want in zip(pool.map(lambda i: fast(*i), inputs), wanted):
+                for g, w in zip(got, want):
+                    np.testing.assert_allclose(g, w, rtol=1e-9, atol=1e-12)
+
+
+def test_many_python_threads_compile_different_functions():
+    def make(k):
+        scope = {"np": np}
+        exec(f"def f(x):\n    return np.sqrt(x * {k}.5) + {k}", scope)
+        return scope["f"]
+
+    functions = [make(k) for k in range(12)]
+    with ThreadPoolExecutor(6) as pool:
+        results = list(pool.map(lambda f: jitrt.jit(f)(a * a), functions))
+    for f, got in zip(functions, results):
+        np.testing.assert_array_equal(got, f(a * a))
+
+
+def test_set_num_threads():
+    before = jitrt.num_threads()
+    fast = jitrt.jit(work)
+    want = fast(a, b)
+    try:
+        for n in (1, 2, 5):
+            jitrt.set_num_threads(n)
+            assert jitrt.num_threads() == n
+            for g, w in zip(fast(a, b), want):
+                np.testing.assert_array_equal(g, w)
+        with pytest.raises(ValueError):
+            jitrt.set_num_threads(0)
+    finally:
+        jitrt.set_num_threads(before)
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork on this platform")
+def test_a_forked_child_computes():
+    code = textwrap.dedent(
+        """
+        import os, sys
+        import numpy as np
+        import jitrt
+        f = jitrt.jit(lambda a: (np.sqrt(a) + 1).sum(axis=0))
+        g = jitrt.jit(lambda a: a * 2 - 1)
+        x = np.ones((2000, 300))
+        want = f(x)
+        child = os.fork()
+        if child == 0:
+            ok = np.array_equal(f(x), want) and np.array_equal(g(x), x * 2 - 1)
+            os._exit(0 if ok else 3)
+        assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+        assert np.array_equal(f(x), want)
+        """
+    )
+    subprocess.run([sys.executable, "-c", code], check=True, timeout=60)
