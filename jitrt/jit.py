@@ -17,6 +17,7 @@ from .errors import JitrtError, JitrtPerformanceWarning, Untraceable
 from .explain import Explanation
 from .expr.interpret import evaluate
 from .pipeline import Compiled, compile_graph
+from .runtime.entry import MISS, always_miss, make_entry
 from .runtime.program import Retrace
 from .trace.arguments import Structure, flatten, leaf_key, rebuild
 from .trace.purity import Captures, scan
@@ -38,19 +39,44 @@ class Plain:
     reason: str
 
 
-@dataclass(frozen=True, slots=True, eq=False)
 class Specialisation:
     """A function compiled for arguments of given types, shapes, strides and static values."""
 
-    traced: Traced
-    compiled: Compiled
+    def __init__(self, traced: Traced, compiled: Compiled):
+        self.traced = traced
+        self.compiled = compiled
+        self._entry: Callable[..., Any] | None = None
 
-    def call(self, leaves: list[Any], limit: int | None) -> Any:
+    def call(self, leaves: list[Any]) -> Any:
         inputs = [leaves[k] for k in self.traced.arguments]
         inputs += [c.read() for c in self.traced.captured]
-        outputs = self.compiled.program.run(inputs, limit)
+        outputs = self.compiled.program.run(inputs)
         made = [_make(r, outputs, inputs) for r in self.traced.results]
         return rebuild(self.traced.structure, iter(made))
+
+    def entry(self, leaves: list[Any], structure: Structure, captures: Captures) -> Callable[..., Any]:
+        """What serves calls with arguments like `leaves` natively, or `always_miss` if that needs Python."""
+        if self._entry is None:
+            made = None
+            if not captures.values and not captures.arrays and structure == _positional(len(leaves)):
+                made = self._make_entry(leaves)
+            self._entry = made or always_miss
+        return self._entry
+
+    def _make_entry(self, leaves: list[Any]) -> Callable[..., Any] | None:
+        results, structure = self.traced.results, self.traced.structure
+        fresh = all(r.source == "array" and r.view is None and not r.weak for r in results)
+        in_order = [r.index for r in results] == list(range(len(results)))
+        several = structure == (tuple, (None,) * len(results))
+        if not (fresh and in_order and (structure is None or several)):
+            return None
+        scalars = [r.scalar for r in results]
+        return make_entry(self.compiled.program, leaves, self.traced.arguments, scalars, several)
+
+
+def _positional(count: int) -> Structure:
+    """The structure of a call with `count` positional arguments, none of them a container."""
+    return (tuple, ((tuple, (None,) * count), (dict, (), ())))
 
 
 def _make(result: Result, outputs: list[Any], inputs: list[Any]) -> Any:
@@ -76,17 +102,29 @@ class JitFunction:
 
     def __init__(self, function: Callable[..., Any], threads: int | None = None):
         functools.update_wrapper(self, function)
+        self.__name__ = getattr(function, "__name__", type(function).__name__)
         self.__jitrt_function__ = function
         self._function = function
         self._threads = threads
+        self._entry: Callable[..., Any] = always_miss
         self._lock = threading.RLock()
         self._captures: Captures | None = None
         self._plain: Plain | None = None
         self._specialisations: dict[Any, Specialisation | Plain] = {}
         self._unused_traces = 0
+        if config.disabled():
+            self._run_plain("JITRT_DISABLE is set")
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        if self._plain is not None or config.disabled():
+        if not kwargs:
+            result = self._entry(*args)
+            if result is not MISS:
+                return result
+        return self._call(args, kwargs)
+
+    def _call(self, args: tuple, kwargs: dict[str, Any]) -> Any:
+        """A call that the native entry does not serve."""
+        if self._plain is not None:
             return self._function(*args, **kwargs)
         leaves: list[Any] = []
         structure = flatten((args, kwargs), leaves)
@@ -94,7 +132,9 @@ class JitFunction:
         if isinstance(found, Plain):
             return self._function(*args, **kwargs)
         try:
-            return found.call(leaves, self._threads)
+            result = found.call(leaves)
+            self._entry = found.entry(leaves, structure, self._current_captures())
+            return result
         except Exception as error:
             failure = error
         # NumPy's own exception, at the user's line, comes from the plain function.
@@ -107,9 +147,6 @@ class JitFunction:
 
     def __repr__(self) -> str:
         return f"<jitrt.jit of {self._function!r}>"
-
-    def __reduce__(self) -> Any:
-        return self._function.__qualname__
 
     def explain(self, *args: Any, **kwargs: Any) -> Explanation:
         """What a call with these arguments runs.
@@ -163,11 +200,16 @@ class JitFunction:
                 try:
                     captures = scan(self._function)
                 except Untraceable as reason:
-                    self._plain = Plain(str(reason))
-                    _log.info("%s runs as plain NumPy: %s", self.__name__, reason)
+                    self._run_plain(str(reason))
                     raise
                 self._captures = captures
         return captures
+
+    def _run_plain(self, reason: str) -> None:
+        """From now on every call runs the plain function."""
+        self._plain = Plain(reason)
+        self._entry = self._function
+        _log.info("%s runs as plain NumPy: %s", self.__name__, reason)
 
     def _remember(self, key: Any, found: Specialisation | Plain) -> None:
         self._specialisations[key] = found
@@ -176,14 +218,14 @@ class JitFunction:
             del self._specialisations[next(iter(self._specialisations))]
         if self._unused_traces > _MOST_TRACES_WITHOUT_USE:
             reason = f"{self._unused_traces} calls in a row had arguments of new shapes or values"
-            self._plain = Plain(reason)
+            self._run_plain(reason)
             warnings.warn(f"{self.__name__} runs as plain NumPy: {reason}", JitrtPerformanceWarning, stacklevel=4)
 
     def _specialise(self, leaves: list[Any], structure: Structure, captures: Captures) -> Specialisation | Plain:
         try:
             traced = trace(self._function, leaves, structure, captures)
             inputs = [leaves[k] for k in traced.arguments] + [c.read() for c in traced.captured]
-            return Specialisation(traced, compile_graph(traced.graph, inputs))
+            return Specialisation(traced, compile_graph(traced.graph, inputs, self._threads))
         except Untraceable as reason:
             _log.info("%s runs as plain NumPy: %s", self.__name__, reason)
             return Plain(str(reason))
@@ -207,6 +249,7 @@ class JitFunction:
     def _forget(self, used: Specialisation, failure: Exception) -> None:
         """After a failed run that plain NumPy survived: trace anew, or stop trying."""
         replacement = None if isinstance(failure, Retrace) else self._internal_error(failure)
+        self._entry = always_miss
         with self._lock:
             for key in [k for k, v in self._specialisations.items() if v is used]:
                 if replacement is None:

@@ -23,6 +23,8 @@ from .schedule.layout import Layouts
 from .schedule.legalise import legalise
 from .schedule.nest import KernelCall, build_kernel
 
+UNLIMITED = 1 << 30  # threads
+
 _log = logging.getLogger("jitrt.schedule")
 
 
@@ -44,7 +46,7 @@ class Compiled:
     seconds: dict[str, float]
 
 
-def compile_graph(graph: Graph, inputs: Sequence[Any]) -> Compiled:
+def compile_graph(graph: Graph, inputs: Sequence[Any], threads: int | None = None) -> Compiled:
     """Compile `graph` for inputs of the types and strides of `inputs`.
 
     Parameters
@@ -53,6 +55,8 @@ def compile_graph(graph: Graph, inputs: Sequence[Any]) -> Compiled:
         What a trace recorded.
     inputs : sequence
         Values of ``graph.inputs``; only dtypes, shapes and strides matter.
+    threads : int, optional
+        Most threads that the program may use.
     """
     clock = _Clock()
     stages = [("trace", graph), *prepare(graph)]
@@ -74,7 +78,8 @@ def compile_graph(graph: Graph, inputs: Sequence[Any]) -> Compiled:
     ]
     clock.stage("codegen")
     _log.info("%d kernels, %d steps left to NumPy", *_counts(program_steps))
-    return Compiled(Program(legal, tuple(program_steps), layout), tuple(stages), clock.seconds)
+    program = Program(legal, tuple(program_steps), layout, UNLIMITED if threads is None else threads)
+    return Compiled(program, tuple(stages), clock.seconds)
 
 
 class _Clock:

@@ -18,8 +18,19 @@ I32 = ir.IntType(32)
 WORDS = I64.as_pointer()
 BYTES = ir.IntType(8).as_pointer()
 
-# Words of the header of a block.
-HEADER = ("patches", "patch_table", "rows", "row_table", "threads", "parallel_for", "item_offset", "data_offset")
+# Words of the header of a block. `threads` is the address of the number of threads that the process allows, `limit`
+# how many the function does.
+HEADER = (
+    "patches",
+    "patch_table",
+    "rows",
+    "row_table",
+    "threads",
+    "limit",
+    "parallel_for",
+    "item_offset",
+    "data_offset",
+)
 # A patch writes the address of item `item` of the tuple plus `offset` to the word at the address `target`.
 PATCH = ("target", "item", "offset")
 # A row calls `kernel(params, 0, span)`; with `chunk` > 0 in pieces of that many iterations on several threads.
@@ -37,45 +48,47 @@ def emit_driver(module: ir.Module) -> ir.Function:
     function = ir.Function(module, ir.FunctionType(ir.VoidType(), [WORDS, I64]), "jitrt_run")
     block, objects = function.args
     builder = ir.IRBuilder(function.append_basic_block("entry"))
-    words = {name: builder.load(builder.gep(block, [_word(k)])) for k, name in enumerate(HEADER)}
+    words = {name: builder.load(builder.gep(block, [word(k)])) for k, name in enumerate(HEADER)}
+    allowed = builder.load(builder.inttoptr(words["threads"], WORDS))
+    threads = builder.select(builder.icmp_signed("<", allowed, words["limit"]), allowed, words["limit"])
     dimensions, steps, args = (builder.alloca(I64, 2) for _ in range(3))
 
     items = builder.add(objects, words["item_offset"])
     patches = builder.inttoptr(words["patch_table"], WORDS)
-    with _counted(builder, words["patches"]) as k:
-        target, item, offset = _record(builder, patches, k, PATCH)
-        slot = builder.add(items, builder.shl(item, _word(3)))
+    with counted(builder, words["patches"]) as k:
+        target, item, offset = record(builder, patches, k, PATCH)
+        slot = builder.add(items, builder.shl(item, word(3)))
         array = builder.load(builder.inttoptr(slot, WORDS))
         data = builder.load(builder.inttoptr(builder.add(array, words["data_offset"]), WORDS))
         builder.store(builder.add(data, offset), builder.inttoptr(target, WORDS))
 
     rows = builder.inttoptr(words["row_table"], WORDS)
-    with _counted(builder, words["rows"]) as k:
-        address, params, span, size = _record(builder, rows, k, ROW)
+    with counted(builder, words["rows"]) as k:
+        address, params, span, size = record(builder, rows, k, ROW)
         several = builder.and_(
-            builder.icmp_signed(">", size, _word(0)),
-            builder.and_(builder.icmp_signed(">", words["threads"], _word(1)), builder.icmp_signed(">", span, size)),
+            builder.icmp_signed(">", size, word(0)),
+            builder.and_(builder.icmp_signed(">", threads, word(1)), builder.icmp_signed(">", span, size)),
         )
         with builder.if_else(several) as (parallel, serial):
             with parallel:
-                pieces = builder.sdiv(builder.add(span, builder.sub(size, _word(1))), size)
+                pieces = builder.sdiv(builder.add(span, builder.sub(size, word(1))), size)
                 builder.store(pieces, dimensions)
                 # One "array" that starts at address 0 and advances by 1: its pointer is the number of the piece.
-                builder.store(_word(0), args)
-                builder.store(_word(1), steps)
-                row = builder.gep(rows, [builder.mul(k, _word(len(ROW)))])
+                builder.store(word(0), args)
+                builder.store(word(1), steps)
+                row = builder.gep(rows, [builder.mul(k, word(len(ROW)))])
                 builder.call(
                     builder.inttoptr(words["parallel_for"], _PARALLEL_FOR.as_pointer()),
                     [
                         *(builder.bitcast(p, BYTES) for p in (chunk, args, dimensions, steps, row)),
-                        _word(0),
-                        _word(1),
-                        builder.trunc(words["threads"], I32),
+                        word(0),
+                        word(1),
+                        builder.trunc(threads, I32),
                     ],
                 )
             with serial:
                 kernel = builder.inttoptr(address, KERNEL.as_pointer())
-                builder.call(kernel, [builder.inttoptr(params, WORDS), _word(0), span])
+                builder.call(kernel, [builder.inttoptr(params, WORDS), word(0), span])
     builder.ret_void()
     return function
 
@@ -86,7 +99,7 @@ def _emit_chunk(module: ir.Module) -> ir.Function:
     args, _, _, data = function.args
     builder = ir.IRBuilder(function.append_basic_block("entry"))
     piece = builder.ptrtoint(builder.load(args), I64)
-    address, params, span, size = _record(builder, builder.bitcast(data, WORDS), _word(0), ROW)
+    address, params, span, size = record(builder, builder.bitcast(data, WORDS), word(0), ROW)
     start = builder.mul(piece, size)
     end = builder.add(start, size)
     end = builder.select(builder.icmp_signed("<", end, span), end, span)
@@ -96,17 +109,18 @@ def _emit_chunk(module: ir.Module) -> ir.Function:
     return function
 
 
-def _word(value: int) -> ir.Constant:
+def word(value: int) -> ir.Constant:
+    """A 64-bit constant."""
     return ir.Constant(I64, value)
 
 
-def _record(builder: ir.IRBuilder, table: ir.Value, k: ir.Value, fields: tuple[str, ...]) -> list[ir.Value]:
+def record(builder: ir.IRBuilder, table: ir.Value, k: ir.Value, fields: tuple[str, ...]) -> list[ir.Value]:
     """The fields of record `k` of a table of words."""
-    first = builder.mul(k, _word(len(fields)))
-    return [builder.load(builder.gep(table, [builder.add(first, _word(j))])) for j in range(len(fields))]
+    first = builder.mul(k, word(len(fields)))
+    return [builder.load(builder.gep(table, [builder.add(first, word(j))])) for j in range(len(fields))]
 
 
-class _counted:
+class counted:
     """``for k in range(count):`` as a context."""
 
     def __init__(self, builder: ir.IRBuilder, count: ir.Value):
@@ -121,13 +135,13 @@ class _counted:
         builder.branch(self.head)
         builder.position_at_end(self.head)
         self.index = builder.phi(I64)
-        self.index.add_incoming(_word(0), before)
+        self.index.add_incoming(word(0), before)
         builder.cbranch(builder.icmp_signed("<", self.index, self.count), body, self.after)
         builder.position_at_end(body)
         return self.index
 
     def __exit__(self, *exception: object) -> None:
         builder = self.builder
-        self.index.add_incoming(builder.add(self.index, _word(1)), builder.block)
+        self.index.add_incoming(builder.add(self.index, word(1)), builder.block)
         builder.branch(self.head)
         builder.position_at_end(self.after)

@@ -20,6 +20,7 @@ from ..prepare.simplify import literal
 from ..schedule.fuse import storage
 from ..schedule.nest import KernelCall
 from . import threads
+from .objects import address, tuple_and_array_offsets
 
 # Work below this many additions stays on one thread: about 20 µs, well above the cost of a parallel region.
 PARALLEL_WORK = 200_000
@@ -59,22 +60,23 @@ class Program:
         The legalised graph.
     steps : tuple of Step
     layout : FrameLayout
+    limit : int
+        Most threads to use.
     """
 
     graph: Graph
     steps: tuple[Step, ...]
     layout: FrameLayout
+    limit: int
     _frames: list[Frame] = field(default_factory=list)
 
-    def run(self, inputs: Sequence[Any], limit: int | None = None) -> list[Any]:
+    def run(self, inputs: Sequence[Any]) -> list[Any]:
         """Outputs of the graph, as fresh arrays.
 
         Parameters
         ----------
         inputs : sequence
             Values of ``graph.inputs``: arrays of the types that the program was made for, and scalars.
-        limit : int, optional
-            Most threads to use.
 
         Raises
         ------
@@ -84,11 +86,18 @@ class Program:
             Whatever NumPy raises in a step that it executes.
         """
         # Taking from and giving to the list are atomic, so every concurrent call has a frame of its own.
-        frame = self._frames.pop() if self._frames else Frame(self)
         try:
-            return frame.run(inputs, threads.num_threads() if limit is None else min(limit, threads.num_threads()))
+            frame = self._frames.pop()
+        except IndexError:
+            frame = Frame(self, self.limit)
+        try:
+            return frame.run(inputs)
         finally:
             self._frames.append(frame)
+
+    def kernel_steps(self) -> list[KernelStep]:
+        """The steps that are kernels."""
+        return [s for s in self.steps if isinstance(s, KernelStep)]
 
     def forget_frames(self) -> None:
         """Free the frames that no call uses."""
@@ -98,12 +107,12 @@ class Program:
 class Frame:
     """Memory for one call at a time: slots, kernel parameters, and the tables of the native driver."""
 
-    def __init__(self, program: Program):
+    def __init__(self, program: Program, limit: int):
         graph = program.graph
         self.graph = graph
         nbytes = program.layout.nbytes
         memory = np.empty(nbytes + ALIGNMENT, np.uint8)
-        self.memory = memory[-_address(memory) % ALIGNMENT :][:nbytes]
+        self.memory = memory[-address(memory) % ALIGNMENT :][:nbytes]
         self.values: dict[Node, np.ndarray] = {
             node: np.ndarray(slot.shape, slot.dtype, self.memory, slot.offset)
             for node, slot in program.layout.slots.items()
@@ -118,7 +127,8 @@ class Frame:
             self.places.setdefault(node, len(self.places))
         self.fresh = [(self.places[n], n.shape, n.dtype) for n in graph.outputs if not _from_host(n)]
         self.blocks: list[np.ndarray] = []
-        self.run_native, _ = threads.driver()
+        self.limit = limit if threads.parallel_for() else 1
+        self.run_native = threads.driver()
         self.actions: list[int | HostStep] = []
         pending: list[KernelStep] = []
         for step in program.steps:
@@ -145,19 +155,20 @@ class Frame:
         row_table = patch_table + width * len(patches)
         first = row_table + len(native.ROW) * len(rows)
         block = np.zeros(first + len(params), np.int64)
-        base = _address(block)
+        base = address(block)
 
         def at(word: int) -> int:
             return base + 8 * word
 
-        item, data = threads.object_offsets()
+        item, data = tuple_and_array_offsets()
         block[:header] = (
-            len(patches), at(patch_table), len(rows), at(row_table), 1, threads.parallel_for(), item, data
+            len(patches), at(patch_table), len(rows), at(row_table), threads.num_threads_address(), self.limit,
+            threads.parallel_for(), item, data,
         )  # fmt: skip
         for k, (word, place, offset) in enumerate(patches):
             block[patch_table + width * k :][:width] = at(first + word), place, offset
-        for k, (address, word, span, chunk) in enumerate(rows):
-            block[row_table + len(native.ROW) * k :][: len(native.ROW)] = address, at(first + word), span, chunk
+        for k, (kernel, word, span, chunk) in enumerate(rows):
+            block[row_table + len(native.ROW) * k :][: len(native.ROW)] = kernel, at(first + word), span, chunk
         block[first:] = params
         self.blocks.append(block)
         self.actions.append(base)
@@ -177,17 +188,14 @@ class Frame:
                 array = self.values.get(layout.base)
                 if array is None:
                     patches.append((len(params), self.places[layout.base], layout.offset))
-                params.append(0 if array is None else _address(array) + layout.offset)
+                params.append(0 if array is None else address(array) + layout.offset)
 
-    def run(self, inputs: Sequence[Any], limit: int) -> list[Any]:
+    def run(self, inputs: Sequence[Any]) -> list[Any]:
         objects: list[Any] = [*inputs, *[None] * (len(self.places) - len(inputs))]
         for place, view in self.scalars:
             view[()] = inputs[place]
         for place, shape, dtype in self.fresh:
             objects[place] = np.empty(shape, dtype)
-        parallel = limit if threads.parallel_for() else 1
-        for block in self.blocks:
-            block[4] = parallel
         returned: dict[Node, Any] = {}
         for action in self.actions:
             if isinstance(action, HostStep):
@@ -237,13 +245,14 @@ def _from_host(node: Node) -> bool:
     return node.op.kind is Kind.HOST
 
 
-def _address(array: np.ndarray) -> int:
-    return array.__array_interface__["data"][0]
+def work(call: KernelCall) -> int:
+    """Additions that a kernel call amounts to."""
+    return call.elements * call.cost
 
 
 def _chunk(call: KernelCall) -> int:
     """Iterations of the parallel loop that one thread takes at a time; 0 if the work is too small to be shared."""
-    if call.span <= 1 or call.elements * call.cost < PARALLEL_WORK:
+    if call.span <= 1 or work(call) < PARALLEL_WORK:
         return 0
     pieces = _PIECES_PER_THREAD * threads.num_threads()
     chunk = -(-call.span // pieces)

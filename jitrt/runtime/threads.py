@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ctypes
-import itertools
 import logging
 import os
 from collections.abc import Callable
@@ -16,21 +15,24 @@ from numba.core.compiler_lock import global_compiler_lock
 from ..codegen.context import context
 from ..config import threads_from_environment
 from ..kernels.driver import emit_driver
+from ..kernels.entry import emit_entry
+from .objects import address, api, fields, tuple_and_array_offsets
 
 _log = logging.getLogger("jitrt.codegen")
-_SEARCHED_WORDS = 16  # of an object's memory, in which its fields are looked for
 
 
-class _State:
-    """The number of threads; a forked child has one, since OpenMP's threads do not survive a fork."""
-
-    limit = threads_from_environment()
-    forked = False
+# The number of threads, in memory that native code reads at every call.
+_allowed = np.array([threads_from_environment()], np.int64)
 
 
 def num_threads() -> int:
     """How many threads kernels may use."""
-    return 1 if _State.forked else _State.limit
+    return int(_allowed[0])
+
+
+def num_threads_address() -> int:
+    """Where native code reads the number of threads."""
+    return address(_allowed)
 
 
 def set_num_threads(n: int) -> None:
@@ -48,11 +50,17 @@ def set_num_threads(n: int) -> None:
     """
     if n < 1:
         raise ValueError(f"the number of threads must be at least 1, not {n}")
-    _State.limit = int(n)
+    if not _forked:
+        _allowed[0] = n
+
+
+_forked: list[bool] = []
 
 
 def _after_fork() -> None:
-    _State.forked = True
+    # OpenMP's threads do not survive a fork, and starting them again in the child hangs.
+    _forked.append(True)
+    _allowed[0] = 1
 
 
 if hasattr(os, "register_at_fork"):
@@ -67,39 +75,32 @@ def parallel_for() -> int:
     except ImportError:
         _log.info("numba's OpenMP layer does not load, so kernels run on one thread")
         return 0
-    ctypes.CFUNCTYPE(None, ctypes.c_int)(layer.launch_threads)(_State.limit)
+    ctypes.CFUNCTYPE(None, ctypes.c_int)(layer.launch_threads)(num_threads())
     return layer.parallel_for
 
 
 @lru_cache(maxsize=1)
-def driver() -> tuple[Callable[[int, int], None], Any]:
-    """``jitrt_run(block, objects)`` as a callable that releases the GIL, and the library that holds it."""
+def _native() -> tuple[Any, int, int]:
+    """The library of the driver and the entry, and their addresses; 0 where there is no entry."""
     with global_compiler_lock:
-        library = context().codegen().create_library(f"jitrt.driver.{next(_numbers)}")
+        library = context().codegen().create_library("jitrt.driver")
         module = library.create_ir_module(library.name)
-        emit_driver(module)
+        run = emit_driver(module)
+        offsets = fields()
+        if offsets is not None:
+            emit_entry(module, run, api(), offsets, tuple_and_array_offsets()[0])
         library.add_ir_module(module)
         library.finalize()
-        address = library.get_pointer_to_function("jitrt_run")
-    run = ctypes.CFUNCTYPE(None, ctypes.c_int64, ctypes.c_int64)(address)
-    return run, library
-
-
-_numbers = itertools.count()
+        entry = library.get_pointer_to_function("jitrt_entry")
+        return library, library.get_pointer_to_function("jitrt_run"), entry
 
 
 @lru_cache(maxsize=1)
-def object_offsets() -> tuple[int, int]:
-    """Offsets in bytes of a tuple's first item, and of an array's data address, found by looking for known values."""
-    probe = np.empty(3)
-    pair = (probe, None)
-    return _find(pair, id(probe)), _find(probe, probe.__array_interface__["data"][0])
+def driver() -> Callable[[int, int], None]:
+    """``jitrt_run(block, objects)`` as a callable that releases the GIL."""
+    return ctypes.CFUNCTYPE(None, ctypes.c_int64, ctypes.c_int64)(_native()[1])
 
 
-def _find(value: object, word: int) -> int:
-    words = (ctypes.c_int64 * _SEARCHED_WORDS).from_address(id(value))
-    size = min(_SEARCHED_WORDS, type(value).__basicsize__ // 8 + 2)
-    for k in range(2, size):
-        if words[k] == word:
-            return 8 * k
-    raise RuntimeError("the layout of Python objects is not known here")
+def entry_address() -> int:
+    """Address of ``jitrt_entry``."""
+    return _native()[2]

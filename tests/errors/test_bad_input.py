@@ -216,11 +216,11 @@ class TestInternalErrors:
     def test_an_error_while_running_falls_back(self, monkeypatch):
         monkeypatch.setenv("JITRT_STRICT", "0")
         compiled = jitrt.jit(add)
-        compiled(x, 1.0)
+        compiled(x, b=1.0)
 
         def fail(*args):
             raise RuntimeError("broken run")
 
         monkeypatch.setattr("jitrt.runtime.program.Program.run", fail)
-        np.testing.assert_array_equal(compiled(x, 1.0), x + 1.0)
-        assert "broken run" in compiled.explain(x, 1.0).plain_reason
+        np.testing.assert_array_equal(compiled(x, b=1.0), x + 1.0)
+        assert "broken run" in compiled.explain(x, b=1.0).plain_reason

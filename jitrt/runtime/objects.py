@@ -1,0 +1,112 @@
+"""Where CPython's and NumPy's objects keep what native code reads, found by looking for known values.
+
+Offsets are probed and not taken from headers, so that another build of Python, such as the free-threaded one, is
+noticed: where a field is not found, calls are checked in Python.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+_SEARCHED_WORDS = 16  # of an object's memory
+_PYARRAY_RETURN, _PYARRAY_EMPTY = 76, 184  # places in NumPy's C API table, which its ABI fixes
+
+
+@lru_cache(maxsize=1)
+def tuple_and_array_offsets() -> tuple[int, int]:
+    """Offsets in bytes of a tuple's first item, and of an array's data address.
+
+    Raises
+    ------
+    RuntimeError
+        If this build of Python or NumPy keeps them somewhere else than in the object.
+    """
+    probe = np.empty(3)
+    pair = (probe, None)
+    item, data = _find(pair, id(probe)), _find(probe, address(probe))
+    if item is None or data is None:
+        raise RuntimeError("the layout of Python objects is not known here")
+    return item, data
+
+
+def address(array: np.ndarray) -> int:
+    """Where the data of `array` begin."""
+    return array.__array_interface__["data"][0]
+
+
+@lru_cache(maxsize=1)
+def fields() -> dict[str, int] | None:
+    """Offsets in bytes of the fields that the native entry reads; None if they are not where they are expected."""
+    probe = np.empty((3, 5), np.float32)
+    kind, data, descr = _find(probe, id(np.ndarray)), _find(probe, address(probe)), _find(probe, id(probe.dtype))
+    number = 0.1234567891
+    value = _find(number, int(np.float64(number).view(np.int64)))
+    if kind is None or data is None or descr is None or value is None or descr != data + 40:
+        return None
+    found = {
+        "type": kind, "data": data, "ndim": data + 8, "shape": data + 16, "strides": data + 24, "descr": descr,
+        "flags": data + 48, "float": value,
+    }  # fmt: skip
+    expected = {"shape": probe.shape, "strides": probe.strides}
+    ndim = ctypes.c_int.from_address(id(probe) + found["ndim"]).value
+    flags = ctypes.c_int.from_address(id(probe) + found["flags"]).value
+    if ndim != 2 or flags != probe.flags.num:
+        return None
+    for name, values in expected.items():
+        pointer = ctypes.c_int64.from_address(id(probe) + found[name]).value
+        if tuple((ctypes.c_int64 * 2).from_address(pointer)) != values:
+            return None
+    return found
+
+
+def _find(value: object, word: int) -> int | None:
+    size = min(_SEARCHED_WORDS, type(value).__basicsize__ // 8 + 2)
+    words = (ctypes.c_int64 * size).from_address(id(value))
+    return next((8 * k for k in range(size) if words[k] == word), None)
+
+
+@lru_cache(maxsize=1)
+def api() -> dict[str, int]:
+    """Addresses of the functions of CPython and NumPy that the native entry calls."""
+    names = "Py_IncRef Py_DecRef PyEval_SaveThread PyEval_RestoreThread PyTuple_New PyTuple_SetItem".split()
+    found = {name: _address_of(getattr(ctypes.pythonapi, name)) for name in names}
+    get_pointer = ctypes.pythonapi.PyCapsule_GetPointer
+    get_pointer.restype, get_pointer.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
+    table = ctypes.cast(get_pointer(np._core._multiarray_umath._ARRAY_API, None), ctypes.POINTER(ctypes.c_void_p))
+    found["PyArray_Return"] = int(table[_PYARRAY_RETURN] or 0)
+    found["PyArray_Empty"] = int(table[_PYARRAY_EMPTY] or 0)
+    return found
+
+
+def _address_of(function: Any) -> int:
+    return int(ctypes.cast(function, ctypes.c_void_p).value or 0)
+
+
+class _MethodDef(ctypes.Structure):
+    _fields_ = [
+        ("name", ctypes.c_char_p),
+        ("function", ctypes.c_void_p),
+        ("flags", ctypes.c_int),
+        ("doc", ctypes.c_char_p),
+    ]
+
+
+_METH_FASTCALL = 0x0080
+
+
+def builtin(function: int, bound: Any) -> Any:
+    """A Python builtin that calls the METH_FASTCALL function at the address `function` with `bound` as its self."""
+    make = ctypes.pythonapi.PyCFunction_NewEx
+    make.restype = ctypes.py_object
+    make.argtypes = [ctypes.POINTER(_MethodDef), ctypes.py_object, ctypes.c_void_p]
+    return make(ctypes.byref(_definition(function)), bound, None)
+
+
+@lru_cache(maxsize=4)
+def _definition(function: int) -> _MethodDef:
+    """The method definition, which has to outlive every builtin made of it."""
+    return _MethodDef(b"jitrt_entry", function, _METH_FASTCALL, None)
