@@ -41,10 +41,6 @@ def _odd_weight(function: Callable[[mpf], mpf]) -> Callable[[mpf], mpf]:
     return lambda z: z * ROOT(z) / function(ROOT(z))
 
 
-def _log_tail(x: mpf) -> mpf:
-    return (mp.log1p(x) - x + x * x / 2) / x**3
-
-
 SERIES = {
     "exp": Series(
         lambda r: (mp.expm1(r) - r) / r**2, lambda r: r**2 / mp.exp(r), -HALF_LN2, HALF_LN2, (9, 4),
@@ -62,10 +58,11 @@ SERIES = {
         lambda z: (mp.cosh(ROOT(z)) - 1) / z, lambda z: z, 0.0, HALF_LN2**2, (4, 2), "cosh(r) = 1 + r**2 p(r**2)"
     ),
     "atanh": Series(_odd(mp.atanh), _odd_weight(mp.atanh), 0.0, 0.0296, (6, 2), "atanh(s) = s + s**3 p(s**2)"),
-    "log": Series(
-        _log_tail, lambda f: f**3 / abs(mp.log1p(f)), -0.293, 0.4143, (20, 7),
-        "log1p(f) = f - f**2/2 + f**3 p(f)",
+    "atanh_long": Series(
+        lambda z: (mp.atanh(ROOT(z)) / ROOT(z) - 1 - z / 3) / z**2, lambda z: z**2, 0.0, 0.0296, (6, 2),
+        "atanh(s) = s + s**3/3 + s**5 p(s**2)",
     ),
+    "atanh_wide": Series(_odd(mp.atanh), _odd_weight(mp.atanh), 0.0, 0.0417, (7, 2), "atanh(s) = s + s**3 p(s**2)"),
     "sin": Series(_odd(mp.sin), _odd_weight(mp.sin), 0.0, 0.6191, (5, 2), "sin(r) = r + r**3 p(r**2)"),
     "cos": Series(
         lambda z: (mp.cos(ROOT(z)) - 1 + z / 2) / z**2, lambda z: z**2 / mp.cos(ROOT(z)), 0.0, 0.6191, (5, 2),

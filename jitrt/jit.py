@@ -27,9 +27,12 @@ from .trace.tracer import Tracer
 _log = logging.getLogger("jitrt.trace")
 F = TypeVar("F", bound=Callable[..., Any])
 
+# A function that was called this often and never ran compiled runs as plain NumPy for good, without the search.
+_MOST_PLAIN_CALLS = 16
 # A function that is traced this often without ever being called twice alike gains nothing from more traces.
 _MOST_TRACES_WITHOUT_USE = 64
 _MOST_SPECIALISATIONS = 512
+_UNLIMITED = 1 << 62
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,12 +61,12 @@ class Specialisation:
         """What serves calls with arguments like `leaves` natively, or `always_miss` if that needs Python."""
         if self._entry is None:
             made = None
-            if not captures.values and not captures.arrays and structure == _positional(len(leaves)):
-                made = self._make_entry(leaves)
+            if structure == _positional(len(leaves)):
+                made = self._make_entry(leaves, captures)
             self._entry = made or always_miss
         return self._entry
 
-    def _make_entry(self, leaves: list[Any]) -> Callable[..., Any] | None:
+    def _make_entry(self, leaves: list[Any], captures: Captures) -> Callable[..., Any] | None:
         results, structure = self.traced.results, self.traced.structure
         fresh = all(r.source == "array" and r.view is None and not r.weak for r in results)
         in_order = [r.index for r in results] == list(range(len(results)))
@@ -71,7 +74,10 @@ class Specialisation:
         if not (fresh and in_order and (structure is None or several)):
             return None
         scalars = [r.scalar for r in results]
-        return make_entry(self.compiled.program, leaves, self.traced.arguments, scalars, several)
+        captured = [(c.value, c.container, c.key) for c in captures.arrays]
+        watched = [(c.value, c.container, c.key) for c in captures.values]
+        program, arguments = self.compiled.program, self.traced.arguments
+        return make_entry(program, leaves, arguments, captured, watched, scalars, several)
 
 
 def _positional(count: int) -> Structure:
@@ -112,6 +118,7 @@ class JitFunction:
         self._plain: Plain | None = None
         self._specialisations: dict[Any, Specialisation | Plain] = {}
         self._unused_traces = 0
+        self._plain_calls = 0
         if config.disabled():
             self._run_plain("JITRT_DISABLE is set")
 
@@ -130,7 +137,11 @@ class JitFunction:
         structure = flatten((args, kwargs), leaves)
         found = self._find(leaves, structure)
         if isinstance(found, Plain):
+            self._plain_calls += 1
+            if self._plain_calls > _MOST_PLAIN_CALLS:
+                self._run_plain(found.reason)
             return self._function(*args, **kwargs)
+        self._plain_calls = -_UNLIMITED
         try:
             result = found.call(leaves)
             self._entry = found.entry(leaves, structure, self._current_captures())

@@ -5,8 +5,8 @@
     jitrt_entry(self, args, nargs) -> object        a METH_FASTCALL function (PEP 590)
 
 `self` is an array of 64-bit words laid out as `TABLE`. A call whose arguments are not of the types, shapes and strides
-in the table returns the `miss` object, and the caller looks for another way. Nothing else is ever refused here: on a match
-the results are allocated, the driver runs, and the results are returned.
+in the table returns the `miss` object, and the caller looks for another way. On a match the results are allocated, the
+driver runs, and the results are returned.
 """
 
 from __future__ import annotations
@@ -16,18 +16,23 @@ from llvmlite import ir
 from .driver import BYTES, I32, I64, WORDS, counted, record, word
 
 # Words of the table. `busy` is set while a call runs without the GIL, since it uses the only frame of the table.
-TABLE = ("arguments", "argument_rows", "results", "result_rows", "places", "block", "miss", "busy", "release", "tuple")
-# What an argument has to be; `kind` is one of the constants below.
-ARGUMENT = ("kind", "object", "descr", "ndim", "shape", "strides", "place", "slot")
+TABLE = (
+    "positional", "arguments", "argument_rows", "results", "result_rows", "places", "block", "miss", "busy", "release",
+    "tuple",
+)  # fmt: skip
+# What an argument has to be; `kind` is one of the constants below. The first `positional` rows are the arguments of the
+# call. Further ones are values that the function reads from outside: `container` is then a dict, in which `key` is
+# looked up, or with no key a cell.
+ARGUMENT = ("kind", "object", "descr", "ndim", "shape", "strides", "place", "slot", "container", "key")
 ARRAY, FLOAT, IDENTICAL = 0, 1, 2
 # A result to allocate; `scalar` asks for a NumPy scalar.
 RESULT = ("descr", "ndim", "shape", "scalar", "place")
 # Addresses and offsets that the code contains: functions of CPython and NumPy, fields of objects.
 API = (
     "Py_IncRef", "Py_DecRef", "PyEval_SaveThread", "PyEval_RestoreThread", "PyTuple_New", "PyTuple_SetItem",
-    "PyArray_Empty", "PyArray_Return",
+    "PyDict_GetItem", "PyArray_Empty", "PyArray_Return",
 )  # fmt: skip
-FIELDS = ("type", "data", "ndim", "shape", "strides", "descr", "flags", "float")
+FIELDS = ("type", "data", "ndim", "shape", "strides", "descr", "flags", "float", "cell")
 _ALIGNED = 0x0100  # NPY_ARRAY_ALIGNED
 
 _ENTRY = ir.FunctionType(BYTES, [BYTES, WORDS, I64])
@@ -38,6 +43,7 @@ _SIGNATURES = {
     "PyEval_RestoreThread": ir.FunctionType(ir.VoidType(), [I64]),
     "PyTuple_New": ir.FunctionType(I64, [I64]),
     "PyTuple_SetItem": ir.FunctionType(I32, [I64, I64, I64]),
+    "PyDict_GetItem": ir.FunctionType(I64, [I64, I64]),
     "PyArray_Empty": ir.FunctionType(I64, [I32, I64, I64, I32]),
     "PyArray_Return": ir.FunctionType(I64, [I64]),
 }
@@ -78,7 +84,7 @@ class _Entry:
         self.places = builder.alloca(I64, self._get("places"))
         self.missed = self.function.append_basic_block("missed")
 
-        self._require(builder.icmp_signed("==", nargs, self._get("arguments")))
+        self._require(builder.icmp_signed("==", nargs, self._get("positional")))
         self._require(builder.icmp_signed("==", self._get("busy"), word(0)))
         self._check_arguments(args)
         self._allocate_results()
@@ -94,8 +100,8 @@ class _Entry:
         builder = self.builder
         rows = builder.inttoptr(self._get("argument_rows"), WORDS)
         with counted(builder, self._get("arguments")) as k:
-            kind, wanted, descr, ndim, shape, strides, place, slot = record(builder, rows, k, ARGUMENT)
-            value = builder.load(builder.gep(args, [k]))
+            kind, wanted, descr, ndim, shape, strides, place, slot, container, key = record(builder, rows, k, ARGUMENT)
+            value = self._value(args, k, container, key)
             is_array = builder.icmp_signed("==", kind, word(ARRAY))
             is_identical = builder.icmp_signed("==", kind, word(IDENTICAL))
             with builder.if_else(is_identical) as (identical, typed):
@@ -122,6 +128,23 @@ class _Entry:
                         self._require(same)
             with builder.if_then(builder.icmp_signed("==", kind, word(FLOAT))):
                 builder.store(self._field(value, "float"), builder.inttoptr(slot, WORDS))
+
+    def _value(self, args: ir.Value, k: ir.Value, container: ir.Value, key: ir.Value) -> ir.Value:
+        """The object of row `k`: an argument, or what is found in a dict or a cell now."""
+        builder = self.builder
+        with builder.goto_entry_block():
+            found = builder.alloca(I64)
+        with builder.if_else(builder.icmp_signed("==", container, word(0))) as (positional, captured):
+            with positional:
+                builder.store(builder.load(builder.gep(args, [k])), found)
+            with captured, builder.if_else(builder.icmp_signed("==", key, word(0))) as (cell, item):
+                with cell:
+                    builder.store(self._field(container, "cell"), found)
+                with item:
+                    builder.store(self._call("PyDict_GetItem", container, key), found)
+        value = builder.load(found)
+        self._require(builder.icmp_signed("!=", value, word(0)))  # deleted, or not assigned yet
+        return value
 
     def _allocate_results(self) -> None:
         builder = self.builder

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from llvmlite import ir
 
-from . import vmath_arc, vmath_exp, vmath_log, vmath_power, vmath_trig
+from . import vmath_arc, vmath_area, vmath_exp, vmath_log, vmath_power, vmath_trig
 from .number import FLOAT, LLVM, Arrays, Number
 
 Emitter = Callable[[ir.IRBuilder, Sequence[ir.Value]], ir.Value]
@@ -49,6 +49,15 @@ _ALL = (
     Function("sinh", 1, vmath_exp.sinh),
     Function("cosh", 1, vmath_exp.cosh),
     Function("tanh", 1, vmath_exp.tanh),
+    Function("arcsinh", 1, vmath_area.arcsinh),
+    Function("arccosh", 1, vmath_area.arccosh),
+    Function("arctanh", 1, vmath_area.arctanh),
+    Function("logaddexp", 2, vmath_area.logaddexp),
+    Function("logaddexp2", 2, vmath_area.logaddexp2),
+    Function("power", 2, vmath_power.power),
+    Function("float_power", 2, vmath_power.power, "d"),
+    Function("expit", 1, vmath_exp.expit),
+    Function("sinc", 1, vmath_trig.sinc),
 )
 FUNCTIONS = {function.name: function for function in _ALL}
 _BITS = {"d": 64, "f": 32}

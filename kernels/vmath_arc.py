@@ -58,24 +58,28 @@ def arccos(x: Number) -> Number:
     return total + (error + (tail + s_low).fma(factor, base_low))
 
 
-def _arctan_tail(t: Number) -> Number:
-    """``arctan(t) - t`` for ``|t| <= 1``."""
+def _arctan_ratio(t: Number) -> tuple[Number, Number]:
+    """``t**2`` and ``arctan(t)/t - 1`` for ``|t| <= 1``."""
     square = t * t
-    return t * (square * polynomial(square, COEFFICIENTS["arctan"][t.bits]))
+    return square, square * polynomial(square, COEFFICIENTS["arctan"][t.bits])
 
 
 def arctan(x: Number) -> Number:
     """The inverse tangent."""
     magnitude = x.abs()
+    if not x.back.fma:
+        # Dekker's product would overflow; so far out the result is pi/2.
+        magnitude = magnitude.at_most(2.0 ** (format_of(x).bias // 2))
     large = magnitude > 1.0
     # The divisor is one where nothing is divided, so that zero raises no flag.
     numerator, divisor = select(large, x.constant(-1.0), magnitude), select(large, magnitude, 1.0)
     t = numerator / divisor
     high, low = HALF_PI_PARTS[x.bits]
-    # The quotient's error, by the derivative of the inverse tangent where it counts, that is for t near minus one.
-    tail = product_remainder(t, divisor, numerator).fma(t * 0.6, _arctan_tail(t))
     total, error = fast_two_sum(select(large, x.constant(high), 0.0), t)
-    return (total + (error + (tail + select(large, x.constant(low), 0.0)))).copysign(x)
+    # The quotient's error, by the derivative of the inverse tangent where it counts, that is for t near minus one.
+    error = product_remainder(t, divisor, numerator).fma(t * 0.6, error + select(large, x.constant(low), 0.0))
+    _, ratio = _arctan_ratio(t)
+    return (total + t.fma(ratio, error)).copysign(x)
 
 
 def arctan2(y: Number, x: Number) -> Number:
@@ -96,12 +100,15 @@ def arctan2(y: Number, x: Number) -> Number:
     denominator = select(denominator.equals(0.0), 1.0, denominator * scale)
     t = numerator / denominator
     t_low = -product_remainder(t, denominator, numerator) * crude_reciprocal(denominator)
-    tail = (t * t).fma(-0.5, 1.0).fma(t_low, _arctan_tail(t))
+    square, ratio = _arctan_ratio(t)
     pi_high, pi_low = PI_PARTS[x.bits]
     half_high, half_low = HALF_PI_PARTS[x.bits]
     left = x.to_bits() < 0
     base = select(steep, x.constant(half_high), select(left, x.constant(pi_high), 0.0))
     base_low = select(steep, x.constant(half_low), select(left, x.constant(pi_low), 0.0))
     sign = select(steep ^ left, x.constant(-1.0), 1.0)
-    total, error = fast_two_sum(base, t * sign)
-    return (total + (error + tail.fma(sign, base_low))).copysign(y)
+    t, t_low = t * sign, t_low * sign
+    total, error = fast_two_sum(base, t)
+    # The quotient's error counts by the derivative 1 / (1 + t**2), near enough.
+    error = square.fma(-0.5, 1.0).fma(t_low, error + base_low)
+    return (total + t.fma(ratio, error)).copysign(y)

@@ -19,6 +19,7 @@ from .vmath_parts import (
     quotient,
     split_constant,
     two_product,
+    two_sum,
 )
 
 LN2_PARTS = {64: split_constant(LN2, 64, 42), 32: split_constant(LN2, 32, 15)}
@@ -86,11 +87,11 @@ def exp2(x: Number) -> Number:
     clamped = x.at_least(limits[1]).at_most(limits[0])
     rounded = clamped + form.rounder
     r = clamped - (rounded - form.rounder)
-    y = _exp2_of_fraction(r)
+    y = exp2_of_fraction(r)
     return _scale(y, x, rounded, limits)
 
 
-def _exp2_of_fraction(r: Number) -> Number:
+def exp2_of_fraction(r: Number) -> Number:
     """``2**r`` for ``|r| <= 1/2``."""
     first, *rest = COEFFICIENTS["exp2"][r.bits]
     if r.back.fma:
@@ -110,7 +111,7 @@ def _expm1_parts(x: Number) -> tuple[Number, Number]:
     rounded, r, r_low = reduce_by_ln2(x)
     half = power_of_two(rounded, -1)
     scaled = half * r
-    constant, constant_low = fast_two_sum(half, half.constant(-0.5))
+    constant, constant_low = two_sum(half, half.constant(-0.5))
     high, low = fast_two_sum(constant, scaled)
     low = half.fma(r_low, low) + constant_low
     return high, (scaled * r).fma(polynomial(r, COEFFICIENTS["expm1"][x.bits]), low)
@@ -122,7 +123,8 @@ def expm1(x: Number) -> Number:
     top, bottom = {64: (709.9, -40.0), 32: (88.8, -20.0)}[x.bits]
     high, low = _expm1_parts(x.at_most(top).at_least(bottom))
     half = high + low
-    return (half + half).copysign(x)
+    # Halving a subnormal number is not exact; there the function is the identity.
+    return select(x.abs() < format_of(x).smallest_normal * 4.0, x, half + half)
 
 
 def _halves_of_powers(rounded: Number, magnitude: Number) -> tuple[Number, Number]:
@@ -140,6 +142,7 @@ def _sinh_or_cosh(x: Number, sign: float) -> Number:
     ``sinh(x) = sinh(n ln 2) cosh(r) + cosh(n ln 2) sinh(r)`` and the like for cosh, which need no division and are exact for
     n = 0. Computed at half the size, so that nothing overflows too early.
     """
+    form = format_of(x)
     magnitude = x.abs().at_most({64: 710.5, 32: 89.5}[x.bits])
     rounded, r, r_low = reduce_by_ln2(magnitude)
     growing, falling = _halves_of_powers(rounded, magnitude)
@@ -155,7 +158,8 @@ def _sinh_or_cosh(x: Number, sign: float) -> Number:
     else:
         product, product_low = two_product(second, r)
         high, low = fast_two_sum(first, product)
-        low = low + product_low
+        # The halves of a product near the format's end overflow; that far out the error of the product does not count.
+        low = select(magnitude < float(2 * form.stored), low + product_low, low)
     low = second.fma(r_low, low) + first_low
     half = high + first.fma(cosh_tail, second.fma(sinh_tail, low))
     return half + half
@@ -163,7 +167,9 @@ def _sinh_or_cosh(x: Number, sign: float) -> Number:
 
 def sinh(x: Number) -> Number:
     """The hyperbolic sine."""
-    return _sinh_or_cosh(x, -1.0).copysign(x)
+    # Halving a subnormal number is not exact; there the function is the identity.
+    tiny = x.abs() < format_of(x).smallest_normal * 4.0
+    return select(tiny, x, _sinh_or_cosh(x, -1.0).copysign(x))
 
 
 def cosh(x: Number) -> Number:
@@ -180,6 +186,26 @@ def tanh(x: Number) -> Number:
     return (estimate + correction).copysign(x)
 
 
+def exp_parts(x: Number) -> tuple[Number, Number, Number]:
+    """n plus the rounder, and ``exp(r)`` as a high and a low part that together are right to four bits more than one float."""
+    rounded, r, r_low = reduce_by_ln2(x)
+    high, low = fast_two_sum(r.constant(1.0), r)
+    low = low + (r * r).fma(polynomial(r, COEFFICIENTS["exp"][x.bits]), r_low)
+    high, low = fast_two_sum(high, low)
+    return rounded, high, low
+
+
 def expit(x: Number) -> Number:
-    """The logistic function, ``1 / (1 + exp(-x))``."""
-    raise NotImplementedError
+    """The logistic function, ``1 / (1 + exp(-x))``, for negative x as ``exp(x) / (1 + exp(x))``."""
+    form = format_of(x)
+    magnitude = x.abs().at_most(-EXP_RANGE[x.bits][1])
+    rounded, high, low = exp_parts(-magnitude)
+    counts = magnitude < float(2 * form.stored)
+    scale = select(counts, ((rounded.to_bits() << form.stored) + form.one).to_float(), 0.0)
+    divisor, divisor_low = fast_two_sum(x.constant(1.0), high * scale)
+    negative = x < 0.0
+    numerator = select(negative, high, 1.0), select(negative, low, 0.0)
+    estimate, correction = quotient(numerator, (divisor, low.fma(scale, divisor_low)))
+    value = estimate + correction
+    limits = (form.largest, 0.0, EXP_RANGE[x.bits][2])
+    return select(negative, _scale(value, x, rounded, limits), select(x.is_nan(), x, value))

@@ -2,8 +2,27 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
+
 from .number import Number, select
-from .vmath_parts import crude_reciprocal, format_of, product_remainder, two_product
+from .vmath_coefficients import COEFFICIENTS
+from .vmath_exp import exp2_of_fraction
+from .vmath_log import split_exponent
+from .vmath_parts import (
+    LOG2_E,
+    crude_reciprocal,
+    fast_two_sum,
+    format_of,
+    polynomial,
+    product_remainder,
+    quotient,
+    split_constant,
+    two_product,
+)
+
+_DIGITS = {64: 53, 32: 24}
+TWO_LOG2_E = {bits: split_constant(f"{2 * Fraction(LOG2_E)}", bits, _DIGITS[bits]) for bits in (64, 32)}
+TWO_THIRDS_LOG2_E = {bits: split_constant(f"{2 * Fraction(LOG2_E) / 3}", bits, _DIGITS[bits]) for bits in (64, 32)}
 
 
 def sqrt(x: Number) -> Number:
@@ -62,3 +81,69 @@ def hypot(x: Number, y: Number) -> Number:
     correction = (low - product_remainder(root, root, total)) * crude_reciprocal(root + root)
     infinite = (x_size > form.largest) | (y_size > form.largest)
     return select(infinite, x.constant(float("inf")), (root + correction) * back)
+
+
+def log2_parts(x: Number, k: Number, m: Number, sum_: Number) -> tuple[Number, Number]:
+    """``k + log2(m)`` as a high and a low part, right to some twelve bits more than one float.
+
+    ``log2(m) = s (c + z (c/3 + z q(z)))`` for ``s = (m - 1)/(m + 1)``, ``z = s**2`` and ``c = 2 log2(e)``; only ``z q`` is a single
+    float. `sum_` is ``m + 1`` rounded.
+    """
+    f = m - 1.0
+    s, s_low = quotient((f, f.constant(0.0)), (sum_, m - (sum_ - 1.0)))
+    square, square_low = two_product(s, s)
+    square_low = (s + s).fma(s_low, square_low)
+    series = [2 * c * float(Fraction(LOG2_E)) for c in COEFFICIENTS["atanh_long"][x.bits]]
+    third_high, third_low = TWO_THIRDS_LOG2_E[x.bits]
+    high, low = fast_two_sum(x.constant(third_high), square * polynomial(square, series))
+    product, product_low = two_product(square, high)
+    product_low = product_low + square.fma(low + third_low, square_low * high)
+    unit_high, unit_low = TWO_LOG2_E[x.bits]
+    high, low = fast_two_sum(x.constant(unit_high), product)
+    low = low + (product_low + unit_low)
+    product, product_low = two_product(s, high)
+    product_low = product_low + s.fma(low, s_low * high)
+    total, error = fast_two_sum(k, product)
+    return fast_two_sum(total, error + product_low)
+
+
+def power(x: Number, y: Number) -> Number:
+    """``x**y``: two to the power ``y log2|x|``, the product in two parts, with the sign and the special cases of IEEE 754."""
+    form = format_of(x)
+    infinity = x.constant(float("inf"))
+    size = x.abs()
+    tiny = size < form.smallest_normal
+    step = float(form.stored + 2)
+    k, m = split_exponent(select(tiny, size * 2.0**step, size))
+    k = select(tiny, k - step, k)
+    zero = size.equals(0.0)
+    is_integer = y.rint().equals(y)
+    half = y * 0.5
+    is_odd = is_integer & half.rint().differs(half)
+    negative = x < 0.0
+    undefined = negative & ~is_integer & (size <= form.largest)
+    # An infinite sum of opposite signs raises the flag of the domain error, a division by zero that of the pole.
+    k = select(undefined, infinity, k)
+    high, low = log2_parts(x, k, m, select(zero & (y < 0.0), 0.0, m + 1.0))
+    high = select(zero, -infinity, select(size > form.largest, infinity, high))
+    limit = 2.0 ** (form.bits - form.stored - 1) * 1.5
+    y_bounded = y.at_most(2.0 ** (form.bias - 60)).at_least(-(2.0 ** (form.bias - 60))) if not x.back.fma else y
+    exponent, exponent_low = two_product(y_bounded, high)
+    exponent_low = y.fma(low, exponent_low)
+    exponent_low = select(exponent.abs() < limit, exponent_low, 0.0)
+    bottom = -float(form.bias + form.stored + 5)
+    exponent = exponent.at_most(form.bias + 1.25).at_least(bottom)
+    rounded = exponent + form.rounder
+    fraction = (exponent - (rounded - form.rounder)) + exponent_low
+    value = exp2_of_fraction(fraction)
+    # Half of the result, so that doubling it overflows where it should; subnormal results are computed too large.
+    subnormal = exponent < -float(form.bias - 3)
+    bits = value.to_bits() + ((rounded.to_bits() << form.stored) - (1 << form.stored))
+    bits = select(subnormal, bits + (form.tiny_step << form.stored), bits)
+    scaled = bits.to_float() * select(subnormal, x.constant(2.0 ** (1 - form.tiny_step)), 2.0)
+    sign = x.to_bits() & -(1 << (form.bits - 1))
+    scaled = select(is_odd, (scaled.to_bits() ^ sign).to_float(), scaled)
+    scaled = select(undefined, float("nan"), scaled)
+    scaled = select(x.is_nan() | y.is_nan(), x + y, scaled)
+    is_one = y.equals(0.0) | x.equals(1.0) | (size.equals(1.0) & (y.abs() > form.largest))
+    return select(is_one, 1.0, scaled)

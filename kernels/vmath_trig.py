@@ -95,3 +95,9 @@ def tan(x: Number) -> Number:
     value = select(odd, inverse * error - inverse, tangent)
     result = (value.to_bits() ^ (x.to_bits() & _sign_bit(x))).to_float()
     return x.beyond(BOUNDS[x.bits, x.back.fma], "tan", result)
+
+
+def sinc(x: Number) -> Number:
+    """``sin(pi x) / (pi x)``, with the product rounded as in `numpy.sinc`."""
+    y = select(x.equals(0.0), 1.0e-20, x) * 3.141592653589793
+    return sin(y) / y

@@ -128,7 +128,7 @@ def _row_of_numpy_ufunc(ufunc: np.ufunc) -> Op:
 
 def _numpy_ufuncs() -> list[np.ufunc]:
     """NumPy's elementwise ufuncs with one output; the others are opaque calls."""
-    found = {value for name in dir(np) if isinstance(value := getattr(np, name), np.ufunc)}
+    found = {value for value in vars(np).values() if isinstance(value, np.ufunc)}
     return sorted((u for u in found if u.nout == 1 and u.signature is None), key=lambda u: u.__name__)
 
 

@@ -7,6 +7,7 @@ noticed: where a field is not found, calls are checked in Python.
 from __future__ import annotations
 
 import ctypes
+import types
 from functools import lru_cache
 from typing import Any
 
@@ -45,11 +46,13 @@ def fields() -> dict[str, int] | None:
     kind, data, descr = _find(probe, id(np.ndarray)), _find(probe, address(probe)), _find(probe, id(probe.dtype))
     number = 0.1234567891
     value = _find(number, int(np.float64(number).view(np.int64)))
-    if kind is None or data is None or descr is None or value is None or descr != data + 40:
+    cell = _find(types.CellType(probe), id(probe))
+    if None in (kind, data, descr, value, cell) or descr != data + 40:  # type: ignore[operator]
         return None
+    assert data is not None
     found = {
         "type": kind, "data": data, "ndim": data + 8, "shape": data + 16, "strides": data + 24, "descr": descr,
-        "flags": data + 48, "float": value,
+        "flags": data + 48, "float": value, "cell": cell,
     }  # fmt: skip
     expected = {"shape": probe.shape, "strides": probe.strides}
     ndim = ctypes.c_int.from_address(id(probe) + found["ndim"]).value
@@ -72,7 +75,8 @@ def _find(value: object, word: int) -> int | None:
 @lru_cache(maxsize=1)
 def api() -> dict[str, int]:
     """Addresses of the functions of CPython and NumPy that the native entry calls."""
-    names = "Py_IncRef Py_DecRef PyEval_SaveThread PyEval_RestoreThread PyTuple_New PyTuple_SetItem".split()
+    names = "Py_IncRef Py_DecRef PyEval_SaveThread PyEval_RestoreThread PyTuple_New PyTuple_SetItem"
+    names = [*names.split(), "PyDict_GetItem"]
     found = {name: _address_of(getattr(ctypes.pythonapi, name)) for name in names}
     get_pointer = ctypes.pythonapi.PyCapsule_GetPointer
     get_pointer.restype, get_pointer.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]

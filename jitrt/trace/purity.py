@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import builtins
 import dis
+import inspect
 import types
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -54,11 +54,34 @@ _EFFECTS = {
 
 @dataclass(frozen=True, slots=True)
 class Capture:
-    """A value that the code reads from outside: `read` gives its current value."""
+    """A value that the code reads from outside.
+
+    Parameters
+    ----------
+    name : str
+        As in the code.
+    value : object
+        What it was when the code was scanned.
+    container, key
+        The dict or namespace and the key that hold it, or the cell and None.
+    """
 
     name: str
-    read: Callable[[], Any]
     value: Any
+    container: Any
+    key: str | int | None
+
+    def read(self) -> Any:
+        """The current value; a mark of its own if there is none."""
+        if self.key is not None:
+            try:
+                return self.container[self.key]
+            except (KeyError, IndexError):
+                return _MISSING
+        try:
+            return self.container.cell_contents
+        except ValueError:
+            return _MISSING
 
 
 @dataclass(slots=True)
@@ -93,40 +116,132 @@ def scan(function: Callable[..., Any]) -> Captures:
         If the function does, or may do, something that a replay would leave out.
     """
     captures = Captures()
-    _scan_value(function, getattr(function, "__name__", "function"), captures, set(), None)
+    _Scan(captures).value(function, getattr(function, "__name__", "function"), None)
     return captures
 
 
-def _scan_value(value: Any, name: str, captures: Captures, seen: set[int], read: Callable[[], Any] | None) -> None:
-    """Check that using `value`, loaded under `name`, is something that a replay may leave out."""
-    if isinstance(value, types.MethodType):
-        raise Untraceable(f"{name} is a bound method")
-    loaded, value = value, getattr(value, "__jitrt_function__", value)
-    if isinstance(value, types.FunctionType):
-        if _is_numpy(value):
-            _check_numpy(value, name)
-            return
-        if read is not None:
-            captures.values.append(Capture(name, read, loaded))
-        if value.__module__ in _PURE_MODULES or id(value) in seen:
-            return
-        seen.add(id(value))
-        if value.__code__.co_flags & (0x20 | 0x80 | 0x100 | 0x200):
+class _Scan:
+    """A walk over the code of a function and of the functions that it loads."""
+
+    def __init__(self, captures: Captures):
+        self.captures = captures
+        self.seen: set[int] = set()
+
+    def value(self, value: Any, name: str, place: tuple[Any, Any] | None, replaceable: bool = True) -> None:
+        """Check that a value may be used without running the code that uses it.
+
+        Parameters
+        ----------
+        value : object
+            What is loaded under `name`.
+        place : tuple, optional
+            Container and key that hold it; None for what nobody rebinds.
+        replaceable : bool
+            Whether `with_tracers` can put a tracer in the place of a captured array.
+        """
+        loaded, value = value, getattr(value, "__jitrt_function__", value)
+        if isinstance(value, types.FunctionType) and not _is_numpy(value):
+            if place is not None:
+                self.captures.values.append(Capture(name, loaded, *place))
+            if value.__module__ not in _PURE_MODULES and id(value) not in self.seen:
+                self.seen.add(id(value))
+                self.function(value, name, replaceable)
+        elif isinstance(value, np.ndarray):
+            if not replaceable or place is None:
+                raise Untraceable(f"reads the array {name}")
+            if all(c.value is not value for c in self.captures.arrays):
+                self.captures.arrays.append(Capture(name, value, *place))
+        elif _is_plain(value):
+            if place is not None:
+                self.captures.values.append(Capture(name, value, *place))
+        elif not _is_pure_callable(value, name):
+            raise Untraceable(f"uses {name}, of type {type(value).__name__}, whose effects are unknown")
+
+    def function(self, function: types.FunctionType, name: str, replaceable: bool) -> None:
+        if function.__code__.co_flags & _GENERATORS:
             raise Untraceable(f"{name} is a generator or a coroutine")
-        for position, default in enumerate(value.__defaults__ or ()):
-            _scan_value(default, f"a default of {name}", captures, seen, partial(_default, value, position))
-        for keyword, default in (value.__kwdefaults__ or {}).items():
-            _scan_value(default, f"a default of {name}", captures, seen, partial(_keyword_default, value, keyword))
-        _scan_code(value.__code__, value, captures, seen)
-    elif isinstance(value, np.ndarray):
-        assert read is not None
-        if all(c.value is not value for c in captures.arrays):
-            captures.arrays.append(Capture(name, read, value))
-    elif _is_plain(value):
-        if read is not None:
-            captures.values.append(Capture(name, read, value))
-    elif not _is_pure_callable(value, name):
-        raise Untraceable(f"uses {name}, of type {type(value).__name__}, whose effects are unknown")
+        defaults = function.__defaults__ or ()
+        for position, default in enumerate(defaults):
+            self.value(default, f"a default of {name}", (defaults, position), replaceable)
+        keyword_defaults = function.__kwdefaults__ or {}
+        for keyword, default in keyword_defaults.items():
+            self.value(default, f"a default of {name}", (keyword_defaults, keyword), replaceable)
+        self.code(function.__code__, function, replaceable, frozenset(function.__code__.co_freevars))
+
+    def code(self, code: types.CodeType, function: types.FunctionType, replaceable: bool, free: frozenset[str]) -> None:
+        """Walk `code`, that of `function` or nested in it; `free` are names of the scopes around `function`."""
+        cells = dict(zip(function.__code__.co_freevars, function.__closure__ or ()))
+        instructions = [i for i in dis.get_instructions(code) if i.opname not in _SKIPPED]
+        for k, instruction in enumerate(instructions):
+            name, operand = instruction.opname, instruction.argval
+            try:
+                if name in _EFFECTS:
+                    raise Untraceable(f"{code.co_name} {_EFFECTS[name]}")
+                if name == "STORE_DEREF" and operand in code.co_freevars:
+                    raise Untraceable(f"{code.co_name} assigns a nonlocal variable")
+                attributes = _attributes(instructions[k + 1 :])
+                if name in _LOADS:
+                    self._global(function, operand, attributes, replaceable)
+                elif name == "LOAD_DEREF" and operand in free and operand in cells:
+                    self._loaded(_contents(cells[operand]), operand, (cells[operand], None), attributes, replaceable)
+            except Untraceable as e:
+                raise Untraceable(e.reason, e.line or _line(code, instruction)) from None
+        for constant in code.co_consts:
+            if isinstance(constant, types.CodeType):
+                self.code(constant, function, replaceable, free & frozenset(constant.co_freevars))
+
+    def _global(self, function: types.FunctionType, name: str, attributes: list[str], replaceable: bool) -> None:
+        namespace = function.__globals__
+        if name in namespace:
+            self._loaded(namespace[name], name, (namespace, name), attributes, replaceable)
+        else:
+            self._loaded(getattr(builtins, name, _MISSING), name, None, attributes, replaceable)
+
+    def _loaded(
+        self, value: Any, name: str, place: tuple[Any, Any] | None, attributes: list[str], replaceable: bool
+    ) -> None:
+        """Follow attributes through modules, and check what is found."""
+        rest = list(attributes)
+        while rest and isinstance(value, types.ModuleType):
+            attribute = rest.pop(0)
+            constant = value.__name__ in _CONSTANT_MODULES
+            place = None if constant else (vars(value), attribute)
+            name, value = f"{name}.{attribute}", getattr(value, attribute, _MISSING)
+            replaceable = False
+        if value is _MISSING or isinstance(value, types.ModuleType):
+            return
+        if rest and _has_state(value):
+            raise Untraceable(f"reads {name}.{rest[0]}")
+        self.value(value, name, place, replaceable)
+
+
+_GENERATORS = inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_ITERABLE_COROUTINE | inspect.CO_ASYNC_GENERATOR
+
+
+def _attributes(following: list[dis.Instruction]) -> list[str]:
+    """Names of the attributes that are loaded next, one of the other."""
+    names = []
+    for instruction in following:
+        if instruction.opname not in _ATTRIBUTES:
+            break
+        names.append(str(instruction.argval))
+    return names
+
+
+def _contents(cell: types.CellType) -> Any:
+    try:
+        return cell.cell_contents
+    except ValueError:  # not yet assigned
+        return _MISSING
+
+
+def _has_state(value: Any) -> bool:
+    """Whether attributes of `value` may change between calls: those of functions and of the user's classes."""
+    if hasattr(value, "__jitrt_function__"):
+        return True
+    if isinstance(value, types.FunctionType):
+        return not _is_numpy(value)
+    return isinstance(value, type) and value.__module__ not in ("builtins", "numpy")
 
 
 def _is_plain(value: Any) -> bool:
@@ -169,78 +284,52 @@ def _check_numpy(value: Any, name: str) -> None:
         raise Untraceable(f"calls {name}, which changes its arguments or the process")
 
 
-def _scan_code(
-    code: types.CodeType, function: types.FunctionType, captures: Captures, seen: set[int], nested: bool = False
-) -> None:
-    free = set(code.co_freevars) if not nested else set()
-    cells = dict(zip(function.__code__.co_freevars, function.__closure__ or ()))
-    instructions = [i for i in dis.get_instructions(code) if i.opname not in _SKIPPED]
-    for k, instruction in enumerate(instructions):
-        name = instruction.opname
-        if name in _EFFECTS:
-            raise Untraceable(f"{code.co_name} {_EFFECTS[name]}", _line(code, instruction))
-        if name == "STORE_DEREF" and (
-            instruction.argval in free or (nested and instruction.argval in code.co_freevars)
-        ):
-            raise Untraceable(f"{code.co_name} assigns a nonlocal variable", _line(code, instruction))
-        if name in _LOADS:
-            resolved = _global(function, instruction.argval)
-        elif name == "LOAD_DEREF" and instruction.argval in cells and instruction.argval in code.co_freevars:
-            resolved = _cell(cells[instruction.argval], instruction.argval)
-        else:
-            continue
-        value, read = resolved
-        constant_module = False
-        loaded = str(instruction.argval)
-        for following in instructions[k + 1 :]:
-            if following.opname not in _ATTRIBUTES or not isinstance(value, types.ModuleType):
-                break
-            constant_module = value.__name__ in _CONSTANT_MODULES
-            value, read = _attribute(value, following.argval, loaded, _line(code, instruction))
-            loaded = f"{loaded}.{following.argval}"
-        if isinstance(value, types.ModuleType) or value is _MISSING:
-            continue
-        try:
-            _scan_value(value, loaded, captures, seen, None if constant_module else read)
-        except Untraceable as e:
-            raise Untraceable(e.reason, e.line or _line(code, instruction)) from None
-    for constant in code.co_consts:
-        if isinstance(constant, types.CodeType):
-            _scan_code(constant, function, captures, seen, nested=True)
-
-
-def _global(function: types.FunctionType, name: str) -> tuple[Any, Callable[[], Any]]:
-    namespace = function.__globals__
-    if name in namespace:
-        return namespace[name], lambda: namespace.get(name, _MISSING)
-    return getattr(builtins, name, _MISSING), lambda: namespace.get(name, getattr(builtins, name, _MISSING))
-
-
-def _cell(cell: types.CellType, name: str) -> tuple[Any, Callable[[], Any]]:
-    def read() -> Any:
-        try:
-            return cell.cell_contents
-        except ValueError:  # not yet assigned
-            return _MISSING
-
-    return read(), read
-
-
-def _default(function: types.FunctionType, position: int) -> Any:
-    return (function.__defaults__ or ())[position]
-
-
-def _keyword_default(function: types.FunctionType, keyword: str) -> Any:
-    return (function.__kwdefaults__ or {}).get(keyword, _MISSING)
-
-
-def _attribute(module: types.ModuleType, name: str, loaded: str, line: str) -> tuple[Any, Callable[[], Any]]:
-    value = getattr(module, name, _MISSING)
-    if value is _MISSING:
-        raise Untraceable(f"{loaded} has no attribute {name}", line)
-    return value, lambda: getattr(module, name, _MISSING)
-
-
 def _line(code: types.CodeType, instruction: dis.Instruction) -> str:
     line = instruction.positions.lineno if instruction.positions else code.co_firstlineno
     return f"{code.co_filename}:{line}"
+
+
+def with_tracers(function: Callable[..., Any], tracers: dict[int, Any]) -> Callable[..., Any]:
+    """A copy of `function` that finds tracers where it reads captured arrays, in itself and in the functions it calls.
+
+    Parameters
+    ----------
+    function : callable
+    tracers : dict of int to Tracer
+        By the identity of the captured array.
+    """
+    copies: dict[int, types.FunctionType] = {}
+
+    def replaced(value: Any) -> Any:
+        if isinstance(value, np.ndarray):
+            return tracers.get(id(value), value)
+        inner = getattr(value, "__jitrt_function__", value)
+        return copy(inner) if isinstance(inner, types.FunctionType) and not _is_numpy(inner) else value
+
+    def copy(f: types.FunctionType) -> types.FunctionType:
+        if id(f) in copies:
+            return copies[id(f)]
+        namespace = dict(f.__globals__)
+        closure = tuple(types.CellType() for _ in f.__closure__ or ())
+        copies[id(f)] = made = types.FunctionType(f.__code__, namespace, f.__name__, None, closure)
+        for name in _global_names(f.__code__):
+            if name in namespace:
+                namespace[name] = replaced(namespace[name])
+        for cell, original in zip(closure, f.__closure__ or ()):
+            if (value := _contents(original)) is not _MISSING:
+                cell.cell_contents = replaced(value)
+        made.__defaults__ = tuple(map(replaced, f.__defaults__)) if f.__defaults__ else None
+        made.__kwdefaults__ = {k: replaced(v) for k, v in (f.__kwdefaults__ or {}).items()} or None  # type: ignore[assignment]
+        return made
+
+    result = replaced(function)
+    assert callable(result)
+    return result
+
+
+def _global_names(code: types.CodeType) -> set[str]:
+    names = set(code.co_names)
+    for constant in code.co_consts:
+        if isinstance(constant, types.CodeType):
+            names |= _global_names(constant)
+    return names

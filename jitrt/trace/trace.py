@@ -14,7 +14,7 @@ from ..expr.node import Graph, Node, type_of
 from ..expr.optable import Kind
 from ..expr.types import ArrayType
 from .arguments import Structure, flatten, is_dynamic, rebuild
-from .purity import Capture, Captures
+from .purity import Capture, Captures, with_tracers
 from .tracer import Trace, Tracer
 
 
@@ -99,16 +99,20 @@ def trace(function: Callable[..., Any], leaves: list[Any], structure: Structure,
     for number, value in enumerate([leaves[k] for k in arguments] + [c.value for c in captures.arrays]):
         inputs.append(input_node(number, _input_type(value)))
         values[inputs[-1]] = value
-    captured = {id(c.value): node for c, node in zip(captures.arrays, inputs[len(arguments) :])}
-    state = Trace(dict(values), captured)
+    state = Trace(dict(values))
     tracers: dict[int, Tracer] = {}
     symbolic = list(leaves)
     for node, k in zip(inputs, arguments):
         tracers[k] = symbolic[k] = Tracer(node, state, scalar=isinstance(leaves[k], np.generic))
+    by_array = {}
+    for node, capture in zip(inputs[len(arguments) :], captures.arrays):
+        by_array[id(capture.value)] = Tracer(node, state)
     args, kwargs = rebuild(structure, iter(symbolic))
-    result = function(*args, **kwargs)
+    traced = with_tracers(function, by_array) if by_array else function
+    result = traced(*args, **kwargs)
     _check_containers_unchanged(args, kwargs, symbolic, structure)
-    return _describe(result, inputs, tracers, arguments, captures, state)
+    symbols = [*(tracers[k] for k in arguments), *by_array.values()]
+    return _describe(result, inputs, symbols, tuple(arguments), captures, state)
 
 
 def _input_type(value: Any) -> ArrayType:
@@ -127,21 +131,20 @@ def _check_containers_unchanged(args: tuple, kwargs: dict, symbolic: list[Any], 
 def _describe(
     result: Any,
     inputs: list[Node],
-    tracers: dict[int, Tracer],
-    arguments: list[int],
+    symbols: list[Tracer],
+    arguments: tuple[int, ...],
     captures: Captures,
     state: Trace,
 ) -> Traced:
     flat: list[Any] = []
     structure = flatten(result, flat)
-    input_storage = {tracers[k]._storage: number for number, k in enumerate(arguments)}
-    by_identity = {id(c.value): number for number, c in enumerate(captures.arrays, len(arguments))}
+    input_storage = {tracer._storage: number for number, tracer in enumerate(symbols)}
     roots: list[Node] = []
     storages: dict[int, int] = {}
     results: list[Result] = []
     for leaf in flat:
         if not isinstance(leaf, Tracer):
-            results.append(_plain_result(leaf, by_identity))
+            results.append(_plain_result(leaf))
             continue
         node = leaf._node
         if leaf._storage in input_storage:
@@ -162,7 +165,7 @@ def _describe(
         results.append(Result("array", number, view, base, leaf._scalar, node.type.weak))
     return Traced(
         Graph(tuple(inputs), tuple(roots)),
-        tuple(arguments),
+        arguments,
         tuple(captures.arrays),
         tuple(results),
         structure,
@@ -177,10 +180,8 @@ def _storage_base(node: Node) -> Node:
     return node
 
 
-def _plain_result(leaf: Any, captured: dict[int, int]) -> Result:
+def _plain_result(leaf: Any) -> Result:
     if isinstance(leaf, np.ndarray):
-        if id(leaf) in captured:
-            return Result("input", captured[id(leaf)])
         raise Untraceable("returns an array that does not depend on its arguments")
     if isinstance(leaf, (int, float, complex, bool, str, bytes, type(None), np.generic, np.dtype, slice, range)):
         return Result("value", value=leaf)

@@ -40,15 +40,11 @@ class Trace:
     ----------
     values : dict of Node to value
         Actual inputs of this call. Calls that only NumPy can make are evaluated on them, to learn their types.
-    captured : dict of int to Node
-        Input nodes of captured arrays by the identity of the array.
     """
 
-    def __init__(self, values: dict[Node, Any], captured: dict[int, Node]):
+    def __init__(self, values: dict[Node, Any]):
         self.values = values
-        self.captured = captured
         self.host_calls: list[tuple[str, str]] = []
-        self._constants: dict[int, tuple[Any, Node]] = {}
 
     def lift(self, value: Any) -> Node:
         """The node of a value that is not a tracer.
@@ -61,8 +57,6 @@ class Trace:
         if isinstance(value, Node):
             return value
         if type(value) is np.ndarray and value.dtype.kind in "biufcmM" and value.dtype.isnative:
-            if id(value) in self.captured:
-                return self.captured[id(value)]
             # A snapshot: the function may write into its own array later.
             return b.constant(value.copy())
         if type(value) in (bool, int, float, complex) or isinstance(value, np.generic):

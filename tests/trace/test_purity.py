@@ -34,7 +34,7 @@ def appends_to_a_global(a):
 
 
 def draws(a):
-    return a + np.random.normal(size=a.shape)
+    return a + np.random.normal(size=a.shape)  # noqa: NPY002
 
 
 def draws_from_random(a):

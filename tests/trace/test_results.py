@@ -171,6 +171,21 @@ class TestCaptures:
         monkeypatch.setitem(globals(), "WEIGHTS", np.ones((3, 1), np.float32))
         same(fast(x), uses_weights(x))
 
+    def test_views_of_captured_arrays_are_read_at_every_call(self):
+        fast = jitrt.jit(uses_weights_through_a_helper)
+        for first in (1.0, 5.0):
+            WEIGHTS[0] = first
+            same(fast(x), uses_weights_through_a_helper(x))
+
+    def test_attributes_of_functions_are_not_frozen(self):
+        def scaled(a):
+            return a * helper.factor
+
+        fast = jitrt.jit(scaled)
+        for helper.factor in (1.0, 2.0):
+            same(fast(x), scaled(x))
+        del helper.factor
+
     def test_captured_numbers_and_helpers_are_watched(self, monkeypatch):
         fast = jitrt.jit(uses_helper)
         same(fast(x), uses_helper(x))
@@ -209,6 +224,14 @@ FACTOR = 2.0
 
 def uses_weights(a):
     return a * WEIGHTS
+
+
+def doubled_weights():
+    return WEIGHTS[::-1] * 2
+
+
+def uses_weights_through_a_helper(a):
+    return a * doubled_weights() + WEIGHTS.sum()
 
 
 def helper(a):

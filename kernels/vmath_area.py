@@ -1,0 +1,179 @@
+"""Logarithms of sums: arcsinh, arccosh, arctanh, logaddexp, logaddexp2.
+
+All end in ``log(u) = k ln 2 + 2 artanh((u - 2**k)/(u + 2**k))`` with u as the sum of one and a pair of floats, so that nothing
+cancels near ``u = 1``. The forms for small arguments follow Kahan, "Branch Cuts for Complex Elementary Functions" (1987).
+"""
+
+from __future__ import annotations
+
+from .number import Number, select
+from .vmath_coefficients import COEFFICIENTS
+from .vmath_exp import exp_parts
+from .vmath_log import LN2_PARTS, split_exponent
+from .vmath_parts import (
+    LOG2_E,
+    crude_reciprocal,
+    fast_two_sum,
+    format_of,
+    polynomial,
+    product_remainder,
+    quotient,
+    split_constant,
+    two_product,
+    two_sum,
+)
+
+Pair = tuple[Number, Number]
+LOG2_E_PARTS = {64: split_constant(LOG2_E, 64, 53), 32: split_constant(LOG2_E, 32, 24)}
+
+
+def _artanh(s: Number, s_low: Number, series: str) -> Number:
+    """``artanh(s + s_low) - s``."""
+    square = s * s
+    return (s * square).fma(polynomial(square, COEFFICIENTS[series][s.bits]), s_low)
+
+
+def _log_parts(one: Number, v: Pair, more: Number) -> Pair:
+    """``log(one + v) + more ln 2`` as a high and a low part, for `one` of 1 or 0."""
+    form = format_of(one)
+    u = one + v[0]
+    k, m = split_exponent(u)
+    scale = ((m.to_bits() - u.to_bits()) + form.one).to_float()
+    constant = one * scale
+    scaled, scaled_low = v[0] * scale, v[1] * scale
+    numerator, numerator_low = two_sum(constant - 1.0, scaled)
+    numerator, numerator_low = fast_two_sum(numerator, numerator_low + scaled_low)
+    denominator, denominator_low = two_sum(constant + 1.0, scaled)
+    s, s_low = quotient((numerator, numerator_low), (denominator, denominator_low + scaled_low))
+    tail = _artanh(s, s_low, "atanh")
+    ln2_high, ln2_low = LN2_PARTS[one.bits]
+    k = k + more
+    total, error = fast_two_sum(k * ln2_high, s + s)
+    return total, error + k.fma(ln2_low, tail + tail)
+
+
+def _root(square: Number, square_low: Number) -> Pair:
+    """The square root of a pair as a pair."""
+    root = square.sqrt()
+    remainder = square_low - product_remainder(root, root, square)
+    return root, remainder * crude_reciprocal(root + root)
+
+
+def arcsinh(x: Number) -> Number:
+    """The inverse hyperbolic sine, ``log1p(x + x**2 / (1 + sqrt(1 + x**2)))``."""
+    form = format_of(x)
+    magnitude = x.abs()
+    large = magnitude > 2.0 ** (form.stored // 2 + 3)
+    tiny = magnitude < 2.0 ** -(form.stored // 2 + 2)
+    a = select(large | tiny, 1.0, magnitude)
+    square, square_low = two_product(a, a)
+    inside, inside_low = two_sum(a.constant(1.0), square)
+    root, root_low = _root(inside, inside_low + square_low)
+    divisor, divisor_low = fast_two_sum(root, root.constant(1.0))
+    w, w_low = quotient((square, square_low), (divisor, divisor_low + root_low))
+    v, v_low = fast_two_sum(a, w)
+    # Far out the logarithm of 2|x|, of which a quarter keeps the exponent in range.
+    v = select(large, magnitude.at_most(form.largest) * 0.25, v)
+    v_low = select(large, 0.0, v_low + w_low)
+    more = select(large, x.constant(3.0), 0.0)
+    high, low = _log_parts(select(large, x.constant(0.0), 1.0), (v, v_low), more)
+    value = select(tiny, (magnitude * magnitude * magnitude).fma(-1.0 / 6.0, magnitude), high + low)
+    return select(magnitude <= form.largest, value, magnitude).copysign(x)
+
+
+def arccosh(x: Number) -> Number:
+    """The inverse hyperbolic cosine, ``log1p(t + sqrt(x**2 - 1))`` for ``t = x - 1``."""
+    form = format_of(x)
+    large = x > 2.0 ** (form.stored // 2 + 3)
+    a = select(large, 2.0, x)
+    square, square_low = two_product(a, a)
+    inside, inside_low = fast_two_sum(square, square.constant(-1.0))
+    inside, inside_low = fast_two_sum(inside, inside_low + square_low)
+    # Below one the square root of a negative number raises the flag of the domain error.
+    root, root_low = _root(inside, inside_low)
+    t, t_low = fast_two_sum(a, a.constant(-1.0))
+    v, v_low = two_sum(t, root)
+    v = select(large, x.at_most(form.largest) * 0.25, v)
+    v_low = select(large, 0.0, v_low + (t_low + root_low))
+    more = select(large, x.constant(3.0), 0.0)
+    high, low = _log_parts(select(large, x.constant(0.0), 1.0), (v, v_low), more)
+    value = select(x < 1.0, float("nan"), high + low)
+    return select(x <= form.largest, value, x)
+
+
+def arctanh(x: Number) -> Number:
+    """The inverse hyperbolic tangent, half the logarithm of ``(1 + x) / (1 - x)``."""
+    form = format_of(x)
+    magnitude = x.abs()
+    a, a_low = fast_two_sum(x.constant(1.0), magnitude)
+    b, b_low = fast_two_sum(x.constant(1.0), -magnitude)
+    # The difference of the representations is nearly the binary logarithm of the quotient.
+    difference = a.to_bits() - b.to_bits() + ((form.bias << form.stored) + (1 << (form.stored - 1)))
+    exponent = difference.shift_right_logical(form.stored)
+    scale = (exponent << form.stored).to_float()
+    marker = (form.bias + form.stored) << form.stored
+    k = (exponent | marker).to_float() - (2.0**form.stored + form.bias)
+    b, b_low = b * scale, b_low * scale
+    numerator, numerator_low = fast_two_sum(a, -b)
+    numerator, numerator_low = fast_two_sum(numerator, numerator_low + (a_low - b_low))
+    denominator, denominator_low = two_sum(a, b)
+    outside = magnitude >= 1.0
+    # At one the division raises the flag of the pole, beyond it that of the domain error.
+    denominator = select(outside, 0.0, denominator)
+    pole = select(magnitude > 1.0, x.constant(0.0), 1.0)
+    s, s_low = quotient(
+        (select(outside, pole, numerator), numerator_low), (denominator, denominator_low + (a_low + b_low))
+    )
+    ln2_high, ln2_low = LN2_PARTS[x.bits]
+    total, error = fast_two_sum(k * (0.5 * ln2_high), s)
+    value = total + (error + k.fma(0.5 * ln2_low, _artanh(s, s_low, "atanh_wide")))
+    special = select(magnitude.equals(1.0), x.constant(float("inf")), select(x.is_nan(), x, float("nan")))
+    return select(magnitude < 1.0, value, special).copysign(x)
+
+
+def _log_of_sum(x: Number, y: Number, to_natural: tuple[float, float]) -> tuple[Number, Number, Number]:
+    """The larger of the two, and ``log1p(exp(-c |x - y|))`` as a pair, for c of two parts."""
+    form = format_of(x)
+    larger = select(x < y, y, x)
+    smaller = select(x < y, x, y)
+    difference, difference_low = two_sum(smaller, -larger)
+    product, product_low = two_product(difference.at_least(-2.0 * form.bias), x.constant(to_natural[0]))
+    product_low = product_low + (difference_low * to_natural[0] + difference * to_natural[1])
+    far = product < -{64: 700.0, 32: 80.0}[x.bits]
+    rounded, high, low = exp_parts(product.at_least(-{64: 700.0, 32: 80.0}[x.bits]))
+    scale = ((rounded.to_bits() << form.stored) + form.one).to_float()
+    low = high.fma(select(far, 0.0, product_low), low)
+    high, low = high * scale, low * scale
+    log_high, log_low = _log_parts(x.constant(1.0), (high, low), x.constant(0.0))
+    return larger, select(far, 0.0, log_high), select(far, 0.0, log_low)
+
+
+def _special_sum(x: Number, y: Number, value: Number) -> Number:
+    """`value` for finite x and y; the larger one where either is infinite, nan where either is nan."""
+    form = format_of(x)
+    infinite = (x.abs() > form.largest) | (y.abs() > form.largest)
+    value = select(infinite, select(x < y, y, x), value)
+    return select(x.is_nan() | y.is_nan(), x + y, value)
+
+
+def logaddexp(x: Number, y: Number) -> Number:
+    """``log(exp(x) + exp(y))``."""
+    larger, high, low = _log_of_sum(x, y, (1.0, 0.0))
+    total, error = two_sum(larger, high)
+    return _special_sum(x, y, total + (error + low))
+
+
+def logaddexp2(x: Number, y: Number) -> Number:
+    """``log2(2**x + 2**y)``."""
+    larger, high, low = _log_of_sum(x, y, LN2_PAIR[x.bits])
+    unit_high, unit_low = LOG2_E_PARTS[x.bits]
+    product, product_low = two_product(high, high.constant(unit_high))
+    product_low = product_low + (low * unit_high + high * unit_low)
+    total, error = two_sum(larger, product)
+    return _special_sum(x, y, total + (error + product_low))
+
+
+LN2_PAIR = {
+    64: (0.6931471805599453, 2.3190468138462996e-17),
+    32: (0.6931471824645996, -1.904654323148236e-09),
+}
