@@ -20,6 +20,8 @@ from .runtime.threads import num_threads
 _log = logging.getLogger("jitrt.demo")
 
 TILES = 4  # along each axis: the large model has 16 times as many cells
+_RELIEF = 2.5  # exaggeration of heights in the picture
+_PALETTE = ("#5f8f6b", "#8fb07c", "#c9cf9c", "#e6d9ae", "#d3b489", "#b48f70", "#a58e80", "#f2efec")
 _METRES_PER_DEGREE = 111_195.0  # of latitude, on a sphere of 6371 km
 # Mathematical functions differ from NumPy's by units in the last place; everything else is bit-equal.
 _TOLERANCE = 1e-12
@@ -145,10 +147,8 @@ def load_elevation() -> Elevation:
 
 
 def tiled(model: Elevation) -> Elevation:
-    """The model mirrored and repeated, so that it has no cliffs, at 16 times the number of cells."""
-    pair = np.hstack([model.metres, model.metres[:, ::-1]])
-    block = np.vstack([pair, pair[::-1]])
-    return Elevation(np.tile(block, (TILES // 2, TILES // 2)), model.dx, model.dy)
+    """The model repeated along both axes, at 16 times the number of cells."""
+    return Elevation(np.tile(model.metres, (TILES, TILES)), model.dx, model.dy)
 
 
 def disagreement(got: Any, want: Any) -> str:
@@ -260,34 +260,33 @@ def draw(model: Elevation, shade: np.ndarray, path: Path) -> None:
     path : Path
         Of a PNG file.
     """
-    figure_module = importlib.import_module("matplotlib.figure")
+    figures = importlib.import_module("matplotlib.figure")
     agg = importlib.import_module("matplotlib.backends.backend_agg")
-    colormaps = importlib.import_module("matplotlib").colormaps
     colors = importlib.import_module("matplotlib.colors")
+    cm = importlib.import_module("matplotlib.cm")
 
     heights = model.metres[1:-1, 1:-1]
-    low, high = np.percentile(heights, [0.5, 99.8])
-    norm = colors.Normalize(low, high)
-    # The upper part of `terrain`, without its blue of the sea.
-    greens_to_snow = colors.ListedColormap(colormaps["terrain"](np.linspace(0.25, 0.95, 256)))
-    tint = greens_to_snow(norm(heights))[..., :3]
-    light = shade[..., np.newaxis]
-    # Soft light (W3C compositing, Pegtop's formula): grey leaves the colour, darker and lighter pull it along.
-    lit = (1 - 2 * light) * tint**2 + 2 * light * tint
+    norm = colors.Normalize(*np.percentile(heights, [1, 99.7]))
+    palette = colors.LinearSegmentedColormap.from_list("valley to summit", _PALETTE)
+    # Soft light (Pegtop's formula): level ground keeps its colour, darker and lighter slopes pull it along.
+    level = math.cos(math.radians(45))
+    light = np.interp(shade, [0, level, 1], [0.04, 0.54, 1])[..., np.newaxis]
+    tint = palette(norm(heights))[..., :3]
+    lit = np.clip((1 - 2 * light) * tint**2 + 2 * light * tint, 0, 1) * (0.45 + 0.55 * np.minimum(1, 1.7 * light))
 
     rows, columns = heights.shape
     extent = (0, columns * model.dx / 1e3, 0, rows * model.dy / 1e3)
-    figure = figure_module.Figure(figsize=(9, 8.2), dpi=150, layout="constrained")
+    figure = figures.Figure(figsize=(9, 8.2), dpi=160, layout="constrained")
     agg.FigureCanvasAgg(figure)
     axes = figure.add_subplot()
-    axes.imshow(np.clip(lit, 0, 1), extent=extent, interpolation="bicubic")
-    axes.set_title("Jacksboro fault, Tennessee: hillshade over elevation")
+    axes.imshow(lit, extent=extent, interpolation="lanczos")
+    axes.set_title(f"Jacksboro fault, Tennessee\nhillshade (relief {_RELIEF:g} times) over elevation", fontsize=12)
     axes.set_xlabel("east (km)")
     axes.set_ylabel("north (km)")
-    bar = figure.colorbar(
-        importlib.import_module("matplotlib.cm").ScalarMappable(norm, greens_to_snow), ax=axes, shrink=0.75, pad=0.02
-    )
+    axes.tick_params(direction="out", length=3)
+    bar = figure.colorbar(cm.ScalarMappable(norm, palette), ax=axes, shrink=0.6, aspect=30, pad=0.015, extend="both")
     bar.set_label("elevation (m)")
+    bar.outline.set_linewidth(0.5)
     figure.savefig(path)
 
 
@@ -311,7 +310,7 @@ def run(png: Path, quick: bool = False) -> int:
     measurements = measure(functions, model, rounds=3 if quick else 30)
     if not quick:
         measurements += measure(functions, tiled(model), rounds=8)
-    shade = functions[2][1](model.metres, model.dx, model.dy)
+    shade = functions[2][1](_RELIEF * model.metres, model.dx, model.dy)
     draw(model, shade, png)
     _log.info("the hillshade is in %s", png)
     print(

@@ -13,45 +13,38 @@ from __future__ import annotations
 
 from llvmlite import ir
 
-I64 = ir.IntType(64)
-I32 = ir.IntType(32)
-WORDS = I64.as_pointer()
+from .pool import I32, I64, MOST_PIECES, WORDS, emit_pool, word
+
 BYTES = ir.IntType(8).as_pointer()
 
-# Words of the header of a block. `threads` is the address of the number of threads that the process allows, `limit`
-# how many the function does.
-HEADER = (
-    "patches",
-    "patch_table",
-    "rows",
-    "row_table",
-    "threads",
-    "limit",
-    "parallel_for",
-    "item_offset",
-    "data_offset",
-)
+# Words of the header of a block. `process` is the address of two words: the number of threads that the process allows,
+# and the address of the pool. `limit` is the number of threads that the function allows.
+HEADER = ("patches", "patch_table", "rows", "row_table", "process", "limit", "item_offset", "data_offset")
 # A patch writes the address of item `item` of the tuple plus `offset` to the word at the address `target`.
 PATCH = ("target", "item", "offset")
 # A row calls `kernel(params, 0, span)`; with `chunk` > 0 in pieces of that many iterations on several threads.
 ROW = ("kernel", "params", "span", "chunk")
 
 KERNEL = ir.FunctionType(ir.VoidType(), [WORDS, I64, I64])
-# numba's threading layers: parallel_for(function, args, dimensions, steps, data, inner_ndim, array_count, threads).
-_PARALLEL_FOR = ir.FunctionType(ir.VoidType(), [BYTES] * 5 + [I64, I64, I32])
-_CHUNK = ir.FunctionType(ir.VoidType(), [BYTES.as_pointer(), WORDS, WORDS, BYTES])
+__all__ = ["HEADER", "I32", "I64", "MOST_PIECES", "PATCH", "ROW", "emit_driver"]
 
 
-def emit_driver(module: ir.Module) -> ir.Function:
-    """Add ``jitrt_run`` and what it needs to `module`."""
-    chunk = _emit_chunk(module)
+def emit_driver(module: ir.Module, api: dict[str, int]) -> ir.Function:
+    """Add ``jitrt_run`` and what it needs to `module`.
+
+    Parameters
+    ----------
+    module : llvmlite.ir.Module
+    api : dict of str to int
+        Addresses of the functions in `pool.API`.
+    """
+    share = emit_pool(module, _emit_piece(module), api)
     function = ir.Function(module, ir.FunctionType(ir.VoidType(), [WORDS, I64]), "jitrt_run")
     block, objects = function.args
     builder = ir.IRBuilder(function.append_basic_block("entry"))
     words = {name: builder.load(builder.gep(block, [word(k)])) for k, name in enumerate(HEADER)}
-    allowed = builder.load(builder.inttoptr(words["threads"], WORDS))
+    allowed, pool = record(builder, builder.inttoptr(words["process"], WORDS), word(0), ("threads", "pool"))
     threads = builder.select(builder.icmp_signed("<", allowed, words["limit"]), allowed, words["limit"])
-    dimensions, steps, args = (builder.alloca(I64, 2) for _ in range(3))
 
     items = builder.add(objects, words["item_offset"])
     patches = builder.inttoptr(words["patch_table"], WORDS)
@@ -64,54 +57,42 @@ def emit_driver(module: ir.Module) -> ir.Function:
 
     rows = builder.inttoptr(words["row_table"], WORDS)
     with counted(builder, words["rows"]) as k:
-        address, params, span, size = record(builder, rows, k, ROW)
+        address, params, span, chunk = record(builder, rows, k, ROW)
+        following = builder.append_basic_block("next")
         several = builder.and_(
-            builder.icmp_signed(">", size, word(0)),
-            builder.and_(builder.icmp_signed(">", threads, word(1)), builder.icmp_signed(">", span, size)),
+            builder.icmp_signed(">", chunk, word(0)),
+            builder.and_(builder.icmp_signed(">", threads, word(1)), builder.icmp_signed(">", span, chunk)),
         )
-        with builder.if_else(several) as (parallel, serial):
-            with parallel:
-                pieces = builder.sdiv(builder.add(span, builder.sub(size, word(1))), size)
-                builder.store(pieces, dimensions)
-                # One "array" that starts at address 0 and advances by 1: its pointer is the number of the piece.
-                builder.store(word(0), args)
-                builder.store(word(1), steps)
-                row = builder.gep(rows, [builder.mul(k, word(len(ROW)))])
-                builder.call(
-                    builder.inttoptr(words["parallel_for"], _PARALLEL_FOR.as_pointer()),
-                    [
-                        *(builder.bitcast(p, BYTES) for p in (chunk, args, dimensions, steps, row)),
-                        word(0),
-                        word(1),
-                        builder.trunc(threads, I32),
-                    ],
-                )
-            with serial:
-                kernel = builder.inttoptr(address, KERNEL.as_pointer())
-                builder.call(kernel, [builder.inttoptr(params, WORDS), word(0), span])
+        several = builder.and_(several, builder.icmp_signed("!=", pool, word(0)))
+        with builder.if_then(several):
+            pieces = builder.sdiv(builder.add(span, builder.sub(chunk, word(1))), chunk)
+            row = builder.gep(rows, [builder.mul(k, word(len(ROW)))])
+            helpers = builder.sub(threads, word(1))
+            shared = builder.call(share, [builder.inttoptr(pool, WORDS), row, pieces, helpers])
+            with builder.if_then(shared):
+                builder.branch(following)
+        kernel = builder.inttoptr(address, KERNEL.as_pointer())
+        builder.call(kernel, [builder.inttoptr(params, WORDS), word(0), span])
+        builder.branch(following)
+        builder.position_at_end(following)
     builder.ret_void()
     return function
 
 
-def _emit_chunk(module: ir.Module) -> ir.Function:
-    """The function that a thread runs: piece number ``args[0]`` of the row at `data`."""
-    function = ir.Function(module, _CHUNK, "jitrt_chunk")
-    args, _, _, data = function.args
+def _emit_piece(module: ir.Module) -> ir.Function:
+    """``piece(row, number)``: run one piece of a row."""
+    function = ir.Function(module, ir.FunctionType(ir.VoidType(), [WORDS, I64]), "jitrt_piece")
+    function.linkage = "internal"
+    row, number = function.args
     builder = ir.IRBuilder(function.append_basic_block("entry"))
-    piece = builder.ptrtoint(builder.load(args), I64)
-    address, params, span, size = record(builder, builder.bitcast(data, WORDS), word(0), ROW)
-    start = builder.mul(piece, size)
-    end = builder.add(start, size)
+    address, params, span, chunk = record(builder, row, word(0), ROW)
+    start = builder.mul(number, chunk)
+    end = builder.add(start, chunk)
     end = builder.select(builder.icmp_signed("<", end, span), end, span)
     kernel = builder.inttoptr(address, KERNEL.as_pointer())
     builder.call(kernel, [builder.inttoptr(params, WORDS), start, end])
     builder.ret_void()
     return function
-
-
-def word(value: int) -> ir.Constant:
-    """A 64-bit constant."""
-    return ir.Constant(I64, value)
 
 
 def record(builder: ir.IRBuilder, table: ir.Value, k: ir.Value, fields: tuple[str, ...]) -> list[ir.Value]:

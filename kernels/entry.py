@@ -13,7 +13,8 @@ from __future__ import annotations
 
 from llvmlite import ir
 
-from .driver import BYTES, I32, I64, WORDS, counted, record, word
+from .driver import BYTES, counted, record
+from .pool import I32, I64, WORDS, word
 
 # Words of the table. `busy` is set while a call runs without the GIL, since it uses the only frame of the table.
 TABLE = (

@@ -58,18 +58,18 @@ def arccos(x: Number) -> Number:
     return total + (error + (tail + s_low).fma(factor, base_low))
 
 
-def _arctan_ratio(t: Number) -> tuple[Number, Number]:
-    """``t**2`` and ``arctan(t)/t - 1`` for ``|t| <= 1``."""
+def _arctan_ratio(t: Number) -> tuple[Number, Number, Number]:
+    """``t**2``, and ``arctan(t)/t - 1`` for ``|t| <= 1`` with a correction that is zero where fma rounds less."""
     square = t * t
-    return square, square * polynomial(square, COEFFICIENTS["arctan"][t.bits])
+    factor = polynomial(square, COEFFICIENTS["arctan"][t.bits])
+    low = t.constant(0.0) if t.back.fma else product_remainder(t, t, square) * factor
+    return square, square * factor, low
 
 
 def arctan(x: Number) -> Number:
     """The inverse tangent."""
-    magnitude = x.abs()
-    if not x.back.fma:
-        # Dekker's product would overflow; so far out the result is pi/2.
-        magnitude = magnitude.at_most(2.0 ** (format_of(x).bias // 2))
+    # Far out the result is pi/2, and the bound keeps the products of remainders finite.
+    magnitude = x.abs().at_most(2.0 ** (format_of(x).bias // 2))
     large = magnitude > 1.0
     # The divisor is one where nothing is divided, so that zero raises no flag.
     numerator, divisor = select(large, x.constant(-1.0), magnitude), select(large, magnitude, 1.0)
@@ -78,7 +78,9 @@ def arctan(x: Number) -> Number:
     total, error = fast_two_sum(select(large, x.constant(high), 0.0), t)
     # The quotient's error, by the derivative of the inverse tangent where it counts, that is for t near minus one.
     error = product_remainder(t, divisor, numerator).fma(t * 0.6, error + select(large, x.constant(low), 0.0))
-    _, ratio = _arctan_ratio(t)
+    _, ratio, ratio_low = _arctan_ratio(t)
+    if not x.back.fma:
+        error = error + t * ratio_low
     return (total + t.fma(ratio, error)).copysign(x)
 
 
@@ -100,15 +102,20 @@ def arctan2(y: Number, x: Number) -> Number:
     denominator = select(denominator.equals(0.0), 1.0, denominator * scale)
     t = numerator / denominator
     t_low = -product_remainder(t, denominator, numerator) * crude_reciprocal(denominator)
-    square, ratio = _arctan_ratio(t)
+    square, ratio, ratio_low = _arctan_ratio(t)
     pi_high, pi_low = PI_PARTS[x.bits]
     half_high, half_low = HALF_PI_PARTS[x.bits]
     left = x.to_bits() < 0
     base = select(steep, x.constant(half_high), select(left, x.constant(pi_high), 0.0))
     base_low = select(steep, x.constant(half_low), select(left, x.constant(pi_low), 0.0))
     sign = select(steep ^ left, x.constant(-1.0), 1.0)
+    if not x.back.fma:
+        # Dekker's product is not exact for subnormal parts; so far down the quotient is as good as the result.
+        t_low = select(numerator < form.smallest_normal * 2.0 ** (2 * form.stored + 2), 0.0, t_low)
     t, t_low = t * sign, t_low * sign
     total, error = fast_two_sum(base, t)
     # The quotient's error counts by the derivative 1 / (1 + t**2), near enough.
     error = square.fma(-0.5, 1.0).fma(t_low, error + base_low)
+    if not x.back.fma:
+        error = error + t * ratio_low
     return (total + t.fma(ratio, error)).copysign(y)

@@ -139,20 +139,23 @@ def _log_of_sum(x: Number, y: Number, to_natural: tuple[float, float]) -> tuple[
     difference, difference_low = two_sum(smaller, -larger)
     product, product_low = two_product(difference.at_least(-2.0 * form.bias), x.constant(to_natural[0]))
     product_low = product_low + (difference_low * to_natural[0] + difference * to_natural[1])
-    far = product < -{64: 700.0, 32: 80.0}[x.bits]
-    rounded, high, low = exp_parts(product.at_least(-{64: 700.0, 32: 80.0}[x.bits]))
-    scale = ((rounded.to_bits() << form.stored) + form.one).to_float()
-    low = high.fma(select(far, 0.0, product_low), low)
-    high, low = high * scale, low * scale
-    log_high, log_low = _log_parts(x.constant(1.0), (high, low), x.constant(0.0))
-    return larger, select(far, 0.0, log_high), select(far, 0.0, log_low)
+    product = product.at_least({64: -746.0, 32: -104.0}[x.bits])
+    rounded, high, low = exp_parts(product)
+    # Near the end of the format the exponential is scaled in two steps, for it may be all there is of a sum near zero.
+    tiny = product < {64: -708.0, 32: -87.0}[x.bits]
+    step = select(tiny, x.to_bits().constant(form.tiny_step << form.stored), 0)
+    scale = ((rounded.to_bits() << form.stored) + form.one + step).to_float()
+    low = high.fma(select(tiny, 0.0, product_low), low)
+    back = select(tiny, x.constant(2.0**-form.tiny_step), 1.0)
+    high, low = high * scale * back, low * scale * back
+    return larger, *_log_parts(x.constant(1.0), (high, low), x.constant(0.0))
 
 
 def _special_sum(x: Number, y: Number, value: Number) -> Number:
     """`value` for finite x and y; the larger one where either is infinite, nan where either is nan."""
     form = format_of(x)
     infinite = (x.abs() > form.largest) | (y.abs() > form.largest)
-    value = select(infinite, select(x < y, y, x), value)
+    value = select(infinite, select(x < y, y, x) + 0.0, value)
     return select(x.is_nan() | y.is_nan(), x + y, value)
 
 

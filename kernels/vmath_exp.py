@@ -16,6 +16,7 @@ from .vmath_parts import (
     halves,
     polynomial,
     power_of_two,
+    product_remainder,
     quotient,
     split_constant,
     two_product,
@@ -114,7 +115,11 @@ def _expm1_parts(x: Number) -> tuple[Number, Number]:
     constant, constant_low = two_sum(half, half.constant(-0.5))
     high, low = fast_two_sum(constant, scaled)
     low = half.fma(r_low, low) + constant_low
-    return high, (scaled * r).fma(polynomial(r, COEFFICIENTS["expm1"][x.bits]), low)
+    square = scaled * r
+    if x.back.fma:
+        # The square's own error, by the leading coefficient.
+        low = product_remainder(scaled, r, square).fma(0.5, low)
+    return high, square.fma(polynomial(r, COEFFICIENTS["expm1"][x.bits]), low)
 
 
 def expm1(x: Number) -> Number:

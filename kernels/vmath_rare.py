@@ -7,9 +7,20 @@ look whether any lane is rare, and only then visit the lanes one by one.
 
 from __future__ import annotations
 
+import functools
+
+import llvmlite.binding as llvm
 from llvmlite import ir
 
-WIDTHS = {64: (2, 4, 8, 16), 32: (4, 8, 16)}
+
+@functools.cache
+def lane_counts(bits: int) -> tuple[int, ...]:
+    """The widths of vectors that a loop on this machine may use; each variant costs time to compile."""
+    features = llvm.get_host_cpu_features()
+    registers = [256, 512] if features.get("avx512f") else [256] if features.get("avx") else [128]
+    return tuple(register // bits for register in registers)
+
+
 _INT32 = ir.IntType(32)
 
 
@@ -22,10 +33,10 @@ def emit_beyond(
     scalar = module.globals.get(scalar_name)
     if scalar is None:
         scalar = _scalar(module, scalar_name, bound, name, bits)
-        _keep(module, [_widened(module, scalar, width, bound, bits) for width in WIDTHS[bits]])
+        _keep(module, [_widened(module, scalar, width, bound, bits) for width in lane_counts(bits)])
     call = builder.call(scalar, [x, result])
     variants = ",".join(
-        f"_ZGV_LLVM_N{width}vv_{scalar_name}({scalar_name}.x{width})" for width in WIDTHS[bits]
+        f"_ZGV_LLVM_N{width}vv_{scalar_name}({scalar_name}.x{width})" for width in lane_counts(bits)
     )
     _add_attribute(call, f'"vector-function-abi-variant"="{variants}"')
     return call
@@ -50,7 +61,7 @@ def _declared(module: ir.Module, name: str, type_: ir.Type, arity: int) -> ir.Fu
 def _defined(module: ir.Module, name: str, type_: ir.Type) -> ir.Function:
     function = ir.Function(module, ir.FunctionType(type_, [type_, type_]), name)
     function.linkage = "internal"
-    for attribute in ("noinline", "nounwind", "willreturn", "memory(none)"):
+    for attribute in ("noinline", "nounwind", "willreturn", "memory(none)", "minsize", "optsize"):
         _add_attribute(function, attribute)
     return function
 
@@ -107,13 +118,14 @@ def _widened(module: ir.Module, scalar: ir.Function, width: int, bound: float, b
 def _keep(module: ir.Module, functions: list[ir.Function]) -> None:
     """Name the functions in ``llvm.compiler.used``, without which unused variants vanish before the loop is vectorised."""
     pointer = ir.IntType(8).as_pointer()
-    old = module.globals.pop("llvm.compiler.used", None)
-    kept = list(old.initializer.constant) if old is not None else []
+    used = module.globals.get("llvm.compiler.used")
+    kept = [] if used is None else list(used.initializer.constant)
     kept += [function.bitcast(pointer) for function in functions]
-    if old is not None:
-        module.scope.deregister(old.name) if hasattr(module.scope, "deregister") else None
     array = ir.ArrayType(pointer, len(kept))
-    used = ir.GlobalVariable(module, array, "llvm.compiler.used")
-    used.linkage = "appending"
-    used.section = "llvm.metadata"
+    if used is None:
+        used = ir.GlobalVariable(module, array, "llvm.compiler.used")
+        used.linkage = "appending"
+        used.section = "llvm.metadata"
+    # A module has one such variable, and llvmlite gives no name away twice: the variable grows.
+    used.value_type, used.type = array, array.as_pointer()
     used.initializer = ir.Constant(array, kept)

@@ -85,6 +85,8 @@ def tan(x: Number) -> Number:
     square = r * r
     # The derivative 1 + tan(r)**2 by which c counts, well enough for so small a term.
     c = (c * square).fma(1.5, c)
+    # The square's own error, by half of r, which is nearly the derivative of what follows where it counts.
+    c = (product_remainder(r, r, square) * r).fma(0.5, c)
     tail = (square * r).fma(polynomial(square, COEFFICIENTS["tan"][x.bits]), c)
     tangent = r + tail
     tangent_low = (r - tangent) + tail

@@ -127,7 +127,7 @@ class Frame:
             self.places.setdefault(node, len(self.places))
         self.fresh = [(self.places[n], n.shape, n.dtype) for n in graph.outputs if not _from_host(n)]
         self.blocks: list[np.ndarray] = []
-        self.limit = limit if threads.parallel_for() else 1
+        self.limit = limit
         self.run_native = threads.driver()
         self.actions: list[int | HostStep] = []
         pending: list[KernelStep] = []
@@ -150,6 +150,8 @@ class Frame:
         for step in steps:
             rows.append((step.kernel.address, len(params), step.call.span, _chunk(step.call)))
             self._add_parameters(step, params, patches)
+        if self.limit > 1 and any(chunk for *_, chunk in rows):
+            threads.start_pool()
         header, width = len(native.HEADER), len(native.PATCH)
         patch_table = header
         row_table = patch_table + width * len(patches)
@@ -162,8 +164,7 @@ class Frame:
 
         item, data = tuple_and_array_offsets()
         block[:header] = (
-            len(patches), at(patch_table), len(rows), at(row_table), threads.num_threads_address(), self.limit,
-            threads.parallel_for(), item, data,
+            len(patches), at(patch_table), len(rows), at(row_table), threads.process_words(), self.limit, item, data,
         )  # fmt: skip
         for k, (word, place, offset) in enumerate(patches):
             block[patch_table + width * k :][:width] = at(first + word), place, offset

@@ -1,10 +1,10 @@
-"""Threads: how many, and the native driver that starts them."""
+"""Threads: how many, the pool of workers, and the native driver that gives them work."""
 
 from __future__ import annotations
 
 import ctypes
-import logging
 import os
+import threading
 from collections.abc import Callable
 from functools import lru_cache
 from typing import Any
@@ -16,23 +16,24 @@ from ..codegen.context import context
 from ..config import threads_from_environment
 from ..kernels.driver import emit_driver
 from ..kernels.entry import emit_entry
+from ..kernels.pool import LINE, MOST_WORKERS, POOL_WORDS, SLEEPERS
 from .objects import address, api, fields, tuple_and_array_offsets
 
-_log = logging.getLogger("jitrt.codegen")
-
-
-# The number of threads, in memory that native code reads at every call.
-_allowed = np.array([threads_from_environment()], np.int64)
+# What native code reads at every call: the number of threads, and the address of the pool (0 before there is one).
+_process = np.array([threads_from_environment(), 0], np.int64)
+_start_lock = threading.Lock()
+_pools: list[np.ndarray] = []  # never freed: workers look at their pool until the process ends
+_workers = 0
 
 
 def num_threads() -> int:
     """How many threads kernels may use."""
-    return int(_allowed[0])
+    return int(_process[0])
 
 
-def num_threads_address() -> int:
-    """Where native code reads the number of threads."""
-    return address(_allowed)
+def process_words() -> int:
+    """The address of the number of threads and of the address of the pool."""
+    return address(_process)
 
 
 def set_num_threads(n: int) -> None:
@@ -50,17 +51,43 @@ def set_num_threads(n: int) -> None:
     """
     if n < 1:
         raise ValueError(f"the number of threads must be at least 1, not {n}")
-    if not _forked:
-        _allowed[0] = n
+    if _workers:
+        _start_workers(n)
+    _process[0] = min(int(n), MOST_WORKERS + 1)
 
 
-_forked: list[bool] = []
+def start_pool() -> None:
+    """Make sure that there are as many threads as kernels may use."""
+    if _workers < num_threads() - 1 or not _process[1]:
+        _start_workers(num_threads())
+
+
+def _start_workers(threads: int) -> None:
+    global _workers
+    with _start_lock:
+        if not _process[1]:
+            pool = np.zeros(POOL_WORDS, np.int64)
+            allocate = ctypes.pythonapi.PyThread_allocate_lock
+            acquire = ctypes.pythonapi.PyThread_acquire_lock
+            allocate.restype, acquire.argtypes = ctypes.c_void_p, [ctypes.c_void_p, ctypes.c_int]
+            for k in range(MOST_WORKERS):
+                lock = allocate()
+                acquire(lock, 1)
+                pool[SLEEPERS + k * LINE + 1] = lock
+            _pools.append(pool)
+            _process[1] = address(pool)
+        run = ctypes.CFUNCTYPE(None, ctypes.c_int64, ctypes.c_int64)(_native().get_pointer_to_function("jitrt_worker"))
+        while _workers < min(threads - 1, MOST_WORKERS):
+            work = threading.Thread(target=run, args=(int(_process[1]), _workers), name="jitrt", daemon=True)
+            work.start()
+            _workers += 1
 
 
 def _after_fork() -> None:
-    # OpenMP's threads do not survive a fork, and starting them again in the child hangs.
-    _forked.append(True)
-    _allowed[0] = 1
+    """The child has no workers: it starts a pool of its own when it needs one."""
+    global _workers, _start_lock
+    _workers, _start_lock = 0, threading.Lock()
+    _process[1] = 0
 
 
 if hasattr(os, "register_at_fork"):
@@ -68,39 +95,27 @@ if hasattr(os, "register_at_fork"):
 
 
 @lru_cache(maxsize=1)
-def parallel_for() -> int:
-    """Address of the function that runs pieces of work on threads; 0 if there is none."""
-    try:
-        from numba.np.ufunc import omppool as layer  # safe to enter from several Python threads at once
-    except ImportError:
-        _log.info("numba's OpenMP layer does not load, so kernels run on one thread")
-        return 0
-    ctypes.CFUNCTYPE(None, ctypes.c_int)(layer.launch_threads)(num_threads())
-    return layer.parallel_for
-
-
-@lru_cache(maxsize=1)
-def _native() -> tuple[Any, int, int]:
-    """The library of the driver and the entry, and their addresses; 0 where there is no entry."""
+def _native() -> Any:
+    """The code library of the driver, the pool and the entry."""
     with global_compiler_lock:
         library = context().codegen().create_library("jitrt.driver")
         module = library.create_ir_module(library.name)
-        run = emit_driver(module)
+        run = emit_driver(module, api())
         offsets = fields()
         if offsets is not None:
             emit_entry(module, run, api(), offsets, tuple_and_array_offsets()[0])
         library.add_ir_module(module)
         library.finalize()
-        entry = library.get_pointer_to_function("jitrt_entry")
-        return library, library.get_pointer_to_function("jitrt_run"), entry
+        return library
 
 
 @lru_cache(maxsize=1)
 def driver() -> Callable[[int, int], None]:
     """``jitrt_run(block, objects)`` as a callable that releases the GIL."""
-    return ctypes.CFUNCTYPE(None, ctypes.c_int64, ctypes.c_int64)(_native()[1])
+    return ctypes.CFUNCTYPE(None, ctypes.c_int64, ctypes.c_int64)(_native().get_pointer_to_function("jitrt_run"))
 
 
+@lru_cache(maxsize=1)
 def entry_address() -> int:
     """Address of ``jitrt_entry``."""
-    return _native()[2]
+    return _native().get_pointer_to_function("jitrt_entry")

@@ -1,0 +1,228 @@
+"""A pool of worker threads in native code, on which the driver runs the pieces of a kernel.
+
+The thread that calls takes pieces like any worker, and waits only for pieces that a worker has begun. A worker that the
+system does not schedule therefore costs nothing, which matters on a machine with other work to do; OpenMP's regions end
+only after every thread has been there.
+
+`emit_pool` adds to a module
+
+    jitrt_worker(pool: i64*, number: i64)                       what a worker thread runs, for ever
+    jitrt_share(pool: i64*, row: i64*, pieces: i64, helpers: i64) -> i1    run all pieces; false if the pool is in use
+
+A *ticket* is one word: the number of the job, how many pieces it has, and the next piece to be taken. Who increments it
+by compare-and-swap owns that piece. A job ends when all its pieces are done, so the row that belongs to a ticket cannot
+change between taking a piece and running it. Sleeping workers wait for a lock of CPython's (`PyThread_acquire_lock`,
+a binary semaphore that needs no GIL).
+"""
+
+from __future__ import annotations
+
+import platform
+from collections.abc import Callable
+
+from llvmlite import ir
+
+I64 = ir.IntType(64)
+I32 = ir.IntType(32)
+I1 = ir.IntType(1)
+WORDS = I64.as_pointer()
+
+MOST_WORKERS = 64
+LINE = 8  # words of a cache line; words that different threads write lie on lines of their own
+# Words of the pool. From `sleepers` on there are two words a worker: whether it sleeps, and its lock.
+TICKET, DONE, BUSY, ROW_ADDRESS, HELPERS, SLEEPERS = (k * LINE for k in range(6))
+POOL_WORDS = SLEEPERS + MOST_WORKERS * LINE
+
+MOST_PIECES = (1 << 20) - 1
+_PIECES = 20  # bits of a number of pieces
+_SPINS = 2000  # turns before a worker goes to sleep: some 50 µs
+API = ("PyThread_acquire_lock", "PyThread_release_lock")
+
+_SIGNATURES = {
+    "PyThread_acquire_lock": ir.FunctionType(I32, [I64, I32]),
+    "PyThread_release_lock": ir.FunctionType(ir.VoidType(), [I64]),
+}
+
+
+def word(value: int) -> ir.Constant:
+    """A 64-bit constant."""
+    return ir.Constant(I64, value)
+
+
+def emit_pool(module: ir.Module, run_piece: ir.Function, api: dict[str, int]) -> ir.Function:
+    """Add the functions of the pool to `module`.
+
+    Parameters
+    ----------
+    module : llvmlite.ir.Module
+    run_piece : llvmlite.ir.Function
+        ``run_piece(row: i64*, piece: i64)``.
+    api : dict of str to int
+        Addresses of the functions in `API`.
+
+    Returns
+    -------
+    llvmlite.ir.Function
+        ``jitrt_share``.
+    """
+    take = _emit_take(module, run_piece)
+    _emit_worker(module, take, api)
+    return _emit_share(module, take, api)
+
+
+def _emit_take(module: ir.Module, run_piece: ir.Function) -> ir.Function:
+    """``take(pool) -> i1``: take and run one piece; false if there is none."""
+    function = ir.Function(module, ir.FunctionType(I1, [WORDS]), "jitrt_take")
+    function.linkage = "internal"
+    (pool,) = function.args
+    builder = ir.IRBuilder(function.append_basic_block("entry"))
+    retry, claim, run, none = (function.append_basic_block(name) for name in ("retry", "claim", "run", "none"))
+    ticket = builder.gep(pool, [word(TICKET)])
+    builder.branch(retry)
+    builder.position_at_end(retry)
+    seen = builder.load_atomic(ticket, "acquire", 8)
+    mask = word((1 << _PIECES) - 1)
+    piece = builder.and_(seen, mask)
+    pieces = builder.and_(builder.lshr(seen, word(_PIECES)), mask)
+    builder.cbranch(builder.icmp_unsigned("<", piece, pieces), claim, none)
+    builder.position_at_end(claim)
+    outcome = builder.cmpxchg(ticket, seen, builder.add(seen, word(1)), "acq_rel", "acquire")
+    builder.cbranch(builder.extract_value(outcome, 1), run, retry)
+    builder.position_at_end(run)
+    row = builder.inttoptr(builder.load(builder.gep(pool, [word(ROW_ADDRESS)])), WORDS)
+    builder.call(run_piece, [row, piece])
+    builder.atomic_rmw("add", builder.gep(pool, [word(DONE)]), word(1), "acq_rel")
+    builder.ret(ir.Constant(I1, 1))
+    builder.position_at_end(none)
+    builder.ret(ir.Constant(I1, 0))
+    return function
+
+
+def _emit_worker(module: ir.Module, take: ir.Function, api: dict[str, int]) -> None:
+    """Take pieces; after some turns without any, sleep until the next job."""
+    function = ir.Function(module, ir.FunctionType(ir.VoidType(), [WORDS, I64]), "jitrt_worker")
+    pool, number = function.args
+    builder = ir.IRBuilder(function.append_basic_block("entry"))
+    blocks = {name: function.append_basic_block(name) for name in ("turn", "idle", "spin", "sleep", "wait", "awake")}
+    own = builder.gep(pool, [builder.add(word(SLEEPERS), builder.mul(number, word(LINE)))])
+    lock = builder.load(builder.gep(own, [word(1)]))
+    idle_turns = builder.alloca(I64)
+    builder.store(word(0), idle_turns)
+    builder.branch(blocks["turn"])
+
+    def may_help() -> ir.Value:
+        return builder.icmp_signed("<", number, builder.load_atomic(builder.gep(pool, [word(HELPERS)]), "acquire", 8))
+
+    builder.position_at_end(blocks["turn"])
+    helps = may_help()
+    with builder.if_then(helps):
+        took = builder.call(take, [pool])
+        with builder.if_then(took):
+            builder.store(word(0), idle_turns)
+            builder.branch(blocks["turn"])
+    builder.branch(blocks["idle"])
+
+    builder.position_at_end(blocks["idle"])
+    turns = builder.add(builder.load(idle_turns), word(1))
+    builder.store(turns, idle_turns)
+    builder.cbranch(builder.icmp_signed("<", turns, word(_SPINS)), blocks["spin"], blocks["sleep"])
+
+    builder.position_at_end(blocks["spin"])
+    _pause(builder)
+    builder.branch(blocks["turn"])
+
+    # Say that it sleeps, and look once more: a job that came in between has either been seen here, or sees the sleeper.
+    builder.position_at_end(blocks["sleep"])
+    builder.atomic_rmw("xchg", own, word(1), "seq_cst")
+    helps = may_help()
+    with builder.if_then(helps):
+        took = builder.call(take, [pool])
+        with builder.if_then(took):
+            sleeping = builder.atomic_rmw("xchg", own, word(0), "seq_cst")
+            # If somebody else has cleared it, a wake-up is on its way and has to be consumed.
+            builder.cbranch(builder.icmp_signed("==", sleeping, word(1)), blocks["awake"], blocks["wait"])
+    builder.branch(blocks["wait"])
+    builder.position_at_end(blocks["wait"])
+    _call(builder, api, "PyThread_acquire_lock", lock, ir.Constant(I32, 1))
+    builder.branch(blocks["awake"])
+    builder.position_at_end(blocks["awake"])
+    builder.store(word(0), idle_turns)
+    builder.branch(blocks["turn"])
+
+
+def _emit_share(module: ir.Module, take: ir.Function, api: dict[str, int]) -> ir.Function:
+    """Publish a job, wake sleepers, take pieces, and wait for those that others have taken."""
+    function = ir.Function(module, ir.FunctionType(I1, [WORDS, WORDS, I64, I64]), "jitrt_share")
+    pool, row, pieces, helpers = function.args
+    builder = ir.IRBuilder(function.append_basic_block("entry"))
+
+    def place(k: int) -> ir.Value:
+        return builder.gep(pool, [word(k)])
+
+    free = builder.cmpxchg(place(BUSY), word(0), word(1), "acq_rel", "acquire")
+    with builder.if_then(builder.not_(builder.extract_value(free, 1))):
+        builder.ret(ir.Constant(I1, 0))
+    builder.store(builder.ptrtoint(row, I64), place(ROW_ADDRESS))
+    builder.store_atomic(word(0), place(DONE), "release", 8)
+    builder.store_atomic(helpers, place(HELPERS), "release", 8)
+    job = builder.add(builder.lshr(builder.load_atomic(place(TICKET), "acquire", 8), word(2 * _PIECES)), word(1))
+    ticket = builder.or_(builder.shl(job, word(2 * _PIECES)), builder.shl(pieces, word(_PIECES)))
+    builder.atomic_rmw("xchg", place(TICKET), ticket, "seq_cst")
+
+    def wake(k: ir.Value) -> None:
+        sleeper = builder.gep(pool, [builder.add(word(SLEEPERS), builder.mul(k, word(LINE)))])
+        was_asleep = builder.atomic_rmw("xchg", sleeper, word(0), "seq_cst")
+        with builder.if_then(builder.icmp_signed("==", was_asleep, word(1))):
+            _call(builder, api, "PyThread_release_lock", builder.load(builder.gep(sleeper, [word(1)])))
+
+    _for(builder, helpers, wake)
+    _while(builder, lambda: builder.call(take, [pool]), lambda: None)
+    _while(
+        builder,
+        lambda: builder.icmp_signed("<", builder.load_atomic(place(DONE), "acquire", 8), pieces),
+        lambda: _pause(builder),
+    )
+    builder.store_atomic(word(0), place(BUSY), "release", 8)
+    builder.ret(ir.Constant(I1, 1))
+    return function
+
+
+def _for(builder: ir.IRBuilder, count: ir.Value, body: Callable[[ir.Value], None]) -> None:
+    with builder.goto_entry_block():
+        index = builder.alloca(I64)
+    builder.store(word(0), index)
+
+    def turn() -> None:
+        k = builder.load(index)
+        body(k)
+        builder.store(builder.add(k, word(1)), index)
+
+    _while(builder, lambda: builder.icmp_signed("<", builder.load(index), count), turn)
+
+
+def _while(builder: ir.IRBuilder, condition: Callable[[], ir.Value], body: Callable[[], None]) -> None:
+    head, inside, after = (builder.append_basic_block(name) for name in ("while", "do", "done"))
+    builder.branch(head)
+    builder.position_at_end(head)
+    builder.cbranch(condition(), inside, after)
+    builder.position_at_end(inside)
+    body()
+    builder.branch(head)
+    builder.position_at_end(after)
+
+
+def _pause(builder: ir.IRBuilder) -> None:
+    """Tell the processor that this is a spin loop."""
+    machine = platform.machine().lower()
+    if machine in ("x86_64", "amd64"):
+        builder.call(
+            builder.module.declare_intrinsic("llvm.x86.sse2.pause", (), ir.FunctionType(ir.VoidType(), [])), []
+        )
+    elif machine in ("aarch64", "arm64"):
+        hint = builder.module.declare_intrinsic("llvm.aarch64.hint", (), ir.FunctionType(ir.VoidType(), [I32]))
+        builder.call(hint, [ir.Constant(I32, 1)])  # yield
+
+
+def _call(builder: ir.IRBuilder, api: dict[str, int], name: str, *args: ir.Value) -> ir.Value:
+    function = builder.inttoptr(word(api[name]), _SIGNATURES[name].as_pointer())
+    return builder.call(function, args)

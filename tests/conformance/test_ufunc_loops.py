@@ -1,0 +1,60 @@
+"""Every loop of every ufunc row at special values: all combinations of them, in contiguous arrays."""
+
+import numpy as np
+import pytest
+from compare import check, together
+from operands import all_pairs, ordinary, special
+
+from jitrt.expr.ufuncs import NUMPY_UFUNCS
+from jitrt.kernels import vmath
+
+UNITS = ("s", "ms", "D")  # mixed, so that operands have to be cast to a common one
+# Elementary functions are allowed the error of both sides.
+ULP = {**dict.fromkeys(set(vmath.FUNCTIONS) - {"sqrt"}, 4.0)}
+ZERO_SIGN_IS_OPEN = {"maximum", "minimum", "fmax", "fmin", "clip"}
+
+UFUNCS = sorted(NUMPY_UFUNCS, key=lambda u: u.__name__)
+
+
+def loops(ufunc: np.ufunc) -> list[str]:
+    """Operand types of the loops of `ufunc`, objects excluded."""
+    return [t.partition("->")[0] for t in ufunc.types if "O" not in t]
+
+
+def operands(ufunc: np.ufunc, loop: str) -> list[np.ndarray]:
+    dtypes = [np.dtype(f"{c}8[{UNITS[k % 3]}]" if c in "mM" else c) for k, c in enumerate(loop)]
+    if len(loop) > 1 and any(c in "mM" for c in loop) and ufunc is not np.floor_divide:
+        dtypes[1] = np.dtype(f"{loop[1]}8[ms]") if loop[1] in "mM" else dtypes[1]
+    values = [special(t) for t in dtypes]
+    if len(loop) > 2:
+        values = [v[::4] if len(v) > 8 else v for v in values]
+    elif len(loop) > 1:
+        values = [v[::5] if len(v) > 40 else v for v in values]
+    arrays = [np.concatenate([v, ordinary(t, 99, k)]) for k, (v, t) in enumerate(zip(all_pairs(*values), dtypes))]
+    if ufunc is np.power and dtypes[1].kind == "i":
+        arrays[1] = np.where(arrays[1] < 0, 3, arrays[1])  # NumPy raises; tests/errors
+    return arrays
+
+
+@pytest.mark.parametrize("ufunc", UFUNCS, ids=lambda u: u.__name__)
+def test_every_loop(ufunc):
+    cases, args = {}, []
+    for loop in loops(ufunc):
+        first = len(args)
+        try:
+            added = operands(ufunc, loop)
+            with np.errstate(all="ignore"):
+                ufunc(*added)
+        except (TypeError, ValueError, OverflowError):  # float16 extremes in clip bounds, casts of units
+            raise
+        args += added
+        cases[loop] = _case(ufunc, first, len(loop))
+    check(together(cases), *args, ulp=ULP.get(ufunc.__name__, 0), zeros=ufunc.__name__ not in ZERO_SIGN_IS_OPEN)
+
+
+def _case(ufunc, first, count):
+    if count == 1:
+        return lambda *a: ufunc(a[first])
+    if count == 2:
+        return lambda *a: ufunc(a[first], a[first + 1])
+    return lambda *a: ufunc(a[first], a[first + 1], a[first + 2])

@@ -1,0 +1,148 @@
+"""The elementary functions against mpmath, NumPy's special values, and their own compiled form."""
+
+from __future__ import annotations
+
+import ctypes
+import itertools
+import warnings
+
+import numpy as np
+import points
+import pytest
+import reference
+import scipy.special
+from llvmlite import ir
+from numba.core.compiler_lock import global_compiler_lock
+from numba.core.registry import cpu_target
+
+from jitrt.kernels import vmath
+
+ROWS = [(f.name, char) for f in vmath.FUNCTIONS.values() for char in f.types if f.name != "sinc"]
+DTYPES = {"d": np.float64, "f": np.float32}
+SPECIAL = [0.0, -0.0, 1.0, -1.0, 0.5, -0.5, 2.0, -2.0, 3.0, -3.0, 1e30, -1e30, np.inf, -np.inf, np.nan, 1e-40, -1e-40]
+
+
+def _arguments(name: str, char: str, count: int, seed: int = 0) -> tuple[np.ndarray, ...]:
+    if vmath.FUNCTIONS[name].arity == 1:
+        return (points.one_argument(name, DTYPES[char], count, seed),)
+    return points.two_arguments(name, DTYPES[char], count, seed)
+
+
+def _numpy(name: str) -> np.ufunc:
+    return getattr(np, name, None) or getattr(scipy.special, name)
+
+
+@pytest.mark.parametrize("fma", [True, False], ids=["fma", "no_fma"])
+@pytest.mark.parametrize(("name", "char"), ROWS)
+def test_within_one_ulp(name: str, char: str, fma: bool) -> None:
+    arguments = _arguments(name, char, 700)
+    result = vmath.evaluate(name, *arguments, fma=fma)
+    errors = reference.ulp_errors(name, result, *arguments)
+    worst = int(np.argmax(errors))
+    assert errors[worst] <= 1.0, [x[worst] for x in arguments]
+
+
+@pytest.mark.parametrize("fma", [True, False], ids=["fma", "no_fma"])
+@pytest.mark.parametrize(("name", "char"), ROWS)
+def test_special_values_are_numpys(name: str, char: str, fma: bool) -> None:
+    values = np.array(SPECIAL, DTYPES[char])
+    arity = vmath.FUNCTIONS[name].arity
+    arguments = [np.array(column) for column in zip(*itertools.product(values, repeat=arity), strict=True)]
+    with warnings.catch_warnings(), np.errstate(all="ignore"):
+        warnings.simplefilter("ignore")
+        expected = _numpy(name)(*arguments)
+    result = vmath.evaluate(name, *arguments, fma=fma)
+    exact = ~np.isfinite(expected) | (expected == 0) | (np.abs(expected) == 1)
+    same = (result == expected) & (np.signbit(result) == np.signbit(expected)) | np.isnan(result) & np.isnan(expected)
+    wrong = np.flatnonzero(exact & ~same)
+    assert not wrong.size, [([x[i] for x in arguments], result[i], expected[i]) for i in wrong]
+    assert np.isnan(expected).tolist() == np.isnan(result).tolist()
+    near = np.isfinite(expected)
+    with np.errstate(all="ignore"):
+        # NumPy's own functions are up to four units away from the true value.
+        np.testing.assert_array_max_ulp(result[near], expected[near], 4)
+
+
+@global_compiler_lock
+def _compiled(name: str, char: str, fma: bool) -> tuple[object, object]:
+    library = cpu_target.target_context.codegen().create_library(f"test_{name}_{char}")
+    module = library.create_ir_module(f"test_{name}_{char}_{int(fma)}")
+    element, index = {"d": ir.DoubleType(), "f": ir.FloatType()}[char], ir.IntType(64)
+    arity = vmath.FUNCTIONS[name].arity
+    function = ir.Function(
+        module, ir.FunctionType(ir.VoidType(), [element.as_pointer()] * (arity + 1) + [index]), module.name
+    )
+    set.add(function.attributes, '"prefer-vector-width"="512"')
+    for argument in function.args[:-1]:
+        argument.add_attribute("noalias")
+    entry, loop, done = (function.append_basic_block(label) for label in ("entry", "loop", "done"))
+    builder = ir.IRBuilder(entry)
+    builder.branch(loop)
+    builder.position_at_end(loop)
+    i = builder.phi(index)
+    values = [builder.load(builder.gep(p, [i], inbounds=True)) for p in function.args[1:-1]]
+    emit = vmath.emitter(name, char * arity, fma)
+    assert emit is not None
+    builder.store(emit(builder, values), builder.gep(function.args[0], [i], inbounds=True))
+    following = builder.add(i, index(1), flags=["nsw"])
+    i.add_incoming(index(0), entry)
+    i.add_incoming(following, loop)
+    builder.cbranch(builder.icmp_signed("<", following, function.args[-1]), loop, done)
+    builder.position_at_end(done)
+    builder.ret_void()
+    library.add_ir_module(module)
+    library.finalize()
+    prototype = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * (arity + 1), ctypes.c_int64)
+    return library, prototype(library.get_pointer_to_function(module.name))
+
+
+@pytest.mark.parametrize(("name", "char"), ROWS)
+def test_compiled_equals_numpy_back_end(name: str, char: str) -> None:
+    # A host without fma compiles the other variant, and must agree as well.
+    fma = "+fma" in cpu_target.target_context.codegen()._tm_features
+    values = np.array(SPECIAL, DTYPES[char])
+    arguments = [np.concatenate([x, np.roll(values, i)]) for i, x in enumerate(_arguments(name, char, 400, 1))]
+    library, call = _compiled(name, char, fma)
+    result = np.empty_like(arguments[0])
+    call(result.ctypes.data, *(x.ctypes.data for x in arguments), result.size)
+    expected = vmath.evaluate(name, *arguments, fma=fma)
+    np.testing.assert_array_equal(result, expected)
+    np.testing.assert_array_equal(np.signbit(result[result == 0]), np.signbit(expected[result == 0]))
+    if "+avx512f" in cpu_target.target_context.codegen()._tm_features:
+        assert "zmm" in library.get_asm_str()
+
+
+@pytest.mark.parametrize("char", "df")
+def test_sinc_is_numpys(char: str) -> None:
+    x = np.concatenate([[0.0, 1e-300, 0.5, 1.0], np.linspace(-9, 9, 301)]).astype(DTYPES[char])
+    np.testing.assert_allclose(vmath.evaluate("sinc", x), np.sinc(x), rtol=0, atol=np.finfo(x.dtype).eps)
+
+
+def test_unknown_functions_and_types_have_no_emitter() -> None:
+    assert vmath.emitter("spherical_jn", "d") is None
+    assert vmath.emitter("exp", "l") is None
+    assert vmath.emitter("exp", "dd") is None
+    assert vmath.emitter("float_power", "ff") is None
+
+
+@pytest.mark.parametrize("name", [f.name for f in vmath.FUNCTIONS.values() if f.arity == 1 and f.name != "sinc"])
+@pytest.mark.parametrize("stride", [40009, pytest.param(61, marks=pytest.mark.slow)])
+def test_all_of_float32(name: str, stride: int) -> None:
+    """Every float32 on a stride, against the same function in float64."""
+    library, call = _compiled(name, "f", "+fma" in cpu_target.target_context.codegen()._tm_features)
+    chunk = 1 << 22
+    with np.errstate(all="ignore"):
+        for start in range(0, 2**32, chunk * stride):
+            bits = np.arange(start, min(start + chunk * stride, 2**32), stride, dtype=np.uint64)
+            x = bits.astype(np.uint32).view(np.float32)
+            result = np.empty_like(x)
+            call(result.ctypes.data, x.ctypes.data, x.size)
+            true = _numpy(name)(x.astype(np.float64))
+            rounded = true.astype(np.float32)
+            np.testing.assert_array_equal(np.isnan(result), np.isnan(true))
+            unit = np.maximum(2.0 ** (np.floor(np.log2(np.abs(true))) - 23), 2.0**-149)
+            errors = np.abs(result - true) / unit
+            limits = np.isfinite(result) & np.isfinite(rounded) & (true != 0)
+            assert np.max(errors, where=limits, initial=0) <= 1.0, x[np.argmax(np.where(limits, errors, 0))]
+            extreme = ~np.isnan(true) & ~limits
+            np.testing.assert_array_equal(result[extreme], rounded[extreme])
