@@ -37,6 +37,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     )
     demo_parser.add_argument("--quick", action="store_true", help="measure briefly, without the 16 times larger model")
     options = parser.parse_args(arguments)
+    if not options.png.parent.is_dir():
+        demo_parser.error(f"{options.png.parent} is not a folder, so the picture cannot be written there")
 
     progress = logging.getLogger("jitrt.demo")
     progress.setLevel(logging.INFO)

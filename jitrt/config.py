@@ -18,7 +18,10 @@ def disabled() -> bool:
 
 
 def strict() -> bool:
-    """``JITRT_STRICT=1``: an internal error raises `JitrtError` and does not fall back to plain NumPy."""
+    """``JITRT_STRICT=1``, for tests: an internal error raises `JitrtError` and does not fall back to plain NumPy.
+
+    Whatever can be compiled is compiled then, also where the plain function is expected to be faster.
+    """
     return _flag("JITRT_STRICT")
 
 

@@ -280,7 +280,7 @@ def draw(model: Elevation, shade: np.ndarray, path: Path) -> None:
     agg.FigureCanvasAgg(figure)
     axes = figure.add_subplot()
     axes.imshow(lit, extent=extent, interpolation="lanczos")
-    axes.set_title(f"Jacksboro fault, Tennessee\nhillshade (relief {_RELIEF:g} times) over elevation", fontsize=12)
+    axes.set_title(f"Jacksboro fault, Tennessee\nhillshade (heights {_RELIEF:g} times) over elevation", fontsize=12)
     axes.set_xlabel("east (km)")
     axes.set_ylabel("north (km)")
     axes.tick_params(direction="out", length=3)
@@ -321,5 +321,5 @@ def run(png: Path, quick: bool = False) -> int:
     for m in wrong:
         print(f"{m.name} of {m.cells:,} cells does not agree with NumPy: {m.disagreement}")
     if not wrong:
-        print("all results agree with NumPy's in dtype, shape and values")
+        print(f"all results agree with NumPy's: dtype, shape, and values to {_TOLERANCE:g} of the largest")
     return 1 if wrong else 0

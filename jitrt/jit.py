@@ -7,7 +7,6 @@ import logging
 import threading
 import warnings
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any, TypeVar, overload
 
 import numpy as np
@@ -16,11 +15,11 @@ from . import config
 from .errors import JitrtError, JitrtPerformanceWarning, Untraceable
 from .explain import Explanation
 from .expr.interpret import evaluate
-from .pipeline import Compiled, compile_graph
-from .runtime.entry import MISS, always_miss, make_entry
+from .pipeline import Compiled, NotWorthwhile, compile_graph
+from .runtime.entry import MISS, always_miss, make_entry, make_plain_entry
 from .runtime.program import Retrace
 from .trace.arguments import Structure, flatten, leaf_key, rebuild
-from .trace.purity import Captures, scan
+from .trace.purity import Capture, Captures, scan
 from .trace.trace import Result, Traced, trace
 from .trace.tracer import Tracer
 
@@ -35,11 +34,23 @@ _MOST_SPECIALISATIONS = 512
 _UNLIMITED = 1 << 62
 
 
-@dataclass(frozen=True, slots=True)
 class Plain:
     """The plain function runs, for the given reason."""
 
-    reason: str
+    def __init__(self, reason: str):
+        self.reason = reason
+        self._entry: Callable[..., Any] | None = None
+
+    def entry(
+        self, function: Callable[..., Any], leaves: list[Any], structure: Structure, captures: Captures
+    ) -> Callable[..., Any]:
+        """What serves calls with arguments like `leaves` natively, or `always_miss` if that needs Python."""
+        if self._entry is None:
+            made = None
+            if structure == _positional(len(leaves)):
+                made = make_plain_entry(function, leaves, _places([*captures.values, *captures.arrays]))
+            self._entry = made or always_miss
+        return self._entry
 
 
 class Specialisation:
@@ -74,10 +85,14 @@ class Specialisation:
         if not (fresh and in_order and (structure is None or several)):
             return None
         scalars = [r.scalar for r in results]
-        captured = [(c.value, c.container, c.key) for c in captures.arrays]
-        watched = [(c.value, c.container, c.key) for c in captures.values]
         program, arguments = self.compiled.program, self.traced.arguments
+        captured, watched = _places(captures.arrays), _places(captures.values)
         return make_entry(program, leaves, arguments, captured, watched, scalars, several)
+
+
+def _places(captures: list[Capture]) -> list[tuple[Any, Any, Any]]:
+    """What captured values were, and where they are held."""
+    return [(c.value, c.container, c.key) for c in captures]
 
 
 def _positional(count: int) -> Structure:
@@ -137,9 +152,7 @@ class JitFunction:
         structure = flatten((args, kwargs), leaves)
         found = self._find(leaves, structure)
         if isinstance(found, Plain):
-            self._plain_calls += 1
-            if self._plain_calls > _MOST_PLAIN_CALLS:
-                self._run_plain(found.reason)
+            self._note_plain_call(found, leaves, structure)
             return self._function(*args, **kwargs)
         self._plain_calls = -_UNLIMITED
         try:
@@ -216,6 +229,16 @@ class JitFunction:
                 self._captures = captures
         return captures
 
+    def _note_plain_call(self, found: Plain, leaves: list[Any], structure: Structure) -> None:
+        """Spare the next calls like this one the search."""
+        self._plain_calls += 1
+        if self._plain is not None:
+            return
+        if self._plain_calls > _MOST_PLAIN_CALLS:
+            self._run_plain(found.reason)
+        elif found in self._specialisations.values():
+            self._entry = found.entry(self._function, leaves, structure, self._current_captures())
+
     def _run_plain(self, reason: str) -> None:
         """From now on every call runs the plain function."""
         self._plain = Plain(reason)
@@ -237,7 +260,7 @@ class JitFunction:
             traced = trace(self._function, leaves, structure, captures)
             inputs = [leaves[k] for k in traced.arguments] + [c.read() for c in traced.captured]
             return Specialisation(traced, compile_graph(traced.graph, inputs, self._threads))
-        except Untraceable as reason:
+        except (Untraceable, NotWorthwhile) as reason:
             _log.info("%s runs as plain NumPy: %s", self.__name__, reason)
             return Plain(str(reason))
         except Exception as error:

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from . import config
 from .codegen.compile import compile_nests
 from .codegen.scalar import has_kernel
 from .expr.node import Graph, Node
@@ -22,6 +23,7 @@ from .schedule.fuse import Group, fuse
 from .schedule.layout import Layouts
 from .schedule.legalise import legalise
 from .schedule.nest import KernelCall, build_kernel
+from .schedule.worthwhile import is_worthwhile
 
 UNLIMITED = 1 << 30  # threads
 
@@ -57,6 +59,11 @@ def compile_graph(graph: Graph, inputs: Sequence[Any], threads: int | None = Non
         Values of ``graph.inputs``; only dtypes, shapes and strides matter.
     threads : int, optional
         Most threads that the program may use.
+
+    Raises
+    ------
+    NotWorthwhile
+        If the plain function is expected to be faster.
     """
     clock = _Clock()
     stages = [("trace", graph), *prepare(graph)]
@@ -68,6 +75,8 @@ def compile_graph(graph: Graph, inputs: Sequence[Any], threads: int | None = Non
     groups = fuse(legal, _has_kernel)
     steps = [g.host if g.host is not None else build_kernel(g, layouts, _is_inlined) for g in groups]
     clock.stage("schedule")
+    if not (config.strict() or is_worthwhile(graph, steps)):
+        raise NotWorthwhile("most of it is left to NumPy, and the arrays are too small for the rest to matter")
     layout = _plan_memory(legal, groups, strides)
     clock.stage("memory")
     kernels = iter(compile_nests([s.nest for s in steps if isinstance(s, KernelCall)]))
@@ -80,6 +89,10 @@ def compile_graph(graph: Graph, inputs: Sequence[Any], threads: int | None = Non
     _log.info("%d kernels, %d steps left to NumPy", *_counts(program_steps))
     program = Program(legal, tuple(program_steps), layout, UNLIMITED if threads is None else threads)
     return Compiled(program, tuple(stages), clock.seconds)
+
+
+class NotWorthwhile(Exception):
+    """The plain function is expected to be faster."""
 
 
 class _Clock:

@@ -17,21 +17,22 @@ from .driver import BYTES, counted, record
 from .pool import I32, I64, WORDS, word
 
 # Words of the table. `busy` is set while a call runs without the GIL, since it uses the only frame of the table.
+# `plain`, if not 0, is a Python function that is called with the arguments in place of kernels.
 TABLE = (
     "positional", "arguments", "argument_rows", "results", "result_rows", "places", "block", "miss", "busy", "release",
-    "tuple",
+    "tuple", "plain",
 )  # fmt: skip
 # What an argument has to be; `kind` is one of the constants below. The first `positional` rows are the arguments of the
 # call. Further ones are values that the function reads from outside: `container` is then a dict, in which `key` is
 # looked up, or with no key a cell.
 ARGUMENT = ("kind", "object", "descr", "ndim", "shape", "strides", "place", "slot", "container", "key")
-ARRAY, FLOAT, IDENTICAL = 0, 1, 2
+ARRAY, FLOAT, IDENTICAL, TYPED = range(4)
 # A result to allocate; `scalar` asks for a NumPy scalar.
 RESULT = ("descr", "ndim", "shape", "scalar", "place")
 # Addresses and offsets that the code contains: functions of CPython and NumPy, fields of objects.
 API = (
     "Py_IncRef", "Py_DecRef", "PyEval_SaveThread", "PyEval_RestoreThread", "PyTuple_New", "PyTuple_SetItem",
-    "PyDict_GetItem", "PyArray_Empty", "PyArray_Return",
+    "PyDict_GetItem", "PyObject_Vectorcall", "PyArray_Empty", "PyArray_Return",
 )  # fmt: skip
 FIELDS = ("type", "data", "ndim", "shape", "strides", "descr", "flags", "float", "cell")
 _ALIGNED = 0x0100  # NPY_ARRAY_ALIGNED
@@ -44,6 +45,7 @@ _SIGNATURES = {
     "PyEval_RestoreThread": ir.FunctionType(ir.VoidType(), [I64]),
     "PyTuple_New": ir.FunctionType(I64, [I64]),
     "PyTuple_SetItem": ir.FunctionType(I32, [I64, I64, I64]),
+    "PyObject_Vectorcall": ir.FunctionType(I64, [I64, I64, I64, I64]),
     "PyDict_GetItem": ir.FunctionType(I64, [I64, I64]),
     "PyArray_Empty": ir.FunctionType(I64, [I32, I64, I64, I32]),
     "PyArray_Return": ir.FunctionType(I64, [I64]),
@@ -88,6 +90,11 @@ class _Entry:
         self._require(builder.icmp_signed("==", nargs, self._get("positional")))
         self._require(builder.icmp_signed("==", self._get("busy"), word(0)))
         self._check_arguments(args)
+        plain = self._get("plain")
+        with builder.if_then(builder.icmp_signed("!=", plain, word(0))):
+            arguments = builder.ptrtoint(args, I64)
+            result = self._call("PyObject_Vectorcall", plain, arguments, nargs, word(0))
+            builder.ret(builder.inttoptr(result, BYTES))
         self._allocate_results()
         self._run()
         self._return_results()

@@ -80,7 +80,7 @@ def arctan(x: Number) -> Number:
     error = product_remainder(t, divisor, numerator).fma(t * 0.6, error + select(large, x.constant(low), 0.0))
     _, ratio, ratio_low = _arctan_ratio(t)
     if not x.back.fma:
-        error = error + t * ratio_low
+        error = error + (t * ratio_low + product_remainder(t, ratio, t * ratio))
     return (total + t.fma(ratio, error)).copysign(x)
 
 
@@ -117,5 +117,5 @@ def arctan2(y: Number, x: Number) -> Number:
     # The quotient's error counts by the derivative 1 / (1 + t**2), near enough.
     error = square.fma(-0.5, 1.0).fma(t_low, error + base_low)
     if not x.back.fma:
-        error = error + t * ratio_low
+        error = error + (t * ratio_low + product_remainder(t, ratio, t * ratio))
     return (total + t.fma(ratio, error)).copysign(y)

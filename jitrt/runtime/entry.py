@@ -59,37 +59,89 @@ def make_entry(
     if len(frame.blocks) != 1 or len(frame.actions) != 1 or len(frame.fresh) != len(scalars):
         return None
     kept: list[Any] = [frame, program]  # what the words below point to
-    rows: list[int] = []
     places = {leaf: place for place, leaf in enumerate(arguments)}
     slots = {place: address(view) for place, view in frame.scalars}
-    unused = len(frame.places)
-    for k, leaf in enumerate(leaves):
-        row = _row(leaf, places.get(k, unused), slots, kept)
-        if row is None:
-            return None
-        rows += (*row, 0, 0)
-    for place, source in [*enumerate(captured, len(arguments)), *((unused, w) for w in watched)]:
-        value, container, key = source
-        row = _row(value, place, slots, kept) if place != unused else _identical(value, place, kept)
-        if row is None or not isinstance(container, (dict, types.CellType)) or isinstance(key, int):
-            return None
-        kept += (container, key)
-        rows += (*row, id(container), 0 if key is None else id(key))
+    outside = [*enumerate(captured, len(arguments)), *((None, w) for w in watched)]
+    rows = _guard([(places.get(k), leaf) for k, leaf in enumerate(leaves)], outside, slots, len(frame.places), kept)
+    if rows is None:
+        return None
     results: list[int] = []
     for (place, shape, dtype), scalar in zip(frame.fresh, scalars):
         kept.append(dtype)
         results += (id(dtype), len(shape), _words(shape, kept), scalar, place)
-    release = sum(work(s.call) for s in program.kernel_steps()) >= _RELEASING_WORK
-    table = np.array(
-        [
-            len(leaves), len(leaves) + len(captured) + len(watched), _words(rows, kept),
-            len(scalars), _words(results, kept), len(frame.places) + 1,
-            frame.actions[0], id(MISS), 0, release, several,
-        ],
-        np.int64,
-    ).view(_Table)  # fmt: skip
+    words = {
+        "positional": len(leaves),
+        "arguments": len(leaves) + len(outside),
+        "argument_rows": _words(rows, kept),
+        "results": len(scalars),
+        "result_rows": _words(results, kept),
+        "places": len(frame.places) + 1,
+        "block": frame.actions[0],
+        "release": sum(work(s.call) for s in program.kernel_steps()) >= _RELEASING_WORK,
+        "tuple": several,
+    }
+    return _builtin(words, kept)
+
+
+def make_plain_entry(
+    function: Callable[..., Any], leaves: Sequence[Any], watched: Sequence[Captured]
+) -> Callable[..., Any] | None:
+    """A builtin that calls `function` if the arguments are like `leaves`; None if Python has to look at them.
+
+    Parameters
+    ----------
+    function : callable
+        The plain function.
+    leaves : sequence
+        Arguments for which it was found that the plain function should run.
+    watched : sequence of Captured
+        Values from outside, which have to be the same objects.
+    """
+    if fields() is None:
+        return None
+    kept: list[Any] = [function]
+    rows = _guard([(None, leaf) for leaf in leaves], [(None, w) for w in watched], {}, 0, kept)
+    if rows is None:
+        return None
+    words = {
+        "positional": len(leaves),
+        "arguments": len(leaves) + len(watched),
+        "argument_rows": _words(rows, kept),
+        "places": 1,
+        "plain": id(function),
+    }
+    return _builtin(words, kept)
+
+
+def _builtin(words: dict[str, Any], kept: list[Any]) -> Callable[..., Any]:
+    """The entry with a table of these words; the others are 0."""
+    table = np.array([words.get(name, 0) for name in native.TABLE], np.int64).view(_Table)
+    table[native.TABLE.index("miss")] = id(MISS)
     table.kept = kept
     return builtin(threads.entry_address(), table)
+
+
+def _guard(
+    leaves: Sequence[tuple[int | None, Any]],
+    outside: Sequence[tuple[int | None, Captured]],
+    slots: dict[int, int],
+    unused: int,
+    kept: list[Any],
+) -> list[int] | None:
+    """Rows that describe arguments and values from outside, each given with its place as an input, or None."""
+    rows: list[int] = []
+    for place, leaf in leaves:
+        row = _row(leaf, unused if place is None else place, slots, kept)
+        if row is None:
+            return None
+        rows += (*row, 0, 0)
+    for place, (value, container, key) in outside:
+        row = _identical(value, unused, kept) if place is None else _row(value, place, slots, kept)
+        if row is None or not isinstance(container, (dict, types.CellType)) or isinstance(key, int):
+            return None
+        kept += (container, key)
+        rows += (*row, id(container), 0 if key is None else id(key))
+    return rows
 
 
 def _row(value: Any, place: int, slots: dict[int, int], kept: list[Any]) -> tuple[int, ...] | None:
@@ -99,6 +151,8 @@ def _row(value: Any, place: int, slots: dict[int, int], kept: list[Any]) -> tupl
         kept.append(value.dtype)
         return native.ARRAY, id(np.ndarray), id(value.dtype), value.ndim, shape, strides, place, 0
     if type(value) is float:
+        if place not in slots:
+            return native.TYPED, id(float), 0, 0, 0, 0, place, 0
         return native.FLOAT, id(float), 0, 0, 0, 0, place, slots[place]
     if value is None or type(value) in (bool, int, str):
         return _identical(value, place, kept)

@@ -76,7 +76,7 @@ def _find(value: object, word: int) -> int | None:
 def api() -> dict[str, int]:
     """Addresses of the functions of CPython and NumPy that the native entry calls."""
     names = "Py_IncRef Py_DecRef PyEval_SaveThread PyEval_RestoreThread PyTuple_New PyTuple_SetItem"
-    names = [*names.split(), "PyDict_GetItem", "PyThread_acquire_lock", "PyThread_release_lock"]
+    names = [*names.split(), "PyDict_GetItem", "PyObject_Vectorcall", "PyThread_acquire_lock", "PyThread_release_lock"]
     found = {name: _address_of(getattr(ctypes.pythonapi, name)) for name in names}
     get_pointer = ctypes.pythonapi.PyCapsule_GetPointer
     get_pointer.restype, get_pointer.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]

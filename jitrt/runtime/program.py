@@ -22,8 +22,9 @@ from ..schedule.nest import KernelCall
 from . import threads
 from .objects import address, tuple_and_array_offsets
 
-# Work below this many additions stays on one thread: about 20 µs, well above the cost of a parallel region.
-PARALLEL_WORK = 200_000
+# Work below this many additions, some 30 µs, stays on one thread: on a machine with other work to do, waiting for a
+# worker that has been interrupted costs more than its help saves.
+PARALLEL_WORK = 500_000
 _PIECES_PER_THREAD = 4
 
 

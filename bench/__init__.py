@@ -1,0 +1,1 @@
+"""Benchmarks: jitrt against NumPy, numexpr, numba and JAX, side by side in one process."""

@@ -1,0 +1,107 @@
+"""How each peer runs a program: what somebody would write who uses that package."""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import types
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+import jitrt
+
+from .programs import Program
+
+Run = Callable[[], Any]
+
+
+def _numpy(program: Program, args: tuple[Any, ...]) -> Run:
+    function = program.function
+    return lambda: function(*args)
+
+
+def _jitrt(program: Program, args: tuple[Any, ...]) -> Run:
+    function = jitrt.jit(program.function)
+    return lambda: function(*args)
+
+
+def _numexpr(program: Program, args: tuple[Any, ...]) -> Run | None:
+    numexpr = _module("numexpr")
+    if numexpr is None or not program.expression:
+        return None
+    evaluate, expression = numexpr.evaluate, program.expression
+    values = dict(zip(inspect.signature(program.function).parameters, args))
+    return lambda: evaluate(expression, values)
+
+
+def _numba(program: Program, args: tuple[Any, ...]) -> Run | None:
+    numba = _module("numba")
+    if numba is None:
+        return None
+    function = numba.njit(program.function)
+    return lambda: function(*args)
+
+
+def _jax(program: Program, args: tuple[Any, ...]) -> Run | None:
+    jax = _module("jax")
+    if jax is None:
+        return None
+    jax.config.update("jax_enable_x64", True)
+    function = jax.jit(_with_numpy(program.function, importlib.import_module("jax.numpy")))
+    # A NumPy array comes out, as it does everywhere else; that waits for the computation.
+    return lambda: np.asarray(function(*args))
+
+
+PEERS: dict[str, Callable[[Program, tuple[Any, ...]], Run | None]] = {
+    "numpy": _numpy,
+    "jitrt": _jitrt,
+    "numexpr": _numexpr,
+    "numba": _numba,
+    "jax": _jax,
+}
+
+
+def installed() -> list[str]:
+    """Names of the peers that can be imported here."""
+    return [name for name in PEERS if _module(name) is not None]
+
+
+def prepared(peer: str, program: Program, args: tuple[Any, ...]) -> Run | str:
+    """`program` as `peer` runs it, called once and compared with NumPy; a word on why not where it does not.
+
+    Parameters
+    ----------
+    peer : str
+        A key of `PEERS`.
+    program : Program
+    args : tuple
+        Arguments of the program.
+    """
+    run = PEERS[peer](program, args)
+    if run is None:
+        return "-"
+    try:
+        got = run()
+    except Exception:  # whatever a peer raises for what it cannot compile
+        if peer in ("numpy", "jitrt"):
+            raise
+        return "fails"
+    want = program.function(*args)
+    single = np.asarray(want).dtype == np.float32
+    close = np.shape(got) == np.shape(want) and np.allclose(got, want, rtol=1e-5 if single else 1e-11, atol=1e-7)
+    return run if close else "differs"
+
+
+def _module(name: str) -> Any:
+    try:
+        return importlib.import_module(name)
+    except ImportError:
+        return None
+
+
+def _with_numpy(function: Callable[..., Any], module: Any) -> Callable[..., Any]:
+    """The function with another module under the name ``np``."""
+    assert isinstance(function, types.FunctionType)
+    return types.FunctionType(function.__code__, {**function.__globals__, "np": module}, function.__name__)
