@@ -34,7 +34,8 @@ def main() -> int:
 
     if options.malloc == "both":
         return max(_in_subprocess(setting) for setting in _TITLES)
-    logging.basicConfig(level=logging.INFO if options.verbose else logging.WARNING, format="%(message)s")
+    logging.basicConfig(format="%(message)s")
+    logging.getLogger("bench").setLevel(logging.INFO if options.verbose else logging.WARNING)
     chosen = [p for p in PROGRAMS if re.search(options.match, p.name) or re.search(options.match, p.group)]
     with np.errstate(all="ignore"):
         print_table(chosen, [int(n) for n in options.sizes.split(",")], options.rounds, _TITLES[options.malloc])

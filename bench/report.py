@@ -13,7 +13,7 @@ import numpy as np
 from .peers import Run, installed, prepared
 from .programs import Program
 
-_log = logging.getLogger("jitrt.bench")
+_log = logging.getLogger("bench")
 
 _LEAST_SECONDS = 2e-3  # of one measurement, so that the clock and a loop's iteration do not count
 _SEED = 3
@@ -75,7 +75,8 @@ def print_table(programs: Sequence[Program], sizes: Sequence[int], rounds: int, 
         print(f"  {program.name:18s}{cells}", flush=True)
     for name, summary in (("geometric mean", _geometric_mean), ("worst", min)):
         cells = "".join(
-            "  " + "".join(f"{_cell(summary(gathered.get((n, p), [math.nan]))):>9s}" for p in peers) for n in sizes
+            "  " + "".join(f"{_cell(summary(found)) if (found := gathered.get((n, p))) else '-':>9s}" for p in peers)
+            for n in sizes
         )
         print(f"{name:20s}{cells}", flush=True)
 

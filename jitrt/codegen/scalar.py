@@ -21,6 +21,7 @@ from numba.np.numpy_support import from_dtype
 from ..expr.optable import OPS, Kind, Op
 from ..expr.ufuncs import CUBE
 from ..kernels import vmath
+from .arithmetic import arithmetic
 from .context import context, has_fma
 
 _SUPPORTED = frozenset("?bBhHiIlLfdFDmM")
@@ -31,8 +32,10 @@ _INTRINSICS = {
 _CASTABLE = frozenset("biufc")
 
 # NumPy's single-precision pow is one ulp off the correctly rounded result in a fifth of all cases. Programs that go on
-# in double precision would show the difference to a better pow, so NumPy's own is used.
-_NUMPY_EXACTLY = frozenset({("power", "f"), ("float_power", "f")})
+# in double precision would show the difference to a better pow, so NumPy's own is used. numba's complex expm1 cancels.
+_NUMPY_EXACTLY = frozenset({("power", "f"), ("float_power", "f"), ("expm1", "F"), ("expm1", "D")})
+
+_KNOWN_LIBRARIES = frozenset({"numpy", "scipy.special"})  # what vmath's names refer to
 
 Emitter = Callable[[ir.IRBuilder, Sequence[ir.Value]], ir.Value]
 
@@ -86,11 +89,13 @@ def _emitter(op: Op, operands: tuple[np.dtype, ...], result: np.dtype) -> Emitte
     if op.ufunc is None or (op.name, operands[0].char) in _NUMPY_EXACTLY:
         return None
     chars = "".join(t.char for t in operands)
-    if OPS.get(op.name) is op and op.name in _INTRINSICS and set(chars) <= {"f", "d"}:
+    if op.library == "numpy" and op.name in _INTRINSICS and set(chars) <= {"f", "d"}:
         return _intrinsic(_INTRINSICS[op.name])
-    from_vmath = vmath.emitter(op.name, chars, has_fma())
-    if from_vmath is not None:
-        return from_vmath
+    own = vmath.emitter(op.name, chars, has_fma()) if op.library in _KNOWN_LIBRARIES else None
+    if own is None and op.library == "numpy":
+        own = arithmetic(op.name, operands, result)
+    if own is not None:
+        return own
     return _ufunc_emitter(op.ufunc, operands, result)
 
 

@@ -46,6 +46,8 @@ class Op:
         The ufunc, for elementwise operations; its loops give the types.
     lower : callable, optional
         For compound operations: from a node to an equal node made of other operations.
+    library : str
+        Whose operation it is: names of operations mean something only together with it.
     commutative, associative : bool
         Exactly so for integers; for floating point only up to rounding, and rules must respect that.
     cost : int
@@ -61,6 +63,7 @@ class Op:
     numpy: Callable[..., Any] | None = None
     ufunc: np.ufunc | None = None
     lower: Callable[[Node], Node] | None = None
+    library: str = "numpy"
     commutative: bool = False
     associative: bool = False
     cost: int = 1

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from functools import lru_cache
 
 import numpy as np
@@ -101,7 +102,12 @@ WHERE = row(Op("where", Kind.ELEMENTWISE, numpy=np.where, view_like=True))
 
 
 def _lower_clip(n: Node) -> Node:
-    """``minimum(maximum(x, low), high)``: how NumPy's ``_NPY_CLIP`` computes it, nans included."""
+    """``minimum(maximum(x, low), high)``: how NumPy's ``_NPY_CLIP`` computes it, nans included.
+
+    Complex numbers are left to NumPy: it orders them in another way here than in ``maximum``.
+    """
+    if n.dtype.kind == "c":
+        return n
     x, low, high = n.args
     raised = Node(NUMPY_UFUNCS[np.maximum], (x, low), (), n.type)
     return Node(NUMPY_UFUNCS[np.minimum], (raised, high), (), n.type)
@@ -140,6 +146,8 @@ NUMPY_UFUNCS[clip_ufunc] = CLIP
 def elementwise_op(ufunc: np.ufunc) -> Op:
     """The row of `ufunc`; a ufunc of another library gets a row of its own on first use.
 
+    SciPy's special functions are known by their names, so those that kernels can compute are compiled.
+
     Raises
     ------
     NotCovered
@@ -154,9 +162,15 @@ def elementwise_op(ufunc: np.ufunc) -> Op:
         Kind.ELEMENTWISE,
         numpy=ufunc,
         ufunc=ufunc,
+        library="scipy.special" if _is_scipys(ufunc) else "other",
         cost=16,
-        flags=frozenset({"over", "invalid"}),
+        flags=frozenset({"divide", "over", "under", "invalid"}),
     )
+
+
+def _is_scipys(ufunc: np.ufunc) -> bool:
+    special = sys.modules.get("scipy.special")
+    return special is not None and getattr(special, ufunc.__name__, None) is ufunc
 
 
 @lru_cache(maxsize=4096)

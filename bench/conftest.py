@@ -1,0 +1,3 @@
+"""The scripts that fit and list the vector mathematics are no tests."""
+
+collect_ignore_glob = ["vmath_*.py"]
