@@ -9,8 +9,6 @@ import re
 import subprocess
 import sys
 
-import numpy as np
-
 from .programs import PROGRAMS
 from .report import print_table
 
@@ -37,8 +35,7 @@ def main() -> int:
     logging.basicConfig(format="%(message)s")
     logging.getLogger("bench").setLevel(logging.INFO if options.verbose else logging.WARNING)
     chosen = [p for p in PROGRAMS if re.search(options.match, p.name) or re.search(options.match, p.group)]
-    with np.errstate(all="ignore"):
-        print_table(chosen, [int(n) for n in options.sizes.split(",")], options.rounds, _TITLES[options.malloc])
+    print_table(chosen, [int(n) for n in options.sizes.split(",")], options.rounds, _TITLES[options.malloc])
     print()
     return 0
 

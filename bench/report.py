@@ -75,7 +75,7 @@ def print_table(programs: Sequence[Program], sizes: Sequence[int], rounds: int, 
         print(f"  {program.name:18s}{cells}", flush=True)
     for name, summary in (("geometric mean", _geometric_mean), ("worst", min)):
         cells = "".join(
-            "  " + "".join(f"{_cell(summary(found)) if (found := gathered.get((n, p))) else '-':>9s}" for p in peers)
+            "  " + "".join(f"{_cell(summary(gathered[n, p])) if (n, p) in gathered else '-':>9s}" for p in peers)
             for n in sizes
         )
         print(f"{name:20s}{cells}", flush=True)

@@ -41,6 +41,14 @@ def _odd_weight(function: Callable[[mpf], mpf]) -> Callable[[mpf], mpf]:
     return lambda z: z * ROOT(z) / function(ROOT(z))
 
 
+ERFC_CENTRE = 3
+
+
+def _scaled_erfc(t: mpf) -> mpf:
+    x = ERFC_CENTRE * (1 + t) / (1 - t)
+    return mp.erfc(x) * mp.exp(x * x) * (x + ERFC_CENTRE) / (2 * ERFC_CENTRE)
+
+
 SERIES = {
     "exp": Series(
         lambda r: (mp.expm1(r) - r) / r**2, lambda r: r**2 / mp.exp(r), -HALF_LN2, HALF_LN2, (9, 4),
@@ -71,10 +79,15 @@ SERIES = {
     "tan": Series(_odd(mp.tan), _odd_weight(mp.tan), 0.0, 0.6191, (14, 6), "tan(r) = r + r**3 p(r**2)"),
     "arctan": Series(_odd(mp.atan), _odd_weight(mp.atan), 0.0, 1.0, (20, 8), "arctan(t) = t + t**3 p(t**2)"),
     "arcsin": Series(_odd(mp.asin), _odd_weight(mp.asin), 0.0, 0.25, (12, 4), "arcsin(s) = s + s**3 p(s**2)"),
-    "cbrt": Series(
-        lambda m: m ** (-mpf(1) / 3), lambda m: m ** (mpf(1) / 3), 1.0, 2.0, (4, 2),
-        "m**(-1/3), where an iteration begins",
+    "erf": Series(
+        lambda z: mp.erf(ROOT(z)) / ROOT(z) - 1, lambda z: ROOT(z) / mp.erf(ROOT(z)), 0.0, 1.0, (12, 6),
+        "erf(x) = x + x p(x**2)",
     ),
+    "erfc": Series(
+        _scaled_erfc, lambda t: 1 / _scaled_erfc(t), -0.6, 0.8034, (20, 9),
+        "erfc(x) = exp(-x**2) (1 - t) p(t) for t = (x - 3)/(x + 3)",
+    ),
+    "tanh": Series(_odd(mp.tanh), _odd_weight(mp.tanh), 0.0, 1.08, (7, 7), "tanh(x) = x + x**3 p(x**2)"),
 }
 
 

@@ -86,7 +86,6 @@ def minimax(
     bits
         64 or 32: the type of the coefficients.
     """
-    dtype = np.float64 if bits == 64 else np.float32
     low_mp, high_mp = mpf(low), mpf(high)
     # Chebyshev nodes never touch the ends, where many of the functions are quotients of zeros.
     xs = [
@@ -94,12 +93,24 @@ def minimax(
     ]
     target = [function(x) for x in xs]
     weights = [weight(x) for x in xs]
+    exact = target
     fixed: list[float] = []
-    worst = mpf(0)
+    at_once: list[float] = []
     for power in range(degree + 1):
-        coefficients, worst = _fit(xs, target, weights, list(range(power, degree + 1)))
-        value = float(dtype(float(coefficients[0])) if bits == 32 else mp.mpf(coefficients[0]))
-        fixed.append(value)
-        target = [t - mpf(value) * x**power for t, x in zip(target, xs, strict=True)]
-    final = max(abs(t * w) for t, w in zip(target, weights, strict=True))
-    return tuple(fixed), float(final)
+        coefficients, _ = _fit(xs, target, weights, list(range(power, degree + 1)))
+        if not power:
+            at_once = [_rounded(c, bits) for c in coefficients]
+        fixed.append(_rounded(coefficients[0], bits))
+        target = [t - mpf(fixed[-1]) * x**power for t, x in zip(target, xs, strict=True)]
+
+    def error(coefficients: list[float]) -> float:
+        sums = [sum(mpf(c) * x**p for p, c in enumerate(coefficients)) for x in xs]
+        return float(max(abs((t - s) * w) for t, s, w in zip(exact, sums, weights, strict=True)))
+
+    # Where zero is inside the interval a late fit has no alternating error, and may be worse than plain rounding.
+    best = min((fixed, at_once), key=error)
+    return tuple(best), error(best)
+
+
+def _rounded(value: mpf, bits: int) -> float:
+    return float(np.float32(float(value))) if bits == 32 else float(value)

@@ -29,8 +29,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     demo_parser = commands.add_parser(
         "demo",
         help="terrain analysis of a real elevation model, plain and compiled",
-        description="Slope, aspect, hillshade and smoothing of an elevation model with plain NumPy functions: runs each "
-        "plain and compiled, compares results and prints times and memory. Needs matplotlib (pip install 'jitrt[demo]').",
+        description="Slope, aspect, hillshade and smoothing of an elevation model with plain NumPy functions: runs "
+        "each plain and compiled, compares results, and prints times and memory. Needs matplotlib: "
+        "pip install 'jitrt[demo]'.",
     )
     demo_parser.add_argument(
         "--png", type=Path, default=Path("jitrt-demo.png"), metavar="PATH", help="the picture (default: %(default)s)"

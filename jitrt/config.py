@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import logging
 import os
+import sys
+from pathlib import Path
 
 LOGGED_STAGES = ("trace", "prepare", "schedule", "memory", "codegen", "cache")
 
@@ -34,6 +36,26 @@ def threads_from_environment() -> int:
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
+
+
+def cache_directory() -> Path | None:
+    """``JITRT_CACHE_DIR``, or a folder under the platform's cache directory; None if it is set to nothing."""
+    chosen = os.environ.get("JITRT_CACHE_DIR")
+    if chosen is not None:
+        return Path(chosen) if chosen else None
+    if sys.platform == "win32":
+        base = os.environ.get("LOCALAPPDATA") or str(Path.home() / "AppData" / "Local")
+    elif sys.platform == "darwin":
+        base = str(Path.home() / "Library" / "Caches")
+    else:
+        base = os.environ.get("XDG_CACHE_HOME") or str(Path.home() / ".cache")
+    return Path(base) / "jitrt"
+
+
+def cache_limit() -> int:
+    """``JITRT_CACHE_SIZE``: bytes that the disk cache may have; 256 MiB by default."""
+    text = os.environ.get("JITRT_CACHE_SIZE", "")
+    return int(text) if text.isdecimal() else 256 << 20
 
 
 def configure_logging() -> None:

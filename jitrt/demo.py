@@ -184,12 +184,12 @@ def measure(functions: Sequence[tuple[Callable[..., Any], Any]], model: Elevatio
         start = time.perf_counter()
         got = compiled(*args)
         first_call = time.perf_counter() - start
-        best = [math.inf, math.inf]
+        best = {plain: math.inf, compiled: math.inf}
         for _ in range(rounds):
-            for k, function in enumerate((plain, compiled)):
+            for function in best:
                 start = time.perf_counter()
                 function(*args)
-                best[k] = min(best[k], time.perf_counter() - start)
+                best[function] = min(best[function], time.perf_counter() - start)
         explanation = compiled.explain(*args)
         if explanation.plain_reason:
             _log.warning("%s runs as plain NumPy: %s", plain.__name__, explanation.plain_reason)
@@ -197,7 +197,8 @@ def measure(functions: Sequence[tuple[Callable[..., Any], Any]], model: Elevatio
             Measurement(
                 plain.__name__,
                 model.metres.size,
-                *best,
+                best[plain],
+                best[compiled],
                 first_call,
                 temporaries,
                 explanation.frame_bytes,

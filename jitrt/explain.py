@@ -57,8 +57,8 @@ class Explanation:
 
     @property
     def llvm(self) -> str:
-        """Optimised LLVM IR of the modules that hold the kernels."""
-        return "\n".join({id(k.library): k.llvm for k in self.kernels}.values())
+        """Optimised LLVM IR of the kernels."""
+        return "\n".join({k.name: k.llvm for k in self.kernels}.values())
 
     @property
     def host_calls(self) -> list[str]:

@@ -29,16 +29,9 @@ KERNEL = ir.FunctionType(ir.VoidType(), [WORDS, I64, I64])
 __all__ = ["HEADER", "I32", "I64", "MOST_PIECES", "PATCH", "ROW", "emit_driver"]
 
 
-def emit_driver(module: ir.Module, api: dict[str, int]) -> ir.Function:
-    """Add ``jitrt_run`` and what it needs to `module`.
-
-    Parameters
-    ----------
-    module : llvmlite.ir.Module
-    api : dict of str to int
-        Addresses of the functions in `pool.API`.
-    """
-    share = emit_pool(module, _emit_piece(module), api)
+def emit_driver(module: ir.Module) -> ir.Function:
+    """Add ``jitrt_run`` and what it needs to `module`."""
+    share = emit_pool(module, _emit_piece(module))
     function = ir.Function(module, ir.FunctionType(ir.VoidType(), [WORDS, I64]), "jitrt_run")
     block, objects = function.args
     builder = ir.IRBuilder(function.append_basic_block("entry"))

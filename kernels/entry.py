@@ -14,7 +14,7 @@ from __future__ import annotations
 from llvmlite import ir
 
 from .driver import BYTES, counted, record
-from .pool import I32, I64, WORDS, word
+from .pool import I32, I64, WORDS, call_api, word
 
 # Words of the table. `busy` is set while a call runs without the GIL, since it uses the only frame of the table.
 # `plain`, if not 0, is a Python function that is called with the arguments in place of kernels.
@@ -29,11 +29,7 @@ ARGUMENT = ("kind", "object", "descr", "ndim", "shape", "strides", "place", "slo
 ARRAY, FLOAT, IDENTICAL, TYPED = range(4)
 # A result to allocate; `scalar` asks for a NumPy scalar.
 RESULT = ("descr", "ndim", "shape", "scalar", "place")
-# Addresses and offsets that the code contains: functions of CPython and NumPy, fields of objects.
-API = (
-    "Py_IncRef", "Py_DecRef", "PyEval_SaveThread", "PyEval_RestoreThread", "PyTuple_New", "PyTuple_SetItem",
-    "PyDict_GetItem", "PyObject_Vectorcall", "PyArray_Empty", "PyArray_Return",
-)  # fmt: skip
+# Fields of objects, whose offsets the code contains.
 FIELDS = ("type", "data", "ndim", "shape", "strides", "descr", "flags", "float", "cell")
 _ALIGNED = 0x0100  # NPY_ARRAY_ALIGNED
 
@@ -52,7 +48,11 @@ _SIGNATURES = {
 }
 
 
-def emit_entry(module: ir.Module, run: ir.Function, api: dict[str, int], fields: dict[str, int], item: int) -> None:
+API = tuple(_SIGNATURES)
+"""Functions of CPython and NumPy that the code calls, linked as `pool.symbol` says."""
+
+
+def emit_entry(module: ir.Module, run: ir.Function, fields: dict[str, int], item: int) -> None:
     """Add ``jitrt_entry`` to `module`.
 
     Parameters
@@ -60,23 +60,21 @@ def emit_entry(module: ir.Module, run: ir.Function, api: dict[str, int], fields:
     module : llvmlite.ir.Module
     run : llvmlite.ir.Function
         ``jitrt_run`` of the same module.
-    api : dict of str to int
-        Addresses of the functions in `API`.
     fields : dict of str to int
         Offsets in bytes of the fields in `FIELDS`.
     item : int
         Offset of a tuple's items, which the driver adds to the address that it is given.
     """
-    _Entry(module, run, api, fields, item).emit()
+    _Entry(module, run, fields, item).emit()
 
 
 class _Entry:
     """Emission of the entry."""
 
-    def __init__(self, module: ir.Module, run: ir.Function, api: dict[str, int], fields: dict[str, int], item: int):
+    def __init__(self, module: ir.Module, run: ir.Function, fields: dict[str, int], item: int):
         self.function = ir.Function(module, _ENTRY, "jitrt_entry")
         self.builder = ir.IRBuilder(self.function.append_basic_block("entry"))
-        self.run, self.api, self.fields, self.item = run, api, fields, item
+        self.run, self.fields, self.item = run, fields, item
 
     def emit(self) -> None:
         builder = self.builder
@@ -223,6 +221,4 @@ class _Entry:
         self.builder.position_at_end(passed)
 
     def _call(self, name: str, *args: ir.Value) -> ir.Value:
-        address = ir.Constant(I64, self.api[name])
-        function = self.builder.inttoptr(address, _SIGNATURES[name].as_pointer())
-        return self.builder.call(function, args)
+        return call_api(self.builder, name, _SIGNATURES[name], *args)

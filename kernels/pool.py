@@ -36,8 +36,6 @@ POOL_WORDS = SLEEPERS + MOST_WORKERS * LINE
 MOST_PIECES = (1 << 20) - 1
 _PIECES = 20  # bits of a number of pieces
 _SPINS = 2000  # turns before a worker goes to sleep: some 50 µs
-API = ("PyThread_acquire_lock", "PyThread_release_lock")
-
 _SIGNATURES = {
     "PyThread_acquire_lock": ir.FunctionType(I32, [I64, I32]),
     "PyThread_release_lock": ir.FunctionType(ir.VoidType(), [I64]),
@@ -49,7 +47,23 @@ def word(value: int) -> ir.Constant:
     return ir.Constant(I64, value)
 
 
-def emit_pool(module: ir.Module, run_piece: ir.Function, api: dict[str, int]) -> ir.Function:
+API = tuple(_SIGNATURES)
+"""Functions of CPython that the code calls; they are linked under the name that `symbol` gives."""
+
+
+def symbol(name: str) -> str:
+    """The symbol under which a function of CPython or NumPy is linked."""
+    return f"jitrt.api.{name}"
+
+
+def call_api(builder: ir.IRBuilder, name: str, signature: ir.FunctionType, *args: ir.Value) -> ir.Value:
+    """A call of a function of CPython or NumPy."""
+    module = builder.module
+    function = module.globals.get(symbol(name)) or ir.Function(module, signature, symbol(name))
+    return builder.call(function, args)
+
+
+def emit_pool(module: ir.Module, run_piece: ir.Function) -> ir.Function:
     """Add the functions of the pool to `module`.
 
     Parameters
@@ -57,8 +71,6 @@ def emit_pool(module: ir.Module, run_piece: ir.Function, api: dict[str, int]) ->
     module : llvmlite.ir.Module
     run_piece : llvmlite.ir.Function
         ``run_piece(row: i64*, piece: i64)``.
-    api : dict of str to int
-        Addresses of the functions in `API`.
 
     Returns
     -------
@@ -66,8 +78,8 @@ def emit_pool(module: ir.Module, run_piece: ir.Function, api: dict[str, int]) ->
         ``jitrt_share``.
     """
     take = _emit_take(module, run_piece)
-    _emit_worker(module, take, api)
-    return _emit_share(module, take, api)
+    _emit_worker(module, take)
+    return _emit_share(module, take)
 
 
 def _emit_take(module: ir.Module, run_piece: ir.Function) -> ir.Function:
@@ -98,7 +110,7 @@ def _emit_take(module: ir.Module, run_piece: ir.Function) -> ir.Function:
     return function
 
 
-def _emit_worker(module: ir.Module, take: ir.Function, api: dict[str, int]) -> None:
+def _emit_worker(module: ir.Module, take: ir.Function) -> None:
     """Take pieces; after some turns without any, sleep until the next job."""
     function = ir.Function(module, ir.FunctionType(ir.VoidType(), [WORDS, I64]), "jitrt_worker")
     pool, number = function.args
@@ -143,14 +155,14 @@ def _emit_worker(module: ir.Module, take: ir.Function, api: dict[str, int]) -> N
             builder.cbranch(builder.icmp_signed("==", sleeping, word(1)), blocks["awake"], blocks["wait"])
     builder.branch(blocks["wait"])
     builder.position_at_end(blocks["wait"])
-    _call(builder, api, "PyThread_acquire_lock", lock, ir.Constant(I32, 1))
+    _call(builder, "PyThread_acquire_lock", lock, ir.Constant(I32, 1))
     builder.branch(blocks["awake"])
     builder.position_at_end(blocks["awake"])
     builder.store(word(0), idle_turns)
     builder.branch(blocks["turn"])
 
 
-def _emit_share(module: ir.Module, take: ir.Function, api: dict[str, int]) -> ir.Function:
+def _emit_share(module: ir.Module, take: ir.Function) -> ir.Function:
     """Publish a job, wake sleepers, take pieces, and wait for those that others have taken."""
     function = ir.Function(module, ir.FunctionType(I1, [WORDS, WORDS, I64, I64]), "jitrt_share")
     pool, row, pieces, helpers = function.args
@@ -173,7 +185,7 @@ def _emit_share(module: ir.Module, take: ir.Function, api: dict[str, int]) -> ir
         sleeper = builder.gep(pool, [builder.add(word(SLEEPERS), builder.mul(k, word(LINE)))])
         was_asleep = builder.atomic_rmw("xchg", sleeper, word(0), "seq_cst")
         with builder.if_then(builder.icmp_signed("==", was_asleep, word(1))):
-            _call(builder, api, "PyThread_release_lock", builder.load(builder.gep(sleeper, [word(1)])))
+            _call(builder, "PyThread_release_lock", builder.load(builder.gep(sleeper, [word(1)])))
 
     _for(builder, helpers, wake)
     _while(builder, lambda: builder.call(take, [pool]), lambda: None)
@@ -223,6 +235,5 @@ def _pause(builder: ir.IRBuilder) -> None:
         builder.call(hint, [ir.Constant(I32, 1)])  # yield
 
 
-def _call(builder: ir.IRBuilder, api: dict[str, int], name: str, *args: ir.Value) -> ir.Value:
-    function = builder.inttoptr(word(api[name]), _SIGNATURES[name].as_pointer())
-    return builder.call(function, args)
+def _call(builder: ir.IRBuilder, name: str, *args: ir.Value) -> ir.Value:
+    return call_api(builder, name, _SIGNATURES[name], *args)

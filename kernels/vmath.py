@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from llvmlite import ir
 
-from . import vmath_arc, vmath_area, vmath_exp, vmath_log, vmath_power, vmath_trig
+from . import vmath_arc, vmath_area, vmath_erf, vmath_exp, vmath_log, vmath_power, vmath_trig
 from .number import FLOAT, LLVM, Arrays, Number
 
 Emitter = Callable[[ir.IRBuilder, Sequence[ir.Value]], ir.Value]
@@ -57,6 +57,8 @@ _ALL = (
     Function("power", 2, vmath_power.power),
     Function("float_power", 2, vmath_power.power, "d"),
     Function("expit", 1, vmath_exp.expit),
+    Function("erf", 1, vmath_erf.erf),
+    Function("erfc", 1, vmath_erf.erfc),
     Function("sinc", 1, vmath_trig.sinc),
 )
 FUNCTIONS = {function.name: function for function in _ALL}

@@ -89,7 +89,8 @@ def arctan2(y: Number, x: Number) -> Number:
     form = format_of(x)
     y_size, x_size = y.abs(), x.abs()
     far = (x_size > form.largest) & (y_size <= form.largest)
-    x_size = x_size.at_most(form.largest)
+    tall = (y_size > form.largest) & (x_size <= form.largest)
+    x_size = select(tall, 0.0, x_size.at_most(form.largest))
     y_size = select(far, 0.0, y_size.at_most(form.largest))
     steep = y_size > x_size
     numerator = select(steep, x_size, y_size)

@@ -45,7 +45,7 @@ def reduce_by_ln2(x: Number) -> tuple[Number, Number, Number]:
     return rounded, high, (reduced - high) - correction
 
 
-def _scale(y: Number, x: Number, rounded: Number, limits: tuple[float, float, float]) -> Number:
+def scale_by_power(y: Number, x: Number, rounded: Number, limits: tuple[float, float, float]) -> Number:
     """``y * 2**n`` with gradual underflow, infinity above the largest argument, and nan for nan.
 
     Adding n to the exponent field is right up to 2**1024, since y is below one there. Where the result is subnormal the
@@ -78,7 +78,7 @@ def exp(x: Number) -> Number:
         ln2_high, ln2_low = LN2_PARTS[x.bits]
         r = (clamped - n * ln2_high) - n * ln2_low
         y = (r * r * polynomial(r, COEFFICIENTS["exp"][x.bits]) + r) + 1.0
-    return _scale(y, x, rounded, limits)
+    return scale_by_power(y, x, rounded, limits)
 
 
 def exp2(x: Number) -> Number:
@@ -89,7 +89,7 @@ def exp2(x: Number) -> Number:
     rounded = clamped + form.rounder
     r = clamped - (rounded - form.rounder)
     y = exp2_of_fraction(r)
-    return _scale(y, x, rounded, limits)
+    return scale_by_power(y, x, rounded, limits)
 
 
 def exp2_of_fraction(r: Number) -> Number:
@@ -183,12 +183,33 @@ def cosh(x: Number) -> Number:
 
 
 def tanh(x: Number) -> Number:
-    """The hyperbolic tangent, ``-expm1(-2|x|) / (2 + expm1(-2|x|))`` with the sign of x."""
-    magnitude = x.abs().at_most({64: 22.0, 32: 10.0}[x.bits])
-    high, low = fast_two_sum(*_expm1_parts(magnitude * -2.0))
-    divisor = fast_two_sum(high.constant(1.0), high)
-    estimate, correction = quotient((high, low), (divisor[0], divisor[1] + low))
-    return (estimate + correction).copysign(x)
+    """The hyperbolic tangent."""
+    short = x.bits == 32 and x.back.fma
+    return (_tanh_in_steps if short else _tanh_of_pairs)(x.abs()).copysign(x)
+
+
+def _tanh_of_pairs(magnitude: Number) -> Number:
+    """``-expm1(-2x) / (2 + expm1(-2x))`` for positive x, in pairs."""
+    high, low = fast_two_sum(*_expm1_parts(magnitude.at_most({64: 22.0, 32: 10.0}[magnitude.bits]) * -2.0))
+    divisor, divisor_low = fast_two_sum(high.constant(1.0), high)
+    estimate, correction = quotient((high, low), (divisor, divisor_low + low))
+    return estimate + correction
+
+
+def _tanh_in_steps(magnitude: Number) -> Number:
+    """A polynomial up to one, ``1 - 2 / (exp(2x) + 1)`` beyond, where the quotient is small enough to be rounded (float32)."""
+    form = format_of(magnitude)
+    square = magnitude * magnitude
+    near = (square * magnitude).fma(polynomial(square, COEFFICIENTS["tanh"][32]), magnitude)
+    bounded = magnitude.at_most(10.0)
+    rounded = bounded.fma(2.0 * INVERSE_LN2, form.rounder)
+    n = rounded - form.rounder
+    high, low = LOG2_E_PARTS[32]
+    r = bounded.fma(2.0 * low, bounded.fma(2.0 * high, -n))
+    y = r.fma(polynomial(r, COEFFICIENTS["exp2"][32]), 1.0)
+    exponential = (y.to_bits() + (rounded.to_bits() << form.stored)).to_float()
+    far = 1.0 - 2.0 / (exponential + 1.0)
+    return select(magnitude <= 1.0, near, select(magnitude.is_nan(), magnitude, far))
 
 
 def exp_parts(x: Number) -> tuple[Number, Number, Number]:
@@ -213,4 +234,4 @@ def expit(x: Number) -> Number:
     estimate, correction = quotient(numerator, (divisor, low.fma(scale, divisor_low)))
     value = estimate + correction
     limits = (form.largest, 0.0, EXP_RANGE[x.bits][2])
-    return select(negative, _scale(value, x, rounded, limits), select(x.is_nan(), x, value))
+    return select(negative, scale_by_power(value, x, rounded, limits), select(x.is_nan(), x, value))

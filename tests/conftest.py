@@ -1,8 +1,14 @@
 """Settings of all tests: internal errors raise, and golden files can be renewed."""
 
+import atexit
 import os
+import shutil
+import tempfile
 
 os.environ["JITRT_STRICT"] = "1"
+if "JITRT_CACHE_DIR" not in os.environ:
+    os.environ["JITRT_CACHE_DIR"] = tempfile.mkdtemp(prefix="jitrt-tests-")
+    atexit.register(shutil.rmtree, os.environ["JITRT_CACHE_DIR"], ignore_errors=True)
 
 from pathlib import Path
 

@@ -29,9 +29,7 @@ def arithmetic(name: str, operands: tuple[np.dtype, ...], result: np.dtype) -> E
 
 def _call(builder: ir.IRBuilder, name: str, *args: ir.Value) -> ir.Value:
     kind = args[0].type
-    function = builder.module.declare_intrinsic(
-        f"llvm.{name}", [kind], ir.FunctionType(kind, [kind] * len(args))
-    )
+    function = builder.module.declare_intrinsic(f"llvm.{name}", [kind], ir.FunctionType(kind, [kind] * len(args)))
     return builder.call(function, args)
 
 

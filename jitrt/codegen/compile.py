@@ -1,13 +1,13 @@
-"""Compiling loop nests: all new kernels of a program in one module, known ones found by their text."""
+"""Compiling modules: all new kernels of a program in one, known ones found by their text, in memory or on disk."""
 
 from __future__ import annotations
 
-import hashlib
 import itertools
 import logging
+import os
 import threading
 import time
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from llvmlite import ir
@@ -15,7 +15,8 @@ from numba.core.codegen import CPUCodeLibrary
 from numba.core.compiler_lock import global_compiler_lock
 
 from ..schedule.loopnest import LoopNest
-from .context import context
+from . import cache
+from .context import code_generator
 from .emit import emit_kernel
 
 _log = logging.getLogger("jitrt.codegen")
@@ -29,31 +30,39 @@ class Kernel:
     Parameters
     ----------
     name : str
-        Its symbol, derived from its text.
+        Its symbol.
     address : int
         Of the machine code.
     nest : LoopNest
-    library : numba code library
-        Holds the code; it lives as long as some kernel of it.
     """
 
     name: str
     address: int
     nest: LoopNest
-    library: CPUCodeLibrary
 
     @property
     def llvm(self) -> str:
-        """Optimised LLVM IR of the module in which the kernel was compiled."""
-        return self.library.get_llvm_str()
+        """Optimised LLVM IR of the kernel, compiled once more for the purpose."""
+        return _library({self.name: self.nest}, f"inspected.{next(_module_numbers)}").get_llvm_str()
 
     @property
     def assembly(self) -> str:
-        return self.library.get_asm_str()
+        """Machine code of the kernel as text."""
+        return _library({self.name: self.nest}, f"inspected.{next(_module_numbers)}").get_asm_str()
 
 
 _kernels: dict[str, Kernel] = {}
 _lock = threading.RLock()
+
+
+def _renew_lock() -> None:
+    """A thread of the parent may have held the lock when it forked."""
+    global _lock
+    _lock = threading.RLock()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_renew_lock)
 
 
 def structural_key(nest: LoopNest) -> str:
@@ -66,26 +75,85 @@ def compile_nests(nests: Iterable[LoopNest]) -> list[Kernel]:
     nests = list(nests)
     keys = [structural_key(nest) for nest in nests]
     with _lock:
-        new = {key: nest for key, nest in zip(keys, nests) if key not in _kernels}
+        new = {}
+        for key, nest in zip(keys, nests):
+            if key not in _kernels and key not in new and not _load(key, nest):
+                new[key] = nest
         if new:
             _compile(new)
         return [_kernels[key] for key in keys]
 
 
+def _load(key: str, nest: LoopNest) -> bool:
+    """Take a kernel from the disk cache, if it is there."""
+    found = cache.load(key)
+    if found is None:
+        return False
+    ((name, address),) = found.items()
+    _kernels[key] = Kernel(name, address, nest)
+    return True
+
+
 def _compile(new: dict[str, LoopNest]) -> None:
-    start = time.perf_counter()
-    names = {key: "jitrt_" + hashlib.sha256(key.encode()).hexdigest()[:24] for key in new}
-    with global_compiler_lock:
-        library = context().codegen().create_library(f"jitrt.{next(_module_numbers)}")
-        module = library.create_ir_module(library.name)
+    # Symbols contain the name of the module, so that a kernel that stands in two cached modules has two symbols.
+    module = cache.digest("\n".join(new) + cache.fingerprint())
+    names = {key: f"jitrt_{cache.digest(key)[:16]}_{module[:16]}" for key in new}
+
+    def emit(target: ir.Module) -> None:
         for key, nest in new.items():
-            function = emit_kernel(module, nest, names[key])
-            _prefer_wide_vectors(function)
+            _prefer_wide_vectors(emit_kernel(target, nest, names[key]))
+
+    addresses = compile_module(module, emit, {key: [names[key]] for key in new})
+    for key, nest in new.items():
+        _kernels[key] = Kernel(names[key], addresses[names[key]], nest)
+
+
+def compile_module(name: str, emit: Callable[[ir.Module], None], entries: dict[str, list[str]]) -> dict[str, int]:
+    """Compile what `emit` adds to a module, and keep it in the disk cache.
+
+    Parameters
+    ----------
+    name : str
+        Of the module, as in `cache.store`.
+    emit : callable
+        Adds functions to a module.
+    entries : dict of str to list of str
+        For each text that the module is made from the symbols that it gives.
+
+    Returns
+    -------
+    dict of str to int
+        Addresses of the symbols.
+    """
+    start = time.perf_counter()
+    with global_compiler_lock:
+        library = code_generator().create_library(f"jitrt.{name}.{next(_module_numbers)}")
+        library.enable_object_caching()
+        module = library.create_ir_module(library.name)
+        emit(module)
         library.add_ir_module(module)
         library.finalize()
-        for key, nest in new.items():
-            _kernels[key] = Kernel(names[key], library.get_pointer_to_function(names[key]), nest, library)
-    _log.info("compiled %d kernels in %.1f ms", len(new), 1e3 * (time.perf_counter() - start))
+        symbols = [symbol for group in entries.values() for symbol in group]
+        addresses = {symbol: library.get_pointer_to_function(symbol) for symbol in symbols}
+        _libraries.append(library)
+        cache.store(name, library._get_compiled_object(), entries.items())
+    _log.info("compiled %s in %.1f ms", ", ".join(symbols), 1e3 * (time.perf_counter() - start))
+    return addresses
+
+
+_libraries: list[CPUCodeLibrary] = []  # code is freed with its library, and kernels are kept
+
+
+def _library(nests: dict[str, LoopNest], name: str) -> CPUCodeLibrary:
+    """An optimised module that nothing runs."""
+    with global_compiler_lock:
+        library = code_generator().create_library(name)
+        module = library.create_ir_module(name)
+        for symbol, nest in nests.items():
+            _prefer_wide_vectors(emit_kernel(module, nest, f"{symbol}.{name}"))
+        library.add_ir_module(module)
+        library.finalize()
+        return library
 
 
 def _prefer_wide_vectors(function: ir.Function) -> None:

@@ -10,6 +10,7 @@ from functools import lru_cache
 
 from llvmlite import ir
 from numba.core import callconv
+from numba.core.codegen import CPUCodegen
 from numba.core.cpu import CPUContext
 from numba.core.registry import cpu_target
 
@@ -36,14 +37,23 @@ class _KernelContext(CPUContext):
 
 
 @lru_cache(maxsize=1)
+def _base() -> _KernelContext:
+    return _KernelContext(cpu_target.typing_context, "cpu")
+
+
+def code_generator() -> CPUCodegen:
+    """numba's code generator for this processor, which also links object code from the disk cache."""
+    return _base().codegen()
+
+
+@lru_cache(maxsize=1)
 def context() -> CPUContext:
     """The context in which kernels are emitted; integer division by zero gives what NumPy gives."""
-    base = _KernelContext(cpu_target.typing_context, "cpu")
-    base.load_additional_registries()
-    return base.subtarget(error_model=callconv.create_error_model("numpy", base))
+    _base().load_additional_registries()
+    return _base().subtarget(error_model=callconv.create_error_model("numpy", _base()))
 
 
 @lru_cache(maxsize=1)
 def has_fma() -> bool:
     """Whether the machine multiplies and adds with one rounding."""
-    return "+fma" in context().codegen()._tm_features
+    return "+fma" in code_generator()._tm_features

@@ -388,7 +388,7 @@ def pad(array: Any, pad_width: Any, mode: Any = "constant", **kwargs: Any) -> No
     return assemble(shape, parts, starts)
 
 
-TAKE = row(Op("take", Kind.HOST, numpy=lambda x, i, axis, mode: np.take(x, i, axis=axis, mode=mode), view_like=True))
+TAKE = row(Op("take", Kind.HOST, numpy=lambda x, i, axis, mode: np.take(x, i, axis=axis, mode=mode)))
 
 
 @numpy_function(np.take, method="take")

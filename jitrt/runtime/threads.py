@@ -7,16 +7,17 @@ import os
 import threading
 from collections.abc import Callable
 from functools import lru_cache
-from typing import Any
 
+import llvmlite.binding as llvm
 import numpy as np
-from numba.core.compiler_lock import global_compiler_lock
+from llvmlite import ir
 
-from ..codegen.context import context
+from ..codegen import cache
+from ..codegen.compile import compile_module
 from ..config import threads_from_environment
 from ..kernels.driver import emit_driver
 from ..kernels.entry import emit_entry
-from ..kernels.pool import LINE, MOST_WORKERS, POOL_WORDS, SLEEPERS
+from ..kernels.pool import LINE, MOST_WORKERS, POOL_WORDS, SLEEPERS, symbol
 from .objects import address, api, fields, tuple_and_array_offsets
 
 # What native code reads at every call: the number of threads, and the address of the pool (0 before there is one).
@@ -76,7 +77,7 @@ def _start_workers(threads: int) -> None:
                 pool[SLEEPERS + k * LINE + 1] = lock
             _pools.append(pool)
             _process[1] = address(pool)
-        run = ctypes.CFUNCTYPE(None, ctypes.c_int64, ctypes.c_int64)(_native().get_pointer_to_function("jitrt_worker"))
+        run = ctypes.CFUNCTYPE(None, ctypes.c_int64, ctypes.c_int64)(_native()["jitrt_worker"])
         while _workers < min(threads - 1, MOST_WORKERS):
             work = threading.Thread(target=run, args=(int(_process[1]), _workers), name="jitrt", daemon=True)
             work.start()
@@ -95,27 +96,28 @@ if hasattr(os, "register_at_fork"):
 
 
 @lru_cache(maxsize=1)
-def _native() -> Any:
-    """The code library of the driver, the pool and the entry."""
-    with global_compiler_lock:
-        library = context().codegen().create_library("jitrt.driver")
-        module = library.create_ir_module(library.name)
-        run = emit_driver(module, api())
-        offsets = fields()
+def _native() -> dict[str, int]:
+    """Addresses of the driver, the worker and, where object layouts are known, the entry."""
+    offsets = fields()
+    for name, location in api().items():
+        llvm.add_symbol(symbol(name), location)
+    names = ["jitrt_run", "jitrt_worker", *(["jitrt_entry"] if offsets is not None else [])]
+    text = f"driver {offsets} {tuple_and_array_offsets()}"
+
+    def emit(module: ir.Module) -> None:
+        run = emit_driver(module)
         if offsets is not None:
-            emit_entry(module, run, api(), offsets, tuple_and_array_offsets()[0])
-        library.add_ir_module(module)
-        library.finalize()
-        return library
+            emit_entry(module, run, offsets, tuple_and_array_offsets()[0])
+
+    return cache.load(text) or compile_module(cache.digest(text + cache.fingerprint()), emit, {text: names})
 
 
 @lru_cache(maxsize=1)
 def driver() -> Callable[[int, int], None]:
     """``jitrt_run(block, objects)`` as a callable that releases the GIL."""
-    return ctypes.CFUNCTYPE(None, ctypes.c_int64, ctypes.c_int64)(_native().get_pointer_to_function("jitrt_run"))
+    return ctypes.CFUNCTYPE(None, ctypes.c_int64, ctypes.c_int64)(_native()["jitrt_run"])
 
 
-@lru_cache(maxsize=1)
 def entry_address() -> int:
     """Address of ``jitrt_entry``."""
-    return _native().get_pointer_to_function("jitrt_entry")
+    return _native()["jitrt_entry"]

@@ -51,7 +51,8 @@ def view_layout(node: Node, of: Layout) -> Layout | None:
         except ValueError:
             return None
     elif node.op.name == "getitem":
-        moved = probe[(*decode_index(node["index"]), ...)]
+        index = decode_index(node["index"])
+        moved = probe[index if Ellipsis in index else (*index, ...)]  # with an ellipsis a single element is a view too
     else:
         assert node.op.numpy is not None
         moved = node.op.numpy(probe, **node.kwargs)

@@ -11,6 +11,7 @@ from jitrt.kernels import vmath
 UNITS = ("s", "ms", "D")  # mixed, so that operands have to be cast to a common one
 # Elementary functions are allowed the error of both sides.
 ULP = {**dict.fromkeys(set(vmath.FUNCTIONS) - {"sqrt"}, 4.0)}
+LEAST = {"logaddexp": 1.0, "logaddexp2": 1.0}
 ZERO_SIGN_IS_OPEN = {"maximum", "minimum", "fmax", "fmin", "clip"}
 
 UFUNCS = sorted(NUMPY_UFUNCS, key=lambda u: u.__name__)
@@ -36,20 +37,19 @@ def operands(ufunc: np.ufunc, loop: str) -> list[np.ndarray]:
     return arrays
 
 
+def tolerance(ufunc: np.ufunc) -> dict:
+    """How far from NumPy the results of `ufunc` may be; by default not at all."""
+    name = ufunc.__name__
+    return {"ulp": ULP.get(name, 0), "zeros": name not in ZERO_SIGN_IS_OPEN, "least": LEAST.get(name, 0)}
+
+
 @pytest.mark.parametrize("ufunc", UFUNCS, ids=lambda u: u.__name__)
 def test_every_loop(ufunc):
     cases, args = {}, []
     for loop in loops(ufunc):
-        first = len(args)
-        try:
-            added = operands(ufunc, loop)
-            with np.errstate(all="ignore"):
-                ufunc(*added)
-        except (TypeError, ValueError, OverflowError):  # float16 extremes in clip bounds, casts of units
-            raise
-        args += added
-        cases[loop] = _case(ufunc, first, len(loop))
-    check(together(cases), *args, ulp=ULP.get(ufunc.__name__, 0), zeros=ufunc.__name__ not in ZERO_SIGN_IS_OPEN)
+        cases[loop] = _case(ufunc, len(args), len(loop))
+        args += operands(ufunc, loop)
+    check(together(cases), *args, **tolerance(ufunc))
 
 
 def _case(ufunc, first, count):

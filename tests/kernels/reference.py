@@ -54,8 +54,8 @@ REFERENCE: dict[str, Callable[..., mpmath.mpf]] = {
     "logaddexp": _logaddexp,
     "logaddexp2": _logaddexp2,
     "expit": lambda x: 1 / (1 + CONTEXT.exp(-x)),
-    "erf": CONTEXT.erf,
-    "erfc": CONTEXT.erfc,
+    "erf": lambda x: CONTEXT.sign(x) if abs(x) > 30 else CONTEXT.erf(x),
+    "erfc": lambda x: CONTEXT.mpf("1e-1000") if x > 30 else CONTEXT.mpf(2) if x < -30 else CONTEXT.erfc(x),
 }
 
 

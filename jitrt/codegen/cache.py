@@ -1,0 +1,204 @@
+"""The disk cache: object code of compiled modules, found by what it was compiled from.
+
+A folder of the cache belongs to one *fingerprint*: versions, processor, and the text of the modules that emit code. In
+it a module is one file, ``<hash>.module`` (checksum, then object code), and each text that it was compiled from is one
+small file, ``<hash>.entry``, that names the module and the symbols. Files are written under another name and renamed,
+so a reader sees a whole file or none, however many processes write. Whatever goes wrong, the code is compiled anew.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import logging
+import os
+import sys
+import tempfile
+import threading
+from collections.abc import Iterable
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import llvmlite
+import llvmlite.binding as llvm
+import numba
+
+from ..config import cache_directory, cache_limit
+from .context import code_generator
+
+_log = logging.getLogger("jitrt.cache")
+_EMITTERS = (
+    "codegen",
+    "kernels",
+    "schedule/loopnest.py",
+    "schedule/nest.py",
+    "schedule/legalise.py",
+    "expr/reductions.py",
+)
+_STORES_PER_CLEANING = 50
+
+_loaded: dict[str, dict[str, int]] = {}  # modules that this process has taken from the cache, and their symbols
+_lock = threading.Lock()
+_stores = 0
+_complained = False
+
+
+def digest(text: str) -> str:
+    """A hash of `text` for file names and symbols."""
+    return hashlib.sha256(text.encode()).hexdigest()[:32]
+
+
+@lru_cache(maxsize=1)
+def fingerprint() -> str:
+    """A hash of everything beside its text that a module's code depends on."""
+    parts = [numba.__version__, llvmlite.__version__, sys.implementation.cache_tag or "", sys.byteorder]
+    parts += map(str, code_generator().magic_tuple())
+    package = Path(__file__).parents[1]
+    kernels = package / "kernels" if (package / "kernels").is_dir() else package.parent / "kernels"
+    for name in _EMITTERS:
+        place = kernels if name == "kernels" else package / name
+        for path in sorted(place.glob("*.py")) if place.is_dir() else [place]:
+            parts.append(hashlib.sha256(path.read_bytes()).hexdigest())
+    return digest("\n".join(parts))
+
+
+def _folder() -> Path | None:
+    """The folder of this fingerprint; None if there is no cache."""
+    directory = cache_directory()
+    return None if directory is None else directory / fingerprint()
+
+
+def load(text: str) -> dict[str, int] | None:
+    """Addresses of the symbols that were compiled from `text`; None if the cache does not have them."""
+    try:
+        folder = _folder()
+        if folder is None:
+            return None
+        entry = folder / f"{digest(text)}.entry"
+        if not entry.exists():
+            return None
+        module, symbols = json.loads(entry.read_text(encoding="utf-8"))
+        with _lock:
+            if module not in _loaded:
+                _link(folder / f"{module}.module")
+                _loaded[module] = {}
+            known = _loaded[module]
+            engine = code_generator()._engine
+            for symbol in symbols:
+                if symbol not in known:
+                    known[symbol] = engine.get_function_address(symbol)
+                if not known[symbol]:
+                    raise ValueError(f"{module} does not contain {symbol}")
+            os.utime(entry)
+            return {symbol: known[symbol] for symbol in symbols}
+    except Exception as error:
+        _complain("read", error)
+        return None
+
+
+def _link(path: Path) -> None:
+    data = path.read_bytes()
+    checksum, code = data[:32], data[32:]
+    if hashlib.sha256(code).digest() != checksum:
+        raise ValueError(f"{path} is damaged")
+    engine = code_generator()._engine
+    engine._ee.add_object_file(llvm.ObjectFileRef.from_data(code))
+    engine.finalize_object()
+
+
+def store(module: str, code: bytes, entries: Iterable[tuple[str, list[str]]]) -> None:
+    """Keep the object code of a module.
+
+    Parameters
+    ----------
+    module : str
+        A name that no other module has; its symbols contain it.
+    code : bytes
+        Object code.
+    entries : iterable of (text, symbols)
+        The texts that it was compiled from, and the symbols that each of them gave.
+    """
+    try:
+        folder = _folder()
+        if folder is None:
+            return
+        folder.mkdir(parents=True, exist_ok=True)
+        _write(folder / f"{module}.module", hashlib.sha256(code).digest() + code)
+        for text, symbols in entries:
+            _write(folder / f"{digest(text)}.entry", json.dumps([module, symbols]).encode())
+        _clean_now_and_then()
+    except Exception as error:
+        _complain("write", error)
+
+
+def _write(path: Path, data: bytes) -> None:
+    """Write a file as a whole or not at all."""
+    handle, name = tempfile.mkstemp(dir=path.parent, prefix=".writing-")
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(data)
+        os.replace(name, path)
+    except BaseException:
+        os.unlink(name)
+        raise
+
+
+def _clean_now_and_then() -> None:
+    """Every so many stores: delete what was not used for longest, until the cache is within its limit."""
+    global _stores
+    _stores += 1
+    if _stores % _STORES_PER_CLEANING == 1:
+        clean(cache_limit())
+
+
+def clean(limit: int) -> int:
+    """Delete the files that were not used for longest until the cache has at most `limit` bytes.
+
+    Returns
+    -------
+    int
+        Bytes deleted.
+    """
+    files = sorted(_files(), key=lambda item: item[1].st_mtime)
+    total = sum(status.st_size for _, status in files)
+    deleted = 0
+    for path, status in files:
+        if total - deleted <= limit:
+            break
+        path.unlink(missing_ok=True)
+        deleted += status.st_size
+    return deleted
+
+
+def _files() -> list[tuple[Path, os.stat_result]]:
+    directory = cache_directory()
+    if directory is None or not directory.is_dir():
+        return []
+    found = []
+    for path in directory.glob("*/*"):
+        try:
+            found.append((path, path.stat()))
+        except OSError:  # deleted by another process meanwhile
+            continue
+    return found
+
+
+def summary() -> dict[str, Any]:
+    """Where the cache is, and how much is in it."""
+    files = _files()
+    return {
+        "directory": str(cache_directory()),
+        "modules": sum(path.suffix == ".module" for path, _ in files),
+        "kernels": sum(path.suffix == ".entry" for path, _ in files),
+        "bytes": sum(status.st_size for _, status in files),
+        "limit": cache_limit(),
+    }
+
+
+def _complain(doing: str, error: Exception) -> None:
+    """One line in the log, once a process."""
+    global _complained
+    if not _complained:
+        _complained = True
+        _log.warning("the disk cache is not used: it cannot be %s (%s: %s)", doing, type(error).__name__, error)

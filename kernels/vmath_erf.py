@@ -1,0 +1,77 @@
+"""The error function and its complement.
+
+Near zero an odd polynomial; elsewhere ``erfc(x) = exp(-x**2) (1 - t) p(t)`` for ``t = (x - 3)/(x + 3)``, the mapping of Shepherd and
+Laframboise ("Chebyshev approximation of (1 + 2x) exp(x**2) erfc(x)", Math. Comp. 36, 1981), under which one polynomial serves
+the whole half-line. The factors are kept as pairs of floats.
+"""
+
+from __future__ import annotations
+
+from .number import Number, select
+from .vmath_coefficients import COEFFICIENTS
+from .vmath_exp import exp_parts, scale_by_power
+from .vmath_parts import fast_two_sum, format_of, polynomial, quotient, split_constant, two_product, two_sum
+
+CENTRE = 3.0
+# exp(9) erfc(3), the polynomial's value in the centre.
+VALUE_AT_CENTRE = "0.17900115118138995041929481531362098722798536410685"
+CENTRE_PARTS = {64: split_constant(VALUE_AT_CENTRE, 64, 53), 32: split_constant(VALUE_AT_CENTRE, 32, 24)}
+Pair = tuple[Number, Number]
+
+
+def _product(a: Pair, b: Pair) -> Pair:
+    high, low = two_product(a[0], b[0])
+    return fast_two_sum(high, low + a[0].fma(b[1], a[1] * b[0]))
+
+
+def _tail(magnitude: Number) -> tuple[Number, Pair]:
+    """For x from 3/4 on: n plus the rounder, and ``erfc(x) / 2**n`` as a pair."""
+    square, square_low = two_product(magnitude, magnitude)
+    rounded, high, low = exp_parts(-square)
+    exponential = high, low - high * square_low
+    w, w_low = quotient(
+        (magnitude.constant(2.0 * CENTRE), magnitude.constant(0.0)), two_sum(magnitude, magnitude.constant(CENTRE))
+    )
+    w, w_low = fast_two_sum(w, w_low)
+    t, t_low = two_sum(magnitude.constant(1.0), -w)
+    t_low = t_low - w_low
+    # The two steps that carry the largest terms, with their rounding errors.
+    zeroth, zeroth_low = CENTRE_PARTS[magnitude.bits]
+    _, first, *rest = COEFFICIENTS["erfc"][magnitude.bits]
+    inner, inner_low = fast_two_sum(magnitude.constant(first), t * polynomial(t, rest))
+    term, term_low = two_product(t, inner)
+    term_low = term_low + t.fma(inner_low, t_low.fma(inner, zeroth_low))
+    total, total_low = fast_two_sum(magnitude.constant(zeroth), term)
+    return rounded, _product(_product(exponential, (w, w_low)), (total, total_low + term_low))
+
+
+def erf(x: Number) -> Number:
+    """The error function."""
+    form = format_of(x)
+    magnitude = x.abs()
+    square = magnitude * magnitude
+    near = magnitude.fma(polynomial(square, COEFFICIENTS["erf"][x.bits]), magnitude)
+    rounded, (high, low) = _tail(magnitude.at_least(0.75).at_most({64: 6.0, 32: 4.0}[x.bits]))
+    scale = ((rounded.to_bits() << form.stored) + form.one).to_float()
+    far, error = fast_two_sum(x.constant(1.0), -(high * scale))
+    far = far + (error - low * scale)
+    return select(magnitude < 0.9375, near, far).copysign(x)
+
+
+def erfc(x: Number) -> Number:
+    """The complementary error function, ``1 - erf(x)`` without cancellation."""
+    form = format_of(x)
+    magnitude = x.abs()
+    ratio = polynomial(x * x, COEFFICIENTS["erf"][x.bits])
+    total, error = fast_two_sum(x.constant(1.0), -x)
+    near = total + (error - x * ratio)
+    largest = {64: 27.5, 32: 10.5}[x.bits]
+    bounded = magnitude.at_least(0.75).at_most(largest)
+    rounded, (high, low) = _tail(bounded)
+    # Where the product with the polynomial, at least 1 / 50, may be subnormal.
+    subnormal = {64: -700.0, 32: -80.0}[x.bits]
+    right = scale_by_power(high + low, -(bounded * bounded), rounded, (form.largest, 0.0, subnormal))
+    scale = select(bounded < 6.0, ((rounded.to_bits() << form.stored) + form.one).to_float(), 0.0)
+    left, left_error = fast_two_sum(x.constant(2.0), -(high * scale))
+    far = select(x < 0.0, left + (left_error - low * scale), right)
+    return select(magnitude < 0.75, near, select(x.is_nan(), x, far))

@@ -1,0 +1,113 @@
+"""The disk cache: a second process compiles nothing, and whatever is wrong with the cache, results are right."""
+
+import os
+import subprocess
+import sys
+import textwrap
+
+import numpy as np
+import pytest
+
+from jitrt.codegen import cache
+
+PROGRAM = textwrap.dedent(
+    """
+    import logging, sys
+    import numpy as np
+    compiled = []
+    class Handler(logging.Handler):
+        def emit(self, record):
+            compiled.append(record.getMessage())
+    logging.getLogger("jitrt.codegen").addHandler(Handler())
+    logging.getLogger("jitrt.codegen").setLevel(logging.INFO)
+    import jitrt
+    f = jitrt.jit(lambda a, b: (np.sqrt(a * b + 1.0), (a - b).sum(axis=0), np.exp(a).max()))
+    g = jitrt.jit(lambda a, b: np.sqrt(a * b + 1.0) * 2)
+    a, b = np.ones((50, 40)), np.arange(2000.0).reshape(50, 40)
+    for got, want in zip(f(a, b), (np.sqrt(a * b + 1), (a - b).sum(axis=0), np.exp(1.0))):
+        np.testing.assert_allclose(got, want, rtol=1e-14)
+    np.testing.assert_array_equal(g(a, b), np.sqrt(a * b + 1) * 2)
+    print(len(compiled))
+    """
+)
+
+
+def run(directory, **env):
+    """Number of modules that a fresh process compiles."""
+    settings = dict(os.environ, JITRT_CACHE_DIR=str(directory), JITRT_STRICT="1", **env)
+    done = subprocess.run([sys.executable, "-c", PROGRAM], env=settings, capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stderr
+    return int(done.stdout.split()[-1])
+
+
+def modules(directory):
+    return sorted(directory.glob("*/*.module"))
+
+
+def test_second_process_compiles_nothing(tmp_path):
+    assert run(tmp_path) > 0
+    assert run(tmp_path) == 0
+
+
+def test_no_cache(tmp_path):
+    assert run("") > 0
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("damage", ["truncated", "flipped", "empty", "entries"])
+def test_damaged_files_are_compiled_anew(tmp_path, damage):
+    first = run(tmp_path)
+    for path in modules(tmp_path) if damage != "entries" else tmp_path.glob("*/*.entry"):
+        data = bytearray(path.read_bytes())
+        if damage == "truncated":
+            del data[len(data) // 2 :]
+        elif damage == "flipped":
+            data[len(data) // 2] ^= 0x10
+        else:
+            data.clear()
+        path.write_bytes(data)
+    assert run(tmp_path) == first
+    assert run(tmp_path) == 0
+
+
+def test_unusable_directory(tmp_path):
+    (tmp_path / "file").write_text("not a directory")
+    assert run(tmp_path / "file") > 0
+
+
+def test_foreign_files_do_not_matter(tmp_path):
+    run(tmp_path)
+    folder = modules(tmp_path)[0].parent
+    (folder / "garbage.module").write_bytes(b"?")
+    (folder / ".writing-abandoned").write_bytes(b"?")
+    assert run(tmp_path) == 0
+
+
+def test_processes_race_on_an_empty_cache(tmp_path):
+    settings = dict(os.environ, JITRT_CACHE_DIR=str(tmp_path), JITRT_STRICT="1")
+    racing = [
+        subprocess.Popen([sys.executable, "-c", PROGRAM], env=settings, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        for _ in range(4)
+    ]
+    for process in racing:
+        _, err = process.communicate(timeout=120)
+        assert process.returncode == 0, err.decode()
+    assert run(tmp_path) == 0
+
+
+def test_cleaning_deletes_the_least_recently_used(tmp_path, monkeypatch):
+    monkeypatch.setenv("JITRT_CACHE_DIR", str(tmp_path))
+    folder = tmp_path / "fingerprint"
+    folder.mkdir()
+    for k in range(5):
+        path = folder / f"{k}.module"
+        path.write_bytes(bytes(100))
+        os.utime(path, (k, k))
+    assert cache.clean(250) == 300
+    assert [p.name for p in modules(tmp_path)] == ["3.module", "4.module"]
+    assert cache.summary()["bytes"] == 200
+
+
+def test_fingerprint_is_stable():
+    assert cache.fingerprint() == cache.fingerprint()
+    assert np.unique(list(cache.fingerprint())).size > 4

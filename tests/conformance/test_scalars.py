@@ -1,0 +1,111 @@
+"""Scalars among the operands: Python numbers, which are weak (NEP 50), NumPy scalars and 0-d arrays, on either side."""
+
+import numpy as np
+import pytest
+from compare import check, together
+from operands import ordinary
+
+BINARY = (
+    np.add, np.subtract, np.multiply, np.divide, np.floor_divide, np.remainder, np.power, np.maximum, np.less, np.equal
+)  # fmt: skip
+DTYPES = "?bBhHiIlLefdgFDG"
+NUMBERS = (3, 2.5, 1 + 2j, True)
+LOOP_MISSING = TypeError
+
+
+def both_sides(ufunc, value):
+    """The ufunc with a literal on the right and on the left."""
+    return lambda x: (ufunc(x, value), ufunc(value, x))
+
+
+def supported(ufunc, x, value):
+    with np.errstate(all="ignore"):
+        try:
+            ufunc(x, value), ufunc(value, x)
+        except LOOP_MISSING:
+            return False
+    return True
+
+
+def operand(char, size=9):
+    values = ordinary(char, size)
+    return np.abs(values) if char in "bhil" else values
+
+
+# Powers are elementary functions; so are complex ones.
+def tolerance(char):
+    return {"ulp": 4.0 if char not in "FDG" else 8.0, "zeros": False}
+
+
+@pytest.mark.parametrize("char", DTYPES)
+def test_python_numbers(char):
+    x = operand(char)
+    for shaped in (x, x[2:3].reshape(())):
+        exact, powers = {}, {}
+        for ufunc in BINARY:
+            for value in NUMBERS:
+                if supported(ufunc, shaped, value):
+                    chosen = powers if ufunc is np.power else exact
+                    chosen[f"{ufunc.__name__} {value}"] = both_sides(ufunc, value)
+        check(together(exact), shaped, zeros=False)
+        if powers:
+            check(together(powers), shaped, **tolerance(char))
+
+
+@pytest.mark.parametrize("char", DTYPES)
+def test_numpy_scalars(char):
+    x = operand(char)
+    cases = {}
+    for other in DTYPES:
+        value = np.ones(1, other)[0]
+        for ufunc in (np.add, np.multiply, np.maximum, np.greater):
+            if supported(ufunc, x, value):
+                cases[f"{ufunc.__name__} {other}"] = both_sides(ufunc, value)
+    check(together(cases), x, zeros=False)
+
+
+@pytest.mark.parametrize("char", DTYPES)
+def test_scalar_arguments(char):
+    """Numbers that are arguments of the function, and what is computed from them before an array joins."""
+    x, scalar = operand(char), operand(char)[3]
+    if char == "?":
+        pytest.skip("subtraction of booleans has no loop")
+
+    def f(x, s, weak, number):
+        return s * x, s + s, x + weak * 2.0, weak - 1.0, s * weak, (x * s).T, x[..., None] * s, -s, s > number, weak
+
+    ulp = 2 if char in "FDG" else 0  # NumPy's products of complex scalars are not fused, those of arrays are
+    for number in (1.25, 1j) if char in "FDG" else (1.25,):
+        check(f, x, scalar, 2.5, number, ulp=ulp)
+        check(f, x[:1].reshape(()), scalar, 0.5, number, ulp=ulp)
+
+
+def test_types_of_scalar_results():
+    """Reductions and ufuncs of 0-d operands give scalars; views and copies give arrays."""
+    x = np.arange(6.0).reshape(2, 3)
+    zero_d = np.array(4.0)
+
+    def f(x, z):
+        return {
+            "sum": x.sum(), "sum of a row": x[0].sum(), "item": x[1, 2], "item as array": x[1, 2, ...],
+            "exp": np.exp(z), "z + 1": z + 1, "reshape": x[0, 0].reshape(()), "mean": np.mean(x), "keepdims": x.sum(keepdims=True),
+            "max": x.max(), "argmax": x.argmax(), "count": np.count_nonzero(x), "any": x.any(), "where": np.where(z > 1, z, 0.0),
+            "astype": z.astype(np.float32), "copy": z.copy(), "transposed": z.T, "ravel": z.ravel(), "clip": z.clip(0, 1),
+            "dot": x[0].dot(x[1]), "matmul": x[0] @ x[1], "squeeze": np.squeeze(x[:1, :1]), "take": np.take(x, 3),
+            "like": np.zeros_like(z), "cumsum": z.cumsum(), "broadcast": np.broadcast_to(z, ()), "std": x.std(), "abs": abs(z),
+            "round": np.round(z), "negative": -z, "sum of 0-d": z.sum(), "max of 0-d": np.max(z), "any of 0-d": np.any(z),
+        }  # fmt: skip
+
+    check(f, x, zero_d)
+    check(f, x, np.array(3.0, np.float32))
+
+
+def test_integers_at_the_edge_of_a_dtype():
+    cases = {
+        "u8": lambda a, b, c: (a + 255, a * 0, a & 15, a == 256, a < -1, a >= 300),
+        "i8": lambda a, b, c: (b + 127, b - (-128), b == 1000, b != 128),
+        "u64": lambda a, b, c: (c + 2**64 - 1 - 0, c // 7, c == 2**64, c > -1),
+    }
+    args = np.array([0, 1, 255], np.uint8), np.array([-128, 127], np.int8), np.array([0, 2**64 - 1], np.uint64)
+    check(together({k: v for k, v in cases.items() if k != "u64"}), *args)
+    check(lambda a, b, c: (c // 7, c == 2**64, c > -1, c + (2**64 - 1)), *args)
