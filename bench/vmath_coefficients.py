@@ -84,7 +84,7 @@ SERIES = {
         "erf(x) = x + x p(x**2)",
     ),
     "erfc": Series(
-        _scaled_erfc, lambda t: 1 / _scaled_erfc(t), -0.6, 0.8034, (20, 9),
+        _scaled_erfc, lambda t: 1 / _scaled_erfc(t), -0.6, 0.8034, (21, 11),
         "erfc(x) = exp(-x**2) (1 - t) p(t) for t = (x - 3)/(x + 3)",
     ),
     "tanh": Series(_odd(mp.tanh), _odd_weight(mp.tanh), 0.0, 1.08, (7, 7), "tanh(x) = x + x**3 p(x**2)"),

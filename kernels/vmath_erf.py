@@ -55,7 +55,7 @@ def erf(x: Number) -> Number:
     scale = ((rounded.to_bits() << form.stored) + form.one).to_float()
     far, error = fast_two_sum(x.constant(1.0), -(high * scale))
     far = far + (error - low * scale)
-    return select(magnitude < 0.9375, near, far).copysign(x)
+    return select(magnitude < 0.8, near, far).copysign(x)
 
 
 def erfc(x: Number) -> Number:

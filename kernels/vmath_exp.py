@@ -116,9 +116,8 @@ def _expm1_parts(x: Number) -> tuple[Number, Number]:
     high, low = fast_two_sum(constant, scaled)
     low = half.fma(r_low, low) + constant_low
     square = scaled * r
-    if x.back.fma:
-        # The square's own error, by the leading coefficient.
-        low = product_remainder(scaled, r, square).fma(0.5, low)
+    # The square's own error, by the leading coefficient.
+    low = product_remainder(scaled, r, square).fma(0.5, low)
     return high, square.fma(polynomial(r, COEFFICIENTS["expm1"][x.bits]), low)
 
 

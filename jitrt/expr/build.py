@@ -88,6 +88,11 @@ def view(name: str, x: Node, **arguments: Hashable) -> Node:
     if name == "reshape":
         shape = _reshaped(x.type.size, arguments["shape"])  # type: ignore[arg-type]
         arguments["shape"] = shape
+    elif name == "broadcast_to":
+        shape = arguments["shape"]  # type: ignore[assignment]
+        tail = shape[len(shape) - len(x.shape) :]
+        if len(tail) != len(x.shape) or any(n not in (m, 1) for n, m in zip(x.shape, tail)):
+            raise ValueError(f"operands could not be broadcast together with remapped shapes {x.shape} -> {shape}")
     else:
         shape = op.numpy(phantom(x.shape), **arguments).shape
     return Node(op, (x,), tuple(arguments.items()), ArrayType(x.dtype, shape, x.type.weak and shape == ()))
@@ -106,6 +111,7 @@ def _reshaped(size: int, shape: tuple[int, ...]) -> tuple[int, ...]:
 
 
 def broadcast_to(x: Node, shape: tuple[int, ...]) -> Node:
+    """`x` seen through the wider `shape`; `x` itself if it has that shape."""
     return x if x.shape == shape else view("broadcast_to", x, shape=shape)
 
 

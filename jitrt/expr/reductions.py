@@ -8,7 +8,7 @@ from __future__ import annotations
 import inspect
 import math
 from collections.abc import Callable
-from functools import partial
+from functools import lru_cache, partial
 from typing import Any
 
 import numpy as np
@@ -71,6 +71,11 @@ def _reduced_shape(x: Node, axes: tuple[int, ...], keepdims: bool) -> tuple[int,
     return tuple(n for a, n in enumerate(x.shape) if a not in axes)
 
 
+@lru_cache(maxsize=64)
+def _signature(function: Callable[..., Any]) -> inspect.Signature:
+    return inspect.signature(function)
+
+
 def _compute(function: Callable[..., Any], x: np.ndarray, *mask: np.ndarray, **arguments: Any) -> Any:
     """Run NumPy's `function`; a second operand is its ``where`` mask."""
     if mask:
@@ -90,11 +95,10 @@ def _declare(
     """
     name = {"amax": "max", "amin": "min"}.get(function.__name__, function.__name__)
     row(Op(name, Kind.COMPOUND, numpy=partial(_compute, function), lower=lower))
-    signature = inspect.signature(function)
 
     @numpy_function(function, method=method)
     def bind(*args: Any, **kwargs: Any) -> Node:
-        given = signature.bind(*args, **kwargs).arguments
+        given = _signature(function).bind(*args, **kwargs).arguments
         given = {k: v for k, v in given.items() if v is not _NO_VALUE}
         a = given.pop("a")
         if not isinstance(a, Node) or a.dtype.kind not in "biufc" or given.pop("out", None) is not None:
@@ -304,11 +308,10 @@ def _declare_host(function: Callable[..., Any], method: str | None = None, scan:
     """Add the row of a function along one axis that NumPy itself executes: an index of an extreme, or a scan."""
     name = function.__name__
     row(Op(name, Kind.HOST, numpy=function))
-    signature = inspect.signature(function)
 
     @numpy_function(function, method=method)
     def bind(*args: Any, **kwargs: Any) -> Node:
-        given = {k: v for k, v in signature.bind(*args, **kwargs).arguments.items() if v is not _NO_VALUE}
+        given = {k: v for k, v in _signature(function).bind(*args, **kwargs).arguments.items() if v is not _NO_VALUE}
         a, axis, keepdims = given.pop("a"), given.pop("axis", None), bool(given.pop("keepdims", False))
         dtype = given.pop("dtype", None)
         if not isinstance(a, Node) or any(v is not None for v in given.values()) or ("arg" in name and not a.type.size):
