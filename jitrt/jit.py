@@ -30,7 +30,8 @@ F = TypeVar("F", bound=Callable[..., Any])
 _MOST_PLAIN_CALLS = 16
 # A function that is traced this often without ever being called twice alike gains nothing from more traces.
 _MOST_TRACES_WITHOUT_USE = 64
-_MOST_SPECIALISATIONS = 512
+_MOST_SPECIALISATIONS = 256
+_MOST_FRAME_BYTES = 256 << 20
 _UNLIMITED = 1 << 62
 
 
@@ -60,6 +61,10 @@ class Specialisation:
         self.traced = traced
         self.compiled = compiled
         self._entry: Callable[..., Any] | None = None
+
+    @property
+    def frame_bytes(self) -> int:
+        return self.compiled.program.layout.nbytes
 
     def call(self, leaves: list[Any]) -> Any:
         inputs = [leaves[k] for k in self.traced.arguments]
@@ -150,6 +155,8 @@ class JitFunction:
             return self._function(*args, **kwargs)
         leaves: list[Any] = []
         structure = flatten((args, kwargs), leaves)
+        if any(type(leaf) is Tracer for leaf in leaves):
+            return self._function(*args, **kwargs)  # inside of another function's trace
         found = self._find(leaves, structure)
         if isinstance(found, Plain):
             self._note_plain_call(found, leaves, structure)
@@ -200,8 +207,7 @@ class JitFunction:
             captures = self._current_captures()
             keys = [leaf_key(leaf) for leaf in leaves] + [leaf_key(c.read()) for c in captures.arrays]
         except Untraceable as reason:
-            if not any(type(leaf) is Tracer for leaf in leaves):  # inside of another trace it is simply inlined
-                _log.info("%s runs as plain NumPy: %s", self.__name__, reason)
+            _log.info("%s runs as plain NumPy: %s", self.__name__, reason)
             return self._plain or Plain(str(reason))
         key = (structure, *keys)
         found = self._specialisations.get(key)
@@ -239,6 +245,10 @@ class JitFunction:
         elif found in self._specialisations.values():
             self._entry = found.entry(self._function, leaves, structure, self._current_captures())
 
+    def _frame_bytes(self) -> int:
+        """Bytes of the frames that the specialisations may hold on to."""
+        return sum(s.frame_bytes for s in self._specialisations.values() if isinstance(s, Specialisation))
+
     def _run_plain(self, reason: str) -> None:
         """From now on every call runs the plain function."""
         self._plain = Plain(reason)
@@ -248,7 +258,9 @@ class JitFunction:
     def _remember(self, key: Any, found: Specialisation | Plain) -> None:
         self._specialisations[key] = found
         self._unused_traces += 1
-        if len(self._specialisations) > _MOST_SPECIALISATIONS:
+        while len(self._specialisations) > 1 and (
+            len(self._specialisations) > _MOST_SPECIALISATIONS or self._frame_bytes() > _MOST_FRAME_BYTES
+        ):
             del self._specialisations[next(iter(self._specialisations))]
         if self._unused_traces > _MOST_TRACES_WITHOUT_USE:
             reason = f"{self._unused_traces} calls in a row had arguments of new shapes or values"

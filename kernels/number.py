@@ -19,8 +19,6 @@ from llvmlite import ir
 from .vmath_rare import emit_beyond
 
 FLOAT, INT, MASK = "float", "int", "mask"
-DIGITS = {64: 53, 32: 24}
-"""Bits of the significand, the hidden one included, by width of the type."""
 
 
 class BackEnd(Protocol):
@@ -358,7 +356,9 @@ class Arrays:
         self.fma = fma
 
     def constant(self, value: float | int, kind: str, bits: int) -> Any:
-        return np.bool_(value) if kind == MASK else _DTYPE[kind, bits](value)
+        if kind == MASK:
+            return np.bool_(value)
+        return np.asarray(value, _DTYPE[kind, bits])[()]
 
     def apply(self, operation: str, kind: str, bits: int, *values: Any) -> Any:
         with np.errstate(all="ignore"):

@@ -17,6 +17,7 @@ from .vmath_parts import (
     polynomial,
     product_remainder,
     split_constant,
+    two_product,
 )
 
 HALF_PI_PARTS = {64: split_constant(HALF_PI, 64, 53), 32: split_constant(HALF_PI, 32, 24)}
@@ -59,17 +60,24 @@ def arccos(x: Number) -> Number:
 
 
 def _arctan_ratio(t: Number) -> tuple[Number, Number, Number]:
-    """``t**2``, and ``arctan(t)/t - 1`` for ``|t| <= 1`` with a correction.
+    """``t**2``, ``arctan(t)/t - 1`` for ``|t| <= 1``, and what its roundings lost, which counts for t near one.
 
-    The correction is the rounding error of the square, by the derivative -0.14 at ``t = 1``, where alone it counts; without fma
-    also that of the product with t, to come.
+    The square's rounding error counts by the derivative, -0.14 at ``t = 1``. Without fma the last steps of the polynomial and the
+    product with t, to come, round more often, and their errors are kept as well.
     """
     square = t * t
-    ratio = square * polynomial(square, COEFFICIENTS["arctan"][t.bits])
-    correction = (product_remainder(t, t, square) * t) * -0.14
-    if not t.back.fma:
-        correction = correction + product_remainder(t, ratio, t * ratio)
-    return square, ratio, correction
+    coefficients = COEFFICIENTS["arctan"][t.bits]
+    lost = product_remainder(t, t, square) * -0.14
+    if t.back.fma:
+        factor = polynomial(square, coefficients)
+        ratio = square * factor
+    else:
+        product, product_low = two_product(square, polynomial(square, coefficients[1:]))
+        factor, factor_low = fast_two_sum(t.constant(coefficients[0]), product)
+        ratio = square * factor
+        lost = lost + square * (factor_low + product_low)
+        lost = lost + product_remainder(t, ratio, t * ratio)
+    return square, ratio, lost + product_remainder(square, factor, ratio)
 
 
 def arctan(x: Number) -> Number:
@@ -84,8 +92,8 @@ def arctan(x: Number) -> Number:
     total, error = fast_two_sum(select(large, x.constant(high), 0.0), t)
     # The quotient's error, by the derivative of the inverse tangent where it counts, that is for t near minus one.
     error = product_remainder(t, divisor, numerator).fma(t * 0.6, error + select(large, x.constant(low), 0.0))
-    _, ratio, correction = _arctan_ratio(t)
-    return (total + t.fma(ratio, error + correction)).copysign(x)
+    _, ratio, lost = _arctan_ratio(t)
+    return (total + t.fma(ratio, t.fma(lost, error))).copysign(x)
 
 
 def arctan2(y: Number, x: Number) -> Number:
@@ -107,7 +115,7 @@ def arctan2(y: Number, x: Number) -> Number:
     denominator = select(denominator.equals(0.0), 1.0, denominator * scale)
     t = numerator / denominator
     t_low = -product_remainder(t, denominator, numerator) * crude_reciprocal(denominator)
-    square, ratio, correction = _arctan_ratio(t)
+    square, ratio, lost = _arctan_ratio(t)
     pi_high, pi_low = PI_PARTS[x.bits]
     half_high, half_low = HALF_PI_PARTS[x.bits]
     left = x.to_bits() < 0
@@ -121,4 +129,4 @@ def arctan2(y: Number, x: Number) -> Number:
     total, error = fast_two_sum(base, t)
     # The quotient's error counts by the derivative 1 / (1 + t**2), near enough.
     error = square.fma(-0.5, 1.0).fma(t_low, error + base_low)
-    return (total + t.fma(ratio, error + correction)).copysign(y)
+    return (total + t.fma(ratio, t.fma(lost, error))).copysign(y)

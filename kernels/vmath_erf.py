@@ -13,9 +13,11 @@ from .vmath_exp import exp_parts, scale_by_power
 from .vmath_parts import fast_two_sum, format_of, polynomial, quotient, split_constant, two_product, two_sum
 
 CENTRE = 3.0
-# exp(9) erfc(3), the polynomial's value in the centre.
-VALUE_AT_CENTRE = "0.17900115118138995041929481531362098722798536410685"
-CENTRE_PARTS = {64: split_constant(VALUE_AT_CENTRE, 64, 53), 32: split_constant(VALUE_AT_CENTRE, 32, 24)}
+# exp(9) erfc(3) and 37 exp(9) erfc(3) - 12/sqrt(pi): the polynomial's value and slope in the centre.
+VALUE_AT_CENTRE = "0.179001151181389950419294815313620987227985364"
+SLOPE_AT_CENTRE = "-0.14723240886164727786304525212529450269314908"
+VALUE_PARTS = {64: split_constant(VALUE_AT_CENTRE, 64, 53), 32: split_constant(VALUE_AT_CENTRE, 32, 24)}
+SLOPE_PARTS = {64: split_constant(SLOPE_AT_CENTRE, 64, 53), 32: split_constant(SLOPE_AT_CENTRE, 32, 24)}
 Pair = tuple[Number, Number]
 
 
@@ -36,11 +38,12 @@ def _tail(magnitude: Number) -> tuple[Number, Pair]:
     t, t_low = two_sum(magnitude.constant(1.0), -w)
     t_low = t_low - w_low
     # The two steps that carry the largest terms, with their rounding errors.
-    zeroth, zeroth_low = CENTRE_PARTS[magnitude.bits]
-    _, first, *rest = COEFFICIENTS["erfc"][magnitude.bits]
+    zeroth, zeroth_low = VALUE_PARTS[magnitude.bits]
+    first, first_low = SLOPE_PARTS[magnitude.bits]
+    _, _, *rest = COEFFICIENTS["erfc"][magnitude.bits]
     inner, inner_low = fast_two_sum(magnitude.constant(first), t * polynomial(t, rest))
     term, term_low = two_product(t, inner)
-    term_low = term_low + t.fma(inner_low, t_low.fma(inner, zeroth_low))
+    term_low = term_low + t.fma(inner_low + first_low, t_low.fma(inner, zeroth_low))
     total, total_low = fast_two_sum(magnitude.constant(zeroth), term)
     return rounded, _product(_product(exponential, (w, w_low)), (total, total_low + term_low))
 

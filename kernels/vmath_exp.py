@@ -117,7 +117,7 @@ def _expm1_parts(x: Number) -> tuple[Number, Number]:
     low = half.fma(r_low, low) + constant_low
     square = scaled * r
     # The square's own error, by the leading coefficient.
-    low = product_remainder(scaled, r, square).fma(0.5, low)
+    low = (product_remainder(r, r, r * r) * half).fma(0.5, low)
     return high, square.fma(polynomial(r, COEFFICIENTS["expm1"][x.bits]), low)
 
 

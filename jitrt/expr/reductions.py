@@ -42,10 +42,10 @@ def _highest(dtype: np.dtype) -> Any:
     return np.True_ if dtype.kind == "b" else dtype.type(np.iinfo(dtype).max)
 
 
-# The neutral element by which a fold starts. -0.0 and not 0.0: the sum of negative zeros is a negative zero.
+# The neutral element by which a fold starts; a sum starts from 0.0, so that of negative zeros is a positive one.
 FOLD_IDENTITY: dict[Op, Callable[[np.dtype], Any]] = {}
 
-REDUCE_ADD = _fold(np.add, lambda t: t.type(-0.0) if t.kind in "fc" else t.type(0))
+REDUCE_ADD = _fold(np.add, lambda t: t.type(0))
 REDUCE_MULTIPLY = _fold(np.multiply, lambda t: t.type(1))
 REDUCE_MAXIMUM = _fold(np.maximum, _lowest)
 REDUCE_MINIMUM = _fold(np.minimum, _highest)
@@ -57,12 +57,15 @@ REDUCE_AND = _fold(np.logical_and, lambda t: np.True_)
 
 
 def reduce(op: Op, x: Node, axes: tuple[int, ...], keepdims: bool = False) -> Node:
-    """Fold `x` over `axes` (sorted, non-negative) with `op`; no axes leave `x` as it is."""
+    """Fold `x` over `axes` (sorted, non-negative) with `op`; over no axes, every element is folded into the start."""
     if axes:
         shape = tuple(n for a, n in enumerate(x.shape) if a not in axes)
         result = Node(op, (x,), b.params(axes=axes), ArrayType(x.dtype, shape))
         return _keep_dims(result, axes) if keepdims else result
-    return x
+    assert op.ufunc is not None
+    if op.ufunc.identity is None:
+        return x
+    return b.elementwise(op.ufunc, b.constant(x.dtype.type(op.ufunc.identity)), x)
 
 
 def _reduced_shape(x: Node, axes: tuple[int, ...], keepdims: bool) -> tuple[int, ...]:

@@ -47,6 +47,7 @@ def rewrite(graph: Graph, rules: tuple[Rule, ...]) -> Graph:
     """
     by_op: dict[str, tuple[Rule, ...]] = {}
     done: dict[Node, Node] = {node: node for node in graph.inputs}
+    replaced: dict[Node, Node | None] = {}  # a rule is asked once: two large constants that it makes are not equal
 
     def step(node: Node) -> Node | None:
         candidates = by_op.get(node.op.name)
@@ -72,7 +73,9 @@ def rewrite(graph: Graph, rules: tuple[Rule, ...]) -> Graph:
                 continue
             args = tuple(done[a] for a in node.args)
             rebuilt = node if args == node.args else Node(node.op, args, node.params, node.type)
-            replacement = step(rebuilt)
+            if rebuilt not in replaced:
+                replaced[rebuilt] = step(rebuilt)
+            replacement = replaced[rebuilt]
             if replacement is None:
                 done[node] = done[rebuilt] = rebuilt
             elif replacement in done:

@@ -53,12 +53,11 @@ def legalise(graph: Graph, layouts: Layouts) -> Graph:
     return graph.with_outputs(outputs)
 
 
-@rule("*", "fold over nothing → its neutral element", "NumPy's definition; sums of nothing are 0 and not -0")
+@rule("*", "fold over nothing → its neutral element", "NumPy's definition")
 def _empty_fold(n: Node) -> Node | None:
     if n.op.kind is not Kind.REDUCTION or n.args[0].type.size:
         return None
-    value = FOLD_IDENTITY[n.op](n.dtype)
-    return b.broadcast_to(b.constant(value + n.dtype.type(0) if n.dtype.kind in "fc" else value), n.shape)
+    return b.broadcast_to(b.constant(FOLD_IDENTITY[n.op](n.dtype)), n.shape)
 
 
 def _copied_reshape(layouts: Layouts) -> Rule:

@@ -84,7 +84,7 @@ def test_indices_and_scans(char):
     check(together(cases), x, y, **tolerance(char))
     cases = {f.__name__: call(f, axis=1, keepdims=True) for f in INDICES if allowed(f, x, axis=1)}
     check(together(cases), x)
-    cases = {f.__name__: call(f, axis=0, dtype=np.complex128) for f in SCANS}
+    cases = {f.__name__: call(f, axis=0, dtype=np.dtype(complex)) for f in SCANS}
     check(together(cases), x, **tolerance("D"))
 
 
@@ -101,9 +101,9 @@ def test_arguments(char):
     cases, masked = {}, {}
     for function in FUNCTIONS:
         name = function.__name__
-        for dtype in (np.float32, np.float64, np.int64, np.complex64):
-            if allowed(function, x, dtype=dtype):
-                cases[f"{name} {dtype.__name__}"] = call(function, axis=0, dtype=dtype)
+        for dtype in map(np.dtype, "fdlF"):
+            if allowed(function, x, axis=0, dtype=dtype):
+                cases[f"{name} {dtype}"] = call(function, axis=0, dtype=dtype)
         for initial in (3, 0):
             if allowed(function, x, initial=initial):
                 cases[f"{name} {initial}"] = call(function, axis=1, initial=initial)
@@ -156,9 +156,12 @@ def one_of(function, k):
     return lambda *a: function(a[k])
 
 
-@pytest.mark.parametrize("shape", [(0, 3), (3, 0), (0, 0), (2, 0, 3), (1, 1), (1, 40), (600, 2), (3, 600), (250, 170), (2, 3, 7000)])
+SHAPES = [(0, 3), (3, 0), (0, 0), (2, 0, 3), (1, 1), (1, 40), (600, 2), (3, 600), (250, 170), (2, 3, 7000)]
+
+
+@pytest.mark.parametrize("shape", SHAPES)
 def test_shapes(shape):
-    for char in "dlf":
+    for char in "dlf" if max(shape) < 1000 else "d":
         x = values(char, shape)
         cases = {}
         for function in FUNCTIONS:

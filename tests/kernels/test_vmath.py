@@ -129,7 +129,7 @@ def test_unknown_functions_and_types_have_no_emitter() -> None:
 @pytest.mark.parametrize("stride", [40009, pytest.param(61, marks=pytest.mark.slow)])
 def test_all_of_float32(name: str, stride: int) -> None:
     """Every float32 on a stride, against the same function in float64."""
-    library, call = _compiled(name, "f", "+fma" in cpu_target.target_context.codegen()._tm_features)
+    _library, call = _compiled(name, "f", "+fma" in cpu_target.target_context.codegen()._tm_features)
     chunk = 1 << 22
     with np.errstate(all="ignore"):
         for start in range(0, 2**32, chunk * stride):

@@ -66,3 +66,10 @@ def binary(ufunc, value, swap=False):
 )
 def test_rule(kind, function, left):
     assert prepared(kind, function) == left
+
+
+def test_large_constants_fold():
+    """Constants that are compared by identity, made anew by every application of a rule."""
+    numbers = b.constant(np.arange(400.0).reshape(50, 8))
+    left = prepared("f", lambda x: b.elementwise(np.add, x, b.elementwise(np.sqrt, numbers)))
+    assert left == ["add"]

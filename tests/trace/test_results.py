@@ -242,6 +242,13 @@ def uses_helper(a):
     return helper(a) + 1
 
 
+def power_by_squaring(a, n):
+    if n == 0:
+        return np.ones_like(a)
+    half = power_by_squaring(a, n // 2)
+    return half * half * a if n % 2 else half * half
+
+
 class TestNesting:
     def test_a_compiled_function_inside_of_another_is_inlined(self):
         inner = jitrt.jit(lambda a: a * 2 + 1)
@@ -252,6 +259,15 @@ class TestNesting:
         explanation = jitrt.jit(outer).explain(x)
         assert len(explanation.kernels) == 1 and not explanation.host_calls
         same(jitrt.jit(outer)(x), outer(x))
+
+    def test_inlining_does_not_count_as_running_plain(self):
+        inner = jitrt.jit(lambda a: a * 2 + 1)
+        for k in range(30):
+            jitrt.jit(lambda a: inner(a) - a)(x[: 1 + k % 3])
+        assert not inner.explain(x).plain_reason
+
+    def test_recursion(self):
+        same(jitrt.jit(power_by_squaring)(x, 5), power_by_squaring(x, 5))
 
     def test_isinstance_sees_an_array(self):
         check(lambda a: a * 2 if isinstance(a, np.ndarray) else None, x)
