@@ -22,7 +22,7 @@ ROOT = mp.sqrt
 
 @dataclass(frozen=True)
 class Series:
-    """A polynomial: the function, the weight of its error in the result, the interval, the degrees for 64 and 32 bits."""
+    """A polynomial: its function, the weight of its error in the result, the interval, the degrees for 64 and 32 bits."""
 
     function: Callable[[mpf], mpf]
     weight: Callable[[mpf], mpf]
@@ -49,43 +49,72 @@ def _scaled_erfc(t: mpf) -> mpf:
     return mp.erfc(x) * mp.exp(x * x) * (x + ERFC_CENTRE) / (2 * ERFC_CENTRE)
 
 
+def _scaled_erfc_tail(t: mpf) -> mpf:
+    """Without the value and the slope in the centre, which vmath_erf.py has to more digits than one float."""
+    value = _scaled_erfc(mpf(0))
+    slope = 37 * value - 12 / mp.sqrt(mp.pi)
+    return (_scaled_erfc(t) - value - slope * t) / t**2
+
+
 SERIES = {
     "exp": Series(
-        lambda r: (mp.expm1(r) - r) / r**2, lambda r: r**2 / mp.exp(r), -HALF_LN2, HALF_LN2, (9, 4),
+        lambda r: (mp.expm1(r) - r) / r**2,
+        lambda r: r**2 / mp.exp(r),
+        -HALF_LN2,
+        HALF_LN2,
+        (9, 4),
         "exp(r) = 1 + r + r**2 p(r)",
     ),
     "expm1": Series(
-        lambda r: (mp.expm1(r) - r) / r**2, lambda r: r**2 / abs(mp.expm1(r)), -HALF_LN2, HALF_LN2, (10, 4),
+        lambda r: (mp.expm1(r) - r) / r**2,
+        lambda r: r**2 / abs(mp.expm1(r)),
+        -HALF_LN2,
+        HALF_LN2,
+        (10, 4),
         "expm1(r) = r + r**2 p(r)",
     ),
-    "exp2": Series(
-        lambda r: (mpf(2) ** r - 1) / r, lambda r: r / mpf(2) ** r, -0.5, 0.5, (11, 5), "2**r = 1 + r p(r)"
-    ),
+    "exp2": Series(lambda r: (mpf(2) ** r - 1) / r, lambda r: r / mpf(2) ** r, -0.5, 0.5, (11, 5), "2**r = 1 + r p(r)"),
     "sinh": Series(_odd(mp.sinh), _odd_weight(mp.sinh), 0.0, HALF_LN2**2, (4, 1), "sinh(r) = r + r**3 p(r**2)"),
     "cosh": Series(
         lambda z: (mp.cosh(ROOT(z)) - 1) / z, lambda z: z, 0.0, HALF_LN2**2, (4, 2), "cosh(r) = 1 + r**2 p(r**2)"
     ),
     "atanh": Series(_odd(mp.atanh), _odd_weight(mp.atanh), 0.0, 0.0296, (6, 2), "atanh(s) = s + s**3 p(s**2)"),
     "atanh_long": Series(
-        lambda z: (mp.atanh(ROOT(z)) / ROOT(z) - 1 - z / 3) / z**2, lambda z: z**2, 0.0, 0.0296, (6, 2),
+        lambda z: (mp.atanh(ROOT(z)) / ROOT(z) - 1 - z / 3) / z**2,
+        lambda z: z**2,
+        0.0,
+        0.0296,
+        (6, 2),
         "atanh(s) = s + s**3/3 + s**5 p(s**2)",
     ),
     "atanh_wide": Series(_odd(mp.atanh), _odd_weight(mp.atanh), 0.0, 0.0417, (7, 2), "atanh(s) = s + s**3 p(s**2)"),
     "sin": Series(_odd(mp.sin), _odd_weight(mp.sin), 0.0, 0.6191, (5, 2), "sin(r) = r + r**3 p(r**2)"),
     "cos": Series(
-        lambda z: (mp.cos(ROOT(z)) - 1 + z / 2) / z**2, lambda z: z**2 / mp.cos(ROOT(z)), 0.0, 0.6191, (5, 2),
+        lambda z: (mp.cos(ROOT(z)) - 1 + z / 2) / z**2,
+        lambda z: z**2 / mp.cos(ROOT(z)),
+        0.0,
+        0.6191,
+        (5, 2),
         "cos(r) = 1 - r**2/2 + r**4 p(r**2)",
     ),
     "tan": Series(_odd(mp.tan), _odd_weight(mp.tan), 0.0, 0.6191, (14, 6), "tan(r) = r + r**3 p(r**2)"),
     "arctan": Series(_odd(mp.atan), _odd_weight(mp.atan), 0.0, 1.0, (20, 8), "arctan(t) = t + t**3 p(t**2)"),
     "arcsin": Series(_odd(mp.asin), _odd_weight(mp.asin), 0.0, 0.25, (12, 4), "arcsin(s) = s + s**3 p(s**2)"),
     "erf": Series(
-        lambda z: mp.erf(ROOT(z)) / ROOT(z) - 1, lambda z: ROOT(z) / mp.erf(ROOT(z)), 0.0, 1.0, (12, 6),
+        lambda z: mp.erf(ROOT(z)) / ROOT(z) - 1,
+        lambda z: ROOT(z) / mp.erf(ROOT(z)),
+        0.0,
+        1.0,
+        (12, 6),
         "erf(x) = x + x p(x**2)",
     ),
     "erfc": Series(
-        _scaled_erfc, lambda t: 1 / _scaled_erfc(t), -0.6, 0.8034, (21, 11),
-        "erfc(x) = exp(-x**2) (1 - t) p(t) for t = (x - 3)/(x + 3)",
+        _scaled_erfc_tail,
+        lambda t: t**2 / _scaled_erfc(t),
+        -0.6,
+        0.8034,
+        (20, 8),
+        "erfc(x) = exp(-x**2) (1 - t) (value + slope t + t**2 p(t)) for t = (x - 3)/(x + 3)",
     ),
     "tanh": Series(_odd(mp.tanh), _odd_weight(mp.tanh), 0.0, 1.08, (7, 7), "tanh(x) = x + x**3 p(x**2)"),
 }
@@ -100,9 +129,7 @@ def main(names: list[str]) -> None:
     for name in names or SERIES:
         series = SERIES[name]
         for bits, degree in zip((64, 32), series.degrees, strict=True):
-            coefficients, error = minimax(
-                series.function, series.weight, series.low, series.high, degree, bits
-            )
+            coefficients, error = minimax(series.function, series.weight, series.low, series.high, degree, bits)
             table.setdefault(name, {})[bits] = coefficients
             errors.setdefault(name, {})[bits] = error
             print(f"{name} {bits}: degree {degree}, error 2**{float(mp.log(error, 2)):.2f}")

@@ -8,11 +8,10 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from jitrt.kernels import vmath
 from llvmlite import ir
 from numba.core.compiler_lock import global_compiler_lock
 from numba.core.registry import cpu_target
-
-from jitrt.kernels import vmath
 
 _TYPES = {"d": ir.DoubleType(), "f": ir.FloatType()}
 _INT = ir.IntType(64)
@@ -24,9 +23,7 @@ def build_module(module: ir.Module, name: str, char: str, symbol: str, fma: bool
     arity = vmath.FUNCTIONS[name].arity
     element = _TYPES[char]
     pointer = element.as_pointer()
-    function = ir.Function(
-        module, ir.FunctionType(ir.VoidType(), [pointer] * (arity + 1) + [_INT]), symbol
-    )
+    function = ir.Function(module, ir.FunctionType(ir.VoidType(), [pointer] * (arity + 1) + [_INT]), symbol)
     set.add(function.attributes, '"prefer-vector-width"="512"')
     for argument in function.args[:-1]:
         argument.add_attribute("noalias")

@@ -1,8 +1,8 @@
 """Minimax polynomials with machine coefficients, by the Remez exchange in many digits.
 
-E. Remez 1934; the exchange follows Muller, "Elementary Functions" (3rd ed. 2016), section 3.5. After each run the coefficient
-of lowest power is rounded to the machine type and held fixed while the others are fitted again, so that the roundings of the
-large coefficients are absorbed by the small ones.
+E. Remez 1934; the exchange follows Muller, "Elementary Functions" (3rd ed. 2016), section 3.5. After each run
+the coefficient of lowest power is rounded to the machine type and held fixed while the others are fitted
+again, so that the roundings of the large coefficients are absorbed by the small ones.
 """
 
 from __future__ import annotations
@@ -88,9 +88,7 @@ def minimax(
     """
     low_mp, high_mp = mpf(low), mpf(high)
     # Chebyshev nodes never touch the ends, where many of the functions are quotients of zeros.
-    xs = [
-        low_mp + (high_mp - low_mp) * (1 - mp.cos(mp.pi * (i + mpf("0.5")) / GRID)) / 2 for i in range(GRID)
-    ]
+    xs = [low_mp + (high_mp - low_mp) * (1 - mp.cos(mp.pi * (i + mpf("0.5")) / GRID)) / 2 for i in range(GRID)]
     target = [function(x) for x in xs]
     weights = [weight(x) for x in xs]
     exact = target

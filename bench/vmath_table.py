@@ -1,8 +1,9 @@
 """Writes bench/vmath_table.md: every function's greatest error and time, beside NumPy's.
 
-Run ``python bench/vmath_table.py``. Errors are in units of the last place, against extended precision (float64) or float64
-(float32), over the points of the tests, several hundred thousand a function. Times are for 16,384 contiguous elements on one
-thread, NumPy and jitrt in turns in one process, the best of many; ordinary arguments, each function's own.
+Run ``python bench/vmath_table.py``. Errors are in units of the last place, against extended precision
+(float64) or float64 (float32), over the points of the tests, several hundred thousand a function. Times are
+for 16,384 contiguous elements on one thread, NumPy and jitrt in turns in one process, the best of many;
+ordinary arguments, each function's own.
 """
 
 from __future__ import annotations
@@ -15,9 +16,8 @@ from collections.abc import Callable
 
 import numpy as np
 import scipy.special
-from vmath_compile import compile_loop
-
 from jitrt.kernels import vmath
+from vmath_compile import compile_loop
 
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent / "tests" / "kernels"))
@@ -64,8 +64,10 @@ def row(name: str, char: str) -> tuple[float, float, float, float, float]:
     if name in scipy.special.__all__ and char == "d":
         # SciPy has no extended precision; fewer points against mpmath.
         arguments = tuple(np.random.default_rng(1).permutation(x)[:4000] for x in arguments)
-        errors = [float(max(reference.ulp_errors(name, vmath.evaluate(name, *arguments, fma=fma), *arguments)))
-                  for fma in (True, False)]
+        errors = [
+            float(max(reference.ulp_errors(name, vmath.evaluate(name, *arguments, fma=fma), *arguments)))
+            for fma in (True, False)
+        ]
         theirs = float(max(reference.ulp_errors(name, function(*arguments), *arguments)))
         return errors[0], errors[1], *times(name, char), theirs
     true = function(*(x.astype(wide) for x in arguments))
@@ -98,8 +100,8 @@ def main(names: list[str]) -> None:
     lines = [
         "# Vector mathematics: accuracy and speed",
         "",
-        "Written by `bench/vmath_table.py`. Errors in units of the last place; times in nanoseconds an element for 16,384",
-        "elements on one thread. erf, erfc and expit are compared with SciPy.",
+        "Written by `bench/vmath_table.py`. Errors in units of the last place; times in nanoseconds an element for",
+        "16,384 elements on one thread. erf, erfc and expit are compared with SciPy.",
         "",
         "| function | type | ulp | ulp without fma | ns | NumPy ns | NumPy ns / ns | NumPy ulp |",
         "| --- | --- | --- | --- | --- | --- | --- | --- |",

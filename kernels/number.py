@@ -1,8 +1,8 @@
 """A number on which a formula is written once: it emits LLVM IR, or computes with NumPy arrays.
 
-The elementary functions of `vmath` are plain Python functions of `Number`. With the `LLVM` back end their operators append
-straight-line instructions to an `IRBuilder`, which the loop vectoriser widens with the loop around them; with the `Arrays`
-back end the same operators compute at once, so accuracy is tested without a compiler.
+The elementary functions of `vmath` are plain Python functions of `Number`. With the `LLVM` back end their
+operators append straight-line instructions to an `IRBuilder`, which the loop vectoriser widens with the loop
+around them; with the `Arrays` back end the same operators compute at once, so accuracy is tested without a compiler.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ FLOAT, INT, MASK = "float", "int", "mask"
 
 
 class BackEnd(Protocol):
-    """What a `Number` needs to compute: constants, operations by name, and whether the hardware has a fused multiply-add."""
+    """What a `Number` needs to compute: constants, operations by name, and whether there is a fused multiply-add."""
 
     fma: bool
 
@@ -36,8 +36,8 @@ class BackEnd(Protocol):
 class Number:
     """A float of 32 or 64 bits, an integer of the same width, or a mask, in one of the back ends.
 
-    Operands that are Python numbers become constants of the same type. Comparisons give masks; floats have ``+ - * /``,
-    integers ``+ -`` (wrapping), ``& | ^ <<``, and masks ``& | ~``.
+    Operands that are Python numbers become constants of the same type. Comparisons give masks; floats have ``+
+    - * /``, integers ``+ -`` (wrapping), ``& | ^ <<``, and masks ``& | ~``.
     """
 
     __slots__ = ("back", "bits", "kind", "value")
@@ -59,7 +59,9 @@ class Number:
             return other
         return self.constant(other)
 
-    def _apply(self, operation: str, *others: Number | float | int, kind: str | None = None, bits: int | None = None) -> Number:
+    def _apply(
+        self, operation: str, *others: Number | float | int, kind: str | None = None, bits: int | None = None
+    ) -> Number:
         values = [self._same(other).value for other in others]
         result = self.back.apply(operation, self.kind, self.bits, self.value, *values)
         return Number(self.back, result, kind or self.kind, bits or self.bits)
@@ -389,8 +391,9 @@ class Arrays:
 def fused_multiply_add32(a: Any, b: Any, c: Any) -> Any:
     """``a*b + c`` of float32, rounded once.
 
-    The product is exact in float64. The sum is rounded to odd there, after which rounding to float32 is right: float64 has
-    more than two extra bits (Boldo and Melquiond, "Emulation of FMA and correctly rounded sums", IEEE Trans. Comp. 57, 2008).
+    The product is exact in float64. The sum is rounded to odd there, after which rounding to float32 is right:
+    float64 has more than two extra bits (Boldo and Melquiond, "Emulation of FMA and correctly rounded sums",
+    IEEE Trans. Comp. 57, 2008).
     """
     product = np.multiply(a, b, dtype=np.float64)
     addend = np.asarray(c, np.float64)
@@ -400,8 +403,8 @@ def fused_multiply_add32(a: Any, b: Any, c: Any) -> Any:
 def fused_multiply_add64(a: Any, b: Any, c: Any) -> Any:
     """``a*b + c`` of float64, rounded once.
 
-    Error-free transformations with one sum rounded to odd (Boldo and Melquiond 2008) where no part can overflow or fall
-    below the least normal number, the C library elsewhere.
+    Error-free transformations with one sum rounded to odd (Boldo and Melquiond 2008) where no part can
+    overflow or fall below the least normal number, the C library elsewhere.
     """
     a, b, c = np.broadcast_arrays(a, b, c)
     product = a * b

@@ -20,7 +20,7 @@ Emitter = Callable[[ir.IRBuilder, Sequence[ir.Value]], ir.Value]
 
 @dataclass(frozen=True, slots=True)
 class Function:
-    """An elementary function: NumPy's (or SciPy's) name, the number of arguments, the formula, the types of its loops."""
+    """An elementary function: NumPy's or SciPy's name, the number of arguments, the formula, its loops' types."""
 
     name: str
     arity: int

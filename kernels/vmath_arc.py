@@ -1,7 +1,7 @@
 """The inverse circular functions: arcsin, arccos, arctan, arctan2.
 
-Arguments above 1/2 (arcsin, arccos: the half-angle formula) or 1 (arctan: the reciprocal) are mapped below, after Cody and Waite
-(1980, chapters 10 and 11); the constants are added as sums of two floats.
+Arguments above 1/2 (arcsin, arccos: the half-angle formula) or 1 (arctan: the reciprocal) are mapped below,
+after Cody and Waite (1980, chapters 10 and 11); the constants are added as sums of two floats.
 """
 
 from __future__ import annotations
@@ -25,7 +25,10 @@ PI_PARTS = {64: split_constant(PI, 64, 53), 32: split_constant(PI, 32, 24)}
 
 
 def _half_angle(x: Number) -> tuple[Number, Number, Number, Number]:
-    """Whether ``|x| > 1/2``; and for ``s = sqrt((1 - |x|)/2)`` there, ``s = |x|`` elsewhere: s, its error, ``arcsin(s) - s``."""
+    """Whether ``|x| > 1/2``, then s, its error and ``arcsin(s) - s``.
+
+    There ``s = sqrt((1 - |x|)/2)``; elsewhere ``s = |x|``.
+    """
     magnitude = x.abs()
     large = magnitude > 0.5
     halved = magnitude.fma(-0.5, 0.5)
@@ -62,8 +65,8 @@ def arccos(x: Number) -> Number:
 def _arctan_ratio(t: Number) -> tuple[Number, Number, Number]:
     """``t**2``, ``arctan(t)/t - 1`` for ``|t| <= 1``, and what its roundings lost, which counts for t near one.
 
-    The square's rounding error counts by the derivative, -0.14 at ``t = 1``. Without fma the last steps of the polynomial and the
-    product with t, to come, round more often, and their errors are kept as well.
+    The square's rounding error counts by the derivative, -0.14 at ``t = 1``. Without fma the last steps of the
+    polynomial and the product with t, to come, round more often, and their errors are kept as well.
     """
     square = t * t
     coefficients = COEFFICIENTS["arctan"][t.bits]
@@ -76,7 +79,8 @@ def _arctan_ratio(t: Number) -> tuple[Number, Number, Number]:
         factor, factor_low = fast_two_sum(t.constant(coefficients[0]), product)
         ratio = square * factor
         lost = lost + square * (factor_low + product_low)
-        lost = lost + product_remainder(t, ratio, t * ratio)
+        # To be multiplied by t, whose square is near one.
+        lost = lost + product_remainder(t, ratio, t * ratio) * t
     return square, ratio, lost + product_remainder(square, factor, ratio)
 
 

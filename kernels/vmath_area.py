@@ -1,7 +1,8 @@
 """Logarithms of sums: arcsinh, arccosh, arctanh, logaddexp, logaddexp2.
 
-All end in ``log(u) = k ln 2 + 2 artanh((u - 2**k)/(u + 2**k))`` with u as the sum of one and a pair of floats, so that nothing
-cancels near ``u = 1``. The forms for small arguments follow Kahan, "Branch Cuts for Complex Elementary Functions" (1987).
+All end in ``log(u) = k ln 2 + 2 artanh((u - 2**k)/(u + 2**k))`` with u as the sum of one and a pair of floats,
+so that nothing cancels near ``u = 1``. The forms for small arguments follow Kahan, "Branch Cuts for Complex
+Elementary Functions" (1987).
 """
 
 from __future__ import annotations
@@ -161,6 +162,9 @@ def _special_sum(x: Number, y: Number, value: Number) -> Number:
 
 def logaddexp(x: Number, y: Number) -> Number:
     """``log(exp(x) + exp(y))``."""
+    if x.bits == 32:
+        # Close to a sum of one the logarithm cancels; float64 has the digits for it.
+        return logaddexp(x.widen(), y.widen()).narrow()
     larger, high, low = _log_of_sum(x, y, (1.0, 0.0))
     total, error = two_sum(larger, high)
     return _special_sum(x, y, total + (error + low))
@@ -168,6 +172,9 @@ def logaddexp(x: Number, y: Number) -> Number:
 
 def logaddexp2(x: Number, y: Number) -> Number:
     """``log2(2**x + 2**y)``."""
+    if x.bits == 32:
+        # Close to a sum of one the logarithm cancels; float64 has the digits for it.
+        return logaddexp2(x.widen(), y.widen()).narrow()
     larger, high, low = _log_of_sum(x, y, LN2_PAIR[x.bits])
     unit_high, unit_low = LOG2_E_PARTS[x.bits]
     product, product_low = two_product(high, high.constant(unit_high))

@@ -1,7 +1,7 @@
 """The exponential family: exp, exp2, expm1, sinh, cosh, tanh, expit.
 
-The argument is reduced to ``x = n ln 2 + r`` with ``|r| <= ln(2)/2`` after Cody and Waite ("Software Manual for the Elementary
-Functions", 1980, chapter 6): ``ln 2`` is split so that ``n`` times its high part is exact.
+The argument is reduced to ``x = n ln 2 + r`` with ``|r| <= ln(2)/2`` after Cody and Waite ("Software Manual
+for the Elementary Functions", 1980, chapter 6): ``ln 2`` is split so that ``n`` times its high part is exact.
 """
 
 from __future__ import annotations
@@ -27,7 +27,8 @@ LN2_PARTS = {64: split_constant(LN2, 64, 42), 32: split_constant(LN2, 32, 15)}
 LOG2_E_PARTS = {64: split_constant(LOG2_E, 64, 53), 32: split_constant(LOG2_E, 32, 24)}
 INVERSE_LN2 = 1.4426950408889634
 
-# The largest argument with a finite result, an argument below every result's last bit, and where results turn subnormal.
+# The largest argument with a finite result, an argument below every result's last bit, and where results turn
+# subnormal.
 EXP_RANGE = {64: (709.782712893384, -746.0, -708.0), 32: (88.72283172607422, -104.0, -87.0)}
 EXP2_RANGE = {64: (1023.9999999999999, -1080.0, -1021.0), 32: (127.99999237060547, -152.0, -125.0)}
 
@@ -48,8 +49,9 @@ def reduce_by_ln2(x: Number) -> tuple[Number, Number, Number]:
 def scale_by_power(y: Number, x: Number, rounded: Number, limits: tuple[float, float, float]) -> Number:
     """``y * 2**n`` with gradual underflow, infinity above the largest argument, and nan for nan.
 
-    Adding n to the exponent field is right up to 2**1024, since y is below one there. Where the result is subnormal the
-    exponent is kept in range by a fixed step, which the last multiplication takes back with a single rounding.
+    Adding n to the exponent field is right up to 2**1024, since y is below one there. Where the result is
+    subnormal the exponent is kept in range by a fixed step, which the last multiplication takes back with a
+    single rounding.
     """
     form = format_of(x)
     largest, _, subnormal = limits
@@ -118,7 +120,10 @@ def _expm1_parts(x: Number) -> tuple[Number, Number]:
     square = scaled * r
     # The square's own error, by the leading coefficient.
     low = (product_remainder(r, r, r * r) * half).fma(0.5, low)
-    return high, square.fma(polynomial(r, COEFFICIENTS["expm1"][x.bits]), low)
+    factor = polynomial(r, COEFFICIENTS["expm1"][x.bits])
+    if not x.back.fma:
+        low = (product_remainder(r * r, factor, (r * r) * factor) * half) + low
+    return high, square.fma(factor, low)
 
 
 def expm1(x: Number) -> Number:
@@ -132,7 +137,7 @@ def expm1(x: Number) -> Number:
 
 
 def _halves_of_powers(rounded: Number, magnitude: Number) -> tuple[Number, Number]:
-    """``2**(n-2)`` and ``2**(-n-2)``, the second zero where it does not count and its exponent would leave the format."""
+    """``2**(n-2)`` and ``2**(-n-2)``, the second zero where it does not count and would leave the format."""
     form = format_of(rounded)
     step = rounded.to_bits() << form.stored
     quarter = (form.bias - 2) << form.stored
@@ -143,8 +148,8 @@ def _halves_of_powers(rounded: Number, magnitude: Number) -> tuple[Number, Numbe
 def _sinh_or_cosh(x: Number, sign: float) -> Number:
     """``exp(|x|)/2 + sign * exp(-|x|)/2`` for ``|x| = n ln 2 + r``.
 
-    ``sinh(x) = sinh(n ln 2) cosh(r) + cosh(n ln 2) sinh(r)`` and the like for cosh, which need no division and are exact for
-    n = 0. Computed at half the size, so that nothing overflows too early.
+    ``sinh(x) = sinh(n ln 2) cosh(r) + cosh(n ln 2) sinh(r)`` and the like for cosh, which need no division and
+    are exact for n = 0. Computed at half the size, so that nothing overflows too early.
     """
     form = format_of(x)
     magnitude = x.abs().at_most({64: 710.5, 32: 89.5}[x.bits])
@@ -196,7 +201,7 @@ def _tanh_of_pairs(magnitude: Number) -> Number:
 
 
 def _tanh_in_steps(magnitude: Number) -> Number:
-    """A polynomial up to one, ``1 - 2 / (exp(2x) + 1)`` beyond, where the quotient is small enough to be rounded (float32)."""
+    """For float32: a polynomial up to one, ``1 - 2 / (exp(2x) + 1)`` beyond, where the quotient is small."""
     form = format_of(magnitude)
     square = magnitude * magnitude
     near = (square * magnitude).fma(polynomial(square, COEFFICIENTS["tanh"][32]), magnitude)
@@ -212,10 +217,12 @@ def _tanh_in_steps(magnitude: Number) -> Number:
 
 
 def exp_parts(x: Number) -> tuple[Number, Number, Number]:
-    """n plus the rounder, and ``exp(r)`` as a high and a low part that together are right to four bits more than one float."""
+    """n plus the rounder, and ``exp(r)`` as a high and a low part, right to some four bits more than one float."""
     rounded, r, r_low = reduce_by_ln2(x)
     high, low = fast_two_sum(r.constant(1.0), r)
-    low = low + (r * r).fma(polynomial(r, COEFFICIENTS["exp"][x.bits]), r_low)
+    square = r * r
+    low = low + product_remainder(r, r, square).fma(0.5, r_low)
+    low = square.fma(polynomial(r, COEFFICIENTS["exp"][x.bits]), low)
     high, low = fast_two_sum(high, low)
     return rounded, high, low
 

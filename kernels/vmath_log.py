@@ -1,8 +1,9 @@
 """The logarithms: log, log2, log10, log1p.
 
 ``x = 2**k m`` with ``sqrt(1/2) <= m < sqrt(2)``, and for ``f = m - 1``, ``s = f / (2 + f)``:
-``log(m) = 2 artanh(s) = f - f**2/2 + s (f**2/2 + R(s**2))``, where only the last, small term is rounded as a whole. (The
-arrangement is that of fdlibm's e_log.c, Sun Microsystems 1993; Muller, "Elementary Functions", section 11.)
+``log(m) = 2 artanh(s) = f - f**2/2 + s (f**2/2 + R(s**2))``, where only the last, small term is rounded as a
+whole. (The arrangement is that of fdlibm's e_log.c, Sun Microsystems 1993; Muller, "Elementary Functions",
+section 11.)
 """
 
 from __future__ import annotations
@@ -78,9 +79,7 @@ def log(x: Number) -> Number:
     return _finish(x, k.fma(ln2_high, f - low), tail)
 
 
-def _scaled(
-    f: Number, half_square: Number, tail: Number, factor: tuple[float, ...]
-) -> tuple[Number, Number]:
+def _scaled(f: Number, half_square: Number, tail: Number, factor: tuple[float, ...]) -> tuple[Number, Number]:
     """``log1p(f)`` times a constant of two parts, as a high and a low part."""
     high = f - half_square
     low = ((f - high) - half_square) + tail

@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from .number import Number, select
+from .number import Number
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,9 +130,7 @@ def split_constant(value: str, bits: int, *leading: int) -> tuple[float, ...]:
     return tuple(parts)
 
 
-def quotient(
-    numerator: tuple[Number, Number], denominator: tuple[Number, Number]
-) -> tuple[Number, Number]:
+def quotient(numerator: tuple[Number, Number], denominator: tuple[Number, Number]) -> tuple[Number, Number]:
     """The quotient of two unevaluated sums as such a sum, with one division.
 
     ``q = n * (1/d)`` is corrected by the remainder ``n - q*d``, which is exact but for the low parts.

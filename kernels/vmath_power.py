@@ -33,16 +33,17 @@ def sqrt(x: Number) -> Number:
 def cbrt(x: Number) -> Number:
     """The cube root.
 
-    A third of the exponent and of the significand, taken off the representation, is ``|x|**(-1/3)`` within 5 % (Kahan, "Computing
-    a real cube root", 1991). Iterations of higher order refine it without a division, and a last Newton step with exact
-    remainder rounds the root.
+    A third of the exponent and of the significand, taken off the representation, is ``|x|**(-1/3)`` within 5 %
+    (Kahan, "Computing a real cube root", 1991). Iterations of higher order refine it without a division, and a
+    last Newton step with exact remainder rounds the root.
     """
     form = format_of(x)
     magnitude = x.abs()
     tiny = magnitude < form.smallest_normal
     step = 54 if x.bits == 64 else 24
     a = select(tiny, magnitude * 2.0**step, magnitude).at_most(form.largest)
-    # The upper bits become a float when placed in the low bits of a power of two; so does the quotient on its way back.
+    # The upper bits become a float when placed in the low bits of a power of two; so does the quotient on its
+    # way back.
     shift, anchor = {64: (32, 0x553EF0FF289DD796), 32: (8, 0x54A2FA8C)}[x.bits]
     upper = a.to_bits().shift_right_logical(shift)
     marker = (form.bias + form.stored) << form.stored
@@ -86,8 +87,8 @@ def hypot(x: Number, y: Number) -> Number:
 def log2_parts(x: Number, k: Number, m: Number, sum_: Number) -> tuple[Number, Number]:
     """``k + log2(m)`` as a high and a low part, right to some twelve bits more than one float.
 
-    ``log2(m) = s (c + z (c/3 + z q(z)))`` for ``s = (m - 1)/(m + 1)``, ``z = s**2`` and ``c = 2 log2(e)``; only ``z q`` is a single
-    float. `sum_` is ``m + 1`` rounded.
+    ``log2(m) = s (c + z (c/3 + z q(z)))`` for ``s = (m - 1)/(m + 1)``, ``z = s**2`` and ``c = 2 log2(e)``;
+    only ``z q`` is a single float. `sum_` is ``m + 1`` rounded.
     """
     f = m - 1.0
     s, s_low = quotient((f, f.constant(0.0)), (sum_, m - (sum_ - 1.0)))
@@ -108,7 +109,7 @@ def log2_parts(x: Number, k: Number, m: Number, sum_: Number) -> tuple[Number, N
 
 
 def power(x: Number, y: Number) -> Number:
-    """``x**y``: two to the power ``y log2|x|``, the product in two parts, with the sign and the special cases of IEEE 754."""
+    """``x**y``, two to the power ``y log2|x|`` in two parts, with the sign and special cases of IEEE 754."""
     form = format_of(x)
     infinity = x.constant(float("inf"))
     size = x.abs()

@@ -1,8 +1,8 @@
 """A path for arguments that almost never occur, inside a loop that LLVM still vectorises.
 
-A scalar call or branch would stop the loop vectoriser. A call that names vector variants of itself (LLVM's Vector Function ABI:
-the attribute ``vector-function-abi-variant``) is widened to the variant of the loop's width, and the variants may branch: they
-look whether any lane is rare, and only then visit the lanes one by one.
+A scalar call or branch would stop the loop vectoriser. A call that names vector variants of itself (LLVM's
+Vector Function ABI: the attribute ``vector-function-abi-variant``) is widened to the variant of the loop's
+width, and the variants may branch: they look whether any lane is rare, and only then visit the lanes one by one.
 """
 
 from __future__ import annotations
@@ -24,9 +24,7 @@ def lane_counts(bits: int) -> tuple[int, ...]:
 _INT32 = ir.IntType(32)
 
 
-def emit_beyond(
-    builder: ir.IRBuilder, bound: float, name: str, bits: int, x: ir.Value, result: ir.Value
-) -> ir.Value:
+def emit_beyond(builder: ir.IRBuilder, bound: float, name: str, bits: int, x: ir.Value, result: ir.Value) -> ir.Value:
     """`result`, but the C library's ``name(x)`` where ``|x| > bound``; float32 is computed in float64 there."""
     module = builder.module
     scalar_name = f"jitrt.{name}.beyond.f{bits}"
@@ -35,9 +33,7 @@ def emit_beyond(
         scalar = _scalar(module, scalar_name, bound, name, bits)
         _keep(module, [_widened(module, scalar, width, bound, bits) for width in lane_counts(bits)])
     call = builder.call(scalar, [x, result])
-    variants = ",".join(
-        f"_ZGV_LLVM_N{width}vv_{scalar_name}({scalar_name}.x{width})" for width in lane_counts(bits)
-    )
+    variants = ",".join(f"_ZGV_LLVM_N{width}vv_{scalar_name}({scalar_name}.x{width})" for width in lane_counts(bits))
     _add_attribute(call, f'"vector-function-abi-variant"="{variants}"')
     return call
 
@@ -75,9 +71,7 @@ def _scalar(module: ir.Module, scalar_name: str, bound: float, name: str, bits: 
     rare = builder.fcmp_ordered(">", magnitude, ir.Constant(float_type, bound))
     with builder.if_then(rare, likely=False):
         double = ir.DoubleType()
-        value = builder.call(
-            _declared(module, name, double, 1), [x if bits == 64 else builder.fpext(x, double)]
-        )
+        value = builder.call(_declared(module, name, double, 1), [x if bits == 64 else builder.fpext(x, double)])
         builder.ret(value if bits == 64 else builder.fptrunc(value, float_type))
     builder.ret(result)
     return function
@@ -116,7 +110,7 @@ def _widened(module: ir.Module, scalar: ir.Function, width: int, bound: float, b
 
 
 def _keep(module: ir.Module, functions: list[ir.Function]) -> None:
-    """Name the functions in ``llvm.compiler.used``, without which unused variants vanish before the loop is vectorised."""
+    """Name the functions in ``llvm.compiler.used``, lest the variants vanish before the loop is vectorised."""
     pointer = ir.IntType(8).as_pointer()
     used = module.globals.get("llvm.compiler.used")
     kept = [] if used is None else list(used.initializer.constant)

@@ -1,8 +1,9 @@
 """The circular functions: sin, cos, tan.
 
-The argument is reduced to ``|x| = n pi/2 + r + c`` with ``|r| <= pi/4`` after Cody and Waite (1980, chapter 8), with ``pi/2`` in
-three parts (more without fma) and the rounding error c of r kept. That is right up to a bound that ordinary programs never
-reach; beyond it the C library, which reduces after Payne and Hanek (1983), is called for the elements concerned.
+The argument is reduced to ``|x| = n pi/2 + r + c`` with ``|r| <= pi/4`` after Cody and Waite (1980, chapter
+8), with ``pi/2`` in three parts (more without fma) and the rounding error c of r kept. That is right up to a
+bound that ordinary programs never reach; beyond it the C library, which reduces after Payne and Hanek (1983),
+is called for the elements concerned.
 """
 
 from __future__ import annotations

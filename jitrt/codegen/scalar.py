@@ -166,7 +166,9 @@ def _is_inline(emit: Emitter, operands: tuple[np.dtype, ...], result: np.dtype) 
 
 
 def has_kernel(op: Op, operands: tuple[np.dtype, ...], result: np.dtype) -> bool:
-    """Whether kernels can compute `op`: an elementwise operation, or a fold."""
+    """Whether kernels can compute `op`: an elementwise operation, a fold, or an assembly of parts."""
+    if op.kind is Kind.ASSEMBLE:
+        return result.char in _SUPPORTED
     if op.kind is Kind.REDUCTION:
         assert op.ufunc is not None
         if result.kind == "c" and op.name.partition("reduce_")[2] not in ("add", "multiply"):

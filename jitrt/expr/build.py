@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import operator
 from collections.abc import Callable, Hashable, Sequence
 from typing import Any
@@ -11,7 +12,7 @@ import numpy as np
 from .node import Constant, Node, Params, type_of
 from .optable import CONSTANT, INPUT, OPS, Kind, Op
 from .types import ArrayType, canonical
-from .ufuncs import CAST, WHERE, elementwise_op, loop_dtypes, where_dtype
+from .ufuncs import CAST, COPY, WHERE, elementwise_op, loop_dtypes, where_dtype
 
 
 def params(**values: Hashable) -> Params:
@@ -59,6 +60,14 @@ def cast(x: Node, dtype: np.dtype) -> Node:
     if x.dtype == dtype and not x.type.weak:
         return x
     return Node(CAST, (x,), params(dtype=dtype), ArrayType(dtype, x.shape))
+
+
+_copy_numbers = itertools.count()
+
+
+def copy(x: Node) -> Node:
+    """A node that stores `x` in memory of its own; no two copies are one node."""
+    return Node(COPY, (x,), params(number=next(_copy_numbers)), ArrayType(x.dtype, x.shape))
 
 
 def where(condition: Node, a: Node, b: Node) -> Node:

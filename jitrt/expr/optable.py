@@ -77,6 +77,7 @@ class Op:
 OPS: dict[str, Op] = {}
 NUMPY_FUNCTIONS: dict[Callable[..., Any], Callable[..., Any]] = {}
 METHODS: dict[str, Callable[..., Any]] = {}
+VIEW_FUNCTIONS: set[Callable[..., Any]] = set()
 
 
 class NotCovered(Exception):
@@ -93,12 +94,20 @@ def row(op: Op) -> Op:
     return op
 
 
-def numpy_function(*callables: Callable[..., Any], method: str | None = None) -> Callable[[Callable], Callable]:
-    """Declare what NumPy's `callables` mean on nodes; `method` is the ndarray method with the same arguments."""
+def numpy_function(
+    *callables: Callable[..., Any], method: str | None = None, view: bool = False
+) -> Callable[[Callable], Callable]:
+    """Declare what NumPy's `callables` mean on nodes.
+
+    `method` is the ndarray method with the same arguments; `view` says that a result may share the operand's memory,
+    which those of other functions never do.
+    """
 
     def declare(build: Callable[..., Any]) -> Callable[..., Any]:
         for function in callables:
             NUMPY_FUNCTIONS[function] = build
+            if view:
+                VIEW_FUNCTIONS.add(function)
         if method is not None:
             METHODS[method] = callables[0]
         return build

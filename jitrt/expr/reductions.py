@@ -31,14 +31,14 @@ def _fold(ufunc: np.ufunc, identity: Callable[[np.dtype], Any]) -> Op:
 
 
 def _lowest(dtype: np.dtype) -> Any:
-    if dtype.kind == "f":
-        return dtype.type(-np.inf)
+    if dtype.kind in "fc":
+        return dtype.type(-np.inf if dtype.kind == "f" else complex(-np.inf, -np.inf))
     return np.False_ if dtype.kind == "b" else dtype.type(np.iinfo(dtype).min)
 
 
 def _highest(dtype: np.dtype) -> Any:
-    if dtype.kind == "f":
-        return dtype.type(np.inf)
+    if dtype.kind in "fc":
+        return dtype.type(np.inf if dtype.kind == "f" else complex(np.inf, np.inf))
     return np.True_ if dtype.kind == "b" else dtype.type(np.iinfo(dtype).max)
 
 
@@ -50,8 +50,8 @@ REDUCE_MULTIPLY = _fold(np.multiply, lambda t: t.type(1))
 REDUCE_MAXIMUM = _fold(np.maximum, _lowest)
 REDUCE_MINIMUM = _fold(np.minimum, _highest)
 # The neutral element of fmax and fmin is nan, which they ignore; integers have no nan.
-REDUCE_FMAX = _fold(np.fmax, lambda t: t.type(np.nan) if t.kind == "f" else _lowest(t))
-REDUCE_FMIN = _fold(np.fmin, lambda t: t.type(np.nan) if t.kind == "f" else _highest(t))
+REDUCE_FMAX = _fold(np.fmax, lambda t: t.type(np.nan) if t.kind in "fc" else _lowest(t))
+REDUCE_FMIN = _fold(np.fmin, lambda t: t.type(np.nan) if t.kind in "fc" else _highest(t))
 REDUCE_OR = _fold(np.logical_or, lambda t: np.False_)
 REDUCE_AND = _fold(np.logical_and, lambda t: np.True_)
 
@@ -109,7 +109,7 @@ def _declare(
         a = b.cast(a, a.dtype)
         axes = b.normalize_axes(given.pop("axis", None), a.type.ndim)
         keepdims = bool(given.pop("keepdims", False))
-        operands = (a,)
+        operands: tuple[Node, ...] = (a,)
         mask = given.pop("where", True)
         if mask is not True:
             mask = mask if isinstance(mask, Node) else b.constant(np.asarray(mask))
@@ -219,7 +219,9 @@ def _divide(total: Node, count: Node) -> Node:
 def _moment_dtype(n: Node) -> np.dtype:
     """dtype in which NumPy accumulates a mean or a variance of the operand."""
     x = n.args[0]
-    return n.kwargs.get("dtype") or (x.dtype if x.dtype.kind in "fc" else np.dtype(np.float64))
+    if x.dtype == np.float16 and not n.op.name.startswith("nan"):
+        return n.kwargs.get("dtype", np.dtype(np.float32))
+    return n.kwargs.get("dtype", x.dtype if x.dtype.kind in "fc" else np.dtype(np.float64))
 
 
 def _lower_mean(n: Node) -> Node:
@@ -231,16 +233,24 @@ def _lower_mean(n: Node) -> Node:
     return _keep_dims(mean, n["axis"]) if n["keepdims"] else mean
 
 
-def _variance(n: Node, x: Node, selected: Node | None) -> Node:
-    """The two-pass algorithm of NumPy's ``_var`` over the elements that are `selected`."""
-    total = reduce(REDUCE_ADD, _select(selected, x), n["axis"])
+def _variance(n: Node, selected: Node | None, in_place: bool = False) -> Node:
+    """The two-pass algorithm of NumPy's ``_var`` over the elements that are `selected`.
+
+    A given dtype is that of the sums; deviations are from the operand itself, and with `in_place` of its dtype.
+    """
+    x, moment = n.args[0], _moment_dtype(n)
+    total = reduce(REDUCE_ADD, _select(selected, b.cast(x, moment)), n["axis"])
     mean = _divide(total, _count(n, selected, keepdims=False))
     deviation = b.elementwise(np.subtract, x, _keep_dims(mean, n["axis"]))
-    if x.dtype.kind == "c":
+    if in_place:
+        deviation = b.cast(deviation, x.dtype)
+    if deviation.dtype.kind == "c":
         conjugate = b.elementwise(np.conjugate, deviation)
         square = b.real(b.elementwise(np.multiply, deviation, conjugate))
     else:
         square = b.elementwise(np.multiply, deviation, deviation)
+    if "dtype" in n.kwargs or moment.kind != "c":
+        square = b.cast(square, moment)
     total = reduce(REDUCE_ADD, _select(selected, square), n["axis"], n["keepdims"])
     ddof = n["ddof"].value if "ddof" in n.kwargs else 0
     count = _count(n, selected, n["keepdims"])
@@ -258,7 +268,7 @@ def _select(selected: Node | None, x: Node) -> Node:
 
 def _lower_var(n: Node) -> Node:
     selected = n.args[1] if len(n.args) == 2 else None
-    return b.cast(_variance(n, b.cast(n.args[0], _moment_dtype(n)), selected), n.dtype)
+    return b.cast(_variance(n, selected), n.dtype)
 
 
 def _lower_std(n: Node) -> Node:
@@ -285,9 +295,8 @@ def _lower_nanmean(n: Node) -> Node:
 
 
 def _lower_nanvar(n: Node) -> Node:
-    x = b.cast(n.args[0], _moment_dtype(n))
     selected = _selected_not_nan(n)
-    variance = b.cast(_variance(n, x, selected), n.dtype)
+    variance = b.cast(_variance(n, selected, in_place=n.args[0].dtype.kind in "fc"), n.dtype)
     if selected is None:
         return variance
     ddof = b.constant(n["ddof"].value if "ddof" in n.kwargs else 0)
@@ -334,11 +343,11 @@ def _declare_host(function: Callable[..., Any], method: str | None = None, scan:
         return b.compound(name, (a,), type_, **arguments)
 
 
-for _function in (np.argmin, np.argmax):
-    _declare_host(_function, _function.__name__)
-for _function in (np.nanargmin, np.nanargmax):
-    _declare_host(_function)
-for _function in (np.cumsum, np.cumprod):
-    _declare_host(_function, _function.__name__, scan=True)
-for _function in (np.nancumsum, np.nancumprod):
-    _declare_host(_function, scan=True)
+_declare_host(np.argmin, "argmin")
+_declare_host(np.argmax, "argmax")
+_declare_host(np.nanargmin)
+_declare_host(np.nanargmax)
+_declare_host(np.cumsum, "cumsum", scan=True)
+_declare_host(np.cumprod, "cumprod", scan=True)
+_declare_host(np.nancumsum, scan=True)
+_declare_host(np.nancumprod, scan=True)

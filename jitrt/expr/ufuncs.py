@@ -6,7 +6,7 @@ import sys
 from functools import lru_cache
 
 import numpy as np
-from numpy._core.umath import clip as clip_ufunc
+from numpy._core.umath import clip as clip_ufunc  # type: ignore[attr-defined]
 
 from .node import Node
 from .optable import Kind, NotCovered, Op, row

@@ -12,6 +12,9 @@ from functools import lru_cache
 from typing import Any
 
 import numpy as np
+from numpy._core import _multiarray_umath  # type: ignore[attr-defined]
+
+from ..kernels import entry, pool
 
 _SEARCHED_WORDS = 16  # of an object's memory
 _PYARRAY_RETURN, _PYARRAY_EMPTY = 76, 184  # places in NumPy's C API table, which its ABI fixes
@@ -47,9 +50,8 @@ def fields() -> dict[str, int] | None:
     number = 0.1234567891
     value = _find(number, int(np.float64(number).view(np.int64)))
     cell = _find(types.CellType(probe), id(probe))
-    if None in (kind, data, descr, value, cell) or descr != data + 40:  # type: ignore[operator]
+    if kind is None or data is None or descr is None or value is None or cell is None or descr != data + 40:
         return None
-    assert data is not None
     found = {
         "type": kind, "data": data, "ndim": data + 8, "shape": data + 16, "strides": data + 24, "descr": descr,
         "flags": data + 48, "float": value, "cell": cell,
@@ -75,12 +77,11 @@ def _find(value: object, word: int) -> int | None:
 @lru_cache(maxsize=1)
 def api() -> dict[str, int]:
     """Addresses of the functions of CPython and NumPy that the native entry calls."""
-    names = "Py_IncRef Py_DecRef PyEval_SaveThread PyEval_RestoreThread PyTuple_New PyTuple_SetItem"
-    names = [*names.split(), "PyDict_GetItem", "PyObject_Vectorcall", "PyThread_acquire_lock", "PyThread_release_lock"]
+    names = (name for name in (*entry.API, *pool.API) if not name.startswith("PyArray_"))
     found = {name: _address_of(getattr(ctypes.pythonapi, name)) for name in names}
     get_pointer = ctypes.pythonapi.PyCapsule_GetPointer
     get_pointer.restype, get_pointer.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
-    table = ctypes.cast(get_pointer(np._core._multiarray_umath._ARRAY_API, None), ctypes.POINTER(ctypes.c_void_p))
+    table = ctypes.cast(get_pointer(_multiarray_umath._ARRAY_API, None), ctypes.POINTER(ctypes.c_void_p))
     found["PyArray_Return"] = int(table[_PYARRAY_RETURN] or 0)
     found["PyArray_Empty"] = int(table[_PYARRAY_EMPTY] or 0)
     return found

@@ -14,6 +14,7 @@ from ..expr.node import Graph, Node
 from ..expr.optable import Kind
 
 RECOMPUTED_COST = 3  # additions: about what a store and a load of an element cost
+_KERNEL_KINDS = (Kind.ELEMENTWISE, Kind.REDUCTION, Kind.ASSEMBLE)
 _COST_LIMIT = 1 << 20
 _MERGED_SIBLINGS = 32  # above, comparing all pairs of groups would cost more than the merging saves
 
@@ -110,7 +111,7 @@ class _Fusion:
         self.order = graph.nodes()
         self.rank = {node: k for k, node in enumerate(self.order)}
         self.outputs = frozenset(graph.outputs)
-        self.compiled = {n for n in self.order if n.op.kind in (Kind.ELEMENTWISE, Kind.REDUCTION) and has_kernel(n)}
+        self.compiled = {n for n in self.order if n.op.kind in _KERNEL_KINDS and has_kernel(n)}
         self.stored = self._must_be_stored()
         self.cost = self._inline_costs()
         self.groups: list[Group] = []
@@ -123,7 +124,7 @@ class _Fusion:
     def _must_be_stored(self) -> set[Node]:
         stored = {n for n in self.outputs if self._inlined(n)}
         for node in self.order:
-            if node.op.kind is Kind.VIEW or not (node in self.compiled or node.op.kind is Kind.ASSEMBLE):
+            if node.op.kind is Kind.VIEW or node not in self.compiled:
                 stored.update(s for a in node.args if self._inlined(s := storage(a)))
         return stored
 
@@ -139,11 +140,11 @@ class _Fusion:
         for node in reversed(self.order):
             if self._inlined(node):
                 self._place_elementwise(node)
+            elif node in self.compiled and node.op.kind is Kind.ASSEMBLE:
+                self._place_parts(node)
             elif node in self.compiled:
                 self._place(node, [Sink(node.args[0], node)])
-            elif node.op.kind is Kind.ASSEMBLE:
-                self._place_parts(node)
-            elif node.op.kind in (Kind.ELEMENTWISE, Kind.REDUCTION, Kind.HOST) and node.op.name != "result":
+            elif node.op.kind in (*_KERNEL_KINDS, Kind.HOST) and node.op.name != "result":
                 self._place_host(node)
         self._merge_siblings()
         return _topological(self.groups, self.rank)

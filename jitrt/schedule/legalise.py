@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import math
 
 import numpy as np
@@ -13,12 +12,9 @@ from ..expr.optable import Kind, Op, row
 from ..expr.reductions import FOLD_IDENTITY
 from ..expr.rewrite import Rule, rewrite, rule
 from ..expr.types import ArrayType
-from ..expr.ufuncs import COPY
 from .layout import Layouts, contiguous_strides
 
 BLOCK = 1 << 15  # elements of one block of a fold over everything; fixed, so that results do not depend on threads
-
-_copy_numbers = itertools.count()
 
 
 def _partial(op: Op) -> Op:
@@ -34,11 +30,6 @@ def _partial(op: Op) -> Op:
 PARTIAL: dict[Op, Op] = {op: _partial(op) for op in list(FOLD_IDENTITY)}
 
 
-def copy(x: Node) -> Node:
-    """A node that stores `x` in memory of its own."""
-    return Node(COPY, (x,), b.params(number=next(_copy_numbers)), ArrayType(x.dtype, x.shape))
-
-
 def legalise(graph: Graph, layouts: Layouts) -> Graph:
     """A graph in which every view has a layout, and every output is a computed array of its own.
 
@@ -49,7 +40,7 @@ def legalise(graph: Graph, layouts: Layouts) -> Graph:
     outputs: list[Node] = []
     for output in graph.outputs:
         computed = output.op.kind in (Kind.ELEMENTWISE, Kind.REDUCTION, Kind.ASSEMBLE, Kind.HOST)
-        outputs.append(output if computed and output not in outputs else copy(output))
+        outputs.append(output if computed and output not in outputs else b.copy(output))
     return graph.with_outputs(outputs)
 
 
@@ -65,7 +56,7 @@ def _copied_reshape(layouts: Layouts) -> Rule:
     def apply(n: Node) -> Node | None:
         if layouts.find(n) is not None:
             return None
-        return Node(n.op, (copy(n.args[0]),), n.params, n.type)
+        return Node(n.op, (b.copy(n.args[0]),), n.params, n.type)
 
     return apply
 

@@ -36,7 +36,7 @@ def is_worthwhile(traced: Graph, steps: Sequence[KernelCall | Node]) -> bool:
     if not hosts:
         return True
     kernels = [s for s in steps if isinstance(s, KernelCall)]
-    ours = _PROGRAM_CALL + _HOST_STEP * len(hosts)
+    ours: float = _PROGRAM_CALL + _HOST_STEP * len(hosts)
     ours += sum(_LAUNCH + _ADDITION * k.elements * k.cost for k in kernels)
     return ours < sum(_numpy_time(n) for n in traced.nodes())
 

@@ -319,7 +319,7 @@ def with_tracers(function: Callable[..., Any], tracers: dict[int, Any]) -> Calla
             if (value := _contents(original)) is not _MISSING:
                 cell.cell_contents = replaced(value)
         made.__defaults__ = tuple(map(replaced, f.__defaults__)) if f.__defaults__ else None
-        made.__kwdefaults__ = {k: replaced(v) for k, v in (f.__kwdefaults__ or {}).items()} or None  # type: ignore[assignment]
+        made.__kwdefaults__ = {k: replaced(v) for k, v in (f.__kwdefaults__ or {}).items()} or None
         return made
 
     result = replaced(function)

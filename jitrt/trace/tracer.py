@@ -8,8 +8,6 @@ from __future__ import annotations
 
 import itertools
 import operator
-import os
-import sys
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -21,11 +19,11 @@ from ..expr.contractions import Call, call, call_result
 from ..expr.interpret import evaluate
 from ..expr.movement import getitem
 from ..expr.node import Node, type_of
-from ..expr.optable import METHODS, NUMPY_FUNCTIONS, Kind, NotCovered
-from ..expr.types import ArrayType
+from ..expr.optable import Kind, NotCovered
+from ..expr.rows import METHODS, NUMPY_FUNCTIONS, VIEW_FUNCTIONS
+from .operators import Operators
+from .userline import user_line
 
-_PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-_NUMPY = os.path.dirname(os.path.abspath(np.__file__))
 _LONGEST_ITERATION = 1000  # an iteration over more rows is an element loop, which tracing would unroll
 # Functions that write into an argument; a trace sees values, not memory.
 _MUTATING = frozenset(
@@ -144,21 +142,10 @@ def _with_values(template: Any, values: list[Any]) -> Any:
     return template
 
 
-def user_line() -> str:
-    """``file:line`` of the innermost frame that is neither jitrt's nor NumPy's."""
-    frame = sys._getframe(1)
-    while frame is not None:
-        filename = frame.f_code.co_filename
-        if not filename.startswith((_PACKAGE, _NUMPY)):
-            return f"{filename}:{frame.f_lineno}"
-        frame = frame.f_back  # type: ignore[assignment]
-    return ""
-
-
 _storage_ids = itertools.count()
 
 
-class Tracer:
+class Tracer(Operators):
     """A symbol for an array, a NumPy scalar or a Python number.
 
     Parameters
@@ -182,8 +169,8 @@ class Tracer:
         self._storage = next(_storage_ids) if storage is None else storage
 
     # What NumPy code asks of the class of a value.
-    @property
-    def __class__(self) -> type:  # type: ignore[override]
+    @property  # type: ignore[misc]
+    def __class__(self) -> type:
         if self._node.type.weak:
             return complex if self._node.dtype.kind == "c" else float
         return self._node.dtype.type if self._scalar else np.ndarray
@@ -217,7 +204,7 @@ class Tracer:
             result = build(*_nodes(args, self._trace), **_nodes(kwargs, self._trace))
         except NotCovered:
             return self._trace.host_call(func, func.__name__, args, kwargs)
-        return _wrap(result, self._trace, _source(args, kwargs))
+        return _wrap(result, self._trace, _operands(args, kwargs) if func in VIEW_FUNCTIONS else None)
 
     def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
         raise Untraceable("an array is made of a value that is being traced", user_line())
@@ -249,19 +236,19 @@ class Tracer:
 
     @property
     def T(self) -> Tracer:
-        return np.transpose(self)  # type: ignore[call-overload]
+        return self._apply(np.transpose)
 
     @property
     def mT(self) -> Tracer:
-        return np.matrix_transpose(self)  # type: ignore[call-overload]
+        return self._apply(np.matrix_transpose)
 
     @property
     def real(self) -> Tracer:
-        return np.real(self)  # type: ignore[call-overload]
+        return self._apply(np.real)
 
     @property
     def imag(self) -> Tracer:
-        return np.imag(self)  # type: ignore[call-overload]
+        return self._apply(np.imag)
 
     def __getattr__(self, name: str) -> Any:
         function = METHODS.get(name)
@@ -274,18 +261,22 @@ class Tracer:
         method = getattr(np.ndarray, name)
         return lambda *args, **kwargs: self._trace.host_call(method, name, (self, *args), kwargs)
 
+    def _apply(self, function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+        """``function(self, …)``: NumPy hands it back to `__array_function__`."""
+        return function(self, *args, **kwargs)
+
     # Methods whose arguments differ from those of the function.
     def reshape(self, *shape: Any, order: str = "C", copy: Any = None) -> Tracer:
         wanted = shape[0] if len(shape) == 1 else shape
-        return np.reshape(self, wanted, order=order)  # type: ignore[call-overload]
+        return self._apply(np.reshape, wanted, order=order)
 
     def transpose(self, *axes: Any) -> Tracer:
         if not axes or axes == (None,):
-            return np.transpose(self)  # type: ignore[call-overload]
-        return np.transpose(self, axes[0] if isinstance(axes[0], (tuple, list)) else axes)  # type: ignore[call-overload]
+            return self._apply(np.transpose)
+        return self._apply(np.transpose, axes[0] if isinstance(axes[0], (tuple, list)) else axes)
 
     def ravel(self, order: str = "C") -> Tracer:
-        return np.ravel(self, order)  # type: ignore[call-overload]
+        return self._apply(np.ravel, order)
 
     def flatten(self, order: str = "C") -> Tracer:
         return self.ravel(order).copy()
@@ -303,15 +294,23 @@ class Tracer:
         return Tracer(b.cast(self._node, target), self._trace, self._scalar)
 
     def copy(self, order: str = "C") -> Tracer:
-        return Tracer(self._node, self._trace, self._scalar)
+        return Tracer(_fresh(self._node), self._trace, self._scalar)
 
     def conj(self) -> Tracer:
-        return np.conjugate(self)  # type: ignore[call-overload]
+        if self.dtype.kind != "c":
+            return self  # as NumPy's method does; the function gives a copy
+        return self._apply(np.conjugate)
 
     conjugate = conj
 
+    def __copy__(self) -> Tracer:
+        return self.copy()
+
+    def __deepcopy__(self, memo: Any) -> Tracer:
+        return self.copy()
+
     def round(self, decimals: int = 0, out: Any = None) -> Tracer:
-        return np.round(self, decimals, out)  # type: ignore[call-overload]
+        return self._apply(np.round, decimals, out)
 
     def __len__(self) -> int:
         if not self.shape:
@@ -341,12 +340,6 @@ class Tracer:
     def __setitem__(self, index: Any, value: Any) -> None:
         raise Untraceable("assigns to elements of an array", user_line())
 
-    def __pow__(self, other: Any, modulo: Any = None) -> Any:
-        return _binary(np.power, operator.pow, self, other)
-
-    def __round__(self, ndigits: int | None = None) -> Any:
-        raise Untraceable("round() of a value that is being traced", user_line())
-
 
 _UNTRACEABLE_ATTRIBUTES = frozenset(
     """item tolist tobytes fill sort partition put itemset resize setflags setfield view data strides base ctypes flat
@@ -365,24 +358,35 @@ def _nodes(value: Any, trace: Trace) -> Any:
     return trace.lift(value) if type(value) is np.ndarray else value
 
 
-def _source(args: tuple, kwargs: dict[str, Any]) -> Tracer | None:
-    """The array that a view made by such a call would look at: the first operand."""
-    first = args[0] if args else next(iter(kwargs.values()), None)
-    return first if isinstance(first, Tracer) else None
+def _operands(args: tuple, kwargs: dict[str, Any]) -> dict[Node, Tracer]:
+    """The arrays that views made by such a call may look at."""
+    return {v._node: v for v in reversed((*args, *kwargs.values())) if isinstance(v, Tracer)}
 
 
-def _wrap(result: Any, trace: Trace, source: Tracer | None = None) -> Any:
-    """Tracers for the nodes in the result of a function of the op table."""
+def _wrap(result: Any, trace: Trace, viewed: dict[Node, Tracer] | None = None) -> Any:
+    """Tracers for the nodes in the result of a function of the op table.
+
+    With `viewed`, they share the memory of those operands that they are views of; without, they are fresh arrays.
+    """
     if isinstance(result, (list, tuple)):
-        return type(result)(_wrap(r, trace, source) for r in result)
-    if source is not None and result is source._node:
-        return source if not source._node.type.weak else Tracer(b.cast(result, result.dtype), trace)
+        return type(result)(_wrap(r, trace, viewed) for r in result)
     base = result
-    while base.op.kind is Kind.VIEW and (source is None or base is not source._node):
+    while viewed and base.op.kind is Kind.VIEW and base not in viewed:
         base = base.args[0]
-    if source is not None and base is source._node and base is not result:
-        return Tracer(result, trace, source._scalar and not result.shape, source._storage)
-    return Tracer(result, trace, scalar=result.shape == () and not result.op.view_like)
+    source = viewed.get(base) if viewed else None
+    if source is None:
+        return Tracer(_fresh(result), trace, scalar=result.shape == () and not result.op.view_like)
+    if base is result:
+        return source if not result.type.weak else Tracer(b.cast(result, result.dtype), trace)
+    return Tracer(result, trace, source._scalar and not result.shape, source._storage)
+
+
+def _fresh(node: Node) -> Node:
+    """A node with the value of `node` that is no view of anything but a literal."""
+    base = node
+    while base.op.kind is Kind.VIEW:
+        base = base.args[0]
+    return node if base is node or base.op.name == "constant" else b.copy(node)
 
 
 def _elementwise(ufunc: np.ufunc, inputs: tuple, trace: Trace) -> tuple[Node, Trace, bool]:
@@ -402,88 +406,3 @@ def _check_python_int(ufunc: np.ufunc, literal: Node, nodes: tuple[Node, ...]) -
             info = np.iinfo(node.dtype)
             if not info.min <= value <= info.max:
                 raise NotCovered(f"{ufunc.__name__} with {value}")
-
-
-# Python evaluates these on two floats exactly as float64 kernels do; division, powers and comparisons differ.
-_EXACT_ON_FLOATS = frozenset({np.add, np.subtract, np.multiply})
-
-
-def _binary(ufunc: np.ufunc, python: Callable[[Any, Any], Any], x: Any, y: Any) -> Any:
-    """``x <op> y`` where one of them is a tracer."""
-    tracer = x if isinstance(x, Tracer) else y
-    trace = tracer._trace
-    weak = [v._node.type.weak if isinstance(v, Tracer) else type(v) in (int, float, complex, bool) for v in (x, y)]
-    if all(weak):
-        nodes = [v._node if isinstance(v, Tracer) else trace.lift(v) for v in (x, y)]
-        if ufunc in _EXACT_ON_FLOATS and all(n.dtype.kind == "f" for n in nodes):
-            node = Node(b.elementwise_op(ufunc), tuple(nodes), (), ArrayType(np.dtype(np.float64), (), weak=True))
-            return Tracer(node, trace)
-        return trace.host_call(python, python.__name__, (x, y), {})
-    if isinstance(x, (Tracer, np.ndarray, np.generic, int, float, complex)) and isinstance(
-        y, (Tracer, np.ndarray, np.generic, int, float, complex)
-    ):
-        return ufunc(x, y)
-    return NotImplemented
-
-
-def _install_operators() -> None:
-    binary = {
-        "add": np.add, "sub": np.subtract, "mul": np.multiply, "truediv": np.divide, "floordiv": np.floor_divide,
-        "mod": np.remainder, "pow": np.power, "matmul": np.matmul, "and": np.bitwise_and, "or": np.bitwise_or,
-        "xor": np.bitwise_xor, "lshift": np.left_shift, "rshift": np.right_shift,
-    }  # fmt: skip
-    comparisons = {
-        "lt": np.less, "le": np.less_equal, "gt": np.greater, "ge": np.greater_equal, "eq": np.equal, "ne": np.not_equal
-    }  # fmt: skip
-    unary = {"neg": np.negative, "pos": np.positive, "abs": np.absolute, "invert": np.invert}
-
-    def forward(ufunc: np.ufunc, python: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
-        return lambda self, other: _binary(ufunc, python, self, other)
-
-    def reverse(ufunc: np.ufunc, python: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
-        return lambda self, other: _binary(ufunc, python, other, self)
-
-    def single(ufunc: np.ufunc) -> Callable[[Any], Any]:
-        def apply(self: Tracer) -> Any:
-            result = ufunc(self)
-            if self._node.type.weak:
-                node = result._node
-                weak = Node(node.op, node.args, (), ArrayType(node.dtype, (), weak=True))
-                return Tracer(weak, self._trace)
-            return result
-
-        return apply
-
-    def in_place(name: str) -> Callable[[Any, Any], Any]:
-        def apply(self: Tracer, other: Any) -> Any:
-            if self._scalar or self._node.type.weak:
-                return NotImplemented  # scalars are immutable: Python falls back to the operator itself
-            raise Untraceable(f"updates an array in place ({name})", user_line())
-
-        return apply
-
-    def looked_at(what: str) -> Callable[..., Any]:
-        def refuse(self: Tracer, *args: Any) -> Any:
-            raise Untraceable(f"the value of an array or scalar is looked at ({what})", user_line())
-
-        return refuse
-
-    for name, ufunc in binary.items():
-        python = getattr(operator, name if name not in ("and", "or") else f"{name}_")
-        if name != "pow":
-            setattr(Tracer, f"__{name}__", forward(ufunc, python))
-        setattr(Tracer, f"__r{name}__", reverse(ufunc, python))
-        setattr(Tracer, f"__i{name}__", in_place(f"{name}="))
-    for name, ufunc in comparisons.items():
-        setattr(Tracer, f"__{name}__", forward(ufunc, getattr(operator, name)))
-    for name, ufunc in unary.items():
-        setattr(Tracer, f"__{name}__", single(ufunc))
-    for name in ("bool", "int", "float", "complex", "index", "str", "repr", "format", "contains", "reversed", "reduce"):
-        setattr(Tracer, f"__{name}__", looked_at(name))
-    for name in ("copy", "deepcopy"):
-        setattr(Tracer, f"__{name}__", lambda self, *memo: self.copy())
-    Tracer.__divmod__ = lambda self, other: (self // other, self % other)
-    Tracer.__rdivmod__ = lambda self, other: (other // self, other % self)
-
-
-_install_operators()

@@ -54,7 +54,9 @@ def one_argument(name: str, dtype: type, count: int, seed: int = 0) -> np.ndarra
         parts.append(rng.uniform(0, 2.0**17, count // 2).astype(dtype))
     x = np.concatenate(parts)
     low, high = _DOMAIN.get(name, (-np.inf, np.inf))
-    inside = (x >= low) & (x <= high) if np.isfinite(low) and name not in ("log1p", "arctanh") else (x > low) & (x < high)
+    inside = (
+        (x >= low) & (x <= high) if np.isfinite(low) and name not in ("log1p", "arctanh") else (x > low) & (x < high)
+    )
     return x[np.isfinite(x) & inside & ~((x == 0) & (low == 0))]
 
 

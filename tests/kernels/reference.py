@@ -73,8 +73,10 @@ def ulp_errors(name: str, result: np.ndarray, *arguments: np.ndarray) -> np.ndar
             limit = abs(true) - largest
             errors[i] = 0 if np.isinf(value) and limit > 0 else float(abs(largest - abs(true)) / largest) * 2**60
             continue
-        exponent = max(int(CONTEXT.frexp(true)[1]) - 1 - info.nmant, info.minexp - info.nmant) if true else (
-            info.minexp - info.nmant
+        exponent = (
+            max(int(CONTEXT.frexp(true)[1]) - 1 - info.nmant, info.minexp - info.nmant)
+            if true
+            else (info.minexp - info.nmant)
         )
         errors[i] = float(abs(CONTEXT.mpf(float(value)) - true) / CONTEXT.mpf(2) ** exponent)
     return errors

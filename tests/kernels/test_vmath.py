@@ -11,11 +11,10 @@ import points
 import pytest
 import reference
 import scipy.special
+from jitrt.kernels import vmath
 from llvmlite import ir
 from numba.core.compiler_lock import global_compiler_lock
 from numba.core.registry import cpu_target
-
-from jitrt.kernels import vmath
 
 ROWS = [(f.name, char) for f in vmath.FUNCTIONS.values() for char in f.types if f.name != "sinc"]
 DTYPES = {"d": np.float64, "f": np.float32}

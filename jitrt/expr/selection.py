@@ -1,0 +1,62 @@
+"""Rows of the selections, and of the arrays that are filled with one value."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from . import build as b
+from .movement import extents
+from .node import Node
+from .optable import NotCovered, numpy_function
+from .types import canonical
+from .ufuncs import clip_ufunc, where_dtype
+
+_NO_VALUE = np._NoValue
+
+
+@numpy_function(np.where)
+def where(condition: Any, /, *choices: Any) -> Node:
+    if len(choices) != 2:
+        raise NotCovered("where with one argument")
+    c, x, y = (v if isinstance(v, Node) else b.constant(v) for v in (condition, *choices))
+    if where_dtype(x.type, y.type).kind not in "biufcmM":
+        raise NotCovered("where of such operands")
+    return b.where(c, x, y)
+
+
+@numpy_function(np.clip, method="clip")
+def clip(a: Any, a_min: Any = _NO_VALUE, a_max: Any = _NO_VALUE, out: Any = None, **kwargs: Any) -> Node:
+    low = kwargs.pop("min", None) if a_min is _NO_VALUE else a_min
+    high = kwargs.pop("max", None) if a_max is _NO_VALUE else a_max
+    if out is not None or kwargs or not isinstance(a, Node):
+        raise NotCovered("clip with such arguments")
+    bounds = [v if isinstance(v, Node) else b.constant(v) for v in (low, high) if v is not None]
+    if not bounds:
+        return a
+    if len(bounds) == 2:
+        return b.elementwise(clip_ufunc, a, *bounds)
+    return b.elementwise(np.maximum if low is not None else np.minimum, a, bounds[0])
+
+
+def _declare_filled(function: Callable[..., Any], value: Any) -> None:
+    @numpy_function(function)
+    def bind(a: Any, *args: Any, **kwargs: Any) -> Node:
+        fill = value
+        if function is np.full_like:
+            fill, *args = args or (kwargs.pop("fill_value"),)  # type: ignore[assignment]
+        dtype = kwargs.pop("dtype", None) if not args else args[0]
+        shape = kwargs.pop("shape", None)
+        kwargs.pop("device", None)
+        if len(args) > 1 or any(v not in ("K", "C", True) for v in kwargs.values()) or isinstance(fill, np.ndarray):
+            raise NotCovered(f"{function.__name__} with such arguments")
+        target = canonical(np.dtype(dtype)) if dtype is not None else a.dtype
+        node = fill if isinstance(fill, Node) else b.constant(np.asarray(fill).astype(target)[()])
+        # A view even of one element: 0-d arrays stay arrays here.
+        return b.view("broadcast_to", b.cast(node, target), shape=a.shape if shape is None else extents(shape))
+
+
+for _function, _value in ((np.zeros_like, 0), (np.ones_like, 1), (np.empty_like, 0), (np.full_like, None)):
+    _declare_filled(_function, _value)

@@ -1,0 +1,118 @@
+"""Python's operators on tracers.
+
+Between arrays they are NumPy's ufuncs. Between Python floats, which a tracer can stand for, too, Python's own rules
+hold: ``1.0 / 0.0`` raises, and a negative number has complex powers.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from ..errors import Untraceable
+from ..expr.node import Node
+from ..expr.types import ArrayType
+from ..expr.ufuncs import elementwise_op
+from .userline import user_line
+
+# Python evaluates these on two floats exactly as float64 kernels do; division, powers and comparisons differ.
+_EXACT_ON_FLOATS = frozenset({np.add, np.subtract, np.multiply})
+_NUMBERS = (np.ndarray, np.generic, int, float, complex)
+
+
+def _binary(ufunc: np.ufunc, python: Callable[[Any, Any], Any], x: Any, y: Any) -> Any:
+    """``x <op> y`` where one of them is a tracer."""
+    tracer = x if isinstance(x, Operators) else y
+    if all(v._node.type.weak if isinstance(v, Operators) else type(v) in (int, float, complex, bool) for v in (x, y)):
+        nodes = tuple(v._node if isinstance(v, Operators) else tracer._trace.lift(v) for v in (x, y))
+        if ufunc in _EXACT_ON_FLOATS and all(n.dtype.kind == "f" for n in nodes):
+            return tracer._weak(Node(elementwise_op(ufunc), nodes, (), ArrayType(np.dtype(np.float64), (), weak=True)))
+        return tracer._trace.host_call(python, python.__name__, (x, y), {})
+    if all(isinstance(v, (Operators, *_NUMBERS)) for v in (x, y)):
+        return ufunc(x, y)
+    return NotImplemented
+
+
+def _forward(ufunc: np.ufunc, python: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
+    return lambda self, other: _binary(ufunc, python, self, other)
+
+
+def _reflected(ufunc: np.ufunc, python: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
+    return lambda self, other: _binary(ufunc, python, other, self)
+
+
+def _in_place(symbol: str) -> Callable[[Any, Any], Any]:
+    def update(self: Any, other: Any) -> Any:
+        if self._scalar or self._node.type.weak:
+            return NotImplemented  # scalars are immutable: Python falls back to the operator itself
+        raise Untraceable(f"updates an array in place ({symbol})", user_line())
+
+    return update
+
+
+def _unary(ufunc: np.ufunc) -> Callable[[Any], Any]:
+    def apply(self: Any) -> Any:
+        result = ufunc(self)
+        if self._node.type.weak:
+            node = result._node
+            return self._weak(Node(node.op, node.args, (), ArrayType(node.dtype, (), weak=True)))
+        return result
+
+    return apply
+
+
+def _looked_at(what: str) -> Callable[..., Any]:
+    def refuse(self: Any, *args: Any) -> Any:
+        raise Untraceable(f"the value of an array or scalar is looked at ({what})", user_line())
+
+    return refuse
+
+
+class Operators:
+    """The operators of a tracer, and the conversions that would need its value."""
+
+    __slots__ = ()
+
+    _node: Node
+    _scalar: bool
+    _trace: Any
+
+    def _weak(self, node: Node) -> Any:
+        """The tracer of a Python number."""
+        return type(self)(node, self._trace)  # type: ignore[call-arg]
+
+    def __divmod__(self, other: Any) -> Any:
+        return self // other, self % other
+
+    def __rdivmod__(self, other: Any) -> Any:
+        return other // self, other % self
+
+
+_BINARY = {
+    "add": (np.add, operator.add), "sub": (np.subtract, operator.sub), "mul": (np.multiply, operator.mul),
+    "truediv": (np.divide, operator.truediv), "floordiv": (np.floor_divide, operator.floordiv),
+    "mod": (np.remainder, operator.mod), "pow": (np.power, operator.pow), "matmul": (np.matmul, operator.matmul),
+    "and": (np.bitwise_and, operator.and_), "or": (np.bitwise_or, operator.or_),
+    "xor": (np.bitwise_xor, operator.xor), "lshift": (np.left_shift, operator.lshift),
+    "rshift": (np.right_shift, operator.rshift),
+}  # fmt: skip
+_COMPARISONS = {
+    "lt": (np.less, operator.lt), "le": (np.less_equal, operator.le), "gt": (np.greater, operator.gt),
+    "ge": (np.greater_equal, operator.ge), "eq": (np.equal, operator.eq), "ne": (np.not_equal, operator.ne),
+}  # fmt: skip
+_UNARY = {"neg": np.negative, "pos": np.positive, "abs": np.absolute, "invert": np.invert}
+_VALUES = "bool int float complex index str repr format contains reversed reduce round trunc floor ceil".split()
+
+for _name, (_ufunc, _python) in _BINARY.items():
+    setattr(Operators, f"__{_name}__", _forward(_ufunc, _python))
+    setattr(Operators, f"__r{_name}__", _reflected(_ufunc, _python))
+    setattr(Operators, f"__i{_name}__", _in_place(_name))
+for _name, (_ufunc, _python) in _COMPARISONS.items():
+    setattr(Operators, f"__{_name}__", _forward(_ufunc, _python))
+for _name, _ufunc in _UNARY.items():
+    setattr(Operators, f"__{_name}__", _unary(_ufunc))
+for _name in _VALUES:
+    setattr(Operators, f"__{_name}__", _looked_at(_name))

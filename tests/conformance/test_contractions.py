@@ -1,0 +1,43 @@
+"""matmul, dot, einsum, tensordot and outer against NumPy, alone and between elementwise operations."""
+
+import numpy as np
+import pytest
+from compare import check, together
+from operands import ordinary
+
+CASES = {
+    "matmul": lambda a, b, v, t: (a @ b, np.matmul(b, a), a @ v, v @ b, v @ v, t @ b, a @ t.swapaxes(1, 2), t @ v),
+    "dot": lambda a, b, v, t: (a.dot(b), np.dot(v, v), np.dot(t, v), np.dot(a, 2), np.dot(t, b), np.dot(v[0], v[1])),
+    "outer": lambda a, b, v, t: (np.outer(v, v), np.outer(a, v)),
+    "tensordot": lambda a, b, v, t: (
+        np.tensordot(a, b, 1), np.tensordot(t, a, axes=([1, 2], [0, 1])), np.tensordot(a, b, axes=0),
+        np.tensordot(t, v, axes=(2, 0)), np.tensordot(a, a),
+    ),
+    "einsum": lambda a, b, v, t: (
+        np.einsum("ij,jk->ik", a, b), np.einsum("ij,jk", a, b), np.einsum("kij->j", t), np.einsum("ij->ji", a),
+        np.einsum("i,i", v, v), np.einsum("i,j,kij->k", v[:3], v, t, optimize=True), np.einsum("ij", a[:, :3]),
+        np.einsum("ii->i", b[:3]), np.einsum("...j,j", t, v), np.einsum("kij,ij->k", t, a[:1]),
+    ),
+    "between": lambda a, b, v, t: ((a + 1) @ (b * 2) - 1, np.dot(a * a, v + 1).sum(), (a[::-1] @ b.copy()).T * 2, (a.T @ a)[1:]),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("char", "?ilfdFDe")
+def test_contractions(char):
+    a, b = ordinary(char, 12).reshape(3, 4), ordinary(char, 12, 1).reshape(4, 3)
+    v, t = ordinary(char, 4, 2), ordinary(char, 24, 3).reshape(2, 3, 4)
+    eps = np.finfo(char).eps if char in "fdFDe" else 0
+    tolerance = {"relative": 8 * eps, "ulp": 8 * bool(eps), "zeros": False}
+    cases = dict(CASES) if char != "?" else {k: f for k, f in CASES.items() if k not in ("between", "dot")}
+    check(together(cases), a, b, v, t, **tolerance)
+    check(together(cases), np.asfortranarray(a), b[::-1, ::-1], v[::-1], t, **tolerance)
+
+
+def test_empty_contractions():
+    a, b, v, t = np.ones((3, 0)), np.ones((0, 3)), np.ones(0), np.ones((2, 3, 0))
+    check(lambda a, b, v, t: (a @ b, b @ a, v @ v, t @ b, np.dot(a, v), np.einsum("ij->i", a), np.outer(v, v)), a, b, v, t)
+
+
+def test_mixed_dtypes():
+    a, b = ordinary("i", 12).reshape(3, 4), ordinary("f", 12).reshape(4, 3)
+    check(lambda a, b: (a @ b, np.dot(a, b), np.einsum("ij,jk", a, b), np.outer(a, b)), a, b, ulp=8, relative=1e-14)

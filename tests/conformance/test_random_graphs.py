@@ -1,0 +1,72 @@
+"""Random functions, compiled and plain: what no one thought of."""
+
+import numpy as np
+import pytest
+from compare import assert_same
+from graphs import Writer
+
+import jitrt
+
+IN_CI, AT_LENGTH = 300, 5000
+GROUP = 25
+
+
+def run(seed):
+    source, arguments, _ = Writer(seed).write(3 + seed % 10)
+    namespace = {"np": np}
+    exec(source, namespace)
+    compiled = jitrt.jit(namespace["f"])
+    args = list(arguments.values())
+    before = [a.copy() for a in args]
+    with np.errstate(all="ignore"):
+        want = namespace["f"](*args)
+        scale = largest(source, arguments)
+        reason = compiled.explain(*args).plain_reason
+        assert not reason, f"seed {seed}: {reason}\n{source}"
+        for _ in range(2):
+            got = compiled(*args)
+            try:
+                compare(got, want, scale)
+                assert_same(args, before)
+                shares = [[np.shares_memory(a, b) for b in (*got, *args)] for a in got]
+                assert any(a.flags.f_contiguous for a in args) or shares == [
+                    [np.shares_memory(a, b) for b in (*want, *args)] for a in want
+                ]
+            except AssertionError as error:
+                raise AssertionError(f"seed {seed}: {error}\n{source}\n{arguments}") from None
+
+
+def largest(source, arguments):
+    """The largest magnitude that the program computes: sums that cancel have errors of its size."""
+    values = dict(arguments)
+    scale = 1.0
+    for line in source.splitlines()[1:-1]:
+        name, _, expression = line.strip().partition(" = ")
+        values[name] = eval(expression, {"np": np}, values)
+        scale = max(scale, float(np.max(np.abs(values[name], dtype=float), initial=0)) ** 2)
+    return scale
+
+
+def compare(got, want, scale):
+    for g, w in zip(got, want):
+        assert type(g) is type(w)
+        assert g.dtype == w.dtype
+        assert g.shape == w.shape
+        if w.dtype.kind == "f":
+            single = np.float32 in (w.dtype, g.dtype)
+            np.testing.assert_allclose(g, w, rtol=1e-3 if single else 1e-9, atol=(1e-5 if single else 1e-11) * scale)
+        else:
+            np.testing.assert_array_equal(g, w)
+
+
+@pytest.mark.parametrize("first", range(0, IN_CI, GROUP))
+def test_random_functions(first):
+    for seed in range(first, first + GROUP):
+        run(seed)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("first", range(IN_CI, AT_LENGTH, GROUP))
+def test_many_random_functions(first):
+    for seed in range(first, first + GROUP):
+        run(seed)
