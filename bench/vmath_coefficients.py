@@ -22,7 +22,7 @@ ROOT = mp.sqrt
 
 @dataclass(frozen=True)
 class Series:
-    """A polynomial: its function, the weight of its error in the result, the interval, the degrees for 64 and 32 bits."""
+    """A polynomial: its function, the weight of its error in the result, the interval, two degrees."""
 
     function: Callable[[mpf], mpf]
     weight: Callable[[mpf], mpf]

@@ -107,7 +107,10 @@ def _declare(
         if not isinstance(a, Node) or a.dtype.kind not in "biufc" or given.pop("out", None) is not None:
             raise NotCovered(f"{name} of such operands")
         a = b.cast(a, a.dtype)
-        axes = b.normalize_axes(given.pop("axis", None), a.type.ndim)
+        axis = given.pop("axis", None)
+        if not a.type.ndim and axis not in (None, ()):
+            raise NotCovered(f"{name} of a scalar along an axis")  # some of NumPy's functions let 0 and -1 pass
+        axes = b.normalize_axes(axis, a.type.ndim)
         keepdims = bool(given.pop("keepdims", False))
         operands: tuple[Node, ...] = (a,)
         mask = given.pop("where", True)
@@ -326,7 +329,7 @@ def _declare_host(function: Callable[..., Any], method: str | None = None, scan:
         given = {k: v for k, v in _signature(function).bind(*args, **kwargs).arguments.items() if v is not _NO_VALUE}
         a, axis, keepdims = given.pop("a"), given.pop("axis", None), bool(given.pop("keepdims", False))
         dtype = given.pop("dtype", None)
-        if not isinstance(a, Node) or any(v is not None for v in given.values()) or ("arg" in name and not a.type.size):
+        if not isinstance(a, Node) or any(v is not None for v in given.values()) or not a.type.ndim or ("arg" in name and not a.type.size):
             raise NotCovered(f"{name} of such operands")
         a = b.cast(a, a.dtype)
         axes = b.normalize_axes(axis, a.type.ndim)

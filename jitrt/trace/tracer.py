@@ -335,7 +335,7 @@ class Tracer(Operators):
             return Tracer(node, self._trace, scalar=node.shape == ())
         items = index if isinstance(index, tuple) else (index,)
         scalar = node.shape == () and Ellipsis not in [i for i in items if not isinstance(i, (slice, np.ndarray))]
-        return Tracer(node, self._trace, scalar, None if scalar else self._storage)
+        return Tracer(node, self._trace, scalar, None if scalar or self._scalar else self._storage)
 
     def __setitem__(self, index: Any, value: Any) -> None:
         raise Untraceable("assigns to elements of an array", user_line())
@@ -378,7 +378,9 @@ def _wrap(result: Any, trace: Trace, viewed: dict[Node, Tracer] | None = None) -
         return Tracer(_fresh(result), trace, scalar=result.shape == () and not result.op.view_like)
     if base is result:
         return source if not result.type.weak else Tracer(b.cast(result, result.dtype), trace)
-    return Tracer(result, trace, source._scalar and not result.shape, source._storage)
+    if source._scalar:  # scalars have no memory that anyone could see
+        return Tracer(_fresh(result), trace, scalar=not result.shape)
+    return Tracer(result, trace, storage=source._storage)
 
 
 def _fresh(node: Node) -> Node:

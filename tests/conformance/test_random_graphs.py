@@ -10,6 +10,9 @@ import jitrt
 IN_CI, AT_LENGTH = 300, 5000
 GROUP = 25
 
+# Means of nothing and the like warn, here and in NumPy.
+pytestmark = pytest.mark.filterwarnings("ignore::RuntimeWarning")
+
 
 def run(seed):
     source, arguments, _ = Writer(seed).write(3 + seed % 10)

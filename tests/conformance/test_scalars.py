@@ -109,3 +109,13 @@ def test_integers_at_the_edge_of_a_dtype():
     args = np.array([0, 1, 255], np.uint8), np.array([-128, 127], np.int8), np.array([0, 2**64 - 1], np.uint64)
     check(together({k: v for k, v in cases.items() if k != "u64"}), *args)
     check(lambda a, b, c: (c // 7, c == 2**64, c > -1, c + (2**64 - 1)), *args)
+
+
+def test_powers_with_a_literal_exponent():
+    """Exponents that are rewritten to products, quotients and one correctly rounded cube."""
+    for char in "fdliB":
+        x = np.abs(operand(char, 40)) + np.ones(1, char)[0]
+        cases = {f"{p}": lambda x, p=p: (x**p, x.T**p) for p in (1, 2, 3, 4)}
+        if char in "fd":
+            cases |= {f"{p}": lambda x, p=p: x**p for p in (-1, 0.5, 0, 2.0, -2, 3.0)}
+        check(together(cases), x, ulp=4 if char in "fd" else 0)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import ctypes
 import itertools
+import platform
+import re
 import warnings
 
 import numpy as np
@@ -12,6 +14,7 @@ import pytest
 import reference
 import scipy.special
 from jitrt.kernels import vmath
+from llvmlite import binding as llvm
 from llvmlite import ir
 from numba.core.compiler_lock import global_compiler_lock
 from numba.core.registry import cpu_target
@@ -62,10 +65,8 @@ def test_special_values_are_numpys(name: str, char: str, fma: bool) -> None:
         np.testing.assert_array_max_ulp(result[near], expected[near], 4)
 
 
-@global_compiler_lock
-def _compiled(name: str, char: str, fma: bool) -> tuple[object, object]:
-    library = cpu_target.target_context.codegen().create_library(f"test_{name}_{char}")
-    module = library.create_ir_module(f"test_{name}_{char}_{int(fma)}")
+def _add_loop(module: ir.Module, name: str, char: str, fma: bool) -> None:
+    """The function named as the module, ``(out, inputs..., count)``: a loop over contiguous arrays."""
     element, index = {"d": ir.DoubleType(), "f": ir.FloatType()}[char], ir.IntType(64)
     arity = vmath.FUNCTIONS[name].arity
     function = ir.Function(
@@ -89,8 +90,16 @@ def _compiled(name: str, char: str, fma: bool) -> tuple[object, object]:
     builder.cbranch(builder.icmp_signed("<", following, function.args[-1]), loop, done)
     builder.position_at_end(done)
     builder.ret_void()
+
+
+@global_compiler_lock
+def _compiled(name: str, char: str, fma: bool) -> tuple[object, object]:
+    library = cpu_target.target_context.codegen().create_library(f"test_{name}_{char}")
+    module = library.create_ir_module(f"test_{name}_{char}_{int(fma)}")
+    _add_loop(module, name, char, fma)
     library.add_ir_module(module)
     library.finalize()
+    arity = vmath.FUNCTIONS[name].arity
     prototype = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * (arity + 1), ctypes.c_int64)
     return library, prototype(library.get_pointer_to_function(module.name))
 
@@ -109,6 +118,34 @@ def test_compiled_equals_numpy_back_end(name: str, char: str) -> None:
     np.testing.assert_array_equal(np.signbit(result[result == 0]), np.signbit(expected[result == 0]))
     if "+avx512f" in cpu_target.target_context.codegen()._tm_features:
         assert "zmm" in library.get_asm_str()
+
+
+@pytest.mark.skipif(platform.machine() not in ("x86_64", "AMD64"), reason="compiles for x86-64")
+@pytest.mark.parametrize("name", ["exp", "log", "power", "tanh", "arctan2", "erf", "sin"])
+@pytest.mark.parametrize("char", "df")
+def test_vectorises_with_avx2_alone(name: str, char: str) -> None:
+    module = ir.Module("avx2")
+    module.triple = llvm.get_default_triple()
+    _add_loop(module, name, char, fma=True)
+    machine = llvm.Target.from_triple(module.triple).create_target_machine(cpu="haswell", opt=3)
+    parsed = llvm.parse_assembly(str(module))
+    options = llvm.create_pipeline_tuning_options(speed_level=3)
+    options.loop_vectorization = True
+    passes = llvm.create_pass_builder(machine, options)
+    passes.getModulePassManager().run(parsed, passes)
+    body = machine.emit_assembly(parsed).split("\navx2:")[1]
+    assert re.search(r"vfn?madd\w*\s.*ymm", body)
+
+
+@pytest.mark.parametrize("char", "df")
+def test_huge_and_ordinary_arguments_share_a_loop(char: str) -> None:
+    x = np.linspace(-10, 10, 101).astype(DTYPES[char])
+    x[::7] = [1e22, -1e30, 3e38, 1e7, -5e9] * 3
+    for name in ("sin", "cos", "tan"):
+        _library, call = _compiled(name, char, "+fma" in cpu_target.target_context.codegen()._tm_features)
+        result = np.empty_like(x)
+        call(result.ctypes.data, x.ctypes.data, x.size)
+        assert reference.ulp_errors(name, result, x).max() <= 1.0
 
 
 @pytest.mark.parametrize("char", "df")

@@ -1,0 +1,31 @@
+"""Contiguous loops use the widest vectors that the machine has."""
+
+import numpy as np
+import pytest
+
+import jitrt
+from jitrt.codegen.context import code_generator
+
+features = code_generator()._tm_features
+widest = "zmm" if "+avx512f" in features else "ymm" if "+avx2" in features else None
+x = np.arange(1.0, 101.0)
+
+
+@pytest.mark.skipif(widest is None, reason="not an x86-64 processor with AVX2")
+@pytest.mark.parametrize(
+    ("function", "arguments"),
+    [
+        (lambda a, b: a * b + 1.0, (x, x)),
+        (lambda a: np.sqrt(a) / 3.0, (x.astype(np.float32),)),
+        (lambda a: np.exp(a) + np.sin(a), (x,)),
+        (lambda a: a.sum(), (x,)),
+        (lambda a: a.max(axis=-1), (x.reshape(10, 10),)),
+        (lambda a: (a * a).sum(axis=0), (x.reshape(5, 20),)),
+        (lambda a: np.where(a > 5, a, -a), (x.astype(np.int32),)),
+        (lambda a: a[:, 1:] - a[:, :-1], (x.reshape(5, 20),)),
+    ],
+    ids="chain float32 functions sum maximum columns where stencil".split(),
+)
+def test_wide_registers(function, arguments):
+    (kernel,) = jitrt.jit(function).explain(*arguments).kernels
+    assert widest in kernel.assembly

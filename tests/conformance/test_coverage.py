@@ -1,0 +1,54 @@
+"""Every row of the op table and every NumPy callable that it describes is exercised by a test of this folder."""
+
+import ast
+from pathlib import Path
+
+import numpy as np
+from test_reductions import FUNCTIONS, INDICES, SCANS
+
+from jitrt.expr.optable import METHODS, NUMPY_FUNCTIONS, OPS, Kind
+from jitrt.expr.ufuncs import NUMPY_UFUNCS
+
+# Rows that no NumPy function is called for: what rewrites and schedules put into a graph, and the functions that lead there.
+INTERNAL = {
+    "input", "constant", "call", "result",  # every graph; calls without a row
+    "cast",  # astype
+    "copy",  # copies, reshapes of strided views
+    "cube",  # power by 3
+    "assemble",  # concatenate, roll, pad
+    "getitem",  # slicing
+}  # fmt: skip
+
+
+def names_in_tests() -> set[str]:
+    """Names of attributes that the tests of this folder use: ``np.flip`` and ``x.ravel`` give flip and ravel."""
+    names: set[str] = set()
+    for path in Path(__file__).parent.glob("*.py"):
+        if path.name != Path(__file__).name:
+            tree = ast.parse(path.read_text(encoding="utf-8"))
+            names |= {node.attr for node in ast.walk(tree) if isinstance(node, ast.Attribute)}
+    return names
+
+
+def tested_functions() -> set[str]:
+    generated = {f.__name__ for f in (*FUNCTIONS, *INDICES, *SCANS, *NUMPY_UFUNCS)}
+    return names_in_tests() | generated | {"max", "min"}
+
+
+def test_every_numpy_function():
+    missing = {f.__name__ for f in NUMPY_FUNCTIONS} - tested_functions()
+    assert not missing, f"functions of the op table without a conformance test: {sorted(missing)}"
+
+
+def test_every_method():
+    missing = set(METHODS) - tested_functions()
+    assert not missing, f"methods without a conformance test: {sorted(missing)}"
+
+
+def test_every_row():
+    folds = {name for name, op in OPS.items() if op.kind is Kind.REDUCTION}
+    for name in folds:  # each is a fold of a ufunc, which some reduction lowers to
+        ufunc = OPS[name].ufunc
+        assert isinstance(ufunc, np.ufunc) and name.endswith(f"reduce_{ufunc.__name__}")
+    missing = set(OPS) - folds - tested_functions() - INTERNAL
+    assert not missing, f"rows without a conformance test: {sorted(missing)}"
