@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import logging
+import sys
 import threading
 import warnings
 from collections.abc import Callable
@@ -179,6 +180,19 @@ class JitFunction:
     def __repr__(self) -> str:
         return f"<jitrt.jit of {self._function!r}>"
 
+    def __reduce__(self) -> Any:
+        """By name where the name leads back to this object, as for plain functions; else by the function."""
+        found: Any = sys.modules.get(self.__module__)
+        for part in self.__qualname__.split("."):
+            found = getattr(found, part, None)
+        return self.__qualname__ if found is self else (_rebuilt, (self._function, self._threads))
+
+    def clear(self) -> None:
+        """Forget every specialisation, and free its frames. Kernels stay, so that nothing has to be compiled again."""
+        with self._lock:
+            self._specialisations.clear()
+            self._entry = self._function if self._plain is not None else always_miss
+
     def explain(self, *args: Any, **kwargs: Any) -> Explanation:
         """What a call with these arguments runs.
 
@@ -302,6 +316,10 @@ class JitFunction:
                     del self._specialisations[key]
                 else:
                     self._specialisations[key] = replacement
+
+
+def _rebuilt(function: Callable[..., Any], threads: int | None) -> JitFunction:
+    return JitFunction(function, threads)
 
 
 @overload

@@ -329,7 +329,12 @@ def _declare_host(function: Callable[..., Any], method: str | None = None, scan:
         given = {k: v for k, v in _signature(function).bind(*args, **kwargs).arguments.items() if v is not _NO_VALUE}
         a, axis, keepdims = given.pop("a"), given.pop("axis", None), bool(given.pop("keepdims", False))
         dtype = given.pop("dtype", None)
-        if not isinstance(a, Node) or any(v is not None for v in given.values()) or not a.type.ndim or ("arg" in name and not a.type.size):
+        if (
+            not isinstance(a, Node)
+            or any(v is not None for v in given.values())
+            or not a.type.ndim
+            or ("arg" in name and not a.type.size)
+        ):
             raise NotCovered(f"{name} of such operands")
         a = b.cast(a, a.dtype)
         axes = b.normalize_axes(axis, a.type.ndim)

@@ -1,0 +1,137 @@
+"""The decorator itself: how it is applied, what it looks like, and that it can be copied and sent."""
+
+import copy
+import importlib
+import inspect
+import logging
+import pickle
+
+import numpy as np
+import pytest
+
+import jitrt
+from jitrt import config
+
+x = np.arange(5.0)
+
+
+@jitrt.jit
+def decorated(a, b=1.0):
+    """Add."""
+    return a + b
+
+
+def plain(a):
+    return a * 2
+
+
+wrapped = jitrt.jit(plain)
+
+
+def test_it_looks_like_the_function():
+    assert decorated.__name__ == "decorated" and decorated.__doc__ == "Add." and decorated.__wrapped__ is not None
+    assert str(inspect.signature(decorated)) == "(a, b=1.0)"
+    assert isinstance(decorated, jitrt.JitFunction)
+
+
+def test_with_options():
+    @jitrt.jit(threads=1)
+    def halved(a):
+        return a / 2
+
+    np.testing.assert_array_equal(halved(x), x / 2)
+    with pytest.raises(ValueError):
+        jitrt.jit(threads=0)(plain)
+
+
+@pytest.mark.parametrize("function", [decorated, wrapped], ids=["by name", "by function"])
+def test_pickle_and_copy(function):
+    for other in (pickle.loads(pickle.dumps(function)), copy.copy(function), copy.deepcopy(function)):
+        np.testing.assert_array_equal(other(x), function(x))
+    assert pickle.loads(pickle.dumps(decorated)) is decorated
+
+
+def test_methods_run():
+    class Model:
+        scale = 3.0
+
+        @jitrt.jit
+        def apply(self, a):
+            return a * self.scale
+
+        @staticmethod
+        @jitrt.jit
+        def double(a):
+            return a * 2
+
+    np.testing.assert_array_equal(Model().apply(x), x * 3)
+    np.testing.assert_array_equal(Model.double(x), x * 2)
+
+
+def test_clear_forgets_and_works_on():
+    function = jitrt.jit(plain)
+    function(x)
+    function.clear()
+    np.testing.assert_array_equal(function(x), x * 2)
+
+
+def test_disable(monkeypatch):
+    monkeypatch.setenv("JITRT_DISABLE", "1")
+    function = jitrt.jit(plain)
+    np.testing.assert_array_equal(function(x), x * 2)
+    assert "JITRT_DISABLE" in function.explain(x).plain_reason
+
+
+def test_explanation_tells_everything():
+    explanation = jitrt.jit(lambda a: np.sort(np.exp(a) * 2 + 1).sum()).explain(np.ones((30, 40)))
+    text = str(explanation)
+    for part in (
+        "graph after trace",
+        "loop nests",
+        "frame of",
+        "jitrt_",
+        "executed by NumPy",
+        "sort",
+        "time to compile",
+    ):
+        assert part in text
+    assert explanation.frame_bytes >= 30 * 40 * 8
+    assert "define void @" in explanation.llvm
+    assert explanation.graph is not None and len(explanation.loop_nests) == len(explanation.kernels) > 0
+    assert "<details" in explanation._repr_html_()
+    assert "test_jit.py" in explanation.host_calls[0]
+
+
+def test_explanation_of_a_plain_function():
+    def writes(a):
+        a[0] = 1
+
+    explanation = jitrt.jit(writes).explain(x.copy())
+    assert "assigns to elements" in explanation.plain_reason and "test_jit.py" in str(explanation)
+    assert explanation.kernels == [] and explanation.graph is None and explanation.frame_bytes == 0
+
+
+def test_varying_arguments_end_in_plain_numpy_with_a_warning():
+    function = jitrt.jit(lambda a, n: a + n)
+    with pytest.warns(jitrt.JitrtPerformanceWarning, match="plain NumPy"):
+        for n in range(200):
+            np.testing.assert_array_equal(function(x, n), x + n)
+
+
+def test_logging(monkeypatch, caplog):
+    monkeypatch.setenv("JITRT_LOG", "trace")
+    logger = logging.getLogger("jitrt.trace")
+    before = list(logger.handlers), logger.level
+    try:
+        config.configure_logging()
+        with caplog.at_level(logging.INFO, "jitrt.trace"):
+            jitrt.jit(lambda a: print(a))(x)
+        assert "runs as plain NumPy" in caplog.text
+    finally:
+        logger.handlers[:], level = before
+        logger.setLevel(level)
+
+
+def test_the_package_exports_what_it_says():
+    module = importlib.import_module("jitrt")
+    assert all(hasattr(module, name) for name in module.__all__)
