@@ -88,6 +88,22 @@ SERIES = {
         "atanh(s) = s + s**3/3 + s**5 p(s**2)",
     ),
     "atanh_wide": Series(_odd(mp.atanh), _odd_weight(mp.atanh), 0.0, 0.0417, (7, 2), "atanh(s) = s + s**3 p(s**2)"),
+    "log2": Series(
+        lambda f: (mp.log1p(f) / f - 1) / f / mp.log(2),
+        lambda f: f**2 * mp.log(2) / abs(mp.log1p(f)),
+        -0.2929,
+        0.41422,
+        (9, 9),
+        "log2(1 + f) = f log2(e) + f**2 p(f)",
+    ),
+    "log10": Series(
+        lambda f: (mp.log1p(f) / f - 1) / f / mp.log(10),
+        lambda f: f**2 * mp.log(10) / abs(mp.log1p(f)),
+        -0.2929,
+        0.41422,
+        (9, 9),
+        "log10(1 + f) = f log10(e) + f**2 p(f)",
+    ),
     "sin": Series(_odd(mp.sin), _odd_weight(mp.sin), 0.0, 0.6191, (5, 2), "sin(r) = r + r**3 p(r**2)"),
     "cos": Series(
         lambda z: (mp.cos(ROOT(z)) - 1 + z / 2) / z**2,

@@ -16,6 +16,7 @@ from . import config
 from .errors import JitrtError, JitrtPerformanceWarning, Untraceable
 from .explain import Explanation
 from .expr.interpret import evaluate
+from .expr.node import Node
 from .pipeline import Compiled, NotWorthwhile, compile_graph
 from .runtime.entry import MISS, always_miss, make_entry, make_plain_entry
 from .runtime.program import Retrace
@@ -71,7 +72,8 @@ class Specialisation:
         inputs = [leaves[k] for k in self.traced.arguments]
         inputs += [c.read() for c in self.traced.captured]
         outputs = self.compiled.program.run(inputs)
-        made = [_make(r, outputs, inputs) for r in self.traced.results]
+        views: dict[tuple[str, int], dict[Node, Any]] = {}
+        made = [_make(r, outputs, inputs, views) for r in self.traced.results]
         return rebuild(self.traced.structure, iter(made))
 
     def entry(self, leaves: list[Any], structure: Structure, captures: Captures) -> Callable[..., Any]:
@@ -106,8 +108,8 @@ def _positional(count: int) -> Structure:
     return (tuple, ((tuple, (None,) * count), (dict, (), ())))
 
 
-def _make(result: Result, outputs: list[Any], inputs: list[Any]) -> Any:
-    """One leaf of the result."""
+def _make(result: Result, outputs: list[Any], inputs: list[Any], views: dict[tuple[str, int], dict[Node, Any]]) -> Any:
+    """One leaf of the result; `views` remembers views of each array, so that those of a common copy share it."""
     if result.source == "value":
         return result.value
     value = outputs[result.index] if result.source == "array" else inputs[result.index]
@@ -117,7 +119,7 @@ def _make(result: Result, outputs: list[Any], inputs: list[Any]) -> Any:
         return value[()] if isinstance(value, np.ndarray) else value
     if result.view is not None:
         assert result.base is not None
-        return evaluate((result.view,), {result.base: value})[0]
+        return evaluate((result.view,), views.setdefault((result.source, result.index), {result.base: value}))[0]
     return value
 
 

@@ -58,10 +58,10 @@ def scale_by_power(y: Number, x: Number, rounded: Number, limits: tuple[float, f
     tiny = x < subnormal
     bits = y.to_bits() + (rounded.to_bits() << form.stored)
     bits = select(tiny, bits + (form.tiny_step << form.stored), bits)
-    scaled = bits.to_float()
-    scaled = select(tiny, scaled * 2.0**-form.tiny_step, scaled)
-    # The product overflows for numbers, and leaves infinity and nan as they are without raising a flag.
-    return select(x <= largest, scaled, x * form.largest)
+    # Above the largest argument the product overflows for numbers, and leaves infinity and nan as they are; a factor
+    # chosen before the product raises no flag elsewhere.
+    factor = select(tiny, 2.0**-form.tiny_step, select(x <= largest, 1.0, x))
+    return bits.to_float() * factor
 
 
 def exp(x: Number) -> Number:

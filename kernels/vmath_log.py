@@ -20,6 +20,7 @@ from .vmath_parts import (
     polynomial,
     product_remainder,
     split_constant,
+    two_product,
     two_sum,
 )
 
@@ -40,16 +41,20 @@ def split_exponent(x: Number) -> tuple[Number, Number]:
     return shifted.to_float() - (2.0**form.stored + form.bias), m
 
 
+def _split(x: Number) -> tuple[Number, Number]:
+    """k and f of a positive x, subnormal ones among them."""
+    form = format_of(x)
+    tiny = x < form.smallest_normal
+    k, m = split_exponent(select(tiny, x * 2.0 ** (form.stored + 2), x))
+    return select(tiny, k - float(form.stored + 2), k), m - 1.0
+
+
 def _reduced(x: Number) -> tuple[Number, Number, Number, Number]:
     """k, f, and for positive x ``f**2/2`` and ``s (f**2/2 + R)``; zero has minus infinity last, negative x has nan.
 
     The division raises the flags of the pole and of the domain error.
     """
-    form = format_of(x)
-    tiny = x < form.smallest_normal
-    k, m = split_exponent(select(tiny, x * 2.0 ** (form.stored + 2), x))
-    k = select(tiny, k - float(form.stored + 2), k)
-    f = m - 1.0
+    k, f = _split(x)
     outside = x <= 0.0
     at_pole = select(x < 0.0, x.constant(0.0), -1.0)
     half_square, tail = _series(f, select(outside, at_pole, f), select(outside, 0.0, f + 2.0))
@@ -88,8 +93,30 @@ def _scaled(f: Number, half_square: Number, tail: Number, factor: tuple[float, .
     return product, error + low.fma(factor[0], high * factor[1])
 
 
+def _log_by_polynomial(x: Number, name: str, unit: tuple[float, ...], base: tuple[float, ...]) -> Number:
+    """For float32 with fma: ``k * base + f * unit + f**2 p(f)``, the first two terms with their rounding error.
+
+    Ten coefficients and no quotient are fewer instructions than the quotient's corrections. The one division left only
+    serves the pole and the domain error, and runs beside the rest.
+    """
+    k, f = _split(x)
+    start = k * base[0]
+    product, product_low = two_product(f, f.constant(unit[0]))
+    high, low = fast_two_sum(start, product)
+    low = low + product_low
+    low = k.fma(base[1], low) if base[1] else low
+    result = high + f.fma(f.fma(polynomial(f, COEFFICIENTS[name][x.bits]), unit[1]), low)
+    outside = x <= 0.0
+    # A product, for a divisor chosen to be zero would let the compiler fold the quotient, which then raises nothing.
+    divisor = (f + 2.0) * select(outside, x.constant(0.0), 1.0)
+    special = select(x < 0.0, x.constant(0.0), -1.0) / divisor
+    return _finish(x, result, special)
+
+
 def log2(x: Number) -> Number:
     """The logarithm to base two; exact for powers of two."""
+    if x.bits == 32 and x.back.fma:
+        return _log_by_polynomial(x, "log2", LOG2_E_PARTS[32], (1.0, 0.0))
     k, f, half_square, tail = _reduced(x)
     high, low = _scaled(f, half_square, tail, LOG2_E_PARTS[x.bits])
     total, error = fast_two_sum(k, high)
@@ -98,9 +125,11 @@ def log2(x: Number) -> Number:
 
 def log10(x: Number) -> Number:
     """The logarithm to base ten."""
+    base_high, base_low = LOG10_2_PARTS[x.bits]
+    if x.bits == 32 and x.back.fma:
+        return _log_by_polynomial(x, "log10", LOG10_E_PARTS[32], (base_high, base_low))
     k, f, half_square, tail = _reduced(x)
     high, low = _scaled(f, half_square, tail, LOG10_E_PARTS[x.bits])
-    base_high, base_low = LOG10_2_PARTS[x.bits]
     total, error = fast_two_sum(k * base_high, high)
     return _finish(x, total + (error + k.fma(base_low, low)), tail)
 

@@ -30,8 +30,11 @@ from ..schedule.loopnest import (
     Update,
 )
 from .context import I64, POINTER
-from .folds import SUM_BLOCK, PairwiseSum, combine, is_pairwise, neutral
+from .folds import LANE_GROUP, PairwiseSum, combine, is_pairwise, neutral, sum_block
+from .loophints import set_interleaving
 from .scalar import data_type, emitter, from_memory, literal_value, to_memory, value_type
+
+_LATENCY_HIDING_COST = 12  # additions a turn: more work than the latency of one addition to an accumulator
 
 KERNEL_TYPE = ir.FunctionType(ir.VoidType(), [I64.as_pointer(), I64, I64])
 
@@ -198,9 +201,10 @@ class _Kernel:
         if not pairwise:
             self._counted(loop, start, stop, 1, [a for a in updated if a not in self.sums], None)
             return
-        # Blocks of a sum: an outer loop in steps of SUM_BLOCK, an inner one over the elements of a block.
+        # Blocks of a sum: an outer loop in steps of the block, an inner one over the elements of a block.
         carried = [acc for acc in updated if acc not in self.sums]
-        self._counted(loop, start, stop, SUM_BLOCK, carried, pairwise)
+        block = min(sum_block(self.folds[acc][1]) for acc in pairwise)
+        self._counted(loop, start, stop, block, carried, pairwise)
 
     def _bounds(self, loop: Loop) -> tuple[ir.Value, ir.Value]:
         if loop.parallel:
@@ -214,11 +218,18 @@ class _Kernel:
         return self.builder.select(self.builder.icmp_signed("<", x, y), x, y)
 
     def _counted(
-        self, loop: Loop, start: ir.Value, stop: ir.Value, step: int, carried: list[int], pairwise: list[int] | None
+        self,
+        loop: Loop,
+        start: ir.Value,
+        stop: ir.Value,
+        step: int,
+        carried: list[int],
+        pairwise: list[int] | None,
+        interleaving: int | None = None,
     ) -> None:
         """``for index in range(start, stop, step)`` with the accumulators `carried` from turn to turn.
 
-        With `pairwise`, a turn is an inner loop over one block, whose sums of those accumulators are then pushed.
+        With `pairwise`, a turn adds up one block of those accumulators, and the sums are then pushed.
         """
         builder = self.builder
         before, name = builder.block, f"axis{loop.axis}"
@@ -239,12 +250,14 @@ class _Kernel:
         else:
             for acc in pairwise:
                 self.accumulators[acc] = neutral(*self.folds[acc])
-            self._counted(loop, index, self._smaller(following, stop), 1, carried + pairwise, None)
+            self._sum_block(loop, index, self._smaller(following, stop), carried, pairwise)
             for acc in pairwise:
                 self.sums[acc].push(builder, self.accumulators[acc])
         last = builder.block
         index.add_incoming(following, last)
-        builder.cbranch(builder.icmp_signed("<", following, stop), body, after)
+        latch = builder.cbranch(builder.icmp_signed("<", following, stop), body, after)
+        if interleaving is not None:
+            set_interleaving(latch, self.function.module, interleaving)
         builder.position_at_end(after)
         for acc, phi in phis.items():
             phi.add_incoming(self.accumulators[acc], last)
@@ -252,6 +265,27 @@ class _Kernel:
             merged.add_incoming(initial[acc], before)
             merged.add_incoming(self.accumulators[acc], last)
             self.accumulators[acc] = merged
+
+    def _sum_block(self, loop: Loop, start: ir.Value, stop: ir.Value, carried: list[int], pairwise: list[int]) -> None:
+        """One block of a sum: whole groups of lanes in a loop of their own, then what remains.
+
+        The vectoriser adds what is left over behind its last vector one by one, in which errors add up. Behind a loop
+        over whole groups that is nothing, and behind one over single vectors less than a vector.
+        """
+        carried = carried + pairwise
+        if sum(s.op.cost for s in loop.body if isinstance(s, Compute)) > _LATENCY_HIDING_COST:
+            self._counted(loop, start, stop, 1, carried, None, interleaving=1)
+            return
+        groups = self.builder.and_(self.builder.sub(stop, start), ir.Constant(I64, -LANE_GROUP))
+        middle = self.builder.add(start, groups)
+        self._counted(loop, start, middle, 1, carried, None)
+        whole = {acc: self.accumulators[acc] for acc in pairwise}
+        for acc in pairwise:
+            self.accumulators[acc] = neutral(*self.folds[acc])
+        self._counted(loop, middle, stop, 1, carried, None, interleaving=1)
+        for acc in pairwise:
+            add = combine(*self.folds[acc])
+            self.accumulators[acc] = add(self.builder, (whole[acc], self.accumulators[acc]))
 
 
 def _updates(s: Statement, acc: int) -> bool:

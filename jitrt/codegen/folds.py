@@ -1,7 +1,6 @@
 """Folds: how accumulators start, combine, and keep sums accurate.
 
-A floating-point sum is the pairwise sum of blocks (Higham 1993; the blocks are `SUM_BLOCK` elements, summed in vector
-lanes). The running pairs are kept as a binary counter: after n blocks, entry k of a small array holds the sum of 2**k
+A floating-point sum is the pairwise sum of blocks (Higham 1993; a block has `sum_block` elements). The running pairs are kept as a binary counter: after n blocks, entry k of a small array holds the sum of 2**k
 blocks where bit k of n is set.
 """
 
@@ -17,7 +16,9 @@ from ..expr.reductions import FOLD_IDENTITY
 from .context import I64
 from .scalar import Emitter, call_intrinsic, emitter, make_complex, value_type
 
-SUM_BLOCK = 512  # elements that are added in lanes before pairs are formed: 16 in each of 32 lanes
+_LANES_BLOCK = 512  # elements that are added in lanes before pairs are formed: 16 in each of 32 lanes
+_SINGLE_BLOCK = 32  # the same where elements are added one by one
+LANE_GROUP = 64  # elements: at least what the vectoriser adds at a time, so that a loop over groups leaves no remainder
 _LEVELS = 56  # more than any number of blocks has bits
 
 
@@ -52,6 +53,11 @@ def neutral(fold: Op, dtype: np.dtype) -> ir.Value:
     if dtype.kind == "c":
         return ir.Constant(kind, [ir.Constant(kind.elements[k], p) for k, p in enumerate((value.real, value.imag))])
     return ir.Constant(kind, float(value) if dtype.kind == "f" else int(value))
+
+
+def sum_block(dtype: np.dtype) -> int:
+    """Elements of one block of a sum; complex numbers are pairs, which the vectoriser does not add in lanes."""
+    return _SINGLE_BLOCK if dtype.kind == "c" else _LANES_BLOCK
 
 
 def is_pairwise(fold: Op, dtype: np.dtype) -> bool:

@@ -35,6 +35,9 @@ _CASTABLE = frozenset("biufc")
 # in double precision would show the difference to a better pow, so NumPy's own is used. numba's complex expm1 cancels.
 _NUMPY_EXACTLY = frozenset({("power", "f"), ("float_power", "f"), ("expm1", "F"), ("expm1", "D")})
 
+# Since NumPy 2.5 such an operation raises OverflowError where the result does not fit; a kernel cannot raise.
+_TIMES_RAISE = frozenset({"add", "subtract", "multiply"}) if np.lib.NumpyVersion(np.__version__) >= "2.5.0" else ()
+
 _KNOWN_LIBRARIES = frozenset({"numpy", "scipy.special"})  # what vmath's names refer to
 
 Emitter = Callable[[ir.IRBuilder, Sequence[ir.Value]], ir.Value]
@@ -87,6 +90,8 @@ def _emitter(op: Op, operands: tuple[np.dtype, ...], result: np.dtype) -> Emitte
     if op is CUBE:
         return _emit_cube if has_fma() else vmath.emitter("cube", "d", False)
     if op.ufunc is None or (op.name, operands[0].char) in _NUMPY_EXACTLY:
+        return None
+    if op.name in _TIMES_RAISE and result.kind in "mM":
         return None
     chars = "".join(t.char for t in operands)
     if op.library == "numpy" and op.name in _INTRINSICS and set(chars) <= {"f", "d"}:

@@ -180,8 +180,8 @@ def repeat(a: Any, repeats: Any, axis: Any = None) -> Node:
     count = operator.index(repeats)
     if count < 0:
         raise ValueError("repeats may not contain negative values.")
-    if axis is None:
-        a, axis = b.view("reshape", a, shape=(-1,)), 0
+    if axis is None or not a.type.ndim:
+        a, axis = b.view("reshape", a, shape=(-1,)), 0 if axis is None else axis
     (k,) = b.normalize_axes(axis, a.type.ndim)
     wide = b.view("expand_dims", a, axis=(k + 1,))
     wide = b.broadcast_to(wide, (*a.shape[: k + 1], count, *a.shape[k + 1 :]))

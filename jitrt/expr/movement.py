@@ -200,8 +200,8 @@ def take(a: Any, indices: Any, axis: Any = None, out: Any = None, mode: str = "r
         indices = b.constant(np.asarray(indices))
     if out is not None or indices.dtype.kind not in "iu" or (indexing and not a.type.ndim):
         raise NotCovered("take with such indices")
-    if axis is None:
-        a, axis = b.view("reshape", a, shape=(-1,)), 0
+    if axis is None or not a.type.ndim:
+        a, axis = b.view("reshape", a, shape=(-1,)), 0 if axis is None else axis
     (k,) = b.normalize_axes(axis, a.type.ndim)
     type_ = ArrayType(a.dtype, a.shape[:k] + indices.shape + a.shape[k + 1 :])
     return b.compound("take", (a, b.cast(indices, indices.dtype)), type_, axis=k, mode=mode)

@@ -101,9 +101,7 @@ def _assert_values(
         raise AssertionError(f"{path}: {len(bad)} of {want.size} differ; (index, got, wanted): {shown}")
 
 
-def _close(
-    got: np.ndarray, want: np.ndarray, ulp: float, zeros: bool, relative: float, least: float
-) -> np.ndarray:
+def _close(got: np.ndarray, want: np.ndarray, ulp: float, zeros: bool, relative: float, least: float) -> np.ndarray:
     same = got == want
     if zeros:
         same = same & (np.signbit(got) == np.signbit(want))
@@ -112,7 +110,8 @@ def _close(
     with np.errstate(all="ignore"):
         distance = np.abs(got - want)
         if ulp:
-            same = same | (finite & (distance <= ulp * np.spacing(np.maximum(np.abs(np.where(finite, want, 1)), want.dtype.type(least)))))
+            magnitude = np.maximum(np.abs(np.where(finite, want, 1)), want.dtype.type(least))
+            same = same | (finite & (distance <= ulp * np.spacing(magnitude)))
         if relative and finite.any():
             same = same | (finite & (distance <= relative * np.max(np.abs(want), where=finite, initial=0)))
     return same

@@ -85,10 +85,12 @@ class Writer:
                 start, step = int(self.rng.integers(-2, 3)), int(choose([1, 2, -1, -2]))
                 return f"{x}[{', '.join([':'] * axis + [f'{start}::{step}'])}]"
             case 9:
-                return str(choose([f"{x}.reshape(-1)", f"{x}.reshape({x}.shape[::-1])", f"{x}[..., None]", f"np.squeeze({x})"]))
+                forms = (f"{x}.reshape(-1)", f"{x}.reshape({x}.shape[::-1])", f"{x}[..., None]", f"np.squeeze({x})")
+                return str(choose(forms))
             case 10:
                 return f"np.concatenate(({x}, {other}, {x}), axis={axis})"
             case 11:
                 return str(choose([f"np.where({x} > 0, {x}, {other})", f"({x} < {other})", f"np.clip({x}, -1, 2)"]))
             case _:
-                return str(choose([f"np.roll({x}, 1)", f"np.flip({x})", f"np.repeat({x}, 2, {axis})", f"np.pad({x}, 1)", f"{x}.cumsum()"]))
+                forms = (f"np.roll({x}, 1)", f"np.flip({x})", f"np.repeat({x}, 2, {axis})", f"np.pad({x}, 1)")
+                return str(choose((*forms, f"{x}.cumsum()")))

@@ -22,13 +22,19 @@ FUNCTIONS = {
     "same value twice": lambda x, y: (x + y, x + y, y + x),
     "astype": lambda x, y: (x.astype(float), x.astype(float, copy=False), x.astype(np.float32)),
     "no operation": lambda x, y: (np.roll(x, 0), np.squeeze(x), np.clip(x, None, 9.0), np.real(x), x.conj(), +x),
-    "repeated once": lambda x, y: (np.tile(x, 1), np.repeat(x, 1, 0), np.pad(x, 0), np.concatenate((x,)), np.flip(x, ())),
+    "repeated once": lambda x, y: (np.tile(x, 1), np.repeat(x, 1, 0), np.pad(x, 0), np.concatenate((x,))),
+    "flipped along no axis": lambda x, y: (np.flip(x, ()), np.flip(y)),
+    "views of a copy": lambda x, y: views_of_copy(x[:, ::-2].reshape(2, 3)),
     "atleast of a result": lambda x, y: with_atleast(x - y),
 }
 
 
 def split_in_two(z):
     return z[:1], z[1:], z.T
+
+
+def views_of_copy(z):
+    return z, z[1:], z.T[::2]
 
 
 def with_view(z):

@@ -10,16 +10,31 @@ CASES = {
     "dot": lambda a, b, v, t: (a.dot(b), np.dot(v, v), np.dot(t, v), np.dot(a, 2), np.dot(t, b), np.dot(v[0], v[1])),
     "outer": lambda a, b, v, t: (np.outer(v, v), np.outer(a, v)),
     "tensordot": lambda a, b, v, t: (
-        np.tensordot(a, b, 1), np.tensordot(t, a, axes=([1, 2], [0, 1])), np.tensordot(a, b, axes=0),
-        np.tensordot(t, v, axes=(2, 0)), np.tensordot(a, a),
+        np.tensordot(a, b, 1),
+        np.tensordot(t, a, axes=([1, 2], [0, 1])),
+        np.tensordot(a, b, axes=0),
+        np.tensordot(t, v, axes=(2, 0)),
+        np.tensordot(a, a),
     ),
     "einsum": lambda a, b, v, t: (
-        np.einsum("ij,jk->ik", a, b), np.einsum("ij,jk", a, b), np.einsum("kij->j", t), np.einsum("ij->ji", a),
-        np.einsum("i,i", v, v), np.einsum("i,j,kij->k", v[:3], v, t, optimize=True), np.einsum("ij", a[:, :3]),
-        np.einsum("ii->i", b[:3]), np.einsum("...j,j", t, v), np.einsum("kij,ij->k", t, a[:1]),
+        np.einsum("ij,jk->ik", a, b),
+        np.einsum("ij,jk", a, b),
+        np.einsum("kij->j", t),
+        np.einsum("ij->ji", a),
+        np.einsum("i,i", v, v),
+        np.einsum("i,j,kij->k", v[:3], v, t, optimize=True),
+        np.einsum("ij", a[:, :3]),
+        np.einsum("ii->i", b[:3]),
+        np.einsum("...j,j", t, v),
+        np.einsum("kij,ij->k", t, a[:1]),
     ),
-    "between": lambda a, b, v, t: ((a + 1) @ (b * 2) - 1, np.dot(a * a, v + 1).sum(), (a[::-1] @ b.copy()).T * 2, (a.T @ a)[1:]),
-}  # fmt: skip
+    "between": lambda a, b, v, t: (
+        (a + 1) @ (b * 2) - 1,
+        np.dot(a * a, v + 1).sum(),
+        (a[::-1] @ b.copy()).T * 2,
+        (a.T @ a)[1:],
+    ),
+}
 
 
 @pytest.mark.parametrize("char", "?ilfdFDe")
@@ -35,7 +50,9 @@ def test_contractions(char):
 
 def test_empty_contractions():
     a, b, v, t = np.ones((3, 0)), np.ones((0, 3)), np.ones(0), np.ones((2, 3, 0))
-    check(lambda a, b, v, t: (a @ b, b @ a, v @ v, t @ b, np.dot(a, v), np.einsum("ij->i", a), np.outer(v, v)), a, b, v, t)
+    check(
+        lambda a, b, v, t: (a @ b, b @ a, v @ v, t @ b, np.dot(a, v), np.einsum("ij->i", a), np.outer(v, v)), a, b, v, t
+    )
 
 
 def test_mixed_dtypes():

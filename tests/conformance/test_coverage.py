@@ -9,7 +9,7 @@ from test_reductions import FUNCTIONS, INDICES, SCANS
 from jitrt.expr.optable import METHODS, NUMPY_FUNCTIONS, OPS, Kind
 from jitrt.expr.ufuncs import NUMPY_UFUNCS
 
-# Rows that no NumPy function is called for: what rewrites and schedules put into a graph, and the functions that lead there.
+# Rows that have no NumPy function of their name: what rewrites and schedules put into a graph, and what leads there.
 INTERNAL = {
     "input", "constant", "call", "result",  # every graph; calls without a row
     "cast",  # astype

@@ -33,9 +33,14 @@ VIEWS = {
     "flip": lambda x: (np.flip(x), np.flip(x, 1), np.flip(x, (0, -1)), np.flipud(x), np.fliplr(x)),
     "diagonal": lambda x: (np.diagonal(x), x.diagonal(1, 1, 2), np.diagonal(x, -1, 2, 0)),
     "real and imag": lambda x: (np.real(x), x.real, np.imag(x), x.imag),
-    "atleast": lambda x: (np.atleast_1d(x[0, 0, 0]), np.atleast_2d(x[0, 0]), np.atleast_3d(x[0, 0]), np.atleast_3d(x[0])),
+    "atleast": lambda x: (
+        np.atleast_1d(x[0, 0, 0]),
+        np.atleast_2d(x[0, 0]),
+        np.atleast_3d(x[0, 0]),
+        np.atleast_3d(x[0]),
+    ),
     "several atleast": lambda x: np.atleast_2d(x[0, 0], x[0]),
-}  # fmt: skip
+}
 
 SPLITS = {
     "split": lambda x: np.split(x, 2),
@@ -50,7 +55,11 @@ SPLITS = {
 }
 
 JOINS = {
-    "concatenate": lambda x, y: (np.concatenate((x, y)), np.concatenate([x, y, x], 1), np.concatenate((x, y[:, :0]), -2)),
+    "concatenate": lambda x, y: (
+        np.concatenate((x, y)),
+        np.concatenate([x, y, x], 1),
+        np.concatenate((x, y[:, :0]), -2),
+    ),
     "concatenate flat": lambda x, y: np.concatenate((x, y[0]), axis=None),
     "concatenate an array": lambda x, y: np.concatenate(x, axis=1),
     "stack": lambda x, y: (np.stack((x, y)), np.stack([x, y], axis=-1), np.stack((x, y), 1)),
@@ -58,28 +67,56 @@ JOINS = {
     "vstack": lambda x, y: (np.vstack((x, y)), np.vstack((x[0, 0], y[0, 1]))),
     "dstack": lambda x, y: (np.dstack((x, y)), np.dstack((x[0, 0], y[0, 0])), np.dstack((x[0], y[0]))),
     "column_stack": lambda x, y: (np.column_stack((x[0, 0], y[0, 1])), np.column_stack((x[0], y[1]))),
-    "roll": lambda x, y: (np.roll(x, 2), np.roll(x, -1, 0), np.roll(x, (1, 5), (1, 2)), np.roll(x, 1, (0, 2)), np.roll(x, 0)),
+    "roll": lambda x, y: (
+        np.roll(x, 2),
+        np.roll(x, -1, 0),
+        np.roll(x, (1, 5), (1, 2)),
+        np.roll(x, 1, (0, 2)),
+        np.roll(x, 0),
+    ),
     "tile": lambda x, y: (np.tile(x, 2), np.tile(x, (2, 1, 3)), np.tile(x[0], (2, 2, 1)), np.tile(x, (0, 1, 1))),
     "repeat": lambda x, y: (np.repeat(x, 3), x.repeat(2, axis=1), np.repeat(x, 0, 0), np.repeat(x, [1, 2], axis=0)),
     "pad": lambda x, y: (
-        np.pad(x, 1), np.pad(x, ((0, 1), (2, 0), (1, 1)), constant_values=3), np.pad(x[0], (1, 2)), np.pad(x, ((1, 2),)),
-        np.pad(x, 1, mode="edge"), np.pad(x[0, 0], 0),
+        np.pad(x, 1),
+        np.pad(x, ((0, 1), (2, 0), (1, 1)), constant_values=3),
+        np.pad(x[0], (1, 2)),
+        np.pad(x, ((1, 2),)),
+        np.pad(x, 1, mode="edge"),
+        np.pad(x[0, 0], 0),
     ),
     "take": lambda x, y: (
-        np.take(x, [0, 3, -1]), x.take([1, 0], axis=0), np.take(x, np.array([[0, 2]]), 1), np.take(x, 2, axis=1),
-        np.take(x, [5, -7], mode="wrap"), np.take(x, [90, -7], mode="clip"),
+        np.take(x, [0, 3, -1]),
+        x.take([1, 0], axis=0),
+        np.take(x, np.array([[0, 2]]), 1),
+        np.take(x, 2, axis=1),
+        np.take(x, [5, -7], mode="wrap"),
+        np.take(x, [90, -7], mode="clip"),
     ),
-    "gather": lambda x, y: (x[[0, 1, 0]], x[np.array([[1, 0]])], x[:, [0, 2]], x[[0, 1], [1, 2]], x[np.array(1)], x[[]]),
+    "gather": lambda x, y: (
+        x[[0, 1, 0]],
+        x[np.array([[1, 0]])],
+        x[:, [0, 2]],
+        x[[0, 1], [1, 2]],
+        x[np.array(1)],
+        x[[]],
+    ),
     "gather by a mask": lambda x, y: (x[x == x[0]], np.compress([True, False], x, 0)),
     "where": lambda x, y: (
-        np.where(x == y, x, y), np.where(x[0] != y, 1, x), np.where(True, x, y[0]), np.where(x[..., :1] == y, x[:1], 0)
+        np.where(x == y, x, y),
+        np.where(x[0] != y, 1, x),
+        np.where(True, x, y[0]),
+        np.where(x[..., :1] == y, x[:1], 0),
     ),
     "copies": lambda x, y: (x.copy(), np.copy(x), x[::-1].copy(), x.T.copy()),
     "like": lambda x, y: (
-        np.zeros_like(x), np.ones_like(x, dtype=np.float32), np.full_like(x, 1), np.zeros_like(x, shape=(2, 0)),
-        np.full_like(x, 3, dtype=complex), np.empty_like(x)[:0],
+        np.zeros_like(x),
+        np.ones_like(x, dtype=np.float32),
+        np.full_like(x, 1),
+        np.zeros_like(x, shape=(2, 0)),
+        np.full_like(x, 3, dtype=complex),
+        np.empty_like(x)[:0],
     ),
-}  # fmt: skip
+}
 DTYPES = "?bHifdFe"
 
 
@@ -131,15 +168,30 @@ def test_mixed_dtypes():
 def test_small_shapes(shape):
     x = ordinary("d", int(np.prod(shape)), 1).reshape(shape)
     cases = {
-        "T": lambda x: x.T, "ravel": lambda x: x.ravel(), "reshape": lambda x: x.reshape(x.shape + (1,)),
-        "flip": lambda x: np.flip(x), "expand": lambda x: np.expand_dims(x, -1), "squeeze": lambda x: np.squeeze(x),
-        "broadcast": lambda x: np.broadcast_to(x, (2, *x.shape)), "stack": lambda x: np.stack((x, x + 1)),
-        "concatenate": lambda x: np.concatenate((x, x), None), "tile": lambda x: np.tile(x, 2), "roll": lambda x: np.roll(x, 1),
-        "repeat": lambda x: np.repeat(x, 2), "pad": lambda x: np.pad(x, 1), "clip": lambda x: np.clip(x, 0, 1),
-        "copy": lambda x: x.copy(), "astype": lambda x: x.astype(int), "like": lambda x: np.ones_like(x),
-        "where": lambda x: np.where(x > 0, x, 0), "hstack": lambda x: np.hstack((x, x)), "vstack": lambda x: np.vstack((x, x)),
-        "item": lambda x: x[...], "new": lambda x: x[None], "moved": lambda x: np.moveaxis(x[None], 0, -1),
-    }  # fmt: skip
+        "T": lambda x: x.T,
+        "ravel": lambda x: x.ravel(),
+        "reshape": lambda x: x.reshape((*x.shape, 1)),
+        "flip": lambda x: np.flip(x),
+        "expand": lambda x: np.expand_dims(x, -1),
+        "squeeze": lambda x: np.squeeze(x),
+        "broadcast": lambda x: np.broadcast_to(x, (2, *x.shape)),
+        "stack": lambda x: np.stack((x, x + 1)),
+        "concatenate": lambda x: np.concatenate((x, x), None),
+        "tile": lambda x: np.tile(x, 2),
+        "roll": lambda x: np.roll(x, 1),
+        "repeat": lambda x: np.repeat(x, 2),
+        "pad": lambda x: np.pad(x, 1),
+        "clip": lambda x: np.clip(x, 0, 1),
+        "copy": lambda x: x.copy(),
+        "astype": lambda x: x.astype(int),
+        "like": lambda x: np.ones_like(x),
+        "where": lambda x: np.where(x > 0, x, 0),
+        "hstack": lambda x: np.hstack((x, x)),
+        "vstack": lambda x: np.vstack((x, x)),
+        "item": lambda x: x[...],
+        "new": lambda x: x[None],
+        "moved": lambda x: np.moveaxis(x[None], 0, -1),
+    }
     check(together(cases), x)
 
 
@@ -150,11 +202,21 @@ def test_clip():
         bounds = operand(char, 3)
         check(
             lambda x, y, low, high: (
-                np.clip(x, 2, 20), x.clip(low, high), np.clip(x, None, high), x.clip(min=low), np.clip(x, y, 20),
-                np.clip(x, low, y), np.clip(x, y, y[::-1]), np.clip(x, 20, 2),
+                np.clip(x, 2, 20),
+                x.clip(low, high),
+                np.clip(x, None, high),
+                x.clip(min=low),
+                np.clip(x, y, 20),
+                np.clip(x, low, y),
+                np.clip(x, y, y[::-1]),
+                np.clip(x, 20, 2),
             ),
-            x, bounds, low, high, zeros=False,
-        )  # fmt: skip
+            x,
+            bounds,
+            low,
+            high,
+            zeros=False,
+        )
 
 
 CASTS = "?bBhHiIlLefdgFDG"
@@ -169,7 +231,7 @@ def test_astype(source):
     check(together(cases), x[1, ::-1, ::2])
     if x.dtype.kind in "iu":
         info = np.iinfo(x.dtype)
-        check(together({t: f for t, f in cases.items()}), np.array([info.min, info.max, 0, info.max // 2 + 1], x.dtype))
+        check(together(cases), np.array([info.min, info.max, 0, info.max // 2 + 1], x.dtype))
     if x.dtype.kind == "f":
         special = np.array([np.nan, np.inf, -np.inf, -0.0, 1e-8, 65519.0, 2.5, 1e-40], x.dtype)
         check(together({t: f for t, f in cases.items() if t in "?efdgFDG"}), special)

@@ -23,13 +23,13 @@ def run(seed):
     before = [a.copy() for a in args]
     with np.errstate(all="ignore"):
         want = namespace["f"](*args)
-        scale = largest(source, arguments)
+        scale, single = largest(source, arguments)
         reason = compiled.explain(*args).plain_reason
         assert not reason, f"seed {seed}: {reason}\n{source}"
         for _ in range(2):
             got = compiled(*args)
             try:
-                compare(got, want, scale)
+                compare(got, want, scale, single)
                 assert_same(args, before)
                 shares = [[np.shares_memory(a, b) for b in (*got, *args)] for a in got]
                 assert any(a.flags.f_contiguous for a in args) or shares == [
@@ -40,23 +40,25 @@ def run(seed):
 
 
 def largest(source, arguments):
-    """The largest magnitude that the program computes: sums that cancel have errors of its size."""
+    """The largest magnitude that the program computes, and whether any of it is in single precision.
+
+    Sums that cancel have errors of the size of their terms.
+    """
     values = dict(arguments)
     scale = 1.0
     for line in source.splitlines()[1:-1]:
         name, _, expression = line.strip().partition(" = ")
         values[name] = eval(expression, {"np": np}, values)
         scale = max(scale, float(np.max(np.abs(values[name], dtype=float), initial=0)) ** 2)
-    return scale
+    return scale, any(np.float32 == v.dtype for v in values.values() if hasattr(v, "dtype"))
 
 
-def compare(got, want, scale):
+def compare(got, want, scale, single):
     for g, w in zip(got, want):
         assert type(g) is type(w)
         assert g.dtype == w.dtype
         assert g.shape == w.shape
         if w.dtype.kind == "f":
-            single = np.float32 in (w.dtype, g.dtype)
             np.testing.assert_allclose(g, w, rtol=1e-3 if single else 1e-9, atol=(1e-5 if single else 1e-11) * scale)
         else:
             np.testing.assert_array_equal(g, w)

@@ -1,4 +1,4 @@
-"""Every reduction row against NumPy: axes, dtypes, layouts, sizes, nans, and the arguments that NumPy's functions take."""
+"""Every reduction row against NumPy: axes, dtypes, layouts, sizes, nans, and the arguments that they take."""
 
 import numpy as np
 import pytest

@@ -6,8 +6,17 @@ from compare import check, together
 from operands import ordinary
 
 BINARY = (
-    np.add, np.subtract, np.multiply, np.divide, np.floor_divide, np.remainder, np.power, np.maximum, np.less, np.equal
-)  # fmt: skip
+    np.add,
+    np.subtract,
+    np.multiply,
+    np.divide,
+    np.floor_divide,
+    np.remainder,
+    np.power,
+    np.maximum,
+    np.less,
+    np.equal,
+)
 DTYPES = "?bBhHiIlLefdgFDG"
 NUMBERS = (3, 2.5, 1 + 2j, True)
 LOOP_MISSING = TypeError
@@ -87,14 +96,40 @@ def test_types_of_scalar_results():
 
     def f(x, z):
         return {
-            "sum": x.sum(), "sum of a row": x[0].sum(), "item": x[1, 2], "item as array": x[1, 2, ...],
-            "exp": np.exp(z), "z + 1": z + 1, "reshape": x[0, 0].reshape(()), "mean": np.mean(x), "keepdims": x.sum(keepdims=True),
-            "max": x.max(), "argmax": x.argmax(), "count": np.count_nonzero(x), "any": x.any(), "where": np.where(z > 1, z, 0.0),
-            "astype": z.astype(np.float32), "copy": z.copy(), "transposed": z.T, "ravel": z.ravel(), "clip": z.clip(0, 1),
-            "dot": x[0].dot(x[1]), "matmul": x[0] @ x[1], "squeeze": np.squeeze(x[:1, :1]), "take": np.take(x, 3),
-            "like": np.zeros_like(z), "cumsum": z.cumsum(), "broadcast": np.broadcast_to(z, ()), "std": x.std(), "abs": abs(z),
-            "round": np.round(z), "negative": -z, "sum of 0-d": z.sum(), "max of 0-d": np.max(z), "any of 0-d": np.any(z),
-        }  # fmt: skip
+            "sum": x.sum(),
+            "sum of a row": x[0].sum(),
+            "item": x[1, 2],
+            "item as array": x[1, 2, ...],
+            "exp": np.exp(z),
+            "z + 1": z + 1,
+            "reshape": x[0, 0].reshape(()),
+            "mean": np.mean(x),
+            "keepdims": x.sum(keepdims=True),
+            "max": x.max(),
+            "argmax": x.argmax(),
+            "count": np.count_nonzero(x),
+            "any": x.any(),
+            "where": np.where(z > 1, z, 0.0),
+            "astype": z.astype(np.float32),
+            "copy": z.copy(),
+            "transposed": z.T,
+            "ravel": z.ravel(),
+            "clip": z.clip(0, 1),
+            "dot": x[0].dot(x[1]),
+            "matmul": x[0] @ x[1],
+            "squeeze": np.squeeze(x[:1, :1]),
+            "take": np.take(x, 3),
+            "like": np.zeros_like(z),
+            "cumsum": z.cumsum(),
+            "broadcast": np.broadcast_to(z, ()),
+            "std": x.std(),
+            "abs": abs(z),
+            "round": np.round(z),
+            "negative": -z,
+            "sum of 0-d": z.sum(),
+            "max of 0-d": np.max(z),
+            "any of 0-d": np.any(z),
+        }
 
     check(f, x, zero_d)
     check(f, x, np.array(3.0, np.float32))
@@ -109,6 +144,21 @@ def test_integers_at_the_edge_of_a_dtype():
     args = np.array([0, 1, 255], np.uint8), np.array([-128, 127], np.int8), np.array([0, 2**64 - 1], np.uint64)
     check(together({k: v for k, v in cases.items() if k != "u64"}), *args)
     check(lambda a, b, c: (c // 7, c == 2**64, c > -1, c + (2**64 - 1)), *args)
+
+
+def test_functions_of_scalars_along_an_axis():
+    """NumPy lets axis 0 and -1 of a scalar pass in some functions."""
+    cases = {
+        "folds": lambda x: (
+            np.sum(x.sum(), axis=0),
+            np.max(x[0], axis=-1),
+            np.any(x[0], axis=0),
+            np.sum(x[0], axis=()),
+        ),
+        "scans": lambda x: (np.cumsum(x.sum(), axis=0), np.argmax(x[0], axis=0)),
+        "moves": lambda x: (np.take(x.sum(), [0, 0], axis=0), np.repeat(x[0], 3, 0), np.repeat(x[0], 2, -1)),
+    }
+    check(together(cases), np.arange(3.0))
 
 
 def test_powers_with_a_literal_exponent():

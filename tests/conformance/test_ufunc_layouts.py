@@ -1,4 +1,4 @@
-"""Every ufunc row on operands of every layout: strided, reversed, broadcast, Fortran order, empty, 0-d and odd lengths."""
+"""Every ufunc row on operands of every layout: strided, reversed, broadcast, Fortran order, empty, 0-d."""
 
 import numpy as np
 import pytest

@@ -224,3 +224,16 @@ class TestInternalErrors:
         monkeypatch.setattr("jitrt.runtime.program.Program.run", fail)
         np.testing.assert_array_equal(compiled(x, b=1.0), x + 1.0)
         assert "broken run" in compiled.explain(x, b=1.0).plain_reason
+
+
+@pytest.mark.parametrize("function", [lambda t: -t + t + t, lambda t: -t - t, lambda t: abs(t) * 4, lambda t: t.sum()])
+def test_times_that_overflow(function):
+    """NumPy 2.5 raises; earlier ones give NaT or wrap around."""
+    t = np.full(100_000, 2**62, "m8[s]")
+    try:
+        want = function(t)
+    except OverflowError:
+        with pytest.raises(OverflowError):
+            jitrt.jit(function)(t)
+        return
+    np.testing.assert_array_equal(jitrt.jit(function)(t), want)

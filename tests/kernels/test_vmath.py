@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import ctypes
+import ctypes.util
 import itertools
 import platform
 import re
+import sys
 import warnings
 
 import numpy as np
@@ -124,6 +126,8 @@ def test_compiled_equals_numpy_back_end(name: str, char: str) -> None:
 @pytest.mark.parametrize("name", ["exp", "log", "power", "tanh", "arctan2", "erf", "sin"])
 @pytest.mark.parametrize("char", "df")
 def test_vectorises_with_avx2_alone(name: str, char: str) -> None:
+    llvm.initialize_native_target()
+    llvm.initialize_native_asmprinter()
     module = ir.Module("avx2")
     module.triple = llvm.get_default_triple()
     _add_loop(module, name, char, fma=True)
@@ -146,6 +150,40 @@ def test_huge_and_ordinary_arguments_share_a_loop(char: str) -> None:
         result = np.empty_like(x)
         call(result.ctypes.data, x.ctypes.data, x.size)
         assert reference.ulp_errors(name, result, x).max() <= 1.0
+
+
+INVALID, DIVIDE, OVERFLOW = 1, 4, 8
+RAISING = [
+    ("exp", 1000.0, OVERFLOW), ("exp2", 2000.0, OVERFLOW), ("expm1", 1000.0, OVERFLOW), ("sinh", 1000.0, OVERFLOW),
+    ("log", 0.0, DIVIDE), ("log2", 0.0, DIVIDE), ("log10", 0.0, DIVIDE), ("log1p", -1.0, DIVIDE),
+    ("log", -1.0, INVALID), ("log2", -1.0, INVALID), ("log10", -1.0, INVALID), ("log1p", -2.0, INVALID),
+    ("arcsin", 2.0, INVALID), ("arccos", 2.0, INVALID), ("arccosh", 0.5, INVALID), ("sin", np.inf, INVALID),
+]  # fmt: skip
+
+
+def _flags(name: str, char: str, *arguments: np.ndarray) -> int:
+    library = ctypes.CDLL(ctypes.util.find_library("m"))
+    _library, call = _compiled(name, char, "+fma" in cpu_target.target_context.codegen()._tm_features)
+    result = np.empty_like(arguments[0])
+    pointers = [array.ctypes.data for array in (result, *arguments)]
+    library.feclearexcept(61)
+    call(*pointers, result.size)
+    return library.fetestexcept(INVALID | DIVIDE | OVERFLOW)
+
+
+@pytest.mark.skipif(sys.platform != "linux" or platform.machine() != "x86_64", reason="flags of x86-64 Linux")
+@pytest.mark.parametrize("char", "df")
+@pytest.mark.parametrize(("name", "value", "flag"), RAISING)
+def test_poles_and_domain_errors_raise_their_flag(name: str, value: float, flag: int, char: str) -> None:
+    assert _flags(name, char, np.full(40, value, DTYPES[char])) == flag
+
+
+@pytest.mark.skipif(sys.platform != "linux" or platform.machine() != "x86_64", reason="flags of x86-64 Linux")
+@pytest.mark.parametrize(("name", "char"), ROWS)
+def test_ordinary_arguments_raise_no_flag(name: str, char: str) -> None:
+    low, high = (1.5, 3.0) if name == "arccosh" else (0.1, 0.9)
+    x = np.linspace(low, high, 200).astype(DTYPES[char])
+    assert not _flags(name, char, *[x] * vmath.FUNCTIONS[name].arity)
 
 
 @pytest.mark.parametrize("char", "df")

@@ -22,7 +22,7 @@ def test_nothing_overlaps(seed):
         buffers.append((64 * r.randrange(1, 40), first, first + r.randrange(1, 12)))
     offsets, total = plan_offsets(buffers)
     for i, (size, first, end) in enumerate(buffers):
-        assert 0 <= offsets[i] and offsets[i] + size <= total
+        assert offsets[i] >= 0 and offsets[i] + size <= total
         for j in range(i):
             other, lo, hi = buffers[j]
             if first < hi and lo < end:

@@ -1,0 +1,28 @@
+"""Hints to LLVM's loop passes, as metadata of the branch that closes a loop."""
+
+from __future__ import annotations
+
+from llvmlite import ir
+
+
+class _LoopId(ir.MDValue):
+    """A distinct node whose first operand is itself, which is how LLVM names a loop."""
+
+    def descr(self, buffer: list[str]) -> None:
+        operands = ", ".join([self.get_reference(), *(o.get_reference() for o in self.operands)])
+        buffer += ("distinct !{ " + operands + " }", "\n")
+
+
+def set_interleaving(latch: ir.Instruction, module: ir.Module, count: int) -> None:
+    """Let the vectoriser work on `count` vectors at a time, so that fewer than one of them remain at the end for 1.
+
+    Parameters
+    ----------
+    latch : llvmlite.ir.Instruction
+        The conditional branch back to the head of an innermost loop.
+    module : llvmlite.ir.Module
+    count : int
+    """
+    name = ir.MetaDataString(module, "llvm.loop.interleave.count")
+    hint = module.add_metadata([name, ir.Constant(ir.IntType(32), count)])
+    latch.set_metadata("llvm.loop", _LoopId(module, [hint], name=str(len(module.metadata))))
