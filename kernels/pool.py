@@ -36,9 +36,11 @@ POOL_WORDS = SLEEPERS + MOST_WORKERS * LINE
 MOST_PIECES = (1 << 20) - 1
 _PIECES = 20  # bits of a number of pieces
 _SPINS = 2000  # turns before a worker goes to sleep: some 50 µs
+_PATIENCE = 200  # turns of waiting for a worker before the caller lets other threads run: it may sit on their processor
 _SIGNATURES = {
     "PyThread_acquire_lock": ir.FunctionType(I32, [I64, I32]),
     "PyThread_release_lock": ir.FunctionType(ir.VoidType(), [I64]),
+    "yield_processor": ir.FunctionType(I32, []),
 }
 
 
@@ -48,7 +50,7 @@ def word(value: int) -> ir.Constant:
 
 
 API = tuple(_SIGNATURES)
-"""Functions of CPython that the code calls; they are linked under the name that `symbol` gives."""
+"""Functions of CPython and the system that the code calls; they are linked under the name that `symbol` gives."""
 
 
 def symbol(name: str) -> str:
@@ -189,10 +191,13 @@ def _emit_share(module: ir.Module, take: ir.Function) -> ir.Function:
 
     _for(builder, helpers, wake)
     _while(builder, lambda: builder.call(take, [pool]), lambda: None)
+    with builder.goto_entry_block():
+        waited = builder.alloca(I64)
+    builder.store(word(0), waited)
     _while(
         builder,
         lambda: builder.icmp_signed("<", builder.load_atomic(place(DONE), "acquire", 8), pieces),
-        lambda: _pause(builder),
+        lambda: _wait(builder, waited),
     )
     builder.store_atomic(word(0), place(BUSY), "release", 8)
     builder.ret(ir.Constant(I1, 1))
@@ -221,6 +226,15 @@ def _while(builder: ir.IRBuilder, condition: Callable[[], ir.Value], body: Calla
     body()
     builder.branch(head)
     builder.position_at_end(after)
+
+
+def _wait(builder: ir.IRBuilder, waited: ir.Value) -> None:
+    """One turn of waiting; `waited` counts them."""
+    _pause(builder)
+    turns = builder.add(builder.load(waited), word(1))
+    builder.store(turns, waited)
+    with builder.if_then(builder.icmp_signed(">", turns, word(_PATIENCE))):
+        _call(builder, "yield_processor")
 
 
 def _pause(builder: ir.IRBuilder) -> None:

@@ -1,7 +1,7 @@
 """Folds: how accumulators start, combine, and keep sums accurate.
 
-A floating-point sum is the pairwise sum of blocks (Higham 1993; a block has `sum_block` elements). The running pairs are kept as a binary counter: after n blocks, entry k of a small array holds the sum of 2**k
-blocks where bit k of n is set.
+A floating-point sum is the pairwise sum of blocks (Higham 1993) of `sum_block` elements. The running pairs are
+kept as a binary counter: after n blocks, entry k of a small array holds the sum of 2**k blocks where bit k of n is set.
 """
 
 from __future__ import annotations

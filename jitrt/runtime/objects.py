@@ -7,6 +7,7 @@ noticed: where a field is not found, calls are checked in Python.
 from __future__ import annotations
 
 import ctypes
+import sys
 import types
 from functools import lru_cache
 from typing import Any
@@ -76,15 +77,24 @@ def _find(value: object, word: int) -> int | None:
 
 @lru_cache(maxsize=1)
 def api() -> dict[str, int]:
-    """Addresses of the functions of CPython and NumPy that the native entry calls."""
-    names = (name for name in (*entry.API, *pool.API) if not name.startswith("PyArray_"))
+    """Addresses of the functions of CPython, NumPy and the system that native code calls."""
+    names = (name for name in (*entry.API, *pool.API) if name.startswith("Py") and not name.startswith("PyArray_"))
     found = {name: _address_of(getattr(ctypes.pythonapi, name)) for name in names}
+    found["yield_processor"] = _address_of(_yield_processor())
     get_pointer = ctypes.pythonapi.PyCapsule_GetPointer
     get_pointer.restype, get_pointer.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
     table = ctypes.cast(get_pointer(_multiarray_umath._ARRAY_API, None), ctypes.POINTER(ctypes.c_void_p))
     found["PyArray_Return"] = int(table[_PYARRAY_RETURN] or 0)
     found["PyArray_Empty"] = int(table[_PYARRAY_EMPTY] or 0)
     return found
+
+
+def _yield_processor() -> Any:
+    """The system's function that lets another thread run; where it is not known, one that does nothing."""
+    try:
+        return ctypes.windll.kernel32.SwitchToThread if sys.platform == "win32" else ctypes.CDLL(None).sched_yield
+    except (AttributeError, OSError):
+        return ctypes.pythonapi.PyThread_get_thread_ident
 
 
 def _address_of(function: Any) -> int:
