@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from .codegen.compile import Kernel
 from .expr.node import Graph
 from .pipeline import Compiled
-from .runtime.program import HostStep, KernelStep
+from .runtime.steps import HostStep, KernelStep
 from .schedule.loopnest import LoopNest
 from .schedule.nest import describe
 from .trace.trace import Traced

@@ -19,7 +19,7 @@ from .expr.interpret import evaluate
 from .expr.node import Node
 from .pipeline import Compiled, NotWorthwhile, compile_graph
 from .runtime.entry import MISS, always_miss, make_entry, make_plain_entry
-from .runtime.program import Retrace
+from .runtime.frames import Retrace
 from .trace.arguments import Structure, flatten, leaf_key, rebuild
 from .trace.purity import Capture, Captures, scan
 from .trace.trace import Result, Traced, trace
@@ -132,6 +132,7 @@ class JitFunction:
     def __init__(self, function: Callable[..., Any], threads: int | None = None):
         functools.update_wrapper(self, function)
         self.__name__ = getattr(function, "__name__", type(function).__name__)
+        self.__qualname__ = getattr(function, "__qualname__", self.__name__)
         self.__jitrt_function__ = function
         self._function = function
         self._threads = threads

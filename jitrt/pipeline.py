@@ -18,7 +18,8 @@ from .expr.optable import Kind
 from .memory.frame import plan_frame
 from .memory.liveness import lifetimes
 from .prepare.prepare import prepare
-from .runtime.program import HostStep, KernelStep, Program, Step
+from .runtime.program import Program
+from .runtime.steps import HostStep, KernelStep, Step
 from .schedule.fuse import Group, fuse
 from .schedule.layout import Layouts
 from .schedule.legalise import legalise

@@ -11,7 +11,8 @@ import numpy as np
 from ..kernels import entry as native
 from . import threads
 from .objects import address, builtin, fields
-from .program import Frame, Program, work
+from .program import Program
+from .steps import work
 
 # A value that a function reads from outside: what it was, and the dict and key, or the cell and None, that hold it.
 Captured = tuple[Any, Any, Any]
@@ -55,7 +56,7 @@ def make_entry(
     """
     if fields() is None or not scalars or len(program.graph.outputs) != len(scalars):
         return None
-    frame = Frame(program, program.limit)
+    frame = program.new_frame()
     if len(frame.blocks) != 1 or len(frame.actions) != 1 or len(frame.fresh) != len(scalars):
         return None
     kept: list[Any] = [frame, program]  # what the words below point to

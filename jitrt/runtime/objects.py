@@ -92,7 +92,9 @@ def api() -> dict[str, int]:
 def _yield_processor() -> Any:
     """The system's function that lets another thread run; where it is not known, one that does nothing."""
     try:
-        return ctypes.windll.kernel32.SwitchToThread if sys.platform == "win32" else ctypes.CDLL(None).sched_yield
+        if sys.platform == "win32":
+            return ctypes.WinDLL("kernel32").SwitchToThread
+        return ctypes.CDLL(None).sched_yield
     except (AttributeError, OSError):
         return ctypes.pythonapi.PyThread_get_thread_ident
 
