@@ -8,6 +8,13 @@ import pytest
 from .peers import PEERS
 from .programs import Program, chain
 
+
+@pytest.fixture(autouse=True)
+def no_disk_cache(monkeypatch):
+    """Otherwise a second run would find what the first one compiled."""
+    monkeypatch.setenv("JITRT_CACHE_DIR", "")
+
+
 _seeds = itertools.count()
 _lengths = itertools.count(1000)
 
@@ -24,7 +31,7 @@ def _arrays(n):
 @pytest.mark.parametrize("peer", [p for p in PEERS if p != "numexpr"])
 @pytest.mark.parametrize("operations", [20, 200])
 def test_cold(benchmark, operations, peer):
-    """numba stays out above 20 operations: it takes seconds."""
+    """Each round is another function: read the median. numba stays out above 20 operations: it takes seconds."""
     if peer == "numba" and operations > 20:
         pytest.skip("numba takes seconds")
     benchmark.group = f"first call: {operations} operations, 1000 elements"

@@ -4,6 +4,7 @@ from . import config as _config
 from .errors import JitrtError, JitrtPerformanceWarning
 from .explain import Explanation
 from .jit import JitFunction, jit
+from .runtime.results import clear_caches
 from .runtime.threads import num_threads, set_num_threads
 
 __version__ = "0.1.0"
@@ -13,6 +14,7 @@ __all__ = [
     "JitrtError",
     "JitrtPerformanceWarning",
     "__version__",
+    "clear_caches",
     "jit",
     "num_threads",
     "set_num_threads",

@@ -58,6 +58,12 @@ def cache_limit() -> int:
     return int(text) if text.isdecimal() else 256 << 20
 
 
+def kept_bytes() -> int:
+    """``JITRT_KEEP_BYTES``: memory of freed results that is kept for further ones; 256 MiB by default, 0 for none."""
+    text = os.environ.get("JITRT_KEEP_BYTES", "")
+    return int(text) if text.isdecimal() else 256 << 20
+
+
 def configure_logging() -> None:
     """``JITRT_LOG=trace,codegen``: print what these stages log; ``JITRT_LOG=all`` for every stage."""
     wanted = {name.strip() for name in os.environ.get("JITRT_LOG", "").split(",")} - {""}

@@ -17,18 +17,19 @@ from .driver import BYTES, counted, record
 from .pool import I32, I64, WORDS, call_api, word
 
 # Words of the table. `busy` is set while a call runs without the GIL, since it uses the only frame of the table.
-# `plain`, if not 0, is a Python function that is called with the arguments in place of kernels.
+# `handler` is the memory handler of large results. `plain`, if not 0, is a Python function that is called with the
+# arguments in place of kernels.
 TABLE = (
     "positional", "arguments", "argument_rows", "results", "result_rows", "places", "block", "miss", "busy", "release",
-    "tuple", "plain",
+    "tuple", "plain", "handler",
 )  # fmt: skip
 # What an argument has to be; `kind` is one of the constants below. The first `positional` rows are the arguments of the
 # call. Further ones are values that the function reads from outside: `container` is then a dict, in which `key` is
 # looked up, or with no key a cell.
 ARGUMENT = ("kind", "object", "descr", "ndim", "shape", "strides", "place", "slot", "container", "key")
 ARRAY, FLOAT, IDENTICAL, TYPED = range(4)
-# A result to allocate; `scalar` asks for a NumPy scalar.
-RESULT = ("descr", "ndim", "shape", "scalar", "place")
+# A result to allocate; `scalar` asks for a NumPy scalar, `large` for memory from the handler.
+RESULT = ("descr", "ndim", "shape", "scalar", "place", "large")
 # Fields of objects, whose offsets the code contains.
 FIELDS = ("type", "data", "ndim", "shape", "strides", "descr", "flags", "float", "cell")
 _ALIGNED = 0x0100  # NPY_ARRAY_ALIGNED
@@ -44,6 +45,7 @@ _SIGNATURES = {
     "PyObject_Vectorcall": ir.FunctionType(I64, [I64, I64, I64, I64]),
     "PyDict_GetItem": ir.FunctionType(I64, [I64, I64]),
     "PyArray_Empty": ir.FunctionType(I64, [I32, I64, I64, I32]),
+    "PyDataMem_SetHandler": ir.FunctionType(I64, [I64]),
     "PyArray_Return": ir.FunctionType(I64, [I64]),
 }
 
@@ -156,12 +158,21 @@ class _Entry:
         builder = self.builder
         rows = builder.inttoptr(self._get("result_rows"), WORDS)
         with counted(builder, self._get("results")) as k:
-            descr, ndim, shape, _, place = record(builder, rows, k, RESULT)
+            descr, ndim, shape, _, place, large = record(builder, rows, k, RESULT)
+            large = builder.icmp_signed("!=", large, word(0))
             self._call("Py_IncRef", descr)  # PyArray_Empty takes a reference away
+            with builder.goto_entry_block():
+                ordinary = builder.alloca(I64)
+            with builder.if_then(large):
+                builder.store(self._call("PyDataMem_SetHandler", self._get("handler")), ordinary)
             array = self._call("PyArray_Empty", builder.trunc(ndim, I32), shape, descr, ir.Constant(I32, 0))
+            with builder.if_then(large):
+                handler = builder.load(ordinary)
+                self._call("Py_DecRef", self._call("PyDataMem_SetHandler", handler))
+                self._call("Py_DecRef", handler)
             with builder.if_then(builder.icmp_signed("==", array, word(0)), likely=False):
                 with counted(builder, k) as done:
-                    earlier = record(builder, rows, done, RESULT)[-1]
+                    earlier = record(builder, rows, done, RESULT)[-2]
                     self._call("Py_DecRef", builder.load(builder.gep(self.places, [earlier])))
                 builder.ret(builder.inttoptr(word(0), BYTES))  # MemoryError is set
             builder.store(array, builder.gep(self.places, [place]))
@@ -195,7 +206,7 @@ class _Entry:
     def _result(self, rows: ir.Value, k: ir.Value) -> ir.Value:
         """Result number `k`: the array, or the scalar that it holds."""
         builder = self.builder
-        *_, scalar, place = record(builder, rows, k, RESULT)
+        *_, scalar, place, _ = record(builder, rows, k, RESULT)
         array = builder.load(builder.gep(self.places, [place]))
         before = builder.block
         with builder.if_then(builder.icmp_signed("!=", scalar, word(0))):

@@ -190,11 +190,11 @@ def _emit_share(module: ir.Module, take: ir.Function) -> ir.Function:
             _call(builder, "PyThread_release_lock", builder.load(builder.gep(sleeper, [word(1)])))
 
     _for(builder, helpers, wake)
-    _while(builder, lambda: builder.call(take, [pool]), lambda: None)
+    repeat_while(builder, lambda: builder.call(take, [pool]), lambda: None)
     with builder.goto_entry_block():
         waited = builder.alloca(I64)
     builder.store(word(0), waited)
-    _while(
+    repeat_while(
         builder,
         lambda: builder.icmp_signed("<", builder.load_atomic(place(DONE), "acquire", 8), pieces),
         lambda: _wait(builder, waited),
@@ -214,10 +214,11 @@ def _for(builder: ir.IRBuilder, count: ir.Value, body: Callable[[ir.Value], None
         body(k)
         builder.store(builder.add(k, word(1)), index)
 
-    _while(builder, lambda: builder.icmp_signed("<", builder.load(index), count), turn)
+    repeat_while(builder, lambda: builder.icmp_signed("<", builder.load(index), count), turn)
 
 
-def _while(builder: ir.IRBuilder, condition: Callable[[], ir.Value], body: Callable[[], None]) -> None:
+def repeat_while(builder: ir.IRBuilder, condition: Callable[[], ir.Value], body: Callable[[], None]) -> None:
+    """``while condition(): body()``."""
     head, inside, after = (builder.append_basic_block(name) for name in ("while", "do", "done"))
     builder.branch(head)
     builder.position_at_end(head)

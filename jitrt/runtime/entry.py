@@ -12,6 +12,7 @@ from ..kernels import entry as native
 from . import threads
 from .objects import address, builtin, fields
 from .program import Program
+from .results import LARGE, handler
 from .steps import work
 
 # A value that a function reads from outside: what it was, and the dict and key, or the cell and None, that hold it.
@@ -67,9 +68,10 @@ def make_entry(
     if rows is None:
         return None
     results: list[int] = []
-    for (place, shape, dtype), scalar in zip(frame.fresh, scalars):
-        kept.append(dtype)
-        results += (id(dtype), len(shape), _words(shape, kept), scalar, place)
+    for (place, kind), scalar in zip(frame.fresh, scalars):
+        kept.append(kind.dtype)
+        large = kind.nbytes >= LARGE
+        results += (id(kind.dtype), kind.ndim, _words(kind.shape, kept), scalar, place, large)
     words = {
         "positional": len(leaves),
         "arguments": len(leaves) + len(outside),
@@ -80,6 +82,7 @@ def make_entry(
         "block": frame.actions[0],
         "release": sum(work(s.call) for s in program.kernel_steps()) >= _RELEASING_WORK,
         "tuple": several,
+        "handler": id(handler()),
     }
     return _builtin(words, kept)
 
@@ -119,7 +122,7 @@ def _builtin(words: dict[str, Any], kept: list[Any]) -> Callable[..., Any]:
     table = np.array([words.get(name, 0) for name in native.TABLE], np.int64).view(_Table)
     table[native.TABLE.index("miss")] = id(MISS)
     table.kept = kept
-    return builtin(threads.entry_address(), table)
+    return builtin(threads.native_address("jitrt_entry"), table)
 
 
 def _guard(

@@ -16,7 +16,7 @@ from ..memory.frame import ALIGNMENT, FrameLayout
 from ..prepare.simplify import literal
 from ..schedule.fuse import storage
 from ..schedule.nest import KernelCall
-from . import threads
+from . import results, threads
 from .objects import address, tuple_and_array_offsets
 from .steps import HostStep, KernelStep, Step, work
 
@@ -50,7 +50,7 @@ class Frame:
         by_numpy = [r for s in steps if isinstance(s, HostStep) for r in s.results]
         for node in (*graph.outputs, *by_numpy):
             self.places.setdefault(node, len(self.places))
-        self.fresh = [(self.places[n], n.shape, n.dtype) for n in graph.outputs if n not in by_numpy]
+        self.fresh = [(self.places[n], n.type) for n in graph.outputs if n not in by_numpy]
         self.blocks: list[np.ndarray] = []
         self.limit = limit
         self.run_native = threads.driver()
@@ -120,8 +120,8 @@ class Frame:
         objects: list[Any] = [*inputs, *[None] * (len(self.places) - len(inputs))]
         for place, view in self.scalars:
             view[()] = inputs[place]
-        for place, shape, dtype in self.fresh:
-            objects[place] = np.empty(shape, dtype)
+        for place, kind in self.fresh:
+            objects[place] = results.empty(kind.shape, kind.dtype, kind.nbytes)
         returned: dict[Node, Any] = {}
         for action in self.actions:
             if isinstance(action, HostStep):

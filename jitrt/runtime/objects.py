@@ -15,10 +15,11 @@ from typing import Any
 import numpy as np
 from numpy._core import _multiarray_umath  # type: ignore[attr-defined]
 
-from ..kernels import entry, pool
+from ..kernels import allocator, entry, pool
 
 _SEARCHED_WORDS = 16  # of an object's memory
-_PYARRAY_RETURN, _PYARRAY_EMPTY = 76, 184  # places in NumPy's C API table, which its ABI fixes
+# Places in NumPy's C API table, which its ABI fixes.
+_NUMPY_API = {"PyArray_Return": 76, "PyArray_Empty": 184, "PyDataMem_SetHandler": 304}
 
 
 @lru_cache(maxsize=1)
@@ -78,15 +79,17 @@ def _find(value: object, word: int) -> int | None:
 @lru_cache(maxsize=1)
 def api() -> dict[str, int]:
     """Addresses of the functions of CPython, NumPy and the system that native code calls."""
-    names = (name for name in (*entry.API, *pool.API) if name.startswith("Py") and not name.startswith("PyArray_"))
-    found = {name: _address_of(getattr(ctypes.pythonapi, name)) for name in names}
+    python = (name for name in (*entry.API, *pool.API) if name.startswith("Py") and name not in _NUMPY_API)
+    found = {name: _address_of(getattr(ctypes.pythonapi, name)) for name in python}
     found["yield_processor"] = _address_of(_yield_processor())
+    library = ctypes.CDLL("msvcrt" if sys.platform == "win32" else None)
+    for name in allocator.API:
+        # What a system does not have is only an advice; any function that takes as little harm will do.
+        found[name] = _address_of(getattr(library, name, None) or library.abs)
     get_pointer = ctypes.pythonapi.PyCapsule_GetPointer
     get_pointer.restype, get_pointer.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
     table = ctypes.cast(get_pointer(_multiarray_umath._ARRAY_API, None), ctypes.POINTER(ctypes.c_void_p))
-    found["PyArray_Return"] = int(table[_PYARRAY_RETURN] or 0)
-    found["PyArray_Empty"] = int(table[_PYARRAY_EMPTY] or 0)
-    return found
+    return found | {name: int(table[place] or 0) for name, place in _NUMPY_API.items()}
 
 
 def _yield_processor() -> Any:

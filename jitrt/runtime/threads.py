@@ -15,6 +15,8 @@ from llvmlite import ir
 from ..codegen import cache
 from ..codegen.compile import compile_module
 from ..config import threads_from_environment
+from ..kernels import allocator
+from ..kernels.allocator import emit_allocator
 from ..kernels.driver import emit_driver
 from ..kernels.entry import emit_entry
 from ..kernels.pool import LINE, MOST_WORKERS, POOL_WORDS, SLEEPERS, symbol
@@ -101,11 +103,14 @@ def _native() -> dict[str, int]:
     offsets = fields()
     for name, location in api().items():
         llvm.add_symbol(symbol(name), location)
-    names = ["jitrt_run", "jitrt_worker", *(["jitrt_entry"] if offsets is not None else [])]
+    names = ["jitrt_run", "jitrt_worker", *allocator.FUNCTIONS, "jitrt_release"]
+    if offsets is not None:
+        names.append("jitrt_entry")
     text = f"driver {offsets} {tuple_and_array_offsets()}"
 
     def emit(module: ir.Module) -> None:
         run = emit_driver(module)
+        emit_allocator(module)
         if offsets is not None:
             emit_entry(module, run, offsets, tuple_and_array_offsets()[0])
 
@@ -118,6 +123,6 @@ def driver() -> Callable[[int, int], None]:
     return ctypes.CFUNCTYPE(None, ctypes.c_int64, ctypes.c_int64)(_native()["jitrt_run"])
 
 
-def entry_address() -> int:
-    """Address of ``jitrt_entry``."""
-    return _native()["jitrt_entry"]
+def native_address(name: str) -> int:
+    """Address of a function of the driver's module."""
+    return _native()[name]
