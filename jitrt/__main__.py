@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from . import demo
+from .codegen import cache
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -37,7 +38,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
         "--png", type=Path, default=Path("jitrt-demo.png"), metavar="PATH", help="the picture (default: %(default)s)"
     )
     demo_parser.add_argument("--quick", action="store_true", help="measure briefly, without the 16 times larger model")
+    cache_parser = commands.add_parser(
+        "cache",
+        help="show or clear the disk cache of compiled kernels",
+        description="Shows where the disk cache of compiled kernels is and how much is in it.",
+    )
+    cache_parser.add_argument("--clear", action="store_true", help="delete all of it")
     options = parser.parse_args(arguments)
+    if options.command == "cache":
+        return _cache(options.clear)
     if not options.png.parent.is_dir():
         demo_parser.error(f"{options.png.parent} is not a folder, so the picture cannot be written there")
 
@@ -50,6 +59,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except demo.MissingMatplotlib as error:
         print(error, file=sys.stderr)
         return 2
+
+
+def _cache(clear: bool) -> int:
+    """Print what is in the disk cache, after clearing it if wanted."""
+    if clear:
+        print(f"deleted {cache.clean(0):,} bytes")
+    for name, value in cache.summary().items():
+        print(f"{name:10} {value if isinstance(value, str) else format(value, ',')}")
+    return 0
 
 
 if __name__ == "__main__":

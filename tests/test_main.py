@@ -1,0 +1,26 @@
+"""The command line."""
+
+import numpy as np
+import pytest
+
+import jitrt
+from jitrt.__main__ import main
+
+
+def test_cache_is_shown_and_cleared(tmp_path, monkeypatch, capsys):
+    monkeypatch.setenv("JITRT_CACHE_DIR", str(tmp_path))
+    jitrt.jit(lambda a: a * 3 - 7 / (a + 11))(np.ones(3))
+    assert main(["cache"]) == 0
+    shown = capsys.readouterr().out
+    assert str(tmp_path) in shown and "modules    1" in shown
+    assert main(["cache", "--clear"]) == 0
+    assert "modules    0" in capsys.readouterr().out
+    assert not list(tmp_path.glob("*/*.module"))
+
+
+def test_help_and_unknown_commands(capsys):
+    with pytest.raises(SystemExit) as outcome:
+        main(["--help"])
+    assert outcome.value.code == 0 and "demo" in capsys.readouterr().out
+    with pytest.raises(SystemExit):
+        main(["unknown"])
