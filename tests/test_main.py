@@ -12,7 +12,8 @@ def test_cache_is_shown_and_cleared(tmp_path, monkeypatch, capsys):
     jitrt.jit(lambda a: a * 3 - 7 / (a + 11))(np.ones(3))
     assert main(["cache"]) == 0
     shown = capsys.readouterr().out
-    assert str(tmp_path) in shown and "modules    1" in shown
+    assert str(tmp_path) in shown and f"modules    {len(list(tmp_path.glob('*/*.module')))}" in shown
+    assert list(tmp_path.glob("*/*.module"))
     assert main(["cache", "--clear"]) == 0
     assert "modules    0" in capsys.readouterr().out
     assert not list(tmp_path.glob("*/*.module"))
