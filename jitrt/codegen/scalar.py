@@ -29,6 +29,8 @@ _INTRINSICS = {
     "absolute": "fabs", "fabs": "fabs", "sqrt": "sqrt", "floor": "floor", "ceil": "ceil", "trunc": "trunc",
     "rint": "rint", "copysign": "copysign",
 }  # fmt: skip
+# One instruction each, so that most programs need none of numba's tables, whose making takes 10 ms.
+_INSTRUCTIONS = {"add": "fadd", "subtract": "fsub", "multiply": "fmul", "divide": "fdiv", "negative": "fneg"}
 _CASTABLE = frozenset("biufc")
 
 # NumPy's single-precision pow is one ulp off the correctly rounded result in a fifth of all cases. Programs that go on
@@ -94,8 +96,11 @@ def _emitter(op: Op, operands: tuple[np.dtype, ...], result: np.dtype) -> Emitte
     if op.name in _TIMES_RAISE and result.kind in "mM":
         return None
     chars = "".join(t.char for t in operands)
-    if op.library == "numpy" and op.name in _INTRINSICS and set(chars) <= {"f", "d"}:
-        return _intrinsic(_INTRINSICS[op.name])
+    if op.library == "numpy" and set(chars) <= {"f", "d"}:
+        if op.name in _INTRINSICS:
+            return _intrinsic(_INTRINSICS[op.name])
+        if op.name in _INSTRUCTIONS:
+            return _instruction(_INSTRUCTIONS[op.name])
     own = vmath.emitter(op.name, chars, has_fma()) if op.library in _KNOWN_LIBRARIES else None
     if own is None and op.library == "numpy":
         own = arithmetic(op.name, operands, result)
@@ -109,6 +114,10 @@ def _intrinsic(name: str) -> Emitter:
         return call_intrinsic(builder, name, args)
 
     return emit
+
+
+def _instruction(name: str) -> Emitter:
+    return lambda builder, args: getattr(builder, name)(*args)
 
 
 def _emit_cube(builder: ir.IRBuilder, args: Sequence[ir.Value]) -> ir.Value:
