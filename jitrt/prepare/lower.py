@@ -29,13 +29,14 @@ def explicit_operands(n: Node) -> Node | None:
     if n.op.kind is not Kind.ELEMENTWISE or n.op in (CAST, COPY, CUBE) or _is_typed(n):
         return None
     args = tuple(_as_operand(a, t, n.shape) for a, t in zip(n.args, _operand_dtypes(n)))
-    return Node(n.op, args, n.params, ArrayType(n.dtype, n.shape))
+    # A Python number stays weak, since the types of its users depend on it.
+    return Node(n.op, args, n.params, ArrayType(n.dtype, n.shape, n.type.weak))
 
 
 @rule("cast", "cast to the same dtype → nothing", "same dtype")
 def drop_identity_cast(n: Node) -> Node | None:
     (x,) = n.args
-    return x if x.dtype == n.dtype else None
+    return x if x.dtype == n.dtype and x.type.weak == n.type.weak else None
 
 
 def _operand_dtypes(n: Node) -> tuple[np.dtype, ...]:
@@ -46,11 +47,7 @@ def _operand_dtypes(n: Node) -> tuple[np.dtype, ...]:
 
 
 def _is_typed(n: Node) -> bool:
-    return (
-        not n.type.weak
-        and all(a.shape == n.shape for a in n.args)
-        and all(a.dtype == t for a, t in zip(n.args, _operand_dtypes(n)))
-    )
+    return all(a.shape == n.shape and a.dtype == t for a, t in zip(n.args, _operand_dtypes(n)))
 
 
 def _as_operand(x: Node, dtype: np.dtype, shape: tuple[int, ...]) -> Node:
@@ -58,6 +55,8 @@ def _as_operand(x: Node, dtype: np.dtype, shape: tuple[int, ...]) -> Node:
     if x.type.weak and x.op.name == "constant":
         # The array conversion raises the OverflowError that NumPy raises for a Python integer out of range.
         x = b.constant(np.asarray(x["value"].value, dtype)[()])
+    if x.dtype == dtype:
+        return b.broadcast_to(x, shape)
     if x.type.size == 1:
         return b.broadcast_to(b.cast(x, dtype), shape)
     return b.cast(b.broadcast_to(x, shape), dtype)

@@ -133,13 +133,15 @@ class Frame:
 
     def _run_host(self, step: HostStep, objects: list[Any], returned: dict[Node, Any]) -> None:
         node = step.node
-        value = evaluate_node(node, [self._value(a, objects, returned) for a in node.args])
+        value = evaluate_node(node, [self._operand(node, a, objects, returned) for a in node.args])
         for result in step.results:
             part = value if result is node else evaluate_node(result, [value])
             part = self._own(part)
             array = np.asarray(part)
             if array.shape != result.shape or canonical(array.dtype) != result.dtype:
-                raise Retrace(f"{node.op.name} gave {array.dtype}{array.shape}, not {result.type}")
+                # Types of rows are inferred, and inferred types are right; only those of other calls can change.
+                failure = Retrace if node.op.name == "call" else TypeError
+                raise failure(f"{node.op.name} gave {array.dtype}{array.shape}, not {result.type}")
             returned[result] = part if result.type.weak or node.op.name == "call" else array
             objects[self.places[result]] = np.ascontiguousarray(array).reshape(array.shape)
 
@@ -148,6 +150,11 @@ class Frame:
         if isinstance(value, np.ndarray) and np.may_share_memory(value, self.memory):
             return value.copy()
         return value
+
+    def _operand(self, user: Node, node: Node, objects: list[Any], returned: dict[Node, Any]) -> Any:
+        """The value of an operand; a ufunc takes a literal as a scalar and broadcasts it, as in the user's code."""
+        number = literal(node) if user.op.ufunc is not None else None
+        return self._value(node, objects, returned) if number is None else number
 
     def _value(self, node: Node, objects: list[Any], returned: dict[Node, Any]) -> Any:
         """The value of an operand of a step that NumPy executes."""
@@ -160,9 +167,6 @@ class Frame:
         if node in self.values:
             array = self.values[node]
             return array[()] if array.ndim == 0 else array
-        number = literal(node)
-        if number is not None:
-            return number  # NumPy takes a scalar and broadcasts it itself, as in the user's code
         base = storage(node)
         return evaluate((node,), {base: self._value(base, objects, returned)})[0]
 

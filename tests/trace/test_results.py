@@ -87,6 +87,11 @@ class TestScalars:
         check(lambda a, s: a * s, y, 2.0)
         check(lambda a, s: a * (s + 1.0) - (-s), y, 0.1)
 
+    def test_arithmetic_of_python_floats_is_compiled(self):
+        y = x.astype(np.float32)
+        explanation = jitrt.jit(lambda a, s: a * (s + 1.0) - (-s)).explain(y, 0.1)
+        assert explanation.kernels and not explanation.host_calls
+
     def test_python_floats_stay_python_floats(self):
         check(lambda a, s: (a + s, s * 2.0, -s, s / 3.0, s**2), x, 0.1)
 
