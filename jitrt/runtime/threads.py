@@ -19,7 +19,7 @@ from ..kernels import allocator
 from ..kernels.allocator import emit_allocator
 from ..kernels.driver import emit_driver
 from ..kernels.entry import emit_entry
-from ..kernels.pool import LINE, MOST_WORKERS, POOL_WORDS, SLEEPERS, symbol
+from ..kernels.pool import LINE, MOST_WORKERS, POOL_WORDS, SLEEPERS, leave_unoptimised, symbol
 from .objects import address, api, fields, tuple_and_array_offsets
 
 # What native code reads at every call: the number of threads, and the address of the pool (0 before there is one).
@@ -113,6 +113,7 @@ def _native() -> dict[str, int]:
         emit_allocator(module)
         if offsets is not None:
             emit_entry(module, run, offsets, tuple_and_array_offsets()[0])
+        leave_unoptimised(module)
 
     return cache.load(text) or compile_module(cache.digest(text + cache.fingerprint()), emit, {text: names})
 
