@@ -40,10 +40,10 @@ def elementwise(ufunc: np.ufunc, *args: Node) -> Node:
     TypeError
         If the ufunc has no loop for the types.
     """
+    op = elementwise_op(ufunc)
     dtypes = loop_dtypes(ufunc, tuple(a.type for a in args))
-    shape = broadcast_shape(args)
-    weak = all(a.type.weak for a in args) and dtypes[-1].kind != "b"
-    return Node(elementwise_op(ufunc), args, (), ArrayType(dtypes[-1], shape, weak))
+    # A ufunc gives a NumPy scalar for Python numbers; only Python's own operators give a Python number.
+    return Node(op, args, (), ArrayType(dtypes[-1], broadcast_shape(args)))
 
 
 def typed_elementwise(op: Op, *args: Node, dtype: np.dtype | None = None) -> Node:

@@ -87,6 +87,11 @@ class TestScalars:
         check(lambda a, s: a * s, y, 2.0)
         check(lambda a, s: a * (s + 1.0) - (-s), y, 0.1)
 
+    def test_ufuncs_of_python_floats_give_numpy_scalars(self):
+        y = x.astype(np.float32)
+        check(lambda a, s: (a * np.sqrt(s), a * np.add(s, 1.0), a + np.maximum(s, 0.5), np.exp(-s)), y, 2.0)
+        check(lambda a, s: (a * abs(s), a + (+s), a - (-s), a * (s * 2.0)), y, 2.0)
+
     def test_arithmetic_of_python_floats_is_compiled(self):
         y = x.astype(np.float32)
         explanation = jitrt.jit(lambda a, s: a * (s + 1.0) - (-s)).explain(y, 0.1)
@@ -276,6 +281,9 @@ class TestNesting:
 
     def test_isinstance_sees_an_array(self):
         check(lambda a: a * 2 if isinstance(a, np.ndarray) else None, x)
+
+    def test_ufuncs_with_several_results(self):
+        check(lambda a: (np.modf(a / 3), np.frexp(a * 2), divmod(a, 5)), x)
 
     def test_calls_without_a_row_run_in_numpy(self):
         fast = jitrt.jit(lambda a: np.sort(a * -1, axis=1) + np.median(a))
