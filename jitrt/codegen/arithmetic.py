@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 from llvmlite import ir
 
-from .context import has_fma
+from .context import call_intrinsic, has_fma
 
 Emitter = Callable[[ir.IRBuilder, Sequence[ir.Value]], ir.Value]
 
@@ -25,12 +25,6 @@ def arithmetic(name: str, operands: tuple[np.dtype, ...], result: np.dtype) -> E
     if emit is None:
         return None
     return lambda builder, args: emit(builder, result, *args)
-
-
-def _call(builder: ir.IRBuilder, name: str, *args: ir.Value) -> ir.Value:
-    kind = args[0].type
-    function = builder.module.declare_intrinsic(f"llvm.{name}", [kind], ir.FunctionType(kind, [kind] * len(args)))
-    return builder.call(function, args)
 
 
 # Integers.
@@ -129,11 +123,11 @@ def _float_divmod(builder: ir.IRBuilder, x: ir.Value, y: ir.Value) -> tuple[ir.V
     move = builder.and_(nonzero, differ)
     quotient = builder.select(move, builder.fsub(quotient, one), quotient)
     moved = builder.select(move, builder.fadd(rest, y), rest)
-    modulus = builder.select(nonzero, moved, _call(builder, "copysign", zero, y))
-    floor = _call(builder, "floor", quotient)
+    modulus = builder.select(nonzero, moved, call_intrinsic(builder, "copysign", (zero, y)))
+    floor = call_intrinsic(builder, "floor", (quotient,))
     up = builder.fcmp_ordered(">", builder.fsub(quotient, floor), y.type(0.5))
     floor = builder.select(up, builder.fadd(floor, one), floor)
-    signed_zero = _call(builder, "copysign", zero, builder.fdiv(x, y))
+    signed_zero = call_intrinsic(builder, "copysign", (zero, builder.fdiv(x, y)))
     floor = builder.select(builder.fcmp_unordered("!=", quotient, zero), floor, signed_zero)
     by_zero = builder.fcmp_ordered("==", y, zero)
     return builder.select(by_zero, builder.fdiv(x, y), floor), builder.select(by_zero, rest, modulus)
@@ -148,7 +142,7 @@ def _float_remainder(builder: ir.IRBuilder, dtype: np.dtype, x: ir.Value, y: ir.
 
 
 def _float_sign(builder: ir.IRBuilder, dtype: np.dtype, x: ir.Value) -> ir.Value:
-    unit = _call(builder, "copysign", x.type(1.0), x)
+    unit = call_intrinsic(builder, "copysign", (x.type(1.0), x))
     nonzero = builder.select(builder.fcmp_ordered("!=", x, x.type(0.0)), unit, x.type(0.0))
     return builder.select(builder.fcmp_unordered("uno", x, x), x, nonzero)
 
@@ -174,7 +168,11 @@ def _complex_multiply(builder: ir.IRBuilder, dtype: np.dtype, x: ir.Value, y: ir
     (a, b), (c, d) = _parts(builder, x), _parts(builder, y)
     bd, bc = builder.fmul(b, d), builder.fmul(b, c)
     if has_fma():
-        return _pair(builder, _call(builder, "fma", a, c, builder.fneg(bd)), _call(builder, "fma", a, d, bc))
+        return _pair(
+            builder,
+            call_intrinsic(builder, "fma", (a, c, builder.fneg(bd))),
+            call_intrinsic(builder, "fma", (a, d, bc)),
+        )
     return _pair(builder, builder.fsub(builder.fmul(a, c), bd), builder.fadd(builder.fmul(a, d), bc))
 
 
@@ -186,7 +184,9 @@ def _complex_reciprocal(builder: ir.IRBuilder, dtype: np.dtype, x: ir.Value) -> 
     """Smith's algorithm (1962)."""
     real, imag = _parts(builder, x)
     one = real.type(1.0)
-    larger_real = builder.fcmp_ordered("<=", _call(builder, "fabs", imag), _call(builder, "fabs", real))
+    larger_real = builder.fcmp_ordered(
+        "<=", call_intrinsic(builder, "fabs", (imag,)), call_intrinsic(builder, "fabs", (real,))
+    )
     larger, smaller = builder.select(larger_real, real, imag), builder.select(larger_real, imag, real)
     ratio = builder.fdiv(smaller, larger)
     scale = builder.fadd(larger, builder.fmul(smaller, ratio))
@@ -198,7 +198,7 @@ def _complex_reciprocal(builder: ir.IRBuilder, dtype: np.dtype, x: ir.Value) -> 
 def _complex_divide(builder: ir.IRBuilder, dtype: np.dtype, x: ir.Value, y: ir.Value) -> ir.Value:
     """Smith's algorithm (1962)."""
     (a, b), (c, d) = _parts(builder, x), _parts(builder, y)
-    size_c, size_d = _call(builder, "fabs", c), _call(builder, "fabs", d)
+    size_c, size_d = call_intrinsic(builder, "fabs", (c,)), call_intrinsic(builder, "fabs", (d,))
     zero, one = c.type(0.0), c.type(1.0)
     real_larger = builder.fcmp_ordered(">=", size_c, size_d)
     larger, smaller = builder.select(real_larger, c, d), builder.select(real_larger, d, c)

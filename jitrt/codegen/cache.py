@@ -35,6 +35,7 @@ _EMITTERS = (
     "schedule/nest.py",
     "schedule/legalise.py",
     "expr/reductions.py",
+    "runtime/threads.py",
 )
 _STORES_PER_CLEANING = 50
 

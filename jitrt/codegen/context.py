@@ -6,6 +6,7 @@ Kernels need arithmetic only, so they have a context of their own that registers
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import lru_cache
 
 from llvmlite import ir
@@ -57,3 +58,11 @@ def context() -> CPUContext:
 def has_fma() -> bool:
     """Whether the machine multiplies and adds with one rounding."""
     return "+fma" in code_generator()._tm_features
+
+
+def call_intrinsic(builder: ir.IRBuilder, name: str, args: Sequence[ir.Value], flags: tuple[str, ...] = ()) -> ir.Value:
+    """``llvm.<name>`` of values of one type."""
+    kind = args[0].type
+    signature = ir.FunctionType(kind, [kind] * len(args))
+    function = builder.module.declare_intrinsic(f"llvm.{name}", [kind], signature)
+    return builder.call(function, args, fastmath=flags)

@@ -13,8 +13,8 @@ from llvmlite import ir
 
 from ..expr.optable import OPS, Op
 from ..expr.reductions import FOLD_IDENTITY
-from .context import I64
-from .scalar import Emitter, call_intrinsic, emitter, make_complex, value_type
+from .context import I64, call_intrinsic
+from .scalar import Emitter, emitter, make_complex, value_type
 
 _LANES_BLOCK = 512  # elements that are added in lanes before pairs are formed: 16 in each of 32 lanes
 _SINGLE_BLOCK = 32  # the same where elements are added one by one

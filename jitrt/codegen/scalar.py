@@ -22,7 +22,7 @@ from ..expr.optable import OPS, Kind, Op
 from ..expr.ufuncs import CUBE
 from ..kernels import vmath
 from .arithmetic import arithmetic
-from .context import context, has_fma
+from .context import call_intrinsic, context, has_fma
 
 _SUPPORTED = frozenset("?bBhHiIlLfdFDmM")
 _INTRINSICS = {
@@ -131,14 +131,6 @@ def _emit_cube(builder: ir.IRBuilder, args: Sequence[ir.Value]) -> ir.Value:
     # At infinity the errors are nan.
     finite = builder.fcmp_ordered("==", error, error)
     return builder.select(finite, builder.fadd(cube, error), cube)
-
-
-def call_intrinsic(builder: ir.IRBuilder, name: str, args: Sequence[ir.Value], flags: tuple[str, ...] = ()) -> ir.Value:
-    """``llvm.<name>`` of values of one type."""
-    kind = args[0].type
-    signature = ir.FunctionType(kind, [kind] * len(args))
-    function = builder.module.declare_intrinsic(f"llvm.{name}", [kind], signature)
-    return builder.call(function, args, fastmath=flags)
 
 
 def _emit_where(builder: ir.IRBuilder, args: Sequence[ir.Value]) -> ir.Value:

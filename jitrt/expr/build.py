@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from .node import Constant, Node, Params, type_of
-from .optable import CONSTANT, INPUT, OPS, Kind, Op
+from .optable import CONSTANT, INPUT, OPS, Kind
 from .types import ArrayType, canonical
 from .ufuncs import CAST, COPY, WHERE, elementwise_op, loop_dtypes, where_dtype
 
@@ -44,14 +44,6 @@ def elementwise(ufunc: np.ufunc, *args: Node) -> Node:
     dtypes = loop_dtypes(ufunc, tuple(a.type for a in args))
     # A ufunc gives a NumPy scalar for Python numbers; only Python's own operators give a Python number.
     return Node(op, args, (), ArrayType(dtypes[-1], broadcast_shape(args)))
-
-
-def typed_elementwise(op: Op, *args: Node, dtype: np.dtype | None = None) -> Node:
-    """An elementwise node whose operands already have the loop's dtypes and one shape."""
-    if dtype is None:
-        assert op.ufunc is not None
-        dtype = loop_dtypes(op.ufunc, tuple(a.type for a in args))[-1]
-    return Node(op, args, (), ArrayType(dtype, args[0].shape))
 
 
 def cast(x: Node, dtype: np.dtype) -> Node:

@@ -80,6 +80,10 @@ METHODS: dict[str, Callable[..., Any]] = {}
 VIEW_FUNCTIONS: set[Callable[..., Any]] = set()
 
 
+# NumPy's functions that write into an argument.
+MUTATING = frozenset("copyto put place putmask fill_diagonal put_along_axis shuffle at".split())
+
+
 class NotCovered(Exception):
     """The call is outside of what a row describes, so NumPy has to execute it.
 

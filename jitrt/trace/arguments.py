@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -79,6 +78,3 @@ def leaf_key(leaf: Any) -> Any:
 def is_dynamic(leaf: Any) -> bool:
     """Whether a leaf is an input of the program, as against a part of the trace."""
     return isinstance(leaf, (np.ndarray, np.generic, float, complex))
-
-
-Getter = Callable[[], Any]

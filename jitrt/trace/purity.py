@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import Untraceable
+from ..expr.optable import MUTATING
 
 _PURE_BUILTINS = frozenset(
     getattr(builtins, name)
@@ -30,10 +31,9 @@ _PURE_MODULES = frozenset(
 )
 _CONSTANT_MODULES = frozenset({"numpy", "math", "cmath"})  # what they hold, nobody rebinds
 # Functions of NumPy that change an argument, the process or a file, or that read from outside.
-_IMPURE_NUMPY = frozenset(
-    """copyto put place putmask fill_diagonal put_along_axis seterr seterrcall setbufsize errstate set_printoptions
-    printoptions save savez savez_compressed savetxt load loadtxt genfromtxt fromfile fromregex memmap open_memmap
-    frombuffer nditer""".split()
+_IMPURE_NUMPY = MUTATING | frozenset(
+    """seterr seterrcall setbufsize errstate set_printoptions printoptions save savez savez_compressed savetxt load
+    loadtxt genfromtxt fromfile fromregex memmap open_memmap frombuffer nditer""".split()
 )
 _LOADS = frozenset({"LOAD_GLOBAL", "LOAD_NAME"})
 _ATTRIBUTES = frozenset({"LOAD_ATTR", "LOAD_METHOD"})

@@ -98,7 +98,7 @@ def trace(function: Callable[..., Any], leaves: list[Any], structure: Structure,
     inputs = []
     for number, value in enumerate([leaves[k] for k in arguments] + [c.value for c in captures.arrays]):
         inputs.append(input_node(number, _input_type(value)))
-        values[inputs[-1]] = value
+        values[inputs[-1]] = _read_only(value)
     state = Trace(dict(values))
     tracers: dict[int, Tracer] = {}
     symbolic = list(leaves)
@@ -113,6 +113,15 @@ def trace(function: Callable[..., Any], leaves: list[Any], structure: Structure,
     _check_containers_unchanged(args, kwargs, symbolic, structure)
     symbols = [*(tracers[k] for k in arguments), *by_array.values()]
     return _describe(result, inputs, symbols, tuple(arguments), captures, state)
+
+
+def _read_only(value: Any) -> Any:
+    """What a call that NumPy makes during the trace gets: it must not change the caller's array a first time."""
+    if not isinstance(value, np.ndarray):
+        return value
+    view = value.view()
+    view.flags.writeable = False
+    return view
 
 
 def _input_type(value: Any) -> ArrayType:

@@ -19,16 +19,12 @@ from ..expr.contractions import Call, call, call_result
 from ..expr.interpret import evaluate
 from ..expr.movement import getitem
 from ..expr.node import Node, type_of
-from ..expr.optable import Kind, NotCovered
+from ..expr.optable import MUTATING, Kind, NotCovered
 from ..expr.rows import METHODS, NUMPY_FUNCTIONS, VIEW_FUNCTIONS
 from .operators import Operators
 from .userline import user_line
 
 _LONGEST_ITERATION = 1000  # an iteration over more rows is an element loop, which tracing would unroll
-# Functions that write into an argument; a trace sees values, not memory.
-_MUTATING = frozenset(
-    "copyto put place putmask fill_diagonal put_along_axis shuffle at apply_over_axes save savez savetxt".split()
-)
 
 
 class Trace:
@@ -77,7 +73,7 @@ class Trace:
         Untraceable
             If the call writes into an argument or gives something else than arrays and numbers.
         """
-        if name in _MUTATING or kwargs.get("out") is not None:
+        if name.rpartition(".")[2] in MUTATING or kwargs.get("out") is not None:
             raise Untraceable(f"{name} writes into an array", user_line())
         operands: list[Node] = []
         template = _with_placeholders((args, kwargs), operands, self)
@@ -86,7 +82,12 @@ class Trace:
             return _with_values(template, values)
 
         node = call(Call(function, arrange, name, user_line()), tuple(operands))
-        result = self.value_of(node)
+        try:
+            result = self.value_of(node)
+        except ValueError as error:
+            if "read-only" not in str(error):
+                raise
+            raise Untraceable(f"{name} writes into an array", user_line()) from None
         self.host_calls.append((name, node["call"].line))
         return self._wrap_result(node, result, ())
 

@@ -129,6 +129,27 @@ def test_in_place_updates_reach_the_caller():
     assert mine.tolist() == [-2.0, 4.0, 8.0, 12.0]
 
 
+def test_updates_by_index_happen_once():
+    @jitrt.jit
+    def count(a, where):
+        np.add.at(a, where, 1.0)
+
+    mine = np.zeros(3)
+    for _ in range(2):
+        count(mine, np.array([0, 0, 2]))
+    assert mine.tolist() == [4.0, 0.0, 2.0]
+
+
+def test_numpy_functions_that_work_in_place_reach_the_caller():
+    @jitrt.jit
+    def clean(a):
+        return np.nan_to_num(a, copy=False, nan=7.0) * 2
+
+    mine = np.array([1.0, np.nan])
+    assert clean(mine).tolist() == [2.0, 14.0] and mine.tolist() == [1.0, 7.0]
+    assert "writes into an array" in clean.explain(np.ones(2)).plain_reason
+
+
 @pytest.mark.parametrize("look", [bool, float, int, str, repr, "{:.2f}".format, list, math.sqrt], ids=str)
 def test_looking_at_a_value_runs_the_plain_function(look):
     def looks(a):
