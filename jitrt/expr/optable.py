@@ -53,7 +53,10 @@ class Op:
     cost : int
         Cost of one element in units of an addition; the fusion policy weighs recomputation by it.
     flags : frozenset of str
-        Floating-point exceptions that it can raise on finite operands: ``divide``, ``over``, ``under``, ``invalid``.
+        Floating-point exceptions, in the words of `numpy.errstate`, that it can raise where an operand is floating
+        point or complex: ``divide``, ``over``, ``under``, ``invalid``. None where NumPy raises none, and no kernel.
+    integer_flags : frozenset of str
+        Those that NumPy reports where all operands are integers, by a test of its own: kernels raise none for them.
     view_like : bool
         Whether 0-d operands give a 0-d array, as NumPy's array functions do, and not a NumPy scalar, as ufuncs do.
     """
@@ -68,10 +71,23 @@ class Op:
     associative: bool = False
     cost: int = 1
     flags: frozenset[str] = frozenset()
+    integer_flags: frozenset[str] = frozenset()
     view_like: bool = False
 
     def __repr__(self) -> str:
         return f"Op({self.name})"
+
+    def raises(self, operands: tuple[np.dtype, ...]) -> frozenset[str]:
+        """The floating-point exceptions that the loop on operands of these dtypes can raise.
+
+        Examples
+        --------
+        >>> sorted(OPS["floor_divide"].raises((np.dtype(np.int64),) * 2))
+        ['divide', 'over']
+        >>> OPS["add"].raises((np.dtype(np.int64),) * 2)
+        frozenset()
+        """
+        return self.flags if any(t.kind in "fc" for t in operands) else self.integer_flags
 
 
 OPS: dict[str, Op] = {}

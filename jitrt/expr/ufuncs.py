@@ -75,17 +75,26 @@ _COMMUTATIVE = frozenset(
 )
 _ASSOCIATIVE = frozenset(["add", "multiply", "maximum", "minimum", "bitwise_and", "bitwise_or", "bitwise_xor"])
 
+# What NumPy's loops of floats and complex numbers report, found by running them at special values; underflow of the
+# complex ones depends on the C library, whose functions they call.
 _FLAGS = {
-    **dict.fromkeys(
-        ["add", "subtract", "multiply", "square", "cosh", "sinh", "hypot", "exp2", "expm1", "exp"],
-        {"over", "under", "invalid"},
-    ),
     **dict.fromkeys(["divide", "reciprocal", "power", "float_power"], {"divide", "over", "under", "invalid"}),
-    **dict.fromkeys(["floor_divide", "remainder", "fmod"], {"divide", "over", "invalid"}),
-    **dict.fromkeys(["log", "log2", "log10", "log1p", "arctanh"], {"divide", "invalid"}),
-    **dict.fromkeys(["sqrt", "arcsin", "arccos", "arccosh", "sin", "cos", "tan"], {"invalid"}),
-    **dict.fromkeys(["logaddexp", "logaddexp2", "ldexp", "nextafter"], {"over", "invalid"}),
+    **dict.fromkeys(["floor_divide", "remainder", "fmod"], {"divide", "over", "under", "invalid"}),
+    **dict.fromkeys(["log", "log2", "log10", "log1p", "arctanh"], {"divide", "over", "under", "invalid"}),
+    **dict.fromkeys(["add", "subtract", "multiply", "square", "hypot"], {"over", "under", "invalid"}),
+    **dict.fromkeys(["exp", "exp2", "expm1", "sinh", "cosh", "sin", "cos"], {"over", "under", "invalid"}),
+    **dict.fromkeys(["logaddexp", "logaddexp2", "ldexp", "nextafter"], {"over", "under", "invalid"}),
+    **dict.fromkeys(["sqrt", "tan", "tanh", "arcsin", "arccos", "arcsinh", "arccosh"], {"under", "invalid"}),
+    **dict.fromkeys(["degrees", "rad2deg", "sign", "spacing"], {"over", "under"}),
+    **dict.fromkeys(["arctan2", "deg2rad", "radians", "cbrt"], {"under"}),
     **dict.fromkeys(["less", "less_equal", "greater", "greater_equal", "maximum", "minimum"], {"invalid"}),
+    "absolute": {"over", "under"},
+    "arctan": {"divide", "under"},
+}
+_INTEGER_FLAGS = {
+    "floor_divide": {"divide", "over"},
+    **dict.fromkeys(["remainder", "fmod"], {"divide"}),
+    "reciprocal": {"divide", "invalid"},
 }
 
 CAST = row(
@@ -93,11 +102,11 @@ CAST = row(
         "cast",
         Kind.ELEMENTWISE,
         numpy=lambda x, dtype: np.asarray(x).astype(dtype),
-        flags=frozenset({"invalid"}),
+        flags=frozenset({"over", "under", "invalid"}),
     )
 )
 COPY = row(Op("copy", Kind.ELEMENTWISE, numpy=lambda x, number: np.array(x), view_like=True))
-CUBE = row(Op("cube", Kind.ELEMENTWISE, numpy=lambda x: x**3, cost=4, flags=frozenset({"over", "under"})))
+CUBE = row(Op("cube", Kind.ELEMENTWISE, numpy=lambda x: x**3, cost=4, flags=frozenset({"over", "under", "invalid"})))
 WHERE = row(Op("where", Kind.ELEMENTWISE, numpy=np.where, view_like=True))
 
 
@@ -128,6 +137,7 @@ def _row_of_numpy_ufunc(ufunc: np.ufunc) -> Op:
             associative=name in _ASSOCIATIVE,
             cost=_COSTS.get(name, 1),
             flags=frozenset(_FLAGS.get(name, ())),
+            integer_flags=frozenset(_INTEGER_FLAGS.get(name, ())),
         )
     )
 
