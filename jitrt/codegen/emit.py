@@ -13,7 +13,6 @@ import numpy as np
 from llvmlite import ir
 
 from ..expr.optable import Op
-from ..schedule.legalise import BLOCK
 from ..schedule.loopnest import (
     Compute,
     FoldInto,
@@ -211,8 +210,11 @@ class _Kernel:
             return self.function.args[1], self.function.args[2]
         if loop.block_of is None:
             return ir.Constant(I64, 0), self.extents[loop.axis]
-        start = self.builder.mul(self.indices[loop.block_of], ir.Constant(I64, BLOCK))
-        return start, self._smaller(self.builder.add(start, ir.Constant(I64, BLOCK)), self.extents[loop.axis])
+        builder, extent, blocks = self.builder, self.extents[loop.axis], self.extents[loop.block_of]
+        rounded = builder.add(extent, builder.sub(blocks, ir.Constant(I64, 1)))
+        block = builder.sdiv(rounded, blocks)
+        start = builder.mul(self.indices[loop.block_of], block)
+        return start, self._smaller(builder.add(start, block), extent)
 
     def _smaller(self, x: ir.Value, y: ir.Value) -> ir.Value:
         return self.builder.select(self.builder.icmp_signed("<", x, y), x, y)

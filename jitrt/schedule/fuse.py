@@ -40,10 +40,15 @@ class Sink:
         return self.into.args[0].shape if self.folded_axes else self.value.shape
 
     @property
+    def is_partial(self) -> bool:
+        """Whether the fold is cut into blocks, whose results are stored."""
+        return bool(self.folded_axes) and "blocks" in self.into.kwargs
+
+    @property
     def kind(self) -> tuple:
         """Sinks of one kind can be written by one nest."""
-        block = self.into.kwargs.get("block") if self.folded_axes else None
-        return self.domain, self.folded_axes, block
+        partition = (self.into["blocked"], self.into["blocks"]) if self.is_partial else None
+        return self.domain, self.folded_axes, partition
 
 
 @dataclass(eq=False, slots=True)

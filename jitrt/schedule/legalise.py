@@ -14,13 +14,21 @@ from ..expr.rewrite import Rule, rewrite, rule
 from ..expr.types import ArrayType
 from .layout import Layouts, contiguous_strides
 
-BLOCK = 1 << 15  # elements of one block of a fold over everything; fixed, so that results do not depend on threads
+BLOCK = 1 << 15  # elements of one block of a fold; blocks follow from the shape, so results do not depend on threads
+_LEAST_ROWS = 16  # of a block: fewer would make the partial results a noticeable part of the traffic
+_LEAST_BLOCKS = 4  # that are worth a second stage
+_MUCH = 4 * BLOCK  # elements that are worth several threads
+_ENOUGH_ROWS = 32  # kept rows in front of a fold give every thread work without blocks
 
 
 def _partial(op: Op) -> Op:
-    def compute(x: np.ndarray, axes: tuple[int, ...], block: int) -> np.ndarray:
-        flat = np.ravel(x)
-        return np.stack([op.ufunc.reduce(flat[k : k + block]) for k in range(0, flat.size, block)])  # type: ignore[union-attr]
+    def compute(x: np.ndarray, axes: tuple[int, ...], blocked: tuple[int, ...], blocks: int) -> np.ndarray:
+        rest = tuple(k for k in range(x.ndim) if k not in blocked)
+        folded = tuple(1 + rest.index(k) for k in axes if k not in blocked)
+        flat = np.transpose(x, (*blocked, *rest)).reshape(-1, *(x.shape[k] for k in rest))
+        step = math.ceil(len(flat) / blocks)
+        pieces = (flat[k : k + step] for k in range(0, len(flat), step))
+        return np.stack([op.ufunc.reduce(p, axis=(0, *folded), dtype=x.dtype) for p in pieces])  # type: ignore[union-attr]
 
     partial = row(Op(f"partial_{op.name}", Kind.REDUCTION, numpy=compute, ufunc=op.ufunc))
     FOLD_IDENTITY[partial] = FOLD_IDENTITY[op]
@@ -34,7 +42,7 @@ def legalise(graph: Graph, layouts: Layouts) -> Graph:
     """A graph in which every view has a layout, and every output is a computed array of its own.
 
     reshape(transpose(x0))  →  reshape(copy(transpose(x0)))
-    reduce_add[axes=(0,)] x  →  reduce_add[axes=(0,)] partial_reduce_add[block=32768] x    (over more than one block)
+    reduce_add[axes=(0,)] x  →  reduce_add[axes=(0,)] partial_reduce_add[blocked=(0,) blocks=31] x    (few kept rows)
     """
     graph = rewrite(graph, (_empty_fold, *_two_stages(layouts), _copied_reshape(layouts)))
     outputs: list[Node] = []
@@ -63,30 +71,58 @@ def _copied_reshape(layouts: Layouts) -> Rule:
 
 def _two_stages(layouts: Layouts) -> tuple[Rule, ...]:
     @rule(
-        "*",
-        "fold over everything → fold of partial folds",
-        "associative up to rounding; the tree is fixed by the shape",
+        "*", "fold of much into little → fold of partial folds", "associative up to rounding; the shape fixes the tree"
     )
     def apply(n: Node) -> Node | None:
-        if n.op not in PARTIAL or n.shape != () or n.args[0].type.size <= BLOCK:
+        if n.op not in PARTIAL or n.args[0].type.size <= BLOCK:
             return None
         (x,) = n.args
-        if _is_flat(x, layouts):
-            blocks = math.ceil(x.type.size / BLOCK)
-            type_ = ArrayType(x.dtype, (blocks,))
-            first = Node(PARTIAL[n.op], (x,), b.params(axes=n["axes"], block=BLOCK), type_)
-        elif x.type.ndim > 1 and x.shape[0] > 1:
-            first = Node(n.op, (x,), b.params(axes=tuple(range(1, x.type.ndim))), ArrayType(x.dtype, x.shape[:1]))
-        else:
+        found = _blocks(n, layouts)
+        if found is None:
             return None
+        blocked, blocks = found
+        first = Node(
+            PARTIAL[n.op],
+            (x,),
+            b.params(axes=n["axes"], blocked=blocked, blocks=blocks),
+            ArrayType(x.dtype, (blocks, *n.shape)),
+        )
         return Node(n.op, (first,), b.params(axes=(0,)), n.type)
 
     return (apply,)
 
 
-def _is_flat(x: Node, layouts: Layouts) -> bool:
-    """Whether all operands that `x` is computed from are traversed in one stride."""
-    stack, seen = [x], set()
+def _blocks(n: Node, layouts: Layouts) -> tuple[tuple[int, ...], int] | None:
+    """The axes that a fold is cut along, and the number of blocks; None if the kept rows are enough to share out."""
+    (x,) = n.args
+    leaves = _leaves(x)
+    if n.shape == () and all(_is_flat(leaf, layouts) for leaf in leaves):
+        return n["axes"], _even(x.type.size, BLOCK)
+    if x.type.size <= _MUCH:
+        return None
+    order = _traversal(leaves, layouts)
+    rows = 1
+    for axis in order:
+        extent = x.shape[axis]
+        if axis not in n["axes"]:
+            rows *= extent
+            continue
+        if rows >= _ENOUGH_ROWS:
+            return None
+        blocks = _even(extent, max(_LEAST_ROWS, math.ceil(BLOCK * extent / x.type.size)))
+        if blocks >= _LEAST_BLOCKS:
+            return (axis,), blocks
+    return None
+
+
+def _even(extent: int, block: int) -> int:
+    """The number of blocks of some `block` elements that divide `extent` without an empty one."""
+    return math.ceil(extent / math.ceil(extent / math.ceil(extent / block)))
+
+
+def _leaves(x: Node) -> list[Node]:
+    """The stored nodes that `x` is computed from."""
+    leaves, stack, seen = [], [x], set()
     while stack:
         node = stack.pop()
         if node in seen:
@@ -94,10 +130,29 @@ def _is_flat(x: Node, layouts: Layouts) -> bool:
         seen.add(node)
         if node.op.kind is Kind.ELEMENTWISE:
             stack.extend(node.args)
-            continue
-        layout = layouts.find(node)
-        if layout is None or (
-            any(layout.strides) and layout.strides != contiguous_strides(node.shape, node.dtype.itemsize)
-        ):
-            return False
-    return True
+        else:
+            leaves.append(node)
+    return leaves
+
+
+def _traversal(leaves: list[Node], layouts: Layouts) -> list[int]:
+    """Axes from long strides to short ones in the largest of `leaves`."""
+
+    def volume(leaf: Node) -> int:
+        return leaf.dtype.itemsize * math.prod(n for n, s in zip(leaf.shape, _strides(leaf, layouts)) if s)
+
+    strides = _strides(max(leaves, key=volume), layouts)
+    return sorted(range(len(strides)), key=lambda k: -abs(strides[k]))
+
+
+def _strides(leaf: Node, layouts: Layouts) -> tuple[int, ...]:
+    layout = layouts.find(leaf)
+    return contiguous_strides(leaf.shape, leaf.dtype.itemsize) if layout is None else layout.strides
+
+
+def _is_flat(leaf: Node, layouts: Layouts) -> bool:
+    """Whether the leaf is traversed in one stride."""
+    layout = layouts.find(leaf)
+    return layout is not None and (
+        not any(layout.strides) or layout.strides == contiguous_strides(leaf.shape, leaf.dtype.itemsize)
+    )

@@ -33,6 +33,7 @@ from .loopnest import (
 
 SHORT_FOLD = 16  # an inner fold over fewer elements costs more in loop overhead than in work
 SHORT_ROW = 8  # so does an inner loop over fewer kept elements
+EVEN_SHARES = 32  # turns of a loop that threads can share about evenly
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +73,7 @@ class _Axis:
     extent: int
     folded: bool
     strides: tuple[int, ...]  # in bytes, one for each access
+    blocked: bool = False  # whether another axis counts blocks of this one
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,22 +96,20 @@ def build_kernel(group: Group, layouts: Layouts, inlined: Callable[[Node], bool]
     inlined : callable
         Whether a node is computed in the nest if the nest does not read it from memory.
     """
-    domain, folded, block = group.kind
+    domain, folded, partition = group.kind
+    blocked = partition[0] if partition else ()
     order, leaves = _expressions(group, inlined)
     accesses = [_sink_access(s, layouts, folded) for s in group.sinks]
     accesses += [_Access(n, layouts[n], False) for n in leaves]
     axes = [
-        _Axis(extent, k in folded, tuple(a.layout.strides[k] for a in accesses))
+        _Axis(extent, k in folded, tuple(a.layout.strides[k] for a in accesses), k in blocked)
         for k, extent in enumerate(domain)
         if extent != 1
     ]
-    axes = _coalesce(_sorted(axes, accesses))
-    if block is not None:
-        (flat,) = axes
-        blocks = _Axis(math.ceil(flat.extent / block), False, _sink_strides(group.sinks, len(flat.strides)))
-        axes, form = [blocks, flat], "blocks"
-    else:
-        axes, form = _arrange(axes)
+    axes, form = _arrange(_coalesce(_sorted(axes, accesses)))
+    if partition:
+        assert sum(a.blocked for a in axes) == 1, "one axis is cut into blocks"
+        axes.insert(0, _Axis(partition[1], False, _block_strides(group.sinks, len(accesses))))
     return _Builder(group, order, accesses, axes, form).build()
 
 
@@ -144,18 +144,16 @@ def _sink_access(sink: Sink, layouts: Layouts, folded: tuple[int, ...]) -> _Acce
     if sink.start:
         offset = sum(s * t for s, t in zip(sink.start, layout.strides))
         layout = Layout(layout.base, layout.offset + offset, layout.strides)
-    elif sink.folded_axes and "block" not in sink.into.kwargs:
-        kept = iter(layout.strides)
+    elif sink.folded_axes:
+        kept = iter(layout.strides[1:] if sink.is_partial else layout.strides)
         strides = tuple(0 if k in folded else next(kept) for k in range(len(sink.domain)))
         layout = Layout(layout.base, layout.offset, strides)
-    elif sink.folded_axes:
-        layout = Layout(layout.base, layout.offset, (0,) * len(sink.domain))
     return _Access(sink.into, layout, True)
 
 
-def _sink_strides(sinks: list[Sink], accesses: int) -> tuple[int, ...]:
+def _block_strides(sinks: list[Sink], accesses: int) -> tuple[int, ...]:
     """Strides of the axis of blocks: only the partial folds depend on it."""
-    own = tuple(s.into.dtype.itemsize if s.folded_axes else 0 for s in sinks)
+    own = tuple(s.into.type.nbytes // s.into.shape[0] if s.is_partial else 0 for s in sinks)
     return own + (0,) * (accesses - len(own))
 
 
@@ -192,9 +190,10 @@ def _coalesce(axes: list[_Axis]) -> list[_Axis]:
         if (
             outer is not None
             and outer.folded == axis.folded
+            and outer.blocked == axis.blocked
             and all(s == t * axis.extent for s, t in zip(outer.strides, axis.strides))
         ):
-            result[-1] = _Axis(outer.extent * axis.extent, axis.folded, axis.strides)
+            result[-1] = _Axis(outer.extent * axis.extent, axis.folded, axis.strides, axis.blocked)
         else:
             result.append(axis)
     return result
@@ -249,7 +248,7 @@ class _Builder:
         )
         parallel = next((s.axis for s in nest.statements() if isinstance(s, Loop) and s.parallel), None)
         cost = sum(n.op.cost for n in self.order if n.op.kind is Kind.ELEMENTWISE) + len(self.accesses)
-        elements = math.prod(extents[1:] if self.form == "blocks" else extents)
+        elements = math.prod(extents[1:] if self._is_partial() else extents)
         span = 1 if parallel is None else extents[parallel]
         return KernelCall(nest, extents, places, tuple(self.literal_values), span, elements, cost, self.group.why_alone)
 
@@ -276,6 +275,18 @@ class _Builder:
         self.literal_values.append(number)
         return Literal(target, number.dtype, len(self.literals) - 1)
 
+    def _is_partial(self) -> bool:
+        """Whether the first axis counts the blocks of another."""
+        return any(a.blocked for a in self.axes)
+
+    def _parallel(self, kept: list[int], row: int | None = None) -> int | None:
+        """The axis that threads share: blocks, or the outermost one that is long enough to be shared evenly."""
+        if self._is_partial():
+            return 0
+        axes = kept if row is None else [*kept, row]
+        longest = max(axes, key=lambda k: self.axes[k].extent, default=None)
+        return next((k for k in axes if self.axes[k].extent >= EVEN_SHARES), longest)
+
     def _rows(self, inner: list[Statement], folds: list[tuple[Operand, Sink]]) -> list[Statement]:
         """Loops over kept axes around loops over folded axes; folds in registers."""
         kept = [k for k, a in enumerate(self.axes) if not a.folded]
@@ -288,23 +299,28 @@ class _Builder:
                 before.append(Neutral(acc, sink.into.op, sink.into.dtype))
                 inner.append(Update(acc, self.values[sink.value]))
                 after += [Result(fresh + acc, acc), Store(operand, fresh + acc)]
-            block_of = 0 if self.form == "blocks" else None
-            inner = [*before, *_wrap_loops(folded, inner, block_of=block_of), *after]
-        return _wrap_loops(kept, inner, parallel=kept[0] if kept else None)
+            inner = [*before, *self._loops(folded, inner), *after]
+        return self._loops(kept, inner, self._parallel(kept))
 
     def _columns(self, inner: list[Statement], folds: list[tuple[Operand, Sink]]) -> list[Statement]:
         """Folds into memory: the innermost loop runs over kept elements."""
         row = len(self.axes) - 1
         kept = [k for k, a in enumerate(self.axes[:-1]) if not a.folded]
         folded = [k for k, a in enumerate(self.axes[:-1]) if a.folded]
-        parallel = kept[0] if kept else row
+        parallel = self._parallel(kept, row)
         start: list[Statement] = [StoreNeutral(o, s.into.op) for o, s in folds]
         steps = [FoldInto(o, s.into.op, self.values[s.value]) for o, s in folds]
         body = [
-            *_wrap_loops([row], start, parallel),
-            *_wrap_loops(folded, _wrap_loops([row], [*inner, *steps], parallel)),
+            *self._loops([row], start, parallel),
+            *self._loops(folded, self._loops([row], [*inner, *steps], parallel)),
         ]
-        return _wrap_loops(kept, body, parallel)
+        return self._loops(kept, body, parallel)
+
+    def _loops(self, axes: list[int], body: list[Statement], parallel: int | None = None) -> list[Statement]:
+        """Loops over `axes`, the first outermost, around `body`."""
+        for axis in reversed(axes):
+            body = [Loop(axis, tuple(body), axis == parallel, 0 if self.axes[axis].blocked else None)]
+        return body
 
 
 def _operand(name: str, access: _Access, axes: Sequence[_Axis], k: int) -> Operand:
@@ -314,14 +330,6 @@ def _operand(name: str, access: _Access, axes: Sequence[_Axis], k: int) -> Opera
         "0" if a.strides[k] == 0 else "1" if i == last and a.strides[k] == itemsize else "s" for i, a in enumerate(axes)
     )
     return Operand(name, access.node.dtype, classes)
-
-
-def _wrap_loops(
-    axes: list[int], body: list[Statement], parallel: int | None = None, block_of: int | None = None
-) -> list[Statement]:
-    for axis in reversed(axes):
-        body = [Loop(axis, tuple(body), axis == parallel, block_of)]
-    return body
 
 
 def describe(call: KernelCall) -> str:

@@ -33,6 +33,25 @@ def test_results_do_not_depend_on_the_number_of_threads(shape):
         np.testing.assert_array_equal(p, q)
 
 
+@pytest.mark.parametrize(
+    "shape", [(3000, 70), (70, 3000), (3, 70001), (2, 400, 300), (60000, 3), (50, 60, 70), (1, 5, 40001)]
+)
+@pytest.mark.parametrize("order", "CF")
+def test_folds_in_blocks(shape, order):
+    """The blocks follow from the shape, whichever axes are folded, in whatever order the array lies."""
+    x = np.asarray(np.random.default_rng(1).standard_normal(shape), order=order)
+    axes = [None, *range(len(shape)), *([(0, 1), (0, 2), (1, 2)] if len(shape) == 3 else [])]
+
+    def folds(x):
+        return [(x.sum(axis=k), x[..., ::-2].max(axis=k), (x > 3).any(axis=k)) for k in axes]
+
+    one, several = jitrt.jit(folds, threads=1)(x), jitrt.jit(folds)(x)
+    for got, again, want in zip(one, several, folds(x)):
+        for p, q, r in zip(got, again, want):
+            np.testing.assert_array_equal(p, q)
+            np.testing.assert_allclose(p, r, rtol=1e-11, atol=1e-9)
+
+
 def test_many_python_threads_call_one_function():
     fast = jitrt.jit(work)
     inputs = [(a + k, b * k) for k in range(8)]

@@ -9,6 +9,7 @@ f8 = np.arange(1.0, 13.0)
 m = np.arange(1.0, 1 + 40 * 30).reshape(40, 30)[:, :29]
 square = np.ones((20, 20))
 big = np.ones(1 << 16)
+tall = np.ones((6000, 40))
 
 
 def horner(x):
@@ -33,6 +34,14 @@ def column_max(x):
 
 def total(x):
     return (x * 2.0).sum()
+
+
+def tall_columns(x):
+    return np.abs(x).max(axis=0)
+
+
+def few_rows(x):
+    return x.sum(axis=1)
 
 
 def softmax(x):
@@ -81,6 +90,8 @@ CASES = {
     row_sum: (m,),
     column_max: (m,),
     total: (big,),
+    tall_columns: (tall,),
+    few_rows: (tall.reshape(3, -1),),
     softmax: (m,),
     standardise: (m,),
     siblings: (f8,),
