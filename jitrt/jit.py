@@ -294,6 +294,9 @@ class JitFunction:
             return Plain(str(reason))
         except Exception as error:
             failure = error
+        if isinstance(failure.__cause__, Untraceable):  # NumPy's C code replaces what a conversion raises
+            _log.info("%s runs as plain NumPy: %s", self.__name__, failure.__cause__)
+            return Plain(str(failure.__cause__))
         return self._after_failure(leaves, structure, failure)
 
     def _after_failure(self, leaves: list[Any], structure: Structure, failure: Exception) -> Plain:

@@ -77,7 +77,7 @@ def multiply_by_one(n: Node) -> Node | None:
 def divide_by_power_of_two(n: Node) -> Node | None:
     x, y = n.args
     value = literal(y)
-    if value is None or n.dtype.kind != "f":
+    if value is None or value.dtype.kind != "f" or n.dtype.kind != "f":  # quotients of time spans are floats, too
         return None
     with np.errstate(all="ignore"):
         mantissa, reciprocal = np.frexp(value)[0], 1 / value

@@ -280,7 +280,7 @@ def _check_numpy(value: Any, name: str) -> None:
     module = value.__module__ or ""
     if module.startswith(("numpy.random", "numpy.testing", "numpy.ctypeslib", "numpy.f2py")):
         raise Untraceable(f"calls {name}, whose results differ from call to call")
-    if value.__name__ in _IMPURE_NUMPY:
+    if getattr(value, "__name__", "") in _IMPURE_NUMPY:
         raise Untraceable(f"calls {name}, which changes its arguments or the process")
 
 

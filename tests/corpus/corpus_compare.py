@@ -1,0 +1,74 @@
+"""Comparison of two outcomes: types, dtypes, shapes and memory alike, values up to rounding."""
+
+from dataclasses import fields, is_dataclass
+from typing import Any
+
+import numpy as np
+
+
+def assert_agree(got: Any, want: Any, tolerance: float, path: str) -> None:
+    """Assert that two values are the same kind of thing with the same values.
+
+    Parameters
+    ----------
+    tolerance : float
+        Rounding errors that may differ, in units of the last place of the largest magnitude of an array.
+    path : str
+        What is compared, for the message.
+    """
+    assert type(got) is type(want), f"{path}: {type(got)} and not {type(want)} ({got!r}, {want!r})"
+    if isinstance(want, dict):
+        assert list(got) == list(want), path
+        for key in want:
+            assert_agree(got[key], want[key], tolerance, f"{path}.{key}")
+    elif isinstance(want, (tuple, list)):
+        assert len(got) == len(want), path
+        for k, (x, y) in enumerate(zip(got, want)):
+            assert_agree(x, y, tolerance, f"{path}.{k}")
+    elif is_dataclass(want):
+        for field in fields(want):
+            assert_agree(getattr(got, field.name), getattr(want, field.name), tolerance, f"{path}.{field.name}")
+    elif isinstance(want, np.ma.MaskedArray):
+        assert_agree(np.ma.getmaskarray(got), np.ma.getmaskarray(want), tolerance, f"{path}.mask")
+        assert_agree(got.filled(0), want.filled(0), tolerance, path)
+    elif isinstance(want, (np.ndarray, np.generic)):
+        assert got.dtype == want.dtype, f"{path}: {got.dtype} and not {want.dtype}"
+        assert got.shape == want.shape, f"{path}: shape {got.shape} and not {want.shape}"
+        if isinstance(want, np.ndarray):
+            assert got.flags.writeable == want.flags.writeable, f"{path}: writeable is {got.flags.writeable}"
+        _assert_close(np.asarray(got), np.asarray(want), tolerance, path)
+    elif isinstance(want, (float, complex)):
+        _assert_close(np.asarray(got), np.asarray(want), tolerance, path)
+    elif isinstance(want, np.random.Generator):
+        assert got.bit_generator.state == want.bit_generator.state, f"{path}: other numbers were drawn"
+    else:
+        assert got == want, f"{path}: {got!r} and not {want!r}"
+
+
+def _assert_close(got: np.ndarray, want: np.ndarray, tolerance: float, path: str) -> None:
+    if want.dtype.kind not in "fc":
+        np.testing.assert_array_equal(got, want, path)
+        return
+    finite = np.isfinite(want)
+    scale = np.max(np.abs(want), where=finite, initial=0.0)
+    bound = tolerance * float(np.finfo(want.dtype).eps) * float(scale)
+    np.testing.assert_allclose(got, want, rtol=0, atol=bound, err_msg=path)
+
+
+def shared_memory(value: Any, args: tuple) -> list[tuple[int, int]]:
+    """Pairs of arrays, of the result and of the arguments, that share memory."""
+    arrays: list[np.ndarray] = []
+    _collect((value, args), arrays)
+    pairs = ((i, j) for j in range(len(arrays)) for i in range(j))
+    return [(i, j) for i, j in pairs if np.may_share_memory(arrays[i], arrays[j])]
+
+
+def _collect(value: Any, arrays: list[np.ndarray]) -> None:
+    if isinstance(value, np.ndarray):
+        arrays.append(value)
+    elif isinstance(value, (tuple, list)):
+        for v in value:
+            _collect(v, arrays)
+    elif isinstance(value, dict):
+        for v in value.values():
+            _collect(v, arrays)
