@@ -12,6 +12,8 @@ from ..expr.types import dtype_name
 from .pack import plan_offsets
 
 ALIGNMENT = 64  # bytes: a cache line, and the widest vector
+_LARGE = 1 << 20  # bytes of slots: in a smaller frame a few per cent are not worth a search
+_SEARCH_SECONDS = 0.05
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,9 +70,10 @@ def plan_frame(permanent: Sequence[Node], temporaries: dict[Node, tuple[int, int
     lifetimes = dict.fromkeys(permanent, (0, steps)) | temporaries
     nodes = list(lifetimes)
     buffers = [(_rounded(node.type.nbytes), *lifetimes[node]) for node in nodes]
-    offsets, total = plan_offsets(buffers)
+    unshared = sum(size for size, _, _ in buffers)
+    offsets, total = plan_offsets(buffers, budget=_SEARCH_SECONDS if unshared >= _LARGE else 0)
     slots = {node: Slot(offset, node.dtype, node.shape, *lifetimes[node]) for node, offset in zip(nodes, offsets)}
-    return FrameLayout(slots, total, sum(size for size, _, _ in buffers))
+    return FrameLayout(slots, total, unshared)
 
 
 def _rounded(nbytes: int) -> int:

@@ -1,0 +1,89 @@
+"""Greedy packing: one pass over the buffers in some order."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+
+import numpy as np
+
+from .sections import Sections, preorders, sections_of
+
+Buffer = tuple[int, int, int]
+
+_MOST_FOR_DIVES = 4000  # buffers: a dive holds a matrix of which of them overlap
+
+
+def by_size(buffers: Sequence[Buffer]) -> list[int]:
+    """Largest first (the spatial order of XLA's heap simulator)."""
+    return sorted(range(len(buffers)), key=lambda k: (-buffers[k][0], buffers[k][1], k))
+
+
+def by_duration(buffers: Sequence[Buffer]) -> list[int]:
+    """Longest lifetime first (its temporal order)."""
+    return sorted(range(len(buffers)), key=lambda k: (buffers[k][1] - buffers[k][2], -buffers[k][0], k))
+
+
+def further_plans(buffers: Sequence[Buffer]) -> Iterator[Callable[[], list[int]]]:
+    """Plans to try when the first is above the lower bound."""
+    yield partial(best_fit, buffers, by_duration(buffers))
+    if len(buffers) <= _MOST_FOR_DIVES:
+        sections = sections_of(buffers)
+        for rank in preorders(buffers, sections):
+            yield partial(dive, buffers, sections, rank)
+
+
+def best_fit(buffers: Sequence[Buffer], order: Sequence[int]) -> list[int]:
+    """Offsets if each buffer, in this order, goes into the smallest gap that holds it.
+
+    Parameters
+    ----------
+    buffers : sequence of (size, first, end)
+    order : sequence of int
+        Numbers of the buffers.
+    """
+    offsets = [0] * len(buffers)
+    # What is placed, in the order of offsets.
+    bottoms, tops, firsts, ends = (np.zeros(len(buffers), np.int64) for _ in range(4))
+    for count, k in enumerate(order):
+        size, first, end = buffers[k]
+        near = np.flatnonzero((firsts[:count] < end) & (ends[:count] > first))
+        offset = _smallest_gap(size, bottoms[near].tolist(), tops[near].tolist())
+        offsets[k] = offset
+        place = int(np.searchsorted(bottoms[:count], offset))
+        for column, value in ((bottoms, offset), (tops, offset + size), (firsts, first), (ends, end)):
+            column[place + 1 : count + 1] = column[place:count]
+            column[place] = value
+    return offsets
+
+
+def _smallest_gap(size: int, bottoms: list[int], tops: list[int]) -> int:
+    """Start of the smallest gap between ranges that holds `size` bytes; behind them all if there is none."""
+    best, smallest, top = -1, -1, 0
+    for start, stop in zip(bottoms, tops):
+        gap = start - top
+        if gap >= size and (smallest < 0 or gap < smallest):
+            best, smallest = top, gap
+        top = max(top, stop)
+    return top if best < 0 else best
+
+
+def dive(buffers: Sequence[Buffer], sections: Sections, rank: Sequence[int]) -> list[int]:
+    """Offsets if always the buffer that can lie lowest is placed; the lower rank where several can.
+
+    The first descent of MiniMalloc's search, without going back.
+    """
+    order = np.argsort(np.asarray(rank))
+    size = np.array([buffers[k][0] for k in order], np.int64)
+    first, end = np.asarray(sections.first)[order], np.asarray(sections.end)[order]
+    overlaps = (first[:, None] < end) & (first < end[:, None])
+    lowest = np.zeros(len(buffers), np.int64)
+    waiting = np.zeros(len(buffers), np.int64)  # the same while a buffer is not placed, then out of reach
+    for _ in buffers:
+        k = int(np.argmin(waiting))
+        waiting[k] = np.iinfo(np.int64).max
+        raised = overlaps[k] & (waiting < lowest[k] + size[k])
+        waiting[raised] = lowest[raised] = lowest[k] + size[k]
+    offsets = np.empty(len(buffers), np.int64)
+    offsets[order] = lowest
+    return offsets.tolist()
