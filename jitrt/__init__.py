@@ -4,6 +4,7 @@ from . import config as _config
 from .errors import JitrtError, JitrtPerformanceWarning
 from .explain import Explanation
 from .jit import JitFunction, jit
+from .loops import cond, fori_loop, scan, while_loop
 from .runtime.results import clear_caches
 from .runtime.threads import num_threads, set_num_threads
 
@@ -15,9 +16,13 @@ __all__ = [
     "JitrtPerformanceWarning",
     "__version__",
     "clear_caches",
+    "cond",
+    "fori_loop",
     "jit",
     "num_threads",
+    "scan",
     "set_num_threads",
+    "while_loop",
 ]
 
 _config.configure_logging()

@@ -28,6 +28,7 @@ class Kind(enum.Enum):
     ASSEMBLE = "assemble"  # parts written side by side into one array
     COMPOUND = "compound"  # defined by its lowering to other operations
     HOST = "host"  # NumPy executes it
+    CONTROL = "control"  # a loop or a choice: its bodies are graphs of their own
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -149,7 +149,7 @@ class _Fusion:
                 self._place_parts(node)
             elif node in self.compiled:
                 self._place(node, [Sink(node.args[0], node)])
-            elif node.op.kind in (*_KERNEL_KINDS, Kind.HOST) and node.op.name != "result":
+            elif node.op.kind in (*_KERNEL_KINDS, Kind.HOST, Kind.CONTROL) and node.op.name != "result":
                 self._place_host(node)
         self._merge_siblings()
         return _topological(self.groups, self.rank)

@@ -20,6 +20,8 @@ from .userline import user_line
 
 # Python evaluates these on two floats exactly as float64 kernels do; division, powers and comparisons differ.
 _EXACT_ON_FLOATS = frozenset({np.add, np.subtract, np.multiply})
+# Comparisons of two numbers of one type are exact, but give a Python bool, which is not what a kernel's result becomes.
+_EXACT_COMPARISONS = frozenset({np.less, np.less_equal, np.greater, np.greater_equal, np.equal, np.not_equal})
 _NUMBERS = (np.ndarray, np.generic, int, float, complex)
 
 
@@ -30,6 +32,8 @@ def _binary(ufunc: np.ufunc, python: Callable[[Any, Any], Any], x: Any, y: Any) 
         nodes = tuple(v._node if isinstance(v, Operators) else tracer._trace.lift(v) for v in (x, y))
         if ufunc in _EXACT_ON_FLOATS and all(n.dtype.kind == "f" for n in nodes):
             return tracer._weak(Node(elementwise_op(ufunc), nodes, (), ArrayType(np.dtype(np.float64), (), weak=True)))
+        if tracer._trace.in_condition and nodes[0].dtype == nodes[1].dtype and ufunc in _EXACT_COMPARISONS:
+            return ufunc(x, y)
         return tracer._trace.host_call(python, python.__name__, (x, y), {})
     if all(isinstance(v, (Operators, *_NUMBERS)) for v in (x, y)):
         return ufunc(x, y)

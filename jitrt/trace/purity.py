@@ -272,8 +272,9 @@ def _is_pure_callable(value: Any, name: str) -> bool:
 
 
 def _is_numpy(value: Any) -> bool:
+    """Whether `value` comes from NumPy, or is one of the loops that stand in for it here."""
     module = getattr(value, "__module__", None) or ""
-    return module == "numpy" or module.startswith("numpy.")
+    return module in ("numpy", "jitrt.loops") or module.startswith("numpy.")
 
 
 def _check_numpy(value: Any, name: str) -> None:

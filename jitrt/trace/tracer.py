@@ -18,7 +18,7 @@ from ..expr import build as b
 from ..expr.contractions import Call, call, call_result
 from ..expr.interpret import evaluate
 from ..expr.movement import getitem
-from ..expr.node import Node, type_of
+from ..expr.node import Node, topological_order, type_of
 from ..expr.optable import MUTATING, Kind, NotCovered
 from ..expr.rows import METHODS, NUMPY_FUNCTIONS, VIEW_FUNCTIONS
 from .operators import Operators
@@ -38,6 +38,10 @@ class Trace:
 
     def __init__(self, values: dict[Node, Any]):
         self.values = values
+        self.first_values: dict[Node, Node] = {}
+        """For each parameter of a loop that is being recorded, what it is in the first iteration."""
+        self.in_condition = False
+        """Whether a comparison of Python numbers is only asked whether it holds."""
         self.host_calls: list[tuple[str, str]] = []
 
     def lift(self, value: Any) -> Node:
@@ -62,6 +66,9 @@ class Trace:
 
     def value_of(self, node: Node) -> Any:
         """What `node` is for the inputs of this call."""
+        for source in topological_order((node,)) if self.first_values else ():
+            if source in self.first_values and source not in self.values:
+                self.values[source] = self.value_of(self.first_values[source])
         with np.errstate(all="ignore"):
             return evaluate((node,), self.values)[0]
 
@@ -173,7 +180,7 @@ class Tracer(Operators):
     @property  # type: ignore[misc]
     def __class__(self) -> type:
         if self._node.type.weak:
-            return complex if self._node.dtype.kind == "c" else float
+            return {"c": complex, "i": int}.get(self._node.dtype.kind, float)
         return self._node.dtype.type if self._scalar else np.ndarray
 
     __hash__ = None  # type: ignore[assignment]
