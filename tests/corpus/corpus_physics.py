@@ -12,12 +12,12 @@ def heat(u, k, steps):
 
 @example(lambda r, n: (r.normal(size=(n, n)), 1e-2), MATRIX)
 def jacobi(u, tolerance):
-    for iteration in range(30):
+    for sweep in range(30):
         old = u.copy()
         u[1:-1, 1:-1] = 0.25 * (old[:-2, 1:-1] + old[2:, 1:-1] + old[1:-1, :-2] + old[1:-1, 2:])
         if np.abs(u - old).max() < tolerance:
             break
-    return iteration, u
+    return sweep, u
 
 
 @example(lambda r, n: (r.normal(size=(6, n, n)), 3), MATRIX)

@@ -113,7 +113,7 @@ def branches(x, limit):
     mean = x.mean()
     if mean > limit:
         y = x - limit
-    elif mean > 0 and x.max() > 2 * limit or x.min() < -10:
+    elif (mean > 0 and x.max() > 2 * limit) or x.min() < -10:
         y = np.sqrt(np.abs(x))
     else:
         y = x * 2
