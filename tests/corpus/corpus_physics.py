@@ -12,7 +12,7 @@ def heat(u, k, steps):
 
 @example(lambda r, n: (r.normal(size=(n, n)), 1e-2), MATRIX)
 def jacobi(u, tolerance):
-    for sweep in range(30):
+    for sweep in range(30):  # noqa: B007
         old = u.copy()
         u[1:-1, 1:-1] = 0.25 * (old[:-2, 1:-1] + old[2:, 1:-1] + old[1:-1, :-2] + old[1:-1, 2:])
         if np.abs(u - old).max() < tolerance:
