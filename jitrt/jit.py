@@ -7,7 +7,7 @@ import logging
 import sys
 import threading
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, TypeVar, overload
 
 import numpy as np
@@ -20,8 +20,9 @@ from .expr.node import Node
 from .pipeline import Compiled, NotWorthwhile, compile_graph
 from .runtime.entry import MISS, always_miss, make_entry, make_plain_entry
 from .runtime.frames import Retrace
-from .trace.arguments import Structure, flatten, leaf_key, rebuild
+from .trace.arguments import Structure, flatten, leaf_key, rebuild, sharing
 from .trace.purity import Capture, Captures, scan
+from .trace.storage import ReadOnly
 from .trace.trace import Result, Traced, trace
 from .trace.tracer import Tracer
 
@@ -68,10 +69,15 @@ class Specialisation:
     def frame_bytes(self) -> int:
         return self.compiled.program.layout.nbytes
 
+    def inputs(self, leaves: list[Any]) -> list[Any]:
+        """Values of the inputs of the graph: arguments, and captured arrays as they are now."""
+        return [leaves[k] for k in self.traced.arguments] + [c.read() for c in self.traced.captured]
+
     def call(self, leaves: list[Any]) -> Any:
-        inputs = [leaves[k] for k in self.traced.arguments]
-        inputs += [c.read() for c in self.traced.captured]
+        inputs = self.inputs(leaves)
         outputs = self.compiled.program.run(inputs)
+        for number, output in self.traced.written:
+            inputs[number][...] = outputs[output]
         views: dict[tuple[str, int], dict[Node, Any]] = {}
         made = [_make(r, outputs, inputs, views) for r in self.traced.results]
         return rebuild(self.traced.structure, iter(made))
@@ -80,7 +86,7 @@ class Specialisation:
         """What serves calls with arguments like `leaves` natively, or `always_miss` if that needs Python."""
         if self._entry is None:
             made = None
-            if structure == _positional(len(leaves)):
+            if structure == _positional(len(leaves)) and not self.traced.written:
                 made = self._make_entry(leaves, captures)
             self._entry = made or always_miss
         return self._entry
@@ -236,7 +242,29 @@ class JitFunction:
                     self._remember(key, found)
         else:
             self._unused_traces = 0
+        if isinstance(found, Specialisation) and found.traced.written:
+            return self._told_apart(found, key, leaves, structure, captures)
         return found
+
+    def _told_apart(
+        self, found: Specialisation, key: Any, leaves: list[Any], structure: Structure, captures: Captures
+    ) -> Specialisation | Plain:
+        """`found` if no array that it writes has memory in common with another argument, otherwise what knows that."""
+        inputs = found.inputs(leaves)
+        try:
+            shared = sharing(inputs, [number for number, _ in found.traced.written])
+        except Untraceable as reason:
+            _log.info("%s runs as plain NumPy: %s", self.__name__, reason)
+            return Plain(str(reason))
+        if shared is None:
+            return found
+        key = (key, shared)
+        with self._lock:
+            knowing = self._specialisations.get(key)
+            if knowing is None:
+                knowing = self._specialise(leaves, structure, captures, shared)
+                self._remember(key, knowing)
+        return knowing
 
     def _current_captures(self) -> Captures:
         """What the function reads beside its arguments; scanned anew when a captured value is another one."""
@@ -284,14 +312,18 @@ class JitFunction:
             self._run_plain(reason)
             warnings.warn(f"{self.__name__} runs as plain NumPy: {reason}", JitrtPerformanceWarning, stacklevel=4)
 
-    def _specialise(self, leaves: list[Any], structure: Structure, captures: Captures) -> Specialisation | Plain:
+    def _specialise(
+        self, leaves: list[Any], structure: Structure, captures: Captures, shared: Sequence[int] | None = None
+    ) -> Specialisation | Plain:
         try:
-            traced = trace(self._function, leaves, structure, captures)
+            traced = trace(self._function, leaves, structure, captures, shared)
             inputs = [leaves[k] for k in traced.arguments] + [c.read() for c in traced.captured]
             return Specialisation(traced, compile_graph(traced.graph, inputs, self._threads))
         except (Untraceable, NotWorthwhile) as reason:
             _log.info("%s runs as plain NumPy: %s", self.__name__, reason)
             return Plain(str(reason))
+        except ReadOnly as error:  # before anything is written
+            raise ValueError(str(error)).with_traceback(error.__traceback__) from None
         except Exception as error:
             failure = error
         if isinstance(failure.__cause__, Untraceable):  # NumPy's C code replaces what a conversion raises

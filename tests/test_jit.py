@@ -104,10 +104,10 @@ def test_explanation_tells_everything():
 
 def test_explanation_of_a_plain_function():
     def writes(a):
-        a[0] = 1
+        a.setflags(write=False)
 
     explanation = jitrt.jit(writes).explain(x.copy())
-    assert "assigns to elements" in explanation.plain_reason and "test_jit.py" in str(explanation)
+    assert "setflags" in explanation.plain_reason and "test_jit.py" in str(explanation)
     assert explanation.kernels == [] and explanation.graph is None and explanation.frame_bytes == 0
 
 

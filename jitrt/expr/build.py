@@ -57,9 +57,10 @@ def cast(x: Node, dtype: np.dtype) -> Node:
 _copy_numbers = itertools.count()
 
 
-def copy(x: Node) -> Node:
-    """A node that stores `x` in memory of its own; no two copies are one node."""
-    return Node(COPY, (x,), params(number=next(_copy_numbers)), ArrayType(x.dtype, x.shape))
+def copy(x: Node, number: int | None = None) -> Node:
+    """A node that stores `x` in memory of its own; no two copies are one node unless they have one `number`."""
+    number = next(_copy_numbers) if number is None else number
+    return Node(COPY, (x,), params(number=number), ArrayType(x.dtype, x.shape))
 
 
 def where(condition: Node, a: Node, b: Node) -> Node:

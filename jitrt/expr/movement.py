@@ -10,7 +10,7 @@ import numpy as np
 
 from . import build as b
 from .node import Node
-from .optable import Kind, NotCovered, Op, numpy_function, row
+from .optable import OPS, Kind, NotCovered, Op, numpy_function, row
 from .types import ArrayType
 
 _NO_VALUE = np._NoValue
@@ -46,19 +46,37 @@ def decode_index(encoded: Index) -> tuple[Any, ...]:
     return tuple(slice(*item) if isinstance(item, tuple) else item for item in encoded)
 
 
-def _view(name: str, numpy: Callable[..., Any]) -> None:
-    row(Op(name, Kind.VIEW, numpy=numpy, view_like=True))
+def _view(name: str, numpy: Callable[..., Any], read_only: bool = False) -> None:
+    row(Op(name, Kind.VIEW, numpy=numpy, view_like=True, read_only=read_only))
 
 
 _view("getitem", lambda x, index: np.asarray(x)[decode_index(index)])
 _view("reshape", lambda x, shape: np.reshape(x, shape))
 _view("transpose", lambda x, axes: np.transpose(x, axes))
-_view("broadcast_to", lambda x, shape: np.broadcast_to(x, shape))
+_view("broadcast_to", lambda x, shape: np.broadcast_to(x, shape), read_only=True)
 _view("expand_dims", lambda x, axis: np.expand_dims(x, axis))
 _view("squeeze", lambda x, axis: np.squeeze(x, axis))
-_view("diagonal", lambda x, offset, axis1, axis2: np.diagonal(x, offset, axis1, axis2))
+_view("diagonal", lambda x, offset, axis1, axis2: np.diagonal(x, offset, axis1, axis2), True)
 _view("real", np.real)
 _view("imag", np.imag)
+
+
+def as_view(array: Any, name: str, arguments: dict[str, Any], shape: tuple[int, ...]) -> np.ndarray | None:
+    """What the view `name` makes of `array`, single elements as 0-d arrays; None if NumPy would copy it.
+
+    `shape` is that of the result.
+    """
+    if name == "reshape":
+        try:
+            return np.reshape(array, shape, copy=False)
+        except ValueError:
+            return None
+    if name == "getitem":
+        index = decode_index(arguments["index"])
+        return array[index if Ellipsis in index else (*index, ...)]
+    function = OPS[name].numpy
+    assert function is not None
+    return function(array, **arguments)
 
 
 def strong_node(x: Any) -> Node:
@@ -87,7 +105,7 @@ def reshape(a: Any, /, shape: Any = None, order: str = "C", *, newshape: Any = N
     return b.view("reshape", strong_node(a), shape=extents(newshape if shape is None else shape))
 
 
-@numpy_function(np.ravel, view=True)
+@numpy_function(np.ravel, view=True, contiguous=True)
 def ravel(a: Any, order: str = "C") -> Node:
     if order != "C":
         raise NotCovered("ravel in another order")

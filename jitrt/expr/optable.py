@@ -25,7 +25,8 @@ class Kind(enum.Enum):
     ELEMENTWISE = "elementwise"  # one output element from one element of each operand
     REDUCTION = "reduction"  # a fold over axes
     VIEW = "view"  # another way to index the same memory
-    ASSEMBLE = "assemble"  # parts written side by side into one array
+    ASSEMBLE = "assemble"  # parts written into one array
+    UPDATE = "update"  # an array of which a region has another value
     COMPOUND = "compound"  # defined by its lowering to other operations
     HOST = "host"  # NumPy executes it
     CONTROL = "control"  # a loop or a choice: its bodies are graphs of their own
@@ -60,6 +61,8 @@ class Op:
         Those that NumPy reports where all operands are integers, by a test of its own: kernels raise none for them.
     view_like : bool
         Whether 0-d operands give a 0-d array, as NumPy's array functions do, and not a NumPy scalar, as ufuncs do.
+    read_only : bool
+        Whether NumPy lets nobody write through this view.
     """
 
     name: str
@@ -74,6 +77,7 @@ class Op:
     flags: frozenset[str] = frozenset()
     integer_flags: frozenset[str] = frozenset()
     view_like: bool = False
+    read_only: bool = False
 
     def __repr__(self) -> str:
         return f"Op({self.name})"
@@ -95,9 +99,13 @@ OPS: dict[str, Op] = {}
 NUMPY_FUNCTIONS: dict[Callable[..., Any], Callable[..., Any]] = {}
 METHODS: dict[str, Callable[..., Any]] = {}
 VIEW_FUNCTIONS: set[Callable[..., Any]] = set()
+CONTIGUOUS_FUNCTIONS: set[Callable[..., Any]] = set()
 
-
-# NumPy's functions that write into an argument.
+# NumPy's functions of nothing but the types and shapes of their arguments.
+METADATA = frozenset(
+    (np.ndim, np.shape, np.size, np.iscomplexobj, np.isrealobj, np.result_type, np.can_cast, np.common_type)
+)
+# NumPy's functions that write into their first argument.
 MUTATING = frozenset("copyto put place putmask fill_diagonal put_along_axis shuffle at".split())
 
 
@@ -116,12 +124,12 @@ def row(op: Op) -> Op:
 
 
 def numpy_function(
-    *callables: Callable[..., Any], method: str | None = None, view: bool = False
+    *callables: Callable[..., Any], method: str | None = None, view: bool = False, contiguous: bool = False
 ) -> Callable[[Callable], Callable]:
     """Declare what NumPy's `callables` mean on nodes.
 
     `method` is the ndarray method with the same arguments; `view` says that a result may share the operand's memory,
-    which those of other functions never do.
+    which those of other functions never do; `contiguous`, that it does so only if it is C-contiguous.
     """
 
     def declare(build: Callable[..., Any]) -> Callable[..., Any]:
@@ -129,6 +137,8 @@ def numpy_function(
             NUMPY_FUNCTIONS[function] = build
             if view:
                 VIEW_FUNCTIONS.add(function)
+            if contiguous:
+                CONTIGUOUS_FUNCTIONS.add(function)
         if method is not None:
             METHODS[method] = callables[0]
         return build

@@ -65,3 +65,12 @@ def dtype_name(dtype: np.dtype) -> str:
 def canonical(dtype: np.dtype) -> np.dtype:
     """The dtype object that stands for all equal ones (``longlong`` becomes ``int64``)."""
     return np.dtype(dtype.str) if dtype.kind in "iu" else dtype
+
+
+def contiguous_strides(shape: tuple[int, ...], itemsize: int) -> tuple[int, ...]:
+    """Strides in bytes of a C-contiguous array."""
+    strides, step = [], itemsize
+    for extent in reversed(shape):
+        strides.append(step)
+        step *= max(extent, 1)
+    return tuple(reversed(strides))

@@ -12,6 +12,8 @@ from dataclasses import dataclass, field
 
 from ..expr.node import Graph, Node
 from ..expr.optable import Kind
+from ..expr.updates import OVERWRITE, Region
+from .assignments import orderings
 
 RECOMPUTED_COST = 3  # additions: about what a store and a load of an element cost
 _KERNEL_KINDS = (Kind.ELEMENTWISE, Kind.REDUCTION, Kind.ASSEMBLE)
@@ -23,17 +25,22 @@ _MERGED_SIBLINGS = 32  # above, comparing all pairs of groups would cost more th
 class Sink:
     """What a group writes: `value` into the memory of `into`.
 
-    For a stored array or a fold `into` is the node itself; for a part of an assembled array, the whole array, and
-    `start` is the position of the part.
+    For a stored array or a fold `into` is the node itself. For a part of an assembled array it is the whole array, and
+    `start` is the position of the part, or `region` the views that lead to it.
     """
 
     value: Node
     into: Node
     start: tuple[int, ...] = ()
+    region: Region | None = None
+
+    @property
+    def is_part(self) -> bool:
+        return self.region is not None or self.start != ()
 
     @property
     def folded_axes(self) -> tuple[int, ...]:
-        return self.into["axes"] if self.into.op.kind is Kind.REDUCTION and not self.start else ()
+        return self.into["axes"] if self.into.op.kind is Kind.REDUCTION and not self.is_part else ()
 
     @property
     def domain(self) -> tuple[int, ...]:
@@ -89,6 +96,13 @@ def storage(node: Node) -> Node:
     while node.op.kind is Kind.VIEW:
         node = node.args[0]
     return node
+
+
+def parts_of(node: Node) -> list[Sink]:
+    """The sinks that write the parts of an assembled array."""
+    if node.op is OVERWRITE:
+        return [Sink(part, node, region=region) for part, region in zip(node.args, node["regions"])]
+    return [Sink(part, node, start) for part, start in zip(node.args, node["starts"])]
 
 
 def producer(node: Node) -> Node:
@@ -149,7 +163,7 @@ class _Fusion:
                 self._place_parts(node)
             elif node in self.compiled:
                 self._place(node, [Sink(node.args[0], node)])
-            elif node.op.kind in (*_KERNEL_KINDS, Kind.HOST, Kind.CONTROL) and node.op.name != "result":
+            elif node.op.kind in (*_KERNEL_KINDS, Kind.UPDATE, Kind.HOST, Kind.CONTROL) and node.op.name != "result":
                 self._place_host(node)
         self._merge_siblings()
         return _topological(self.groups, self.rank)
@@ -196,11 +210,13 @@ class _Fusion:
 
     def _place_parts(self, node: Node) -> None:
         users = self.readers.pop(node, [])
-        for part, start in zip(node.args, node["starts"]):
-            group = Group(successors=set(users))
-            self.groups.append(group)
-            group.sinks.append(Sink(part, node, start))
-            self._route(part, group)
+        parts = parts_of(node)
+        groups = [Group(sinks=[sink], successors=set(users)) for sink in parts]
+        for earlier, later in orderings(node):
+            groups[earlier].successors.add(groups[later])
+        self.groups += groups
+        for group, sink in zip(groups, parts):
+            self._route(sink.value, group)
         for user in users:
             user.loads.add(node)
 
@@ -230,7 +246,7 @@ class _Fusion:
         """Join groups of one kind that read a common array."""
         by_kind: dict[tuple, list[Group]] = {}
         for group in self.groups:
-            if group.sinks and not any(s.start for s in group.sinks):
+            if group.sinks and not any(s.is_part for s in group.sinks):
                 by_kind.setdefault(group.kind, []).append(group)
         for siblings in by_kind.values():
             if len(siblings) <= _MERGED_SIBLINGS:

@@ -11,9 +11,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.lib.stride_tricks import as_strided
 
-from ..expr.movement import decode_index
+from ..expr.movement import as_view
 from ..expr.node import Node
 from ..expr.optable import Kind
+from ..expr.types import contiguous_strides
 
 _PROBE = np.zeros(1, np.int8)
 _PROBE_ADDRESS = _PROBE.__array_interface__["data"][0]
@@ -28,15 +29,6 @@ class Layout:
     strides: tuple[int, ...]
 
 
-def contiguous_strides(shape: tuple[int, ...], itemsize: int) -> tuple[int, ...]:
-    """Strides in bytes of a C-contiguous array."""
-    strides, step = [], itemsize
-    for extent in reversed(shape):
-        strides.append(step)
-        step *= max(extent, 1)
-    return tuple(reversed(strides))
-
-
 def view_layout(node: Node, of: Layout) -> Layout | None:
     """The layout of a view node whose argument has the layout `of`; None if only a copy has the wanted shape."""
     if node.op.name in ("real", "imag"):
@@ -45,17 +37,9 @@ def view_layout(node: Node, of: Layout) -> Layout | None:
     (source,) = node.args
     # Views of one-byte elements with the strides in bytes; nothing is read, so no memory has to be there.
     probe = as_strided(_PROBE, source.shape, of.strides)
-    if node.op.name == "reshape":
-        try:
-            moved = np.reshape(probe, node.shape, copy=False)
-        except ValueError:
-            return None
-    elif node.op.name == "getitem":
-        index = decode_index(node["index"])
-        moved = probe[index if Ellipsis in index else (*index, ...)]  # with an ellipsis a single element is a view too
-    else:
-        assert node.op.numpy is not None
-        moved = node.op.numpy(probe, **node.kwargs)
+    moved = as_view(probe, node.op.name, node.kwargs, node.shape)
+    if moved is None:
+        return None
     offset = moved.__array_interface__["data"][0] - _PROBE_ADDRESS if moved.size else 0
     return Layout(of.base, of.offset + offset, moved.strides)
 

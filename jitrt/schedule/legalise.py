@@ -12,6 +12,7 @@ from ..expr.optable import Kind, Op, row
 from ..expr.reductions import FOLD_IDENTITY
 from ..expr.rewrite import Rule, rewrite, rule
 from ..expr.types import ArrayType
+from .assignments import lower_updates
 from .layout import Layouts, contiguous_strides
 
 BLOCK = 1 << 15  # elements of one block of a fold; blocks follow from the shape, so results do not depend on threads
@@ -45,9 +46,10 @@ def legalise(graph: Graph, layouts: Layouts) -> Graph:
     reduce_add[axes=(0,)] x  →  reduce_add[axes=(0,)] partial_reduce_add[blocked=(0,) blocks=31] x    (few kept rows)
     """
     graph = rewrite(graph, (_empty_fold, *_two_stages(layouts), _copied_reshape(layouts)))
+    graph = lower_updates(graph)
     outputs: list[Node] = []
     for output in graph.outputs:
-        computed = output.op.kind in (Kind.ELEMENTWISE, Kind.REDUCTION, Kind.ASSEMBLE, Kind.HOST)
+        computed = output.op.kind in (Kind.ELEMENTWISE, Kind.REDUCTION, Kind.ASSEMBLE, Kind.UPDATE, Kind.HOST)
         outputs.append(output if computed and output not in outputs else b.copy(output))
     return graph.with_outputs(outputs)
 

@@ -12,6 +12,7 @@ import numpy as np
 from ..expr.node import Node
 from ..expr.optable import Kind
 from ..expr.types import dtype_name
+from ..expr.updates import through
 from ..prepare.simplify import literal
 from .fuse import Group, Sink
 from .layout import Layout, Layouts
@@ -140,6 +141,9 @@ def _expressions(group: Group, inlined: Callable[[Node], bool]) -> tuple[list[No
 
 
 def _sink_access(sink: Sink, layouts: Layouts, folded: tuple[int, ...]) -> _Access:
+    if sink.region is not None:
+        target = through(sink.into, sink.region)
+        return _Access(target, layouts[target], True)
     layout = layouts[sink.into]
     if sink.start:
         offset = sum(s * t for s, t in zip(sink.start, layout.strides))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,8 @@ from ..errors import Untraceable
 STATIC_TYPES = frozenset({int, bool, str, bytes, type(None), slice, type(...), range})
 
 Structure = Any
+
+_OVERLAP_WORK = 1000  # candidate solutions tried to tell whether two arrays overlap, which can take exponential time
 
 
 def flatten(value: Any, leaves: list[Any]) -> Structure:
@@ -49,7 +52,7 @@ def rebuild(structure: Structure, leaves: Any) -> Any:
 
 
 def leaf_key(leaf: Any) -> Any:
-    """What of an argument a trace depends on: types, shape and strides of an array, the value of a static one.
+    """What of an argument a trace depends on: type, shape, strides, writability of an array, value of a static one.
 
     Raises
     ------
@@ -61,7 +64,7 @@ def leaf_key(leaf: Any) -> Any:
         dtype, flags = leaf.dtype, leaf.flags
         if dtype.kind not in "biufcmM" or not dtype.isnative or not flags.aligned:
             raise Untraceable(f"an array of {dtype}" + ("" if flags.aligned else ", not aligned"))
-        return (dtype, leaf.shape, leaf.strides)
+        return (dtype, leaf.shape, leaf.strides, flags.writeable)
     if kind is float or kind is complex:
         return kind
     if kind in STATIC_TYPES:
@@ -78,3 +81,36 @@ def leaf_key(leaf: Any) -> Any:
 def is_dynamic(leaf: Any) -> bool:
     """Whether a leaf is an input of the program, as against a part of the trace."""
     return isinstance(leaf, (np.ndarray, np.generic, float, complex))
+
+
+def sharing(inputs: Sequence[Any], written: Sequence[int]) -> tuple[int, ...] | None:
+    """For each input the first one that is the same memory, if a written input has memory in common with another.
+
+    Returns
+    -------
+    tuple of int, optional
+        None if all written inputs can be told apart from the others.
+
+    Raises
+    ------
+    Untraceable
+        If a written input overlaps another one in part.
+    """
+    same = list(range(len(inputs)))
+    for k in written:
+        for j, other in enumerate(inputs):
+            if j == k or not isinstance(other, np.ndarray) or not np.may_share_memory(inputs[k], other):
+                continue
+            if other is inputs[k]:
+                first = min(j, k)
+                same[j], same[k] = min(same[j], first), min(same[k], first)
+            elif _overlap(inputs[k], other):
+                raise Untraceable("arguments overlap in memory, and one of them is written")
+    return None if same == list(range(len(inputs))) else tuple(same)
+
+
+def _overlap(a: np.ndarray, b: np.ndarray) -> bool:
+    try:
+        return np.shares_memory(a, b, max_work=_OVERLAP_WORK)  # type: ignore[arg-type]
+    except np.exceptions.TooHardError:
+        return True

@@ -48,11 +48,13 @@ def _reflected(ufunc: np.ufunc, python: Callable[[Any, Any], Any]) -> Callable[[
     return lambda self, other: _binary(ufunc, python, other, self)
 
 
-def _in_place(symbol: str) -> Callable[[Any, Any], Any]:
+def _in_place(ufunc: np.ufunc) -> Callable[[Any, Any], Any]:
     def update(self: Any, other: Any) -> Any:
-        if self._scalar or self._node.type.weak:
+        if not self._is_array():
             return NotImplemented  # scalars are immutable: Python falls back to the operator itself
-        raise Untraceable(f"updates an array in place ({symbol})", user_line())
+        if not isinstance(other, (Operators, list, tuple, *_NUMBERS)):
+            return NotImplemented
+        return ufunc(self, other, out=self)
 
     return update
 
@@ -80,7 +82,10 @@ class Operators:
 
     __slots__ = ()
 
-    _node: Node
+    @property
+    def _node(self) -> Node:
+        raise NotImplementedError
+
     _scalar: bool
     _trace: Any
 
@@ -113,7 +118,7 @@ _VALUES = "bool int float complex index str repr format contains reversed reduce
 for _name, (_ufunc, _python) in _BINARY.items():
     setattr(Operators, f"__{_name}__", _forward(_ufunc, _python))
     setattr(Operators, f"__r{_name}__", _reflected(_ufunc, _python))
-    setattr(Operators, f"__i{_name}__", _in_place(_name))
+    setattr(Operators, f"__i{_name}__", _in_place(_ufunc))
 for _name, (_ufunc, _python) in _COMPARISONS.items():
     setattr(Operators, f"__{_name}__", _forward(_ufunc, _python))
 for _name, _ufunc in _UNARY.items():

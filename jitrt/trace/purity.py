@@ -18,7 +18,6 @@ from typing import Any
 import numpy as np
 
 from ..errors import Untraceable
-from ..expr.optable import MUTATING
 
 _PURE_BUILTINS = frozenset(
     getattr(builtins, name)
@@ -30,8 +29,8 @@ _PURE_MODULES = frozenset(
     {"math", "cmath", "operator", "_operator", "itertools", "functools", "_functools", "numbers", "typing"}
 )
 _CONSTANT_MODULES = frozenset({"numpy", "math", "cmath"})  # what they hold, nobody rebinds
-# Functions of NumPy that change an argument, the process or a file, or that read from outside.
-_IMPURE_NUMPY = MUTATING | frozenset(
+# Functions of NumPy that change the process or a file, or that read from outside.
+_IMPURE_NUMPY = frozenset(
     """seterr seterrcall setbufsize errstate set_printoptions printoptions save savez savez_compressed savetxt load
     loadtxt genfromtxt fromfile fromregex memmap open_memmap frombuffer nditer""".split()
 )
@@ -50,6 +49,11 @@ _EFFECTS = {
     "BEFORE_WITH": "enters a context manager",
     "LOAD_SPECIAL": "enters a context manager",
 }
+
+
+# Attributes by which an array is written. Objects that are not arrays but have them come from inside of the function:
+# the scan and the guard refuse others.
+_ARRAY_ATTRIBUTES = frozenset({"real", "imag", "shape"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,7 +179,7 @@ class _Scan:
         for k, instruction in enumerate(instructions):
             name, operand = instruction.opname, instruction.argval
             try:
-                if name in _EFFECTS:
+                if name in _EFFECTS and not (name == "STORE_ATTR" and operand in _ARRAY_ATTRIBUTES):
                     raise Untraceable(f"{code.co_name} {_EFFECTS[name]}")
                 if name == "STORE_DEREF" and operand in code.co_freevars:
                     raise Untraceable(f"{code.co_name} assigns a nonlocal variable")
@@ -282,7 +286,7 @@ def _check_numpy(value: Any, name: str) -> None:
     if module.startswith(("numpy.random", "numpy.testing", "numpy.ctypeslib", "numpy.f2py")):
         raise Untraceable(f"calls {name}, whose results differ from call to call")
     if getattr(value, "__name__", "") in _IMPURE_NUMPY:
-        raise Untraceable(f"calls {name}, which changes its arguments or the process")
+        raise Untraceable(f"calls {name}, which changes the process or reads from outside")
 
 
 def _line(code: types.CodeType, instruction: dis.Instruction) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,10 +11,11 @@ import numpy as np
 from ..errors import Untraceable
 from ..expr.build import input_node
 from ..expr.node import Graph, Node, type_of
-from ..expr.optable import Kind
 from ..expr.types import ArrayType
+from ..expr.updates import through
 from .arguments import Structure, flatten, is_dynamic, rebuild
 from .purity import Capture, Captures, with_tracers
+from .storage import Cell
 from .tracer import Trace, Tracer
 
 
@@ -60,6 +61,8 @@ class Traced:
         Nesting of the result.
     host_calls : tuple of (name, line)
         Calls left to NumPy, with the user's lines.
+    written : tuple of (int, int)
+        Inputs that the function writes into, and the number of the output that each has to hold afterwards.
     """
 
     graph: Graph
@@ -68,9 +71,16 @@ class Traced:
     results: tuple[Result, ...]
     structure: Structure
     host_calls: tuple[tuple[str, str], ...]
+    written: tuple[tuple[int, int], ...]
 
 
-def trace(function: Callable[..., Any], leaves: list[Any], structure: Structure, captures: Captures) -> Traced:
+def trace(
+    function: Callable[..., Any],
+    leaves: list[Any],
+    structure: Structure,
+    captures: Captures,
+    sharing: Sequence[int] | None = None,
+) -> Traced:
     """Run `function` on tracers.
 
     Parameters
@@ -81,6 +91,8 @@ def trace(function: Callable[..., Any], leaves: list[Any], structure: Structure,
         ``(args, kwargs)`` of the call, as `flatten` takes them apart.
     captures : Captures
         What the function reads beside its arguments.
+    sharing : sequence of int, optional
+        For each input the first input that is the same memory; by default all are told apart.
 
     Returns
     -------
@@ -96,22 +108,27 @@ def trace(function: Callable[..., Any], leaves: list[Any], structure: Structure,
     values: dict[Node, Any] = {}
     arguments = [k for k, leaf in enumerate(leaves) if is_dynamic(leaf)]
     inputs = []
-    for number, value in enumerate([leaves[k] for k in arguments] + [c.value for c in captures.arrays]):
+    given = [leaves[k] for k in arguments] + [c.read() for c in captures.arrays]
+    for number, value in enumerate(given):
         inputs.append(input_node(number, _input_type(value)))
         values[inputs[-1]] = _read_only(value)
     state = Trace(dict(values))
-    tracers: dict[int, Tracer] = {}
+    symbols: list[Tracer] = []
+    for number, (node, value) in enumerate(zip(inputs, given)):
+        if sharing is not None and sharing[number] < number:
+            symbols.append(symbols[sharing[number]])
+            continue
+        array = isinstance(value, np.ndarray)
+        cell = Cell(node, value.strides, value.flags.writeable) if array else None
+        symbols.append(Tracer(node, state, isinstance(value, np.generic), cell))
     symbolic = list(leaves)
-    for node, k in zip(inputs, arguments):
-        tracers[k] = symbolic[k] = Tracer(node, state, scalar=isinstance(leaves[k], np.generic))
-    by_array = {}
-    for node, capture in zip(inputs[len(arguments) :], captures.arrays):
-        by_array[id(capture.value)] = Tracer(node, state)
+    for symbol, k in zip(symbols, arguments):
+        symbolic[k] = symbol
+    by_array = {id(c.value): symbol for symbol, c in zip(symbols[len(arguments) :], captures.arrays)}
     args, kwargs = rebuild(structure, iter(symbolic))
     traced = with_tracers(function, by_array) if by_array else function
     result = traced(*args, **kwargs)
     _check_containers_unchanged(args, kwargs, symbolic, structure)
-    symbols = [*(tracers[k] for k in arguments), *by_array.values()]
     return _describe(result, inputs, symbols, tuple(arguments), captures, state)
 
 
@@ -147,31 +164,39 @@ def _describe(
 ) -> Traced:
     flat: list[Any] = []
     structure = flatten(result, flat)
-    input_storage = {tracer._storage: number for number, tracer in enumerate(symbols)}
+    of_input: dict[Cell, int] = {}
+    written = []
     roots: list[Node] = []
-    storages: dict[int, int] = {}
+    for number, symbol in enumerate(symbols):
+        if symbol._cell is not None and symbol._cell not in of_input:
+            of_input[symbol._cell] = number
+            if symbol._cell.content is not inputs[number]:
+                written.append((number, len(roots)))
+                roots.append(symbol._cell.content)
+    places: dict[Any, int] = {}
     results: list[Result] = []
     for leaf in flat:
         if not isinstance(leaf, Tracer):
             results.append(_plain_result(leaf))
             continue
-        node = leaf._node
-        if leaf._storage in input_storage:
-            number = input_storage[leaf._storage]
-            base = inputs[number]
-            results.append(Result("input", number, None if node is base else node, base))
+        node, cell = leaf._node, leaf._cell
+        if not leaf._is_array() and node in inputs:
+            number = inputs.index(node)
+            results.append(Result("input", number))
             continue
-        base = node
-        if not leaf._scalar and not node.type.weak:
-            base = _storage_base(node)
-        if leaf._storage not in storages:
-            storages[leaf._storage] = len(roots)
+        if cell is not None and cell in of_input:
+            number = of_input[cell]
+            base = inputs[number]
+            seen = through(base, leaf._region())
+            results.append(Result("input", number, None if seen is base else seen, base))
+            continue
+        base = node if cell is None else cell.content
+        key = cell or (id(leaf) if leaf._is_array() else node)
+        if key not in places:
+            places[key] = len(roots)
             roots.append(base)
-        number = storages[leaf._storage]
-        if roots[number] is not base:  # two views of one storage that are reached by different chains
-            raise Untraceable("returns views that share memory in a way that is not followed")
         view = None if node is base else node
-        results.append(Result("array", number, view, base, leaf._scalar, node.type.weak))
+        results.append(Result("array", places[key], view, base, leaf._scalar, node.type.weak))
     return Traced(
         Graph(tuple(inputs), tuple(roots)),
         arguments,
@@ -179,14 +204,8 @@ def _describe(
         tuple(results),
         structure,
         tuple(state.host_calls),
+        tuple(written),
     )
-
-
-def _storage_base(node: Node) -> Node:
-    """The array whose memory `node` views."""
-    while node.op.kind is Kind.VIEW and node.args[0].op.kind is not Kind.SOURCE:
-        node = node.args[0]
-    return node
 
 
 def _plain_result(leaf: Any) -> Result:

@@ -19,9 +19,12 @@ from ..expr.contractions import Call, call, call_result
 from ..expr.interpret import evaluate
 from ..expr.movement import getitem
 from ..expr.node import Node, topological_order, type_of
-from ..expr.optable import MUTATING, Kind, NotCovered
-from ..expr.rows import METHODS, NUMPY_FUNCTIONS, VIEW_FUNCTIONS
+from ..expr.optable import METADATA, MUTATING, Kind, NotCovered
+from ..expr.rows import CONTIGUOUS_FUNCTIONS, METHODS, NUMPY_FUNCTIONS, VIEW_FUNCTIONS
+from ..expr.updates import Region, region_between, through
+from .assignment import assign, assign_item, copyto, mutate, take_out, write_out, write_ufunc_out
 from .operators import Operators
+from .storage import Cell
 from .userline import user_line
 
 _LONGEST_ITERATION = 1000  # an iteration over more rows is an element loop, which tracing would unroll
@@ -43,6 +46,23 @@ class Trace:
         self.in_condition = False
         """Whether a comparison of Python numbers is only asked whether it holds."""
         self.host_calls: list[tuple[str, str]] = []
+        self._copies = itertools.count(1)
+
+    def copy(self, node: Node) -> Node:
+        """A copy of `node`, numbered within the trace so that the same function traced again gives the same nodes."""
+        return b.copy(node, -next(self._copies))
+
+    def zeros(self, shape: tuple[int, ...], dtype: np.dtype) -> Tracer:
+        """A new array of zeros."""
+        return Tracer(b.view("broadcast_to", b.constant(dtype.type(0)), shape=shape), self)
+
+    def fresh(self, node: Node) -> Node:
+        """A node with the value of `node` that is no view of anything but a literal."""
+        base = node
+        while base.op.kind is Kind.VIEW:
+            base = base.args[0]
+        is_own = base is node and node.op.kind is not Kind.SOURCE
+        return node if is_own or base.op.name == "constant" else self.copy(node)
 
     def lift(self, value: Any) -> Node:
         """The node of a value that is not a tracer.
@@ -82,13 +102,7 @@ class Trace:
         """
         if name.rpartition(".")[2] in MUTATING or kwargs.get("out") is not None:
             raise Untraceable(f"{name} writes into an array", user_line())
-        operands: list[Node] = []
-        template = _with_placeholders((args, kwargs), operands, self)
-
-        def arrange(values: list[Any]) -> tuple[tuple, dict]:
-            return _with_values(template, values)
-
-        node = call(Call(function, arrange, name, user_line()), tuple(operands))
+        node = self._call_node(function, name, args, kwargs)
         try:
             result = self.value_of(node)
         except ValueError as error:
@@ -97,6 +111,29 @@ class Trace:
             raise Untraceable(f"{name} writes into an array", user_line()) from None
         self.host_calls.append((name, node["call"].line))
         return self._wrap_result(node, result, ())
+
+    def mutating_call(
+        self, function: Callable[..., Any], name: str, target: Node, args: tuple, kwargs: dict[str, Any]
+    ) -> Node:
+        """Record a call whose first argument is `target`, into which it writes; return what that is afterwards."""
+
+        def on_copy(array: Any, *args: Any, **kwargs: Any) -> Any:
+            copied = np.array(array, order="C")
+            function(copied, *args, **kwargs)
+            return copied
+
+        node = self._call_node(on_copy, name, args, kwargs)
+        self.host_calls.append((name, node["call"].line))
+        return call_result(node, (), target.type)
+
+    def _call_node(self, function: Callable[..., Any], name: str, args: tuple, kwargs: dict[str, Any]) -> Node:
+        operands: list[Node] = []
+        template = _with_placeholders((args, kwargs), operands, self)
+
+        def arrange(values: list[Any]) -> tuple[tuple, dict]:
+            return _with_values(template, values)
+
+        return call(Call(function, arrange, name, user_line()), tuple(operands))
 
     def _wrap_result(self, node: Node, value: Any, path: tuple) -> Any:
         if isinstance(value, (tuple, list)):
@@ -150,31 +187,55 @@ def _with_values(template: Any, values: list[Any]) -> Any:
     return template
 
 
-_storage_ids = itertools.count()
-
-
 class Tracer(Operators):
     """A symbol for an array, a NumPy scalar or a Python number.
 
     Parameters
     ----------
     node : Node
-        What it stands for.
+        What it stands for now; for an array, a chain of views of the content of its cell.
     trace : Trace
         The trace that it belongs to.
     scalar : bool
         Whether NumPy would have a scalar here and not an array.
-    storage : int, optional
-        Names the memory that it views; tracers with one storage share memory. A new one by default.
+    cell : Cell, optional
+        The memory that it views; tracers with one cell share memory. A new one by default.
     """
 
-    __slots__ = ("_node", "_scalar", "_storage", "_trace")
+    __slots__ = ("_cell", "_content", "_current", "_scalar", "_trace")
 
-    def __init__(self, node: Node, trace: Trace, scalar: bool = False, storage: int | None = None):
-        self._node = node
+    def __init__(self, node: Node, trace: Trace, scalar: bool = False, cell: Cell | None = None):
+        self._current = node
         self._trace = trace
         self._scalar = scalar
-        self._storage = next(_storage_ids) if storage is None else storage
+        self._cell = cell
+        self._content = node if cell is None else cell.content
+
+    @property
+    def _node(self) -> Node:
+        """The value now; it changes when something is assigned to the memory."""
+        cell = self._cell
+        if cell is not None and cell.content is not self._content:
+            self._current = through(cell.content, region_between(self._current, self._content))
+            self._content = cell.content
+        return self._current
+
+    def _storage(self) -> Cell:
+        """The cell of an array, made when it is first asked for."""
+        if self._cell is None:
+            self._cell = Cell(self._current)
+        return self._cell
+
+    def _region(self) -> Region:
+        """The views that lead from the memory to this array."""
+        return region_between(self._node, self._content)
+
+    def _view(self, node: Node) -> Tracer:
+        """The array that `node`, a chain of views of this one's node, stands for."""
+        return Tracer(node, self._trace, cell=self._storage())
+
+    def _is_array(self) -> bool:
+        return not self._scalar and not self._node.type.weak
 
     # What NumPy code asks of the class of a value.
     @property  # type: ignore[misc]
@@ -187,8 +248,25 @@ class Tracer(Operators):
     __array_priority__ = 1000.0
 
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any:
-        if kwargs.pop("out", None) is not None:
-            raise Untraceable(f"{ufunc.__name__} writes into an array", user_line())
+        if method == "at":
+            return mutate(inputs[0], ufunc.at, f"{ufunc.__name__}.at", inputs, kwargs)
+        outs = kwargs.pop("out", ())
+        where = kwargs.pop("where", True) if method == "__call__" else True
+        result = self._ufunc(ufunc, method, inputs, kwargs)
+        results = result if isinstance(result, tuple) else (result,)
+        if where is not True and all(o is None for o in outs):  # what is not computed has no particular value
+            outs = tuple(self._trace.zeros(np.broadcast_shapes(r.shape, np.shape(where)), r.dtype) for r in results)
+        if all(o is None for o in outs):
+            return result
+        casting = kwargs.get("casting", "same_kind")
+        written = [
+            r if o is None else write_ufunc_out(ufunc, o, r, k, casting, where)
+            for k, (r, o) in enumerate(zip(results, outs))
+        ]
+        return tuple(written) if isinstance(result, tuple) else written[0]
+
+    def _ufunc(self, ufunc: np.ufunc, method: str, inputs: tuple, kwargs: dict[str, Any]) -> Any:
+        """The result of a ufunc that writes to no argument."""
         if method != "__call__":
             return self._trace.host_call(getattr(ufunc, method), f"{ufunc.__name__}.{method}", inputs, kwargs)
         if ufunc is np.divmod and not kwargs:
@@ -205,6 +283,15 @@ class Tracer(Operators):
     def __array_function__(self, func: Callable[..., Any], types: Any, args: tuple, kwargs: dict[str, Any]) -> Any:
         if not all(t is Tracer or t is np.ndarray for t in types):
             return NotImplemented
+        if func in METADATA:
+            return func(*_phantoms(args), **_phantoms(kwargs))
+        if func is np.copyto:
+            return copyto(*args, **kwargs)
+        if func.__name__ in MUTATING and args:
+            return mutate(args[0], func, func.__name__, args, kwargs)
+        out, args, kwargs = take_out(func, args, kwargs)
+        if out is not None:
+            return write_out(func.__name__, out, func(*args, **kwargs))
         build = NUMPY_FUNCTIONS.get(func)
         if build is None:
             return self._trace.host_call(func, func.__name__, args, kwargs)
@@ -212,7 +299,8 @@ class Tracer(Operators):
             result = build(*_nodes(args, self._trace), **_nodes(kwargs, self._trace))
         except NotCovered:
             return self._trace.host_call(func, func.__name__, args, kwargs)
-        return _wrap(result, self._trace, _operands(args, kwargs) if func in VIEW_FUNCTIONS else None)
+        viewed = _operands(args, kwargs) if func in VIEW_FUNCTIONS else None
+        return _wrap(result, self._trace, viewed, func in CONTIGUOUS_FUNCTIONS)
 
     def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
         raise Untraceable("an array is made of a value that is being traced", user_line())
@@ -221,6 +309,16 @@ class Tracer(Operators):
     @property
     def shape(self) -> tuple[int, ...]:
         return self._node.shape
+
+    @shape.setter
+    def shape(self, shape: Any) -> None:
+        self._check_array("shape")
+        reshaped = self.reshape(shape)
+        if reshaped._storage() is not self._storage():
+            raise AttributeError(
+                "Incompatible shape for in-place modification. Use `.reshape()` to make a copy with the desired shape."
+            )
+        self._current = reshaped._node
 
     @property
     def dtype(self) -> np.dtype:
@@ -254,9 +352,33 @@ class Tracer(Operators):
     def real(self) -> Tracer:
         return self._apply(np.real)
 
+    @real.setter
+    def real(self, value: Any) -> None:
+        self._check_array("real")
+        assign(self.real, value)
+
     @property
     def imag(self) -> Tracer:
         return self._apply(np.imag)
+
+    @imag.setter
+    def imag(self, value: Any) -> None:
+        self._check_array("imag")
+        if self.dtype.kind != "c":
+            raise TypeError("array does not have imaginary part to set")
+        assign(self.imag, value)
+
+    @property
+    def flat(self) -> Flat:
+        return Flat(self)
+
+    @flat.setter
+    def flat(self, value: Any) -> None:
+        raise Untraceable("assigns to .flat", user_line())
+
+    def _check_array(self, name: str) -> None:
+        if not self._is_array():
+            raise AttributeError(f"attribute {name!r} of {self.__class__.__name__!r} objects is not writable")
 
     def __getattr__(self, name: str) -> Any:
         function = METHODS.get(name)
@@ -302,7 +424,7 @@ class Tracer(Operators):
         return Tracer(b.cast(self._node, target), self._trace, self._scalar)
 
     def copy(self, order: str = "C") -> Tracer:
-        return Tracer(_fresh(self._node), self._trace, self._scalar)
+        return Tracer(self._trace.fresh(self._node), self._trace, self._scalar)
 
     def conj(self) -> Tracer:
         if self.dtype.kind != "c":
@@ -343,14 +465,58 @@ class Tracer(Operators):
             return Tracer(node, self._trace, scalar=node.shape == ())
         items = index if isinstance(index, tuple) else (index,)
         scalar = node.shape == () and Ellipsis not in [i for i in items if not isinstance(i, (slice, np.ndarray))]
-        return Tracer(node, self._trace, scalar, None if scalar or self._scalar else self._storage)
+        if scalar or self._scalar:
+            return Tracer(node, self._trace, scalar)
+        return self._view(node)
 
     def __setitem__(self, index: Any, value: Any) -> None:
-        raise Untraceable("assigns to elements of an array", user_line())
+        if not self._is_array():
+            raise TypeError(f"{self.__class__.__name__!r} object does not support item assignment")
+        assign_item(self, index, value)
+
+    # Methods that write.
+    def fill(self, value: Any) -> None:
+        assign(self, value)
+
+    def sort(self, *args: Any, **kwargs: Any) -> None:
+        mutate(self, np.ndarray.sort, "sort", (self, *args), kwargs)
+
+    def partition(self, *args: Any, **kwargs: Any) -> None:
+        mutate(self, np.ndarray.partition, "partition", (self, *args), kwargs)
+
+    def put(self, *args: Any, **kwargs: Any) -> None:
+        mutate(self, np.ndarray.put, "put", (self, *args), kwargs)
+
+
+class Flat:
+    """``x.flat``: the elements of an array in C order, for indexing."""
+
+    __slots__ = ("_array",)
+
+    def __init__(self, array: Tracer):
+        self._array = array
+
+    def _elements(self) -> Tracer:
+        """All elements as one axis, through which the array is written whatever its strides."""
+        array = self._array
+        return array._view(b.view("reshape", array._node, shape=(-1,)))
+
+    def __len__(self) -> int:
+        return self._array.size
+
+    def __iter__(self) -> Iterator[Tracer]:
+        return iter(self._elements().copy())
+
+    def __getitem__(self, index: Any) -> Tracer:
+        found = self._elements()[index]
+        return found if found._scalar else found.copy()
+
+    def __setitem__(self, index: Any, value: Any) -> None:
+        assign_item(self._elements(), index, value)
 
 
 _UNTRACEABLE_ATTRIBUTES = frozenset(
-    """item tolist tobytes fill sort partition put itemset resize setflags setfield view data strides base ctypes flat
+    """item tolist tobytes itemset resize setflags setfield view data strides base ctypes
     flags byteswap dump dumps tofile getfield __array_interface__ __array_struct__ real imag""".split()
 )
 
@@ -366,37 +532,43 @@ def _nodes(value: Any, trace: Trace) -> Any:
     return trace.lift(value) if type(value) is np.ndarray else value
 
 
+def _phantoms(value: Any) -> Any:
+    """`value` with its tracers replaced by what NumPy can ask for types and shapes."""
+    if isinstance(value, Tracer):
+        if value._node.type.weak:
+            return value._node.dtype.type(0).item()
+        return b.phantom(value.shape, value.dtype)
+    if type(value) in (tuple, list):
+        return type(value)(map(_phantoms, value))
+    return {k: _phantoms(v) for k, v in value.items()} if type(value) is dict else value
+
+
 def _operands(args: tuple, kwargs: dict[str, Any]) -> dict[Node, Tracer]:
     """The arrays that views made by such a call may look at."""
     return {v._node: v for v in reversed((*args, *kwargs.values())) if isinstance(v, Tracer)}
 
 
-def _wrap(result: Any, trace: Trace, viewed: dict[Node, Tracer] | None = None) -> Any:
+def _wrap(result: Any, trace: Trace, viewed: dict[Node, Tracer] | None = None, contiguous: bool = False) -> Any:
     """Tracers for the nodes in the result of a function of the op table.
 
     With `viewed`, they share the memory of those operands that they are views of; without, they are fresh arrays.
+    `contiguous` says that NumPy copies what would not be C-contiguous.
     """
     if isinstance(result, (list, tuple)):
-        return type(result)(_wrap(r, trace, viewed) for r in result)
+        return type(result)(_wrap(r, trace, viewed, contiguous) for r in result)
     base = result
     while viewed and base.op.kind is Kind.VIEW and base not in viewed:
         base = base.args[0]
     source = viewed.get(base) if viewed else None
     if source is None:
-        return Tracer(_fresh(result), trace, scalar=result.shape == () and not result.op.view_like)
+        return Tracer(trace.fresh(result), trace, scalar=result.shape == () and not result.op.view_like)
     if base is result:
         return source if not result.type.weak else Tracer(b.cast(result, result.dtype), trace)
     if source._scalar:  # scalars have no memory that anyone could see
-        return Tracer(_fresh(result), trace, scalar=not result.shape)
-    return Tracer(result, trace, storage=source._storage)
-
-
-def _fresh(node: Node) -> Node:
-    """A node with the value of `node` that is no view of anything but a literal."""
-    base = node
-    while base.op.kind is Kind.VIEW:
-        base = base.args[0]
-    return node if base is node or base.op.name == "constant" else b.copy(node)
+        return Tracer(trace.fresh(result), trace, scalar=not result.shape)
+    if source._storage().is_copied(result, contiguous):
+        return Tracer(trace.fresh(result), trace)
+    return source._view(result)
 
 
 def _elementwise(ufunc: np.ufunc, inputs: tuple, trace: Trace) -> tuple[Node, Trace, bool]:

@@ -1,0 +1,139 @@
+"""Updates as assemblies: an array is written part by part, what it was before first.
+
+update[x[1:3]] x0 v             →  overwrite x0[0:1] x0[3:] v
+update[x[1]] (update[x[0]] x v) →  overwrite x v0 v1    (the inner one is not read by anything else)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from ..expr import build as b
+from ..expr.node import Graph, Node
+from ..expr.optable import Kind
+from ..expr.types import ArrayType
+from ..expr.updates import (
+    UPDATE,
+    Box,
+    Region,
+    are_disjoint,
+    box,
+    box_size,
+    box_view,
+    complement,
+    overwrite,
+    region_between,
+    region_shape,
+    through,
+    write_region,
+)
+from ..prepare.simplify import literal
+from .layout import Layout, contiguous_strides, view_layout
+
+_MOST_BOXES = 4  # kernels for what a region leaves of the array, in place of one that copies all of it
+_COVERAGE_ELEMENTS = 1 << 22  # of an array whose coverage by regions is found by marking them
+_COMPARED_PARTS = 64  # above, comparing all pairs of parts costs more than running them one after the other
+
+
+def lower_updates(graph: Graph) -> Graph:
+    """Replace every update that kernels can make by an assembly of parts."""
+    order = graph.nodes()
+    writable = {n for n in order if n.op is UPDATE and _is_writable(n)}
+    if not writable:
+        return graph
+    users: dict[Node, list[Node]] = {}
+    for node in order:
+        for arg in node.args:
+            users.setdefault(arg, []).append(node)
+    outputs = set(graph.outputs)
+
+    def is_absorbed(node: Node) -> bool:
+        """Whether an update is only there to be updated again."""
+        found = users.get(node, [])
+        continued = len(found) == 1 and found[0] in writable and found[0].args[0] is node
+        return continued and node in writable and node not in outputs
+
+    done: dict[Node, Node] = {}
+    for node in order:
+        if is_absorbed(node):
+            continue
+        if node not in writable:
+            args = tuple(done[a] for a in node.args)
+            done[node] = node if args == node.args else Node(node.op, args, node.params, node.type)
+            continue
+        chain = [node]
+        while is_absorbed(chain[-1].args[0]):
+            chain.append(chain[-1].args[0])
+        values = [done[n.args[1]] for n in reversed(chain)]
+        regions = [n["region"] for n in reversed(chain)]
+        done[node] = _assembled(node.type, done[chain[-1].args[0]], values, regions)
+    return graph.with_outputs(done[n] for n in graph.outputs)
+
+
+def _is_writable(node: Node) -> bool:
+    """Whether strides lead to the region of an update in a contiguous array."""
+    layout: Layout | None = Layout(node, 0, contiguous_strides(node.shape, node.dtype.itemsize))
+    for k in range(len(node["region"])):
+        assert layout is not None
+        layout = view_layout(through(node, node["region"][: k + 1]), layout)
+        if layout is None:
+            return False
+    return True
+
+
+def _assembled(type: ArrayType, old: Node, values: list[Node], regions: list[Region]) -> Node:
+    kept = [(v, r) for v, r in zip(values, regions) if v.type.size]
+    if not kept:
+        return old
+    parts = _what_remains(type, old, [r for _, r in kept]) + kept
+    return overwrite(type, [v for v, _ in parts], [r for _, r in parts])
+
+
+def _what_remains(type: ArrayType, old: Node, regions: list[Region]) -> list[tuple[Node, Region]]:
+    """Parts of the array as it was: nothing if the regions cover it, what they leave of it, or all of it."""
+    boxes = [box(r, type.shape) for r in regions]
+    if _covers(type, regions, boxes):
+        return []
+    if len(boxes) == 1 and boxes[0] is not None:
+        rest = complement(boxes[0], type.shape, _MOST_BOXES)
+        if rest is not None and literal(old) is not None:
+            fill = b.constant(literal(old))
+            return [(b.broadcast_to(fill, v.shape), region_between(v, old)) for v in (box_view(old, r) for r in rest)]
+        if rest is not None and _is_in_memory(old):
+            return [(v, region_between(v, old)) for v in (box_view(old, r) for r in rest)]
+    return [(old, ())]
+
+
+def _is_in_memory(node: Node) -> bool:
+    """Whether a view of `node` needs no copy that would not be there anyway."""
+    while node.op.kind is Kind.VIEW:
+        node = node.args[0]
+    return node.op.kind is not Kind.ELEMENTWISE and node.op.name != "constant"
+
+
+def _covers(type: ArrayType, regions: list[Region], boxes: list[Box | None]) -> bool:
+    sizes = [np.prod(region_shape(r, type.shape), dtype=np.int64) for r in regions]
+    parts = [r for r in regions if not any(name in ("real", "imag") for name, *_ in r)]
+    if len(parts) < len(regions) or sum(sizes) < type.size or type.size > _COVERAGE_ELEMENTS:
+        return False
+    if any(found is not None and box_size(found) == type.size for found in boxes):
+        return True
+    marks = np.zeros(type.shape, np.bool_)
+    for region in regions:
+        write_region(marks, region, np.True_)
+    return bool(marks.all())
+
+
+def orderings(node: Node) -> Iterator[tuple[int, int]]:
+    """Pairs of parts of an assembled array of which the first has to be written before the second."""
+    regions = node.kwargs.get("regions", ())
+    if len(regions) > _COMPARED_PARTS:
+        yield from ((k, k + 1) for k in range(len(regions) - 1))
+        return
+    boxes = [box(r, node.shape) for r in regions]
+    for later, second in enumerate(boxes):
+        for earlier, first in enumerate(boxes[:later]):
+            if first is None or second is None or not are_disjoint(first, second):
+                yield earlier, later

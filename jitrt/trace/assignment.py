@@ -1,0 +1,194 @@
+"""Assignments to tracers: by index, to all elements, and to the `out` of a call."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable
+from functools import lru_cache
+from inspect import signature
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy._core._exceptions import _UFuncOutputCastingError
+
+from ..errors import Untraceable
+from ..expr import build as b
+from ..expr.movement import encode_index
+from ..expr.node import Node
+from ..expr.optable import NotCovered
+from .storage import fit
+from .userline import user_line
+
+if TYPE_CHECKING:
+    from .tracer import Tracer
+
+
+def is_tracer(value: Any) -> bool:
+    """Whether `value` is a tracer, whatever class it claims to be of."""
+    return hasattr(type(value), "_node")
+
+
+def assign(target: Tracer, value: Any) -> None:
+    """``target[...] = value``."""
+    if is_tracer(value) and value._cell is target._cell and value._node is target._node:
+        return  # the second half of ``x[i] += v``
+    node = _value_node(value, target)
+    _check_cast(node, target.dtype)
+    _write(target, fit(node, target.dtype, target.shape))
+
+
+def _write(target: Tracer, value: Node) -> None:
+    """Store a value that has the shape and dtype of `target`."""
+    region = target._region()
+    target._storage().write(region, value if region else target._trace.fresh(value))
+
+
+def _value_node(value: Any, target: Tracer) -> Node:
+    """What is assigned, as a node; a number in the dtype of the target."""
+    if is_tracer(value):
+        return value._node
+    if isinstance(value, (bool, int, float, complex, np.generic)):
+        element = np.empty((), target.dtype)
+        element[()] = value  # raises what NumPy raises for a number that does not fit
+        return b.constant(element[()])
+    if isinstance(value, (list, tuple)):
+        value = np.asarray(value)
+    return target._trace.lift(value)
+
+
+def _check_cast(value: Node, dtype: np.dtype) -> None:
+    """Leave to the plain function the casts of an assignment that warn or that look at values."""
+    if value.dtype == dtype or (value.dtype.kind in "biuf" and dtype.kind in "biufc" and not value.type.weak):
+        return
+    if value.dtype.kind == "c" and dtype.kind == "c":
+        return
+    if value.type.weak and np.can_cast(value.dtype, dtype, "same_kind"):
+        return
+    raise Untraceable(f"assigns {value.dtype} to elements of an array of {dtype}", user_line())
+
+
+def assign_item(array: Tracer, index: Any, value: Any) -> None:
+    """``array[index] = value``."""
+    mask = _mask(array, index)
+    if mask is not None and _assign_masked(array, mask, value):
+        return
+    try:
+        encoded = encode_index(index)
+    except NotCovered:
+        mutate(array, operator.setitem, "assignment to elements", (array, index, value), {})
+        return
+    whole = all(i is Ellipsis or i == (None, None, None) for i in encoded)
+    assign(array if whole else array._view(b.view("getitem", array._node, index=encoded)), value)
+
+
+def _mask(array: Tracer, index: Any) -> Node | None:
+    """A boolean index of the array, or of its first axes, in a shape that broadcasts with the array."""
+    if isinstance(index, tuple) and len(index) == 1:
+        (index,) = index
+    if not (is_tracer(index) or isinstance(index, np.ndarray)) or index.dtype != np.bool_ or not index.ndim:
+        return None
+    node = index._node if is_tracer(index) else array._trace.lift(index)
+    if node.shape != array.shape[: node.type.ndim]:
+        return None  # an error, which NumPy describes
+    return b.view("reshape", node, shape=node.shape + (1,) * (array.ndim - node.type.ndim))
+
+
+def _assign_masked(array: Tracer, mask: Node, value: Any) -> bool:
+    """Assign by a selection where the value does not depend on how many elements are chosen; False elsewhere."""
+    if isinstance(value, (list, tuple)) or np.shape(value):
+        return False
+    node = _value_node(value, array)
+    _check_cast(node, array.dtype)
+    _write(array, b.where(mask, fit(node, array.dtype, array.shape), array._node))
+    return True
+
+
+def mutate(target: Any, function: Callable[..., Any], name: str, args: tuple, kwargs: dict[str, Any]) -> None:
+    """Record that NumPy makes a call which writes into `target`: it is made on a copy, the new content of the array."""
+    if not is_tracer(target) or not target._is_array():
+        raise Untraceable(f"{name} writes into an array", user_line())
+    target._storage().check_writable(target._region())
+    node = target._trace.mutating_call(function, name, target._node, args, kwargs)
+    _write(target, node)
+
+
+def copyto(dst: Any, src: Any, casting: str = "same_kind", where: Any = True) -> None:
+    """``numpy.copyto``."""
+    if not is_tracer(dst):
+        raise Untraceable("copyto writes into an array", user_line())
+    node = _value_node(src, dst)
+    if not is_tracer(src) and not isinstance(src, np.ndarray):
+        node = dst._trace.lift(np.asarray(src)[()] if isinstance(src, (list, tuple)) else src)
+        if not node.type.weak and not np.can_cast(node.dtype, dst.dtype, casting):  # type: ignore[arg-type]
+            raise TypeError(_no_cast(node, dst, casting))
+        node = _value_node(src, dst)
+    elif not np.can_cast(node.dtype, dst.dtype, casting):  # type: ignore[arg-type]
+        raise TypeError(_no_cast(node, dst, casting))
+    _check_cast(node, dst.dtype)
+    fitted = fit(node, dst.dtype, dst.shape)
+    if where is not True:
+        condition = where._node if is_tracer(where) else dst._trace.lift(np.asarray(where))
+        if condition.dtype != np.bool_:
+            raise Untraceable("copyto where an array that is not boolean", user_line())
+        fitted = b.where(b.broadcast_to(condition, dst.shape), fitted, dst._node)
+    _write(dst, fitted)
+
+
+def _no_cast(node: Node, dst: Tracer, casting: str) -> str:
+    return f"Cannot cast array data from {node.dtype!r} to {dst.dtype!r} according to the rule {casting!r}"
+
+
+def write_ufunc_out(ufunc: np.ufunc, out: Any, result: Any, number: int, casting: Any, where: Any) -> Any:
+    """Store the result `number` of a ufunc in `out`.
+
+    Raises
+    ------
+    TypeError, ValueError
+        As NumPy, if the dtype or the shape does not fit.
+    """
+    if not is_tracer(out):
+        raise Untraceable(f"{ufunc.__name__} writes into an array", user_line())
+    if not np.can_cast(result.dtype, out.dtype, casting):
+        raise _UFuncOutputCastingError(ufunc, casting, result.dtype, out.dtype, number)
+    shape = np.broadcast_shapes(result.shape, out.shape)
+    if shape != out.shape:
+        raise ValueError(
+            f"non-broadcastable output operand with shape {out.shape} doesn't match the broadcast shape {shape}"
+        )
+    out._storage().check_writable(out._region(), "output array is read-only")
+    fitted = fit(result._node, out.dtype, out.shape)
+    if where is not True:
+        condition = where._node if is_tracer(where) else out._trace.lift(np.asarray(where))
+        fitted = b.where(b.broadcast_to(condition, out.shape), fitted, out._node)
+    _write(out, fitted)
+    return out
+
+
+def write_out(name: str, out: Any, result: Any) -> Any:
+    """Store the result of a NumPy function that is no ufunc in `out`."""
+    fits = is_tracer(out) and is_tracer(result) and out.dtype == result.dtype and out.shape == result.shape
+    if not fits or not out._is_array():
+        raise Untraceable(f"{name} writes into an array", user_line())
+    _write(out, result._node)
+    return out
+
+
+def take_out(function: Callable[..., Any], args: tuple, kwargs: dict[str, Any]) -> tuple[Any, tuple, dict[str, Any]]:
+    """The `out` argument of a call, and the arguments without it."""
+    if "out" in kwargs:
+        kwargs = dict(kwargs)
+        return kwargs.pop("out"), args, kwargs
+    place = _place_of_out(function)
+    if place is None or len(args) <= place:
+        return None, args, kwargs
+    return args[place], (*args[:place], None, *args[place + 1 :]), kwargs
+
+
+@lru_cache(maxsize=1024)
+def _place_of_out(function: Callable[..., Any]) -> int | None:
+    try:
+        parameters = list(signature(function).parameters.values())
+    except (TypeError, ValueError):
+        return None
+    places = [k for k, p in enumerate(parameters) if p.name == "out" and p.kind is p.POSITIONAL_OR_KEYWORD]
+    return places[0] if places else None

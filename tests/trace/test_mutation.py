@@ -1,0 +1,484 @@
+"""Assignments, views that are written through, and arguments that are changed for the caller."""
+
+import operator
+import threading
+
+import numpy as np
+import pytest
+
+import jitrt
+
+
+def numbers(*shape, dtype=float):
+    return (np.arange(np.prod(shape, dtype=int)).reshape(shape) + 1).astype(dtype)
+
+
+def assert_equal(got, want):
+    assert type(got) is type(want)
+    if isinstance(want, (tuple, list)):
+        assert len(got) == len(want)
+        for g, w in zip(got, want):
+            assert_equal(g, w)
+    elif isinstance(want, np.ndarray):
+        assert got.dtype == want.dtype
+        np.testing.assert_array_equal(got, want)
+    else:
+        assert got == want or got is want
+
+
+def arrays_in(value):
+    if isinstance(value, (tuple, list)):
+        return [a for v in value for a in arrays_in(v)]
+    return [value] if isinstance(value, np.ndarray) else []
+
+
+def sharing(arrays):
+    return [[bool(np.shares_memory(a, b)) for b in arrays] for a in arrays]
+
+
+def check(function, *args, compiled=True):
+    """Plain and compiled leave the same results, the same arguments, and memory shared in the same way."""
+    fast = jitrt.jit(function)
+    if compiled:
+        reason = fast.explain(*map(np.array, args)).plain_reason
+        assert reason == "", reason
+    layouts = [lambda a: a.copy(), lambda a: a.copy(order="F"), lambda a: np.repeat(a, 2, -1)[..., ::2]]
+    layouts.append(lambda a: np.ascontiguousarray(a[::-1])[::-1])
+    for layout in layouts:
+        for scale in (1, 3):
+            mine, plain = ([layout(a * a.dtype.type(scale)) for a in args] for _ in range(2))
+            want = function(*plain)
+            got = fast(*mine)
+            assert_equal(got, want)
+            assert_equal(mine, plain)
+            assert sharing(arrays_in(got) + arrays_in(mine)) == sharing(arrays_in(want) + arrays_in(plain))
+
+
+def slice_store(x, y):
+    x[1:3] = y[1:3]
+    x[0, ::2] = 7.5
+    x[-1] = x[0] * 2
+    return x
+
+
+def chained_views(x, y):
+    part = x[1:]
+    row = part[0]
+    row[1:3] = -1.0
+    part.T[2] += 5
+    return x, part, row, row.sum()
+
+
+def shifts_itself(x, y):
+    x[1:] = x[:-1]
+    x[:, :-1] += x[:, 1:]
+    x[::-1] -= x
+    return x
+
+
+def augmented(x, y):
+    x += y
+    x *= 2
+    x -= 1
+    x /= 3
+    x **= 2
+    x //= 0.5
+    x %= 7
+    return x + 1
+
+
+def out_arguments(x, y):
+    z = x * 2
+    np.add(x, y, out=z)
+    np.multiply(z, 2, out=y)
+    np.sqrt(y, y)
+    np.sum(x, axis=0, out=z[0])
+    np.clip(x, 2, 5, out=x)
+    return z, z is np.subtract(z, 1, out=z)
+
+
+def where_arguments(x, y):
+    np.add(x, 100, out=x, where=x > 5)
+    np.copyto(y, x, where=y < 4)
+    np.copyto(x, 1)
+    return x, y
+
+
+def through_transposes(x, y):
+    x.T[1] = 0
+    x.reshape(-1)[5] = 99
+    x.ravel()[6:8] = -3
+    np.swapaxes(x, 0, 1)[0, 1] = 42
+    x[None, :, ::-1][0, 0, 0] = 8
+    np.squeeze(x[:1])[1] = -8
+    return x
+
+
+def copies_are_not_written_through(x, y):
+    z = x.copy()
+    z[0] = 1
+    w = x.T.reshape(-1)[::2].copy()
+    w[:] = 0
+    f = x.flatten()
+    f[0] = 77
+    return z, w, f, x
+
+
+def flat_and_fill(x, y):
+    x.flat[3] = 55
+    x.flat[::5] = -2
+    y.fill(4)
+    x.T.flat[1] = 66
+    return x.flat[2], x.flat[1:4], x, y
+
+
+def fills_a_diagonal(x, y):
+    np.fill_diagonal(x, 0)
+    np.fill_diagonal(y, x[0, 1])
+    return x
+
+
+def masks(x, y):
+    x[x > 6] = 6
+    y[y < 3] = y.max()
+    x[x[:, 0] > 2] = 0
+    y[(x == 0)] *= -1
+    return x, y
+
+
+def gathers(x, y):
+    index = np.array([0, 2, 2])
+    x[index] = 5
+    x[index, [0, 1, 2]] += 1
+    np.add.at(y, (index, index), 10)
+    np.put(y, [0, 5], -9)
+    return x, y
+
+
+def sorts(x, y):
+    x.sort(axis=0)
+    y[0].sort()
+    z = y * -1
+    z.sort()
+    return x, z, z[:, 0]
+
+
+def parts_of_results(x, y):
+    z = x + y
+    first = z[:1]
+    z[0, 0] = 1000
+    first[0, 1] = 2000
+    z += 1
+    return z, first, first.T
+
+
+def written_after_use(x, y):
+    before = x * 1
+    total = x.sum()
+    x[...] = 0
+    return before, total, x.sum()
+
+
+def swaps(x, y):
+    x[:], y[:] = y.copy(), x.copy()
+    x[0], x[1] = x[1].copy(), x[0].copy()
+
+
+def full_slices(x, y):
+    x[:] = y
+    y[...] = x.T.T * 2
+    x[:, :] = 3
+    return x
+
+
+def columns_and_rows(x, y):
+    for k in range(x.shape[0]):
+        x[k] = y[k] * k
+    for k in range(x.shape[1]):
+        x[:, k] -= x[:, 0] if k else 0
+    return x
+
+
+def recurrence(x, y):
+    for k in range(1, x.shape[1]):
+        x[:, k] = 0.5 * x[:, k - 1] + y[:, k]
+    return x
+
+
+def zero_sized(x, y):
+    x[:0] = 5
+    x[2:2, 1] += 3
+    return x
+
+
+def broadcast_values(x, y):
+    x[1:3, 1:] = y[0, 1:]
+    x[:, 0] = [9, 8, 7]
+    x[0] = y[:1]
+    x[-1, -1:] = np.float32(2.5)
+    return x
+
+
+def steps_of_views(x, y):
+    odd = x[:, 1::2]
+    odd[::-1] = odd[:, ::-1]
+    odd -= 1
+    return odd, x[::2, ::-1]
+
+
+FUNCTIONS = [
+    slice_store, chained_views, shifts_itself, augmented, out_arguments, where_arguments, through_transposes,
+    copies_are_not_written_through, flat_and_fill, fills_a_diagonal, masks, gathers, sorts, parts_of_results,
+    written_after_use, swaps, full_slices, columns_and_rows, recurrence, zero_sized, broadcast_values, steps_of_views,
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("function", FUNCTIONS, ids=lambda f: f.__name__)
+def test_like_numpy(function):
+    check(function, numbers(3, 4), numbers(3, 4)[::-1] / 2)
+
+
+def test_integers_and_booleans():
+    def update(i, flags):
+        i[0] = 2.9
+        i[1] = True
+        i //= 2
+        i[2:] = i[1:-1] + 0.75
+        flags[1:] ^= flags[:-1]
+        flags[0] = 5
+        return i, flags
+
+    check(update, numbers(5, dtype=np.int32), numbers(5) > 3)
+
+
+def test_complex_parts():
+    def parts(z, x):
+        z.real = x
+        z.imag[1:] = 2
+        z.real[0] += z.imag[1]
+        np.conjugate(z, out=z)
+        return z, z.real
+
+    check(parts, numbers(4) * (1 + 2j), numbers(4))
+
+
+def test_shape_is_set():
+    def reshape(x):
+        y = x + 1
+        y.shape = (2, -1)
+        y[1, 0] = 7
+        return y
+
+    fast = jitrt.jit(reshape)
+    assert fast.explain(numbers(6)).plain_reason == ""
+    assert_equal(fast(numbers(6)), reshape(numbers(6)))
+
+
+def test_scalars_are_not_written():
+    def scalars(x):
+        s = x.sum()
+        t = s
+        s += 1
+        first = x[0]
+        x[0] = s
+        return s, t, first, x
+
+    check(scalars, numbers(4))
+
+
+class TestCasting:
+    @pytest.mark.parametrize(
+        "function",
+        [
+            lambda i: operator.iadd(i, 1.5),
+            lambda i: operator.itruediv(i, 2),
+            lambda i: np.sqrt(i, out=i),
+            lambda i: np.copyto(i, np.ones(3) * 0.5),
+            lambda i: i.__setitem__(0, 1 << 40),
+            lambda i: i.__setitem__(0, np.nan),
+            lambda i: i.__setitem__(slice(2), [1, 2, 3]),
+            lambda i: i.__setitem__(5, 1),
+            lambda i: np.add(i[:1], i, out=i[:1]),
+            lambda i: np.sum(i, out=i),
+        ],
+        ids=range(10),
+    )
+    def test_errors_are_numpys(self, function):
+        mine, plain = numbers(3, dtype=np.int32), numbers(3, dtype=np.int32)
+        with pytest.raises(Exception) as want:
+            function(plain)
+        with pytest.raises(want.type) as got:
+            jitrt.jit(function)(mine)
+        assert str(got.value) == str(want.value)
+        np.testing.assert_array_equal(mine, plain)
+
+    def test_an_error_that_the_function_catches(self):
+        def careful(i, x):
+            try:
+                i += x
+            except TypeError:
+                i += x.astype(i.dtype)
+            return i
+
+        check(careful, numbers(3, dtype=np.int64), numbers(3) / 2)
+
+
+class TestReadOnly:
+    def test_nothing_is_written(self):
+        def both(a, b):
+            a += 1
+            b[0] = 2
+
+        fast = jitrt.jit(both)
+        fast(np.ones(3), np.ones(3))
+        a, b = np.ones(3), np.ones(3)
+        b.flags.writeable = False
+        with pytest.raises(ValueError, match="read-only"):
+            fast(a, b)
+        assert a.tolist() == [1, 1, 1]
+
+    def test_a_function_may_catch_the_error(self):
+        def careful(a):
+            try:
+                a += 1
+            except ValueError:
+                a = a + 1
+            return a
+
+        a = np.ones(3)
+        a.flags.writeable = False
+        assert jitrt.jit(careful)(a).tolist() == [2, 2, 2]
+
+    @pytest.mark.parametrize("view", [lambda a: np.broadcast_to(a, (2, 3)), np.diagonal], ids=["broadcast", "diagonal"])
+    def test_read_only_views(self, view):
+        def write(a):
+            view(a)[0] = 1
+
+        with pytest.raises(ValueError, match="read-only"):
+            jitrt.jit(write)(np.ones((3, 3)) if view is np.diagonal else np.ones(3))
+
+
+class TestArguments:
+    def test_the_same_array_twice(self):
+        def mix(a, b):
+            a[1:] += b[:-1]
+            b *= 2
+            return a, b, a.sum()
+
+        fast = jitrt.jit(mix)
+        for _ in range(2):
+            mine, plain = numbers(5), numbers(5)
+            assert_equal(fast(mine, mine), mix(plain, plain))
+            assert_equal(mine, plain)
+            assert_equal(fast(mine, mine.copy()), mix(plain, plain.copy()))
+            assert_equal(mine, plain)
+            got = fast(mine, mine)
+            assert got[0] is mine and got[1] is mine
+
+    def test_arguments_that_overlap_in_part(self):
+        def move(a, b):
+            a += b
+            a[0] = 0
+            return b * 1
+
+        fast = jitrt.jit(move)
+        for views in (
+            lambda m: (m[1:], m[:-1]),
+            lambda m: (m[:-1], m[1:]),
+            lambda m: (m[::2], m[1::2]),
+            lambda m: (m, m[::-1]),
+            lambda m: (m[:3], m[3:]),
+        ):
+            mine, plain = numbers(6), numbers(6)
+            assert_equal(fast(*views(mine)), move(*views(plain)))
+            assert_equal(mine, plain)
+
+    def test_captured_arrays_are_written(self):
+        state, plain = numbers(3), numbers(3)
+
+        def step(memory):
+            def run(x):
+                memory[:-1] = memory[1:]
+                memory[-1] = x.sum()
+                return memory.mean()
+
+            return run
+
+        fast, slow = jitrt.jit(step(state)), step(plain)
+        for k in range(4):
+            assert fast(numbers(4) * k) == slow(numbers(4) * k)
+            assert_equal(state, plain)
+
+    def test_a_captured_array_that_is_an_argument_too(self):
+        weights = numbers(3)
+
+        @jitrt.jit
+        def scale(x):
+            x += weights
+            weights[0] = 0
+            return x * 1
+
+        assert scale(np.zeros(3)).tolist() == [1, 2, 3]
+        assert scale(weights).tolist() == [0, 4, 6]
+        assert weights.tolist() == [0, 4, 6]
+
+    def test_arrays_in_containers(self):
+        def update(state, options):
+            state["x"][1:] = options[0] * 2
+            options[1] -= state["x"][:2]
+
+        def make():
+            return {"x": numbers(3)}, [numbers(2), numbers(2)]
+
+        fast, mine, plain = jitrt.jit(update), make(), make()
+        for _ in range(2):
+            fast(*mine)
+            update(*plain)
+            assert_equal(list(mine[0].values()) + mine[1], list(plain[0].values()) + plain[1])
+
+    def test_nothing_is_written_when_a_call_of_numpy_fails(self):
+        def solve(a, b):
+            b += 1
+            return np.linalg.inv(a) @ b
+
+        fast = jitrt.jit(solve)
+        fast(np.eye(2), np.ones(2))
+        with pytest.raises(np.linalg.LinAlgError):
+            fast(np.zeros((2, 2)), np.ones(2))
+
+    def test_an_inner_function_writes(self):
+        @jitrt.jit
+        def inner(a):
+            a[0] = -1
+            return a * 2
+
+        def outer(a):
+            b = a + 1
+            c = inner(b)
+            inner(a[1:])
+            return b, c
+
+        check(outer, numbers(4))
+
+
+def test_threads_that_trace_at_once():
+    def accumulate(x, n):
+        for k in range(n):
+            x[k % 3] += k
+        return x
+
+    fast = jitrt.jit(accumulate)
+    wrong = []
+
+    def work(n):
+        mine, plain = numbers(3, 2), numbers(3, 2)
+        for _ in range(3):
+            if not np.array_equal(fast(mine, n), accumulate(plain, n)):
+                wrong.append(n)
+
+    threads = [threading.Thread(target=work, args=(1 + k % 4,)) for k in range(8)]
+    for t in threads:
+        t.start()
+    for t in threads:
+        t.join()
+    assert not wrong
