@@ -231,13 +231,33 @@ def _cast_real(builder: ir.IRBuilder, value: ir.Value, source: np.dtype, target:
 
 
 def _float_to_int(builder: ir.IRBuilder, value: ir.Value, target: np.dtype) -> ir.Value:
-    """Through the next signed type that a conversion instruction has, so that small targets wrap as in C."""
+    """Through the next signed type that a conversion instruction has, so that small targets wrap as in C.
+
+    Unsigned numbers of 64 bits from 2**63 on are converted 2**63 lower, as compilers do where no instruction exists.
+    """
     wanted = value_type(target)
     if target.kind == "u" and target.itemsize == 8:
-        return builder.fptoui(value, wanted)
+        middle = ir.Constant(value.type, 2.0**63)
+        upper = _truncate(builder, builder.fsub(value, middle), 64)
+        upper = builder.xor(upper, ir.Constant(upper.type, 1 << 63))
+        return builder.select(builder.fcmp_ordered(">=", value, middle), upper, _truncate(builder, value, 64))
     width = 32 if target.itemsize < 4 or (target.kind == "i" and target.itemsize == 4) else 64
-    converted = builder.fptosi(value, ir.IntType(width))
+    converted = _truncate(builder, value, width)
     return converted if width == wanted.width else builder.trunc(converted, wanted)
+
+
+def _truncate(builder: ir.IRBuilder, value: ir.Value, width: int) -> ir.Value:
+    """A signed integer of `width` bits; the smallest one for nan and what is out of range, as x86-64 has it.
+
+    LLVM's own conversion is undefined there.
+    """
+    limit = 2.0 ** (width - 1)
+    # No float32 and, for 64 bits, no float64 lies between -limit - 1 and -limit.
+    exact = width == 64 or value.type == ir.FloatType()
+    above = builder.fcmp_ordered(">=" if exact else ">", value, ir.Constant(value.type, -limit - (not exact)))
+    inside = builder.and_(above, builder.fcmp_ordered("<", value, ir.Constant(value.type, limit)))
+    converted = builder.fptosi(value, ir.IntType(width))
+    return builder.select(inside, converted, ir.Constant(converted.type, -(1 << (width - 1))))
 
 
 def literal_value(dtype: np.dtype, value: int) -> ir.Value:

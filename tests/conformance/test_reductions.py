@@ -121,6 +121,13 @@ def test_arguments(char):
         check(together({k: f for k, f in masked.items() if "all" not in k}), x, mask[:, :1], **tolerance(char))
 
 
+@pytest.mark.parametrize("size", [0, 1, 9, 300])
+def test_sum_from_negative_zero(size):
+    """NumPy's sum of negative zeros is 0.0 unless it starts from another one."""
+    x = -np.zeros((2, size))
+    check(lambda x: (x.sum(), x.sum(initial=-0.0), np.sum(x, axis=1, initial=-0.0), x.mean(axis=0)), x)
+
+
 @pytest.mark.parametrize("char", DTYPES)
 def test_methods(char):
     x = values(char, (3, 8))
