@@ -7,7 +7,7 @@ each axis of class ``s``, then the literals. The parallel loop runs from `lo` to
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 from llvmlite import ir
@@ -23,16 +23,19 @@ from ..schedule.loopnest import (
     Neutral,
     Operand,
     Result,
+    ScanStep,
     Statement,
     Store,
     StoreNeutral,
+    Strips,
     Update,
 )
 from .context import I64, POINTER
 from .folds import LANE_GROUP, PairwiseSum, combine, is_pairwise, neutral, sum_block
 from .loophints import set_interleaving
-from .scalar import data_type, emitter, from_memory, literal_value, to_memory, value_type
+from .scalar import data_type, emit_where, emitter, from_memory, literal_value, to_memory, value_type
 
+_STRIP = 256  # elements: what is kept of a few values for as many fits into the first-level cache
 _LATENCY_HIDING_COST = 12  # additions a turn: more work than the latency of one addition to an accumulator
 
 KERNEL_TYPE = ir.FunctionType(ir.VoidType(), [I64.as_pointer(), I64, I64])
@@ -149,6 +152,10 @@ class _Kernel:
                 self.values[target] = self.sums[acc].result(builder) if pairs else self.accumulators[acc]
             case Loop():
                 self._loop(s)
+            case ScanStep(target, operand, axis, fold, value):
+                self.values[target] = self._scan_step(operand, axis, fold, self.values[value])
+            case Strips():
+                self._strips(s)
 
     def _is_looped(self, acc: int) -> bool:
         """Whether a loop folds into `acc`, which without folded axes takes a single value."""
@@ -185,6 +192,16 @@ class _Kernel:
         store.align = _alignment(operand.dtype)
         self._mark(store, operand)
 
+    def _scan_step(self, operand: Operand, axis: int, fold: Op, value: ir.Value) -> ir.Value:
+        """What is stored one element before, folded with `value`; the first element is folded with the start."""
+        builder, here = self.builder, self.indices[axis]
+        first = builder.icmp_signed("==", here, ir.Constant(I64, 0))
+        self.indices[axis] = builder.select(first, here, builder.sub(here, ir.Constant(I64, 1)))
+        stored = self._load(operand)
+        self.indices[axis] = here
+        before = emit_where(builder, (first, neutral(fold, operand.dtype), stored))
+        return combine(fold, operand.dtype)(builder, (before, value))
+
     def _mark(self, instruction: ir.Instruction, operand: Operand) -> None:
         own, others = self.scopes[operand.name]
         instruction.set_metadata("alias.scope", own)
@@ -216,6 +233,53 @@ class _Kernel:
         start = builder.mul(self.indices[loop.block_of], block)
         return start, self._smaller(builder.add(start, block), extent)
 
+    def _strips(self, strips: Strips) -> None:
+        """Strips of a loop: what parts hand on is kept in memory of the stack."""
+        start, stop = ir.Constant(I64, 0), self.extents[strips.axis]
+        carried = [acc for acc in self.folds if any(_updates(s, acc) for part in strips.parts for s in part)]
+
+        def strip(first: ir.Value, end: ir.Value) -> None:
+            kept: dict[int, tuple[np.dtype, ir.Value]] = {}
+            for k, part in enumerate(strips.parts):
+                later = {v for other in strips.parts[k + 1 :] for s in other for v in _used(s)}
+                self._strip_part(Loop(strips.axis, part), first, self._smaller(end, stop), kept, later, carried)
+
+        self._repeat(f"axis{strips.axis}.strips", start, stop, _STRIP, carried, strip)
+
+    def _strip_part(
+        self,
+        loop: Loop,
+        first: ir.Value,
+        end: ir.Value,
+        kept: dict[int, tuple[np.dtype, ir.Value]],
+        later: set[int],
+        carried: list[int],
+    ) -> None:
+        """One part over one strip; `kept` holds, by value, what earlier parts have written for later ones."""
+        builder, used = self.builder, {v for s in loop.body for v in _used(s)}
+
+        def element(index: ir.Value, _: ir.Value) -> None:
+            place = builder.sub(index, first)
+            self.indices[loop.axis] = index
+            for value in used & kept.keys():
+                dtype, buffer = kept[value]
+                data = builder.load(builder.gep(buffer, [place], inbounds=True))
+                self.values[value] = from_memory(builder, dtype, data)
+            for s in loop.body:
+                self._statement(s)
+                if isinstance(s, (Compute, Result)) and s.target in later:
+                    dtype = s.dtype if isinstance(s, Compute) else self.folds[s.acc][1]
+                    if s.target not in written:
+                        with builder.goto_entry_block():
+                            written[s.target] = dtype, builder.alloca(data_type(dtype), _STRIP)
+                    data = to_memory(builder, dtype, self.values[s.target])
+                    builder.store(data, builder.gep(written[s.target][1], [place], inbounds=True))
+
+        written: dict[int, tuple[np.dtype, ir.Value]] = {}
+        updated = [acc for acc in carried if any(_updates(s, acc) for s in loop.body)]
+        self._repeat(f"axis{loop.axis}", first, end, 1, updated, element)
+        kept |= written
+
     def _smaller(self, x: ir.Value, y: ir.Value) -> ir.Value:
         return self.builder.select(self.builder.icmp_signed("<", x, y), x, y)
 
@@ -233,8 +297,32 @@ class _Kernel:
 
         With `pairwise`, a turn adds up one block of those accumulators, and the sums are then pushed.
         """
-        builder = self.builder
-        before, name = builder.block, f"axis{loop.axis}"
+
+        def turn(index: ir.Value, following: ir.Value) -> None:
+            if pairwise is None:
+                self.indices[loop.axis] = index
+                self._block(loop.body)
+                return
+            for acc in pairwise:
+                self.accumulators[acc] = neutral(*self.folds[acc])
+            self._sum_block(loop, index, self._smaller(following, stop), carried, pairwise)
+            for acc in pairwise:
+                self.sums[acc].push(self.builder, self.accumulators[acc])
+
+        self._repeat(f"axis{loop.axis}", start, stop, step, carried, turn, interleaving)
+
+    def _repeat(
+        self,
+        name: str,
+        start: ir.Value,
+        stop: ir.Value,
+        step: int,
+        carried: list[int],
+        turn: Callable[[ir.Value, ir.Value], None],
+        interleaving: int | None = None,
+    ) -> None:
+        """``for index in range(start, stop, step): turn(index, index + step)`` with the accumulators `carried`."""
+        builder, before = self.builder, self.builder.block
         body, after = builder.append_basic_block(name), builder.append_basic_block(f"{name}.end")
         builder.cbranch(builder.icmp_signed("<", start, stop), body, after)
         builder.position_at_end(body)
@@ -246,15 +334,7 @@ class _Kernel:
             phi.add_incoming(initial[acc], before)
             self.accumulators[acc] = phi
         following = builder.add(index, ir.Constant(I64, step), flags=["nsw"])
-        if pairwise is None:
-            self.indices[loop.axis] = index
-            self._block(loop.body)
-        else:
-            for acc in pairwise:
-                self.accumulators[acc] = neutral(*self.folds[acc])
-            self._sum_block(loop, index, self._smaller(following, stop), carried, pairwise)
-            for acc in pairwise:
-                self.sums[acc].push(builder, self.accumulators[acc])
+        turn(index, following)
         last = builder.block
         index.add_incoming(following, last)
         latch = builder.cbranch(builder.icmp_signed("<", following, stop), body, after)
@@ -288,6 +368,16 @@ class _Kernel:
         for acc in pairwise:
             add = combine(*self.folds[acc])
             self.accumulators[acc] = add(self.builder, (whole[acc], self.accumulators[acc]))
+
+
+def _used(s: Statement) -> tuple[int, ...]:
+    """The values that a statement of a part reads."""
+    match s:
+        case Compute(_, _, args):
+            return args
+        case Store(_, value) | Update(_, value):
+            return (value,)
+    return ()
 
 
 def _updates(s: Statement, acc: int) -> bool:

@@ -11,7 +11,7 @@ from collections.abc import Callable
 import numpy as np
 from llvmlite import ir
 
-from ..expr.optable import OPS, Op
+from ..expr.optable import OPS, Kind, Op
 from ..expr.reductions import FOLD_IDENTITY
 from .context import I64, call_intrinsic
 from .scalar import Emitter, emitter, make_complex, value_type
@@ -25,7 +25,7 @@ _LEVELS = 56  # more than any number of blocks has bits
 def combine(fold: Op, dtype: np.dtype) -> Emitter:
     """What folds a value into an accumulator."""
     assert fold.ufunc is not None
-    if dtype.kind == "f" and fold.ufunc in _REASSOCIATED:
+    if dtype.kind == "f" and fold.ufunc in _REASSOCIATED and fold.kind is Kind.REDUCTION:
         instruction = _REASSOCIATED[fold.ufunc]
         return lambda builder, args: getattr(builder, instruction)(*args, flags=("reassoc",))
     if dtype.kind == "f" and fold.ufunc in _NAN_PROPAGATING:
@@ -62,7 +62,7 @@ def sum_block(dtype: np.dtype) -> int:
 
 def is_pairwise(fold: Op, dtype: np.dtype) -> bool:
     """Whether the fold is a sum that has to be formed in pairs."""
-    return fold.ufunc is np.add and dtype.kind in "fc"
+    return fold.kind is Kind.REDUCTION and fold.ufunc is np.add and dtype.kind in "fc"
 
 
 class PairwiseSum:

@@ -88,7 +88,7 @@ def _emitter(op: Op, operands: tuple[np.dtype, ...], result: np.dtype) -> Emitte
             return None
         return lambda builder, args: emit_cast(builder, args[0], operands[0], result)
     if op.name == "where":
-        return _emit_where
+        return emit_where
     if op is CUBE:
         return _emit_cube if has_fma() else vmath.emitter("cube", "d", False)
     if op.ufunc is None or (op.name, operands[0].char) in _NUMPY_EXACTLY:
@@ -133,7 +133,7 @@ def _emit_cube(builder: ir.IRBuilder, args: Sequence[ir.Value]) -> ir.Value:
     return builder.select(finite, builder.fadd(cube, error), cube)
 
 
-def _emit_where(builder: ir.IRBuilder, args: Sequence[ir.Value]) -> ir.Value:
+def emit_where(builder: ir.IRBuilder, args: Sequence[ir.Value]) -> ir.Value:
     condition, x, y = args
     if isinstance(x.type, ir.LiteralStructType):
         parts = [builder.select(condition, builder.extract_value(x, k), builder.extract_value(y, k)) for k in range(2)]
@@ -171,13 +171,17 @@ def _is_inline(emit: Emitter, operands: tuple[np.dtype, ...], result: np.dtype) 
     return value.type == value_type(result) and not declared
 
 
+# 1, by which a product starts, changes the zeros of a complex number that it is multiplied with.
+_COMPLEX_FOLDS = {Kind.REDUCTION: (np.add, np.multiply), Kind.SCAN: (np.add,)}
+
+
 def has_kernel(op: Op, operands: tuple[np.dtype, ...], result: np.dtype) -> bool:
     """Whether kernels can compute `op`: an elementwise operation, a fold, or an assembly of parts."""
     if op.kind is Kind.ASSEMBLE:
         return result.char in _SUPPORTED
-    if op.kind is Kind.REDUCTION:
+    if op.kind in (Kind.REDUCTION, Kind.SCAN):
         assert op.ufunc is not None
-        if result.kind == "c" and op.name.partition("reduce_")[2] not in ("add", "multiply"):
+        if result.kind == "c" and op.ufunc not in _COMPLEX_FOLDS[op.kind]:
             return False
         return result.kind in "biufc" and emitter(OPS[op.ufunc.__name__], (result, result), result) is not None
     return emitter(op, operands, result) is not None

@@ -1,4 +1,4 @@
-"""Rows of the reductions and scans, with the definitions that NumPy's own sources give them.
+"""Rows of the reductions, with the definitions that NumPy's own sources give them.
 
 The primitive folds (`reduce_add` …) are what kernels compute; `sum`, `mean`, `nanvar` … are compounds of them.
 """
@@ -15,7 +15,7 @@ import numpy as np
 
 from . import build as b
 from .node import Constant, Node
-from .optable import Kind, NotCovered, Op, numpy_function, row
+from .optable import NUMPY_FUNCTIONS, Kind, NotCovered, Op, numpy_function, row
 from .types import ArrayType, canonical
 
 _NO_VALUE = np._NoValue  # NumPy's own mark of an argument that was not given
@@ -42,7 +42,7 @@ def _highest(dtype: np.dtype) -> Any:
     return np.True_ if dtype.kind == "b" else dtype.type(np.iinfo(dtype).max)
 
 
-# The neutral element by which a fold starts; a sum starts from 0.0, so that of negative zeros is a positive one.
+# The neutral element by which a fold or a scan starts; a sum starts from 0.0: that of negative zeros is a positive one.
 FOLD_IDENTITY: dict[Op, Callable[[np.dtype], Any]] = {}
 
 REDUCE_ADD = _fold(np.add, lambda t: t.type(0))
@@ -176,12 +176,12 @@ def _nonzero(x: Node, dtype: np.dtype) -> Node:
 
 def _without_nan(replacement: float) -> Callable[[Node, np.dtype], Node]:
     def operand(x: Node, dtype: np.dtype) -> Node:
-        return b.cast(_replace_nan(x, replacement), dtype)
+        return b.cast(replace_nan(x, replacement), dtype)
 
     return operand
 
 
-def _replace_nan(x: Node, replacement: float) -> Node:
+def replace_nan(x: Node, replacement: float) -> Node:
     if x.dtype.kind not in "fc":
         return x
     return b.where(b.elementwise(np.isnan, x), b.constant(x.dtype.type(replacement)), x)
@@ -202,6 +202,25 @@ _declare(np.nansum, _fold_lowering(REDUCE_ADD, _without_nan(0.0), _zero))
 _declare(np.nanprod, _fold_lowering(REDUCE_MULTIPLY, _without_nan(1.0)))
 _declare(np.nanmax, _fold_lowering(REDUCE_FMAX, _as_dtype), identity=False)
 _declare(np.nanmin, _fold_lowering(REDUCE_FMIN, _as_dtype), identity=False)
+
+
+def _declare_reduce(ufunc: np.ufunc, function: Callable[..., Any]) -> None:
+    """``ufunc.reduce``, which `function` calls, but for another default axis."""
+
+    @numpy_function(ufunc.reduce)
+    def bind(array: Any, axis: Any = 0, **kwargs: Any) -> Node:
+        return NUMPY_FUNCTIONS[function](array, axis=axis, **kwargs)
+
+
+for _ufunc, _function in (
+    (np.add, np.sum),
+    (np.multiply, np.prod),
+    (np.maximum, np.max),
+    (np.minimum, np.min),
+    (np.logical_or, np.any),
+    (np.logical_and, np.all),
+):
+    _declare_reduce(_ufunc, _function)
 
 
 def _lower_ptp(n: Node) -> Node:
@@ -325,8 +344,8 @@ _declare(np.nanvar, _lower_nanvar)
 _declare(np.nanstd, _lower_nanstd)
 
 
-def _declare_host(function: Callable[..., Any], method: str | None = None, scan: bool = False) -> None:
-    """Add the row of a function along one axis that NumPy itself executes: an index of an extreme, or a scan."""
+def _declare_host(function: Callable[..., Any], method: str | None = None) -> None:
+    """Add the row of a function along one axis that NumPy itself executes: the index of an extreme."""
     name = function.__name__
     row(Op(name, Kind.HOST, numpy=function))
 
@@ -334,34 +353,15 @@ def _declare_host(function: Callable[..., Any], method: str | None = None, scan:
     def bind(*args: Any, **kwargs: Any) -> Node:
         given = {k: v for k, v in _signature(function).bind(*args, **kwargs).arguments.items() if v is not _NO_VALUE}
         a, axis, keepdims = given.pop("a"), given.pop("axis", None), bool(given.pop("keepdims", False))
-        dtype = given.pop("dtype", None)
-        if (
-            not isinstance(a, Node)
-            or any(v is not None for v in given.values())
-            or not a.type.ndim
-            or ("arg" in name and not a.type.size)
-        ):
+        if not isinstance(a, Node) or any(v is not None for v in given.values()) or not a.type.ndim or not a.type.size:
             raise NotCovered(f"{name} of such operands")
         a = b.cast(a, a.dtype)
         axes = b.normalize_axes(axis, a.type.ndim)
-        arguments: dict[str, Any] = {"axis": axis if axis is None else axes[0]}
-        if scan:
-            shape = (a.type.size,) if axis is None else a.shape
-            if dtype is not None:
-                arguments["dtype"] = canonical(np.dtype(dtype))
-        else:
-            arguments["keepdims"] = keepdims
-            shape = _reduced_shape(a, axes, keepdims)
-        probe = {k: v for k, v in arguments.items() if k == "dtype"}
-        type_ = ArrayType(b.probe_dtype(function, a.type, **probe), shape)
-        return b.compound(name, (a,), type_, **arguments)
+        type_ = ArrayType(b.probe_dtype(function, a.type), _reduced_shape(a, axes, keepdims))
+        return b.compound(name, (a,), type_, axis=axis if axis is None else axes[0], keepdims=keepdims)
 
 
 _declare_host(np.argmin, "argmin")
 _declare_host(np.argmax, "argmax")
 _declare_host(np.nanargmin)
 _declare_host(np.nanargmax)
-_declare_host(np.cumsum, "cumsum", scan=True)
-_declare_host(np.cumprod, "cumprod", scan=True)
-_declare_host(np.nancumsum, scan=True)
-_declare_host(np.nancumprod, scan=True)

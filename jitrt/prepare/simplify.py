@@ -67,6 +67,11 @@ def merge_broadcasts(n: Node) -> Node | None:
     return b.broadcast_to(x.args[0], n.shape) if x.op.name == "broadcast_to" else None
 
 
+@rule("*", "scan along one element → its operand", "the first result is the first element")
+def short_scan(n: Node) -> Node | None:
+    return n.args[0] if n.op.kind is Kind.SCAN and n.shape[n["axis"]] <= 1 else None
+
+
 @rule("multiply", "x * 1 → x", "1 is neutral, also for nan, inf and -0.0")
 def multiply_by_one(n: Node) -> Node | None:
     x, y = n.args
@@ -154,6 +159,7 @@ RULES: tuple[Rule, ...] = (
     fold_constants,
     hoist_broadcast,
     merge_broadcasts,
+    short_scan,
     multiply_by_one,
     divide_by_power_of_two,
     subtract_zero,

@@ -16,7 +16,7 @@ from ..expr.updates import OVERWRITE, Region
 from .assignments import orderings
 
 RECOMPUTED_COST = 3  # additions: about what a store and a load of an element cost
-_KERNEL_KINDS = (Kind.ELEMENTWISE, Kind.REDUCTION, Kind.ASSEMBLE)
+_KERNEL_KINDS = (Kind.ELEMENTWISE, Kind.REDUCTION, Kind.SCAN, Kind.ASSEMBLE)
 _COST_LIMIT = 1 << 20
 _MERGED_SIBLINGS = 32  # above, comparing all pairs of groups would cost more than the merging saves
 
@@ -62,13 +62,14 @@ class Sink:
 class Group:
     """Sinks that one kernel computes, or one node that NumPy executes (`host`).
 
-    `loads` are the stored arrays, inputs and constants that it reads, `why_alone` the printed reason why it was not
-    fused with the groups that read it.
+    `loads` are the stored arrays, inputs and constants that it reads, `scanned` is the axis of its scans, and
+    `why_alone` the printed reason why it was not fused with the groups that read it.
     """
 
     sinks: list[Sink] = field(default_factory=list)
     host: Node | None = None
     loads: set[Node] = field(default_factory=set)
+    scanned: int | None = None
     successors: set[Group] = field(default_factory=set)
     why_alone: str = ""
 
@@ -84,6 +85,10 @@ class Group:
                     seen.add(successor)
                     stack.append(successor)
         return False
+
+    def may_scan(self, axis: int) -> bool:
+        """Whether the nest can scan along `axis`: it does not fold, nor scan along another one."""
+        return self.host is None and not self.kind[1] and self.scanned in (None, axis)
 
     @property
     def kind(self) -> tuple:
@@ -140,11 +145,15 @@ class _Fusion:
     def _inlined(self, node: Node) -> bool:
         return node in self.compiled and node.op.kind is Kind.ELEMENTWISE
 
+    def _in_nest(self, node: Node) -> bool:
+        """Whether a nest that needs the value of `node` may compute it."""
+        return node in self.compiled and node.op.kind in (Kind.ELEMENTWISE, Kind.SCAN)
+
     def _must_be_stored(self) -> set[Node]:
-        stored = {n for n in self.outputs if self._inlined(n)}
+        stored = {n for n in self.outputs if self._in_nest(n)}
         for node in self.order:
             if node.op.kind is Kind.VIEW or node not in self.compiled:
-                stored.update(s for a in node.args if self._inlined(s := storage(a)))
+                stored.update(s for a in node.args if self._in_nest(s := storage(a)))
         return stored
 
     def _inline_costs(self) -> dict[Node, int]:
@@ -161,6 +170,8 @@ class _Fusion:
                 self._place_elementwise(node)
             elif node in self.compiled and node.op.kind is Kind.ASSEMBLE:
                 self._place_parts(node)
+            elif self._in_nest(node):
+                self._place_scan(node)
             elif node in self.compiled:
                 self._place(node, [Sink(node.args[0], node)])
             elif node.op.kind in (*_KERNEL_KINDS, Kind.UPDATE, Kind.HOST, Kind.CONTROL) and node.op.name != "result":
@@ -181,14 +192,32 @@ class _Fusion:
             for group in demand:
                 self._route_operands(node, group)
 
+    def _place_scan(self, node: Node) -> None:
+        """A scan along the last axis may stay in the one nest that needs it; any other is stored."""
+        axis = node["axis"]
+        demand = self.demand.get(node, [])
+        if len(demand) > 1:
+            self._merge_all(demand)
+        self.demand.pop(node, None)
+        alone = node not in self.stored and axis == node.type.ndim - 1 and len(demand) == 1
+        if alone and demand[0].kind[0] == node.shape and demand[0].may_scan(axis):
+            demand[0].scanned = axis
+            self._route_operands(node, demand[0])
+        else:
+            self.stored.add(node)
+            self._place(node, [Sink(node, node)], demand)
+
     def _place(self, node: Node, sinks: list[Sink], demand: Iterable[Group] = ()) -> None:
         """Put the sinks of `node` into a group that needs it, if the order allows, or into a new one."""
         readers = self.readers.pop(node, [])
         users = [*demand, *readers]
         chosen, why = None, ""
+        scanned = node["axis"] if node.op.kind is Kind.SCAN else None
         for group in demand:
             if group.sinks and sinks[0].domain != group.kind[0]:
                 why = why or f"its user iterates over {group.kind[0]}"
+            elif scanned is not None and not group.may_scan(scanned):
+                why = why or "its user folds, or scans along another axis"
             elif group in readers or any(user is not group and user.reaches(group) for user in users):
                 why = "a user has to wait for all of it"
             else:
@@ -198,6 +227,8 @@ class _Fusion:
             chosen = Group(why_alone=why)
             self.groups.append(chosen)
         chosen.sinks.extend(sinks)
+        if scanned is not None:
+            chosen.scanned = scanned
         for user in users:
             if user is not chosen:
                 chosen.successors.add(user)
@@ -233,7 +264,7 @@ class _Fusion:
 
     def _route(self, node: Node, group: Group) -> None:
         """Note that `group` needs the value of `node`: inline, or from memory."""
-        if self._inlined(node) and group.host is None:
+        if self._in_nest(node) and group.host is None:
             users = self.demand.setdefault(node, [])
         else:
             base = storage(node)
@@ -246,7 +277,7 @@ class _Fusion:
         """Join groups of one kind that read a common array."""
         by_kind: dict[tuple, list[Group]] = {}
         for group in self.groups:
-            if group.sinks and not any(s.is_part for s in group.sinks):
+            if group.sinks and group.scanned is None and not any(s.is_part for s in group.sinks):
                 by_kind.setdefault(group.kind, []).append(group)
         for siblings in by_kind.values():
             if len(siblings) <= _MERGED_SIBLINGS:
@@ -269,6 +300,7 @@ class _Fusion:
         group.sinks.extend(other.sinks)
         group.loads |= other.loads
         group.successors |= other.successors
+        group.scanned = other.scanned if group.scanned is None else group.scanned
         self.groups.remove(other)
         for g in self.groups:
             if other in g.successors:
@@ -282,7 +314,9 @@ class _Fusion:
 
 
 def _joinable(a: Group, b: Group) -> bool:
-    """Whether one nest can do the work of both: one domain, at most one kind of fold, and no dependence."""
+    """Whether one nest can do the work of both: one domain, at most one kind of fold or scan, and no dependence."""
+    if any(x.scanned is not None and not y.may_scan(x.scanned) for x, y in ((a, b), (b, a))):
+        return False
     if a.host is not None or b.host is not None or a.kind[0] != b.kind[0]:
         return False
     if a.kind != b.kind and a.kind[1] and b.kind[1]:

@@ -36,7 +36,7 @@ def _partial(op: Op) -> Op:
     return partial
 
 
-PARTIAL: dict[Op, Op] = {op: _partial(op) for op in list(FOLD_IDENTITY)}
+PARTIAL: dict[Op, Op] = {op: _partial(op) for op in list(FOLD_IDENTITY) if op.kind is Kind.REDUCTION}
 
 
 def legalise(graph: Graph, layouts: Layouts) -> Graph:
@@ -49,7 +49,7 @@ def legalise(graph: Graph, layouts: Layouts) -> Graph:
     graph = lower_updates(graph)
     outputs: list[Node] = []
     for output in graph.outputs:
-        computed = output.op.kind in (Kind.ELEMENTWISE, Kind.REDUCTION, Kind.ASSEMBLE, Kind.UPDATE, Kind.HOST)
+        computed = output.op.kind not in (Kind.SOURCE, Kind.VIEW, Kind.CONTROL)
         outputs.append(output if computed and output not in outputs else b.copy(output))
     return graph.with_outputs(outputs)
 

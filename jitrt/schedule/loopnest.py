@@ -10,6 +10,8 @@
                | ACC = neutral FOLD                     start of an accumulator
                | ACC (FOLD)= VALUE                      update
                | VALUE = result ACC
+               | VALUE = OPERAND[AXES] before in AXIS (FOLD) VALUE    step of a scan in memory
+               | for AXIS in strips: (part: statement*)*
 
 A nest names no sizes and no addresses: extents, strides and pointers are parameters of the kernel. What it does say of
 a stride is its class: ``0`` (the operand does not depend on the axis), ``1`` (neighbouring elements) or ``s`` (any).
@@ -123,7 +125,31 @@ class Loop:
     block_of: int | None = None
 
 
-Statement = Load | Literal | Compute | Store | StoreNeutral | FoldInto | Neutral | Update | Result | Loop
+@dataclass(frozen=True, slots=True)
+class ScanStep:
+    """``target = fold(operand one element before along axis, value)``: a step of a scan that is kept in memory."""
+
+    target: int
+    operand: Operand
+    axis: int
+    fold: Op
+    value: int
+
+
+@dataclass(frozen=True, slots=True)
+class Strips:
+    """A loop over an axis in strips: `parts` run one after the other over each strip.
+
+    What a part computes and a later part uses is kept for the length of a strip.
+    """
+
+    axis: int
+    parts: tuple[tuple[Statement, ...], ...]
+
+
+Statement = (
+    Load | Literal | Compute | Store | StoreNeutral | FoldInto | Neutral | Update | Result | Loop | ScanStep | Strips
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,6 +185,8 @@ class LoopNest:
             yield statement
             if isinstance(statement, Loop):
                 stack.extend(reversed(statement.body))
+            elif isinstance(statement, Strips):
+                stack.extend(t for part in reversed(statement.parts) for t in reversed(part))
 
 
 def _lines(body: tuple[Statement, ...], indent: str) -> Iterator[str]:
@@ -167,6 +195,11 @@ def _lines(body: tuple[Statement, ...], indent: str) -> Iterator[str]:
             block = f" of block {AXIS_NAMES[s.block_of]}" if s.block_of is not None else ""
             yield f"{indent}for {AXIS_NAMES[s.axis]}{block}{' parallel' if s.parallel else ''}:"
             yield from _lines(s.body, indent + "  ")
+        elif isinstance(s, Strips):
+            yield f"{indent}for {AXIS_NAMES[s.axis]} in strips:"
+            for part in s.parts:
+                yield f"{indent}  part:"
+                yield from _lines(part, indent + "    ")
         else:
             yield indent + _line(s)
 
@@ -191,6 +224,8 @@ def _line(s: Statement) -> str:
             return f"a{acc} (+)= v{value}"
         case Result(target, acc):
             return f"v{target} = result a{acc}"
+        case ScanStep(target, operand, axis, fold, value):
+            return f"v{target} = {_element(operand)} before in {AXIS_NAMES[axis]} ({fold.name}) v{value}"
     raise TypeError(s)
 
 

@@ -26,11 +26,14 @@ from .loopnest import (
     Neutral,
     Operand,
     Result,
+    ScanStep,
     Statement,
     Store,
     StoreNeutral,
+    Strips,
     Update,
 )
+from .scans import scan_parts
 
 SHORT_FOLD = 16  # an inner fold over fewer elements costs more in loop overhead than in work
 SHORT_ROW = 8  # so does an inner loop over fewer kept elements
@@ -75,6 +78,7 @@ class _Axis:
     folded: bool
     strides: tuple[int, ...]  # in bytes, one for each access
     blocked: bool = False  # whether another axis counts blocks of this one
+    scanned: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,11 +107,16 @@ def build_kernel(group: Group, layouts: Layouts, inlined: Callable[[Node], bool]
     accesses = [_sink_access(s, layouts, folded) for s in group.sinks]
     accesses += [_Access(n, layouts[n], False) for n in leaves]
     axes = [
-        _Axis(extent, k in folded, tuple(a.layout.strides[k] for a in accesses), k in blocked)
+        _Axis(extent, k in folded, tuple(a.layout.strides[k] for a in accesses), k in blocked, k == group.scanned)
         for k, extent in enumerate(domain)
         if extent != 1
     ]
-    axes, form = _arrange(_coalesce(_sorted(axes, accesses)))
+    axes = _coalesce(_sorted(axes, accesses))
+    if group.scanned is None:
+        axes, form = _arrange(axes)
+    else:
+        stored = {s.into for s in group.sinks}
+        axes, form = _arrange_scan(axes, all(n in stored for n in order if n.op.kind is Kind.SCAN))
     if partition:
         assert sum(a.blocked for a in axes) == 1, "one axis is cut into blocks"
         axes.insert(0, _Axis(partition[1], False, _block_strides(group.sinks, len(accesses))))
@@ -195,6 +204,7 @@ def _coalesce(axes: list[_Axis]) -> list[_Axis]:
             outer is not None
             and outer.folded == axis.folded
             and outer.blocked == axis.blocked
+            and not (outer.scanned or axis.scanned)
             and all(s == t * axis.extent for s, t in zip(outer.strides, axis.strides))
         ):
             result[-1] = _Axis(outer.extent * axis.extent, axis.folded, axis.strides, axis.blocked)
@@ -226,6 +236,17 @@ def _arrange(axes: list[_Axis]) -> tuple[list[_Axis], str]:
     return kept[:-1] + folded + kept[-1:], form
 
 
+def _arrange_scan(axes: list[_Axis], all_stored: bool) -> tuple[list[_Axis], str]:
+    """The final order, and the form, of a nest that scans.
+
+    ``scan rows``: along the innermost axis, from register to register. ``scan columns``: along an outer axis, from
+    stored row to stored row, which vectorises across the rows.
+    """
+    if axes[-1].scanned or not all_stored:
+        return [a for a in axes if not a.scanned] + [a for a in axes if a.scanned], "scan rows"
+    return axes, "scan columns"
+
+
 class _Builder:
     """Statements of one nest."""
 
@@ -237,13 +258,16 @@ class _Builder:
         self.literals: list[np.dtype] = []
         self.literal_values: list[Any] = []
         self.values: dict[Node, int] = {}
+        self.count = -1  # the number of the last value
+        self.stored = {s.into: o for o, s in zip(self.written, group.sinks)}
 
     def build(self) -> KernelCall:
-        body = self._element()
         folds = [(o, s) for o, s in zip(self.written, self.group.sinks) if s.folded_axes]
-        inner: list[Statement] = [*body]
-        inner += [Store(o, self.values[s.value]) for o, s in zip(self.written, self.group.sinks) if not s.folded_axes]
-        nested = self._columns(inner, folds) if self.form == "columns" else self._rows(inner, folds)
+        if self.form == "scan rows":
+            nested = self._scan_rows()
+        else:
+            inner = [*self._element(), *self._stores(self.order)]
+            nested = self._columns(inner, folds) if self.form == "columns" else self._rows(inner, folds)
         nest = LoopNest(len(self.axes), (*self.written, *self.read.values()), tuple(self.literals), tuple(nested))
         extents = tuple(a.extent for a in self.axes)
         places = tuple(
@@ -251,25 +275,33 @@ class _Builder:
             for k, a in enumerate(self.accesses)
         )
         parallel = next((s.axis for s in nest.statements() if isinstance(s, Loop) and s.parallel), None)
-        cost = sum(n.op.cost for n in self.order if n.op.kind is Kind.ELEMENTWISE) + len(self.accesses)
+        cost = sum(n.op.cost for n in self.order if n.op.kind in (Kind.ELEMENTWISE, Kind.SCAN)) + len(self.accesses)
         elements = math.prod(extents[1:] if self._is_partial() else extents)
         span = 1 if parallel is None else extents[parallel]
         return KernelCall(nest, extents, places, tuple(self.literal_values), span, elements, cost, self.group.why_alone)
 
     def _element(self) -> list[Statement]:
         """Statements that compute one element of everything."""
-        body: list[Statement] = []
-        for node in self.order:
-            value = self.values[node] = len(self.values)
-            number = literal(node)
-            if number is not None:
-                body.append(self._literal(value, number))
-            elif node in self.read:
-                body.append(Load(value, self.read[node]))
-            else:
-                args = tuple(self.values[a] for a in node.args)
-                body.append(Compute(value, node.op, args, tuple(a.dtype for a in node.args), node.dtype))
-        return body
+        return [self._statement(node) for node in self.order]
+
+    def _statement(self, node: Node) -> Statement:
+        """The statement that gives the value of `node`."""
+        value = self.values[node] = self.count = self.count + 1
+        number = literal(node)
+        if number is not None:
+            return self._literal(value, number)
+        if node in self.read:
+            return Load(value, self.read[node])
+        args = tuple(self.values[a] for a in node.args)
+        if node.op.kind is Kind.SCAN:
+            axis = next(k for k, a in enumerate(self.axes) if a.scanned)
+            return ScanStep(value, self.stored[node], axis, node.op, *args)
+        return Compute(value, node.op, args, tuple(a.dtype for a in node.args), node.dtype)
+
+    def _stores(self, nodes: Sequence[Node]) -> list[Statement]:
+        """Stores of those of `nodes` that are sinks."""
+        sinks = zip(self.written, self.group.sinks)
+        return [Store(o, self.values[s.value]) for o, s in sinks if not s.folded_axes and s.value in nodes]
 
     def _literal(self, target: int, number: Any) -> Literal:
         """Integers are part of the code, so that LLVM can use their value; other numbers are parameters."""
@@ -287,7 +319,7 @@ class _Builder:
         """The axis that threads share: blocks, or the outermost one that is long enough to be shared evenly."""
         if self._is_partial():
             return 0
-        axes = kept if row is None else [*kept, row]
+        axes = [k for k in (kept if row is None else [*kept, row]) if not self.axes[k].scanned]
         longest = max(axes, key=lambda k: self.axes[k].extent, default=None)
         return next((k for k in axes if self.axes[k].extent >= EVEN_SHARES), longest)
 
@@ -298,13 +330,38 @@ class _Builder:
         if folds:
             before: list[Statement] = []
             after: list[Statement] = []
-            fresh = len(self.values)
+            fresh = self.count + 1
             for acc, (operand, sink) in enumerate(folds):
                 before.append(Neutral(acc, sink.into.op, sink.into.dtype))
                 inner.append(Update(acc, self.values[sink.value]))
                 after += [Result(fresh + acc, acc), Store(operand, fresh + acc)]
             inner = [*before, *self._loops(folded, inner), *after]
         return self._loops(kept, inner, self._parallel(kept))
+
+    def _scan_rows(self) -> list[Statement]:
+        """Loops around a loop along the scanned axis, with an accumulator for each scan."""
+        kept = [k for k, a in enumerate(self.axes) if not a.scanned]
+        scans = [n for n in self.order if n.op.kind is Kind.SCAN]
+        accumulators = {node: acc for acc, node in enumerate(scans)}
+        leaves = {n for n in self.order if literal(n) is not None or n in self.read}
+        computed = [n for n in self.order if n not in leaves]
+        parts: list[tuple[Statement, ...]] = []
+        for part in scan_parts(computed):
+            # Every part loads what it needs: that is in the cache, and the part before need not keep it.
+            needed = {a for n in part for a in n.args}
+            statements = [self._statement(n) for n in self.order if n in leaves and n in needed]
+            for node in part:
+                if node in accumulators:
+                    acc = accumulators[node]
+                    self.values[node] = self.count = self.count + 1
+                    statements += [Update(acc, self.values[node.args[0]]), Result(self.count, acc)]
+                else:
+                    statements.append(self._statement(node))
+            parts.append((*statements, *self._stores(part)))
+        before: list[Statement] = [Neutral(acc, node.op, node.dtype) for node, acc in accumulators.items()]
+        along = len(self.axes) - 1
+        loop = Loop(along, parts[0]) if len(parts) == 1 else Strips(along, tuple(parts))
+        return self._loops(kept, [*before, loop], self._parallel(kept))
 
     def _columns(self, inner: list[Statement], folds: list[tuple[Operand, Sink]]) -> list[Statement]:
         """Folds into memory: the innermost loop runs over kept elements."""

@@ -268,7 +268,7 @@ class Tracer(Operators):
     def _ufunc(self, ufunc: np.ufunc, method: str, inputs: tuple, kwargs: dict[str, Any]) -> Any:
         """The result of a ufunc that writes to no argument."""
         if method != "__call__":
-            return self._trace.host_call(getattr(ufunc, method), f"{ufunc.__name__}.{method}", inputs, kwargs)
+            return self._ufunc_method(getattr(ufunc, method), f"{ufunc.__name__}.{method}", inputs, kwargs)
         if ufunc is np.divmod and not kwargs:
             return np.floor_divide(*inputs), np.remainder(*inputs)
         try:
@@ -279,6 +279,16 @@ class Tracer(Operators):
             return Tracer(*_elementwise(ufunc, inputs, self._trace))
         except NotCovered:
             return self._trace.host_call(ufunc, ufunc.__name__, inputs, kwargs)
+
+    def _ufunc_method(self, method: Callable[..., Any], name: str, inputs: tuple, kwargs: dict[str, Any]) -> Any:
+        """``ufunc.reduce``, ``ufunc.accumulate`` …: those with a row, and others as calls."""
+        try:
+            if method not in NUMPY_FUNCTIONS:
+                raise NotCovered(f"{name} has no row")
+            build = NUMPY_FUNCTIONS[method]
+            return _wrap(build(*_nodes(inputs, self._trace), **_nodes(kwargs, self._trace)), self._trace)
+        except NotCovered:
+            return self._trace.host_call(method, name, inputs, kwargs)
 
     def __array_function__(self, func: Callable[..., Any], types: Any, args: tuple, kwargs: dict[str, Any]) -> Any:
         if not all(t is Tracer or t is np.ndarray for t in types):
