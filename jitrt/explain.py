@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import html
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from .codegen.compile import Kernel
 from .expr.node import Graph
 from .pipeline import Compiled
-from .runtime.steps import HostStep, KernelStep
+from .runtime.steps import HostStep, KernelStep, Step
+from .schedule.control import BranchCall, LoopCall
 from .schedule.loopnest import LoopNest
 from .schedule.nest import describe
 from .trace.trace import Traced
@@ -43,7 +45,7 @@ class Explanation:
         """Compiled kernels, in the order in which they run."""
         if self.compiled is None:
             return []
-        return [s.kernel for s in self.compiled.program.steps if isinstance(s, KernelStep)]
+        return [s.kernel for s in self.compiled.program.kernel_steps()]
 
     @property
     def loop_nests(self) -> list[LoopNest]:
@@ -80,12 +82,7 @@ class Explanation:
             parts.append((f"graph after {stage}", "(unchanged)" if text == previous else text))
             previous = text
         program = self.compiled.program
-        steps = []
-        for k, step in enumerate(program.steps):
-            if isinstance(step, KernelStep):
-                steps.append(f"{k}: {describe(step.call)}")
-            else:
-                steps.append(f"{k}: NumPy executes {step.node.op.name}")
+        steps = _described(program.steps)
         parts.append(("steps and loop nests", "\n".join(steps) or "nothing to compute"))
         parts.append(("frame", str(program.layout)))
         parts.append(("kernels", "\n".join(f"{k.name} at 0x{k.address:x}" for k in self.kernels) or "none"))
@@ -103,3 +100,36 @@ class Explanation:
             f"</summary><pre>{html.escape(text)}</pre></details>"
             for title, text in self.sections()
         )
+
+
+def _described(steps: Sequence[Step], indent: str = "") -> list[str]:
+    """Lines that say what each step does."""
+    lines = []
+    for k, step in enumerate(steps):
+        if isinstance(step, KernelStep):
+            lines.append(f"{k}: {describe(step.call)}".replace("\n", "\n" + indent))
+        elif isinstance(step, HostStep):
+            lines.append(f"{k}: NumPy executes {step.node.op.name}")
+        else:
+            titles = _titles(step.call)
+            for title, block in zip(titles, step.blocks):
+                lines.append(f"{k}: {title}")
+                lines += _described(block.steps, indent + "    ")
+                lines.append(f"    {block.layout}".replace("\n", "\n    "))
+    return [indent + line if not line.startswith(indent + " ") else line for line in lines]
+
+
+def _titles(call: LoopCall | BranchCall) -> list[str]:
+    """What is written above each body of a loop or a choice."""
+    if isinstance(call, BranchCall):
+        return ["if a value is true:", "otherwise:"]
+    what = call.what
+    times = ["while a value is true"] if what.guarded else []
+    times += [] if what.count is None else [f"{what.count} times"]
+    turns = call.rotation.length
+    where = (
+        "each new value over an old one"
+        if turns == 1
+        else f"buffers change their roles every iteration, {turns} in turn"
+    )
+    return [f"loop {', at most '.join(times)}; {where}:"]

@@ -11,19 +11,17 @@ from typing import Any
 import numpy as np
 
 from . import config
-from .codegen.compile import compile_nests
+from .codegen.compile import Kernel, compile_nests
 from .codegen.scalar import has_kernel
 from .expr.node import Graph, Node
 from .expr.optable import Kind
-from .memory.frame import plan_frame
-from .memory.liveness import lifetimes
+from .memory.control import BlockMemory, plan_block
 from .prepare.prepare import prepare
 from .runtime.program import Program
-from .runtime.steps import HostStep, KernelStep, Step
-from .schedule.fuse import Group, fuse
+from .runtime.steps import BlockSteps, ControlStep, HostStep, KernelStep, Step
+from .schedule.control import Block, Tools, schedule
 from .schedule.layout import Layouts
-from .schedule.legalise import legalise
-from .schedule.nest import KernelCall, build_kernel
+from .schedule.nest import KernelCall
 from .schedule.worthwhile import is_worthwhile
 
 UNLIMITED = 1 << 30  # threads
@@ -70,25 +68,18 @@ def compile_graph(graph: Graph, inputs: Sequence[Any], threads: int | None = Non
     stages = [("trace", graph), *prepare(graph)]
     clock.stage("prepare")
     strides = {node: value.strides for node, value in zip(graph.inputs, inputs) if isinstance(value, np.ndarray)}
-    layouts = Layouts(strides)
-    legal = legalise(stages[-1][1], layouts)
-    stages.append(("legalise", legal))
-    groups = fuse(legal, _has_kernel)
-    steps = [g.host if g.host is not None else build_kernel(g, layouts, _is_inlined) for g in groups]
+    block = schedule(stages[-1][1], Layouts(strides), Tools(_has_kernel, _is_inlined))
+    stages.append(("legalise", block.graph))
     clock.stage("schedule")
-    if not (config.strict() or is_worthwhile(graph, steps)):
+    if not (config.strict() or is_worthwhile(graph, [s for s in block.steps if isinstance(s, (KernelCall, Node))])):
         raise NotWorthwhile("most of it is left to NumPy, and the arrays are too small for the rest to matter")
-    layout = _plan_memory(legal, groups, strides)
+    memory = plan_block(block, [node for node in block.graph.inputs if node not in strides])
     clock.stage("memory")
-    kernels = iter(compile_nests([s.nest for s in steps if isinstance(s, KernelCall)]))
-    results = _host_results(legal)
-    program_steps: list[Step] = [
-        KernelStep(s, next(kernels)) if isinstance(s, KernelCall) else HostStep(s, tuple(results.get(s, (s,))))
-        for s in steps
-    ]
+    calls = list(block.kernel_calls())
+    steps = _steps(block, memory, dict(zip(map(id, calls), compile_nests([c.nest for c in calls]))))
     clock.stage("codegen")
-    _log.info("%d kernels, %d steps left to NumPy", *_counts(program_steps))
-    program = Program(legal, tuple(program_steps), layout, UNLIMITED if threads is None else threads)
+    _log.info("%d kernels, %d steps left to NumPy", len(calls), sum(isinstance(s, HostStep) for s in steps))
+    program = Program(block.graph, steps, memory.layout, UNLIMITED if threads is None else threads)
     return Compiled(program, tuple(stages), clock.seconds)
 
 
@@ -126,18 +117,19 @@ def _host_results(graph: Graph) -> dict[Node, list[Node]]:
     return results
 
 
-def _plan_memory(graph: Graph, groups: Sequence[Group], arrays: dict[Node, Any]) -> Any:
-    """Slots for scalar inputs, and for what kernels store that is not an output."""
-    steps = []
-    for group in groups:
-        writes = [] if group.host is not None else [s.into for s in group.sinks]
-        steps.append((list(group.loads), writes))
-    outputs = set(graph.outputs)
-    live = {node: span for node, span in lifetimes(steps).items() if node not in outputs}
-    scalars = [node for node in graph.inputs if node not in arrays]
-    return plan_frame(scalars, live, len(steps))
-
-
-def _counts(steps: Sequence[Step]) -> tuple[int, int]:
-    kernels = sum(isinstance(s, KernelStep) for s in steps)
-    return kernels, len(steps) - kernels
+def _steps(block: Block, memory: BlockMemory, kernels: dict[int, Kernel]) -> tuple[Step, ...]:
+    """The steps of a block, ready to run; `kernels` by the identity of their calls."""
+    results = _host_results(block.graph)
+    steps: list[Step] = []
+    for step in block.steps:
+        if isinstance(step, KernelCall):
+            steps.append(KernelStep(step, kernels[id(step)]))
+        elif isinstance(step, Node):
+            steps.append(HostStep(step, tuple(results.get(step, (step,)))))
+        else:
+            inner = []
+            for body in step.blocks():
+                frame, plan = memory.inner[body]
+                inner.append(BlockSteps(_steps(body, plan, kernels), frame, plan.layout))
+            steps.append(ControlStep(step, tuple(inner)))
+    return tuple(steps)

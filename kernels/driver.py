@@ -6,14 +6,14 @@
 
 where `block` is a table of 64-bit words (its layout is `Header` and `Row` below) and `objects` the address of a Python
 tuple that holds the arrays of this call. First the addresses of the arrays' data are written into the parameters of
-the kernels, then the kernels are called in order.
+the kernels, then the kernels are called in order. Loops and choices are rows among those of the kernels.
 """
 
 from __future__ import annotations
 
 from llvmlite import ir
 
-from .pool import I32, I64, MOST_PIECES, WORDS, emit_pool, word
+from .pool import I64, WORDS, emit_pool, repeat_while, word
 
 BYTES = ir.IntType(8).as_pointer()
 
@@ -25,8 +25,18 @@ PATCH = ("target", "item", "offset")
 # A row calls `kernel(params, 0, span)`; with `chunk` > 0 in pieces of that many iterations on several threads.
 ROW = ("kernel", "params", "span", "chunk")
 
+# Rows whose first word is one of these instead of a kernel. The other words are called `at`, `value` and `jump` here;
+# jumps are relative to the row itself.
+CONTROL = ("count", "unless", "jump", "set", "move", "add", "copy")
+COUNT = 1  # if word[at] >= value: jump; otherwise add 1 to it
+UNLESS = 2  # if the byte at the address word[at] is 0: jump
+JUMP = 3  # jump
+SET = 4  # word[at] = value
+MOVE = 5  # word[at] = word[value] + jump
+ADD = 6  # word[at] += value
+COPY = 7  # copy `value` bytes to the address word[at] from the address in the word behind it
+
 KERNEL = ir.FunctionType(ir.VoidType(), [WORDS, I64, I64])
-__all__ = ["HEADER", "I32", "I64", "MOST_PIECES", "PATCH", "ROW", "emit_driver"]
 
 
 def emit_driver(module: ir.Module) -> ir.Function:
@@ -48,28 +58,91 @@ def emit_driver(module: ir.Module) -> ir.Function:
         data = builder.load(builder.inttoptr(builder.add(array, words["data_offset"]), WORDS))
         builder.store(builder.add(data, offset), builder.inttoptr(target, WORDS))
 
-    rows = builder.inttoptr(words["row_table"], WORDS)
-    with counted(builder, words["rows"]) as k:
-        address, params, span, chunk = record(builder, rows, k, ROW)
+    with builder.goto_entry_block():
+        position = builder.alloca(I64)
+    builder.store(word(0), position)
+
+    def pending() -> ir.Value:
+        return builder.icmp_signed("<", builder.load(position), words["rows"])
+
+    def turn() -> None:
+        k = builder.load(position)
+        row = builder.gep(builder.inttoptr(words["row_table"], WORDS), [builder.mul(k, word(len(ROW)))])
         following = builder.append_basic_block("next")
-        several = builder.and_(
-            builder.icmp_signed(">", chunk, word(0)),
-            builder.and_(builder.icmp_signed(">", threads, word(1)), builder.icmp_signed(">", span, chunk)),
-        )
-        several = builder.and_(several, builder.icmp_signed("!=", pool, word(0)))
-        with builder.if_then(several):
-            pieces = builder.sdiv(builder.add(span, builder.sub(chunk, word(1))), chunk)
-            row = builder.gep(rows, [builder.mul(k, word(len(ROW)))])
-            helpers = builder.sub(threads, word(1))
-            shared = builder.call(share, [builder.inttoptr(pool, WORDS), row, pieces, helpers])
-            with builder.if_then(shared):
-                builder.branch(following)
-        kernel = builder.inttoptr(address, KERNEL.as_pointer())
-        builder.call(kernel, [builder.inttoptr(params, WORDS), word(0), span])
-        builder.branch(following)
+        builder.store(builder.add(k, word(1)), position)
+        _emit_control(builder, row, k, position, following)
+        _emit_call(builder, row, threads, pool, share, following)
         builder.position_at_end(following)
+
+    repeat_while(builder, pending, turn)
     builder.ret_void()
     return function
+
+
+def _emit_control(builder: ir.IRBuilder, row: ir.Value, k: ir.Value, position: ir.Value, following: ir.Block) -> None:
+    """Execute row `k` if it is one of `CONTROL`; go on behind it otherwise."""
+    opcode, at, value, jump = record(builder, row, word(0), ROW)
+    target = builder.inttoptr(at, WORDS)
+    kernel = builder.append_basic_block("kernel")
+    blocks = [builder.append_basic_block(name) for name in CONTROL]
+    switch = builder.switch(opcode, kernel)
+    for number, block in enumerate(blocks, 1):
+        switch.add_case(word(number), block)
+
+    def jump_if(condition: ir.Value) -> None:
+        with builder.if_then(condition):
+            builder.store(builder.add(k, jump), position)
+
+    for number, block in enumerate(blocks, 1):
+        builder.position_at_end(block)
+        if number == COUNT:
+            done = builder.load(target)
+            finished = builder.icmp_signed(">=", done, value)
+            builder.store(builder.select(finished, done, builder.add(done, word(1))), target)
+            jump_if(finished)
+        elif number == UNLESS:
+            flag = builder.load(builder.inttoptr(builder.load(target), BYTES))
+            jump_if(builder.icmp_unsigned("==", flag, ir.Constant(flag.type, 0)))
+        elif number == JUMP:
+            builder.store(builder.add(k, jump), position)
+        elif number == SET:
+            builder.store(value, target)
+        elif number == MOVE:
+            builder.store(builder.add(builder.load(builder.inttoptr(value, WORDS)), jump), target)
+        elif number == ADD:
+            builder.store(builder.add(builder.load(target), value), target)
+        else:
+            into, source = (builder.load(builder.gep(target, [word(n)])) for n in range(2))
+            _copy_bytes(builder, into, source, value)
+        builder.branch(following)
+    builder.position_at_end(kernel)
+
+
+def _copy_bytes(builder: ir.IRBuilder, into: ir.Value, source: ir.Value, size: ir.Value) -> None:
+    copy = builder.module.declare_intrinsic("llvm.memcpy", [BYTES, BYTES, I64])
+    volatile = ir.Constant(ir.IntType(1), 0)
+    builder.call(copy, [builder.inttoptr(into, BYTES), builder.inttoptr(source, BYTES), size, volatile])
+
+
+def _emit_call(
+    builder: ir.IRBuilder, row: ir.Value, threads: ir.Value, pool: ir.Value, share: ir.Function, following: ir.Block
+) -> None:
+    """Run the kernel of a row, in pieces on several threads if it is large enough, and go on at `following`."""
+    address, params, span, chunk = record(builder, row, word(0), ROW)
+    several = builder.and_(
+        builder.icmp_signed(">", chunk, word(0)),
+        builder.and_(builder.icmp_signed(">", threads, word(1)), builder.icmp_signed(">", span, chunk)),
+    )
+    several = builder.and_(several, builder.icmp_signed("!=", pool, word(0)))
+    with builder.if_then(several):
+        pieces = builder.sdiv(builder.add(span, builder.sub(chunk, word(1))), chunk)
+        helpers = builder.sub(threads, word(1))
+        shared = builder.call(share, [builder.inttoptr(pool, WORDS), row, pieces, helpers])
+        with builder.if_then(shared):
+            builder.branch(following)
+    kernel = builder.inttoptr(address, KERNEL.as_pointer())
+    builder.call(kernel, [builder.inttoptr(params, WORDS), word(0), span])
+    builder.branch(following)
 
 
 def _emit_piece(module: ir.Module) -> ir.Function:

@@ -7,12 +7,26 @@ from collections.abc import Iterator
 from ..expr.node import Graph
 from ..expr.rewrite import rewrite
 from . import lower, simplify
+from .control import drop_unused, has_control, prepare_bodies
 
 PASSES = (("lower", lower.RULES), ("simplify", lower.RULES + simplify.RULES))
 
 
 def prepare(graph: Graph) -> Iterator[tuple[str, Graph]]:
     """Yield the graph after each pass, with the name of the pass; the last one is the prepared graph."""
+    control = has_control(graph)
+    if control:
+        graph = drop_unused(graph)
+        yield "drop unused results", graph
     for name, rules in PASSES:
         graph = rewrite(graph, rules)
         yield name, graph
+    if control:
+        graph = prepare_bodies(graph, prepared)
+        yield "bodies", graph
+
+
+def prepared(graph: Graph) -> Graph:
+    """The prepared graph."""
+    *_, (_, result) = prepare(graph)
+    return result

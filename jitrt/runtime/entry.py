@@ -13,7 +13,7 @@ from . import threads
 from .objects import address, builtin, fields
 from .program import Program
 from .results import LARGE, handler
-from .steps import work
+from .steps import total_work
 
 # A value that a function reads from outside: what it was, and the dict and key, or the cell and None, that hold it.
 Captured = tuple[Any, Any, Any]
@@ -80,7 +80,7 @@ def make_entry(
         "result_rows": _words(results, kept),
         "places": len(frame.places) + 1,
         "block": frame.actions[0],
-        "release": sum(work(s.call) for s in program.kernel_steps()) >= _RELEASING_WORK,
+        "release": total_work(program.steps) >= _RELEASING_WORK,
         "tuple": several,
         "handler": id(handler()),
     }

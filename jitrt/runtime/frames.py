@@ -7,23 +7,16 @@ from typing import Any
 
 import numpy as np
 
-from ..codegen.emit import parameter_words
 from ..expr.interpret import evaluate, evaluate_node
 from ..expr.node import Graph, Node
 from ..expr.types import canonical
-from ..kernels import driver as native
 from ..memory.frame import ALIGNMENT, FrameLayout
 from ..prepare.simplify import literal
 from ..schedule.fuse import storage
-from ..schedule.nest import KernelCall
 from . import results, threads
-from .objects import address, tuple_and_array_offsets
-from .steps import HostStep, KernelStep, Step, work
-
-# Work below this many additions, some 30 µs, stays on one thread: on a machine with other work to do, waiting for a
-# worker that has been interrupted costs more than its help saves.
-PARALLEL_WORK = 500_000
-_PIECES_PER_THREAD = 4
+from .objects import address
+from .steps import HostStep, Step
+from .table import Place, build_table
 
 
 class Retrace(Exception):
@@ -55,9 +48,9 @@ class Frame:
         self.limit = limit
         self.run_native = threads.driver()
         self.actions: list[int | HostStep] = []
-        pending: list[KernelStep] = []
+        pending: list[Step] = []
         for step in steps:
-            if isinstance(step, KernelStep):
+            if not isinstance(step, HostStep):
                 pending.append(step)
                 continue
             self._add_block(pending)
@@ -65,56 +58,18 @@ class Frame:
             self.actions.append(step)
         self._add_block(pending)
 
-    def _add_block(self, steps: list[KernelStep]) -> None:
-        """Lay out header, patches, rows and parameters of consecutive kernels in one array of words."""
-        if not steps:
-            return
-        patches: list[tuple[int, int, int]] = []  # word of the parameters, item, offset
-        rows: list[tuple[int, int, int, int]] = []  # kernel, word of the parameters, span, chunk
-        params: list[int] = []
-        for step in steps:
-            rows.append((step.kernel.address, len(params), step.call.span, _chunk(step.call)))
-            self._add_parameters(step, params, patches)
-        if self.limit > 1 and any(chunk for *_, chunk in rows):
-            threads.start_pool()
-        header, width = len(native.HEADER), len(native.PATCH)
-        patch_table = header
-        row_table = patch_table + width * len(patches)
-        first = row_table + len(native.ROW) * len(rows)
-        block = np.zeros(first + len(params), np.int64)
-        base = address(block)
+    def _add_block(self, steps: list[Step]) -> None:
+        """Make a table of consecutive steps that run natively."""
+        if steps:
+            self.blocks.append(build_table(steps, self._find, self.limit))
+            self.actions.append(address(self.blocks[-1]))
 
-        def at(word: int) -> int:
-            return base + 8 * word
-
-        item, data = tuple_and_array_offsets()
-        block[:header] = (
-            len(patches), at(patch_table), len(rows), at(row_table), threads.process_words(), self.limit, item, data,
-        )  # fmt: skip
-        for k, (word, place, offset) in enumerate(patches):
-            block[patch_table + width * k :][:width] = at(first + word), place, offset
-        for k, (kernel, word, span, chunk) in enumerate(rows):
-            block[row_table + len(native.ROW) * k :][: len(native.ROW)] = kernel, at(first + word), span, chunk
-        block[first:] = params
-        self.blocks.append(block)
-        self.actions.append(base)
-
-    def _add_parameters(self, step: KernelStep, params: list[int], patches: list[tuple[int, int, int]]) -> None:
-        call = step.call
-        for kind, k, detail in parameter_words(call.nest):
-            if kind == "extent":
-                params.append(call.extents[k])
-            elif kind == "stride":
-                params.append(call.layouts[k].strides[detail])
-            elif kind == "literal":
-                data = np.asarray(call.literals[k], call.nest.literals[k]).tobytes()
-                params.append(int.from_bytes(data[8 * detail : 8 * detail + 8], "little", signed=len(data) >= 8))
-            else:
-                layout = call.layouts[k]
-                array = self.values.get(layout.base)
-                if array is None:
-                    patches.append((len(params), self.places[layout.base], layout.offset))
-                params.append(0 if array is None else address(array) + layout.offset)
+    def _find(self, node: Node) -> Place:
+        """Where the memory of a node is."""
+        if node not in self.values and node.op.name == "constant":  # of a body
+            self.values[node] = np.asarray(node["value"].value)
+        array = self.values.get(node)
+        return Place(0, item=self.places[node]) if array is None else Place(address(array))
 
     def run(self, inputs: Sequence[Any]) -> list[Any]:
         objects: list[Any] = [*inputs, *[None] * (len(self.places) - len(inputs))]
@@ -169,12 +124,3 @@ class Frame:
             return array[()] if array.ndim == 0 else array
         base = storage(node)
         return evaluate((node,), {base: self._value(base, objects, returned)})[0]
-
-
-def _chunk(call: KernelCall) -> int:
-    """Iterations of the parallel loop that one thread takes at a time; 0 if the work is too small to be shared."""
-    if call.span <= 1 or work(call) < PARALLEL_WORK:
-        return 0
-    pieces = _PIECES_PER_THREAD * threads.num_threads()
-    chunk = -(-call.span // pieces)
-    return chunk if chunk < 64 else -(-chunk // 64) * 64

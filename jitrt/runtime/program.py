@@ -9,7 +9,7 @@ from typing import Any
 from ..expr.node import Graph
 from ..memory.frame import FrameLayout
 from .frames import Frame
-from .steps import KernelStep, Step
+from .steps import KernelStep, Step, kernel_steps
 
 
 @dataclass(eq=False, slots=True)
@@ -58,8 +58,8 @@ class Program:
             self._frames.append(frame)
 
     def kernel_steps(self) -> list[KernelStep]:
-        """The steps that are kernels."""
-        return [s for s in self.steps if isinstance(s, KernelStep)]
+        """The steps that are kernels, those inside of loops included."""
+        return list(kernel_steps(self.steps))
 
     def new_frame(self) -> Frame:
         """Memory for one more call at a time."""

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from ..codegen.compile import Kernel
 from ..expr.node import Node
+from ..memory.frame import FrameLayout
+from ..schedule.control import BranchCall, LoopCall
 from ..schedule.nest import KernelCall
 
 
@@ -25,9 +28,52 @@ class HostStep:
     results: tuple[Node, ...]
 
 
-Step = KernelStep | HostStep
+@dataclass(frozen=True, slots=True)
+class BlockSteps:
+    """The steps of a body, and the node whose slot is its frame, laid out as `layout` says."""
+
+    steps: tuple[Step, ...]
+    frame: Node
+    layout: FrameLayout
+
+
+@dataclass(frozen=True, slots=True)
+class ControlStep:
+    """A loop or a choice, with the steps of each of its bodies."""
+
+    call: LoopCall | BranchCall
+    blocks: tuple[BlockSteps, ...]
+
+
+Step = KernelStep | HostStep | ControlStep
+
+
+UNBOUNDED = 1 << 20  # iterations of a loop that nobody can count beforehand
 
 
 def work(call: KernelCall) -> int:
     """Additions that a kernel call amounts to."""
     return call.elements * call.cost
+
+
+def total_work(steps: Sequence[Step]) -> int:
+    """Additions that the kernels of the steps amount to."""
+    total = 0
+    for step in steps:
+        if isinstance(step, KernelStep):
+            total += work(step.call)
+        elif isinstance(step, ControlStep):
+            inner = sum(total_work(b.steps) for b in step.blocks)
+            count = step.call.what.count if isinstance(step.call, LoopCall) else 1
+            total += inner * (UNBOUNDED if count is None else count)
+    return total
+
+
+def kernel_steps(steps: Sequence[Step]) -> Iterator[KernelStep]:
+    """The steps that are kernels, those of bodies included."""
+    for step in steps:
+        if isinstance(step, KernelStep):
+            yield step
+        elif isinstance(step, ControlStep):
+            for block in step.blocks:
+                yield from kernel_steps(block.steps)

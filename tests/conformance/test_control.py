@@ -27,7 +27,7 @@ def check(function, *args, nodes=1, plain=False):
 
 
 def test_fori():
-    check(lambda x: jitrt.fori_loop(5, lambda i, a: np.sin(a) + x, x), X)
+    check(lambda x: jitrt.fori_loop(5, lambda i, a: np.sqrt(abs(a)) + x, x), X)
 
 
 def test_fori_without_iterations():
@@ -63,7 +63,7 @@ def test_fori_with_nested_state():
 def test_nested():
     def run(x):
         def row(i, a):
-            return jitrt.fori_loop(3, lambda j, c: np.cos(c) + a * i + x, a)
+            return jitrt.fori_loop(3, lambda j, c: np.sqrt(abs(c)) + a * i + x, a)
 
         return jitrt.fori_loop(4, row, x)
 
@@ -80,7 +80,7 @@ def test_while_without_iterations():
 
 def test_while_with_a_counter():
     def run(x):
-        return jitrt.while_loop(lambda s: s[1] < 6.0, lambda s: (np.sin(s[0]), s[1] + 1.0), (x, x[0, 0]))
+        return jitrt.while_loop(lambda s: s[1] < 6.0, lambda s: (np.sqrt(abs(s[0])), s[1] + 1.0), (x, x[0, 0]))
 
     check(run, X)
 
@@ -120,7 +120,7 @@ def test_scan_over_nothing():
 
 def test_cond():
     def run(x, limit):
-        return jitrt.cond(x.sum() > limit, lambda a: (np.sin(a), a + limit), lambda a: (a * 2, a - limit), x)
+        return jitrt.cond(x.sum() > limit, lambda a: (np.sqrt(abs(a)), a + limit), lambda a: (a * 2, a - limit), x)
 
     for limit in (-100.0, 100.0):
         check(run, X, limit)
@@ -142,7 +142,7 @@ def test_host_calls_inside():
 
 
 def test_trip_count_compiles_nothing():
-    compiled = jitrt.jit(lambda x, n: jitrt.fori_loop(n, lambda i, a: np.sin(a) + x, x))
+    compiled = jitrt.jit(lambda x, n: jitrt.fori_loop(n, lambda i, a: np.sqrt(abs(a)) + x, x))
     first = [k.address for k in compiled.explain(X, 10).kernels]
     assert [k.address for k in compiled.explain(X, 1000).kernels] == first
 

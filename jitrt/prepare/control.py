@@ -1,0 +1,101 @@
+"""Preparation of loops and choices: results that nobody uses, values that stay, and the graphs inside."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from ..expr.control import LOOP, Branch, Loop, branch, loop, with_bodies
+from ..expr.node import Graph, Node, topological_order
+from ..expr.optable import Kind
+
+
+def has_control(graph: Graph) -> bool:
+    """Whether there is a loop or a choice in `graph`, bodies left aside."""
+    return any(n.op.kind is Kind.CONTROL for n in graph.nodes())
+
+
+def drop_unused(graph: Graph) -> Graph:
+    """Let loops and choices compute only what is used, and take what no iteration changes from outside.
+
+    loop[carried=2] x y  →  loop[carried=1] x      (where nothing depends on y)
+    """
+    used: dict[Node, set[int]] = {}
+    for node in graph.nodes():
+        if node.op.name == "result" and node.args[0].op.kind is Kind.CONTROL:
+            used.setdefault(node.args[0], set()).add(node["path"][0])
+    smaller: dict[Node, dict[int, Node]] = {}
+
+    def change(old: Node, args: tuple[Node, ...]) -> Node:
+        if old.op.name == "result" and old.args[0] in used:
+            control = old.args[0]
+            if control not in smaller:
+                make = _smaller_loop if control.op is LOOP else _smaller_branch
+                smaller[control] = make(control, args[0].args, used[control])
+            return smaller[control][old["path"][0]]
+        return Node(old.op, args, old.params, old.type)
+
+    return _mapped(graph, change)
+
+
+def prepare_bodies(graph: Graph, prepare: Callable[[Graph], Graph]) -> Graph:
+    """Apply `prepare` to the graphs inside of loops and choices."""
+
+    def change(old: Node, args: tuple[Node, ...]) -> Node:
+        node = Node(old.op, args, old.params, old.type)
+        return with_bodies(node, prepare) if node.op.kind is Kind.CONTROL else node
+
+    return _mapped(graph, change)
+
+
+def _mapped(graph: Graph, change: Callable[[Node, tuple[Node, ...]], Node]) -> Graph:
+    """The graph in which each node is what `change` makes of it and of its new arguments."""
+    made: dict[Node, Node] = {}
+    for node in topological_order(graph.outputs):
+        args = tuple(made[a] for a in node.args)
+        made[node] = change(node, args) if node.args else node
+    return graph.with_outputs(made[n] for n in graph.outputs)
+
+
+def _smaller_loop(node: Node, args: Sequence[Node], used: set[int]) -> dict[int, Node]:
+    """For each used result of a loop a node that has its value."""
+    what: Loop = node["loop"]
+    inputs, outputs = what.body.inputs, what.body.outputs
+    if what.count == 0:
+        return {k: args[k] for k in used}
+    elements = range(what.carried, what.carried + what.sliced)
+    guard = {0} if what.guarded else set()
+    needed = _needed(what, used | guard)
+    stays = {k for k in range(what.carried) if outputs[k] is inputs[k] and k not in guard}
+    roles = [k for k in range(what.carried) if k in needed and k not in stays]
+    stacked = sorted(k for k in needed if k >= what.carried)
+    read = set(topological_order([outputs[k] for k in (*roles, *stacked)]))
+    kept = [k for k, n in enumerate(inputs) if n in read and k not in roles and k not in elements]
+    order = [*roles, *elements, *kept]
+    body = Graph(tuple(inputs[k] for k in order), tuple(outputs[k] for k in (*roles, *stacked)))
+    smaller = Loop(body, len(roles), what.sliced, len(stacked), what.count, what.guarded)
+    made = dict(zip((*roles, *stacked), loop(smaller, [args[k] for k in order]) if roles or stacked else ()))
+    return {k: made[k] if k in made else args[k] for k in used}
+
+
+def _needed(what: Loop, used: set[int]) -> set[int]:
+    """Results of a loop that are used, or that the body needs for those."""
+    needed, pending = set(used), list(used)
+    while pending:
+        read = set(topological_order((what.body.outputs[pending.pop()],)))
+        for k in range(what.carried):
+            if k not in needed and what.body.inputs[k] in read:
+                needed.add(k)
+                pending.append(k)
+    return needed
+
+
+def _smaller_branch(node: Node, args: Sequence[Node], used: set[int]) -> dict[int, Node]:
+    """For each used result of a choice a node that has its value."""
+    what: Branch = node["branch"]
+    order = sorted(used)
+    outputs = [tuple(g.outputs[k] for k in order) for g in (what.then, what.otherwise)]
+    read = set(topological_order([n for group in outputs for n in group]))
+    kept = [k for k, n in enumerate(what.then.inputs) if n in read]
+    inputs = tuple(what.then.inputs[k] for k in kept)
+    smaller = Branch(*(Graph(inputs, group) for group in outputs))
+    return dict(zip(order, branch(args[0], smaller, [args[1 + k] for k in kept])))
