@@ -18,7 +18,9 @@ from .explain import Explanation
 from .expr.interpret import evaluate
 from .expr.node import Node
 from .pipeline import Compiled, NotWorthwhile, compile_graph
-from .runtime.entry import MISS, always_miss, make_entry, make_plain_entry
+from .runtime.dispatch import NativeCallable, Words
+from .runtime.entry import make_plain_table, make_table
+from .runtime.errstate import FloatingPointRaised, Patience
 from .runtime.frames import Retrace
 from .trace.arguments import Structure, flatten, leaf_key, rebuild, sharing
 from .trace.purity import Capture, Captures, scan
@@ -43,18 +45,10 @@ class Plain:
 
     def __init__(self, reason: str):
         self.reason = reason
-        self._entry: Callable[..., Any] | None = None
 
-    def entry(
-        self, function: Callable[..., Any], leaves: list[Any], structure: Structure, captures: Captures
-    ) -> Callable[..., Any]:
-        """What serves calls with arguments like `leaves` natively, or `always_miss` if that needs Python."""
-        if self._entry is None:
-            made = None
-            if structure == _positional(len(leaves)):
-                made = make_plain_entry(function, leaves, _places([*captures.values, *captures.arrays]))
-            self._entry = made or always_miss
-        return self._entry
+    def table(self, function: Callable[..., Any], args: tuple, kwargs: dict, captures: Captures) -> Words | None:
+        """What lets native code serve calls like this one, or None if that needs Python."""
+        return make_plain_table(function, args, kwargs, _places([*captures.values, *captures.arrays]))
 
 
 class Specialisation:
@@ -63,7 +57,7 @@ class Specialisation:
     def __init__(self, traced: Traced, compiled: Compiled):
         self.traced = traced
         self.compiled = compiled
-        self._entry: Callable[..., Any] | None = None
+        self.patience = Patience()
 
     @property
     def frame_bytes(self) -> int:
@@ -75,43 +69,30 @@ class Specialisation:
 
     def call(self, leaves: list[Any]) -> Any:
         inputs = self.inputs(leaves)
-        outputs = self.compiled.program.run(inputs)
+        outputs = self.compiled.program.run(inputs, self.patience)
         for number, output in self.traced.written:
             inputs[number][...] = outputs[output]
         views: dict[tuple[str, int], dict[Node, Any]] = {}
         made = [_make(r, outputs, inputs, views) for r in self.traced.results]
         return rebuild(self.traced.structure, iter(made))
 
-    def entry(self, leaves: list[Any], structure: Structure, captures: Captures) -> Callable[..., Any]:
-        """What serves calls with arguments like `leaves` natively, or `always_miss` if that needs Python."""
-        if self._entry is None:
-            made = None
-            if structure == _positional(len(leaves)) and not self.traced.written:
-                made = self._make_entry(leaves, captures)
-            self._entry = made or always_miss
-        return self._entry
-
-    def _make_entry(self, leaves: list[Any], captures: Captures) -> Callable[..., Any] | None:
+    def table(self, function: Callable[..., Any], args: tuple, kwargs: dict, captures: Captures) -> Words | None:
+        """What lets native code serve calls like this one, or None if that needs Python."""
         results, structure = self.traced.results, self.traced.structure
         fresh = all(r.source == "array" and r.view is None and not r.weak for r in results)
         in_order = [r.index for r in results] == list(range(len(results)))
         several = structure == (tuple, (None,) * len(results))
-        if not (fresh and in_order and (structure is None or several)):
+        if self.traced.written or not (fresh and in_order and (structure is None or several)):
             return None
         scalars = [r.scalar for r in results]
         program, arguments = self.compiled.program, self.traced.arguments
         captured, watched = _places(captures.arrays), _places(captures.values)
-        return make_entry(program, leaves, arguments, captured, watched, scalars, several)
+        return make_table(function, program, args, kwargs, arguments, captured, watched, scalars, several)
 
 
 def _places(captures: list[Capture]) -> list[tuple[Any, Any, Any]]:
     """What captured values were, and where they are held."""
     return [(c.value, c.container, c.key) for c in captures]
-
-
-def _positional(count: int) -> Structure:
-    """The structure of a call with `count` positional arguments, none of them a container."""
-    return (tuple, ((tuple, (None,) * count), (dict, (), ())))
 
 
 def _make(result: Result, outputs: list[Any], inputs: list[Any], views: dict[tuple[str, int], dict[Node, Any]]) -> Any:
@@ -129,20 +110,20 @@ def _make(result: Result, outputs: list[Any], inputs: list[Any], views: dict[tup
     return value
 
 
-class JitFunction:
+class JitFunction(NativeCallable):
     """A function that runs compiled where that is possible, and as plain NumPy where not.
 
     Made by `jit`. Calling it gives what the plain function gives.
     """
 
     def __init__(self, function: Callable[..., Any], threads: int | None = None):
+        super().__init__()
         functools.update_wrapper(self, function)
         self.__name__ = getattr(function, "__name__", type(function).__name__)
         self.__qualname__ = getattr(function, "__qualname__", self.__name__)
         self.__jitrt_function__ = function
         self._function = function
         self._threads = threads
-        self._entry: Callable[..., Any] = always_miss
         self._lock = threading.RLock()
         self._captures: Captures | None = None
         self._plain: Plain | None = None
@@ -152,16 +133,12 @@ class JitFunction:
         if config.disabled():
             self._run_plain("JITRT_DISABLE is set")
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        if not kwargs:
-            result = self._entry(*args)
-            if result is not MISS:
-                return result
-        return self._call(args, kwargs)
-
     def _call(self, args: tuple, kwargs: dict[str, Any]) -> Any:
-        """A call that the native entry does not serve."""
+        """A call that native code does not serve."""
         if self._plain is not None:
+            self._plain_calls += 1
+            if self._plain_calls == _MOST_PLAIN_CALLS:
+                self._dispatch.serve_plain(self._function)
             return self._function(*args, **kwargs)
         leaves: list[Any] = []
         structure = flatten((args, kwargs), leaves)
@@ -169,19 +146,28 @@ class JitFunction:
             return self._function(*args, **kwargs)  # inside of another function's trace
         found = self._find(leaves, structure)
         if isinstance(found, Plain):
-            self._note_plain_call(found, leaves, structure)
+            self._note_plain_call(found, args, kwargs)
             return self._function(*args, **kwargs)
         self._plain_calls = -_UNLIMITED
         try:
             result = found.call(leaves)
-            self._entry = found.entry(leaves, structure, self._current_captures())
+            self._serve_natively(found, args, kwargs)
             return result
         except Exception as error:
             failure = error
-        # NumPy's own exception, at the user's line, comes from the plain function.
+        # NumPy's own exception, or its warning, at the user's line, comes from the plain function.
         result = self._function(*args, **kwargs)
-        self._forget(found, failure)
+        if not isinstance(failure, FloatingPointRaised):
+            self._forget(found, failure)
         return result
+
+    def _serve_natively(self, found: Specialisation | Plain, args: tuple, kwargs: dict[str, Any]) -> None:
+        """Let native code serve further calls like this one."""
+        with self._lock:
+            if self._dispatch.wants(found):
+                table = found.table(self._function, args, kwargs, self._current_captures())
+                if table is not None:
+                    self._dispatch.add(found, table, args, kwargs)
 
     def __get__(self, instance: Any, owner: type | None = None) -> Any:
         return self if instance is None else functools.partial(self, instance)
@@ -200,7 +186,7 @@ class JitFunction:
         """Forget every specialisation, and free its frames. Kernels stay, so that nothing has to be compiled again."""
         with self._lock:
             self._specialisations.clear()
-            self._entry = self._function if self._plain is not None else always_miss
+            self._dispatch.clear()
 
     def explain(self, *args: Any, **kwargs: Any) -> Explanation:
         """What a call with these arguments runs.
@@ -272,6 +258,7 @@ class JitFunction:
         if captures is None or not captures.unchanged():
             with self._lock:
                 self._specialisations.clear()
+                self._dispatch.clear()
                 try:
                     captures = scan(self._function)
                 except Untraceable as reason:
@@ -280,7 +267,7 @@ class JitFunction:
                 self._captures = captures
         return captures
 
-    def _note_plain_call(self, found: Plain, leaves: list[Any], structure: Structure) -> None:
+    def _note_plain_call(self, found: Plain, args: tuple, kwargs: dict[str, Any]) -> None:
         """Spare the next calls like this one the search."""
         self._plain_calls += 1
         if self._plain is not None:
@@ -288,7 +275,7 @@ class JitFunction:
         if self._plain_calls > _MOST_PLAIN_CALLS:
             self._run_plain(found.reason)
         elif found in self._specialisations.values():
-            self._entry = found.entry(self._function, leaves, structure, self._current_captures())
+            self._serve_natively(found, args, kwargs)
 
     def _frame_bytes(self) -> int:
         """Bytes of the frames that the specialisations may hold on to."""
@@ -297,7 +284,6 @@ class JitFunction:
     def _run_plain(self, reason: str) -> None:
         """From now on every call runs the plain function."""
         self._plain = Plain(reason)
-        self._entry = self._function
         _log.info("%s runs as plain NumPy: %s", self.__name__, reason)
 
     def _remember(self, key: Any, found: Specialisation | Plain) -> None:
@@ -306,7 +292,7 @@ class JitFunction:
         while len(self._specialisations) > 1 and (
             len(self._specialisations) > _MOST_SPECIALISATIONS or self._frame_bytes() > _MOST_FRAME_BYTES
         ):
-            del self._specialisations[next(iter(self._specialisations))]
+            self._dispatch.remove(self._specialisations.pop(next(iter(self._specialisations))))
         if self._unused_traces > _MOST_TRACES_WITHOUT_USE:
             reason = f"{self._unused_traces} calls in a row had arguments of new shapes or values"
             self._run_plain(reason)
@@ -347,8 +333,8 @@ class JitFunction:
     def _forget(self, used: Specialisation, failure: Exception) -> None:
         """After a failed run that plain NumPy survived: trace anew, or stop trying."""
         replacement = None if isinstance(failure, Retrace) else self._internal_error(failure)
-        self._entry = always_miss
         with self._lock:
+            self._dispatch.remove(used)
             for key in [k for k, v in self._specialisations.items() if v is used]:
                 if replacement is None:
                     del self._specialisations[key]

@@ -17,6 +17,7 @@ from .expr.node import Graph, Node
 from .expr.optable import Kind
 from .memory.control import BlockMemory, plan_block
 from .prepare.prepare import prepare
+from .runtime.errstate import may_raise
 from .runtime.program import Program
 from .runtime.steps import BlockSteps, ControlStep, HostStep, KernelStep, Step
 from .schedule.control import Block, Tools, schedule
@@ -68,7 +69,8 @@ def compile_graph(graph: Graph, inputs: Sequence[Any], threads: int | None = Non
     stages = [("trace", graph), *prepare(graph)]
     clock.stage("prepare")
     strides = {node: value.strides for node, value in zip(graph.inputs, inputs) if isinstance(value, np.ndarray)}
-    block = schedule(stages[-1][1], Layouts(strides), Tools(_has_kernel, _is_inlined))
+    prepared = stages[-1][1]
+    block = schedule(prepared, Layouts(strides), Tools(_has_kernel, _is_inlined))
     stages.append(("legalise", block.graph))
     clock.stage("schedule")
     if not (config.strict() or is_worthwhile(graph, [s for s in block.steps if isinstance(s, (KernelCall, Node))])):
@@ -79,7 +81,8 @@ def compile_graph(graph: Graph, inputs: Sequence[Any], threads: int | None = Non
     steps = _steps(block, memory, dict(zip(map(id, calls), compile_nests([c.nest for c in calls]))))
     clock.stage("codegen")
     _log.info("%d kernels, %d steps left to NumPy", len(calls), sum(isinstance(s, HostStep) for s in steps))
-    program = Program(block.graph, steps, memory.layout, UNLIMITED if threads is None else threads)
+    limit = UNLIMITED if threads is None else threads
+    program = Program(block.graph, steps, memory.layout, limit, may_raise(prepared))
     return Compiled(program, tuple(stages), clock.seconds)
 
 

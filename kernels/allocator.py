@@ -13,9 +13,7 @@ from __future__ import annotations
 
 from llvmlite import ir
 
-from .pool import I32, I64, WORDS, call_api, repeat_while, word
-
-BYTES = ir.IntType(8).as_pointer()
+from .words import I32, I64, WORDS, call_api, repeat_while, word
 
 KEPT, BYTES_KEPT, LIMIT, SMALLEST, BLOCKS = range(5)
 """Words of the context: blocks kept, their bytes, the most bytes to keep, the smallest block to keep, the blocks."""

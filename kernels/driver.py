@@ -2,20 +2,21 @@
 
 `emit_driver` adds to a module
 
-    jitrt_run(block: i64*, objects: i64)
+    jitrt_run(block: i64*, objects: i64, watched: i64) -> i64
 
 where `block` is a table of 64-bit words (its layout is `Header` and `Row` below) and `objects` the address of a Python
 tuple that holds the arrays of this call. First the addresses of the arrays' data are written into the parameters of
-the kernels, then the kernels are called in order. Loops and choices are rows among those of the kernels.
+the kernels, then the kernels are called in order. Loops and choices are rows among those of the kernels. The result
+says which of the floating-point exceptions `watched` (see `floatflags`) the kernels raised, on whatever threads.
 """
 
 from __future__ import annotations
 
 from llvmlite import ir
 
-from .pool import I64, WORDS, emit_pool, repeat_while, word
-
-BYTES = ir.IntType(8).as_pointer()
+from .floatflags import clear_flags, raised_flags
+from .pool import emit_pool
+from .words import BYTES, I64, WORDS, counted, record, repeat_while, variable, word
 
 # Words of the header of a block. `process` is the address of two words: the number of threads that the process allows,
 # and the address of the pool. `limit` is the number of threads that the function allows.
@@ -42,8 +43,8 @@ KERNEL = ir.FunctionType(ir.VoidType(), [WORDS, I64, I64])
 def emit_driver(module: ir.Module) -> ir.Function:
     """Add ``jitrt_run`` and what it needs to `module`."""
     share = emit_pool(module, _emit_piece(module))
-    function = ir.Function(module, ir.FunctionType(ir.VoidType(), [WORDS, I64]), "jitrt_run")
-    block, objects = function.args
+    function = ir.Function(module, ir.FunctionType(I64, [WORDS, I64, I64]), "jitrt_run")
+    block, objects, watched = function.args
     builder = ir.IRBuilder(function.append_basic_block("entry"))
     words = {name: builder.load(builder.gep(block, [word(k)])) for k, name in enumerate(HEADER)}
     allowed, pool = record(builder, builder.inttoptr(words["process"], WORDS), word(0), ("threads", "pool"))
@@ -58,9 +59,10 @@ def emit_driver(module: ir.Module) -> ir.Function:
         data = builder.load(builder.inttoptr(builder.add(array, words["data_offset"]), WORDS))
         builder.store(builder.add(data, offset), builder.inttoptr(target, WORDS))
 
-    with builder.goto_entry_block():
-        position = builder.alloca(I64)
-    builder.store(word(0), position)
+    watches = builder.icmp_signed("!=", watched, word(0))
+    position, raised = variable(builder), variable(builder)
+    with builder.if_then(watches):
+        clear_flags(builder)
 
     def pending() -> ir.Value:
         return builder.icmp_signed("<", builder.load(position), words["rows"])
@@ -71,11 +73,13 @@ def emit_driver(module: ir.Module) -> ir.Function:
         following = builder.append_basic_block("next")
         builder.store(builder.add(k, word(1)), position)
         _emit_control(builder, row, k, position, following)
-        _emit_call(builder, row, threads, pool, share, following)
+        _emit_call(builder, row, threads, pool, share, raised, following)
         builder.position_at_end(following)
 
     repeat_while(builder, pending, turn)
-    builder.ret_void()
+    with builder.if_then(watches):
+        builder.store(builder.or_(builder.load(raised), raised_flags(builder)), raised)
+    builder.ret(builder.and_(builder.load(raised), watched))
     return function
 
 
@@ -125,9 +129,18 @@ def _copy_bytes(builder: ir.IRBuilder, into: ir.Value, source: ir.Value, size: i
 
 
 def _emit_call(
-    builder: ir.IRBuilder, row: ir.Value, threads: ir.Value, pool: ir.Value, share: ir.Function, following: ir.Block
+    builder: ir.IRBuilder,
+    row: ir.Value,
+    threads: ir.Value,
+    pool: ir.Value,
+    share: ir.Function,
+    raised: ir.Value,
+    following: ir.Block,
 ) -> None:
-    """Run the kernel of a row, in pieces on several threads if it is large enough, and go on at `following`."""
+    """Run the kernel of a row, in pieces on several threads if it is large enough, and go on at `following`.
+
+    Floating-point flags of the pieces are added to the word at `raised`.
+    """
     address, params, span, chunk = record(builder, row, word(0), ROW)
     several = builder.and_(
         builder.icmp_signed(">", chunk, word(0)),
@@ -138,7 +151,8 @@ def _emit_call(
         pieces = builder.sdiv(builder.add(span, builder.sub(chunk, word(1))), chunk)
         helpers = builder.sub(threads, word(1))
         shared = builder.call(share, [builder.inttoptr(pool, WORDS), row, pieces, helpers])
-        with builder.if_then(shared):
+        with builder.if_then(builder.icmp_signed(">=", shared, word(0))):
+            builder.store(builder.or_(builder.load(raised), shared), raised)
             builder.branch(following)
     kernel = builder.inttoptr(address, KERNEL.as_pointer())
     builder.call(kernel, [builder.inttoptr(params, WORDS), word(0), span])
@@ -159,36 +173,3 @@ def _emit_piece(module: ir.Module) -> ir.Function:
     builder.call(kernel, [builder.inttoptr(params, WORDS), start, end])
     builder.ret_void()
     return function
-
-
-def record(builder: ir.IRBuilder, table: ir.Value, k: ir.Value, fields: tuple[str, ...]) -> list[ir.Value]:
-    """The fields of record `k` of a table of words."""
-    first = builder.mul(k, word(len(fields)))
-    return [builder.load(builder.gep(table, [builder.add(first, word(j))])) for j in range(len(fields))]
-
-
-class counted:
-    """``for k in range(count):`` as a context."""
-
-    def __init__(self, builder: ir.IRBuilder, count: ir.Value):
-        self.builder, self.count = builder, count
-
-    def __enter__(self) -> ir.Value:
-        builder = self.builder
-        before = builder.block
-        self.head = builder.append_basic_block("for")
-        body = builder.append_basic_block("do")
-        self.after = builder.append_basic_block("done")
-        builder.branch(self.head)
-        builder.position_at_end(self.head)
-        self.index = builder.phi(I64)
-        self.index.add_incoming(word(0), before)
-        builder.cbranch(builder.icmp_signed("<", self.index, self.count), body, self.after)
-        builder.position_at_end(body)
-        return self.index
-
-    def __exit__(self, *exception: object) -> None:
-        builder = self.builder
-        self.index.add_incoming(builder.add(self.index, word(1)), builder.block)
-        builder.branch(self.head)
-        builder.position_at_end(self.after)

@@ -1,61 +1,74 @@
-"""The native entry: a Python builtin that checks the arguments of a call, binds them and runs the kernels.
+"""The native entry: what calling a decorated function runs, from the arguments to the results, without Python code.
 
 `emit_entry` adds to a module
 
-    jitrt_entry(self, args, nargs) -> object        a METH_FASTCALL function (PEP 590)
+    jitrt_call(self, args, nargs, names) -> object       a METH_FASTCALL | METH_KEYWORDS method (PEP 590)
+    jitrt_hash_of(words, args, nargs, names) -> object   the hash by which the method finds a table
+    jitrt_errors(words, args, nargs, names) -> object    the floating-point exceptions that are not ignored now
 
-`self` is an array of 64-bit words laid out as `TABLE`. A call whose arguments are not of the types, shapes and strides
-in the table returns the `miss` object, and the caller looks for another way. On a match the results are allocated, the
-driver runs, and the results are returned.
+The object `self` has a field with an array of 64-bit words, laid out as `STATE`. They lead to tables, laid out as
+`TABLE`, one for each way of calling that is known: what the arguments have to be (see `guard`), and what to run. The
+table that served the last call is tried first, then those that the hash of the arguments leads to. If a table
+describes the arguments, its results are allocated, the driver runs, and the results are returned. A call that no
+table describes is passed on to a method of `self`.
+
+NumPy reports floating-point exceptions as the current error state says (`numpy.errstate`, a context variable). If a
+program raises one that is not ignored, its results are dropped, and the plain function runs: NumPy then warns, raises,
+or calls at the user's line. Functions that raise again and again run plain for some calls without being tried.
 """
 
 from __future__ import annotations
 
 from llvmlite import ir
 
-from .driver import BYTES, counted, record
-from .pool import I32, I64, WORDS, call_api, word
+from . import guard
+from .guard import emit_guard, emit_hash, field
+from .words import BYTES, I1, I32, I64, WORDS, call_api, counted, record, repeat_while, variable, word
 
-# Words of the table. `busy` is set while a call runs without the GIL, since it uses the only frame of the table.
-# `handler` is the memory handler of large results. `plain`, if not 0, is a Python function that is called with the
-# arguments in place of kernels.
+# Words of a function. `plain`, if not 0, is a Python function that serves every call. There are `mask` + 1 pairs of
+# words (hash, table) at `slots`, some of them empty. `rows` and `places` are the most that a table has. `method` is
+# the name of the method for calls that no table describes, `error_state` the context variable of NumPy's error state.
+STATE = ("plain", "latest", "mask", "slots", "rows", "places", "kinds", "method", "error_state")
+# Words of a table. `busy` is set while a call is served, since it uses the only frame of the table. `handler` is the
+# memory handler of large results. `plain`, if not 0, is a Python function that is called in place of kernels.
+# `watched` are the exceptions that the program may raise, `function` is then the plain function; `raised` counts calls
+# in a row that have raised one, and `skip` calls that are still to run plain.
 TABLE = (
-    "positional", "arguments", "argument_rows", "results", "result_rows", "places", "block", "miss", "busy", "release",
-    "tuple", "plain", "handler",
+    "positional", "keywords", "names", "rows", "row_table", "results", "result_rows", "blocks", "block_table", "busy",
+    "release", "tuple", "plain", "handler", "watched", "function", "raised", "skip",
 )  # fmt: skip
-# What an argument has to be; `kind` is one of the constants below. The first `positional` rows are the arguments of the
-# call. Further ones are values that the function reads from outside: `container` is then a dict, in which `key` is
-# looked up, or with no key a cell.
-ARGUMENT = ("kind", "object", "descr", "ndim", "shape", "strides", "place", "slot", "container", "key")
-ARRAY, FLOAT, IDENTICAL, TYPED = range(4)
 # A result to allocate; `scalar` asks for a NumPy scalar, `large` for memory from the handler.
 RESULT = ("descr", "ndim", "shape", "scalar", "place", "large")
-# Fields of objects, whose offsets the code contains.
-FIELDS = ("type", "data", "ndim", "shape", "strides", "descr", "flags", "float", "cell")
-_ALIGNED = 0x0100  # NPY_ARRAY_ALIGNED
+# Fields of objects, whose offsets the code contains: `words` is that of `self`.
+FIELDS = (*guard.FIELDS, "words", "capsule")
+LONGEST_SKIP = 10  # the binary logarithm of the most calls that run plain before kernels are tried again
 
-_ENTRY = ir.FunctionType(BYTES, [BYTES, WORDS, I64])
+_METHOD = ir.FunctionType(BYTES, [BYTES, WORDS, I64, BYTES])
 _SIGNATURES = {
     "Py_IncRef": ir.FunctionType(ir.VoidType(), [I64]),
     "Py_DecRef": ir.FunctionType(ir.VoidType(), [I64]),
     "PyEval_SaveThread": ir.FunctionType(I64, []),
     "PyEval_RestoreThread": ir.FunctionType(ir.VoidType(), [I64]),
+    "PyErr_CheckSignals": ir.FunctionType(I32, []),
     "PyTuple_New": ir.FunctionType(I64, [I64]),
+    "PyTuple_Size": ir.FunctionType(I64, [I64]),
     "PyTuple_SetItem": ir.FunctionType(I32, [I64, I64, I64]),
-    "PyObject_Vectorcall": ir.FunctionType(I64, [I64, I64, I64, I64]),
-    "PyDict_GetItem": ir.FunctionType(I64, [I64, I64]),
+    "PyLong_FromLongLong": ir.FunctionType(I64, [I64]),
+    "PyObject_Vectorcall": ir.FunctionType(I64, [I64, WORDS, I64, I64]),
+    "PyObject_VectorcallMethod": ir.FunctionType(I64, [I64, WORDS, I64, I64]),
+    "PyContextVar_Get": ir.FunctionType(I32, [I64, I64, WORDS]),
     "PyArray_Empty": ir.FunctionType(I64, [I32, I64, I64, I32]),
     "PyDataMem_SetHandler": ir.FunctionType(I64, [I64]),
     "PyArray_Return": ir.FunctionType(I64, [I64]),
 }
 
 
-API = tuple(_SIGNATURES)
-"""Functions of CPython and NumPy that the code calls, linked as `pool.symbol` says."""
+API = (*_SIGNATURES, *guard.API)
+"""Functions of CPython and NumPy that the code calls, linked as `words.symbol` says."""
 
 
 def emit_entry(module: ir.Module, run: ir.Function, fields: dict[str, int], item: int) -> None:
-    """Add ``jitrt_entry`` to `module`.
+    """Add the functions to `module`.
 
     Parameters
     ----------
@@ -67,141 +80,298 @@ def emit_entry(module: ir.Module, run: ir.Function, fields: dict[str, int], item
     item : int
         Offset of a tuple's items, which the driver adds to the address that it is given.
     """
-    _Entry(module, run, fields, item).emit()
+    errors = _emit_errors(module, fields["capsule"])
+    serve = _Serve(module, run, errors, item).emit()
+    hash_ = emit_hash(module, fields)
+    _emit_call(module, _emit_fits(module, emit_guard(module, fields)), hash_, serve, fields)
+
+    function, builder = _method(module, "jitrt_hash_of")
+    words, args, nargs, names = function.args
+    state = _state(builder, builder.ptrtoint(words, I64), fields)
+    total = builder.add(nargs, _size(builder, builder.ptrtoint(names, I64)))
+    value = builder.call(hash_, [builder.inttoptr(state["kinds"], WORDS), args, total])
+    builder.ret(builder.inttoptr(_call(builder, "PyLong_FromLongLong", value), BYTES))
+
+    function, builder = _method(module, "jitrt_errors")
+    state = _state(builder, builder.ptrtoint(function.args[0], I64), fields)
+    value = builder.call(errors, [state["error_state"]])
+    builder.ret(builder.inttoptr(_call(builder, "PyLong_FromLongLong", value), BYTES))
 
 
-class _Entry:
-    """Emission of the entry."""
+def _call(builder: ir.IRBuilder, name: str, *args: ir.Value) -> ir.Value:
+    return call_api(builder, name, _SIGNATURES[name], *args)
 
-    def __init__(self, module: ir.Module, run: ir.Function, fields: dict[str, int], item: int):
-        self.function = ir.Function(module, _ENTRY, "jitrt_entry")
+
+def _method(module: ir.Module, name: str) -> tuple[ir.Function, ir.IRBuilder]:
+    function = ir.Function(module, _METHOD, name)
+    return function, ir.IRBuilder(function.append_basic_block("entry"))
+
+
+class _Words:
+    """Words of a table: ``words["busy"]`` reads one, ``words.set("busy", value)`` writes it."""
+
+    def __init__(self, builder: ir.IRBuilder, names: tuple[str, ...], address: ir.Value):
+        self.builder = builder
+        self.address = address
+        self.places = {name: builder.gep(address, [word(k)]) for k, name in enumerate(names)}
+
+    def __getitem__(self, name: str) -> ir.Value:
+        return self.builder.load(self.places[name])
+
+    def set(self, name: str, value: ir.Value) -> None:
+        self.builder.store(value, self.places[name])
+
+
+def _state(builder: ir.IRBuilder, array: ir.Value, fields: dict[str, int]) -> _Words:
+    """The words that the array at the address `array` holds."""
+    return _Words(builder, STATE, builder.inttoptr(field(builder, array, fields["data"]), WORDS))
+
+
+def _size(builder: ir.IRBuilder, names: ir.Value) -> ir.Value:
+    """The number of keyword arguments, given the tuple of their names, or 0."""
+    size = variable(builder)
+    with builder.if_then(builder.icmp_signed("!=", names, word(0))):
+        builder.store(_call(builder, "PyTuple_Size", names), size)
+    return builder.load(size)
+
+
+def _emit_errors(module: ir.Module, pointer: int) -> ir.Function:
+    """``errors(error_state) -> i64``: the exceptions that are not ignored, numbered as in `floatflags`.
+
+    The variable holds a capsule that points to a structure of NumPy's ufuncs, which begins with an integer: from the
+    lowest bit on three bits for each of divide, over, under and invalid. All of them are 0 for what is ignored.
+    """
+    function = ir.Function(module, ir.FunctionType(I64, [I64]), "jitrt_current_errors")
+    function.linkage = "internal"
+    builder = ir.IRBuilder(function.append_basic_block("entry"))
+    (error_state,) = function.args
+    with builder.if_then(builder.icmp_signed("==", error_state, word(0))):
+        builder.ret(word(0b1111))
+    capsule, errors = variable(builder), variable(builder)
+    _call(builder, "PyContextVar_Get", error_state, word(0), capsule)
+    found = builder.load(capsule)
+    with builder.if_then(builder.icmp_signed("!=", found, word(0))):
+        mask = field(builder, field(builder, found, pointer), 0, I32)
+        for k in range(4):
+            bits = builder.and_(mask, ir.Constant(I32, 0b111 << 3 * k))
+            watched = builder.zext(builder.icmp_signed("!=", bits, ir.Constant(I32, 0)), I64)
+            builder.store(builder.or_(builder.load(errors), builder.shl(watched, word(k))), errors)
+        _call(builder, "Py_DecRef", found)
+    builder.ret(builder.load(errors))
+    return function
+
+
+def _emit_fits(module: ir.Module, match: ir.Function) -> ir.Function:
+    """``fits(table, args, nargs, names, values, positions, places) -> i1``: whether the table can serve the call."""
+    kind = ir.FunctionType(I1, [WORDS, WORDS, I64, I64, WORDS, WORDS, WORDS])
+    function = ir.Function(module, kind, "jitrt_fits")
+    function.linkage = "internal"
+    address, args, nargs, names, values, positions, places = function.args
+    builder = ir.IRBuilder(function.append_basic_block("entry"))
+    missed = function.append_basic_block("missed")
+    table = _Words(builder, TABLE, address)
+
+    def require(condition: ir.Value) -> None:
+        passed = builder.append_basic_block("passed")
+        builder.cbranch(condition, passed, missed)
+        builder.position_at_end(passed)
+
+    require(builder.icmp_signed("==", nargs, table["positional"]))
+    require(builder.icmp_signed("==", table["busy"], word(0)))
+    keywords = _size(builder, names)
+    require(builder.icmp_signed("==", keywords, table["keywords"]))
+    expected = builder.inttoptr(table["names"], WORDS)
+    with counted(builder, keywords) as k:
+        name = call_api(builder, "PyTuple_GetItem", ir.FunctionType(I64, [I64, I64]), names, k)
+        require(builder.icmp_signed("==", name, builder.load(builder.gep(expected, [k]))))
+    rows = builder.inttoptr(table["row_table"], WORDS)
+    builder.ret(builder.call(match, [rows, table["rows"], args, values, positions, places]))
+    builder.position_at_end(missed)
+    builder.ret(ir.Constant(I1, 0))
+    return function
+
+
+def _emit_call(
+    module: ir.Module, fits: ir.Function, hash_: ir.Function, serve: ir.Function, fields: dict[str, int]
+) -> None:
+    """``jitrt_call``: find the table, and serve the call."""
+    function, builder = _method(module, "jitrt_call")
+    self_object, args, nargs, names_object = function.args
+    self_address, names = builder.ptrtoint(self_object, I64), builder.ptrtoint(names_object, I64)
+    state = _state(builder, field(builder, self_address, fields["words"]), fields)
+
+    def return_(value: ir.Value) -> None:
+        builder.ret(builder.inttoptr(value, BYTES))
+
+    plain = state["plain"]
+    with builder.if_then(builder.icmp_signed("!=", plain, word(0))):
+        return_(_call(builder, "PyObject_Vectorcall", plain, args, nargs, names))
+    # What the guard notes of the arguments; the places of arrays are laid out as the items of a tuple.
+    values, positions = builder.alloca(I64, state["rows"]), builder.alloca(I64, state["rows"])
+    places = builder.alloca(I64, state["places"])
+
+    def try_table(table: ir.Value) -> None:
+        fitting = builder.call(fits, [table, args, nargs, names, values, positions, places])
+        with builder.if_then(fitting):
+            state.set("latest", builder.ptrtoint(table, I64))
+            return_(builder.call(serve, [state.address, table, args, nargs, names, places]))
+
+    latest = state["latest"]
+    with builder.if_then(builder.icmp_signed("!=", latest, word(0))):
+        try_table(builder.inttoptr(latest, WORDS))
+        slots = builder.inttoptr(state["slots"], WORDS)
+        total = builder.add(nargs, _size(builder, names))
+        wanted = builder.call(hash_, [builder.inttoptr(state["kinds"], WORDS), args, total])
+        index = variable(builder)
+        builder.store(wanted, index)
+
+        def slot() -> tuple[ir.Value, ir.Value]:
+            k = builder.and_(builder.load(index), state["mask"])
+            found, table = record(builder, slots, k, ("hash", "table"))
+            return found, table
+
+        def following() -> None:
+            found, table = slot()
+            with builder.if_then(builder.icmp_signed("==", found, wanted)):
+                try_table(builder.inttoptr(table, WORDS))
+            builder.store(builder.add(builder.load(index), word(1)), index)
+
+        repeat_while(builder, lambda: builder.icmp_signed("!=", slot()[1], word(0)), following)
+
+    total = builder.add(nargs, _size(builder, names))
+    with_self = builder.alloca(I64, builder.add(total, word(1)))
+    builder.store(self_address, with_self)
+    with counted(builder, total) as k:
+        target = builder.gep(with_self, [builder.add(k, word(1))])
+        builder.store(builder.load(builder.gep(args, [k])), target)
+    count = builder.add(nargs, word(1))
+    return_(_call(builder, "PyObject_VectorcallMethod", state["method"], with_self, count, names))
+
+
+class _Serve:
+    """Emission of ``serve(state, table, args, nargs, names, places) -> i64``: the result of a call that fits."""
+
+    def __init__(self, module: ir.Module, run: ir.Function, errors: ir.Function, item: int):
+        kind = ir.FunctionType(I64, [WORDS, WORDS, WORDS, I64, I64, WORDS])
+        self.function = ir.Function(module, kind, "jitrt_serve")
+        self.function.linkage = "internal"
+        state, table, self.args, self.nargs, self.names, self.places = self.function.args
         self.builder = ir.IRBuilder(self.function.append_basic_block("entry"))
-        self.run, self.fields, self.item = run, fields, item
+        self.state, self.table = _Words(self.builder, STATE, state), _Words(self.builder, TABLE, table)
+        self.run, self.errors, self.item = run, errors, item
 
-    def emit(self) -> None:
-        builder = self.builder
-        self_object, args, nargs = self.function.args
-        table = builder.inttoptr(self._field(builder.ptrtoint(self_object, I64), "data"), WORDS)
-        self.table = {name: builder.gep(table, [word(k)]) for k, name in enumerate(TABLE)}
-        # The places of arrays, as if they were the items of a tuple.
-        self.places = builder.alloca(I64, self._get("places"))
-        self.missed = self.function.append_basic_block("missed")
-
-        self._require(builder.icmp_signed("==", nargs, self._get("positional")))
-        self._require(builder.icmp_signed("==", self._get("busy"), word(0)))
-        self._check_arguments(args)
-        plain = self._get("plain")
+    def emit(self) -> ir.Function:
+        builder, table = self.builder, self.table
+        plain = table["plain"]
         with builder.if_then(builder.icmp_signed("!=", plain, word(0))):
-            arguments = builder.ptrtoint(args, I64)
-            result = self._call("PyObject_Vectorcall", plain, arguments, nargs, word(0))
-            builder.ret(builder.inttoptr(result, BYTES))
+            self._return_plain(plain)
+        watched = self._watched()
+        table.set("busy", word(1))
         self._allocate_results()
-        self._run()
+        raised = self._run(watched)
+        with builder.if_then(builder.icmp_signed("!=", raised, word(0)), likely=False):
+            self._drop_results(table["results"])
+            self._note_raising()
+            self._return_plain(table["function"])
+        table.set("raised", word(0))
         self._return_results()
+        return self.function
 
-        builder.position_at_end(self.missed)
-        miss = self._get("miss")
-        self._call("Py_IncRef", miss)
-        builder.ret(builder.inttoptr(miss, BYTES))
+    def _return_plain(self, function: ir.Value) -> None:
+        self.builder.ret(_call(self.builder, "PyObject_Vectorcall", function, self.args, self.nargs, self.names))
 
-    def _check_arguments(self, args: ir.Value) -> None:
-        builder = self.builder
-        rows = builder.inttoptr(self._get("argument_rows"), WORDS)
-        with counted(builder, self._get("arguments")) as k:
-            kind, wanted, descr, ndim, shape, strides, place, slot, container, key = record(builder, rows, k, ARGUMENT)
-            value = self._value(args, k, container, key)
-            is_array = builder.icmp_signed("==", kind, word(ARRAY))
-            is_identical = builder.icmp_signed("==", kind, word(IDENTICAL))
-            with builder.if_else(is_identical) as (identical, typed):
-                with identical:
-                    self._require(builder.icmp_signed("==", value, wanted))
-                with typed:
-                    self._require(builder.icmp_signed("==", self._field(value, "type"), wanted))
-            builder.store(value, builder.gep(self.places, [place]))
-            with builder.if_then(is_array):
-                self._require(builder.icmp_signed("==", self._field(value, "descr"), descr))
-                found = builder.sext(self._field(value, "ndim", I32), I64)
-                self._require(builder.icmp_signed("==", found, ndim))
-                flags = self._field(value, "flags", I32)
-                aligned = builder.and_(flags, ir.Constant(I32, _ALIGNED))
-                self._require(builder.icmp_signed("!=", aligned, ir.Constant(I32, 0)))
-                for name, expected in (("shape", shape), ("strides", strides)):
-                    actual = builder.inttoptr(self._field(value, name), WORDS)
-                    with counted(builder, ndim) as axis:
-                        same = builder.icmp_signed(
-                            "==",
-                            builder.load(builder.gep(actual, [axis])),
-                            builder.load(builder.gep(builder.inttoptr(expected, WORDS), [axis])),
-                        )
-                        self._require(same)
-            with builder.if_then(builder.icmp_signed("==", kind, word(FLOAT))):
-                builder.store(self._field(value, "float"), builder.inttoptr(slot, WORDS))
+    def _watched(self) -> ir.Value:
+        """Exceptions that the program may raise and that are not ignored. Calls that have to run plain do so here."""
+        builder, table = self.builder, self.table
+        watched, possible = variable(builder), table["watched"]
+        with builder.if_then(builder.icmp_signed("!=", possible, word(0))):
+            current = builder.and_(builder.call(self.errors, [self.state["error_state"]]), possible)
+            builder.store(current, watched)
+            skip = table["skip"]
+            may_skip = builder.icmp_signed(">", skip, word(0))
+            with builder.if_then(builder.and_(may_skip, builder.icmp_signed("!=", current, word(0)))):
+                table.set("skip", builder.sub(skip, word(1)))
+                self._return_plain(table["function"])
+        return builder.load(watched)
 
-    def _value(self, args: ir.Value, k: ir.Value, container: ir.Value, key: ir.Value) -> ir.Value:
-        """The object of row `k`: an argument, or what is found in a dict or a cell now."""
-        builder = self.builder
-        with builder.goto_entry_block():
-            found = builder.alloca(I64)
-        with builder.if_else(builder.icmp_signed("==", container, word(0))) as (positional, captured):
-            with positional:
-                builder.store(builder.load(builder.gep(args, [k])), found)
-            with captured, builder.if_else(builder.icmp_signed("==", key, word(0))) as (cell, item):
-                with cell:
-                    builder.store(self._field(container, "cell"), found)
-                with item:
-                    builder.store(self._call("PyDict_GetItem", container, key), found)
-        value = builder.load(found)
-        self._require(builder.icmp_signed("!=", value, word(0)))  # deleted, or not assigned yet
-        return value
+    def _note_raising(self) -> None:
+        """After a call that raised an exception: the more in a row there were, the longer kernels are not tried."""
+        builder, table = self.builder, self.table
+        raised = builder.add(table["raised"], word(1))
+        most = builder.icmp_signed(">", raised, word(LONGEST_SKIP))
+        raised = builder.select(most, word(LONGEST_SKIP), raised)
+        table.set("raised", raised)
+        skip = builder.sub(builder.shl(word(1), raised), word(2))
+        table.set("skip", skip)
 
     def _allocate_results(self) -> None:
-        builder = self.builder
-        rows = builder.inttoptr(self._get("result_rows"), WORDS)
-        with counted(builder, self._get("results")) as k:
+        builder, table = self.builder, self.table
+        rows = builder.inttoptr(table["result_rows"], WORDS)
+        with builder.goto_entry_block():
+            ordinary = builder.alloca(I64)
+        with counted(builder, table["results"]) as k:
             descr, ndim, shape, _, place, large = record(builder, rows, k, RESULT)
             large = builder.icmp_signed("!=", large, word(0))
-            self._call("Py_IncRef", descr)  # PyArray_Empty takes a reference away
-            with builder.goto_entry_block():
-                ordinary = builder.alloca(I64)
+            _call(builder, "Py_IncRef", descr)  # PyArray_Empty takes a reference away
             with builder.if_then(large):
-                builder.store(self._call("PyDataMem_SetHandler", self._get("handler")), ordinary)
-            array = self._call("PyArray_Empty", builder.trunc(ndim, I32), shape, descr, ir.Constant(I32, 0))
+                builder.store(_call(builder, "PyDataMem_SetHandler", table["handler"]), ordinary)
+            array = _call(builder, "PyArray_Empty", builder.trunc(ndim, I32), shape, descr, ir.Constant(I32, 0))
             with builder.if_then(large):
                 handler = builder.load(ordinary)
-                self._call("Py_DecRef", self._call("PyDataMem_SetHandler", handler))
-                self._call("Py_DecRef", handler)
+                _call(builder, "Py_DecRef", _call(builder, "PyDataMem_SetHandler", handler))
+                _call(builder, "Py_DecRef", handler)
             with builder.if_then(builder.icmp_signed("==", array, word(0)), likely=False):
-                with counted(builder, k) as done:
-                    earlier = record(builder, rows, done, RESULT)[-2]
-                    self._call("Py_DecRef", builder.load(builder.gep(self.places, [earlier])))
-                builder.ret(builder.inttoptr(word(0), BYTES))  # MemoryError is set
+                self._drop_results(k)
+                builder.ret(word(0))  # MemoryError is set
             builder.store(array, builder.gep(self.places, [place]))
 
-    def _run(self) -> None:
+    def _drop_results(self, count: ir.Value) -> None:
+        """Free the first `count` results, and the table for the next call."""
         builder = self.builder
-        block = builder.inttoptr(self._get("block"), WORDS)
+        rows = builder.inttoptr(self.table["result_rows"], WORDS)
+        with counted(builder, count) as k:
+            place = record(builder, rows, k, RESULT)[RESULT.index("place")]
+            _call(builder, "Py_DecRef", builder.load(builder.gep(self.places, [place])))
+        self.table.set("busy", word(0))
+
+    def _run(self, watched: ir.Value) -> ir.Value:
+        """Run all blocks, and let signal handlers run between them; gives the exceptions that were raised."""
+        builder, table = self.builder, self.table
+        blocks = builder.inttoptr(table["block_table"], WORDS)
         items = builder.sub(builder.ptrtoint(self.places, I64), word(self.item))
-        with builder.if_else(builder.icmp_signed("!=", self._get("release"), word(0))) as (released, held):
-            with released:
-                builder.store(word(1), self.table["busy"])
-                state = self._call("PyEval_SaveThread")
-                builder.call(self.run, [block, items])
-                self._call("PyEval_RestoreThread", state)
-                builder.store(word(0), self.table["busy"])
-            with held:
-                builder.call(self.run, [block, items])
+        releases = builder.icmp_signed("!=", table["release"], word(0))
+        raised = variable(builder)
+        with counted(builder, table["blocks"]) as k:
+            with builder.if_then(builder.icmp_signed("!=", k, word(0))):
+                signal = _call(builder, "PyErr_CheckSignals")
+                with builder.if_then(builder.icmp_signed("!=", signal, ir.Constant(I32, 0)), likely=False):
+                    self._drop_results(table["results"])
+                    builder.ret(word(0))  # the handler has set an exception
+            arguments = [builder.inttoptr(builder.load(builder.gep(blocks, [k])), WORDS), items, watched]
+            with builder.if_else(releases) as (released, held):
+                with released:
+                    thread = _call(builder, "PyEval_SaveThread")
+                    builder.store(builder.or_(builder.load(raised), builder.call(self.run, arguments)), raised)
+                    _call(builder, "PyEval_RestoreThread", thread)
+                with held:
+                    builder.store(builder.or_(builder.load(raised), builder.call(self.run, arguments)), raised)
+        return builder.load(raised)
 
     def _return_results(self) -> None:
-        builder = self.builder
-        rows = builder.inttoptr(self._get("result_rows"), WORDS)
-        with builder.if_then(builder.icmp_signed("==", self._get("tuple"), word(0))):
-            builder.ret(builder.inttoptr(self._result(rows, word(0)), BYTES))
-        several = self._call("PyTuple_New", self._get("results"))
+        builder, table = self.builder, self.table
+        rows = builder.inttoptr(table["result_rows"], WORDS)
+        with builder.if_then(builder.icmp_signed("==", table["tuple"], word(0))):
+            result = self._result(rows, word(0))
+            table.set("busy", word(0))
+            builder.ret(result)
+        several = _call(builder, "PyTuple_New", table["results"])
         with builder.if_then(builder.icmp_signed("==", several, word(0)), likely=False):
-            builder.ret(builder.inttoptr(word(0), BYTES))
-        with counted(builder, self._get("results")) as k:
-            self._call("PyTuple_SetItem", several, k, self._result(rows, k))
-        builder.ret(builder.inttoptr(several, BYTES))
+            self._drop_results(table["results"])
+            builder.ret(word(0))
+        with counted(builder, table["results"]) as k:
+            _call(builder, "PyTuple_SetItem", several, k, self._result(rows, k))
+        table.set("busy", word(0))
+        builder.ret(several)
 
     def _result(self, rows: ir.Value, k: ir.Value) -> ir.Value:
         """Result number `k`: the array, or the scalar that it holds."""
@@ -210,26 +380,9 @@ class _Entry:
         array = builder.load(builder.gep(self.places, [place]))
         before = builder.block
         with builder.if_then(builder.icmp_signed("!=", scalar, word(0))):
-            value = self._call("PyArray_Return", array)
+            value = _call(builder, "PyArray_Return", array)
             converted = builder.block
         result = builder.phi(I64)
         result.add_incoming(array, before)
         result.add_incoming(value, converted)
         return result
-
-    def _get(self, name: str) -> ir.Value:
-        return self.builder.load(self.table[name])
-
-    def _field(self, value: ir.Value, name: str, kind: ir.Type = I64) -> ir.Value:
-        """A field of the object at the address `value`."""
-        address = self.builder.add(value, word(self.fields[name]))
-        return self.builder.load(self.builder.inttoptr(address, kind.as_pointer()))
-
-    def _require(self, condition: ir.Value) -> None:
-        """Go on if `condition` holds; otherwise the call is a miss."""
-        passed = self.builder.append_basic_block("passed")
-        self.builder.cbranch(condition, passed, self.missed)
-        self.builder.position_at_end(passed)
-
-    def _call(self, name: str, *args: ir.Value) -> ir.Value:
-        return call_api(self.builder, name, _SIGNATURES[name], *args)

@@ -7,7 +7,9 @@ only after every thread has been there.
 `emit_pool` adds to a module
 
     jitrt_worker(pool: i64*, number: i64)                       what a worker thread runs, for ever
-    jitrt_share(pool: i64*, row: i64*, pieces: i64, helpers: i64) -> i1    run all pieces; false if the pool is in use
+    jitrt_share(pool: i64*, row: i64*, pieces: i64, helpers: i64) -> i64    run all pieces
+
+`jitrt_share` gives the floating-point flags that the pieces raised, or -1 if the pool is in use and nothing was run.
 
 A *ticket* is one word: the number of the job, how many pieces it has, and the next piece to be taken. Who increments it
 by compare-and-swap owns that piece. A job ends when all its pieces are done, so the row that belongs to a ticket cannot
@@ -22,15 +24,13 @@ from collections.abc import Callable
 
 from llvmlite import ir
 
-I64 = ir.IntType(64)
-I32 = ir.IntType(32)
-I1 = ir.IntType(1)
-WORDS = I64.as_pointer()
+from .floatflags import clear_flags, raised_flags
+from .words import I1, I32, I64, WORDS, call_api, repeat_while, variable, word
 
 MOST_WORKERS = 64
 LINE = 8  # words of a cache line; words that different threads write lie on lines of their own
 # Words of the pool. From `sleepers` on there are two words a worker: whether it sleeps, and its lock.
-TICKET, DONE, BUSY, ROW_ADDRESS, HELPERS, SLEEPERS = (k * LINE for k in range(6))
+TICKET, DONE, BUSY, ROW_ADDRESS, HELPERS, FLAGS, SLEEPERS = (k * LINE for k in range(7))
 POOL_WORDS = SLEEPERS + MOST_WORKERS * LINE
 
 MOST_PIECES = (1 << 20) - 1
@@ -44,25 +44,8 @@ _SIGNATURES = {
 }
 
 
-def word(value: int) -> ir.Constant:
-    """A 64-bit constant."""
-    return ir.Constant(I64, value)
-
-
 API = tuple(_SIGNATURES)
-"""Functions of CPython and the system that the code calls; they are linked under the name that `symbol` gives."""
-
-
-def symbol(name: str) -> str:
-    """The symbol under which a function of CPython or NumPy is linked."""
-    return f"jitrt.api.{name}"
-
-
-def call_api(builder: ir.IRBuilder, name: str, signature: ir.FunctionType, *args: ir.Value) -> ir.Value:
-    """A call of a function of CPython or NumPy."""
-    module = builder.module
-    function = module.globals.get(symbol(name)) or ir.Function(module, signature, symbol(name))
-    return builder.call(function, args)
+"""Functions of CPython and the system that the code calls; they are linked under the name that `words.symbol` gives."""
 
 
 def emit_pool(module: ir.Module, run_piece: ir.Function) -> ir.Function:
@@ -116,7 +99,11 @@ def _emit_take(module: ir.Module, run_piece: ir.Function) -> ir.Function:
     builder.cbranch(builder.extract_value(outcome, 1), run, retry)
     builder.position_at_end(run)
     row = builder.inttoptr(builder.load(builder.gep(pool, [word(ROW_ADDRESS)])), WORDS)
+    clear_flags(builder)
     builder.call(run_piece, [row, piece])
+    raised = raised_flags(builder)
+    with builder.if_then(builder.icmp_signed("!=", raised, word(0))):
+        builder.atomic_rmw("or", builder.gep(pool, [word(FLAGS)]), raised, "acq_rel")
     builder.atomic_rmw("add", builder.gep(pool, [word(DONE)]), word(1), "acq_rel")
     builder.ret(ir.Constant(I1, 1))
     builder.position_at_end(none)
@@ -178,7 +165,7 @@ def _emit_worker(module: ir.Module, take: ir.Function) -> None:
 
 def _emit_share(module: ir.Module, take: ir.Function) -> ir.Function:
     """Publish a job, wake sleepers, take pieces, and wait for those that others have taken."""
-    function = ir.Function(module, ir.FunctionType(I1, [WORDS, WORDS, I64, I64]), "jitrt_share")
+    function = ir.Function(module, ir.FunctionType(I64, [WORDS, WORDS, I64, I64]), "jitrt_share")
     pool, row, pieces, helpers = function.args
     builder = ir.IRBuilder(function.append_basic_block("entry"))
 
@@ -187,8 +174,10 @@ def _emit_share(module: ir.Module, take: ir.Function) -> ir.Function:
 
     free = builder.cmpxchg(place(BUSY), word(0), word(1), "acq_rel", "acquire")
     with builder.if_then(builder.not_(builder.extract_value(free, 1))):
-        builder.ret(ir.Constant(I1, 0))
+        builder.ret(word(-1))
     builder.store(builder.ptrtoint(row, I64), place(ROW_ADDRESS))
+    # What this thread has raised so far; pieces start with all flags down.
+    builder.store_atomic(raised_flags(builder), place(FLAGS), "release", 8)
     builder.store_atomic(word(0), place(DONE), "release", 8)
     builder.store_atomic(helpers, place(HELPERS), "release", 8)
     job = builder.add(builder.lshr(builder.load_atomic(place(TICKET), "acquire", 8), word(2 * _PIECES)), word(1))
@@ -203,23 +192,20 @@ def _emit_share(module: ir.Module, take: ir.Function) -> ir.Function:
 
     _for(builder, helpers, wake)
     repeat_while(builder, lambda: builder.call(take, [pool]), lambda: None)
-    with builder.goto_entry_block():
-        waited = builder.alloca(I64)
-    builder.store(word(0), waited)
+    waited = variable(builder)
     repeat_while(
         builder,
         lambda: builder.icmp_signed("<", builder.load_atomic(place(DONE), "acquire", 8), pieces),
         lambda: _wait(builder, waited),
     )
+    raised = builder.load_atomic(place(FLAGS), "acquire", 8)
     builder.store_atomic(word(0), place(BUSY), "release", 8)
-    builder.ret(ir.Constant(I1, 1))
+    builder.ret(raised)
     return function
 
 
 def _for(builder: ir.IRBuilder, count: ir.Value, body: Callable[[ir.Value], None]) -> None:
-    with builder.goto_entry_block():
-        index = builder.alloca(I64)
-    builder.store(word(0), index)
+    index = variable(builder)
 
     def turn() -> None:
         k = builder.load(index)
@@ -227,18 +213,6 @@ def _for(builder: ir.IRBuilder, count: ir.Value, body: Callable[[ir.Value], None
         builder.store(builder.add(k, word(1)), index)
 
     repeat_while(builder, lambda: builder.icmp_signed("<", builder.load(index), count), turn)
-
-
-def repeat_while(builder: ir.IRBuilder, condition: Callable[[], ir.Value], body: Callable[[], None]) -> None:
-    """``while condition(): body()``."""
-    head, inside, after = (builder.append_basic_block(name) for name in ("while", "do", "done"))
-    builder.branch(head)
-    builder.position_at_end(head)
-    builder.cbranch(condition(), inside, after)
-    builder.position_at_end(inside)
-    body()
-    builder.branch(head)
-    builder.position_at_end(after)
 
 
 def _wait(builder: ir.IRBuilder, waited: ir.Value) -> None:

@@ -58,6 +58,8 @@ class Op:
     flags : frozenset of str
         Floating-point exceptions, in the words of `numpy.errstate`, that it can raise where an operand is floating
         point or complex: ``divide``, ``over``, ``under``, ``invalid``. None where NumPy raises none, and no kernel.
+    complex_flags : frozenset of str
+        Further ones where an operand is complex.
     integer_flags : frozenset of str
         Those that NumPy reports where all operands are integers, by a test of its own: kernels raise none for them.
     view_like : bool
@@ -76,6 +78,7 @@ class Op:
     associative: bool = False
     cost: int = 1
     flags: frozenset[str] = frozenset()
+    complex_flags: frozenset[str] = frozenset()
     integer_flags: frozenset[str] = frozenset()
     view_like: bool = False
     read_only: bool = False
@@ -93,7 +96,10 @@ class Op:
         >>> OPS["add"].raises((np.dtype(np.int64),) * 2)
         frozenset()
         """
-        return self.flags if any(t.kind in "fc" for t in operands) else self.integer_flags
+        kinds = {t.kind for t in operands}
+        if "c" in kinds:
+            return self.flags | self.complex_flags
+        return self.flags if "f" in kinds else self.integer_flags
 
 
 OPS: dict[str, Op] = {}

@@ -87,10 +87,12 @@ _FLAGS = {
     **dict.fromkeys(["sqrt", "tan", "tanh", "arcsin", "arccos", "arcsinh", "arccosh"], {"under", "invalid"}),
     **dict.fromkeys(["degrees", "rad2deg", "sign", "spacing"], {"over", "under"}),
     **dict.fromkeys(["arctan2", "deg2rad", "radians", "cbrt"], {"under"}),
-    **dict.fromkeys(["less", "less_equal", "greater", "greater_equal", "maximum", "minimum"], {"invalid"}),
     "absolute": {"over", "under"},
     "arctan": {"divide", "under"},
 }
+_COMPLEX_FLAGS = dict.fromkeys(
+    ["less", "less_equal", "greater", "greater_equal", "maximum", "minimum"], frozenset({"invalid"})
+)
 _INTEGER_FLAGS = {
     "floor_divide": {"divide", "over"},
     **dict.fromkeys(["remainder", "fmod"], {"divide"}),
@@ -137,6 +139,7 @@ def _row_of_numpy_ufunc(ufunc: np.ufunc) -> Op:
             associative=name in _ASSOCIATIVE,
             cost=_COSTS.get(name, 1),
             flags=frozenset(_FLAGS.get(name, ())),
+            complex_flags=_COMPLEX_FLAGS.get(name, frozenset()),
             integer_flags=frozenset(_INTEGER_FLAGS.get(name, ())),
         )
     )

@@ -1,16 +1,17 @@
-"""Native entries: calls of a specialisation without Python between the arguments and the kernels."""
+"""Tables of the native entry: what the arguments of a call have to be, and what it runs."""
 
 from __future__ import annotations
 
 import types
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
 
 from ..kernels import entry as native
-from . import threads
-from .objects import address, builtin, fields
+from ..kernels import guard
+from .dispatch import Words, words
+from .objects import address, fields
 from .program import Program
 from .results import LARGE, handler
 from .steps import total_work
@@ -18,34 +19,36 @@ from .steps import total_work
 # A value that a function reads from outside: what it was, and the dict and key, or the cell and None, that hold it.
 Captured = tuple[Any, Any, Any]
 
-MISS = object()  # what an entry returns for a call that is not its own
 # Work of this many additions, some microseconds, is worth letting other Python threads run meanwhile.
 _RELEASING_WORK = 100_000
 
 
-def always_miss(*args: Any) -> Any:
-    """The entry of a function that has no specialisation yet."""
-    return MISS
+class _Unguarded(Exception):
+    """Native code cannot check a value like this one."""
 
 
-def make_entry(
+def make_table(
+    function: Callable[..., Any],
     program: Program,
-    leaves: Sequence[Any],
+    args: tuple,
+    kwargs: dict[str, Any],
     arguments: Sequence[int],
     captured: Sequence[Captured],
     watched: Sequence[Captured],
     scalars: Sequence[bool],
     several: bool,
-) -> Callable[..., Any] | None:
-    """A builtin that runs `program` on positional arguments like `leaves`; None if such a call needs Python.
+) -> Words | None:
+    """The table by which native code runs `program` for calls like this one; None if such calls need Python.
 
     Parameters
     ----------
+    function : callable
+        The plain function, which serves calls that raise floating-point exceptions.
     program : Program
-    leaves : sequence
-        Arguments for which the program was made: arrays, floats, and values that are compared by identity.
+    args, kwargs
+        The arguments of a call: arrays, numbers, values that are compared by identity, and containers of these.
     arguments : sequence of int
-        For each input of the program that is an argument the number of its leaf.
+        For each input of the program that is an argument the number of its leaf among those of `args` and `kwargs`.
     captured : sequence of Captured
         The inputs after those: arrays that the function reads from outside.
     watched : sequence of Captured
@@ -58,120 +61,172 @@ def make_entry(
     if fields() is None or not scalars or len(program.graph.outputs) != len(scalars):
         return None
     frame = program.new_frame()
-    if len(frame.blocks) != 1 or len(frame.actions) != 1 or len(frame.fresh) != len(scalars):
+    if len(frame.blocks) != len(frame.actions) or not frame.blocks or len(frame.fresh) != len(scalars):
         return None
-    kept: list[Any] = [frame, program]  # what the words below point to
-    places = {leaf: place for place, leaf in enumerate(arguments)}
-    slots = {place: address(view) for place, view in frame.scalars}
-    outside = [*enumerate(captured, len(arguments)), *((None, w) for w in watched)]
-    rows = _guard([(places.get(k), leaf) for k, leaf in enumerate(leaves)], outside, slots, len(frame.places), kept)
-    if rows is None:
+    guarded = _Rows(
+        {leaf: place for place, leaf in enumerate(arguments)},
+        {place: address(view) for place, view in frame.scalars},
+        len(frame.places),
+    )
+    try:
+        guarded.add_call(args, kwargs)
+        guarded.add_outside([*enumerate(captured, len(arguments)), *((None, w) for w in watched)])
+    except _Unguarded:
         return None
+    kept = guarded.kept
+    kept += [frame, program, function]
     results: list[int] = []
     for (place, kind), scalar in zip(frame.fresh, scalars):
         kept.append(kind.dtype)
         large = kind.nbytes >= LARGE
         results += (id(kind.dtype), kind.ndim, _words(kind.shape, kept), scalar, place, large)
-    words = {
-        "positional": len(leaves),
-        "arguments": len(leaves) + len(outside),
-        "argument_rows": _words(rows, kept),
-        "results": len(scalars),
-        "result_rows": _words(results, kept),
-        "places": len(frame.places) + 1,
-        "block": frame.actions[0],
-        "release": total_work(program.steps) >= _RELEASING_WORK,
-        "tuple": several,
-        "handler": id(handler()),
-    }
-    return _builtin(words, kept)
+    return guarded.table(
+        len(args),
+        kwargs,
+        {
+            "results": len(scalars),
+            "result_rows": _words(results, kept),
+            "blocks": len(frame.blocks),
+            "block_table": _words([address(block) for block in frame.blocks], kept),
+            "release": total_work(program.steps) >= _RELEASING_WORK,
+            "tuple": several,
+            "handler": id(handler()),
+            "watched": program.may_raise,
+            "function": id(function),
+        },
+    )
 
 
-def make_plain_entry(
-    function: Callable[..., Any], leaves: Sequence[Any], watched: Sequence[Captured]
-) -> Callable[..., Any] | None:
-    """A builtin that calls `function` if the arguments are like `leaves`; None if Python has to look at them.
+def make_plain_table(
+    function: Callable[..., Any], args: tuple, kwargs: dict[str, Any], watched: Sequence[Captured]
+) -> Words | None:
+    """The table by which native code calls `function` with arguments like these; None if Python has to look at them.
 
     Parameters
     ----------
     function : callable
         The plain function.
-    leaves : sequence
+    args, kwargs
         Arguments for which it was found that the plain function should run.
     watched : sequence of Captured
         Values from outside, which have to be the same objects.
     """
     if fields() is None:
         return None
-    kept: list[Any] = [function]
-    rows = _guard([(None, leaf) for leaf in leaves], [(None, w) for w in watched], {}, 0, kept)
-    if rows is None:
+    guarded = _Rows({}, {}, 0)
+    try:
+        guarded.add_call(args, kwargs)
+        guarded.add_outside([(None, w) for w in watched])
+    except _Unguarded:
         return None
-    words = {
-        "positional": len(leaves),
-        "arguments": len(leaves) + len(watched),
-        "argument_rows": _words(rows, kept),
-        "places": 1,
-        "plain": id(function),
-    }
-    return _builtin(words, kept)
+    guarded.kept.append(function)
+    return guarded.table(len(args), kwargs, {"plain": id(function)})
 
 
-def _builtin(words: dict[str, Any], kept: list[Any]) -> Callable[..., Any]:
-    """The entry with a table of these words; the others are 0."""
-    table = np.array([words.get(name, 0) for name in native.TABLE], np.int64).view(_Table)
-    table[native.TABLE.index("miss")] = id(MISS)
-    table.kept = kept
-    return builtin(threads.native_address("jitrt_entry"), table)
+class _Rows:
+    """Rows that describe the arguments of a call, and values that the function reads from outside.
+
+    Parameters
+    ----------
+    places : dict of int to int
+        For leaves of the arguments that are inputs, the place of the input.
+    slots : dict of int to int
+        For places of numbers, the address that they are copied to.
+    unused : int
+        A place for what is no input.
+    """
+
+    def __init__(self, places: dict[int, int], slots: dict[int, int], unused: int):
+        self.places, self.slots, self.unused = places, slots, unused
+        self.rows: list[dict[str, int]] = []
+        self.leaves = 0
+        self.kept: list[Any] = []
+
+    def table(self, positional: int, kwargs: dict[str, Any], others: dict[str, Any]) -> Words:
+        """The table of a call with that many positional arguments."""
+        self.kept += kwargs
+        rows = [row.get(name, 0) for row in self.rows for name in guard.ROW]
+        values = {
+            "positional": positional,
+            "keywords": len(kwargs),
+            "names": _words([id(name) for name in kwargs], self.kept),
+            "rows": len(self.rows),
+            "row_table": _words(rows, self.kept),
+        }
+        table = words(values | others, native.TABLE, self.kept)
+        table.places = self.unused + 1
+        return table
+
+    def add_call(self, args: tuple, kwargs: dict[str, Any]) -> None:
+        """Rows of the arguments, in the order in which `flatten` finds their leaves."""
+        for number, value in enumerate((*args, *kwargs.values())):
+            self._add(value, {"source": guard.ARGUMENT, "key": number})
+
+    def _add(self, value: Any, found: dict[str, int]) -> None:
+        if isinstance(value, (tuple, list, dict)):
+            self._add_container(value, found)
+            return
+        place = self.places.get(self.leaves)
+        self.leaves += 1
+        self.rows.append(found | self._description(value, place))
+
+    def _add_container(self, value: Any, found: dict[str, int]) -> None:
+        kind = type(value)
+        if kind not in (tuple, list, dict) and not (isinstance(value, tuple) and hasattr(value, "_fields")):
+            raise _Unguarded
+        here = len(self.rows)
+        description = {"kind": guard.CONTAINER, "object": id(kind), "ndim": len(value), "place": self.unused}
+        self.rows.append(found | description)
+        self.kept.append(kind)
+        for item, place in _items(value):
+            if place["source"] == guard.NEXT_IN_DICT:
+                self.kept.append(next(k for k in value if id(k) == place["key"]))
+            self._add(item, place | {"base": here})
+
+    def add_outside(self, outside: Sequence[tuple[int | None, Captured]]) -> None:
+        """Rows of values from outside, each given with its place as an input, or None."""
+        for place, (value, container, key) in outside:
+            if not isinstance(container, (dict, types.CellType)) or isinstance(key, int):
+                raise _Unguarded
+            self.kept += (container, key)
+            description = self._identical(value) if place is None else self._description(value, place)
+            source = guard.IN_CELL if key is None else guard.LOOKED_UP
+            self.rows.append({"source": source, "base": id(container), "key": id(key)} | description)
+
+    def _description(self, value: Any, place: int | None) -> dict[str, int]:
+        """What a value like `value` has to be."""
+        kind = type(value)
+        where = self.unused if place is None else place
+        if kind is np.ndarray and where not in self.slots:
+            self.kept.append(value.dtype)
+            return {
+                "kind": guard.ARRAY, "object": id(kind), "descr": id(value.dtype), "ndim": value.ndim, "place": where,
+                "shape": _words(value.shape, self.kept), "strides": _words(value.strides, self.kept),
+            }  # fmt: skip
+        if kind in (float, complex) or isinstance(value, np.number | np.bool_):
+            if where not in self.slots:
+                return {"kind": guard.TYPED, "object": id(kind), "place": where}
+            size = -(-np.asarray(value).nbytes // 8)
+            slot = self.slots[where]
+            return {"kind": guard.NUMBER, "object": id(kind), "place": where, "slot": slot, "words": size}
+        if place is None and (value is None or kind in (bool, int, str)):
+            return self._identical(value)
+        raise _Unguarded
+
+    def _identical(self, value: Any) -> dict[str, int]:
+        self.kept.append(value)
+        return {"kind": guard.IDENTICAL, "object": id(value), "place": self.unused}
 
 
-def _guard(
-    leaves: Sequence[tuple[int | None, Any]],
-    outside: Sequence[tuple[int | None, Captured]],
-    slots: dict[int, int],
-    unused: int,
-    kept: list[Any],
-) -> list[int] | None:
-    """Rows that describe arguments and values from outside, each given with its place as an input, or None."""
-    rows: list[int] = []
-    for place, leaf in leaves:
-        row = _row(leaf, unused if place is None else place, slots, kept)
-        if row is None:
-            return None
-        rows += (*row, 0, 0)
-    for place, (value, container, key) in outside:
-        row = _identical(value, unused, kept) if place is None else _row(value, place, slots, kept)
-        if row is None or not isinstance(container, (dict, types.CellType)) or isinstance(key, int):
-            return None
-        kept += (container, key)
-        rows += (*row, id(container), 0 if key is None else id(key))
-    return rows
-
-
-def _row(value: Any, place: int, slots: dict[int, int], kept: list[Any]) -> tuple[int, ...] | None:
-    """The words that describe a value like `value`; None if Python has to look at it."""
-    if type(value) is np.ndarray and place not in slots:
-        shape, strides = _words(value.shape, kept), _words(value.strides, kept)
-        kept.append(value.dtype)
-        return native.ARRAY, id(np.ndarray), id(value.dtype), value.ndim, shape, strides, place, 0
-    if type(value) is float:
-        if place not in slots:
-            return native.TYPED, id(float), 0, 0, 0, 0, place, 0
-        return native.FLOAT, id(float), 0, 0, 0, 0, place, slots[place]
-    if value is None or type(value) in (bool, int, str):
-        return _identical(value, place, kept)
-    return None
-
-
-def _identical(value: Any, place: int, kept: list[Any]) -> tuple[int, ...]:
-    kept.append(value)
-    return native.IDENTICAL, id(value), 0, 0, 0, 0, place, 0
-
-
-class _Table(np.ndarray):
-    """Words that native code reads, and the Python objects whose addresses are among them."""
-
-    kept: list[Any]
+def _items(value: Any) -> Iterator[tuple[Any, dict[str, int]]]:
+    """Items of a container, and how native code finds them."""
+    if isinstance(value, dict):
+        for key, item in value.items():
+            yield item, {"source": guard.NEXT_IN_DICT, "key": id(key)}
+    else:
+        source = guard.IN_LIST if isinstance(value, list) else guard.IN_TUPLE
+        for number, item in enumerate(value):
+            yield item, {"source": source, "key": number}
 
 
 def _words(values: Sequence[int], kept: list[Any]) -> int:

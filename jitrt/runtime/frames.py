@@ -14,6 +14,7 @@ from ..memory.frame import ALIGNMENT, FrameLayout
 from ..prepare.simplify import literal
 from ..schedule.fuse import storage
 from . import results, threads
+from .errstate import FloatingPointRaised, noting
 from .objects import address
 from .steps import HostStep, Step
 from .table import Place, build_table
@@ -71,7 +72,8 @@ class Frame:
         array = self.values.get(node)
         return Place(0, item=self.places[node]) if array is None else Place(address(array))
 
-    def run(self, inputs: Sequence[Any]) -> list[Any]:
+    def run(self, inputs: Sequence[Any], watched: int) -> list[Any]:
+        """Outputs for these inputs, if none of the floating-point exceptions `watched` is raised."""
         objects: list[Any] = [*inputs, *[None] * (len(self.places) - len(inputs))]
         for place, view in self.scalars:
             view[()] = inputs[place]
@@ -80,10 +82,12 @@ class Frame:
         returned: dict[Node, Any] = {}
         for action in self.actions:
             if isinstance(action, HostStep):
-                self._run_host(action, objects, returned)
+                with noting(watched):
+                    self._run_host(action, objects, returned)
             else:
                 arrays = tuple(objects)
-                self.run_native(action, id(arrays))
+                if self.run_native(action, id(arrays), watched):
+                    raise FloatingPointRaised
         return [returned[n] if n in returned else objects[self.places[n]] for n in self.graph.outputs]
 
     def _run_host(self, step: HostStep, objects: list[Any], returned: dict[Node, Any]) -> None:

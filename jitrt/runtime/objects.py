@@ -7,6 +7,7 @@ noticed: where a field is not found, calls are checked in Python.
 from __future__ import annotations
 
 import ctypes
+import ctypes.util
 import sys
 import types
 from functools import lru_cache
@@ -15,7 +16,7 @@ from typing import Any
 import numpy as np
 from numpy._core import _multiarray_umath  # type: ignore[attr-defined]
 
-from ..kernels import allocator, entry, pool
+from ..kernels import allocator, entry, floatflags, pool
 
 _SEARCHED_WORDS = 16  # of an object's memory
 # Places in NumPy's C API table, which its ABI fixes.
@@ -47,16 +48,20 @@ def address(array: np.ndarray) -> int:
 @lru_cache(maxsize=1)
 def fields() -> dict[str, int] | None:
     """Offsets in bytes of the fields that the native entry reads; None if they are not where they are expected."""
+    if not getattr(sys, "_is_gil_enabled", lambda: True)():
+        return None  # tables are changed under the protection of the global interpreter lock
     probe = np.empty((3, 5), np.float32)
     kind, data, descr = _find(probe, id(np.ndarray)), _find(probe, address(probe)), _find(probe, id(probe.dtype))
-    number = 0.1234567891
-    value = _find(number, int(np.float64(number).view(np.int64)))
-    cell = _find(types.CellType(probe), id(probe))
-    if kind is None or data is None or descr is None or value is None or cell is None or descr != data + 40:
+    number = _number_offset()
+    cell, slot = _find(types.CellType(probe), id(probe)), _find(_Slot(probe), id(probe))
+    capsule = _find(_multiarray_umath._ARRAY_API, _capsule_pointer(_multiarray_umath._ARRAY_API))
+    if kind is None or data is None or descr is None or number is None or cell is None or descr != data + 40:
+        return None
+    if slot is None or capsule is None:
         return None
     found = {
         "type": kind, "data": data, "ndim": data + 8, "shape": data + 16, "strides": data + 24, "descr": descr,
-        "flags": data + 48, "float": value, "cell": cell,
+        "flags": data + 48, "number": number, "cell": cell, "words": slot, "capsule": capsule,
     }  # fmt: skip
     expected = {"shape": probe.shape, "strides": probe.strides}
     ndim = ctypes.c_int.from_address(id(probe) + found["ndim"]).value
@@ -70,6 +75,34 @@ def fields() -> dict[str, int] | None:
     return found
 
 
+class _Slot:
+    """An object whose first slot is found as that of `dispatch.NativeCallable`."""
+
+    __slots__ = ("__dict__", "__weakref__", "_words")
+
+    def __init__(self, words: object):
+        self._words = words
+
+
+def _number_offset() -> int | None:
+    """Where Python's and NumPy's numbers keep their value, if that is the same place in all of them."""
+    place = _find(0.1234567891, int(np.float64(0.1234567891).view(np.int64)))
+    numbers = [complex(0.5, 3.0), np.float64(0.3), np.complex128(0.3), np.float32(0.3), np.complex64(0.3)]
+    numbers += [np.int64(-77), np.int32(77), np.uint16(777), np.uint8(77), np.bool_(True)]
+    for number in numbers:
+        value = np.asarray(number).tobytes()
+        if place is None or ctypes.string_at(id(number) + place, len(value)) != value:
+            return None
+    return place
+
+
+def _capsule_pointer(capsule: object) -> int:
+    """What a capsule without a name points to."""
+    get_pointer = ctypes.pythonapi.PyCapsule_GetPointer
+    get_pointer.restype, get_pointer.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
+    return int(get_pointer(capsule, None) or 0)
+
+
 def _find(value: object, word: int) -> int | None:
     size = min(_SEARCHED_WORDS, type(value).__basicsize__ // 8 + 2)
     words = (ctypes.c_int64 * size).from_address(id(value))
@@ -79,16 +112,17 @@ def _find(value: object, word: int) -> int | None:
 @lru_cache(maxsize=1)
 def api() -> dict[str, int]:
     """Addresses of the functions of CPython, NumPy and the system that native code calls."""
-    python = (name for name in (*entry.API, *pool.API) if name.startswith("Py") and name not in _NUMPY_API)
+    python = {name for name in (*entry.API, *pool.API) if name.startswith("Py") and name not in _NUMPY_API}
     found = {name: _address_of(getattr(ctypes.pythonapi, name)) for name in python}
     found["yield_processor"] = _address_of(_yield_processor())
     library = ctypes.CDLL("msvcrt" if sys.platform == "win32" else None)
     for name in allocator.API:
         # What a system does not have is only an advice; any function that takes as little harm will do.
         found[name] = _address_of(getattr(library, name, None) or library.abs)
-    get_pointer = ctypes.pythonapi.PyCapsule_GetPointer
-    get_pointer.restype, get_pointer.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
-    table = ctypes.cast(get_pointer(_multiarray_umath._ARRAY_API, None), ctypes.POINTER(ctypes.c_void_p))
+    if not floatflags.IS_X86 and floatflags.IS_KNOWN:
+        mathematics = ctypes.CDLL(ctypes.util.find_library("m"))
+        found |= {name: _address_of(getattr(mathematics, name)) for name in floatflags.API}
+    table = ctypes.cast(_capsule_pointer(_multiarray_umath._ARRAY_API), ctypes.POINTER(ctypes.c_void_p))
     return found | {name: int(table[place] or 0) for name, place in _NUMPY_API.items()}
 
 
@@ -115,18 +149,25 @@ class _MethodDef(ctypes.Structure):
     ]
 
 
-_METH_FASTCALL = 0x0080
+_METH_FASTCALL_KEYWORDS = 0x0082
 
 
-def builtin(function: int, bound: Any) -> Any:
-    """A Python builtin that calls the METH_FASTCALL function at the address `function` with `bound` as its self."""
+def builtin(name: str, function: int, bound: Any) -> Any:
+    """A builtin that calls the METH_FASTCALL | METH_KEYWORDS function at that address with `bound` as its self."""
     make = ctypes.pythonapi.PyCFunction_NewEx
     make.restype = ctypes.py_object
     make.argtypes = [ctypes.POINTER(_MethodDef), ctypes.py_object, ctypes.c_void_p]
-    return make(ctypes.byref(_definition(function)), bound, None)
+    return make(ctypes.byref(_definition(name, function)), bound, None)
 
 
-@lru_cache(maxsize=4)
-def _definition(function: int) -> _MethodDef:
-    """The method definition, which has to outlive every builtin made of it."""
-    return _MethodDef(b"jitrt_entry", function, _METH_FASTCALL, None)
+def method(kind: type, name: str, function: int) -> Any:
+    """A method of the class `kind` that calls the METH_FASTCALL | METH_KEYWORDS function at the address `function`."""
+    make = ctypes.pythonapi.PyDescr_NewMethod
+    make.restype, make.argtypes = ctypes.py_object, [ctypes.py_object, ctypes.POINTER(_MethodDef)]
+    return make(kind, ctypes.byref(_definition(name, function)))
+
+
+@lru_cache(maxsize=8)
+def _definition(name: str, function: int) -> _MethodDef:
+    """The method definition, which has to outlive everything made of it."""
+    return _MethodDef(name.encode(), function, _METH_FASTCALL_KEYWORDS, None)

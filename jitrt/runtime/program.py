@@ -8,6 +8,7 @@ from typing import Any
 
 from ..expr.node import Graph
 from ..memory.frame import FrameLayout
+from .errstate import FloatingPointRaised, Patience, errors
 from .frames import Frame
 from .steps import KernelStep, Step, kernel_steps
 
@@ -24,38 +25,55 @@ class Program:
     layout : FrameLayout
     limit : int
         Most threads to use.
+    may_raise : int
+        Floating-point exceptions that NumPy may report for the graph, as `errstate.may_raise` numbers them.
     """
 
     graph: Graph
     steps: tuple[Step, ...]
     layout: FrameLayout
     limit: int
+    may_raise: int = 0
     _frames: list[Frame] = field(default_factory=list)
 
-    def run(self, inputs: Sequence[Any]) -> list[Any]:
+    def run(self, inputs: Sequence[Any], patience: Patience | None = None) -> list[Any]:
         """Outputs of the graph, as fresh arrays.
 
         Parameters
         ----------
         inputs : sequence
             Values of ``graph.inputs``: arrays of the types that the program was made for, and scalars.
+        patience : Patience, optional
+            What remembers how often kernels have raised floating-point exceptions.
 
         Raises
         ------
         Retrace
             If a call that NumPy made gave another type than when traced.
+        FloatingPointRaised
+            If kernels raised a floating-point exception that the error state does not ignore.
         Exception
             Whatever NumPy raises in a step that it executes.
         """
+        watched = self.may_raise and self.may_raise & errors()
+        if watched and patience is not None and patience.is_over():
+            raise FloatingPointRaised
         # Taking from and giving to the list are atomic, so every concurrent call has a frame of its own.
         try:
             frame = self._frames.pop()
         except IndexError:
             frame = self.new_frame()
         try:
-            return frame.run(inputs)
+            outputs = frame.run(inputs, watched)
+        except FloatingPointRaised:
+            if patience is not None:
+                patience.note(raised=True)
+            raise
         finally:
             self._frames.append(frame)
+        if patience is not None:
+            patience.note(raised=False)
+        return outputs
 
     def kernel_steps(self) -> list[KernelStep]:
         """The steps that are kernels, those inside of loops included."""

@@ -19,7 +19,8 @@ from ..kernels import allocator
 from ..kernels.allocator import emit_allocator
 from ..kernels.driver import emit_driver
 from ..kernels.entry import emit_entry
-from ..kernels.pool import LINE, MOST_WORKERS, POOL_WORDS, SLEEPERS, leave_unoptimised, symbol
+from ..kernels.pool import LINE, MOST_WORKERS, POOL_WORDS, SLEEPERS, leave_unoptimised
+from ..kernels.words import symbol
 from .objects import address, api, fields, tuple_and_array_offsets
 
 # What native code reads at every call: the number of threads, and the address of the pool (0 before there is one).
@@ -105,7 +106,7 @@ def _native() -> dict[str, int]:
         llvm.add_symbol(symbol(name), location)
     names = ["jitrt_run", "jitrt_worker", *allocator.FUNCTIONS, "jitrt_release"]
     if offsets is not None:
-        names.append("jitrt_entry")
+        names += ["jitrt_call", "jitrt_hash_of", "jitrt_errors"]
     text = f"driver {offsets} {tuple_and_array_offsets()}"
 
     def emit(module: ir.Module) -> None:
@@ -119,9 +120,9 @@ def _native() -> dict[str, int]:
 
 
 @lru_cache(maxsize=1)
-def driver() -> Callable[[int, int], None]:
-    """``jitrt_run(block, objects)`` as a callable that releases the GIL."""
-    return ctypes.CFUNCTYPE(None, ctypes.c_int64, ctypes.c_int64)(_native()["jitrt_run"])
+def driver() -> Callable[[int, int, int], int]:
+    """``jitrt_run(block, objects, watched)`` as a callable that releases the GIL."""
+    return ctypes.CFUNCTYPE(ctypes.c_int64, *[ctypes.c_int64] * 3)(_native()["jitrt_run"])
 
 
 def native_address(name: str) -> int:

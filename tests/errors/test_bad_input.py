@@ -199,7 +199,7 @@ class TestInternalErrors:
         def fail(*args):
             raise RuntimeError("broken stage")
 
-        monkeypatch.setattr("jitrt.pipeline.fuse", fail)
+        monkeypatch.setattr("jitrt.pipeline.schedule", fail)
 
     def test_strict_raises(self, broken):
         with pytest.raises(JitrtError, match="broken stage"):
@@ -216,7 +216,7 @@ class TestInternalErrors:
     def test_an_error_while_running_falls_back(self, monkeypatch):
         monkeypatch.setenv("JITRT_STRICT", "0")
         compiled = jitrt.jit(add)
-        compiled(x, b=1.0)
+        compiled.explain(x, b=1.0)
 
         def fail(*args):
             raise RuntimeError("broken run")

@@ -2,12 +2,12 @@
 
 import gc
 import sys
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
 
 import jitrt
-from jitrt.runtime.entry import MISS, always_miss
 from jitrt.runtime.objects import fields
 
 pytestmark = pytest.mark.skipif(fields() is None, reason="calls are checked in Python on this build")
@@ -19,16 +19,138 @@ def axpy(a, s, b):
     return a * s + b
 
 
+class Watched(jitrt.JitFunction):
+    """A function that counts the calls that native code does not serve."""
+
+    missed = 0
+
+    def _call(self, args, kwargs):
+        self.missed += 1
+        return super()._call(args, kwargs)
+
+
+def is_served(function, *args, **kwargs):
+    """Whether native code serves a call like this one."""
+    before = function.missed
+    function(*args, **kwargs)
+    return function.missed == before
+
+
 @pytest.fixture
 def compiled():
-    function = jitrt.jit(axpy)
+    function = Watched(axpy)
     function(x, 2.0, x)
-    assert function._entry is not always_miss
+    assert is_served(function, x, 2.0, x)
     return function
 
 
 def test_it_serves_equal_types(compiled):
-    np.testing.assert_array_equal(compiled._entry(x + 1, 3.0, x * 2), axpy(x + 1, 3.0, x * 2))
+    np.testing.assert_array_equal(compiled(x + 1, 3.0, x * 2), axpy(x + 1, 3.0, x * 2))
+    assert compiled.missed == 1
+
+
+def test_all_known_calls_are_served_in_any_order(compiled):
+    calls = [(x[:n], 2.0, x[:n]) for n in range(1, 7)]
+    calls += [(x[:n].astype(np.float32), 3.0, x[:n].astype(np.float32)) for n in range(1, 7)]
+    calls += [(np.ones((n, 2)), 3.0, np.ones((n, 2)).T.copy().T) for n in range(1, 40)]
+    for arguments in calls:
+        compiled(*arguments)
+    for arguments in calls[::-1] + calls[::3] * 2 + calls:
+        before = compiled.missed
+        got = compiled(*arguments)
+        np.testing.assert_array_equal(got, axpy(*arguments))
+        assert compiled.missed == before
+
+
+def test_keywords_are_served(compiled):
+    for _ in range(2):
+        np.testing.assert_array_equal(compiled(x, b=x, s=4.0), axpy(x, 4.0, x))
+    assert is_served(compiled, x, b=x + 1, s=5.0)
+    assert not is_served(compiled, x, s=5.0, b=x + 1)
+    with pytest.raises(TypeError, match="unexpected keyword"):
+        compiled(x, b=x, t=4.0)
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda a: (a, a * 2, 3.0),
+        lambda a: [a, [a * 2, 3.0]],
+        lambda a: {"a": a, "b": (a * 2, {"c": 3.0, "d": a})},
+        lambda a: {"a": {}, "b": [a, ()], "c": a},
+    ],
+)
+def test_containers_are_served(make):
+    def total(tree):
+        leaves = []
+
+        def walk(value):
+            if isinstance(value, dict):
+                value = list(value.values())
+            if isinstance(value, (list, tuple)):
+                for item in value:
+                    walk(item)
+            else:
+                leaves.append(value)
+
+        walk(tree)
+        return sum(leaves[1:], start=leaves[0] * 1.0)
+
+    function = Watched(total)
+    function(make(x))
+    assert is_served(function, make(x + 1))
+    np.testing.assert_array_equal(function(make(x + 2)), total(make(x + 2)))
+    assert not is_served(function, make(x[:3]))
+    assert not is_served(function, (make(x),))
+    np.testing.assert_array_equal(function(make(x)), total(make(x)))
+
+
+def test_dicts_in_another_order_are_other_calls():
+    function = Watched(lambda d: np.stack([v * 1.0 for v in d.values()]))
+    np.testing.assert_array_equal(function({"a": x, "b": -x}), [x, -x])
+    np.testing.assert_array_equal(function({"b": -x, "a": x}), [-x, x])
+    np.testing.assert_array_equal(function({"a": x, "b": -x}), [x, -x])
+    np.testing.assert_array_equal(function({"a": x, "c": -x}), [x, -x])
+
+
+@pytest.mark.parametrize(
+    "kind", [float, complex, np.float64, np.float32, np.complex64, np.complex128, np.int8, np.bool_]
+)
+def test_numbers_are_served(kind):
+    function = Watched(lambda a, s: a * s + s)
+    for value in (0, 1, 3, 7):
+        got, want = function(x, kind(value)), x * kind(value) + kind(value)
+        np.testing.assert_array_equal(got, want)
+        assert got.dtype == want.dtype
+    assert function.missed == 1
+
+
+def test_concurrent_calls_have_tables_of_their_own():
+    big = np.ones(300_000)
+    function = Watched(lambda a: np.sqrt(a) + np.exp(a))
+    want = function(big)
+    with ThreadPoolExecutor(8) as pool:
+        for got in pool.map(lambda _: function(big), range(200)):
+            np.testing.assert_array_equal(got, want)
+    missed = function.missed
+    assert missed < 50
+    assert is_served(function, big)
+
+
+def test_clearing_while_others_compute():
+    big = np.ones(300_000)
+    function = jitrt.jit(lambda a: np.sqrt(a) + np.exp(a))
+    want = function(big)
+
+    def work(k):
+        if k % 10 == 0:
+            function.clear()
+            gc.collect()
+        return function(big)
+
+    with ThreadPoolExecutor(4) as pool:
+        for got in pool.map(work, range(100)):
+            np.testing.assert_array_equal(got, want)
 
 
 @pytest.mark.parametrize(
@@ -52,7 +174,7 @@ def test_it_serves_equal_types(compiled):
     ids=range(14),
 )
 def test_it_passes_on_everything_else(compiled, arguments):
-    assert compiled._entry(*arguments) is MISS
+    before = compiled.missed
     try:
         want = axpy(*arguments)
     except TypeError:
@@ -60,6 +182,7 @@ def test_it_passes_on_everything_else(compiled, arguments):
             compiled(*arguments)
         return
     got = compiled(*arguments)
+    assert compiled.missed == before + 1
     np.testing.assert_array_equal(got, want)
     assert type(got) is type(want) and got.dtype == want.dtype
     np.testing.assert_array_equal(compiled(x, 2.0, x), axpy(x, 2.0, x))
@@ -69,9 +192,10 @@ def test_scalars_and_tuples():
     def several(a):
         return a.sum(), a * 2, a.max()
 
-    function = jitrt.jit(several)
+    function = Watched(several)
     function(x)
-    got = function._entry(x)
+    got = function(x)
+    assert function.missed == 1
     assert type(got) is tuple and [type(g) for g in got] == [np.float64, np.ndarray, np.float64]
     assert got[0] == 15.0 and got[2] == 5.0
 
@@ -85,12 +209,24 @@ def test_results_are_fresh_and_writable(compiled):
 def test_no_reference_is_lost_or_kept(compiled):
     a, b, s = np.ones(6), np.ones(6), 1234.5
     gc.collect()
-    before = [sys.getrefcount(o) for o in (a, b, s, MISS)]
+    c, names = np.ones(6), {"b": b, "s": s}
+
+    def counts():
+        gc.collect()
+        return [sys.getrefcount(o) for o in (a, b, c, s, names, np.ndarray, a.dtype)]
+
+    for _ in range(2):
+        compiled(c[::2], s, c[::2]), compiled(a, **names)
+    before = counts()
     for _ in range(100):
         compiled(a, s, b)
-        compiled._entry(a, s)
-    gc.collect()
-    after = [sys.getrefcount(o) for o in (a, b, s, MISS)]
+        compiled(a, **names)
+        compiled(c[::2], s, c[::2])
+        with pytest.raises(TypeError):
+            compiled(a)
+        with pytest.raises(FloatingPointError), np.errstate(all="raise"):
+            compiled(np.full(6, 1e308), 1e308, b)
+    after = counts()
     assert after == before
 
 

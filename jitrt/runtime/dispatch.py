@@ -1,0 +1,156 @@
+"""Dispatch: from a call of a decorated function to the specialisation that serves it, in native code."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from ..kernels import entry as native
+from ..kernels import guard
+from . import threads
+from .errstate import error_state
+from .objects import address, builtin, fields, method
+
+_MOST_TABLES = 16  # of one specialisation: for as many threads that call it at once
+
+
+class Words(np.ndarray):
+    """64-bit words that native code reads, and the Python objects whose addresses are among them."""
+
+    kept: list[Any]
+    places: int = 1  # of the values that native code notes by place during a call
+
+
+def words(values: dict[str, Any], layout: tuple[str, ...], kept: list[Any]) -> Words:
+    """The words of `layout` that have the given values; the others are 0."""
+    table = np.array([values.get(name, 0) for name in layout], np.int64).view(Words)
+    table.kept = kept
+    return table
+
+
+_KINDS = np.array([id(t) for t in (np.ndarray, bool, type(None), str, tuple, list, dict)], np.int64)
+assert guard.KINDS == ("array", "bool", "none", "str", "tuple", "list", "dict")
+_MISSED = sys.intern("_missed")
+_NO_SLOTS = np.zeros((1, 2), np.int64)
+
+
+class Dispatch:
+    """The tables of one function: a hash table of them that native code looks up.
+
+    A specialisation has one table, and more if several threads call it at the same time, since a table has one frame.
+    """
+
+    def __init__(self) -> None:
+        values = {
+            "slots": address(_NO_SLOTS), "rows": 1, "places": 1, "kinds": address(_KINDS), "method": id(_MISSED),
+        }  # fmt: skip
+        self.words = words(values, native.STATE, [_NO_SLOTS])
+        self._tables: dict[int, tuple[Any, int, list[Words]]] = {}  # by identity: specialisation, hash, its tables
+        self._removed: list[Words] = []
+
+    def serve_plain(self, function: Callable[..., Any]) -> None:
+        """From now on every call is one of `function`."""
+        install()
+        self.words.kept.append(function)
+        self._set("plain", id(function))
+
+    def wants(self, owner: Any) -> bool:
+        """Whether a further table of `owner` would have served the call that has just missed all of them."""
+        if fields() is None:
+            return False
+        tables = self._tables[id(owner)][2] if id(owner) in self._tables else []
+        return len(tables) < _MOST_TABLES and all(t[_BUSY] for t in tables)
+
+    def add(self, owner: Any, table: Words, args: tuple, kwargs: dict[str, Any]) -> None:
+        """Let `table` serve calls like the one with these arguments, on behalf of the specialisation `owner`."""
+        install()
+        if error_state() is not None:
+            self._set("error_state", id(error_state()))
+        value = _hash(self.words, args, kwargs)
+        self._tables.setdefault(id(owner), (owner, value, []))[2].append(table)
+        self._set("rows", max(self._get("rows"), int(table[_ROWS])))
+        self._set("places", max(self._get("places"), table.places))
+        self._fill()
+        self._set("latest", address(table))
+
+    def remove(self, owner: Any) -> None:
+        """Forget the tables of a specialisation."""
+        if id(owner) in self._tables:
+            self._removed += self._tables.pop(id(owner))[2]
+            self._fill()
+
+    def clear(self) -> None:
+        """Forget all tables."""
+        for _, _, tables in self._tables.values():
+            self._removed += tables
+        self._tables.clear()
+        self._fill()
+
+    def _fill(self) -> None:
+        """Lay out the hash table anew; at least half of it stays empty, so that a search ends soon."""
+        found = [(value, address(t)) for _, value, tables in self._tables.values() for t in tables]
+        size = 1 << (2 * len(found)).bit_length()
+        slots = np.zeros((size, 2), np.int64)
+        for value, table in found:
+            k = value & (size - 1)
+            while slots[k, 1]:
+                k = (k + 1) & (size - 1)
+            slots[k] = value, table
+        self.words.kept[0] = slots
+        self._set("latest", found[-1][1] if found else 0)
+        self._set("mask", size - 1)
+        self._set("slots", address(slots))
+        # A table that serves a call in another thread is needed until that call returns.
+        self._removed = [t for t in self._removed if t[_BUSY]]
+
+    def _get(self, name: str) -> int:
+        return int(self.words[native.STATE.index(name)])
+
+    def _set(self, name: str, value: int) -> None:
+        self.words[native.STATE.index(name)] = value
+
+
+_BUSY, _ROWS = native.TABLE.index("busy"), native.TABLE.index("rows")
+
+
+def _hash(state: Words, args: tuple, kwargs: dict[str, Any]) -> int:
+    function = threads.native_address("jitrt_hash_of")
+    return builtin("jitrt_hash_of", function, state)(*args, **kwargs)
+
+
+class NativeCallable:
+    """An object whose calls native code serves, if one of the tables of its dispatch describes them.
+
+    Other calls, and all calls on builds of Python whose objects are not known, are passed on to the method `_call` of
+    the subclass, with a tuple and a dict.
+    """
+
+    __slots__ = ("__dict__", "__weakref__", "_words")
+
+    def __init__(self) -> None:
+        self._dispatch = Dispatch()
+        self._words = self._dispatch.words
+
+    def _missed(self, *args: Any, **kwargs: Any) -> Any:
+        return self._call(args, kwargs)
+
+    def _call(self, args: tuple, kwargs: dict[str, Any]) -> Any:
+        raise NotImplementedError
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        return self._call(args, kwargs)
+
+
+_installed = False
+
+
+def install() -> None:
+    """Let native code serve the calls of all `NativeCallable` objects from now on, where that is possible."""
+    global _installed
+    if not _installed and fields() is not None:
+        _installed = True
+        call = method(NativeCallable, "__call__", threads.native_address("jitrt_call"))
+        NativeCallable.__call__ = call  # type: ignore[method-assign]

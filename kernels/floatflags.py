@@ -1,0 +1,72 @@
+"""The processor's floating-point exception flags, in NumPy's numbering.
+
+The flags belong to a thread. Arithmetic raises them and nothing else lowers them, so they are cleared before kernels
+run and read afterwards. On x86-64 they stand in MXCSR, which costs some nanoseconds; the C library's functions, used
+elsewhere, also look at registers that no kernel uses.
+"""
+
+from __future__ import annotations
+
+import platform
+
+from llvmlite import ir
+
+from .words import BYTES, I32, I64, call_api, word
+
+DIVIDE, OVER, UNDER, INVALID = 1, 2, 4, 8
+"""``NPY_FPE_DIVIDEBYZERO`` and so on."""
+
+_MXCSR_FLAGS = 0x3F
+_C_FLAGS = 0x0F  # FE_INVALID, FE_DIVBYZERO, FE_OVERFLOW, FE_UNDERFLOW of AArch64
+_SIGNATURES = {
+    "feclearexcept": ir.FunctionType(I32, [I32]),
+    "fetestexcept": ir.FunctionType(I32, [I32]),
+}
+API = tuple(_SIGNATURES)
+"""Functions of the C library's mathematics that the code calls."""
+
+_machine = platform.machine().lower()
+IS_X86 = _machine in ("x86_64", "amd64")
+IS_KNOWN = IS_X86 or _machine in ("aarch64", "arm64")
+"""Whether flags can be read here; where not, kernels raise none."""
+
+
+def clear_flags(builder: ir.IRBuilder) -> None:
+    """Lower all flags of this thread."""
+    if IS_X86:
+        register = _control_register(builder)
+        kept = builder.and_(builder.load(register), ir.Constant(I32, ~_MXCSR_FLAGS))
+        builder.store(kept, register)
+        builder.call(_intrinsic(builder, "ldmxcsr"), [builder.bitcast(register, BYTES)])
+    elif IS_KNOWN:
+        call_api(builder, "feclearexcept", _SIGNATURES["feclearexcept"], ir.Constant(I32, _C_FLAGS))
+
+
+def raised_flags(builder: ir.IRBuilder) -> ir.Value:
+    """The flags of this thread that are up, as a sum of `DIVIDE`, `OVER`, `UNDER` and `INVALID`."""
+    if IS_X86:
+        # Bit 0 is invalid, bit 1 a denormal operand, and from bit 2 on they stand as NumPy has them.
+        raised = builder.zext(builder.load(_control_register(builder)), I64)
+        return _renumbered(builder, raised, 2)
+    if IS_KNOWN:
+        raised = call_api(builder, "fetestexcept", _SIGNATURES["fetestexcept"], ir.Constant(I32, _C_FLAGS))
+        return _renumbered(builder, builder.zext(raised, I64), 1)
+    return word(0)
+
+
+def _renumbered(builder: ir.IRBuilder, raised: ir.Value, divide: int) -> ir.Value:
+    """NumPy's numbering, from one in which bit 0 is invalid and from bit `divide` on the others follow."""
+    others = builder.and_(builder.lshr(raised, word(divide)), word(DIVIDE | OVER | UNDER))
+    return builder.or_(others, builder.shl(builder.and_(raised, word(1)), word(3)))
+
+
+def _control_register(builder: ir.IRBuilder) -> ir.Value:
+    """Where MXCSR has been stored just now."""
+    with builder.goto_entry_block():
+        register = builder.alloca(I32)
+    builder.call(_intrinsic(builder, "stmxcsr"), [builder.bitcast(register, BYTES)])
+    return register
+
+
+def _intrinsic(builder: ir.IRBuilder, name: str) -> ir.Function:
+    return builder.module.declare_intrinsic(f"llvm.x86.sse.{name}", (), ir.FunctionType(ir.VoidType(), [BYTES]))

@@ -1,0 +1,202 @@
+"""The native guard: whether the arguments of a call are what a table says, and a hash to find the table by.
+
+A table describes the arguments by rows (`ROW`). The values that rows look at are arguments of the call, values that the
+function reads from outside, or items of containers that earlier rows have checked.
+
+`emit_guard` and `emit_hash` add to a module
+
+    jitrt_match(rows, count, args, values, positions, places) -> i1    whether the call is described by the rows
+    jitrt_hash(kinds, args, count) -> i64     equal for calls whose arguments have the same types, shapes and strides
+"""
+
+from __future__ import annotations
+
+from llvmlite import ir
+
+from .words import I1, I32, I64, WORDS, call_api, counted, record, repeat_while, variable, word
+
+# What a value has to be: `kind` is one of the constants below, `object` the type or the object, `descr` the dtype,
+# `ndim`, `shape` and `strides` those of an array; `ndim` is the number of items of a container. An array is noted in
+# `places` under `place`, a number copied to `slot` with `words` words. `source`, one of the constants below, says where
+# the value is found, with `base` and `key`.
+ROW = ("kind", "object", "descr", "ndim", "shape", "strides", "place", "slot", "words", "source", "base", "key")
+ARRAY, NUMBER, IDENTICAL, TYPED, CONTAINER = range(5)
+# An argument with the number `key`; a dict's item; what a cell holds; an item of the tuple, list or dict that was the
+# value of row `base`. Items of a dict are asked for in its order, in which `key` has to be the next.
+ARGUMENT, LOOKED_UP, IN_CELL, IN_TUPLE, IN_LIST, NEXT_IN_DICT = range(6)
+# Fields of objects, whose offsets the code contains.
+FIELDS = ("type", "data", "ndim", "shape", "strides", "descr", "flags", "number", "cell")
+# Addresses of types that the hash tells apart.
+KINDS = ("array", "bool", "none", "str", "tuple", "list", "dict")
+
+_ALIGNED = 0x0100  # NPY_ARRAY_ALIGNED
+_SIGNATURES = {
+    "PyDict_GetItem": ir.FunctionType(I64, [I64, I64]),
+    "PyDict_Next": ir.FunctionType(I32, [I64, WORDS, WORDS, WORDS]),
+    "PyTuple_GetItem": ir.FunctionType(I64, [I64, I64]),
+    "PyList_GetItem": ir.FunctionType(I64, [I64, I64]),
+    "PyObject_Size": ir.FunctionType(I64, [I64]),
+}
+API = tuple(_SIGNATURES)
+"""Functions of CPython that the code calls, linked as `words.symbol` says."""
+
+
+def _call(builder: ir.IRBuilder, name: str, *args: ir.Value) -> ir.Value:
+    return call_api(builder, name, _SIGNATURES[name], *args)
+
+
+def field(builder: ir.IRBuilder, value: ir.Value, offset: int, kind: ir.Type = I64) -> ir.Value:
+    """The field at an offset in bytes of the object at the address `value`."""
+    address = builder.add(value, word(offset))
+    return builder.load(builder.inttoptr(address, kind.as_pointer()))
+
+
+def emit_guard(module: ir.Module, fields: dict[str, int]) -> ir.Function:
+    """Add ``jitrt_match`` to `module`; `fields` are offsets in bytes of the fields in `FIELDS`."""
+    return _Guard(module, fields).emit()
+
+
+class _Guard:
+    """Emission of the guard."""
+
+    def __init__(self, module: ir.Module, fields: dict[str, int]):
+        kind = ir.FunctionType(I1, [WORDS, I64, WORDS, WORDS, WORDS, WORDS])
+        self.function = ir.Function(module, kind, "jitrt_match")
+        self.function.linkage = "internal"
+        self.rows, self.count, self.args, self.values, self.positions, self.places = self.function.args
+        self.builder = ir.IRBuilder(self.function.append_basic_block("entry"))
+        self.fields = fields
+        self.missed = self.function.append_basic_block("missed")
+
+    def emit(self) -> ir.Function:
+        builder = self.builder
+        self.found, self.name = variable(builder), variable(builder)
+        with counted(builder, self.count) as k:
+            row = dict(zip(ROW, record(builder, self.rows, k, ROW)))
+            value = self._value(row)
+            builder.store(value, builder.gep(self.values, [k]))
+            builder.store(value, builder.gep(self.places, [row["place"]]))
+            with builder.if_else(self._is(row, "kind", IDENTICAL)) as (identical, typed):
+                with identical:
+                    self._require(builder.icmp_signed("==", value, row["object"]))
+                with typed:
+                    self._require(builder.icmp_signed("==", self._field(value, "type"), row["object"]))
+            with builder.if_then(self._is(row, "kind", ARRAY)):
+                self._check_array(value, row)
+            with builder.if_then(self._is(row, "kind", NUMBER)):
+                self._copy_number(value, row)
+            with builder.if_then(self._is(row, "kind", CONTAINER)):
+                size = _call(builder, "PyObject_Size", value)
+                self._require(builder.icmp_signed("==", size, row["ndim"]))
+                builder.store(word(0), builder.gep(self.positions, [k]))
+        builder.ret(ir.Constant(I1, 1))
+        builder.position_at_end(self.missed)
+        builder.ret(ir.Constant(I1, 0))
+        return self.function
+
+    def _value(self, row: dict[str, ir.Value]) -> ir.Value:
+        """The object of a row."""
+        builder, base, key, found = self.builder, row["base"], row["key"], self.found
+        with builder.if_else(self._is(row, "source", ARGUMENT)) as (argument, elsewhere):
+            with argument:
+                builder.store(builder.load(builder.gep(self.args, [key])), found)
+            with elsewhere:
+                builder.store(word(0), found)
+                with builder.if_then(self._is(row, "source", LOOKED_UP)):
+                    builder.store(_call(builder, "PyDict_GetItem", base, key), found)
+                with builder.if_then(self._is(row, "source", IN_CELL)):
+                    builder.store(self._field(base, "cell"), found)
+                for source, name in ((IN_TUPLE, "PyTuple_GetItem"), (IN_LIST, "PyList_GetItem")):
+                    with builder.if_then(self._is(row, "source", source)):
+                        builder.store(_call(builder, name, self._container(base), key), found)
+                with builder.if_then(self._is(row, "source", NEXT_IN_DICT)):
+                    position = builder.gep(self.positions, [base])
+                    more = _call(builder, "PyDict_Next", self._container(base), position, self.name, found)
+                    self._require(builder.icmp_signed("!=", more, ir.Constant(I32, 0)))
+                    self._require(builder.icmp_signed("==", builder.load(self.name), key))
+        value = builder.load(found)
+        self._require(builder.icmp_signed("!=", value, word(0)))  # deleted, or not assigned yet
+        return value
+
+    def _container(self, row: ir.Value) -> ir.Value:
+        return self.builder.load(self.builder.gep(self.values, [row]))
+
+    def _check_array(self, value: ir.Value, row: dict[str, ir.Value]) -> None:
+        builder = self.builder
+        self._require(builder.icmp_signed("==", self._field(value, "descr"), row["descr"]))
+        ndim = builder.sext(self._field(value, "ndim", I32), I64)
+        self._require(builder.icmp_signed("==", ndim, row["ndim"]))
+        aligned = builder.and_(self._field(value, "flags", I32), ir.Constant(I32, _ALIGNED))
+        self._require(builder.icmp_signed("!=", aligned, ir.Constant(I32, 0)))
+        for name in ("shape", "strides"):
+            actual = builder.inttoptr(self._field(value, name), WORDS)
+            expected = builder.inttoptr(row[name], WORDS)
+            with counted(builder, ndim) as axis:
+                pair = [builder.load(builder.gep(table, [axis])) for table in (actual, expected)]
+                self._require(builder.icmp_signed("==", *pair))
+
+    def _copy_number(self, value: ir.Value, row: dict[str, ir.Value]) -> None:
+        builder = self.builder
+        source = builder.inttoptr(builder.add(value, word(self.fields["number"])), WORDS)
+        target = builder.inttoptr(row["slot"], WORDS)
+        with counted(builder, row["words"]) as k:
+            builder.store(builder.load(builder.gep(source, [k])), builder.gep(target, [k]))
+
+    def _is(self, row: dict[str, ir.Value], name: str, constant: int) -> ir.Value:
+        return self.builder.icmp_signed("==", row[name], word(constant))
+
+    def _field(self, value: ir.Value, name: str, kind: ir.Type = I64) -> ir.Value:
+        return field(self.builder, value, self.fields[name], kind)
+
+    def _require(self, condition: ir.Value) -> None:
+        """Go on if `condition` holds; otherwise the call is another one."""
+        passed = self.builder.append_basic_block("passed")
+        self.builder.cbranch(condition, passed, self.missed)
+        self.builder.position_at_end(passed)
+
+
+def emit_hash(module: ir.Module, fields: dict[str, int]) -> ir.Function:
+    """Add ``jitrt_hash`` to `module`; the words at `kinds` are laid out as `KINDS`."""
+    function = ir.Function(module, ir.FunctionType(I64, [WORDS, WORDS, I64]), "jitrt_hash")
+    function.linkage = "internal"
+    kinds, args, count = function.args
+    builder = ir.IRBuilder(function.append_basic_block("entry"))
+    total, number = variable(builder), variable(builder)
+    known = {name: builder.load(builder.gep(kinds, [word(k)])) for k, name in enumerate(KINDS)}
+
+    def mix(value: ir.Value) -> None:
+        # One round of Fowler, Noll and Vo's hash, with words for bytes; the shift brings high bits down.
+        mixed = builder.mul(builder.xor(builder.load(total), value), word(0x100000001B3))
+        builder.store(builder.xor(mixed, builder.lshr(mixed, word(29))), total)
+
+    def one() -> None:
+        k = builder.load(number)
+        builder.store(builder.add(k, word(1)), number)
+        value = builder.load(builder.gep(args, [k]))
+        kind = field(builder, value, fields["type"])
+        mix(kind)
+
+        def is_any(*names: str) -> ir.Value:
+            result = ir.Constant(I1, 0)
+            for name in names:
+                result = builder.or_(result, builder.icmp_signed("==", kind, known[name]))
+            return result
+
+        with builder.if_else(is_any("array")) as (array, other):
+            with array:
+                mix(field(builder, value, fields["descr"]))
+                ndim = builder.sext(field(builder, value, fields["ndim"], I32), I64)
+                mix(ndim)
+                for name in ("shape", "strides"):
+                    extents = builder.inttoptr(field(builder, value, fields[name]), WORDS)
+                    with counted(builder, ndim) as axis:
+                        mix(builder.load(builder.gep(extents, [axis])))
+            with other:
+                with builder.if_then(is_any("bool", "none", "str")):
+                    mix(value)
+                with builder.if_then(is_any("tuple", "list", "dict")):
+                    mix(_call(builder, "PyObject_Size", value))
+
+    repeat_while(builder, lambda: builder.icmp_signed("<", builder.load(number), count), one)
+    builder.ret(builder.load(total))
+    return function

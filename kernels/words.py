@@ -1,0 +1,83 @@
+"""Native code in terms of 64-bit words: constants, tables, loops, and calls of functions outside of the module."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from llvmlite import ir
+
+I64 = ir.IntType(64)
+I32 = ir.IntType(32)
+I1 = ir.IntType(1)
+WORDS = I64.as_pointer()
+BYTES = ir.IntType(8).as_pointer()
+
+
+def word(value: int) -> ir.Constant:
+    """A 64-bit constant."""
+    return ir.Constant(I64, value)
+
+
+def symbol(name: str) -> str:
+    """The symbol under which a function of CPython, NumPy or the system is linked."""
+    return f"jitrt.api.{name}"
+
+
+def call_api(builder: ir.IRBuilder, name: str, signature: ir.FunctionType, *args: ir.Value) -> ir.Value:
+    """A call of a function of CPython, NumPy or the system."""
+    module = builder.module
+    function = module.globals.get(symbol(name)) or ir.Function(module, signature, symbol(name))
+    return builder.call(function, args)
+
+
+def variable(builder: ir.IRBuilder, first: int = 0) -> ir.Value:
+    """A local word, which is `first` now."""
+    with builder.goto_entry_block():
+        place = builder.alloca(I64)
+    builder.store(word(first), place)
+    return place
+
+
+def record(builder: ir.IRBuilder, table: ir.Value, k: ir.Value, fields: tuple[str, ...]) -> list[ir.Value]:
+    """The fields of record `k` of a table of words."""
+    first = builder.mul(k, word(len(fields)))
+    return [builder.load(builder.gep(table, [builder.add(first, word(j))])) for j in range(len(fields))]
+
+
+class counted:
+    """``for k in range(count):`` as a context."""
+
+    def __init__(self, builder: ir.IRBuilder, count: ir.Value):
+        self.builder, self.count = builder, count
+
+    def __enter__(self) -> ir.Value:
+        builder = self.builder
+        before = builder.block
+        self.head = builder.append_basic_block("for")
+        body = builder.append_basic_block("do")
+        self.after = builder.append_basic_block("done")
+        builder.branch(self.head)
+        builder.position_at_end(self.head)
+        self.index = builder.phi(I64)
+        self.index.add_incoming(word(0), before)
+        builder.cbranch(builder.icmp_signed("<", self.index, self.count), body, self.after)
+        builder.position_at_end(body)
+        return self.index
+
+    def __exit__(self, *exception: object) -> None:
+        builder = self.builder
+        self.index.add_incoming(builder.add(self.index, word(1)), builder.block)
+        builder.branch(self.head)
+        builder.position_at_end(self.after)
+
+
+def repeat_while(builder: ir.IRBuilder, condition: Callable[[], ir.Value], body: Callable[[], None]) -> None:
+    """``while condition(): body()``."""
+    head, inside, after = (builder.append_basic_block(name) for name in ("while", "do", "done"))
+    builder.branch(head)
+    builder.position_at_end(head)
+    builder.cbranch(condition(), inside, after)
+    builder.position_at_end(inside)
+    body()
+    builder.branch(head)
+    builder.position_at_end(after)
