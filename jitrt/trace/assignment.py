@@ -13,6 +13,7 @@ from numpy._core._exceptions import _UFuncOutputCastingError
 
 from ..errors import Untraceable
 from ..expr import build as b
+from ..expr.assembly import stack
 from ..expr.movement import encode_index
 from ..expr.node import Node
 from ..expr.optable import NotCovered
@@ -20,7 +21,7 @@ from .storage import fit
 from .userline import user_line
 
 if TYPE_CHECKING:
-    from .tracer import Tracer
+    from .tracer import Trace, Tracer
 
 
 def is_tracer(value: Any) -> bool:
@@ -52,8 +53,24 @@ def _value_node(value: Any, target: Tracer) -> Node:
         element[()] = value  # raises what NumPy raises for a number that does not fit
         return b.constant(element[()])
     if isinstance(value, (list, tuple)):
-        value = np.asarray(value)
+        return list_node(target._trace, value)
     return target._trace.lift(value)
+
+
+def list_node(state: Trace, value: Any) -> Node:
+    """The array that NumPy makes of tracers, numbers, and nested lists of them."""
+    if is_tracer(value):
+        return b.cast(value._node, value.dtype)
+    if type(value) not in (list, tuple) or not _holds_tracer(value):
+        return state.lift(np.asarray(value))
+    parts = [list_node(state, v) for v in value]
+    if len({p.shape for p in parts}) != 1:
+        raise ValueError("setting an array element with a sequence.")
+    return stack(parts)
+
+
+def _holds_tracer(value: Any) -> bool:
+    return is_tracer(value) or (type(value) in (list, tuple) and any(map(_holds_tracer, value)))
 
 
 def _check_cast(value: Node, dtype: np.dtype) -> None:
@@ -69,6 +86,7 @@ def _check_cast(value: Node, dtype: np.dtype) -> None:
 
 def assign_item(array: Tracer, index: Any, value: Any) -> None:
     """``array[index] = value``."""
+    index = static_index(index)
     mask = _mask(array, index)
     if mask is not None and _assign_masked(array, mask, value):
         return
@@ -79,6 +97,17 @@ def assign_item(array: Tracer, index: Any, value: Any) -> None:
         return
     whole = all(i is Ellipsis or i == (None, None, None) for i in encoded)
     assign(array if whole else array._view(b.view("getitem", array._node, index=encoded)), value)
+
+
+def static_index(index: Any) -> Any:
+    """`index` with the integers that depend on no argument as Python integers."""
+    if isinstance(index, tuple) and type(index) is tuple:
+        return tuple(map(static_index, index))
+    if is_tracer(index) and index.dtype.kind in "iu" and not index.shape and index._known():
+        return operator.index(index)
+    if type(index) is slice:
+        return slice(*(static_index(v) for v in (index.start, index.stop, index.step)))
+    return index
 
 
 def _mask(array: Tracer, index: Any) -> Node | None:

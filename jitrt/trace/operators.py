@@ -6,6 +6,7 @@ hold: ``1.0 / 0.0`` raises, and a negative number has complex powers.
 
 from __future__ import annotations
 
+import math
 import operator
 from collections.abc import Callable
 from typing import Any
@@ -36,6 +37,8 @@ def _binary(ufunc: np.ufunc, python: Callable[[Any, Any], Any], x: Any, y: Any) 
             return ufunc(x, y)
         return tracer._trace.host_call(python, python.__name__, (x, y), {})
     if all(isinstance(v, (Operators, *_NUMBERS)) for v in (x, y)):
+        return ufunc(x, y)
+    if tracer._is_array() and type(y if tracer is x else x) in (list, tuple):
         return ufunc(x, y)
     return NotImplemented
 
@@ -70,11 +73,8 @@ def _unary(ufunc: np.ufunc) -> Callable[[Any], Any]:
     return apply
 
 
-def _looked_at(what: str) -> Callable[..., Any]:
-    def refuse(self: Any, *args: Any) -> Any:
-        raise Untraceable(f"the value of an array or scalar is looked at ({what})", user_line())
-
-    return refuse
+def _conversion(name: str, convert: Callable[..., Any]) -> Callable[..., Any]:
+    return lambda self, *args: convert(self._value(name), *args)
 
 
 class Operators:
@@ -92,6 +92,17 @@ class Operators:
     def _weak(self, node: Node) -> Any:
         """The tracer of a Python number."""
         return type(self)(node, self._trace)  # type: ignore[call-arg]
+
+    def __reversed__(self) -> Any:
+        return iter(self[::-1])  # type: ignore[index]
+
+    def __round__(self, ndigits: Any = None) -> Any:
+        if ndigits is not None and self._scalar and not self._node.type.weak:
+            return np.round(self, ndigits)  # type: ignore[call-overload]
+        return round(self._value("round"), ndigits)  # type: ignore[attr-defined]
+
+    def __reduce__(self) -> Any:
+        raise Untraceable("an array that is being traced is pickled or copied", user_line())
 
     def __divmod__(self, other: Any) -> Any:
         return self // other, self % other
@@ -113,7 +124,10 @@ _COMPARISONS = {
     "ge": (np.greater_equal, operator.ge), "eq": (np.equal, operator.eq), "ne": (np.not_equal, operator.ne),
 }  # fmt: skip
 _UNARY = {"neg": np.negative, "pos": np.positive, "abs": np.absolute, "invert": np.invert}
-_VALUES = "bool int float complex index str repr format contains reversed reduce round trunc floor ceil".split()
+_CONVERSIONS: dict[str, Callable[..., Any]] = {
+    "bool": bool, "int": int, "float": float, "complex": complex, "index": operator.index, "str": str, "repr": repr,
+    "format": format, "trunc": math.trunc, "floor": math.floor, "ceil": math.ceil, "contains": operator.contains,
+}  # fmt: skip
 
 for _name, (_ufunc, _python) in _BINARY.items():
     setattr(Operators, f"__{_name}__", _forward(_ufunc, _python))
@@ -123,5 +137,5 @@ for _name, (_ufunc, _python) in _COMPARISONS.items():
     setattr(Operators, f"__{_name}__", _forward(_ufunc, _python))
 for _name, _ufunc in _UNARY.items():
     setattr(Operators, f"__{_name}__", _unary(_ufunc))
-for _name in _VALUES:
-    setattr(Operators, f"__{_name}__", _looked_at(_name))
+for _name, _python in _CONVERSIONS.items():
+    setattr(Operators, f"__{_name}__", _conversion(_name, _python))

@@ -43,11 +43,7 @@ _EFFECTS = {
     "STORE_ATTR": "sets an attribute",
     "DELETE_ATTR": "deletes an attribute",
     "IMPORT_NAME": "imports a module",
-    "YIELD_VALUE": "is a generator",
     "LOAD_BUILD_CLASS": "defines a class",
-    "SETUP_WITH": "enters a context manager",
-    "BEFORE_WITH": "enters a context manager",
-    "LOAD_SPECIAL": "enters a context manager",
 }
 
 
@@ -81,11 +77,11 @@ class Capture:
             try:
                 return self.container[self.key]
             except (KeyError, IndexError):
-                return _MISSING
+                return MISSING
         try:
             return self.container.cell_contents
         except ValueError:
-            return _MISSING
+            return MISSING
 
 
 @dataclass(slots=True)
@@ -108,7 +104,7 @@ class Captures:
         return all(c.read() is c.value for c in self.values)
 
 
-_MISSING = object()
+MISSING = object()
 
 
 def scan(function: Callable[..., Any]) -> Captures:
@@ -119,6 +115,9 @@ def scan(function: Callable[..., Any]) -> Captures:
     Untraceable
         If the function does, or may do, something that a replay would leave out.
     """
+    code = getattr(function, "__code__", None)
+    if code is not None and code.co_flags & inspect.CO_GENERATOR:
+        raise Untraceable(f"{code.co_name} is a generator")
     captures = Captures()
     _Scan(captures).value(function, getattr(function, "__name__", "function"), None)
     return captures
@@ -131,7 +130,7 @@ class _Scan:
         self.captures = captures
         self.seen: set[int] = set()
 
-    def value(self, value: Any, name: str, place: tuple[Any, Any] | None, replaceable: bool = True) -> None:
+    def value(self, value: Any, name: str, place: tuple[Any, Any] | None) -> None:
         """Check that a value may be used without running the code that uses it.
 
         Parameters
@@ -140,18 +139,16 @@ class _Scan:
             What is loaded under `name`.
         place : tuple, optional
             Container and key that hold it; None for what nobody rebinds.
-        replaceable : bool
-            Whether `with_tracers` can put a tracer in the place of a captured array.
         """
         loaded, value = value, getattr(value, "__jitrt_function__", value)
-        if isinstance(value, types.FunctionType) and not _is_numpy(value):
+        if isinstance(value, types.FunctionType) and not is_numpy(value):
             if place is not None:
                 self.captures.values.append(Capture(name, loaded, *place))
             if value.__module__ not in _PURE_MODULES and id(value) not in self.seen:
                 self.seen.add(id(value))
-                self.function(value, name, replaceable)
+                self.function(value, name)
         elif isinstance(value, np.ndarray):
-            if not replaceable or place is None:
+            if place is None:
                 raise Untraceable(f"reads the array {name}")
             if all(c.value is not value for c in self.captures.arrays):
                 self.captures.arrays.append(Capture(name, value, *place))
@@ -161,18 +158,18 @@ class _Scan:
         elif not _is_pure_callable(value, name):
             raise Untraceable(f"uses {name}, of type {type(value).__name__}, whose effects are unknown")
 
-    def function(self, function: types.FunctionType, name: str, replaceable: bool) -> None:
-        if function.__code__.co_flags & _GENERATORS:
-            raise Untraceable(f"{name} is a generator or a coroutine")
+    def function(self, function: types.FunctionType, name: str) -> None:
+        if function.__code__.co_flags & _COROUTINES:
+            raise Untraceable(f"{name} is a coroutine")
         defaults = function.__defaults__ or ()
         for position, default in enumerate(defaults):
-            self.value(default, f"a default of {name}", (defaults, position), replaceable)
+            self.value(default, f"a default of {name}", (defaults, position))
         keyword_defaults = function.__kwdefaults__ or {}
         for keyword, default in keyword_defaults.items():
-            self.value(default, f"a default of {name}", (keyword_defaults, keyword), replaceable)
-        self.code(function.__code__, function, replaceable, frozenset(function.__code__.co_freevars))
+            self.value(default, f"a default of {name}", (keyword_defaults, keyword))
+        self.code(function.__code__, function, frozenset(function.__code__.co_freevars))
 
-    def code(self, code: types.CodeType, function: types.FunctionType, replaceable: bool, free: frozenset[str]) -> None:
+    def code(self, code: types.CodeType, function: types.FunctionType, free: frozenset[str]) -> None:
         """Walk `code`, that of `function` or nested in it; `free` are names of the scopes around `function`."""
         cells = dict(zip(function.__code__.co_freevars, function.__closure__ or ()))
         instructions = [i for i in dis.get_instructions(code) if i.opname not in _SKIPPED]
@@ -185,41 +182,38 @@ class _Scan:
                     raise Untraceable(f"{code.co_name} assigns a nonlocal variable")
                 attributes = _attributes(instructions[k + 1 :])
                 if name in _LOADS:
-                    self._global(function, operand, attributes, replaceable)
+                    self._global(function, operand, attributes)
                 elif name == "LOAD_DEREF" and operand in free and operand in cells:
-                    self._loaded(_contents(cells[operand]), operand, (cells[operand], None), attributes, replaceable)
+                    self._loaded(contents(cells[operand]), operand, (cells[operand], None), attributes)
             except Untraceable as e:
                 raise Untraceable(e.reason, e.line or _line(code, instruction)) from None
         for constant in code.co_consts:
             if isinstance(constant, types.CodeType):
-                self.code(constant, function, replaceable, free & frozenset(constant.co_freevars))
+                self.code(constant, function, free & frozenset(constant.co_freevars))
 
-    def _global(self, function: types.FunctionType, name: str, attributes: list[str], replaceable: bool) -> None:
+    def _global(self, function: types.FunctionType, name: str, attributes: list[str]) -> None:
         namespace = function.__globals__
         if name in namespace:
-            self._loaded(namespace[name], name, (namespace, name), attributes, replaceable)
+            self._loaded(namespace[name], name, (namespace, name), attributes)
         else:
-            self._loaded(getattr(builtins, name, _MISSING), name, None, attributes, replaceable)
+            self._loaded(getattr(builtins, name, MISSING), name, None, attributes)
 
-    def _loaded(
-        self, value: Any, name: str, place: tuple[Any, Any] | None, attributes: list[str], replaceable: bool
-    ) -> None:
+    def _loaded(self, value: Any, name: str, place: tuple[Any, Any] | None, attributes: list[str]) -> None:
         """Follow attributes through modules, and check what is found."""
         rest = list(attributes)
         while rest and isinstance(value, types.ModuleType):
             attribute = rest.pop(0)
             constant = value.__name__ in _CONSTANT_MODULES
             place = None if constant else (vars(value), attribute)
-            name, value = f"{name}.{attribute}", getattr(value, attribute, _MISSING)
-            replaceable = False
-        if value is _MISSING or isinstance(value, types.ModuleType):
+            name, value = f"{name}.{attribute}", getattr(value, attribute, MISSING)
+        if value is MISSING or isinstance(value, types.ModuleType):
             return
         if rest and _has_state(value):
             raise Untraceable(f"reads {name}.{rest[0]}")
-        self.value(value, name, place, replaceable)
+        self.value(value, name, place)
 
 
-_GENERATORS = inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_ITERABLE_COROUTINE | inspect.CO_ASYNC_GENERATOR
+_COROUTINES = inspect.CO_COROUTINE | inspect.CO_ITERABLE_COROUTINE | inspect.CO_ASYNC_GENERATOR
 
 
 def _attributes(following: list[dis.Instruction]) -> list[str]:
@@ -232,11 +226,11 @@ def _attributes(following: list[dis.Instruction]) -> list[str]:
     return names
 
 
-def _contents(cell: types.CellType) -> Any:
+def contents(cell: types.CellType) -> Any:
     try:
         return cell.cell_contents
     except ValueError:  # not yet assigned
-        return _MISSING
+        return MISSING
 
 
 def _has_state(value: Any) -> bool:
@@ -244,7 +238,7 @@ def _has_state(value: Any) -> bool:
     if hasattr(value, "__jitrt_function__"):
         return True
     if isinstance(value, types.FunctionType):
-        return not _is_numpy(value)
+        return not is_numpy(value)
     return isinstance(value, type) and value.__module__ not in ("builtins", "numpy")
 
 
@@ -269,13 +263,13 @@ def _is_pure_callable(value: Any, name: str) -> bool:
         return True
     if isinstance(value, types.BuiltinFunctionType) and value.__module__ in _PURE_MODULES:
         return True
-    if _is_numpy(value):
+    if is_numpy(value):
         _check_numpy(value, name)
         return True
     return type(value).__module__ == "numpy.lib._index_tricks_impl"  # np.r_, np.mgrid, …
 
 
-def _is_numpy(value: Any) -> bool:
+def is_numpy(value: Any) -> bool:
     """Whether `value` comes from NumPy, or is one of the loops that stand in for it here."""
     module = getattr(value, "__module__", None) or ""
     return module in ("numpy", "jitrt.loops") or module.startswith("numpy.")
@@ -292,49 +286,3 @@ def _check_numpy(value: Any, name: str) -> None:
 def _line(code: types.CodeType, instruction: dis.Instruction) -> str:
     line = instruction.positions.lineno if instruction.positions else code.co_firstlineno
     return f"{code.co_filename}:{line}"
-
-
-def with_tracers(function: Callable[..., Any], tracers: dict[int, Any]) -> Callable[..., Any]:
-    """A copy of `function` that finds tracers where it reads captured arrays, in itself and in the functions it calls.
-
-    Parameters
-    ----------
-    function : callable
-    tracers : dict of int to Tracer
-        By the identity of the captured array.
-    """
-    copies: dict[int, types.FunctionType] = {}
-
-    def replaced(value: Any) -> Any:
-        if isinstance(value, np.ndarray):
-            return tracers.get(id(value), value)
-        inner = getattr(value, "__jitrt_function__", value)
-        return copy(inner) if isinstance(inner, types.FunctionType) and not _is_numpy(inner) else value
-
-    def copy(f: types.FunctionType) -> types.FunctionType:
-        if id(f) in copies:
-            return copies[id(f)]
-        namespace = dict(f.__globals__)
-        closure = tuple(types.CellType() for _ in f.__closure__ or ())
-        copies[id(f)] = made = types.FunctionType(f.__code__, namespace, f.__name__, None, closure)
-        for name in _global_names(f.__code__):
-            if name in namespace:
-                namespace[name] = replaced(namespace[name])
-        for cell, original in zip(closure, f.__closure__ or ()):
-            if (value := _contents(original)) is not _MISSING:
-                cell.cell_contents = replaced(value)
-        made.__defaults__ = tuple(map(replaced, f.__defaults__)) if f.__defaults__ else None
-        made.__kwdefaults__ = {k: replaced(v) for k, v in (f.__kwdefaults__ or {}).items()} or None
-        return made
-
-    result = replaced(function)
-    assert callable(result)
-    return result
-
-
-def _global_names(code: types.CodeType) -> set[str]:
-    names = set(code.co_names)
-    for constant in code.co_consts:
-        if isinstance(constant, types.CodeType):
-            names |= _global_names(constant)
-    return names

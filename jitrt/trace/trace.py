@@ -14,7 +14,9 @@ from ..expr.node import Graph, Node, type_of
 from ..expr.types import ArrayType
 from ..expr.updates import through
 from .arguments import Structure, flatten, is_dynamic, rebuild
-from .purity import Capture, Captures, with_tracers
+from .clones import with_tracers
+from .context import tracing
+from .purity import Capture, Captures
 from .storage import Cell
 from .tracer import Trace, Tracer
 
@@ -126,8 +128,8 @@ def trace(
         symbolic[k] = symbol
     by_array = {id(c.value): symbol for symbol, c in zip(symbols[len(arguments) :], captures.arrays)}
     args, kwargs = rebuild(structure, iter(symbolic))
-    traced = with_tracers(function, by_array) if by_array else function
-    result = traced(*args, **kwargs)
+    with tracing(state):
+        result = with_tracers(function, by_array)(*args, **kwargs)
     _check_containers_unchanged(args, kwargs, symbolic, structure)
     return _describe(result, inputs, symbols, tuple(arguments), captures, state)
 

@@ -22,7 +22,18 @@ from ..expr.node import Node, topological_order, type_of
 from ..expr.optable import METADATA, MUTATING, Kind, NotCovered
 from ..expr.rows import CONTIGUOUS_FUNCTIONS, METHODS, NUMPY_FUNCTIONS, VIEW_FUNCTIONS
 from ..expr.updates import Region, region_between, through
-from .assignment import assign, assign_item, copyto, mutate, take_out, write_out, write_ufunc_out
+from .assignment import (
+    assign,
+    assign_item,
+    copyto,
+    list_node,
+    mutate,
+    static_index,
+    take_out,
+    write_out,
+    write_ufunc_out,
+)
+from .context import tracing
 from .operators import Operators
 from .storage import Cell
 from .userline import user_line
@@ -47,6 +58,7 @@ class Trace:
         """Whether a comparison of Python numbers is only asked whether it holds."""
         self.host_calls: list[tuple[str, str]] = []
         self._copies = itertools.count(1)
+        self._known: dict[Node, bool] = {}
 
     def copy(self, node: Node) -> Node:
         """A copy of `node`, numbered within the trace so that the same function traced again gives the same nodes."""
@@ -82,6 +94,8 @@ class Trace:
                 return b.constant(value)
             except OverflowError:
                 raise Untraceable(f"the integer {value}", user_line()) from None
+        if type(value) in (list, tuple):
+            return list_node(self, value)
         raise Untraceable(f"an operand of type {type(value).__name__}", user_line())
 
     def value_of(self, node: Node) -> Any:
@@ -89,8 +103,31 @@ class Trace:
         for source in topological_order((node,)) if self.first_values else ():
             if source in self.first_values and source not in self.values:
                 self.values[source] = self.value_of(self.first_values[source])
-        with np.errstate(all="ignore"):
+        with np.errstate(all="ignore"), tracing(None):
             return evaluate((node,), self.values)[0]
+
+    def is_known(self, node: Node) -> bool:
+        """Whether the value of `node` depends on no input."""
+        known = self._known.get(node)
+        if known is None:
+            for n in topological_order((node,)):
+                if n not in self._known:
+                    effect = n.op.name in ("input", "call") or n.op.kind is Kind.CONTROL
+                    self._known[n] = not effect and all(self._known[a] for a in n.args)
+            known = self._known[node]
+        return known
+
+    def look(self, node: Node, why: str) -> Any:
+        """The value of `node`, which the function looks at.
+
+        Raises
+        ------
+        Untraceable
+            If it depends on an argument.
+        """
+        if self.is_known(node):
+            return self.value_of(node)
+        raise Untraceable(f"the value of an array or scalar is looked at ({why})", user_line())
 
     def host_call(self, function: Callable[..., Any], name: str, args: tuple, kwargs: dict[str, Any]) -> Any:
         """Record that NumPy makes a call, and return its result as tracers.
@@ -313,7 +350,18 @@ class Tracer(Operators):
         return _wrap(result, self._trace, viewed, func in CONTIGUOUS_FUNCTIONS)
 
     def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
-        raise Untraceable("an array is made of a value that is being traced", user_line())
+        return np.asarray(self._value("an array is made of it"), dtype)
+
+    def _value(self, why: str) -> Any:
+        """The value, as an array, a NumPy scalar or a Python number."""
+        value = self._trace.look(self._node, why)
+        if self._node.type.weak:
+            return value.item() if isinstance(value, (np.generic, np.ndarray)) else value
+        return np.asarray(value)[()] if self._scalar else np.asarray(value)
+
+    def _known(self) -> bool:
+        """Whether the value depends on no argument."""
+        return self._trace.is_known(self._node)
 
     # Attributes of ndarray.
     @property
@@ -460,11 +508,14 @@ class Tracer(Operators):
     def __iter__(self) -> Iterator[Tracer]:
         if not self.shape:
             raise TypeError("iteration over a 0-d array")
+        if self.ndim == 1 and self._known():
+            return iter(self._value("a loop"))
         if self.shape[0] > _LONGEST_ITERATION:
             raise Untraceable("a loop over many elements", user_line())
         return (self[k] for k in range(self.shape[0]))
 
     def __getitem__(self, index: Any) -> Tracer:
+        index = static_index(index)
         try:
             if isinstance(index, tuple) and any(isinstance(i, (Tracer, np.ndarray, list)) for i in index):
                 raise NotCovered("an index of several arrays")

@@ -1,0 +1,89 @@
+"""Copies of functions that find other objects where they read from outside.
+
+Nothing is patched: the function itself, its module and other threads see what they saw before.
+"""
+
+from __future__ import annotations
+
+import types
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from .creation import stand_in
+from .purity import MISSING, contents, is_numpy
+
+
+class _ModuleView(types.ModuleType):
+    """A module whose functions and arrays are replaced as they are read."""
+
+    def __init__(self, module: types.ModuleType, replaced: Callable[[Any], Any]):
+        super().__init__(module.__name__)
+        self._module, self._replaced = module, replaced
+
+    def __getattr__(self, name: str) -> Any:
+        return self._replaced(getattr(self._module, name))
+
+
+def with_tracers(function: Callable[..., Any], tracers: dict[int, Any]) -> Callable[..., Any]:
+    """A copy of `function` that finds tracers in place of captured arrays and what NumPy creates.
+
+    The functions that it calls are copied, too.
+
+    Parameters
+    ----------
+    function : callable
+    tracers : dict of int to Tracer
+        By the identity of the captured array.
+    """
+    copies: dict[int, types.FunctionType] = {}
+    namespaces: dict[int, tuple[dict[str, Any], set[str]]] = {}
+    views: dict[int, _ModuleView] = {}
+
+    def replaced(value: Any) -> Any:
+        if isinstance(value, np.ndarray):
+            return tracers.get(id(value), value)
+        if isinstance(value, types.ModuleType) and not is_numpy_module(value):
+            if id(value) not in views:
+                views[id(value)] = _ModuleView(value, replaced)
+            return views[id(value)]
+        inner = getattr(value, "__jitrt_function__", value)
+        if isinstance(inner, types.FunctionType) and not is_numpy(inner):
+            return copy(inner)
+        return stand_in(value)
+
+    def copy(f: types.FunctionType) -> types.FunctionType:
+        if id(f) in copies:
+            return copies[id(f)]
+        if id(f.__globals__) not in namespaces:
+            namespaces[id(f.__globals__)] = dict(f.__globals__), set()
+        namespace, done = namespaces[id(f.__globals__)]
+        closure = tuple(types.CellType() for _ in f.__closure__ or ())
+        copies[id(f)] = made = types.FunctionType(f.__code__, namespace, f.__name__, None, closure)
+        for name in _global_names(f.__code__) - done:
+            done.add(name)
+            if name in namespace:
+                namespace[name] = replaced(namespace[name])
+        for cell, original in zip(closure, f.__closure__ or ()):
+            if (value := contents(original)) is not MISSING:
+                cell.cell_contents = replaced(value)
+        made.__defaults__ = tuple(map(replaced, f.__defaults__)) if f.__defaults__ else None
+        made.__kwdefaults__ = {k: replaced(v) for k, v in (f.__kwdefaults__ or {}).items()} or None
+        return made
+
+    result = replaced(function)
+    assert callable(result)
+    return result
+
+
+def is_numpy_module(module: types.ModuleType) -> bool:
+    return module.__name__ == "numpy" or module.__name__.startswith("numpy.")
+
+
+def _global_names(code: types.CodeType) -> set[str]:
+    names = set(code.co_names)
+    for constant in code.co_consts:
+        if isinstance(constant, types.CodeType):
+            names |= _global_names(constant)
+    return names

@@ -1,0 +1,29 @@
+"""The trace that runs in this thread."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from .tracer import Trace
+
+_local = threading.local()
+
+
+def current() -> Trace | None:
+    """The trace of this thread; None outside of traces, and in calls that NumPy makes during one."""
+    return getattr(_local, "trace", None)
+
+
+@contextmanager
+def tracing(state: Trace | None) -> Iterator[None]:
+    """Let `state` be the trace of this thread."""
+    before = current()
+    _local.trace = state
+    try:
+        yield
+    finally:
+        _local.trace = before

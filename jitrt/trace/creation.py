@@ -1,0 +1,192 @@
+"""NumPy's creation functions as a traced function sees them: what they make are tracers, which can be written.
+
+`stand_in` is what the copies made by `clones` find in place of NumPy and of these functions. Outside of a trace, and in
+other threads, it does what NumPy does.
+"""
+
+from __future__ import annotations
+
+import functools
+import types
+from collections.abc import Callable
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from ..expr import build as b
+from ..expr.movement import extents
+from ..expr.types import canonical
+from .assignment import list_node
+from .context import current
+from .tracer import Trace, Tracer
+
+_NUMERIC = "biufcmM"
+_FILLS: dict[Callable[..., Any], Any] = {np.zeros: 0, np.empty: 0, np.ones: 1, np.full: None}
+_CONVERSIONS = frozenset({np.array, np.asarray, np.asanyarray, np.ascontiguousarray})
+# Functions that make arrays of plain arguments alone. Their results are literals of the graph.
+_LITERALS = frozenset(
+    getattr(np, name)
+    for name in """arange linspace logspace geomspace eye identity tri indices meshgrid diag diagflat vander tril triu
+    bartlett blackman hamming hanning kaiser fftfreq concatenate stack vstack hstack copy zeros_like ones_like
+    empty_like full_like broadcast_to reshape outer repeat tile where cumsum roll flip sort""".split()
+    if hasattr(np, name)
+)
+_KEPT_LITERALS, _KEPT_BYTES = 128, 1 << 16
+
+
+def _is_traced(value: Any) -> bool:
+    if type(value) is Tracer:
+        return True
+    return type(value) in (list, tuple) and any(map(_is_traced, value))
+
+
+def _filled(state: Trace, function: Callable[..., Any], args: tuple, kwargs: dict[str, Any]) -> Any:
+    """``zeros(shape, dtype)`` and the like."""
+    names = ("shape", "fill_value", "dtype", "order") if function is np.full else ("shape", "dtype", "order")
+    given = dict(zip(names, args)) | kwargs
+    shape, dtype = given.pop("shape"), given.pop("dtype", None)
+    fill = given.pop("fill_value", _FILLS[function])
+    order, device = given.pop("order", None), given.pop("device", None)
+    if given or order not in (None, "C", "K", "A") or device not in (None, "cpu") or _is_traced(shape):
+        return function(*args, **kwargs)
+    if type(fill) is Tracer and not fill.shape:
+        target = fill.dtype if dtype is None else canonical(np.dtype(dtype))
+        node = b.cast(fill._node, target)
+    else:
+        if function is not np.full:
+            fill = np.ones((), dtype)[()] if fill else np.zeros((), dtype)[()]
+        element = np.full((), fill, dtype)
+        if element.shape or element.dtype.kind not in _NUMERIC or not element.dtype.isnative:
+            return function(*args, **kwargs)
+        node = b.constant(element.astype(canonical(element.dtype))[()])
+    return Tracer(b.view("broadcast_to", node, shape=_checked(extents(shape))), state)
+
+
+def _checked(shape: tuple[int, ...]) -> tuple[int, ...]:
+    if any(n < 0 for n in shape):
+        raise ValueError("negative dimensions are not allowed")
+    return shape
+
+
+def _converted(state: Trace, function: Callable[..., Any], args: tuple, kwargs: dict[str, Any]) -> Any:
+    """``asarray`` and the like."""
+    given = dict(zip(("object", "dtype"), args)) | kwargs
+    value = given.pop("object", given.pop("a", None))
+    dtype, copy = given.pop("dtype", None), given.pop("copy", function is np.array)
+    at_least = given.pop("ndmin", 1 if function is np.ascontiguousarray else 0)
+    order = given.pop("order", None)
+    if len(args) > 2 or given or order not in (None, "C", "K", "A"):
+        return function(*args, **kwargs)
+    if isinstance(value, np.ndarray) and type(value) is not Tracer:
+        return function(*args, **kwargs) if not copy else literal(state, function(*args, **kwargs))
+    if not _is_traced(value):
+        return literal(state, function(*args, **kwargs))
+    array = array_of(state, value)
+    if dtype is not None and np.dtype(dtype) != array.dtype:
+        array = array.astype(dtype)
+    elif copy and array is value:
+        array = array.copy()
+    while array.ndim < at_least:
+        array = array[None]
+    return array
+
+
+def array_of(state: Trace, value: Any) -> Tracer:
+    """``np.asarray(value)`` of tracers, numbers, and lists of them."""
+    if type(value) is Tracer and value._is_array():
+        return value
+    node = list_node(state, value)
+    return Tracer(node if node.shape else b.view("broadcast_to", node, shape=()), state)
+
+
+def literal(state: Trace, value: Any) -> Any:
+    """Arrays that depend on no argument, as tracers."""
+    if type(value) is np.ndarray and value.dtype.kind in _NUMERIC and value.dtype.isnative and value.ndim:
+        return Tracer(b.constant(np.ascontiguousarray(value).astype(canonical(value.dtype), copy=False)), state)
+    if type(value) in (list, tuple):
+        return type(value)(literal(state, v) for v in value)
+    return value
+
+
+def _literal_call(state: Trace, function: Callable[..., Any], args: tuple, kwargs: dict[str, Any]) -> Any:
+    if _is_traced(args) or _is_traced(list(kwargs.values())):
+        return function(*args, **kwargs)
+    try:
+        return literal(state, _kept_call(function, args, tuple(sorted(kwargs.items())), _types(args, kwargs)))
+    except (_TooLarge, TypeError):
+        return literal(state, function(*args, **kwargs))
+
+
+class _TooLarge(Exception):
+    """A result that is not worth keeping."""
+
+
+def _types(args: tuple, kwargs: dict[str, Any]) -> tuple:
+    """What tells arguments apart that are equal: 1 and 1.0 and True."""
+    return tuple(map(type, args)), tuple(type(kwargs[k]) for k in sorted(kwargs))
+
+
+@lru_cache(maxsize=_KEPT_LITERALS)
+def _kept_call(function: Callable[..., Any], args: tuple, kwargs: tuple, types: tuple) -> Any:
+    """The result of a creation function, one object for equal arguments, so that equal traces give equal graphs."""
+    result = function(*args, **dict(kwargs))
+    if type(result) is not np.ndarray or result.nbytes > _KEPT_BYTES:
+        raise _TooLarge
+    result.flags.writeable = False
+    return result
+
+
+def _from_function(state: Trace, function: Callable[..., Any], args: tuple, kwargs: dict[str, Any]) -> Any:
+    """``np.fromfunction(f, shape, dtype=float)``."""
+    f, shape, *rest = args
+    kwargs = dict(kwargs)
+    dtype = kwargs.pop("dtype", rest[0] if rest else float)
+    kwargs.pop("like", None)
+    return f(*literal(state, list(np.indices(shape, dtype=dtype))), **kwargs)
+
+
+class _Grid:
+    """``np.mgrid`` and ``np.ogrid``."""
+
+    def __init__(self, grid: Any):
+        self._grid = grid
+
+    def __getitem__(self, key: Any) -> Any:
+        state = current()
+        return self._grid[key] if state is None else literal(state, self._grid[key])
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._grid, name)
+
+
+def _wrapped(function: Callable[..., Any], make: Callable[..., Any]) -> Callable[..., Any]:
+    @functools.wraps(function)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        state = current()
+        return function(*args, **kwargs) if state is None else make(state, function, args, kwargs)
+
+    return call
+
+
+@lru_cache(maxsize=1)
+def _stand_ins() -> dict[int, Any]:
+    """What is seen in place of NumPy's objects, by their identity."""
+    found: dict[int, Any] = {id(np.fromfunction): _wrapped(np.fromfunction, _from_function)}
+    makers: list[tuple[Any, Callable[..., Any]]] = [
+        (_FILLS, _filled),
+        (_CONVERSIONS, _converted),
+        (_LITERALS, _literal_call),
+    ]
+    for functions, make in makers:
+        found.update((id(f), _wrapped(f, make)) for f in functions)
+    found |= {id(grid): _Grid(grid) for grid in (np.mgrid, np.ogrid)}
+    module = types.ModuleType("numpy")
+    vars(module).update({name: found.get(id(value), value) for name, value in vars(np).items()})
+    found[id(np)] = module
+    return found
+
+
+def stand_in(value: Any) -> Any:
+    """What a traced function finds in place of `value`: another object for NumPy and its creation functions."""
+    return _stand_ins().get(id(value), value)

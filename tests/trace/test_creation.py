@@ -1,0 +1,159 @@
+"""Arrays that a traced function creates."""
+
+import threading
+
+import helpers_elsewhere
+import numpy as np
+import pytest
+from helpers_elsewhere import ramp
+from numpy import linspace, ones
+from test_mutation import assert_equal, numbers
+
+import jitrt
+
+
+def check(function, *args):
+    fast = jitrt.jit(function)
+    assert fast.explain(*args).plain_reason == ""
+    for factor in (1.0, 2.5):
+        mine = [a * factor if isinstance(a, np.ndarray) else a for a in args]
+        plain = [a.copy() if isinstance(a, np.ndarray) else a for a in mine]
+        assert_equal(fast(*mine), function(*plain))
+        assert_equal(mine, plain)
+
+
+def written(a, x):
+    a[0] = x[0]
+    a[-1:] += 1
+    return a
+
+
+x = numbers(5)
+
+CREATED = {
+    "zeros": lambda x: written(np.zeros(5), x),
+    "zeros of a shape": lambda x: written(np.zeros(x.shape), x),
+    "zeros of integers": lambda x: np.zeros((2, 3), int) + x[0],
+    "zeros by keyword": lambda x: written(np.zeros(shape=(5,), dtype=np.float32), x),
+    "ones": lambda x: written(np.ones(5), x),
+    "empty": lambda x: _filled_up(np.empty(5), x),
+    "full": lambda x: written(np.full(5, 7.5), x),
+    "full of a traced value": lambda x: written(np.full(5, x.sum()), x),
+    "full of an integer": lambda x: np.full((2, 2), 3) * x[0],
+    "zeros_like": lambda x: written(np.zeros_like(x), x),
+    "full_like": lambda x: written(np.full_like(x, 2), x),
+    "arange": lambda x: written(np.arange(5.0), x),
+    "arange of integers": lambda x: np.arange(2, 12, 2) * x,
+    "linspace": lambda x: written(np.linspace(0, 1, 5), x),
+    "logspace": lambda x: np.logspace(0, 2, 5) * x,
+    "geomspace": lambda x: np.geomspace(1, 16, 5) * x,
+    "eye": lambda x: written(np.eye(5), x) * x,
+    "identity": lambda x: np.identity(5) + x,
+    "tri": lambda x: np.tri(5) * x,
+    "tril and triu": lambda x: np.tril(np.outer(x, x)) - np.triu(np.outer(x, x), 1),
+    "meshgrid": lambda x: np.meshgrid(np.arange(3.0), np.arange(2.0))[1] * x[0],
+    "meshgrid of traced": lambda x: np.meshgrid(x, x * 2)[0] + 1,
+    "mgrid": lambda x: np.mgrid[0:2, 0:5][1] * x,
+    "ogrid": lambda x: np.ogrid[0:5, 0:5][0] * x,
+    "indices": lambda x: np.indices((2, 5))[1] + x,
+    "fromfunction": lambda x: np.fromfunction(lambda i, j: i * 10 + j, (2, 5)) + x,
+    "array of traced scalars": lambda x: np.array([x[0], x.sum(), 2]) * 3,
+    "array of rows": lambda x: np.array([[x[0], 1.0], [2.0, x[1]]]) @ np.array([1.0, x[2]]),
+    "array of arrays": lambda x: np.array([x, x * 2], dtype=np.float32),
+    "asarray": lambda x: np.asarray(x)[1:] + 1,
+    "asarray of integers": lambda x: np.asarray(x, dtype=int) + 1,
+    "array is a copy": lambda x: (written(np.array(x), x), x),
+    "asarray of a scalar": lambda x: np.asarray(x[0]),
+    "ascontiguousarray": lambda x: np.ascontiguousarray(x[::-1]) * 2,
+    "lists": lambda x: x * [1, 2, 3, 4, 5],
+    "imported by name": lambda x: written(ones(5), x) + linspace(0, 1, 5),
+    "in a helper": lambda x: ramp(x) + helpers_elsewhere.ramp(x * 2),
+    "captured in a helper's module": lambda x: helpers_elsewhere.weighted(x[:3]),
+    "loops over created arrays": lambda x: sum(x[k] * k for k in np.arange(5)),
+    "branches on created arrays": lambda x: x if np.arange(3).sum() == 3 and np.zeros(2)[0] < 1 else -x,
+    "indices from created arrays": lambda x: x[np.arange(3) + 1] + x[np.arange(5)[2]],
+    "created in a comprehension": lambda x: [np.zeros(2) + x[k] for k in range(3)],
+    "created in a nested function": lambda x: (lambda n: np.zeros(n) + x[:n])(3),
+    "created in a generator": lambda x: list(v + np.zeros(2) for v in x[:2]),  # noqa: C400
+}
+
+
+def _filled_up(a, x):
+    a[:] = x
+    return a
+
+
+@pytest.mark.parametrize("name", CREATED)
+def test_created(name):
+    check(CREATED[name], x)
+
+
+def test_created_in_a_method():
+    class Model:
+        @staticmethod
+        def run(x):
+            out = np.zeros(5)
+            out[::2] = x[::2]
+            return out
+
+    check(Model.run, x)
+
+
+def test_created_arrays_are_returned_fresh():
+    @jitrt.jit
+    def make(x):
+        return np.arange(3.0), np.zeros(2), x + 1
+
+    first = make(x)
+    first[0][0] = first[1][0] = 99
+    assert make(x)[0].tolist() == [0, 1, 2] and make(x)[1].tolist() == [0, 0]
+
+
+def test_nothing_stays_patched():
+    before = np.zeros, np.array, dict(globals()), vars(helpers_elsewhere).copy()
+    jitrt.jit(lambda x: ramp(x) + np.zeros(5))(x)
+    assert before == (np.zeros, np.array, dict(globals()), vars(helpers_elsewhere).copy())
+    assert type(np.zeros(3)) is np.ndarray and type(linspace(0, 1, 3)) is np.ndarray
+
+
+def test_other_threads_do_not_notice():
+    entered, checked = threading.Event(), threading.Event()
+    found = []
+
+    def slow(x):
+        out = np.zeros(5)
+        if len(threading.enumerate()) > 1:
+            entered.set()
+            checked.wait(10)
+        return out + x
+
+    def other():
+        entered.wait(10)
+        found.append((type(np.zeros(2)), type(np.asarray([1])), type(linspace(0, 1, 2))))
+        checked.set()
+
+    thread = threading.Thread(target=other)
+    thread.start()
+    assert_equal(jitrt.jit(slow)(x), x + 0)
+    thread.join()
+    assert found == [(np.ndarray,) * 3]
+
+
+def test_errors_of_creation_are_numpys():
+    def negative(x):
+        return np.zeros(-3) + x
+
+    with pytest.raises(ValueError) as want:
+        negative(x)
+    with pytest.raises(ValueError) as got:
+        jitrt.jit(negative)(x)
+    assert str(got.value) == str(want.value)
+
+
+def test_callbacks_of_numpy_get_arrays():
+    def smooth(row):
+        out = np.zeros(row.shape)
+        out[1:] = row[1:] - row[:-1]
+        return out
+
+    check(lambda a: np.apply_along_axis(smooth, 1, a) + np.zeros((2, 3)), numbers(2, 3))
