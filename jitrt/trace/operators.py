@@ -89,6 +89,9 @@ class Operators:
     _scalar: bool
     _trace: Any
 
+    def _is_array(self) -> bool:
+        raise NotImplementedError
+
     def _weak(self, node: Node) -> Any:
         """The tracer of a Python number."""
         return type(self)(node, self._trace)  # type: ignore[call-arg]
