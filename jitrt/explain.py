@@ -28,12 +28,15 @@ class Explanation:
         Why the plain function runs; empty if it is compiled.
     traced, compiled : optional
         What the stages made.
+    loop : str
+        The typed code of a loop over elements, which numba compiles instead.
     """
 
     name: str
     plain_reason: str
     traced: Traced | None = None
     compiled: Compiled | None = None
+    loop: str = ""
 
     @property
     def graph(self) -> Graph | None:
@@ -73,6 +76,8 @@ class Explanation:
 
     def sections(self) -> list[tuple[str, str]]:
         """Titles and texts of the parts of the explanation."""
+        if self.loop:
+            return [(f"{self.name} is a loop over elements, compiled by numba", self.loop)]
         if self.traced is None or self.compiled is None:
             return [(f"{self.name} runs as plain NumPy", self.plain_reason)]
         parts = []

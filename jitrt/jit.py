@@ -19,6 +19,7 @@ from .expr.interpret import evaluate
 from .expr.node import Node
 from .pipeline import Compiled, NotWorthwhile, compile_graph
 from .runtime.dispatch import NativeCallable, Words
+from .runtime.elementloops import MISS, LoopEngine
 from .runtime.entry import make_plain_table, make_table
 from .runtime.errstate import FloatingPointRaised, Patience
 from .runtime.frames import Retrace
@@ -124,6 +125,7 @@ class JitFunction(NativeCallable):
         self.__jitrt_function__ = function
         self._function = function
         self._threads = threads
+        self._loops = LoopEngine(function)
         self._lock = threading.RLock()
         self._captures: Captures | None = None
         self._plain: Plain | None = None
@@ -135,6 +137,10 @@ class JitFunction(NativeCallable):
 
     def _call(self, args: tuple, kwargs: dict[str, Any]) -> Any:
         """A call that native code does not serve."""
+        if self._loops.serving and not kwargs:
+            result = self._loops.serve(args)
+            if result is not MISS:
+                return result
         if self._plain is not None:
             self._plain_calls += 1
             if self._plain_calls == _MOST_PLAIN_CALLS:
@@ -144,6 +150,11 @@ class JitFunction(NativeCallable):
         structure = flatten((args, kwargs), leaves)
         if any(type(leaf) is Tracer for leaf in leaves):
             return self._function(*args, **kwargs)  # inside of another function's trace
+        if not kwargs and self._loops.active:
+            result = self._loops.call(args)
+            if result is not MISS:
+                self._serve_short_calls(args)
+                return result
         found = self._find(leaves, structure)
         if isinstance(found, Plain):
             self._note_plain_call(found, args, kwargs)
@@ -168,6 +179,15 @@ class JitFunction(NativeCallable):
                 table = found.table(self._function, args, kwargs, self._current_captures())
                 if table is not None:
                     self._dispatch.add(found, table, args, kwargs)
+
+    def _serve_short_calls(self, args: tuple) -> None:
+        """Let native code call the plain function where even compiled loops over elements are not faster."""
+        captures = self._loops.faster_plain(args)
+        if captures is not None:
+            with self._lock:
+                table = make_plain_table(self._function, args, {}, _places(captures))
+                if table is not None:
+                    self._dispatch.add(Plain("such calls are too short for compiled code"), table, args, {})
 
     def __get__(self, instance: Any, owner: type | None = None) -> Any:
         return self if instance is None else functools.partial(self, instance)
@@ -203,6 +223,8 @@ class JitFunction(NativeCallable):
         """
         if self._plain is not None:
             return Explanation(self.__name__, self._plain.reason)
+        if not kwargs and (loop := self._loops.source(args)):
+            return Explanation(self.__name__, "", loop=loop)
         leaves: list[Any] = []
         structure = flatten((args, kwargs), leaves)
         found = self._find(leaves, structure)

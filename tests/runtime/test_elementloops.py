@@ -1,0 +1,424 @@
+"""Loops over elements run compiled with the results, types, errors and changed arguments of plain Python."""
+
+import linecache
+import math
+import os
+import threading
+import time
+
+import numpy as np
+import pytest
+
+import jitrt
+from jitrt.runtime.elementloops import LoopEngine
+from jitrt.trace.elementloops import has_loops, translate
+from jitrt.trace.elementtypes import NotTranslated
+
+
+def function_of(source, name="f", **namespace):
+    """A function whose source can be looked up, as those of modules and notebooks can."""
+    filename = f"<test {hash(source)}>"
+    linecache.cache[filename] = (len(source), None, source.splitlines(True), filename)
+    space = {"np": np, "math": math, **namespace}
+    exec(compile(source, filename, "exec"), space)
+    return space[name]
+
+
+def same(got, want):
+    assert type(got) is type(want), (got, want)
+    if isinstance(want, tuple):
+        assert len(got) == len(want)
+        for x, y in zip(got, want):
+            same(x, y)
+    elif isinstance(want, np.ndarray):
+        assert got.dtype == want.dtype and got.shape == want.shape
+        assert got.tobytes() == want.tobytes()
+    else:
+        assert repr(got) == repr(want)
+
+
+def outcome(function, args):
+    copies = tuple(a.copy() if isinstance(a, np.ndarray) else a for a in args)
+    with np.errstate(all="ignore"):
+        try:
+            return function(*copies), copies, None
+        except Exception as error:
+            return None, copies, (type(error), str(error))
+
+
+def agrees(function, *calls, compiled=True):
+    """Every call gives what the plain function gives, and the last was served by compiled code."""
+    engine = LoopEngine(function)
+    fast = jitrt.jit(function)
+    for args in calls:
+        want = outcome(function, args)
+        for _ in range(2):
+            got = outcome(fast, args)
+            same(got[:2], want[:2])
+            assert got[2] == want[2]
+    assert bool(fast._loops.source(calls[-1])) == compiled == (engine.active and bool(engine.source(calls[-1])))
+    return fast
+
+
+def prefix_sums(x):
+    out = np.zeros_like(x)
+    total = 0
+    for k in range(len(x)):
+        total += x[k]
+        out[k] = total
+    return out, total
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.int64, np.int8, np.uint8])
+def test_the_type_of_a_sum_that_starts_from_an_int(dtype):
+    x = np.array([1, 2, 3, 50], dtype)
+    if dtype in (np.float64, np.int64):
+        agrees(prefix_sums, (x,), (x[:0],), (x + x,), (x,))
+    else:  # int8 after int is int8, and then no longer what it was
+        agrees(prefix_sums, (x,), (x[:0],), compiled=False)
+
+
+def test_overflow_of_integers_is_left_to_python():
+    def factorial(n, x):
+        product = 1
+        for k in range(1, n + 1):
+            product = product * k
+            x[0] = k
+        return product
+
+    fast = agrees(factorial, (5, np.zeros(1)), (20, np.zeros(1)))
+    same(outcome(fast, (30, np.zeros(1))), outcome(factorial, (30, np.zeros(1))))  # more than 64 bits
+
+
+def test_what_a_stopped_loop_wrote_is_taken_back():
+    def running_product(x):
+        for k in range(1, len(x)):
+            x[k] = x[k] * x[k - 1]
+        return x[-1]
+
+    small, large = np.full(5, 3), np.full(50, 3)
+    agrees(running_product, (small,), (large,), (small,))
+
+
+def test_errors_are_pythons():
+    def quotients(x, y, n):
+        for k in range(n):
+            x[k] = x[k] / y
+        return math.sqrt(x[0])
+
+    x = np.array([4.0, 9.0])
+    agrees(quotients, (x, 2.0, 2), (x, 0.0, 2), (x, 2.0, 3), (-x, 2.0, 2), (x, 4.0, 1))
+
+
+def test_negative_and_wrong_indices():
+    def picked(x, where):
+        total = 0.0
+        for k in range(len(where)):
+            total += x[where[k]]
+        return total
+
+    x = np.arange(4.0)
+    agrees(picked, (x, np.array([0, -1, -4])), (x, np.array([4])), (x, np.array([-5])), (x, np.array([1, 2])))
+
+
+def test_divisions_round_down():
+    def both(x, y, s, t):
+        q, r, a, b = 0, 0, 0.0, 0.0
+        for k in range(len(x)):
+            q += x[k] // s
+            r += x[k] % s
+            a += y[k] // t
+            b += y[k] % t
+        return q, r, a, b
+
+    x, y = np.arange(-9, 9), np.linspace(-3, 3, 18)
+    agrees(both, *[(x, y, s, t) for s in (3, -3, 1, -7) for t in (0.7, -0.7, 2.0)])
+    agrees(both, (x, y, 2, 1.5), (x, y, 0, 1.5), (x, y, 2, 0.0), (x, np.full(18, np.inf), 2, 1.5), (x, y, 2, 1.5))
+
+
+def test_single_precision_stays_single():
+    def accumulate(x, s):
+        total = np.float32(0)
+        for k in range(len(x)):
+            total += x[k] * s
+        return total, total * 2.0
+
+    x = np.linspace(0, 1, 7, dtype=np.float32)
+    agrees(accumulate, (x, 0.1), (x, 0.2))
+    agrees(accumulate, (x, np.float32(0.1)))
+    agrees(accumulate, (x, np.float64(0.1)), compiled=False)
+
+
+def test_the_first_of_equal_types_decides_by_value():
+    def largest(x):
+        best = -1.0
+        where = -1
+        for k in range(len(x)):
+            if x[k] > best:
+                best = x[k]
+                where = k
+        return best, where
+
+    x = np.array([0.5, 2.0, 1.0])
+    agrees(largest, (x,), (-x - 1,), (x[:0],), (x,))
+
+
+def test_swaps_and_loops_over_rows():
+    def reverse(m):
+        for row in m:
+            for k in range(len(row) // 2):
+                row[k], row[len(row) - 1 - k] = row[len(row) - 1 - k], row[k]
+
+    m = np.arange(12.0).reshape(3, 4)
+    agrees(reverse, (m,), (m.T,), (m[::-1, ::2],))
+
+
+def test_strided_and_fortran_arguments():
+    def total(m):
+        s = 0.0
+        for i in range(m.shape[0]):
+            for j in range(m.shape[1]):
+                s += m[i, j] * (i + 2 * j)
+        return s
+
+    m = np.arange(12.0).reshape(3, 4)
+    agrees(total, (m,), (m.T,), (m[::-1, ::2],), (np.asfortranarray(m),))
+
+
+def test_arguments_given_by_default_and_by_name():
+    def scaled(x, factor=2.0):
+        out = np.empty(len(x))
+        for k in range(len(x)):
+            out[k] = x[k] * factor
+        return out
+
+    x = np.arange(3.0)
+    fast = agrees(scaled, (x,), (x, 3.0))
+    same(fast(x, factor=4.0), scaled(x, factor=4.0))
+
+
+def test_numbers_and_arrays_of_the_outside_are_read_at_every_call():
+    table = np.array([1.0, 2.0])
+    offset = 1
+
+    def f(x):
+        total = 0.0
+        for k in range(len(x)):
+            total += x[k] * table[k % 2] + offset
+        return total
+
+    x = np.arange(5.0)
+    fast = agrees(f, (x,))
+    table[:] = 7.0
+    offset = 2
+    agrees(f, (x,))
+    for _ in range(3):
+        same(fast(x), f(x))
+
+
+def test_overlapping_arguments():
+    def smear(x, y):
+        for k in range(len(x)):
+            y[k] = x[k] + 1
+        return y[0]
+
+    fast = jitrt.jit(smear)
+    a, b = np.zeros(8), np.zeros(8)
+    fast(np.zeros(3), np.zeros(3))
+    for _ in range(2):
+        fast(a[:-1], a[1:])
+        smear(b[:-1], b[1:])
+        same(a, b)
+
+
+def test_read_only_arguments_raise():
+    def clear(x):
+        for k in range(len(x)):
+            x[k] = 0.0
+
+    x = np.ones(3)
+    x.flags.writeable = False
+    fast = jitrt.jit(clear)
+    for argument in (x, np.ones(3), x):
+        if argument.flags.writeable:
+            fast(argument)
+            assert not argument.any()
+        else:
+            with pytest.raises(ValueError, match="read-only"):
+                fast(argument)
+
+
+def test_returning_an_argument_gives_that_object():
+    def clear(x):
+        for k in range(len(x)):
+            x[k] = 0.0
+        return x
+
+    fast = jitrt.jit(clear)
+    for _ in range(3):
+        x = np.ones(3)
+        assert fast(x) is x and not x.any()
+
+
+def _variable_of_an_empty_loop(x):
+    for k in range(len(x)):
+        last = x[k]
+    return last
+
+
+def _prints(x):
+    for k in range(len(x)):
+        print(x[k])
+
+
+def _list(x):
+    out = []
+    for k in range(len(x)):
+        out.append(x[k])
+    return out
+
+
+def _array_operation(x):
+    for k in range(len(x)):
+        x = x + k
+    return x
+
+
+def _view(x):
+    for k in range(len(x)):
+        x[k] = 1
+    return x[1:]
+
+
+def _small(x, y):
+    for k in range(len(x)):
+        x[k] = y[k] * 2
+    return x
+
+
+@pytest.mark.parametrize("function", [_variable_of_an_empty_loop, _prints, _list, _array_operation, _view])
+def test_refused(function):
+    assert has_loops(function)
+    with pytest.raises(NotTranslated):
+        translate(function, (np.ones(3),))
+
+
+def test_uint64_and_complex_are_refused():
+    for dtype in (np.uint64, np.complex128, np.float16):
+        with pytest.raises(NotTranslated):
+            translate(_small, (np.ones(3), np.ones(3, dtype)))
+
+
+def test_values_that_do_not_fit_are_left_to_numpy():
+    x = np.zeros(2, np.int8)
+    agrees(_small, (x, np.array([3, -4])), (x, np.array([300, -4])), (x, np.array([63, 64])), (x, np.array([1, 2])))
+
+
+def test_a_loop_compiles_in_the_background(monkeypatch):
+    monkeypatch.setenv("JITRT_STRICT", "0")
+    monkeypatch.setattr("jitrt.runtime.elementloops._WORTH_COMPILING", 0.0)
+
+    def work(x):
+        total = 0.0
+        for k in range(len(x)):
+            total = total * 0.5 + x[k]
+        return total
+
+    fast = jitrt.jit(work)
+    x = np.arange(2000.0)
+    for _ in range(2):
+        same(fast(x), work(x))
+    for thread in threading.enumerate():
+        if thread.name == "jitrt-loops":
+            thread.join()
+    for _ in range(3):
+        same(fast(x), work(x))
+    assert "loop over elements" in str(fast.explain(x)) and fast._loops.serving
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork")
+def test_a_forked_child_computes():
+    def work(x):
+        total = 0.0
+        for k in range(len(x)):
+            total = total * 0.25 + x[k]
+        return total
+
+    fast = jitrt.jit(work)
+    x = np.arange(100.0)
+    want = [fast(x) for _ in range(3)][-1]
+    reader, writer = os.pipe()
+    child = os.fork()
+    if not child:
+        os.write(writer, repr(fast(x)).encode())
+        os._exit(0)
+    deadline = time.monotonic() + 60
+    while os.waitpid(child, os.WNOHANG)[0] == 0 and time.monotonic() < deadline:
+        time.sleep(0.01)
+    assert os.read(reader, 100).decode() == repr(want)
+
+
+OPERATORS = ["+", "-", "*", "/", "//", "%", "&", "|", "^", "<<", ">>"]
+DTYPES = ["float64", "float32", "int64", "int32", "int8", "uint8", "uint32", "bool"]
+
+
+def random_loop(seed):
+    """The source of a loop of scalar arithmetic on arrays of mixed types, and its arguments."""
+    rng = np.random.default_rng(seed)
+    dtypes = rng.choice(DTYPES, 2)
+    arrays = [(rng.normal(size=6) * rng.choice([3, 40])).astype(np.float64) for _ in dtypes]
+    arrays = [
+        np.abs(a).astype(t) if t.startswith("u") else (a > 0 if t == "bool" else a.astype(t))
+        for a, t in zip(arrays, dtypes)
+    ]
+    scalars = [int(rng.integers(-3, 9)), float(rng.normal()), np.float64(1.5), np.int8(3), np.float32(0.3), True]
+    s, t = (scalars[k] for k in rng.integers(0, len(scalars), 2))
+    names = ["x[k]", "y[k]", "x[k - 1]", "s", "t", "2", "0.5", "k", "y[-k]"]
+    lines = []
+    for number in range(rng.integers(1, 5)):
+        a, b = rng.choice(names, 2)
+        form = rng.integers(6)
+        op = rng.choice(OPERATORS)
+        expression = [
+            f"{a} {op} {b}", f"{a} {op} {b}", f"min({a}, {b})", f"{a} if {b} > {rng.choice(names)} else {a}",
+            f"abs(-{a})", f"int({a}) + {b}",
+        ][form]  # fmt: skip
+        lines.append(f"v{number} = {expression}")
+        names.append(f"v{number}")
+    results = ", ".join(f"v{n}" for n in range(len(lines)))
+    body = "".join(f"        {line}\n" for line in lines)
+    source = (
+        f"def f(x, y, s, t, out):\n    k = 0\n    while k < len(x):\n{body}        out[k] = v{len(lines) - 1}\n"
+        f"        k += 1\n        if k == len(x):\n            return {results}\n"
+        f"    return {', '.join(['0'] * len(lines))}\n"
+    )
+    return source, (*arrays, s, t, np.zeros(6, rng.choice(["float64", "int64", "float32"])))
+
+
+def check_random_loop(seed):
+    source, args = random_loop(seed)
+    function = function_of(source)
+    engine = LoopEngine(function)
+    assert engine.active
+    for k in range(4):
+        given = args
+        if k == 2:
+            given = tuple(a[::-1].copy() if isinstance(a, np.ndarray) else a for a in args)
+        want = outcome(function, given)
+        got = outcome(lambda *a: engine.call(a), given)
+        if got[0] is jitrt.runtime.elementloops.MISS:
+            return False
+        assert got[2] == want[2], source
+        same(got[:2], want[:2])
+    return bool(engine.source(args))
+
+
+def test_random_loops():
+    assert sum(check_random_loop(seed) for seed in range(60)) > 5
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("block", range(20))
+def test_more_random_loops(block):
+    for seed in range(1000 + 50 * block, 1050 + 50 * block):
+        check_random_loop(seed)
