@@ -108,7 +108,7 @@ def _has_kernel(node: Node) -> bool:
 
 
 def _is_inlined(node: Node) -> bool:
-    return node.op.kind in (Kind.ELEMENTWISE, Kind.SCAN) and _has_kernel(node)
+    return node.op.kind in (Kind.ELEMENTWISE, Kind.GATHER, Kind.SCAN) and _has_kernel(node)
 
 
 def _host_results(graph: Graph) -> dict[Node, list[Node]]:

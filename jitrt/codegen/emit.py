@@ -16,6 +16,7 @@ from ..expr.optable import Op
 from ..schedule.loopnest import (
     Compute,
     FoldInto,
+    Gather,
     Literal,
     Load,
     Loop,
@@ -124,6 +125,10 @@ class _Kernel:
         builder = self.builder
         match s:
             case Load(target, operand):
+                self.values[target] = self._load(operand)
+            case Gather(target, operand, indices):
+                for k, index in enumerate(indices):
+                    self.indices[self.nest.axes + k] = self.values[index]
                 self.values[target] = self._load(operand)
             case Literal(target, dtype, index, value):
                 self.values[target] = self.literals[index] if value is None else literal_value(dtype, value)
@@ -267,8 +272,8 @@ class _Kernel:
                 self.values[value] = from_memory(builder, dtype, data)
             for s in loop.body:
                 self._statement(s)
-                if isinstance(s, (Compute, Result)) and s.target in later:
-                    dtype = s.dtype if isinstance(s, Compute) else self.folds[s.acc][1]
+                if isinstance(s, (Compute, Gather, Result)) and s.target in later:
+                    dtype = self._dtype(s)
                     if s.target not in written:
                         with builder.goto_entry_block():
                             written[s.target] = dtype, builder.alloca(data_type(dtype), _STRIP)
@@ -279,6 +284,15 @@ class _Kernel:
         updated = [acc for acc in carried if any(_updates(s, acc) for s in loop.body)]
         self._repeat(f"axis{loop.axis}", first, end, 1, updated, element)
         kept |= written
+
+    def _dtype(self, s: Compute | Gather | Result) -> np.dtype:
+        """The dtype of the value of `s`."""
+        match s:
+            case Compute():
+                return s.dtype
+            case Gather():
+                return s.operand.dtype
+        return self.folds[s.acc][1]
 
     def _smaller(self, x: ir.Value, y: ir.Value) -> ir.Value:
         return self.builder.select(self.builder.icmp_signed("<", x, y), x, y)
@@ -373,7 +387,7 @@ class _Kernel:
 def _used(s: Statement) -> tuple[int, ...]:
     """The values that a statement of a part reads."""
     match s:
-        case Compute(_, _, args):
+        case Compute(_, _, args) | Gather(_, _, args):
             return args
         case Store(_, value) | Update(_, value):
             return (value,)

@@ -177,7 +177,7 @@ _COMPLEX_FOLDS = {Kind.REDUCTION: (np.add, np.multiply), Kind.SCAN: (np.add,)}
 
 def has_kernel(op: Op, operands: tuple[np.dtype, ...], result: np.dtype) -> bool:
     """Whether kernels can compute `op`: an elementwise operation, a fold, or an assembly of parts."""
-    if op.kind is Kind.ASSEMBLE:
+    if op.kind in (Kind.ASSEMBLE, Kind.GATHER):
         return result.char in _SUPPORTED
     if op.kind in (Kind.REDUCTION, Kind.SCAN):
         assert op.ufunc is not None

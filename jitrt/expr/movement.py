@@ -1,4 +1,4 @@
-"""Rows of the views: other ways to index the same memory. And of the gather, which has an array for an index."""
+"""Rows of the views: other ways to index the same memory."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ import numpy as np
 from . import build as b
 from .node import Node
 from .optable import OPS, Kind, NotCovered, Op, numpy_function, row
-from .types import ArrayType
 
 _NO_VALUE = np._NoValue
 
@@ -87,9 +86,7 @@ def strong_node(x: Any) -> Node:
 
 
 def getitem(x: Node, index: Any) -> Node:
-    """``x[index]`` for a basic index, or for one integer array among the first axes."""
-    if isinstance(index, (Node, np.ndarray, list)) and not isinstance(index, tuple):
-        return take(x, index, axis=0, mode="raise", indexing=True)
+    """``x[index]`` for a basic index."""
     return b.view("getitem", x, index=encode_index(index))
 
 
@@ -206,20 +203,3 @@ def fliplr(m: Any) -> Node:
     if strong_node(m).type.ndim < 2:
         raise ValueError("Input must be >= 2-d.")
     return flip(m, 1)
-
-
-TAKE = row(Op("take", Kind.HOST, numpy=lambda x, i, axis, mode: np.take(x, i, axis=axis, mode=mode)))
-
-
-@numpy_function(np.take, method="take")
-def take(a: Any, indices: Any, axis: Any = None, out: Any = None, mode: str = "raise", indexing: bool = False) -> Node:
-    a = strong_node(a)
-    if not isinstance(indices, Node):
-        indices = b.constant(np.asarray(indices))
-    if out is not None or indices.dtype.kind not in "iu" or (indexing and not a.type.ndim):
-        raise NotCovered("take with such indices")
-    if axis is None or not a.type.ndim:
-        a, axis = b.view("reshape", a, shape=(-1,)), 0 if axis is None else axis
-    (k,) = b.normalize_axes(axis, a.type.ndim)
-    type_ = ArrayType(a.dtype, a.shape[:k] + indices.shape + a.shape[k + 1 :])
-    return b.compound("take", (a, b.cast(indices, indices.dtype)), type_, axis=k, mode=mode)

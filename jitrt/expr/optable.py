@@ -25,6 +25,7 @@ class Kind(enum.Enum):
     ELEMENTWISE = "elementwise"  # one output element from one element of each operand
     REDUCTION = "reduction"  # a fold over axes
     SCAN = "scan"  # a fold along an axis that keeps what it is after every element
+    GATHER = "gather"  # elements of a stored array at computed places
     VIEW = "view"  # another way to index the same memory
     ASSEMBLE = "assemble"  # parts written into one array
     UPDATE = "update"  # an array of which a region has another value

@@ -10,13 +10,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
+from ..expr.indexing import gathered_indices
 from ..expr.node import Graph, Node
 from ..expr.optable import Kind
 from ..expr.updates import OVERWRITE, Region
 from .assignments import orderings
 
 RECOMPUTED_COST = 3  # additions: about what a store and a load of an element cost
-_KERNEL_KINDS = (Kind.ELEMENTWISE, Kind.REDUCTION, Kind.SCAN, Kind.ASSEMBLE)
+_KERNEL_KINDS = (Kind.ELEMENTWISE, Kind.REDUCTION, Kind.SCAN, Kind.GATHER, Kind.ASSEMBLE)
 _COST_LIMIT = 1 << 20
 _MERGED_SIBLINGS = 32  # above, comparing all pairs of groups would cost more than the merging saves
 
@@ -143,17 +144,19 @@ class _Fusion:
         self.readers: dict[Node, list[Group]] = {}  # groups that read the stored node
 
     def _inlined(self, node: Node) -> bool:
-        return node in self.compiled and node.op.kind is Kind.ELEMENTWISE
+        return node in self.compiled and node.op.kind in (Kind.ELEMENTWISE, Kind.GATHER)
 
     def _in_nest(self, node: Node) -> bool:
         """Whether a nest that needs the value of `node` may compute it."""
-        return node in self.compiled and node.op.kind in (Kind.ELEMENTWISE, Kind.SCAN)
+        return self._inlined(node) or (node in self.compiled and node.op.kind is Kind.SCAN)
 
     def _must_be_stored(self) -> set[Node]:
         stored = {n for n in self.outputs if self._in_nest(n)}
         for node in self.order:
             if node.op.kind is Kind.VIEW or node not in self.compiled:
                 stored.update(s for a in node.args if self._in_nest(s := storage(a)))
+            elif node.op.kind is Kind.GATHER and self._in_nest(s := storage(node.args[0])):
+                stored.add(s)
         return stored
 
     def _inline_costs(self) -> dict[Node, int]:
@@ -259,12 +262,13 @@ class _Fusion:
             self._route(arg, group)
 
     def _route_operands(self, node: Node, group: Group) -> None:
+        inline = gathered_indices(node) if node.op.kind is Kind.GATHER else node.args
         for arg in node.args:
-            self._route(arg, group)
+            self._route(arg, group, arg in inline)
 
-    def _route(self, node: Node, group: Group) -> None:
-        """Note that `group` needs the value of `node`: inline, or from memory."""
-        if self._in_nest(node) and group.host is None:
+    def _route(self, node: Node, group: Group, inline: bool = True) -> None:
+        """Note that `group` needs the value of `node`: from memory, unless it can be computed `inline`."""
+        if inline and self._in_nest(node) and group.host is None:
             users = self.demand.setdefault(node, [])
         else:
             base = storage(node)

@@ -7,6 +7,7 @@ import math
 import numpy as np
 
 from ..expr import build as b
+from ..expr.indexing import gathered_indices
 from ..expr.node import Graph, Node
 from ..expr.optable import Kind, Op, row
 from ..expr.reductions import FOLD_IDENTITY
@@ -132,8 +133,10 @@ def _leaves(x: Node) -> list[Node]:
         seen.add(node)
         if node.op.kind is Kind.ELEMENTWISE:
             stack.extend(node.args)
-        else:
-            leaves.append(node)
+            continue
+        leaves.append(node)
+        if node.op.kind is Kind.GATHER:
+            stack.extend(gathered_indices(node))
     return leaves
 
 
@@ -154,6 +157,8 @@ def _strides(leaf: Node, layouts: Layouts) -> tuple[int, ...]:
 
 def _is_flat(leaf: Node, layouts: Layouts) -> bool:
     """Whether the leaf is traversed in one stride."""
+    if leaf.op.kind is Kind.GATHER and any(s >= 0 for s in leaf["source"]):
+        return False
     layout = layouts.find(leaf)
     return layout is not None and (
         not any(layout.strides) or layout.strides == contiguous_strides(leaf.shape, leaf.dtype.itemsize)

@@ -3,6 +3,7 @@
     nest      := operands statement*
     statement := for AXIS [parallel]: statement*
                | VALUE = OPERAND[AXES]                  load
+               | VALUE = OPERAND[AXES] at VALUE*        load from a computed place
                | VALUE = literal LITERAL                parameter of the kernel
                | VALUE = OP VALUE*                      one element
                | OPERAND[AXES] = VALUE                  store
@@ -44,6 +45,15 @@ class Operand:
 class Load:
     target: int
     operand: Operand
+
+
+@dataclass(frozen=True, slots=True)
+class Gather:
+    """A load from a computed place: the operand has a stride for each of `indices` behind those of the axes."""
+
+    target: int
+    operand: Operand
+    indices: tuple[int, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,7 +158,19 @@ class Strips:
 
 
 Statement = (
-    Load | Literal | Compute | Store | StoreNeutral | FoldInto | Neutral | Update | Result | Loop | ScanStep | Strips
+    Load
+    | Gather
+    | Literal
+    | Compute
+    | Store
+    | StoreNeutral
+    | FoldInto
+    | Neutral
+    | Update
+    | Result
+    | Loop
+    | ScanStep
+    | Strips
 )
 
 
@@ -208,6 +230,8 @@ def _line(s: Statement) -> str:
     match s:
         case Load(target, operand):
             return f"v{target} = {_element(operand)}"
+        case Gather(target, operand, indices):
+            return f"v{target} = {_element(operand, len(indices))} at {' '.join(f'v{v}' for v in indices)}"
         case Literal(target, dtype, index, value):
             return f"v{target} = literal " + (f"c{index}" if value is None else f"{value}:{dtype_name(dtype)}")
         case Compute(target, op, args, _, dtype):
@@ -229,6 +253,7 @@ def _line(s: Statement) -> str:
     raise TypeError(s)
 
 
-def _element(operand: Operand) -> str:
-    axes = ",".join(AXIS_NAMES[k] for k, stride in enumerate(operand.strides) if stride != "0")
+def _element(operand: Operand, indices: int = 0) -> str:
+    strides = operand.strides[: len(operand.strides) - indices]
+    axes = ",".join(AXIS_NAMES[k] for k, stride in enumerate(strides) if stride != "0")
     return f"{operand.name}[{axes}]"

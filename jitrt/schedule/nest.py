@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from ..expr.indexing import gathered_indices
 from ..expr.node import Node
 from ..expr.optable import Kind
 from ..expr.types import dtype_name
@@ -19,6 +20,7 @@ from .layout import Layout, Layouts
 from .loopnest import (
     Compute,
     FoldInto,
+    Gather,
     Literal,
     Load,
     Loop,
@@ -37,6 +39,8 @@ from .scans import scan_parts
 
 SHORT_FOLD = 16  # an inner fold over fewer elements costs more in loop overhead than in work
 SHORT_ROW = 8  # so does an inner loop over fewer kept elements
+_COMPUTED = (Kind.ELEMENTWISE, Kind.GATHER, Kind.SCAN)
+LITTLE_WORK = 1 << 15  # elements that no second thread takes part in, so that any shape may use one kernel
 EVEN_SHARES = 32  # turns of a loop that threads can share about evenly
 
 
@@ -83,11 +87,15 @@ class _Axis:
 
 @dataclass(frozen=True, slots=True)
 class _Access:
-    """A place where the nest touches memory: the layout along the axes of the domain."""
+    """A place where the nest touches memory: the layout along the axes of the domain.
+
+    `node` is what is stored or read there, for a gather the gather; `indexed` are the strides of its indices.
+    """
 
     node: Node
     layout: Layout
     written: bool
+    indexed: tuple[int, ...] = ()
 
 
 def build_kernel(group: Group, layouts: Layouts, inlined: Callable[[Node], bool]) -> KernelCall:
@@ -103,9 +111,10 @@ def build_kernel(group: Group, layouts: Layouts, inlined: Callable[[Node], bool]
     """
     domain, folded, partition = group.kind
     blocked = partition[0] if partition else ()
-    order, leaves = _expressions(group, inlined)
+    order, leaves, gathers = _expressions(group, inlined)
     accesses = [_sink_access(s, layouts, folded) for s in group.sinks]
     accesses += [_Access(n, layouts[n], False) for n in leaves]
+    accesses += [_gather_access(n, layouts) for n in gathers]
     axes = [
         _Axis(extent, k in folded, tuple(a.layout.strides[k] for a in accesses), k in blocked, k == group.scanned)
         for k, extent in enumerate(domain)
@@ -123,10 +132,11 @@ def build_kernel(group: Group, layouts: Layouts, inlined: Callable[[Node], bool]
     return _Builder(group, order, accesses, axes, form).build()
 
 
-def _expressions(group: Group, inlined: Callable[[Node], bool]) -> tuple[list[Node], list[Node]]:
-    """Nodes that the nest computes, operands before users, and the stored nodes that it reads."""
+def _expressions(group: Group, inlined: Callable[[Node], bool]) -> tuple[list[Node], list[Node], list[Node]]:
+    """Nodes that the nest computes, operands before users, the stored nodes that it reads, and its gathers."""
     order: list[Node] = []
     leaves: list[Node] = []
+    gathers: list[Node] = []
     own = {s.into for s in group.sinks}
     seen: set[Node] = set()
     stack: list[tuple[Node, bool]] = [(s.value, False) for s in reversed(group.sinks)]
@@ -142,11 +152,28 @@ def _expressions(group: Group, inlined: Callable[[Node], bool]) -> tuple[list[No
             order.append(node)
         elif inlined(node) and (node in own or node not in group.loads):
             stack.append((node, True))
-            stack.extend((a, False) for a in reversed(node.args))
+            operands = node.args
+            if node.op.kind is Kind.GATHER:
+                gathers.append(node)
+                operands = gathered_indices(node)
+            stack.extend((a, False) for a in reversed(operands))
         else:
             leaves.append(node)
             order.append(node)
-    return order, leaves
+    return order, leaves, gathers
+
+
+def _gather_access(gather: Node, layouts: Layouts) -> _Access:
+    """Strides along the axes of the domain that are axes of the source, too, and strides of the indices."""
+    layout = layouts[gather.args[0]]
+    strides = [0] * gather.type.ndim
+    indexed = [0] * len(gathered_indices(gather))
+    for axis, stride in zip(gather["source"], layout.strides):
+        if axis < 0:
+            indexed[-1 - axis] += stride
+        else:
+            strides[axis] += stride
+    return _Access(gather, Layout(layout.base, layout.offset, tuple(strides)), False, tuple(indexed))
 
 
 def _sink_access(sink: Sink, layouts: Layouts, folded: tuple[int, ...]) -> _Access:
@@ -259,6 +286,7 @@ class _Builder:
         self.literal_values: list[Any] = []
         self.values: dict[Node, int] = {}
         self.count = -1  # the number of the last value
+        self.gathered = {a.node for a in accesses if a.indexed}
         self.stored = {s.into: o for o, s in zip(self.written, group.sinks)}
 
     def build(self) -> KernelCall:
@@ -271,11 +299,11 @@ class _Builder:
         nest = LoopNest(len(self.axes), (*self.written, *self.read.values()), tuple(self.literals), tuple(nested))
         extents = tuple(a.extent for a in self.axes)
         places = tuple(
-            Layout(a.layout.base, a.layout.offset, tuple(x.strides[k] for x in self.axes))
+            Layout(a.layout.base, a.layout.offset, (*(x.strides[k] for x in self.axes), *a.indexed))
             for k, a in enumerate(self.accesses)
         )
         parallel = next((s.axis for s in nest.statements() if isinstance(s, Loop) and s.parallel), None)
-        cost = sum(n.op.cost for n in self.order if n.op.kind in (Kind.ELEMENTWISE, Kind.SCAN)) + len(self.accesses)
+        cost = sum(n.op.cost for n in self.order if n.op.kind in _COMPUTED) + len(self.accesses)
         elements = math.prod(extents[1:] if self._is_partial() else extents)
         span = 1 if parallel is None else extents[parallel]
         return KernelCall(nest, extents, places, tuple(self.literal_values), span, elements, cost, self.group.why_alone)
@@ -290,6 +318,8 @@ class _Builder:
         number = literal(node)
         if number is not None:
             return self._literal(value, number)
+        if node in self.gathered:
+            return Gather(value, self.read[node], tuple(self.values[i] for i in gathered_indices(node)))
         if node in self.read:
             return Load(value, self.read[node])
         args = tuple(self.values[a] for a in node.args)
@@ -320,7 +350,9 @@ class _Builder:
         if self._is_partial():
             return 0
         axes = [k for k in (kept if row is None else [*kept, row]) if not self.axes[k].scanned]
-        longest = max(axes, key=lambda k: self.axes[k].extent, default=None)
+        if not axes or math.prod(a.extent for a in self.axes) < LITTLE_WORK:
+            return axes[0] if axes else None
+        longest = max(axes, key=lambda k: self.axes[k].extent)
         return next((k for k in axes if self.axes[k].extent >= EVEN_SHARES), longest)
 
     def _rows(self, inner: list[Statement], folds: list[tuple[Operand, Sink]]) -> list[Statement]:
@@ -343,7 +375,7 @@ class _Builder:
         kept = [k for k, a in enumerate(self.axes) if not a.scanned]
         scans = [n for n in self.order if n.op.kind is Kind.SCAN]
         accumulators = {node: acc for acc, node in enumerate(scans)}
-        leaves = {n for n in self.order if literal(n) is not None or n in self.read}
+        leaves = {n for n in self.order if literal(n) is not None or (n in self.read and n not in self.gathered)}
         computed = [n for n in self.order if n not in leaves]
         parts: list[tuple[Statement, ...]] = []
         for part in scan_parts(computed):
@@ -390,7 +422,8 @@ def _operand(name: str, access: _Access, axes: Sequence[_Axis], k: int) -> Opera
     classes = tuple(
         "0" if a.strides[k] == 0 else "1" if i == last and a.strides[k] == itemsize else "s" for i, a in enumerate(axes)
     )
-    return Operand(name, access.node.dtype, classes)
+    indexed = tuple("1" if stride == itemsize else "s" for stride in access.indexed)
+    return Operand(name, access.node.dtype, classes + indexed)
 
 
 def describe(call: KernelCall) -> str:

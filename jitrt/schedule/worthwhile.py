@@ -43,7 +43,7 @@ def is_worthwhile(traced: Graph, steps: Sequence[KernelCall | Node]) -> bool:
 
 def _numpy_time(node: Node) -> float:
     """What NumPy needs for a node that a kernel can replace."""
-    if node.op.kind not in (Kind.ELEMENTWISE, Kind.COMPOUND, Kind.ASSEMBLE, Kind.REDUCTION, Kind.SCAN):
+    if node.op.kind not in (Kind.ELEMENTWISE, Kind.COMPOUND, Kind.ASSEMBLE, Kind.REDUCTION, Kind.SCAN, Kind.GATHER):
         return 0.0
     traffic = node.type.nbytes + sum(a.type.nbytes for a in node.args)
     return _NUMPY_CALL + _NUMPY_BYTE * traffic + _ADDITION * node.type.size * (node.op.cost - 1)

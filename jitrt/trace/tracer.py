@@ -16,6 +16,7 @@ import numpy as np
 from ..errors import Untraceable
 from ..expr import build as b
 from ..expr.contractions import Call, call, call_result
+from ..expr.indexing import choose_by_arrays
 from ..expr.interpret import evaluate
 from ..expr.movement import getitem
 from ..expr.node import Node, topological_order, type_of
@@ -517,14 +518,15 @@ class Tracer(Operators):
     def __getitem__(self, index: Any) -> Tracer:
         index = static_index(index)
         try:
-            if isinstance(index, tuple) and any(isinstance(i, (Tracer, np.ndarray, list)) for i in index):
-                raise NotCovered("an index of several arrays")
-            node = getitem(self._node, index._node if isinstance(index, Tracer) else index)
+            items = index if isinstance(index, tuple) else (index,)
+            if any(isinstance(i, (Tracer, np.ndarray, list)) for i in items):
+                node = choose_by_arrays(self._node, _nodes(items, self._trace))
+            else:
+                node = getitem(self._node, index)
         except NotCovered:
             return self._trace.host_call(operator.getitem, "indexing", (self, index), {})
         if node.op.kind is not Kind.VIEW:
             return Tracer(node, self._trace, scalar=node.shape == ())
-        items = index if isinstance(index, tuple) else (index,)
         scalar = node.shape == () and Ellipsis not in [i for i in items if not isinstance(i, (slice, np.ndarray))]
         if scalar or self._scalar:
             return Tracer(node, self._trace, scalar)

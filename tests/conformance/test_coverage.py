@@ -18,6 +18,7 @@ INTERNAL = {
     "cube",  # power by 3
     "assemble",  # concatenate, roll, pad
     "getitem",  # slicing
+    "take_at", "gather", "check_bounds",  # indexing by arrays
     "overwrite", "buffer",  # assignments to parts of arrays: tests/trace/test_mutation.py
     "loop", "branch",  # fori_loop and its kin: test_control.py
 }  # fmt: skip

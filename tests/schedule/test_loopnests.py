@@ -82,6 +82,10 @@ def running(x):
     return np.cumsum(np.tanh(x), axis=1) / 3.0, np.cumsum(x, axis=0)
 
 
+def chosen(x, i):
+    return x[i, ::2] * x[0, 1]
+
+
 def mean_and_max(x):
     y = x * x
     return y.mean(axis=1), y.max(axis=1)
@@ -105,6 +109,7 @@ CASES = {
     reversed_where: (f8,),
     short_fold: (np.ones((20, 3)), np.ones((20, 3))),
     running: (m,),
+    chosen: (m, np.array([3, -1, 0])),
     mean_and_max: (m,),
 }
 
