@@ -33,6 +33,10 @@ def clip(a: Any, a_min: Any = _NO_VALUE, a_max: Any = _NO_VALUE, out: Any = None
     high = kwargs.pop("max", None) if a_max is _NO_VALUE else a_max
     if out is not None or kwargs or not isinstance(a, Node):
         raise NotCovered("clip with such arguments")
+    if a.dtype.kind in "iu":  # as NumPy does, which compares with the range of the dtype before it converts
+        info = np.iinfo(a.dtype)
+        low = None if type(low) is int and low <= info.min else low
+        high = None if type(high) is int and high >= info.max else high
     bounds = [v if isinstance(v, Node) else b.constant(v) for v in (low, high) if v is not None]
     if not bounds:
         return a

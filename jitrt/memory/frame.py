@@ -67,7 +67,7 @@ def plan_frame(permanent: Sequence[Node], temporaries: dict[Node, tuple[int, int
     steps : int
         Number of steps.
     """
-    lifetimes = dict.fromkeys(permanent, (0, steps)) | temporaries
+    lifetimes = dict.fromkeys(permanent, (0, max(steps, 1))) | temporaries
     nodes = list(lifetimes)
     buffers = [(_rounded(node.type.nbytes), *lifetimes[node]) for node in nodes]
     unshared = sum(size for size, _, _ in buffers)

@@ -1,0 +1,38 @@
+"""Short functions that once gave something else than NumPy, most of them found by the random programs."""
+
+import numpy as np
+import pytest
+from compare import assert_same
+
+import jitrt
+
+
+def clips_below_the_range(x):
+    return np.clip(x, -1, 7), x.clip(0, 300), np.clip(x, -5, 999)
+
+
+def returns_a_number(x, s=0.5):
+    return s, x[:]
+
+
+def returns_views_of_one_argument(x):
+    y = x.real
+    return y, y.real, x.ravel()
+
+
+CASES = [
+    (clips_below_the_range, (np.arange(9, dtype=np.uint8),)),
+    (returns_a_number, (np.arange(3.0), 0.25)),
+    (returns_views_of_one_argument, (np.arange(3.0),)),
+]
+
+
+@pytest.mark.parametrize("function, args", CASES, ids=[c[0].__name__ for c in CASES])
+def test_agrees(function, args):
+    compiled = jitrt.jit(function)
+    for _ in range(3):
+        copies = [a.copy() if isinstance(a, np.ndarray) else a for a in args]
+        originals = [a.copy() if isinstance(a, np.ndarray) else a for a in args]
+        assert_same(compiled(*copies), function(*originals))
+        assert_same(copies, originals)
+    assert not compiled.explain(*copies).plain_reason
