@@ -20,7 +20,7 @@ from .expr.node import Node
 from .pipeline import Compiled, NotWorthwhile, compile_graph
 from .runtime.dispatch import NativeCallable, Words
 from .runtime.elementloops import MISS, LoopEngine
-from .runtime.entry import make_plain_table, make_table
+from .runtime.entry import Returned, make_plain_table, make_table
 from .runtime.errstate import FloatingPointRaised, Patience
 from .runtime.frames import Retrace
 from .trace.arguments import Structure, flatten, leaf_key, rebuild, sharing
@@ -80,15 +80,13 @@ class Specialisation:
     def table(self, function: Callable[..., Any], args: tuple, kwargs: dict, captures: Captures) -> Words | None:
         """What lets native code serve calls like this one, or None if that needs Python."""
         results, structure = self.traced.results, self.traced.structure
-        fresh = all(r.source == "array" and r.view is None and not r.weak for r in results)
-        in_order = [r.index for r in results] == list(range(len(results)))
         several = structure == (tuple, (None,) * len(results))
-        if self.traced.written or not (fresh and in_order and (structure is None or several)):
+        if any(r.view is not None or r.weak for r in results) or not (structure is None or several):
             return None
-        scalars = [r.scalar for r in results]
-        program, arguments = self.compiled.program, self.traced.arguments
+        returned = [Returned(r.source, r.index, r.scalar, r.value) for r in results]
+        program, arguments, written = self.compiled.program, self.traced.arguments, self.traced.written
         captured, watched = _places(captures.arrays), _places(captures.values)
-        return make_table(function, program, args, kwargs, arguments, captured, watched, scalars, several)
+        return make_table(function, program, args, kwargs, arguments, captured, watched, written, returned, several)
 
 
 def _places(captures: list[Capture]) -> list[tuple[Any, Any, Any]]:

@@ -34,11 +34,19 @@ STATE = ("plain", "latest", "mask", "slots", "rows", "places", "kinds", "method"
 # `watched` are the exceptions that the program may raise, `function` is then the plain function; `raised` counts calls
 # in a row that have raised one, and `skip` calls that are still to run plain.
 TABLE = (
-    "positional", "keywords", "names", "rows", "row_table", "results", "result_rows", "blocks", "block_table", "busy",
-    "release", "tuple", "plain", "handler", "watched", "function", "raised", "skip",
+    "positional", "keywords", "names", "rows", "row_table", "apart", "apart_rows", "outputs", "output_rows", "written",
+    "written_rows", "results", "result_rows", "blocks", "block_table", "busy", "release", "tuple", "plain", "handler",
+    "watched", "function", "raised", "skip",
 )  # fmt: skip
-# A result to allocate; `scalar` asks for a NumPy scalar, `large` for memory from the handler.
-RESULT = ("descr", "ndim", "shape", "scalar", "place", "large")
+# Two arrays that must not overlap: their places, and where their elements begin and end, in bytes from their first one.
+APART = ("first", "first_low", "first_high", "second", "second_low", "second_high")
+# An array to allocate; `large` asks for memory from the handler.
+OUTPUT = ("descr", "ndim", "shape", "place", "large")
+# An output whose elements are copied into an argument when all has gone well.
+WRITTEN = ("into", "place")
+# A result: the array at a place, the NumPy scalar that it holds, or the object at an address.
+RESULT = ("kind", "place")
+ARRAY, SCALAR, OBJECT = range(3)
 # Fields of objects, whose offsets the code contains: `words` is that of `self`.
 FIELDS = (*guard.FIELDS, "words", "capsule")
 LONGEST_SKIP = 10  # the binary logarithm of the most calls that run plain before kernels are tried again
@@ -60,6 +68,7 @@ _SIGNATURES = {
     "PyArray_Empty": ir.FunctionType(I64, [I32, I64, I64, I32]),
     "PyDataMem_SetHandler": ir.FunctionType(I64, [I64]),
     "PyArray_Return": ir.FunctionType(I64, [I64]),
+    "PyArray_CopyInto": ir.FunctionType(I32, [I64, I64]),
 }
 
 
@@ -83,7 +92,7 @@ def emit_entry(module: ir.Module, run: ir.Function, fields: dict[str, int], item
     errors = _emit_errors(module, fields["capsule"])
     serve = _Serve(module, run, errors, item).emit()
     hash_ = emit_hash(module, fields)
-    _emit_call(module, _emit_fits(module, emit_guard(module, fields)), hash_, serve, fields)
+    _emit_call(module, _emit_fits(module, emit_guard(module, fields), fields["data"]), hash_, serve, fields)
 
     function, builder = _method(module, "jitrt_hash_of")
     words, args, nargs, names = function.args
@@ -161,7 +170,7 @@ def _emit_errors(module: ir.Module, pointer: int) -> ir.Function:
     return function
 
 
-def _emit_fits(module: ir.Module, match: ir.Function) -> ir.Function:
+def _emit_fits(module: ir.Module, match: ir.Function, data: int) -> ir.Function:
     """``fits(table, args, nargs, names, values, positions, places) -> i1``: whether the table can serve the call."""
     kind = ir.FunctionType(I1, [WORDS, WORDS, I64, I64, WORDS, WORDS, WORDS])
     function = ir.Function(module, kind, "jitrt_fits")
@@ -185,7 +194,17 @@ def _emit_fits(module: ir.Module, match: ir.Function) -> ir.Function:
         name = call_api(builder, "PyTuple_GetItem", ir.FunctionType(I64, [I64, I64]), names, k)
         require(builder.icmp_signed("==", name, builder.load(builder.gep(expected, [k]))))
     rows = builder.inttoptr(table["row_table"], WORDS)
-    builder.ret(builder.call(match, [rows, table["rows"], args, values, positions, places]))
+    require(builder.call(match, [rows, table["rows"], args, values, positions, places]))
+    with counted(builder, table["apart"]) as k:
+        pair = record(builder, builder.inttoptr(table["apart_rows"], WORDS), k, APART)
+        spans = []
+        for place, low, high in (pair[:3], pair[3:]):
+            start = field(builder, builder.load(builder.gep(places, [place])), data)
+            spans.append((builder.add(start, low), builder.add(start, high)))
+        (low, high), (other_low, other_high) = spans
+        before, behind = builder.icmp_unsigned("<=", high, other_low), builder.icmp_unsigned("<=", other_high, low)
+        require(builder.or_(before, behind))
+    builder.ret(ir.Constant(I1, 1))
     builder.position_at_end(missed)
     builder.ret(ir.Constant(I1, 0))
     return function
@@ -267,13 +286,14 @@ class _Serve:
             self._return_plain(plain)
         watched = self._watched()
         table.set("busy", word(1))
-        self._allocate_results()
+        self._allocate_outputs()
         raised = self._run(watched)
         with builder.if_then(builder.icmp_signed("!=", raised, word(0)), likely=False):
-            self._drop_results(table["results"])
+            self._drop_outputs(table["outputs"])
             self._note_raising()
             self._return_plain(table["function"])
         table.set("raised", word(0))
+        self._write_back()
         self._return_results()
         return self.function
 
@@ -304,13 +324,13 @@ class _Serve:
         skip = builder.sub(builder.shl(word(1), raised), word(2))
         table.set("skip", skip)
 
-    def _allocate_results(self) -> None:
+    def _allocate_outputs(self) -> None:
         builder, table = self.builder, self.table
-        rows = builder.inttoptr(table["result_rows"], WORDS)
+        rows = builder.inttoptr(table["output_rows"], WORDS)
         with builder.goto_entry_block():
             ordinary = builder.alloca(I64)
-        with counted(builder, table["results"]) as k:
-            descr, ndim, shape, _, place, large = record(builder, rows, k, RESULT)
+        with counted(builder, table["outputs"]) as k:
+            descr, ndim, shape, place, large = record(builder, rows, k, OUTPUT)
             large = builder.icmp_signed("!=", large, word(0))
             _call(builder, "Py_IncRef", descr)  # PyArray_Empty takes a reference away
             with builder.if_then(large):
@@ -321,16 +341,16 @@ class _Serve:
                 _call(builder, "Py_DecRef", _call(builder, "PyDataMem_SetHandler", handler))
                 _call(builder, "Py_DecRef", handler)
             with builder.if_then(builder.icmp_signed("==", array, word(0)), likely=False):
-                self._drop_results(k)
+                self._drop_outputs(k)
                 builder.ret(word(0))  # MemoryError is set
             builder.store(array, builder.gep(self.places, [place]))
 
-    def _drop_results(self, count: ir.Value) -> None:
-        """Free the first `count` results, and the table for the next call."""
+    def _drop_outputs(self, count: ir.Value) -> None:
+        """Give up the first `count` outputs, and the table to the next call."""
         builder = self.builder
-        rows = builder.inttoptr(self.table["result_rows"], WORDS)
+        rows = builder.inttoptr(self.table["output_rows"], WORDS)
         with counted(builder, count) as k:
-            place = record(builder, rows, k, RESULT)[RESULT.index("place")]
+            place = record(builder, rows, k, OUTPUT)[OUTPUT.index("place")]
             _call(builder, "Py_DecRef", builder.load(builder.gep(self.places, [place])))
         self.table.set("busy", word(0))
 
@@ -345,7 +365,7 @@ class _Serve:
             with builder.if_then(builder.icmp_signed("!=", k, word(0))):
                 signal = _call(builder, "PyErr_CheckSignals")
                 with builder.if_then(builder.icmp_signed("!=", signal, ir.Constant(I32, 0)), likely=False):
-                    self._drop_results(table["results"])
+                    self._drop_outputs(table["outputs"])
                     builder.ret(word(0))  # the handler has set an exception
             arguments = [builder.inttoptr(builder.load(builder.gep(blocks, [k])), WORDS), items, watched]
             with builder.if_else(releases) as (released, held):
@@ -357,32 +377,39 @@ class _Serve:
                     builder.store(builder.or_(builder.load(raised), builder.call(self.run, arguments)), raised)
         return builder.load(raised)
 
+    def _write_back(self) -> None:
+        """Copy what the program computed for them into arguments."""
+        builder, table = self.builder, self.table
+        with counted(builder, table["written"]) as k:
+            places = record(builder, builder.inttoptr(table["written_rows"], WORDS), k, WRITTEN)
+            arrays = [builder.load(builder.gep(self.places, [place])) for place in places]
+            failed = builder.icmp_signed("!=", _call(builder, "PyArray_CopyInto", *arrays), ir.Constant(I32, 0))
+            with builder.if_then(failed, likely=False):
+                self._drop_outputs(table["outputs"])
+                builder.ret(word(0))
+
     def _return_results(self) -> None:
         builder, table = self.builder, self.table
         rows = builder.inttoptr(table["result_rows"], WORDS)
         with builder.if_then(builder.icmp_signed("==", table["tuple"], word(0))):
             result = self._result(rows, word(0))
-            table.set("busy", word(0))
+            self._drop_outputs(table["outputs"])
             builder.ret(result)
         several = _call(builder, "PyTuple_New", table["results"])
-        with builder.if_then(builder.icmp_signed("==", several, word(0)), likely=False):
-            self._drop_results(table["results"])
-            builder.ret(word(0))
-        with counted(builder, table["results"]) as k:
+        with builder.if_then(builder.icmp_signed("!=", several, word(0))), counted(builder, table["results"]) as k:
             _call(builder, "PyTuple_SetItem", several, k, self._result(rows, k))
-        table.set("busy", word(0))
+        self._drop_outputs(table["outputs"])
         builder.ret(several)
 
     def _result(self, rows: ir.Value, k: ir.Value) -> ir.Value:
-        """Result number `k`: the array, or the scalar that it holds."""
+        """A new reference to result number `k`."""
         builder = self.builder
-        *_, scalar, place, _ = record(builder, rows, k, RESULT)
-        array = builder.load(builder.gep(self.places, [place]))
-        before = builder.block
-        with builder.if_then(builder.icmp_signed("!=", scalar, word(0))):
-            value = _call(builder, "PyArray_Return", array)
-            converted = builder.block
-        result = builder.phi(I64)
-        result.add_incoming(array, before)
-        result.add_incoming(value, converted)
-        return result
+        kind, place = record(builder, rows, k, RESULT)
+        result = variable(builder)
+        builder.store(place, result)
+        with builder.if_then(builder.icmp_signed("!=", kind, word(OBJECT))):
+            builder.store(builder.load(builder.gep(self.places, [place])), result)
+        _call(builder, "Py_IncRef", builder.load(result))
+        with builder.if_then(builder.icmp_signed("==", kind, word(SCALAR))):
+            builder.store(_call(builder, "PyArray_Return", builder.load(result)), result)
+        return builder.load(result)

@@ -16,10 +16,13 @@ from llvmlite import ir
 from .words import I1, I32, I64, WORDS, call_api, counted, record, repeat_while, variable, word
 
 # What a value has to be: `kind` is one of the constants below, `object` the type or the object, `descr` the dtype,
-# `ndim`, `shape` and `strides` those of an array; `ndim` is the number of items of a container. An array is noted in
+# `ndim`, `shape` and `strides` those of an array, `flags` its flags that have to be set; `ndim` is the number of items
+# of a container. An array is noted in
 # `places` under `place`, a number copied to `slot` with `words` words. `source`, one of the constants below, says where
 # the value is found, with `base` and `key`.
-ROW = ("kind", "object", "descr", "ndim", "shape", "strides", "place", "slot", "words", "source", "base", "key")
+ROW = (
+    "kind", "object", "descr", "ndim", "shape", "strides", "flags", "place", "slot", "words", "source", "base", "key",
+)  # fmt: skip
 ARRAY, NUMBER, IDENTICAL, TYPED, CONTAINER = range(5)
 # An argument with the number `key`; a dict's item; what a cell holds; an item of the tuple, list or dict that was the
 # value of row `base`. Items of a dict are asked for in its order, in which `key` has to be the next.
@@ -29,7 +32,7 @@ FIELDS = ("type", "data", "ndim", "shape", "strides", "descr", "flags", "number"
 # Addresses of types that the hash tells apart.
 KINDS = ("array", "bool", "none", "str", "tuple", "list", "dict")
 
-_ALIGNED = 0x0100  # NPY_ARRAY_ALIGNED
+ALIGNED, WRITEABLE = 0x0100, 0x0400  # NPY_ARRAY_ALIGNED, NPY_ARRAY_WRITEABLE
 _SIGNATURES = {
     "PyDict_GetItem": ir.FunctionType(I64, [I64, I64]),
     "PyDict_Next": ir.FunctionType(I32, [I64, WORDS, WORDS, WORDS]),
@@ -126,8 +129,8 @@ class _Guard:
         self._require(builder.icmp_signed("==", self._field(value, "descr"), row["descr"]))
         ndim = builder.sext(self._field(value, "ndim", I32), I64)
         self._require(builder.icmp_signed("==", ndim, row["ndim"]))
-        aligned = builder.and_(self._field(value, "flags", I32), ir.Constant(I32, _ALIGNED))
-        self._require(builder.icmp_signed("!=", aligned, ir.Constant(I32, 0)))
+        flags = builder.and_(self._field(value, "flags", I32), builder.trunc(row["flags"], I32))
+        self._require(builder.icmp_signed("==", builder.zext(flags, I64), row["flags"]))
         for name in ("shape", "strides"):
             actual = builder.inttoptr(self._field(value, name), WORDS)
             expected = builder.inttoptr(row[name], WORDS)

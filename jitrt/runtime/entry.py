@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import types
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -23,6 +24,22 @@ Captured = tuple[Any, Any, Any]
 _RELEASING_WORK = 100_000
 
 
+@dataclass(frozen=True, slots=True)
+class Returned:
+    """A result: output number `index` as an array or a NumPy scalar, input number `index`, or a Python object.
+
+    Parameters
+    ----------
+    source : str
+        ``"array"``, ``"input"`` or ``"value"``.
+    """
+
+    source: str
+    index: int
+    scalar: bool
+    value: Any
+
+
 class _Unguarded(Exception):
     """Native code cannot check a value like this one."""
 
@@ -35,7 +52,8 @@ def make_table(
     arguments: Sequence[int],
     captured: Sequence[Captured],
     watched: Sequence[Captured],
-    scalars: Sequence[bool],
+    written: Sequence[tuple[int, int]],
+    results: Sequence[Returned],
     several: bool,
 ) -> Words | None:
     """The table by which native code runs `program` for calls like this one; None if such calls need Python.
@@ -53,15 +71,18 @@ def make_table(
         The inputs after those: arrays that the function reads from outside.
     watched : sequence of Captured
         Further values from outside, which have to be the same objects.
-    scalars : sequence of bool
-        For each output, whether a NumPy scalar is wanted.
+    written : sequence of (int, int)
+        Inputs that are written, and the number of the output that each of them has to hold afterwards.
+    results : sequence of Returned
     several : bool
-        Whether the outputs are returned as a tuple.
+        Whether the results are returned as a tuple.
     """
-    if fields() is None or not scalars or len(program.graph.outputs) != len(scalars):
+    if fields() is None or not (several or len(results) == 1):
         return None
     frame = program.new_frame()
-    if len(frame.blocks) != len(frame.actions) or not frame.blocks or len(frame.fresh) != len(scalars):
+    fresh = dict(frame.fresh)
+    outputs = [frame.places[node] for node in program.graph.outputs]
+    if len(frame.blocks) != len(frame.actions) or not frame.blocks or fresh.keys() != {*outputs}:
         return None
     guarded = _Rows(
         {leaf: place for place, leaf in enumerate(arguments)},
@@ -71,21 +92,36 @@ def make_table(
     try:
         guarded.add_call(args, kwargs)
         guarded.add_outside([*enumerate(captured, len(arguments)), *((None, w) for w in watched)])
+        apart = guarded.require_writable([number for number, _ in written])
     except _Unguarded:
         return None
     kept = guarded.kept
     kept += [frame, program, function]
-    results: list[int] = []
-    for (place, kind), scalar in zip(frame.fresh, scalars):
+    output_rows: list[int] = []
+    for place, kind in fresh.items():
         kept.append(kind.dtype)
-        large = kind.nbytes >= LARGE
-        results += (id(kind.dtype), kind.ndim, _words(kind.shape, kept), scalar, place, large)
+        output_rows += (id(kind.dtype), kind.ndim, _words(kind.shape, kept), place, kind.nbytes >= LARGE)
+    result_rows: list[int] = []
+    for result in results:
+        if result.source == "array":
+            result_rows += (native.SCALAR if result.scalar else native.ARRAY, outputs[result.index])
+        elif result.source == "input":
+            result_rows += (native.ARRAY, result.index)
+        else:
+            kept.append(result.value)
+            result_rows += (native.OBJECT, id(result.value))
     return guarded.table(
         len(args),
         kwargs,
         {
-            "results": len(scalars),
-            "result_rows": _words(results, kept),
+            "apart": len(apart) // len(native.APART),
+            "apart_rows": _words(apart, kept),
+            "outputs": len(fresh),
+            "output_rows": _words(output_rows, kept),
+            "written": len(written),
+            "written_rows": _words([place for i, o in written for place in (i, outputs[o])], kept),
+            "results": len(results),
+            "result_rows": _words(result_rows, kept),
             "blocks": len(frame.blocks),
             "block_table": _words([address(block) for block in frame.blocks], kept),
             "release": total_work(program.steps) >= _RELEASING_WORK,
@@ -140,6 +176,7 @@ class _Rows:
         self.places, self.slots, self.unused = places, slots, unused
         self.rows: list[dict[str, int]] = []
         self.leaves = 0
+        self.arrays: dict[int, tuple[np.ndarray, dict[str, int]]] = {}  # by place, with their rows
         self.kept: list[Any] = []
 
     def table(self, positional: int, kwargs: dict[str, Any], others: dict[str, Any]) -> Words:
@@ -168,7 +205,9 @@ class _Rows:
             return
         place = self.places.get(self.leaves)
         self.leaves += 1
-        self.rows.append(found | self._description(value, place))
+        description = self._description(value, place)
+        description |= found
+        self.rows.append(description)
 
     def _add_container(self, value: Any, found: dict[str, int]) -> None:
         kind = type(value)
@@ -191,7 +230,22 @@ class _Rows:
             self.kept += (container, key)
             description = self._identical(value) if place is None else self._description(value, place)
             source = guard.IN_CELL if key is None else guard.LOOKED_UP
-            self.rows.append({"source": source, "base": id(container), "key": id(key)} | description)
+            description |= {"source": source, "base": id(container), "key": id(key)}
+            self.rows.append(description)
+
+    def require_writable(self, written: Sequence[int]) -> list[int]:
+        """Let the arrays at these places be writable; gives rows of pairs of arrays that then must not overlap."""
+        apart: list[int] = []
+        for place in written:
+            array, row = self.arrays[place]
+            row["flags"] |= guard.WRITEABLE
+            for other_place, (other, _) in self.arrays.items():
+                if other_place == place or (other_place in written and other_place < place):
+                    continue
+                if np.may_share_memory(array, other):
+                    raise _Unguarded
+                apart += (place, *_extent(array), other_place, *_extent(other))
+        return apart
 
     def _description(self, value: Any, place: int | None) -> dict[str, int]:
         """What a value like `value` has to be."""
@@ -199,10 +253,14 @@ class _Rows:
         where = self.unused if place is None else place
         if kind is np.ndarray and where not in self.slots:
             self.kept.append(value.dtype)
-            return {
+            row = {
                 "kind": guard.ARRAY, "object": id(kind), "descr": id(value.dtype), "ndim": value.ndim, "place": where,
                 "shape": _words(value.shape, self.kept), "strides": _words(value.strides, self.kept),
+                "flags": guard.ALIGNED,
             }  # fmt: skip
+            if place is not None:
+                self.arrays[place] = value, row
+            return row
         if kind in (float, complex) or isinstance(value, np.number | np.bool_):
             if where not in self.slots:
                 return {"kind": guard.TYPED, "object": id(kind), "place": where}
@@ -216,6 +274,14 @@ class _Rows:
     def _identical(self, value: Any) -> dict[str, int]:
         self.kept.append(value)
         return {"kind": guard.IDENTICAL, "object": id(value), "place": self.unused}
+
+
+def _extent(array: np.ndarray) -> tuple[int, int]:
+    """Where the elements of an array begin and end, in bytes from its first one."""
+    if not array.size:
+        return 0, 0
+    reach = [(n - 1) * stride for n, stride in zip(array.shape, array.strides)]
+    return sum(r for r in reach if r < 0), sum(r for r in reach if r > 0) + array.itemsize
 
 
 def _items(value: Any) -> Iterator[tuple[Any, dict[str, int]]]:

@@ -20,7 +20,7 @@ from ..kernels import allocator, entry, floatflags, pool
 
 _SEARCHED_WORDS = 16  # of an object's memory
 # Places in NumPy's C API table, which its ABI fixes.
-_NUMPY_API = {"PyArray_Return": 76, "PyArray_Empty": 184, "PyDataMem_SetHandler": 304}
+_NUMPY_API = {"PyArray_CopyInto": 50, "PyArray_Return": 76, "PyArray_Empty": 184, "PyDataMem_SetHandler": 304}
 
 
 @lru_cache(maxsize=1)

@@ -1,5 +1,6 @@
 """The native entry: it serves calls like the one before, and passes on all others."""
 
+import copy
 import gc
 import sys
 from concurrent.futures import ThreadPoolExecutor
@@ -263,3 +264,74 @@ def test_functions_left_to_numpy_are_called_directly():
 def test_keywords_do_not_confuse_it(compiled):
     np.testing.assert_array_equal(compiled(x, s=5.0, b=x), axpy(x, 5.0, x))
     np.testing.assert_array_equal(compiled(x, 2.0, x), axpy(x, 2.0, x))
+
+
+def shift(u, v, s):
+    u[1:-1] += s * (u[2:] - u[:-2])
+    v *= 2
+    return u
+
+
+def increment(u):
+    u += 1
+
+
+@pytest.mark.parametrize("function", [shift, increment])
+def test_changed_arguments_are_served(function):
+    compiled = Watched(function)
+    arguments = (np.arange(10.0), np.ones(5), 0.5)[: 1 if function is increment else 3]
+    for _ in range(4):
+        wanted = copy.deepcopy(arguments)
+        want = function(*wanted)
+        got = compiled(*arguments)
+        assert got is (None if want is None else arguments[0])
+        for mine, theirs in zip(arguments, wanted):
+            np.testing.assert_array_equal(mine, theirs)
+    assert compiled.missed == 1
+
+
+def test_changed_arguments_are_not_served_where_they_overlap():
+    compiled = Watched(shift)
+    compiled(np.arange(10.0), np.ones(5), 0.5)
+    for first, second in [((0, 10), (10, 15)), ((0, 10), (9, 14)), ((5, 15), (3, 8)), ((5, 15), (0, 5))]:
+        mine, theirs = np.arange(20.0), np.arange(20.0)
+        served = is_served(compiled, mine[slice(*first)], mine[slice(*second)], 0.5)
+        assert served == (first[1] <= second[0] or second[1] <= first[0])
+        shift(theirs[slice(*first)], theirs[slice(*second)], 0.5)
+        np.testing.assert_array_equal(mine, theirs)
+
+
+def test_what_is_read_only_is_not_changed():
+    compiled = Watched(shift)
+    compiled(np.arange(10.0), np.ones(5), 0.5)
+    fixed, other = np.arange(10.0), np.ones(5)
+    fixed.flags.writeable = False
+    with pytest.raises(ValueError, match="read-only"):
+        compiled(fixed, other, 0.5)
+    np.testing.assert_array_equal(other, 1.0)
+
+
+def test_nothing_is_changed_by_a_call_that_raises():
+    compiled = Watched(lambda u, v: np.divide(u, v, out=u))
+    u, v = np.arange(5.0), np.arange(5.0) + 1
+    compiled(u, v)
+    before = u.copy()
+    v[3] = 0
+    with np.errstate(all="raise"), pytest.raises(FloatingPointError, match="divide by zero encountered in divide"):
+        compiled(u, v)
+    assert compiled.missed == 1
+    with np.errstate(all="raise"), pytest.raises(FloatingPointError):
+        np.divide(before, v, out=before)
+    np.testing.assert_array_equal(u, before)
+
+
+def test_no_reference_to_changed_arguments_is_lost_or_kept():
+    compiled, nothing = Watched(shift), Watched(increment)
+    u, v = np.arange(10.0), np.ones(5)
+    results = [compiled(u, v, 0.5), nothing(u)]
+    before = [sys.getrefcount(o) for o in (u, v, None)]
+    for _ in range(1000):
+        results = [compiled(u, v, 0.5), nothing(u)]
+    after = [sys.getrefcount(o) for o in (u, v, None)]
+    assert results[1] is None
+    assert max(abs(a - b) for a, b in zip(after, before)) < 50
