@@ -56,6 +56,18 @@ def _scaled_erfc_tail(t: mpf) -> mpf:
     return (_scaled_erfc(t) - value - slope * t) / t**2
 
 
+def _log_near(unit: mpf, start: str, degrees: tuple[int, int]) -> Series:
+    """On the interval that a sixteenth of the significands near one leaves."""
+    return Series(
+        lambda f: (mp.log1p(f) / f - 1) / f / unit,
+        lambda f: f**2 * unit / abs(mp.log1p(f)),
+        -1 / 32,
+        1 / 16,
+        degrees,
+        f"log(1 + f) = {start} + f**2 p(f), in logarithms of the base",
+    )
+
+
 SERIES = {
     "exp": Series(
         lambda r: (mp.expm1(r) - r) / r**2,
@@ -104,6 +116,9 @@ SERIES = {
         (9, 9),
         "log10(1 + f) = f log10(e) + f**2 p(f)",
     ),
+    "log_near": _log_near(mpf(1), "f", (8, 3)),
+    "log2_near": _log_near(mp.log(2), "f log2(e)", (8, 3)),
+    "log10_near": _log_near(mp.log(10), "f log10(e)", (8, 3)),
     "sin": Series(_odd(mp.sin), _odd_weight(mp.sin), 0.0, 0.6191, (5, 2), "sin(r) = r + r**3 p(r**2)"),
     "cos": Series(
         lambda z: (mp.cos(ROOT(z)) - 1 + z / 2) / z**2,

@@ -11,7 +11,9 @@ import numpy as np
 from jitrt.kernels import vmath
 from llvmlite import ir
 from numba.core.compiler_lock import global_compiler_lock
-from numba.core.registry import cpu_target
+
+from jitrt.codegen.context import code_generator, has_avx512
+from jitrt.codegen.loophints import set_interleaving
 
 _TYPES = {"d": ir.DoubleType(), "f": ir.FloatType()}
 _INT = ir.IntType(64)
@@ -34,13 +36,13 @@ def build_module(module: ir.Module, name: str, char: str, symbol: str, fma: bool
     builder.position_at_end(loop)
     i = builder.phi(_INT)
     values = [builder.load(builder.gep(p, [i], inbounds=True)) for p in function.args[1:-1]]
-    emit = vmath.emitter(name, char * arity, fma)
+    emit = vmath.emitter(name, char * arity, fma, fma and has_avx512())
     assert emit is not None
     builder.store(emit(builder, values), builder.gep(function.args[0], [i], inbounds=True))
     following = builder.add(i, ir.Constant(_INT, 1), flags=["nsw"])
     i.add_incoming(ir.Constant(_INT, 0), entry)
     i.add_incoming(following, builder.block)
-    builder.cbranch(builder.icmp_signed("<", following, n), loop, done)
+    set_interleaving(builder.cbranch(builder.icmp_signed("<", following, n), loop, done), module, 1)
     builder.position_at_end(done)
     builder.ret_void()
 
@@ -48,7 +50,7 @@ def build_module(module: ir.Module, name: str, char: str, symbol: str, fma: bool
 @global_compiler_lock
 def compile_loop(name: str, char: str, fma: bool = True) -> tuple[Callable[..., None], Any]:
     """``run(out, *arrays)`` over contiguous arrays, and numba's code library with its assembly."""
-    library = cpu_target.target_context.codegen().create_library(f"vmath_{name}_{char}")
+    library = code_generator().create_library(f"vmath_{name}_{char}")
     symbol = f"vmath_{name}_{char}_{int(fma)}_{len(_libraries)}"
     module = library.create_ir_module(symbol)
     build_module(module, name, char, symbol, fma)

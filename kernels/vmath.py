@@ -12,30 +12,47 @@ from typing import Any
 import numpy as np
 from llvmlite import ir
 
-from . import vmath_arc, vmath_area, vmath_erf, vmath_exp, vmath_log, vmath_power, vmath_trig
-from .number import FLOAT, LLVM, Arrays, Number
+from . import (
+    vmath_arc,
+    vmath_area,
+    vmath_erf,
+    vmath_exp,
+    vmath_log,
+    vmath_power,
+    vmath_trig,
+    vmath_wide_area,
+    vmath_wide_log,
+)
+from .number import FLOAT, Number
+from .number_arrays import Arrays
+from .number_llvm import LLVM
+from .vmath_variants import emit_call
 
 Emitter = Callable[[ir.IRBuilder, Sequence[ir.Value]], ir.Value]
 
 
 @dataclass(frozen=True, slots=True)
 class Function:
-    """An elementary function: NumPy's or SciPy's name, the number of arguments, the formula, its loops' types."""
+    """An elementary function: NumPy's or SciPy's name, the number of arguments, the formula, its loops' types.
+
+    `wide` is another formula, for registers of AVX-512.
+    """
 
     name: str
     arity: int
     formula: Callable[..., Number]
     types: str = "df"
+    wide: Callable[..., Number] | None = None
 
 
 _ALL = (
     Function("exp", 1, vmath_exp.exp),
     Function("exp2", 1, vmath_exp.exp2),
     Function("expm1", 1, vmath_exp.expm1),
-    Function("log", 1, vmath_log.log),
-    Function("log2", 1, vmath_log.log2),
-    Function("log10", 1, vmath_log.log10),
-    Function("log1p", 1, vmath_log.log1p),
+    Function("log", 1, vmath_log.log, wide=vmath_wide_log.log),
+    Function("log2", 1, vmath_log.log2, wide=vmath_wide_log.log2),
+    Function("log10", 1, vmath_log.log10, wide=vmath_wide_log.log10),
+    Function("log1p", 1, vmath_log.log1p, wide=vmath_wide_area.log1p),
     Function("sqrt", 1, vmath_power.sqrt),
     Function("cbrt", 1, vmath_power.cbrt),
     Function("hypot", 2, vmath_power.hypot),
@@ -49,9 +66,9 @@ _ALL = (
     Function("sinh", 1, vmath_exp.sinh),
     Function("cosh", 1, vmath_exp.cosh),
     Function("tanh", 1, vmath_exp.tanh),
-    Function("arcsinh", 1, vmath_area.arcsinh),
-    Function("arccosh", 1, vmath_area.arccosh),
-    Function("arctanh", 1, vmath_area.arctanh),
+    Function("arcsinh", 1, vmath_area.arcsinh, wide=vmath_wide_area.arcsinh),
+    Function("arccosh", 1, vmath_area.arccosh, wide=vmath_wide_area.arccosh),
+    Function("arctanh", 1, vmath_area.arctanh, wide=vmath_wide_area.arctanh),
     Function("logaddexp", 2, vmath_area.logaddexp),
     Function("logaddexp2", 2, vmath_area.logaddexp2),
     Function("power", 2, vmath_power.power),
@@ -65,7 +82,7 @@ FUNCTIONS = {function.name: function for function in _ALL}
 _BITS = {"d": 64, "f": 32}
 
 
-def emitter(name: str, chars: str, fma: bool = True) -> Emitter | None:
+def emitter(name: str, chars: str, fma: bool = True, avx512: bool = False) -> Emitter | None:
     """What emits one function of scalars, or None if there is no such function of these types.
 
     Parameters
@@ -76,6 +93,8 @@ def emitter(name: str, chars: str, fma: bool = True) -> Emitter | None:
         NumPy's type characters of the loop's arguments, ``"d"``, ``"ff"``.
     fma
         Whether the target has a fused multiply-add.
+    avx512
+        Whether the target has AVX-512 F and DQ, and uses registers of 512 bits.
 
     Returns
     -------
@@ -86,7 +105,9 @@ def emitter(name: str, chars: str, fma: bool = True) -> Emitter | None:
     if function is None or len(chars) != function.arity or len(set(chars)) != 1 or chars[0] not in function.types:
         return None
     bits = _BITS[chars[0]]
-    formula = function.formula
+    formula, wide = function.formula, function.wide
+    if wide is not None and avx512:
+        return lambda builder, values: emit_call(builder, name, wide, bits, values)
 
     def emit(builder: ir.IRBuilder, values: Sequence[ir.Value]) -> ir.Value:
         back = LLVM(builder, fma)
@@ -95,7 +116,7 @@ def emitter(name: str, chars: str, fma: bool = True) -> Emitter | None:
     return emit
 
 
-def evaluate(name: str, *arrays: Any, fma: bool = True) -> Any:
+def evaluate(name: str, *arrays: Any, fma: bool = True, avx512: bool = False) -> Any:
     """A function of NumPy arrays by the same formula that `emitter` compiles.
 
     Parameters
@@ -106,6 +127,8 @@ def evaluate(name: str, *arrays: Any, fma: bool = True) -> Any:
         Arrays of one type, float64 or float32.
     fma
         Emulate a fused multiply-add, or compute without.
+    avx512
+        Use the formula for AVX-512, if there is one.
 
     Examples
     --------
@@ -118,6 +141,7 @@ def evaluate(name: str, *arrays: Any, fma: bool = True) -> Any:
     if len(values) != function.arity or char not in function.types:
         raise TypeError(f"{name} has no loop for {[v.dtype for v in values]}")
     back = Arrays(fma)
+    formula = function.wide if avx512 and function.wide is not None else function.formula
     with np.errstate(all="ignore"):
-        result = function.formula(*(Number(back, np.ravel(v), FLOAT, _BITS[char]) for v in values))
+        result = formula(*(Number(back, np.ravel(v), FLOAT, _BITS[char]) for v in values))
     return np.asarray(result.value).reshape(values[0].shape)

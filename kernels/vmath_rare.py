@@ -8,6 +8,7 @@ width, and the variants may branch: they look whether any lane is rare, and only
 from __future__ import annotations
 
 import functools
+import struct
 
 import llvmlite.binding as llvm
 from llvmlite import ir
@@ -36,6 +37,60 @@ def emit_beyond(builder: ir.IRBuilder, bound: float, name: str, bits: int, x: ir
     variants = ",".join(f"_ZGV_LLVM_N{width}vv_{scalar_name}({scalar_name}.x{width})" for width in lane_counts(bits))
     _add_attribute(call, f'"vector-function-abi-variant"="{variants}"')
     return call
+
+
+def emit_lanes_beyond(
+    builder: ir.IRBuilder, bound: float, name: str, bits: int, x: ir.Value, result: ir.Value
+) -> ir.Value:
+    """`result`, but the C library's ``name(x)`` in the lanes of a vector where ``|x| > bound``; not for nan.
+
+    Representations are compared, for a comparison of floats would raise a flag for nan.
+    """
+    module = builder.module
+    scalar_name = f"jitrt.{name}.beyond.f{bits}"
+    scalar = module.globals.get(scalar_name) or _scalar(module, scalar_name, bound, name, bits)
+    width = x.type.count
+    integers = ir.VectorType(ir.IntType(bits), width)
+
+    def constant(value: int) -> ir.Constant:
+        return ir.Constant(integers, [value] * width)
+
+    lowest, infinity = _representation(bound, bits) + 1, _representation(float("inf"), bits)
+    magnitude = builder.and_(builder.bitcast(x, integers), constant((1 << (bits - 1)) - 1))
+    rare = builder.icmp_unsigned("<=", builder.sub(magnitude, constant(lowest)), constant(infinity - lowest))
+    flags = builder.bitcast(rare, ir.IntType(width))
+    entry = builder.block
+    loop = builder.append_basic_block("lane")
+    done = builder.append_basic_block("done")
+    branch = builder.cbranch(builder.icmp_unsigned("!=", flags, ir.Constant(flags.type, 0)), loop, done)
+    branch.set_weights([1, 1000])
+    builder.position_at_end(loop)
+    changed, lane, following, so_far = _turn(builder, scalar, x, width)
+    builder.cbranch(builder.icmp_unsigned("<", following, ir.Constant(_INT32, width)), loop, done)
+    lane.add_incoming(ir.Constant(_INT32, 0), entry)
+    lane.add_incoming(following, loop)
+    so_far.add_incoming(result, entry)
+    so_far.add_incoming(changed, loop)
+    builder.position_at_end(done)
+    final = builder.phi(x.type)
+    final.add_incoming(result, entry)
+    final.add_incoming(changed, loop)
+    return final
+
+
+def _representation(value: float, bits: int) -> int:
+    return int.from_bytes(struct.pack({64: "<d", 32: "<f"}[bits], value), "little")
+
+
+def _turn(
+    builder: ir.IRBuilder, scalar: ir.Function, x: ir.Value, width: int
+) -> tuple[ir.Value, ir.PhiInstr, ir.Value, ir.PhiInstr]:
+    """One lane: the vector with its result put in, the lane, the next one, and the vector so far."""
+    lane = builder.phi(_INT32)
+    so_far = builder.phi(x.type)
+    value = builder.call(scalar, [builder.extract_element(x, lane), builder.extract_element(so_far, lane)])
+    changed = builder.insert_element(so_far, value, lane)
+    return changed, lane, builder.add(lane, ir.Constant(_INT32, 1)), so_far
 
 
 def _add_attribute(target: ir.CallInstr | ir.Function, text: str) -> None:
@@ -91,11 +146,7 @@ def _widened(module: ir.Module, scalar: ir.Function, width: int, bound: float, b
     flags = builder.bitcast(rare, ir.IntType(width))
     builder.cbranch(builder.icmp_unsigned("!=", flags, ir.Constant(ir.IntType(width), 0)), loop, done)
     builder.position_at_end(loop)
-    lane = builder.phi(_INT32)
-    so_far = builder.phi(vector)
-    value = builder.call(scalar, [builder.extract_element(x, lane), builder.extract_element(so_far, lane)])
-    changed = builder.insert_element(so_far, value, lane)
-    following = builder.add(lane, ir.Constant(_INT32, 1))
+    changed, lane, following, so_far = _turn(builder, scalar, x, width)
     builder.cbranch(builder.icmp_unsigned("<", following, ir.Constant(_INT32, width)), loop, done)
     lane.add_incoming(ir.Constant(_INT32, 0), entry)
     lane.add_incoming(following, loop)

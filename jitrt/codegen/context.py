@@ -15,12 +15,18 @@ from numba.core.codegen import CPUCodegen
 from numba.core.cpu import CPUContext
 from numba.core.registry import cpu_target
 
+from .library import KernelLibrary
+
 POINTER = ir.IntType(8).as_pointer()
 I64 = ir.IntType(64)
 
 
 class _KernelContext(CPUContext):
     """A CPU context that knows numbers, `math` and `cmath`."""
+
+    def init(self) -> None:
+        super().init()
+        self._internal_codegen._library_class = KernelLibrary
 
     def load_additional_registries(self) -> None:
         from numba.core.imputils import builtin_registry
@@ -58,6 +64,13 @@ def context() -> CPUContext:
 def has_fma() -> bool:
     """Whether the machine multiplies and adds with one rounding."""
     return "+fma" in code_generator()._tm_features
+
+
+@lru_cache(maxsize=1)
+def has_avx512() -> bool:
+    """Whether the machine has the AVX-512 instructions that vector mathematics knows."""
+    features = code_generator()._tm_features
+    return has_fma() and "+avx512f" in features and "+avx512dq" in features
 
 
 def call_intrinsic(builder: ir.IRBuilder, name: str, args: Sequence[ir.Value], flags: tuple[str, ...] = ()) -> ir.Value:

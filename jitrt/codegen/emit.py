@@ -37,6 +37,7 @@ from .loophints import set_interleaving
 from .scalar import data_type, emit_where, emitter, from_memory, literal_value, to_memory, value_type
 
 _STRIP = 256  # elements: what is kept of a few values for as many fits into the first-level cache
+_FUNCTION_COST = 16  # of an elementary function, whose vector variant LLVM counts as one cheap call when it interleaves
 _LATENCY_HIDING_COST = 12  # additions a turn: more work than the latency of one addition to an accumulator
 
 KERNEL_TYPE = ir.FunctionType(ir.VoidType(), [I64.as_pointer(), I64, I64])
@@ -282,7 +283,7 @@ class _Kernel:
 
         written: dict[int, tuple[np.dtype, ir.Value]] = {}
         updated = [acc for acc in carried if any(_updates(s, acc) for s in loop.body)]
-        self._repeat(f"axis{loop.axis}", first, end, 1, updated, element)
+        self._repeat(f"axis{loop.axis}", first, end, 1, updated, element, _interleaving(loop))
         kept |= written
 
     def _dtype(self, s: Compute | Gather | Result) -> np.dtype:
@@ -323,7 +324,7 @@ class _Kernel:
             for acc in pairwise:
                 self.sums[acc].push(self.builder, self.accumulators[acc])
 
-        self._repeat(f"axis{loop.axis}", start, stop, step, carried, turn, interleaving)
+        self._repeat(f"axis{loop.axis}", start, stop, step, carried, turn, interleaving or _interleaving(loop))
 
     def _repeat(
         self,
@@ -392,6 +393,11 @@ def _used(s: Statement) -> tuple[int, ...]:
         case Store(_, value) | Update(_, value):
             return (value,)
     return ()
+
+
+def _interleaving(loop: Loop) -> int | None:
+    """One turn at a time where functions are called, lest their code stand there four times; else what LLVM chooses."""
+    return 1 if any(isinstance(s, Compute) and s.op.cost >= _FUNCTION_COST for s in loop.body) else None
 
 
 def _updates(s: Statement, acc: int) -> bool:

@@ -22,7 +22,7 @@ from ..expr.optable import OPS, Kind, Op
 from ..expr.ufuncs import CUBE
 from ..kernels import vmath
 from .arithmetic import arithmetic
-from .context import call_intrinsic, context, has_fma
+from .context import call_intrinsic, context, has_avx512, has_fma
 
 _SUPPORTED = frozenset("?bBhHiIlLfdFDmM")
 _INTRINSICS = {
@@ -101,7 +101,7 @@ def _emitter(op: Op, operands: tuple[np.dtype, ...], result: np.dtype) -> Emitte
             return _intrinsic(_INTRINSICS[op.name])
         if op.name in _INSTRUCTIONS:
             return _instruction(_INSTRUCTIONS[op.name])
-    own = vmath.emitter(op.name, chars, has_fma()) if op.library in _KNOWN_LIBRARIES else None
+    own = vmath.emitter(op.name, chars, has_fma(), has_avx512()) if op.library in _KNOWN_LIBRARIES else None
     if own is None and op.library == "numpy":
         own = arithmetic(op.name, operands, result)
     if own is not None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import ctypes.util
+import functools
 import itertools
 import platform
 import re
@@ -19,7 +20,8 @@ from jitrt.kernels import vmath
 from llvmlite import binding as llvm
 from llvmlite import ir
 from numba.core.compiler_lock import global_compiler_lock
-from numba.core.registry import cpu_target
+
+from jitrt.codegen.context import code_generator, has_avx512, has_fma
 
 ROWS = [(f.name, char) for f in vmath.FUNCTIONS.values() for char in f.types if f.name != "sinc"]
 DTYPES = {"d": np.float64, "f": np.float32}
@@ -36,26 +38,33 @@ def _numpy(name: str) -> np.ufunc:
     return getattr(np, name, None) or getattr(scipy.special, name)
 
 
-@pytest.mark.parametrize("fma", [True, False], ids=["fma", "no_fma"])
-@pytest.mark.parametrize(("name", "char"), ROWS)
-def test_within_one_ulp(name: str, char: str, fma: bool) -> None:
+TARGETS = {"fma": (True, False), "no_fma": (False, False), "avx512": (True, True)}
+ROWS_OF_TARGETS = [
+    pytest.param(name, char, *TARGETS[target], id=f"{name}-{char}-{target}")
+    for name, char in ROWS
+    for target in TARGETS
+    if target != "avx512" or vmath.FUNCTIONS[name].wide is not None
+]
+
+
+@pytest.mark.parametrize(("name", "char", "fma", "avx512"), ROWS_OF_TARGETS)
+def test_within_one_ulp(name: str, char: str, fma: bool, avx512: bool) -> None:
     arguments = _arguments(name, char, 700)
-    result = vmath.evaluate(name, *arguments, fma=fma)
+    result = vmath.evaluate(name, *arguments, fma=fma, avx512=avx512)
     errors = reference.ulp_errors(name, result, *arguments)
     worst = int(np.argmax(errors))
     assert errors[worst] <= 1.0, [x[worst] for x in arguments]
 
 
-@pytest.mark.parametrize("fma", [True, False], ids=["fma", "no_fma"])
-@pytest.mark.parametrize(("name", "char"), ROWS)
-def test_special_values_are_numpys(name: str, char: str, fma: bool) -> None:
+@pytest.mark.parametrize(("name", "char", "fma", "avx512"), ROWS_OF_TARGETS)
+def test_special_values_are_numpys(name: str, char: str, fma: bool, avx512: bool) -> None:
     values = np.array(SPECIAL, DTYPES[char])
     arity = vmath.FUNCTIONS[name].arity
     arguments = [np.array(column) for column in zip(*itertools.product(values, repeat=arity), strict=True)]
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")
         expected = _numpy(name)(*arguments)
-    result = vmath.evaluate(name, *arguments, fma=fma)
+    result = vmath.evaluate(name, *arguments, fma=fma, avx512=avx512)
     exact = ~np.isfinite(expected) | (expected == 0) | (np.abs(expected) == 1)
     same = (result == expected) & (np.signbit(result) == np.signbit(expected)) | np.isnan(result) & np.isnan(expected)
     wrong = np.flatnonzero(exact & ~same)
@@ -67,7 +76,7 @@ def test_special_values_are_numpys(name: str, char: str, fma: bool) -> None:
         np.testing.assert_array_max_ulp(result[near], expected[near], 4)
 
 
-def _add_loop(module: ir.Module, name: str, char: str, fma: bool) -> None:
+def _add_loop(module: ir.Module, name: str, char: str, fma: bool, avx512: bool = False) -> None:
     """The function named as the module, ``(out, inputs..., count)``: a loop over contiguous arrays."""
     element, index = {"d": ir.DoubleType(), "f": ir.FloatType()}[char], ir.IntType(64)
     arity = vmath.FUNCTIONS[name].arity
@@ -83,7 +92,7 @@ def _add_loop(module: ir.Module, name: str, char: str, fma: bool) -> None:
     builder.position_at_end(loop)
     i = builder.phi(index)
     values = [builder.load(builder.gep(p, [i], inbounds=True)) for p in function.args[1:-1]]
-    emit = vmath.emitter(name, char * arity, fma)
+    emit = vmath.emitter(name, char * arity, fma, avx512)
     assert emit is not None
     builder.store(emit(builder, values), builder.gep(function.args[0], [i], inbounds=True))
     following = builder.add(i, index(1), flags=["nsw"])
@@ -94,11 +103,13 @@ def _add_loop(module: ir.Module, name: str, char: str, fma: bool) -> None:
     builder.ret_void()
 
 
+@functools.cache
 @global_compiler_lock
-def _compiled(name: str, char: str, fma: bool) -> tuple[object, object]:
-    library = cpu_target.target_context.codegen().create_library(f"test_{name}_{char}")
-    module = library.create_ir_module(f"test_{name}_{char}_{int(fma)}")
-    _add_loop(module, name, char, fma)
+def _compiled(name: str, char: str, avx512: bool) -> tuple[object, object]:
+    """The function in a loop for this machine, which may lack fma: both variants are right."""
+    library = code_generator().create_library(f"test_{name}_{char}_{avx512}")
+    module = library.create_ir_module(f"test_{name}_{char}_{avx512}")
+    _add_loop(module, name, char, has_fma(), avx512)
     library.add_ir_module(module)
     library.finalize()
     arity = vmath.FUNCTIONS[name].arity
@@ -106,20 +117,46 @@ def _compiled(name: str, char: str, fma: bool) -> tuple[object, object]:
     return library, prototype(library.get_pointer_to_function(module.name))
 
 
-@pytest.mark.parametrize(("name", "char"), ROWS)
-def test_compiled_equals_numpy_back_end(name: str, char: str) -> None:
-    # A host without fma compiles the other variant, and must agree as well.
-    fma = "+fma" in cpu_target.target_context.codegen()._tm_features
+COMPILED_ROWS = [
+    pytest.param(
+        name,
+        char,
+        wide,
+        id=f"{name}-{char}" + "-avx512" * wide,
+        marks=[pytest.mark.skipif(wide and not has_avx512(), reason="no AVX-512")],
+    )
+    for name, char in ROWS
+    for wide in (False, True)
+    if not wide or vmath.FUNCTIONS[name].wide is not None
+]
+
+
+@pytest.mark.parametrize(("name", "char", "avx512"), COMPILED_ROWS)
+def test_compiled_equals_numpy_back_end(name: str, char: str, avx512: bool) -> None:
     values = np.array(SPECIAL, DTYPES[char])
     arguments = [np.concatenate([x, np.roll(values, i)]) for i, x in enumerate(_arguments(name, char, 400, 1))]
-    library, call = _compiled(name, char, fma)
+    library, call = _compiled(name, char, avx512)
     result = np.empty_like(arguments[0])
     call(result.ctypes.data, *(x.ctypes.data for x in arguments), result.size)
-    expected = vmath.evaluate(name, *arguments, fma=fma)
+    expected = vmath.evaluate(name, *arguments, fma=has_fma(), avx512=avx512)
     np.testing.assert_array_equal(result, expected)
     np.testing.assert_array_equal(np.signbit(result[result == 0]), np.signbit(expected[result == 0]))
-    if "+avx512f" in cpu_target.target_context.codegen()._tm_features:
+    if has_avx512():
         assert "zmm" in library.get_asm_str()
+
+
+@pytest.mark.parametrize(("name", "char", "avx512"), COMPILED_ROWS)
+def test_results_do_not_depend_on_the_place(name: str, char: str, avx512: bool) -> None:
+    """Whole vectors, what remains behind them, and single elements."""
+    _library, call = _compiled(name, char, avx512)
+    arguments = [x[:77].copy() for x in _arguments(name, char, 100, 2)]
+    results = []
+    for count in (77, 1):
+        result = np.empty_like(arguments[0])
+        for start in range(0, 77, count):
+            call(*(x[start:].ctypes.data for x in (result, *arguments)), count)
+        results.append(result)
+    np.testing.assert_array_equal(*results)
 
 
 @pytest.mark.skipif(platform.machine() not in ("x86_64", "AMD64"), reason="compiles for x86-64")
@@ -146,7 +183,7 @@ def test_huge_and_ordinary_arguments_share_a_loop(char: str) -> None:
     x = np.linspace(-10, 10, 101).astype(DTYPES[char])
     x[::7] = [1e22, -1e30, 3e38, 1e7, -5e9] * 3
     for name in ("sin", "cos", "tan"):
-        _library, call = _compiled(name, char, "+fma" in cpu_target.target_context.codegen()._tm_features)
+        _library, call = _compiled(name, char, has_avx512())
         result = np.empty_like(x)
         call(result.ctypes.data, x.ctypes.data, x.size)
         assert reference.ulp_errors(name, result, x).max() <= 1.0
@@ -163,7 +200,7 @@ RAISING = [
 
 def _flags(name: str, char: str, *arguments: np.ndarray) -> int:
     library = ctypes.CDLL(ctypes.util.find_library("m"))
-    _library, call = _compiled(name, char, "+fma" in cpu_target.target_context.codegen()._tm_features)
+    _library, call = _compiled(name, char, has_avx512())
     result = np.empty_like(arguments[0])
     pointers = [array.ctypes.data for array in (result, *arguments)]
     library.feclearexcept(61)
@@ -203,7 +240,7 @@ def test_unknown_functions_and_types_have_no_emitter() -> None:
 @pytest.mark.parametrize("stride", [40009, pytest.param(61, marks=pytest.mark.slow)])
 def test_all_of_float32(name: str, stride: int) -> None:
     """Every float32 on a stride, against the same function in float64."""
-    _library, call = _compiled(name, "f", "+fma" in cpu_target.target_context.codegen()._tm_features)
+    _library, call = _compiled(name, "f", has_avx512())
     chunk = 1 << 22
     with np.errstate(all="ignore"):
         for start in range(0, 2**32, chunk * stride):

@@ -1,0 +1,235 @@
+"""The back ends of `Number` that emit LLVM IR: scalars for the loop vectoriser, and vectors of AVX-512."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Sequence
+from functools import lru_cache
+
+from llvmlite import ir
+
+from .number import FLOAT, INT, MASK
+from .vmath_rare import emit_beyond, emit_lanes_beyond
+
+_INT_COMPARE = {"==", "!=", "<", "<=", ">", ">="}
+_FLOAT_TYPE = {64: ir.DoubleType(), 32: ir.FloatType()}
+_INT_TYPE = {64: ir.IntType(64), 32: ir.IntType(32)}
+
+
+class LLVM:
+    """Appends one instruction for each operation at the position of an `IRBuilder`.
+
+    Parameters
+    ----------
+    builder
+        Where to emit.
+    fma
+        Emit ``llvm.fma``; only sensible if the target has the instruction, for it is a library call otherwise.
+    """
+
+    def __init__(self, builder: ir.IRBuilder, fma: bool = True) -> None:
+        self.builder = builder
+        self.fma = fma
+
+    def constant(self, value: float | int, kind: str, bits: int) -> ir.Constant:
+        if kind == MASK:
+            return ir.Constant(ir.IntType(1), int(value))
+        return ir.Constant(self._type(kind, bits), value)
+
+    def _type(self, kind: str, bits: int) -> ir.Type:
+        return (_FLOAT_TYPE if kind == FLOAT else _INT_TYPE)[bits]
+
+    def apply(self, operation: str, kind: str, bits: int, *values: ir.Value) -> ir.Value:
+        if operation in _INT_COMPARE:
+            return self._compare(operation, kind, *values)
+        return getattr(self, f"_{operation}")(kind, bits, *values)
+
+    def beyond(self, bound: float, name: str, bits: int, x: ir.Value, result: ir.Value) -> ir.Value:
+        return emit_beyond(self.builder, bound, name, bits, x, result)
+
+    def _compare(self, operation: str, kind: str, a: ir.Value, b: ir.Value) -> ir.Value:
+        if kind == INT:
+            return self.builder.icmp_signed(operation, a, b)
+        if operation == "!=":
+            return self.builder.fcmp_unordered(operation, a, b)
+        return self.builder.fcmp_ordered(operation, a, b)
+
+    def _intrinsic(self, name: str, bits: int, *values: ir.Value) -> ir.Value:
+        return self._call(f"llvm.{name}.f{bits}", self._type(FLOAT, bits), *values)
+
+    def _call(self, name: str, result: ir.Type, *values: ir.Value) -> ir.Value:
+        function = self.builder.module.globals.get(name)
+        if function is None:
+            function = ir.Function(self.builder.module, ir.FunctionType(result, [v.type for v in values]), name)
+        return self.builder.call(function, values)
+
+    def _add(self, kind: str, bits: int, a: ir.Value, b: ir.Value) -> ir.Value:
+        return self.builder.fadd(a, b) if kind == FLOAT else self.builder.add(a, b)
+
+    def _sub(self, kind: str, bits: int, a: ir.Value, b: ir.Value) -> ir.Value:
+        return self.builder.fsub(a, b) if kind == FLOAT else self.builder.sub(a, b)
+
+    def _mul(self, kind: str, bits: int, a: ir.Value, b: ir.Value) -> ir.Value:
+        return self.builder.fmul(a, b) if kind == FLOAT else self.builder.mul(a, b)
+
+    def _div(self, kind: str, bits: int, a: ir.Value, b: ir.Value) -> ir.Value:
+        return self.builder.fdiv(a, b)
+
+    def _neg(self, kind: str, bits: int, a: ir.Value) -> ir.Value:
+        return self.builder.fneg(a) if kind == FLOAT else self.builder.neg(a)
+
+    def _and(self, kind: str, bits: int, a: ir.Value, b: ir.Value) -> ir.Value:
+        return self.builder.and_(a, b)
+
+    def _or(self, kind: str, bits: int, a: ir.Value, b: ir.Value) -> ir.Value:
+        return self.builder.or_(a, b)
+
+    def _xor(self, kind: str, bits: int, a: ir.Value, b: ir.Value) -> ir.Value:
+        return self.builder.xor(a, b)
+
+    def _not(self, kind: str, bits: int, a: ir.Value) -> ir.Value:
+        return self.builder.not_(a)
+
+    def _shl(self, kind: str, bits: int, a: ir.Value, b: ir.Value) -> ir.Value:
+        return self.builder.shl(a, b)
+
+    def _lshr(self, kind: str, bits: int, a: ir.Value, b: ir.Value) -> ir.Value:
+        return self.builder.lshr(a, b)
+
+    def _fma(self, kind: str, bits: int, a: ir.Value, b: ir.Value, c: ir.Value) -> ir.Value:
+        return self._intrinsic("fma", bits, a, b, c)
+
+    def _abs(self, kind: str, bits: int, a: ir.Value) -> ir.Value:
+        return self._intrinsic("fabs", bits, a)
+
+    def _sqrt(self, kind: str, bits: int, a: ir.Value) -> ir.Value:
+        return self._intrinsic("sqrt", bits, a)
+
+    def _rint(self, kind: str, bits: int, a: ir.Value) -> ir.Value:
+        return self._intrinsic("rint", bits, a)
+
+    def _copysign(self, kind: str, bits: int, a: ir.Value, b: ir.Value) -> ir.Value:
+        return self._intrinsic("copysign", bits, a, b)
+
+    def _to_bits(self, kind: str, bits: int, a: ir.Value) -> ir.Value:
+        return self.builder.bitcast(a, self._type(INT, bits))
+
+    def _from_bits(self, kind: str, bits: int, a: ir.Value) -> ir.Value:
+        return self.builder.bitcast(a, self._type(FLOAT, bits))
+
+    def _widen(self, kind: str, bits: int, a: ir.Value) -> ir.Value:
+        return self.builder.fpext(a, _FLOAT_TYPE[64])
+
+    def _narrow(self, kind: str, bits: int, a: ir.Value) -> ir.Value:
+        return self.builder.fptrunc(a, _FLOAT_TYPE[32])
+
+    def _select(self, kind: str, bits: int, mask: ir.Value, a: ir.Value, b: ir.Value) -> ir.Value:
+        return self.builder.select(mask, a, b)
+
+
+_SUFFIX = {64: "pd.512", 32: "ps.512"}
+_CURRENT_ROUNDING = ir.Constant(ir.IntType(32), 4)
+
+
+class Vectors(LLVM):
+    """Appends instructions on whole 512-bit registers, those that only AVX-512 has among them."""
+
+    def __init__(self, builder: ir.IRBuilder) -> None:
+        super().__init__(builder, fma=True)
+
+    def constant(self, value: float | int, kind: str, bits: int) -> ir.Constant:
+        if kind == MASK:
+            return ir.Constant(ir.VectorType(ir.IntType(1), 512 // bits), [int(value)] * (512 // bits))
+        return _splat(_element(value, kind, bits), kind, bits)
+
+    def _type(self, kind: str, bits: int) -> ir.Type:
+        return _vector_type(kind, bits)
+
+    def beyond(self, bound: float, name: str, bits: int, x: ir.Value, result: ir.Value) -> ir.Value:
+        return emit_lanes_beyond(self.builder, bound, name, bits, x, result)
+
+    def _intrinsic(self, name: str, bits: int, *values: ir.Value) -> ir.Value:
+        return self._call(f"llvm.{name}.v{512 // bits}f{bits}", self._type(FLOAT, bits), *values)
+
+    def _masked(self, name: str, bits: int, *values: ir.Value) -> ir.Value:
+        """An instruction on all lanes, without lanes to keep."""
+        kept = ir.Constant(self._type(FLOAT, bits), ir.Undefined)
+        lanes = ir.Constant(ir.IntType(512 // bits), -1)
+        name = f"llvm.x86.avx512.mask.{name}.{_SUFFIX[bits]}"
+        return self._call(name, self._type(FLOAT, bits), *values, kept, lanes, _CURRENT_ROUNDING)
+
+    def _exponent(self, kind: str, bits: int, a: ir.Value) -> ir.Value:
+        return self._masked("getexp", bits, a)
+
+    def _significand(self, kind: str, bits: int, a: ir.Value, interval: int, negative: int) -> ir.Value:
+        return self._masked("getmant", bits, a, ir.Constant(ir.IntType(32), negative << 2 | interval))
+
+    def _scale(self, kind: str, bits: int, a: ir.Value, exponent: ir.Value) -> ir.Value:
+        return self._masked("scalef", bits, a, exponent)
+
+    def _range(self, kind: str, bits: int, a: ir.Value, bound: ir.Value, choice: int) -> ir.Value:
+        return self._masked("range", bits, a, bound, ir.Constant(ir.IntType(32), choice))
+
+    def _look_up(self, kind: str, bits: int, index: ir.Value, table: Sequence[float]) -> ir.Value:
+        vector, lanes = self._type(FLOAT, bits), 512 // bits
+        parts = [_table(table[k : k + lanes], bits) for k in range(0, len(table), lanes)]
+        if len(parts) == 1:
+            name = {64: "df", 32: "sf"}[bits]
+            return self._call(f"llvm.x86.avx512.permvar.{name}.512", vector, parts[0], index)
+        return self._call(f"llvm.x86.avx512.vpermi2var.{_SUFFIX[bits]}", vector, parts[0], index, parts[1])
+
+    def _repair(
+        self, kind: str, bits: int, a: ir.Value, operand: ir.Value, classes: Sequence[int], flags: int
+    ) -> ir.Value:
+        table = self.constant(sum(response << 4 * k for k, response in enumerate(classes)), INT, bits)
+        lanes = ir.Constant(ir.IntType(512 // bits), -1)
+        return self._call(
+            f"llvm.x86.avx512.mask.fixupimm.{_SUFFIX[bits]}",
+            self._type(FLOAT, bits),
+            a,
+            operand,
+            table,
+            ir.Constant(ir.IntType(32), int(flags)),
+            lanes,
+            _CURRENT_ROUNDING,
+        )
+
+
+class _Written(ir.Constant):
+    """A vector constant as text, which costs less than to have its elements written one by one."""
+
+    def __init__(self, kind: ir.Type, elements: str) -> None:
+        self.type = kind
+        self.constant = f"<{elements}>"
+
+    def _to_string(self) -> str:
+        return f"{self.type} {self.constant}"
+
+    def get_reference(self) -> str:
+        return self.constant
+
+
+@lru_cache(maxsize=8)
+def _vector_type(kind: str, bits: int) -> ir.Type:
+    return ir.VectorType((_FLOAT_TYPE if kind == FLOAT else _INT_TYPE)[bits], 512 // bits)
+
+
+def _element(value: float | int, kind: str, bits: int) -> str:
+    """A constant as LLVM writes it: a float32 as the float64 of its value."""
+    if kind == INT:
+        return f"i{bits} {int(value)}"
+    if bits == 32:
+        value = struct.unpack("f", struct.pack("f", value))[0]
+    return f"{'double' if bits == 64 else 'float'} 0x{struct.unpack('Q', struct.pack('d', value))[0]:016x}"
+
+
+@lru_cache(maxsize=1024)
+def _splat(element: str, kind: str, bits: int) -> ir.Constant:
+    text = ", ".join([element] * (512 // bits))
+    return _Written(_vector_type(kind, bits), text)
+
+
+@lru_cache(maxsize=128)
+def _table(values: tuple[float, ...], bits: int) -> ir.Constant:
+    text = ", ".join(_element(value, FLOAT, bits) for value in values)
+    return _Written(_vector_type(FLOAT, bits), text)

@@ -1,0 +1,91 @@
+"""Calls that LLVM's loop vectoriser widens: a function of scalars, and what it is on whole registers.
+
+The vectoriser replaces a call that names variants of the function (LLVM's Vector Function ABI: the attribute
+``vector-function-abi-variant``) by that of the loop's width. Here the variant is the definition: of other widths, and
+for the elements that remain at the end of a loop, the same instructions run on a register filled up with copies, so
+that a result does not depend on where an element stands.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from llvmlite import ir
+
+from .number import FLOAT, Number
+from .number_llvm import Vectors
+
+_INT32 = ir.IntType(32)
+_ELEMENT = {64: ir.DoubleType(), 32: ir.FloatType()}
+Formula = Callable[..., Number]
+
+
+def emit_call(builder: ir.IRBuilder, name: str, formula: Formula, bits: int, values: Sequence[ir.Value]) -> ir.Value:
+    """``name(values)``, defined by `formula` on registers of AVX-512."""
+    module = builder.module
+    scalar_name = f"jitrt.{name}.f{bits}"
+    scalar = module.globals.get(scalar_name)
+    widths = {64: (8,), 32: (16, 8)}[bits]
+    if scalar is None:
+        scalar = _define(module, scalar_name, formula, bits, len(values), widths)
+    call = builder.call(scalar, values)
+    letters = "v" * len(values)
+    variants = ",".join(f"_ZGV_LLVM_N{width}{letters}_{scalar_name}({scalar_name}.x{width})" for width in widths)
+    add_attribute(call, f'"vector-function-abi-variant"="{variants}"')
+    return call
+
+
+def add_attribute(target: ir.CallInstr | ir.Function, text: str) -> None:
+    """An attribute that llvmlite's own `add` does not admit."""
+    set.add(target.attributes, text)
+
+
+def _define(
+    module: ir.Module, scalar_name: str, formula: Formula, bits: int, arity: int, widths: tuple[int, ...]
+) -> ir.Function:
+    """The function of scalars, which calls its narrowest variant, which calls the next."""
+    whole, *narrower = widths
+    function = _function(module, f"{scalar_name}.x{whole}", ir.VectorType(_ELEMENT[bits], whole), arity)
+    add_attribute(function, "alwaysinline")
+    builder = ir.IRBuilder(function.append_basic_block("entry"))
+    back = Vectors(builder)
+    builder.ret(formula(*(Number(back, value, FLOAT, bits) for value in function.args)).value)
+    for width in narrower:
+        wider, function = (
+            function,
+            _function(module, f"{scalar_name}.x{width}", ir.VectorType(_ELEMENT[bits], width), arity),
+        )
+        add_attribute(function, "noinline")
+        builder = ir.IRBuilder(function.append_basic_block("entry"))
+        repeated = ir.Constant(ir.VectorType(_INT32, 2 * width), [k % width for k in range(2 * width)])
+        values = [builder.shuffle_vector(value, value, repeated) for value in function.args]
+        result = _call(builder, wider, values)
+        first = ir.Constant(ir.VectorType(_INT32, width), list(range(width)))
+        builder.ret(builder.shuffle_vector(result, result, first))
+    narrowest = widths[-1]
+    vector = function
+    scalar = _function(module, scalar_name, _ELEMENT[bits], arity)
+    add_attribute(scalar, "noinline")
+    builder = ir.IRBuilder(scalar.append_basic_block("entry"))
+    everywhere = ir.Constant(ir.VectorType(_INT32, narrowest), [0] * narrowest)
+    values = []
+    for value in scalar.args:
+        lane = builder.insert_element(ir.Constant(vector.args[0].type, ir.Undefined), value, _INT32(0))
+        values.append(builder.shuffle_vector(lane, lane, everywhere))
+    builder.ret(builder.extract_element(_call(builder, vector, values), _INT32(0)))
+    return scalar
+
+
+def _call(builder: ir.IRBuilder, function: ir.Function, values: Sequence[ir.Value]) -> ir.Value:
+    """A call that stays one until loops are vectorised: it is what keeps the variant in the module."""
+    call = builder.call(function, values)
+    add_attribute(call, "noinline")
+    return call
+
+
+def _function(module: ir.Module, name: str, type_: ir.Type, arity: int) -> ir.Function:
+    function = ir.Function(module, ir.FunctionType(type_, [type_] * arity), name)
+    function.linkage = "internal"
+    for attribute in ("nounwind", "willreturn", "memory(none)"):
+        add_attribute(function, attribute)
+    return function
