@@ -150,7 +150,10 @@ class Closed:
 
 
 def close(
-    outputs: Sequence[Sequence[Node]], parameters: Sequence[Node], is_inside: Callable[[Node], bool] | None = None
+    outputs: Sequence[Sequence[Node]],
+    parameters: Sequence[Node],
+    is_inside: Callable[[Node], bool] | None = None,
+    constant: Set[Node] = frozenset(),
 ) -> Closed:
     """Cut out what `outputs` compute from `parameters`.
 
@@ -165,12 +168,17 @@ def close(
         What becomes the first inputs of the graphs.
     is_inside : callable, optional
         Whether a node belongs to the body for another reason.
+    constant : set of Node
+        Nodes that do not change, whatever they have been computed from.
     """
     roots = [n for group in outputs for n in group]
     inside, outside = set(parameters), set()
     source_bytes: dict[Node, int] = {}
-    for node in _order(roots, inside):
-        if any(a in inside for a in node.args) or (is_inside is not None and is_inside(node)):
+    for node in _order(roots, constant | inside):
+        if node in constant and node.op is not CONSTANT:
+            outside.add(node)
+            source_bytes[node] = node.type.nbytes
+        elif any(a in inside for a in node.args) or (is_inside is not None and is_inside(node)):
             inside.add(node)
         elif node not in inside and _stays_outside(node, source_bytes):
             outside.add(node)

@@ -41,6 +41,7 @@ def assign(target: Tracer, value: Any) -> None:
 def _write(target: Tracer, value: Node) -> None:
     """Store a value that has the shape and dtype of `target`."""
     region = target._region()
+    target._trace.writes.append((target._storage(), target._storage().content))
     target._storage().write(region, value if region else target._trace.fresh(value))
 
 

@@ -12,7 +12,9 @@ from typing import Any
 import numpy as np
 
 from .creation import stand_in
+from .loopsites import only_called
 from .purity import MISSING, contents, is_numpy
+from .rolling import traced_range
 
 
 class _ModuleView(types.ModuleType):
@@ -65,6 +67,10 @@ def with_tracers(function: Callable[..., Any], tracers: dict[int, Any]) -> Calla
             done.add(name)
             if name in namespace:
                 namespace[name] = replaced(namespace[name])
+        if "range" in f.__code__.co_names and "range" not in f.__globals__:
+            # Code that does something else with it than call it may compare it by identity.
+            calls = only_called(f.__code__, "range")
+            namespace["range"] = traced_range if calls and namespace.get("range") is not range else range
         for cell, original in zip(closure, f.__closure__ or ()):
             if (value := contents(original)) is not MISSING:
                 cell.cell_contents = replaced(value)

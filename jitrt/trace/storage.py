@@ -7,6 +7,8 @@ NumPy does by buffering.
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 from numpy.lib.stride_tricks import as_strided
 
@@ -31,9 +33,12 @@ class Cell:
         Whether NumPy would let the function write here.
     """
 
-    __slots__ = ("__weakref__", "content", "strides", "writable")
+    __slots__ = ("__weakref__", "content", "number", "strides", "writable")
+
+    _numbers = itertools.count()
 
     def __init__(self, content: Node, strides: tuple[int, ...] | None = None, writable: bool = True):
+        self.number = next(self._numbers)  # later cells have larger ones
         self.content = content
         self.strides = strides
         self.writable = writable

@@ -6,7 +6,6 @@ recorded raises `Untraceable`, and the plain function runs instead.
 
 from __future__ import annotations
 
-import itertools
 import operator
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -58,12 +57,19 @@ class Trace:
         self.in_condition = False
         """Whether a comparison of Python numbers is only asked whether it holds."""
         self.host_calls: list[tuple[str, str]] = []
-        self._copies = itertools.count(1)
+        self.copies = 0
+        self.writes: list[tuple[Cell, Node]] = []
+        """Assignments to memory, with what it was before."""
+        self.looks: list[Node] = []
+        """Values that the function has looked at."""
+        self.rolled = 0
+        """Loops that have become nodes."""
         self._known: dict[Node, bool] = {}
 
     def copy(self, node: Node) -> Node:
         """A copy of `node`, numbered within the trace so that the same function traced again gives the same nodes."""
-        return b.copy(node, -next(self._copies))
+        self.copies += 1
+        return b.copy(node, -self.copies)
 
     def zeros(self, shape: tuple[int, ...], dtype: np.dtype) -> Tracer:
         """A new array of zeros."""
@@ -127,6 +133,7 @@ class Trace:
             If it depends on an argument.
         """
         if self.is_known(node):
+            self.looks.append(node)
             return self.value_of(node)
         raise Untraceable(f"the value of an array or scalar is looked at ({why})", user_line())
 
