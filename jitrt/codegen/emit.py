@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 from llvmlite import ir
@@ -29,12 +30,14 @@ from ..schedule.loopnest import (
     Store,
     StoreNeutral,
     Strips,
+    Tiles,
     Update,
 )
 from .context import I64, POINTER
 from .folds import LANE_GROUP, PairwiseSum, combine, is_pairwise, neutral, sum_block
 from .loophints import set_interleaving
 from .scalar import data_type, emit_where, emitter, from_memory, literal_value, to_memory, value_type
+from .turning import TILE, turn_tile
 
 _STRIP = 256  # elements: what is kept of a few values for as many fits into the first-level cache
 _FUNCTION_COST = 16  # of an elementary function, whose vector variant LLVM counts as one cheap call when it interleaves
@@ -60,6 +63,20 @@ def emit_kernel(module: ir.Module, nest: LoopNest, name: str) -> ir.Function:
     return _Kernel(module, nest, name).emit()
 
 
+@dataclass(slots=True)
+class _Turned:
+    """A transposed tile of an operand: where it is kept, and where in it the row of this turn begins."""
+
+    buffer: ir.Value
+    axis: int
+    left: ir.Value
+    row: ir.Value | None = None
+
+    def load(self, builder: ir.IRBuilder, indices: dict[int, ir.Value]) -> ir.Value:
+        place = builder.add(self.row, builder.sub(indices[self.axis], self.left))
+        return builder.load(builder.gep(self.buffer, [place], inbounds=True))
+
+
 class _Kernel:
     """Emission of one kernel."""
 
@@ -73,6 +90,7 @@ class _Kernel:
         self.accumulators: dict[int, ir.Value] = {}
         self.sums: dict[int, PairwiseSum] = {}
         self.indices: dict[int, ir.Value] = {}
+        self.turned: dict[str, _Turned] = {}
         self.scopes = _alias_scopes(module, nest.operands, name)
 
     def emit(self) -> ir.Function:
@@ -162,6 +180,8 @@ class _Kernel:
                 self.values[target] = self._scan_step(operand, axis, fold, self.values[value])
             case Strips():
                 self._strips(s)
+            case Tiles():
+                self._tiles(s)
 
     def _is_looped(self, acc: int) -> bool:
         """Whether a loop folds into `acc`, which without folded axes takes a single value."""
@@ -187,6 +207,8 @@ class _Kernel:
         return address
 
     def _load(self, operand: Operand) -> ir.Value:
+        if operand.name in self.turned:
+            return from_memory(self.builder, operand.dtype, self.turned[operand.name].load(self.builder, self.indices))
         data = self.builder.load(self._address(operand))
         data.align = _alignment(operand.dtype)
         self._mark(data, operand)
@@ -229,15 +251,59 @@ class _Kernel:
         self._counted(loop, start, stop, block, carried, pairwise)
 
     def _bounds(self, loop: Loop) -> tuple[ir.Value, ir.Value]:
-        if loop.parallel:
-            return self.function.args[1], self.function.args[2]
         if loop.block_of is None:
-            return ir.Constant(I64, 0), self.extents[loop.axis]
+            return self._range(loop.axis, loop.parallel)
         builder, extent, blocks = self.builder, self.extents[loop.axis], self.extents[loop.block_of]
         rounded = builder.add(extent, builder.sub(blocks, ir.Constant(I64, 1)))
         block = builder.sdiv(rounded, blocks)
         start = builder.mul(self.indices[loop.block_of], block)
         return start, self._smaller(builder.add(start, block), extent)
+
+    def _tiles(self, tiles: Tiles) -> None:
+        """Loops over tiles around the two loops in a tile."""
+        builder = self.builder
+        outer, inner = ((axis, *self._range(axis, axis == tiles.parallel)) for axis in (tiles.outer, tiles.inner))
+
+        def rows(top: ir.Value, bottom: ir.Value) -> None:
+            def columns(left: ir.Value, right: ir.Value) -> None:
+                below, beside = self._smaller(bottom, outer[2]), self._smaller(right, inner[2])
+                for operand in tiles.turned:
+                    self._turn(operand, tiles, (top, below), (left, beside))
+
+                def element_row(index: ir.Value, _: ir.Value) -> None:
+                    self.indices[tiles.outer] = index
+                    for buffer in self.turned.values():
+                        buffer.row = builder.mul(builder.sub(index, top), ir.Constant(I64, TILE))
+                    self._counted(Loop(tiles.inner, tiles.body), left, beside, 1, [], None)
+
+                self._repeat(f"axis{tiles.outer}", top, below, 1, [], element_row)
+
+            self._repeat(f"axis{tiles.inner}.tiles", inner[1], inner[2], TILE, [], columns)
+
+        self._repeat(f"axis{tiles.outer}.tiles", outer[1], outer[2], TILE, [], rows)
+
+    def _turn(
+        self, operand: Operand, tiles: Tiles, rows: tuple[ir.Value, ir.Value], columns: tuple[ir.Value, ir.Value]
+    ) -> None:
+        """Transpose one tile of `operand` into a buffer, from which the body then loads it."""
+        with self.builder.goto_entry_block():
+            buffer = self.builder.alloca(data_type(operand.dtype), TILE * TILE)
+
+        def source(i: ir.Value, j: ir.Value) -> ir.Value:
+            self.indices[tiles.outer], self.indices[tiles.inner] = i, j
+            return self._address(operand)
+
+        def count(start: ir.Value, stop: ir.Value, step: int, body: Callable[[ir.Value], None]) -> None:
+            self._repeat("turn", start, stop, step, [], lambda index, _: body(index))
+
+        turn_tile(self.builder, count, source, buffer, rows, columns, operand.strides[tiles.outer] == "1")
+        self.turned[operand.name] = _Turned(buffer, tiles.inner, columns[0])
+
+    def _range(self, axis: int, parallel: bool) -> tuple[ir.Value, ir.Value]:
+        """Where a loop begins and ends."""
+        if parallel:
+            return self.function.args[1], self.function.args[2]
+        return ir.Constant(I64, 0), self.extents[axis]
 
     def _strips(self, strips: Strips) -> None:
         """Strips of a loop: what parts hand on is kept in memory of the stack."""

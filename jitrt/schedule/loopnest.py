@@ -12,6 +12,7 @@
                | ACC (FOLD)= VALUE                      update
                | VALUE = result ACC
                | VALUE = OPERAND[AXES] before in AXIS (FOLD) VALUE    step of a scan in memory
+               | for AXIS, AXIS in tiles [parallel AXIS] [turning OPERAND*]: statement*
                | for AXIS in strips: (part: statement*)*
 
 A nest names no sizes and no addresses: extents, strides and pointers are parameters of the kernel. What it does say of
@@ -157,6 +158,20 @@ class Strips:
     parts: tuple[tuple[Statement, ...], ...]
 
 
+@dataclass(frozen=True, slots=True)
+class Tiles:
+    """Loops over two axes in square tiles; that over `parallel`, one of them, runs over the range of the kernel.
+
+    The operands `turned`, which run along the outer axis, are transposed tile by tile before the body reads them.
+    """
+
+    outer: int
+    inner: int
+    body: tuple[Statement, ...]
+    turned: tuple[Operand, ...] = ()
+    parallel: int | None = None
+
+
 Statement = (
     Load
     | Gather
@@ -171,6 +186,7 @@ Statement = (
     | Loop
     | ScanStep
     | Strips
+    | Tiles
 )
 
 
@@ -205,10 +221,17 @@ class LoopNest:
         while stack:
             statement = stack.pop()
             yield statement
-            if isinstance(statement, Loop):
+            if isinstance(statement, (Loop, Tiles)):
                 stack.extend(reversed(statement.body))
             elif isinstance(statement, Strips):
                 stack.extend(t for part in reversed(statement.parts) for t in reversed(part))
+
+
+def parallel_axis(s: Statement) -> int | None:
+    """The axis along which `s` is a loop over the range that the kernel is called with, or None."""
+    if isinstance(s, Tiles):
+        return s.parallel
+    return s.axis if isinstance(s, Loop) and s.parallel else None
 
 
 def _lines(body: tuple[Statement, ...], indent: str) -> Iterator[str]:
@@ -216,6 +239,11 @@ def _lines(body: tuple[Statement, ...], indent: str) -> Iterator[str]:
         if isinstance(s, Loop):
             block = f" of block {AXIS_NAMES[s.block_of]}" if s.block_of is not None else ""
             yield f"{indent}for {AXIS_NAMES[s.axis]}{block}{' parallel' if s.parallel else ''}:"
+            yield from _lines(s.body, indent + "  ")
+        elif isinstance(s, Tiles):
+            mark = f" parallel {AXIS_NAMES[s.parallel]}" if s.parallel is not None else ""
+            turned = f", turning {' '.join(o.name for o in s.turned)}" if s.turned else ""
+            yield f"{indent}for {AXIS_NAMES[s.outer]}, {AXIS_NAMES[s.inner]} in tiles{mark}{turned}:"
             yield from _lines(s.body, indent + "  ")
         elif isinstance(s, Strips):
             yield f"{indent}for {AXIS_NAMES[s.axis]} in strips:"

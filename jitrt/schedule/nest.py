@@ -33,9 +33,12 @@ from .loopnest import (
     Store,
     StoreNeutral,
     Strips,
+    Tiles,
     Update,
+    parallel_axis,
 )
 from .scans import scan_parts
+from .tiles import crossing_axis, is_crossing
 
 SHORT_FOLD = 16  # an inner fold over fewer elements costs more in loop overhead than in work
 SHORT_ROW = 8  # so does an inner loop over fewer kept elements
@@ -243,13 +246,17 @@ def _coalesce(axes: list[_Axis]) -> list[_Axis]:
 def _arrange(axes: list[_Axis]) -> tuple[list[_Axis], str]:
     """The final order, and the form of the nest.
 
-    ``elementwise``: no folds. ``rows``: folded axes innermost, folded in registers. ``columns``: one kept axis
+    ``elementwise``: no folds. ``tiles``: no folds, the last two axes in tiles.
+    ``rows``: folded axes innermost, folded in registers. ``columns``: one kept axis
     innermost, folded into memory, which vectorises across the kept elements.
     """
     kept = [a for a in axes if not a.folded]
     folded = [a for a in axes if a.folded]
     if not folded:
-        return axes, "elementwise"
+        crossing = crossing_axis([a.extent for a in axes], list(zip(*(a.strides for a in axes))))
+        if crossing is None:
+            return axes, "elementwise"
+        return [*axes[:crossing], *axes[crossing + 1 : -1], axes[crossing], axes[-1]], "tiles"
     if not kept:
         return folded, "rows"
     short_fold = math.prod(a.extent for a in folded) < SHORT_FOLD <= kept[-1].extent
@@ -279,9 +286,11 @@ class _Builder:
 
     def __init__(self, group: Group, order: list[Node], accesses: list[_Access], axes: list[_Axis], form: str):
         self.group, self.order, self.accesses, self.axes, self.form = group, order, accesses, axes, form
-        self.written = [_operand(f"y{k}", a, axes, k) for k, a in enumerate(accesses) if a.written]
-        shift = len(self.written)
-        self.read = {a.node: _operand(f"x{k - shift}", a, axes, k) for k, a in enumerate(accesses) if not a.written}
+        vectors = (len(axes) - 2, len(axes) - 1) if form == "tiles" else (len(axes) - 1,)
+        written = [(k, a) for k, a in enumerate(accesses) if a.written]
+        read = [(k, a) for k, a in enumerate(accesses) if not a.written]
+        self.written = [_operand(f"y{n}", a, axes, k, vectors) for n, (k, a) in enumerate(written)]
+        self.read = {a.node: _operand(f"x{n}", a, axes, k, vectors) for n, (k, a) in enumerate(read)}
         self.literals: list[np.dtype] = []
         self.literal_values: list[Any] = []
         self.values: dict[Node, int] = {}
@@ -293,6 +302,8 @@ class _Builder:
         folds = [(o, s) for o, s in zip(self.written, self.group.sinks) if s.folded_axes]
         if self.form == "scan rows":
             nested = self._scan_rows()
+        elif self.form == "tiles":
+            nested = self._tiles([*self._element(), *self._stores(self.order)])
         else:
             inner = [*self._element(), *self._stores(self.order)]
             nested = self._columns(inner, folds) if self.form == "columns" else self._rows(inner, folds)
@@ -302,7 +313,7 @@ class _Builder:
             Layout(a.layout.base, a.layout.offset, (*(x.strides[k] for x in self.axes), *a.indexed))
             for k, a in enumerate(self.accesses)
         )
-        parallel = next((s.axis for s in nest.statements() if isinstance(s, Loop) and s.parallel), None)
+        parallel = next((found for s in nest.statements() if (found := parallel_axis(s)) is not None), None)
         cost = sum(n.op.cost for n in self.order if n.op.kind in _COMPUTED) + len(self.accesses)
         elements = math.prod(extents[1:] if self._is_partial() else extents)
         span = 1 if parallel is None else extents[parallel]
@@ -370,6 +381,15 @@ class _Builder:
             inner = [*before, *self._loops(folded, inner), *after]
         return self._loops(kept, inner, self._parallel(kept))
 
+    def _tiles(self, inner: list[Statement]) -> list[Statement]:
+        """Loops around tiles of the two last axes."""
+        outer, row = len(self.axes) - 2, len(self.axes) - 1
+        parallel = self._parallel(list(range(len(self.axes))))
+        places = [self.accesses[k].node for k, a in enumerate(zip(*(a.strides for a in self.axes))) if is_crossing(a)]
+        turned = tuple(self.read[n] for n in places if n in self.read and n not in self.gathered)
+        tiles = Tiles(outer, row, tuple(inner), turned, parallel if parallel in (outer, row) else None)
+        return self._loops(list(range(outer)), [tiles], parallel)
+
     def _scan_rows(self) -> list[Statement]:
         """Loops around a loop along the scanned axis, with an accumulator for each scan."""
         kept = [k for k, a in enumerate(self.axes) if not a.scanned]
@@ -416,14 +436,15 @@ class _Builder:
         return body
 
 
-def _operand(name: str, access: _Access, axes: Sequence[_Axis], k: int) -> Operand:
+def _operand(name: str, access: _Access, axes: Sequence[_Axis], k: int, vectors: tuple[int, ...]) -> Operand:
+    """The memory of access `k`; along the axes `vectors` it matters whether elements are neighbours."""
     itemsize = access.node.dtype.itemsize
-    last = len(axes) - 1
-    classes = tuple(
-        "0" if a.strides[k] == 0 else "1" if i == last and a.strides[k] == itemsize else "s" for i, a in enumerate(axes)
-    )
-    indexed = tuple("1" if stride == itemsize else "s" for stride in access.indexed)
-    return Operand(name, access.node.dtype, classes + indexed)
+
+    def kind(stride: int, is_vector: bool) -> str:
+        return "0" if stride == 0 else "1" if is_vector and stride == itemsize else "s"
+
+    along = tuple(kind(a.strides[k], i in vectors) for i, a in enumerate(axes))
+    return Operand(name, access.node.dtype, along + tuple(kind(stride, True) for stride in access.indexed))
 
 
 def describe(call: KernelCall) -> str:

@@ -1,0 +1,59 @@
+"""Transposes in tiles: every element once, whatever is left at the edges."""
+
+import itertools
+
+import numpy as np
+import pytest
+
+import jitrt
+
+EXTENTS = (70, 64, 97)
+SHAPES = [(64, 64), (70, 97), (97, 64), (300, 33), (17, 500), (129, 128)]
+
+
+def pairs(function, *args):
+    want, got = function(*args), jitrt.jit(function)(*args)
+    if not isinstance(want, tuple):
+        want, got = (want,), (got,)
+    return zip(want, got, strict=True)
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize("char", "?bhfdFDM")
+def test_transposes(shape, char):
+    x = np.random.default_rng(0).integers(0, 100, shape)
+    x = x.astype("M8[s]") if char == "M" else (x > 50 if char == "?" else x.astype(char))
+    y = np.ascontiguousarray(x.T)
+
+    def f(x, y):
+        return np.ascontiguousarray(x.T), np.where(y == x.T, y, x.T[::-1]), np.maximum(x.T[:, ::-1], y)
+
+    for want, got in pairs(f, x, y):
+        np.testing.assert_array_equal(want, got)
+
+
+@pytest.mark.parametrize("axes", list(itertools.permutations(range(3))))
+def test_permutations(axes):
+    x = np.random.default_rng(0).normal(size=EXTENTS)
+    y = np.ascontiguousarray(x.transpose(axes))
+    for want, got in pairs(lambda x, y: (y + x.transpose(axes), y[1:, :-1] * x.transpose(axes)[:-1, 1:]), x, y):
+        np.testing.assert_array_equal(want, got)
+
+
+def test_a_matrix_and_its_transpose_on_threads():
+    x = np.random.default_rng(0).normal(size=(700, 700))
+
+    def f(x):
+        distance = np.sqrt((x - x.T) ** 2) + x[0] * x[:, :1].T
+        return distance, x.T[5:, 3:] + x[:-5, :-3]
+
+    for want, got in pairs(f, x):
+        np.testing.assert_array_equal(want, got)
+    for several, one in zip(jitrt.jit(f)(x), jitrt.jit(f, threads=1)(x)):
+        np.testing.assert_array_equal(several, one)
+
+
+def test_loop_nest(golden):
+    x = np.ones((100, 100))
+    (nest,) = jitrt.jit(lambda x: x + x.T).explain(x).loop_nests
+    golden("schedule/in_tiles", str(nest))
