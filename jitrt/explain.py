@@ -90,6 +90,7 @@ class Explanation:
         steps = _described(program.steps)
         parts.append(("steps and loop nests", "\n".join(steps) or "nothing to compute"))
         parts.append(("frame", str(program.layout)))
+        parts.append(("in place", "\n".join(map(str, self.compiled.decisions)) or "nothing is stored"))
         parts.append(("kernels", "\n".join(f"{k.name} at 0x{k.address:x}" for k in self.kernels) or "none"))
         parts.append(("executed by NumPy", "\n".join(self.host_calls) or "nothing"))
         times = "  ".join(f"{stage} {1e3 * s:.1f} ms" for stage, s in self.compiled.seconds.items())

@@ -15,7 +15,8 @@ from .codegen.compile import Kernel, compile_nests
 from .codegen.scalar import has_kernel
 from .expr.node import Graph, Node
 from .expr.optable import Kind
-from .memory.control import BlockMemory, plan_block
+from .memory.inplace import Decision
+from .memory.plan import BlockMemory, plan_block
 from .prepare.prepare import prepare
 from .runtime.errstate import may_raise
 from .runtime.program import Program
@@ -39,12 +40,15 @@ class Compiled:
     program : Program
     stages : tuple of (name, value)
         The graph after every pass, in order.
+    decisions : tuple of Decision
+        What is done in place.
     seconds : dict of str to float
         Time that each stage took.
     """
 
     program: Program
     stages: tuple[tuple[str, Graph], ...]
+    decisions: tuple[Decision, ...]
     seconds: dict[str, float]
 
 
@@ -77,13 +81,13 @@ def compile_graph(graph: Graph, inputs: Sequence[Any], threads: int | None = Non
         raise NotWorthwhile("most of it is left to NumPy, and the arrays are too small for the rest to matter")
     memory = plan_block(block, [node for node in block.graph.inputs if node not in strides])
     clock.stage("memory")
-    calls = list(block.kernel_calls())
+    calls = list(memory.kernel_calls())
     steps = _steps(block, memory, dict(zip(map(id, calls), compile_nests([c.nest for c in calls]))))
     clock.stage("codegen")
     _log.info("%d kernels, %d steps left to NumPy", len(calls), sum(isinstance(s, HostStep) for s in steps))
     limit = UNLIMITED if threads is None else threads
     program = Program(block.graph, steps, memory.layout, limit, may_raise(prepared))
-    return Compiled(program, tuple(stages), clock.seconds)
+    return Compiled(program, tuple(stages), memory.decisions, clock.seconds)
 
 
 class NotWorthwhile(Exception):
@@ -124,7 +128,7 @@ def _steps(block: Block, memory: BlockMemory, kernels: dict[int, Kernel]) -> tup
     """The steps of a block, ready to run; `kernels` by the identity of their calls."""
     results = _host_results(block.graph)
     steps: list[Step] = []
-    for step in block.steps:
+    for step in memory.steps:
         if isinstance(step, KernelCall):
             steps.append(KernelStep(step, kernels[id(step)]))
         elif isinstance(step, Node):

@@ -9,9 +9,11 @@ import numpy as np
 
 from ..expr.node import Node
 from ..expr.types import dtype_name
+from .inplace import ALIGNMENT, Block, Member, rounded
 from .pack import plan_offsets
 
-ALIGNMENT = 64  # bytes: a cache line, and the widest vector
+__all__ = ["ALIGNMENT", "FrameLayout", "Slot", "plan_frame"]
+
 _LARGE = 1 << 20  # bytes of slots: in a smaller frame a few per cent are not worth a search
 _SEARCH_SECONDS = 0.05
 
@@ -37,44 +39,74 @@ class Slot:
     end: int
 
     def __str__(self) -> str:
-        return f"{self.dtype.name.upper()}{list(self.shape)} @0x{self.offset:02X}  steps {self.first}..{self.end - 1}"
+        return f"{_type(self)} @0x{self.offset:02X}  steps {self.first}..{self.end - 1}"
 
 
 @dataclass(frozen=True, slots=True)
 class FrameLayout:
-    """Slots by the node whose value they hold, and the size of the frame in bytes."""
+    """Where a program keeps its temporaries.
+
+    Parameters
+    ----------
+    slots : dict of Node to Slot
+        Places in the frame, by the node whose value they hold.
+    nbytes : int
+        Size of the frame.
+    unshared_nbytes : int
+        What the temporaries would need if none shared memory with anything.
+    hosted : dict of Node to (Node, int)
+        Temporaries that lie in the memory of a result, and where in it they begin, in bytes.
+    """
 
     slots: dict[Node, Slot]
     nbytes: int
     unshared_nbytes: int
+    hosted: dict[Node, tuple[Node, int]]
 
     def __str__(self) -> str:
         lines = [f"frame of {self.nbytes} bytes ({self.unshared_nbytes} without sharing)"]
         ordered = sorted(self.slots.items(), key=lambda item: (item[1].offset, item[1].first))
         lines += [f"  {slot}  {node.op.name} {dtype_name(node.dtype)}" for node, slot in ordered]
+        lines += [
+            f"  {_type(node)} in the result {_type(host)} at 0x{offset:02X}  {node.op.name}"
+            for node, (host, offset) in self.hosted.items()
+        ]
         return "\n".join(lines)
 
 
-def plan_frame(permanent: Sequence[Node], temporaries: dict[Node, tuple[int, int]], steps: int) -> FrameLayout:
+def _type(array: Slot | Node) -> str:
+    return f"{array.dtype.name.upper()}{list(array.shape)}"
+
+
+def plan_frame(permanent: Sequence[Node], blocks: Sequence[Block], place: Sequence[int]) -> FrameLayout:
     """The layout of a frame.
 
     Parameters
     ----------
     permanent : sequence of Node
         Values that live as long as the frame, such as scalar inputs.
-    temporaries : dict of Node to (first, end)
-        Half-open lifetimes in steps of the program.
-    steps : int
-        Number of steps.
+    blocks : sequence of Block
+        Everything else that is stored.
+    place : sequence of int
+        For each step that blocks were made for, and for the end, the number of the step as it is counted now.
     """
-    lifetimes = dict.fromkeys(permanent, (0, max(steps, 1))) | temporaries
-    nodes = list(lifetimes)
-    buffers = [(_rounded(node.type.nbytes), *lifetimes[node]) for node in nodes]
-    unshared = sum(size for size, _, _ in buffers)
+    end = max(len(place) - 1, 1)
+    alone = [Block([Member(n, 0, n.type.nbytes, 0, end)]) for n in permanent]
+    framed = [*alone, *(b for b in blocks if b.host is None)]
+    buffers = [(rounded(b.nbytes), b.first, b.end) for b in framed]
+    members = [m for b in (*framed, *blocks) for m in b.members if m.node is not b.host]
+    unshared = sum(rounded(m.nbytes) for m in {m.node: m for m in members}.values())
     offsets, total = plan_offsets(buffers, budget=_SEARCH_SECONDS if unshared >= _LARGE else 0)
-    slots = {node: Slot(offset, node.dtype, node.shape, *lifetimes[node]) for node, offset in zip(nodes, offsets)}
-    return FrameLayout(slots, total, unshared)
-
-
-def _rounded(nbytes: int) -> int:
-    return max(ALIGNMENT, -(-nbytes // ALIGNMENT) * ALIGNMENT)
+    slots = {
+        m.node: Slot(offset + m.offset, m.node.dtype, m.node.shape, place[m.first], place[min(m.end, len(place) - 1)])
+        for block, offset in zip(framed, offsets)
+        for m in block.members
+    }
+    hosted = {
+        m.node: (block.host, m.offset)
+        for block in blocks
+        if block.host is not None
+        for m in block.members
+        if m.node is not block.host
+    }
+    return FrameLayout(slots, total, unshared, hosted)

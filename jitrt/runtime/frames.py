@@ -32,6 +32,7 @@ class Frame:
         nbytes = layout.nbytes
         memory = np.empty(nbytes + ALIGNMENT, np.uint8)
         self.memory = memory[-address(memory) % ALIGNMENT :][:nbytes]
+        self.hosted = layout.hosted
         self.values: dict[Node, np.ndarray] = {
             node: np.ndarray(slot.shape, slot.dtype, self.memory, slot.offset) for node, slot in layout.slots.items()
         }
@@ -70,7 +71,10 @@ class Frame:
         if node not in self.values and node.op.name == "constant":  # of a body
             self.values[node] = np.asarray(node["value"].value)
         array = self.values.get(node)
-        return Place(0, item=self.places[node]) if array is None else Place(address(array))
+        if array is not None:
+            return Place(address(array))
+        host, offset = self.hosted.get(node, (node, 0))
+        return Place(offset, item=self.places[host])
 
     def run(self, inputs: Sequence[Any], watched: int) -> list[Any]:
         """Outputs for these inputs, if none of the floating-point exceptions `watched` is raised."""
@@ -95,7 +99,7 @@ class Frame:
         value = evaluate_node(node, [self._operand(node, a, objects, returned) for a in node.args])
         for result in step.results:
             part = value if result is node else evaluate_node(result, [value])
-            part = self._own(part)
+            part = self._own(part, objects)
             array = np.asarray(part)
             if array.shape != result.shape or canonical(array.dtype) != result.dtype:
                 # Types of rows are inferred, and inferred types are right; only those of other calls can change.
@@ -104,9 +108,10 @@ class Frame:
             returned[result] = part if result.type.weak or node.op.name == "call" else array
             objects[self.places[result]] = np.ascontiguousarray(array).reshape(array.shape)
 
-    def _own(self, value: Any) -> Any:
-        """`value`, copied if it lies in the frame, which the next call overwrites."""
-        if isinstance(value, np.ndarray) and np.may_share_memory(value, self.memory):
+    def _own(self, value: Any, objects: list[Any]) -> Any:
+        """`value`, copied if it lies in memory that is used again: the frame, or a result that is not yet written."""
+        used_again = [self.memory, *(objects[self.places[host]] for host, _ in self.hosted.values())]
+        if isinstance(value, np.ndarray) and any(np.may_share_memory(value, memory) for memory in used_again):
             return value.copy()
         return value
 
@@ -125,6 +130,10 @@ class Frame:
             return node["value"].value
         if node in self.values:
             array = self.values[node]
+            return array[()] if array.ndim == 0 else array
+        if node in self.hosted:
+            host, offset = self.hosted[node]
+            array = np.ndarray(node.shape, node.dtype, objects[self.places[host]], offset)
             return array[()] if array.ndim == 0 else array
         base = storage(node)
         return evaluate((node,), {base: self._value(base, objects, returned)})[0]

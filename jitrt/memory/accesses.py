@@ -1,0 +1,165 @@
+"""Accesses: which bytes of which stored value a kernel reads and writes, and in what order."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..expr.node import Node
+from ..schedule.layout import Layout
+from ..schedule.loopnest import FoldInto, Load, Loop, LoopNest, Operand, Statement, Store, StoreNeutral
+from ..schedule.nest import KernelCall
+
+_EXACT_WORK = 10_000  # steps of NumPy's search for a common element; beyond, there may be one
+_FAR_FROM_ZERO = 1 << 40  # an address for phantoms, so that offsets can be negative
+
+_WRITES = (Store, StoreNeutral, FoldInto)
+
+
+@dataclass(frozen=True, slots=True)
+class Access:
+    """An operand of a kernel: elements of the stored value `node`.
+
+    Parameters
+    ----------
+    step : int
+        Number of the kernel among the steps of the program.
+    operand : int
+        Number of the operand.
+    node : Node
+        The stored value.
+    layout : Layout
+        Where its elements lie in the memory of `node`.
+    extents : tuple of int
+        Of the axes of the nest.
+    dtype : numpy.dtype
+    reads, writes : bool
+        A fold in memory that the kernel itself starts is written only.
+    anywhere : bool
+        Whether the elements are found by computed indices, so that they can be any of `node`.
+    """
+
+    step: int
+    operand: int
+    node: Node
+    layout: Layout
+    extents: tuple[int, ...]
+    dtype: np.dtype
+    reads: bool
+    writes: bool
+    anywhere: bool = False
+
+
+def accesses(step: int, call: KernelCall) -> list[Access]:
+    """The accesses of a kernel."""
+    read, written, anywhere = set(), set(), set()
+    for s in call.nest.statements():
+        operand = getattr(s, "operand", None)
+        if operand is None:
+            continue
+        if isinstance(s, (Load, Gather)):
+            read.add(operand)
+        else:
+            written.add(operand)
+        if not isinstance(s, (Load, ScanStep, *_WRITES)):
+            anywhere.add(operand)
+    return [
+        Access(step, k, where.base, where, call.extents, o.dtype, o in read, o in written, o in anywhere)
+        for k, (o, where) in enumerate(zip(call.nest.operands, call.layouts))
+    ]
+
+
+def have_common_bytes(a: Access, b: Access, shift: int = 0) -> bool:
+    """Whether two accesses touch a byte in common if the memory of `b` begins `shift` bytes behind that of `a`."""
+    one, other = _phantom(a, 0), _phantom(b, shift)
+    if not np.may_share_memory(one, other):
+        return False
+    try:
+        return bool(np.shares_memory(one, other, max_work=_EXACT_WORK))  # type: ignore[arg-type]
+    except np.exceptions.TooHardError:
+        return True
+
+
+class _Placed:
+    """Memory that is not there: NumPy compares addresses only."""
+
+    def __init__(self, access: Access, shift: int):
+        start, shape, strides, itemsize = access.layout.offset, access.extents, access.layout.strides, access.dtype.itemsize
+        if access.anywhere:
+            start, shape, strides, itemsize = 0, (access.node.type.nbytes,), (1,), 1
+        self.__array_interface__ = {
+            "version": 3,
+            "data": (_FAR_FROM_ZERO + shift + start, False),
+            "shape": shape,
+            "strides": strides,
+            "typestr": f"|V{itemsize}",
+        }
+
+
+def _phantom(access: Access, shift: int) -> np.ndarray:
+    return np.asarray(_Placed(access, shift))
+
+
+def are_same_elements(a: Access, b: Access, shift: int = 0) -> bool:
+    """Whether two accesses of one kernel touch the same element in every iteration."""
+    if a.anywhere or b.anywhere:
+        return False
+    return a.layout.offset == b.layout.offset + shift and _strides(a) == _strides(b) and a.dtype == b.dtype
+
+
+def _strides(access: Access) -> tuple[int, ...]:
+    return tuple(s for s, extent in zip(access.layout.strides, access.extents) if extent != 1)
+
+
+def byte_range(access: Access) -> tuple[int, int]:
+    """The first byte that is touched, and the one behind the last."""
+    if access.anywhere:
+        return 0, access.node.type.nbytes
+    reach = [(n - 1) * s for n, s in zip(access.extents, access.layout.strides)]
+    start = access.layout.offset + sum(min(r, 0) for r in reach)
+    return start, access.layout.offset + sum(max(r, 0) for r in reach) + access.dtype.itemsize
+
+
+def copied_operand(nest: LoopNest, written: Operand) -> Operand | None:
+    """The operand of which `written` is a plain copy; None if it is not one."""
+    statements = list(nest.statements())
+    stores = [s for s in statements if isinstance(s, _WRITES) and s.operand == written]
+    if len(stores) != 1 or not isinstance(stores[0], Store):
+        return None
+    value = stores[0].value
+    return next((s.operand for s in statements if isinstance(s, Load) and s.target == value), None)
+
+
+def is_read_first(nest: LoopNest, read: Operand, written: Operand) -> bool:
+    """Whether every element is read for the last time before it is written, if both operands are the same elements.
+
+    Two statements touch one element in one iteration of the loops around both, provided that each of these loops leads
+    to other elements; then the statement that stands first runs first. Threads that share a loop have to have
+    elements of their own, too.
+    """
+    axes = {axis for axis, kind in enumerate(read.strides) if kind != "0"}
+    found = list(_positions(nest.body, ()))
+    loads = [(k, path) for k, (path, s) in enumerate(found) if isinstance(s, Load) and s.operand == read]
+    stores = [(k, path) for k, (path, s) in enumerate(found) if isinstance(s, _WRITES) and s.operand == written]
+    if any(s.parallel and s.axis not in axes for s in nest.statements() if isinstance(s, Loop)):
+        return False
+    for place, around_load in loads:
+        for later, around_store in stores:
+            common = [a for (k, a), (m, _) in zip(around_load, around_store) if k == m]
+            if later < place or not axes.issuperset(common):
+                return False
+    return True
+
+
+_Path = tuple[tuple[int, int], ...]  # the loops around a statement: number and axis
+
+
+def _positions(body: Sequence[Statement], path: _Path) -> Iterator[tuple[_Path, Statement]]:
+    """Statements in the order in which they stand, with the loops around them."""
+    for s in body:
+        if isinstance(s, Loop):
+            yield from _positions(s.body, (*path, (id(s), s.axis)))
+        else:
+            yield path, s

@@ -1,0 +1,81 @@
+"""Aliases: which stored values may lie in the memory of which.
+
+A stored value has memory of its own, unless it is the result of a call that may hand its argument through: a call that
+NumPy makes of a function without a row in the op table. What such a result may alias has to stay as it is for as long
+as the result is needed.
+"""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Callable, Sequence
+from typing import Any, TypeVar
+
+from ..expr.node import Node
+from ..expr.optable import Kind
+from ..schedule.fuse import producer, storage
+
+F = TypeVar("F", bound=Callable)
+
+_declared: weakref.WeakSet[Any] = weakref.WeakSet()
+
+
+def non_aliasing(function: F) -> F:
+    """Declare that the results of `function` share no memory with its arguments.
+
+    Parameters
+    ----------
+    function : callable
+        A function of arrays for which jitrt has no kernel, so that it is called inside of a compiled program.
+
+    Returns
+    -------
+    callable
+        `function` itself.
+
+    Notes
+    -----
+    Without the declaration the memory of its arguments is not reused for as long as its results are needed.
+    """
+    _declared.add(function)
+    return function
+
+
+def may_alias_arguments(node: Node) -> bool:
+    """Whether the value of a node that NumPy executes may lie in the memory of an operand."""
+    call = node.kwargs.get("call")
+    if node.op.kind is not Kind.HOST or call is None:
+        return False
+    return call.function not in _declared
+
+
+def alias_sets(nodes: Sequence[Node]) -> dict[Node, frozenset[Node]]:
+    """For each node the stored values in whose memory it may lie.
+
+    Parameters
+    ----------
+    nodes : sequence of Node
+        Arguments before users.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from jitrt.expr import build as b
+    >>> from jitrt.expr.types import ArrayType
+    >>> x = b.input_node(0, ArrayType(np.dtype(np.float64), (2, 3)))
+    >>> y = b.elementwise(np.exp, x)
+    >>> sets = alias_sets([x, y, b.view("transpose", y, axes=(1, 0))])
+    >>> [[n.op.name for n in s] for s in sets.values()]
+    [['input'], ['exp'], ['exp']]
+    """
+    sets: dict[Node, frozenset[Node]] = {}
+    for node in nodes:
+        base = storage(node)
+        if base is not node:
+            sets[node] = sets[base]
+            continue
+        source = producer(node)
+        sets[node] = frozenset((node,))
+        if may_alias_arguments(source):
+            sets[node] = sets[node].union(*(sets[a] for a in source.args))
+    return sets

@@ -1,0 +1,373 @@
+"""In place: which results are written over operands, and where the others lie.
+
+An operation may write over an operand if nothing reads the operand, or anything else in that memory, afterwards; if
+every element is written after it was read for the last time; and if no other operand reads that memory elsewhere. What
+shares memory forms a *block*. A block that holds a result of the program lies in the result's own memory, all others in
+the frame.
+
+    t = a * b          frame[0]                          t = a * b          the result's memory
+    u = cumulate t     frame[1]              →           u = cumulate t     frame[0]
+    r = t + u          a fresh array                     r = t + u          over t
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+
+from ..expr.node import Node
+from ..expr.optable import CONSTANT, INPUT
+from ..schedule.nest import KernelCall
+from .accesses import (
+    Access,
+    accesses,
+    are_same_elements,
+    byte_range,
+    copied_operand,
+    have_common_bytes,
+    is_read_first,
+)
+from .pack import lower_bound
+
+ALIGNMENT = 64  # bytes: a cache line, and the widest vector
+FOREVER = 1 << 40  # the end of the lifetime of a result of the program
+
+_SMALLEST_MOVED = 1 << 14  # bytes: smaller slots are in a cache from the last call, a fresh result is not
+_MOST_TRIED = 300  # blocks, for merging blocks of different sizes, each of which means counting all live bytes anew
+
+
+def rounded(nbytes: int) -> int:
+    """Bytes of a slot: whole cache lines, so that every slot begins at one."""
+    return max(ALIGNMENT, -(-nbytes // ALIGNMENT) * ALIGNMENT)
+
+
+@dataclass(slots=True)
+class Member:
+    """A stored value in a block: `nbytes` at `offset`, alive in the steps ``first <= k < end``."""
+
+    node: Node
+    offset: int
+    nbytes: int
+    first: int
+    end: int
+
+    def conflicts(self, other: Member) -> bool:
+        """Whether the two are alive at one time and have bytes in common."""
+        together = self.first < other.end and other.first < self.end
+        return together and self.offset < other.offset + other.nbytes and other.offset < self.offset + self.nbytes
+
+
+@dataclass(eq=False, slots=True)
+class Block:
+    """Stored values that share memory, of which `host`, if not None, is memory outside of the frame."""
+
+    members: list[Member]
+    host: Node | None = None
+
+    @property
+    def nbytes(self) -> int:
+        return max(m.offset + m.nbytes for m in self.members)
+
+    @property
+    def first(self) -> int:
+        return min(m.first for m in self.members)
+
+    @property
+    def end(self) -> int:
+        return max(m.end for m in self.members)
+
+    def member(self, node: Node) -> Member:
+        return next(m for m in self.members if m.node is node)
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """Whether an operation is done in place.
+
+    Parameters
+    ----------
+    step : int
+        That writes `node` first.
+    node : Node
+        What is written.
+    over : tuple of Node
+        The operands in whose memory it lies.
+    refusals : tuple of (Node, str)
+        Other operands, and the condition that each of them fails.
+    """
+
+    step: int
+    node: Node
+    over: tuple[Node, ...]
+    refusals: tuple[tuple[Node, str], ...]
+
+    def __str__(self) -> str:
+        name = f"step {self.step}: {_name(self.node)}"
+        if self.over:
+            return f"{name} in place of {', '.join(map(_name, self.over))}"
+        reasons = "; ".join(f"{_name(node)} {reason}" for node, reason in self.refusals)
+        return f"{name} in memory of its own: {reasons or 'it reads no array'}"
+
+
+def _name(node: Node) -> str:
+    return f"{node.op.name} {node.type}" if node.op is not INPUT else f"input {node['index']}"
+
+
+@dataclass(frozen=True, slots=True)
+class Sharing:
+    """What shares memory.
+
+    Parameters
+    ----------
+    blocks : list of Block
+        All memory that kernels write.
+    decisions : list of Decision
+        For each stored value that a kernel writes.
+    merged : list of (Access, Access)
+        Operands of one kernel, one read and one written, that are the same elements.
+    """
+
+    blocks: list[Block]
+    decisions: list[Decision]
+    merged: list[tuple[Access, Access]]
+
+
+def share_memory(
+    steps: Sequence[KernelCall | Node],
+    lifetimes: dict[Node, tuple[int, int]],
+    outputs: Sequence[Node],
+    held: dict[Node, int],
+) -> Sharing:
+    """Decide for every stored value whose memory it shares.
+
+    Parameters
+    ----------
+    steps : sequence
+        Kernels, and nodes that NumPy executes.
+    lifetimes : dict of Node to (first, end)
+        Of the values that kernels store, outputs included.
+    outputs : sequence of Node
+        Those of them that are results, which lie in memory of their own.
+    held : dict of Node to int
+        The last step that reads a value, or what may be an alias of it, otherwise than as the operand of a kernel.
+    """
+    return _Sharing(steps, lifetimes, frozenset(outputs), held).run()
+
+
+@dataclass(eq=False)
+class _Sharing:
+    steps: Sequence[KernelCall | Node]
+    lifetimes: dict[Node, tuple[int, int]]
+    outputs: frozenset[Node]
+    held: dict[Node, int]
+    block_of: dict[Node, Block] = field(default_factory=dict)
+    merged: list[tuple[Access, Access]] = field(default_factory=list)
+
+    def run(self) -> Sharing:
+        self.reads: dict[Node, list[Access]] = {}
+        self.writes: dict[Node, list[Access]] = {}
+        self.read_in: list[list[Node]] = [[] for _ in self.steps]
+        for k, step in enumerate(self.steps):
+            for access in accesses(k, step) if isinstance(step, KernelCall) else ():
+                if access.writes:
+                    self.writes.setdefault(access.node, []).append(access)
+                elif access.reads:
+                    self.reads.setdefault(access.node, []).append(access)
+                    self.read_in[k].append(access.node)
+        for node, (first, end) in self.lifetimes.items():
+            is_output = node in self.outputs
+            member = Member(node, 0, node.type.nbytes, first, FOREVER if is_output else end)
+            self.block_of[node] = Block([member], node if is_output else None)
+        order = sorted(self.lifetimes, key=lambda n: self.lifetimes[n][0])
+        decisions = [self._place(node) for node in order if node in self.writes]
+        self._use_memory_of_results()
+        return Sharing(self._blocks(), decisions, self.merged)
+
+    def _blocks(self) -> list[Block]:
+        return list(dict.fromkeys(self.block_of.values()))
+
+    def _place(self, node: Node) -> Decision:
+        """Put `node` into the memory of as many operands as is possible."""
+        over, refusals = [], []
+        for operand in self._operands(node):
+            reason = self._merge(node, operand)
+            if reason:
+                refusals.append((operand, reason))
+            else:
+                over.append(operand)
+        return Decision(self.lifetimes[node][0], node, tuple(over), tuple(refusals))
+
+    def _operands(self, node: Node) -> list[Node]:
+        """Stored values that are read where `node` is written, largest first."""
+        steps = dict.fromkeys(w.step for w in self.writes[node])
+        found = dict.fromkeys(n for k in steps for n in self.read_in[k] if n is not node)
+        return sorted(found, key=lambda n: -n.type.nbytes)
+
+    def _merge(self, node: Node, operand: Node) -> str:
+        """Let `node` share the memory of `operand`; the condition that fails, or nothing."""
+        reason = self._never(node, operand)
+        if reason:
+            return reason
+        refusals = []
+        for shift in self._shifts(node, operand):
+            pairs, reason = self._hazards(node, operand, shift)
+            reason = reason or self._join(node, operand, shift)
+            if not reason:
+                self.merged += pairs
+                return ""
+            refusals.append(reason)
+        if refusals:
+            return refusals[0]
+        return "is of another type" if operand.dtype != node.dtype else "is indexed in another way"
+
+    def _never(self, node: Node, operand: Node) -> str:
+        if operand.op is INPUT:
+            return "belongs to the caller"
+        if operand.op is CONSTANT:
+            return "is a constant"
+        if operand not in self.block_of:
+            return "is an array that NumPy made"
+        if operand in self.outputs:
+            return "is a result of the program"
+        if not operand.type.nbytes or not node.type.nbytes:
+            return "is empty"
+        return ""
+
+    def _shifts(self, node: Node, operand: Node) -> list[int]:
+        """Where `node` could begin in the memory of `operand`, in bytes."""
+        steps = {w.step for w in self.writes[node]}
+        reads = [r for r in self.reads[operand] if r.step in steps]
+        shifts = [
+            read.layout.offset - write.layout.offset
+            for write in self.writes[node]
+            for read in reads
+            if read.step == write.step and are_same_elements(read, write, read.layout.offset - write.layout.offset)
+        ]
+        # In front of what is read, or behind it, if the operand is part of a larger value.
+        ranges = [byte_range(r) for r in reads]
+        behind = rounded(max(stop for _, stop in ranges))
+        if node.type.nbytes <= min(start for start, _ in ranges):
+            shifts.append(0)
+        if behind + node.type.nbytes <= operand.type.nbytes:
+            shifts.append(behind)
+        return list(dict.fromkeys(shifts))
+
+    def _hazards(self, node: Node, operand: Node, shift: int) -> tuple[list[tuple[Access, Access]], str]:
+        """Operands that become one, and the first thing that would be overwritten too early."""
+        pairs: list[tuple[Access, Access]] = []
+        for read in self.reads[operand]:
+            for write in self.writes[node]:
+                if write.step == read.step and are_same_elements(read, write, shift):
+                    if not self._is_read_first(read, write):
+                        return [], "is read again after its first element is overwritten"
+                    pairs.append((read, write))
+                elif write.step <= read.step and have_common_bytes(read, write, shift):
+                    if self._rewrites(write, operand, shift):
+                        continue
+                    return [], "is read at other positions" if write.step == read.step else _needed(read.step)
+        first = self.lifetimes[node][0]
+        if self.held.get(operand, -1) >= first:
+            return [], _needed(self.held[operand])
+        for own in self.writes[operand]:
+            for write in self.writes[node]:
+                if write.step <= own.step and have_common_bytes(own, write, shift):
+                    return [], f"is written in step {own.step}"
+        return pairs, ""
+
+    def _is_read_first(self, read: Access, write: Access) -> bool:
+        step = self.steps[read.step]
+        assert isinstance(step, KernelCall)
+        return is_read_first(step.nest, step.nest.operands[read.operand], step.nest.operands[write.operand])
+
+    def _rewrites(self, write: Access, operand: Node, shift: int) -> bool:
+        """Whether what is written there is what stands there already."""
+        step = self.steps[write.step]
+        assert isinstance(step, KernelCall)
+        copied = copied_operand(step.nest, step.nest.operands[write.operand])
+        return any(
+            read.step == write.step
+            and copied == step.nest.operands[read.operand]
+            and are_same_elements(read, write, shift)
+            for read in self.reads[operand]
+        )
+
+    def _join(self, node: Node, operand: Node, shift: int) -> str:
+        """Make one block of two; the condition that fails, or nothing."""
+        mine, theirs = self.block_of[node], self.block_of[operand]
+        if mine is theirs:
+            here = mine.member(operand).offset + shift == mine.member(node).offset
+            return "" if here else "shares this memory at another place"
+        move = theirs.member(operand).offset + shift - mine.member(node).offset
+        moved = [replace(m, offset=m.offset + move) for m in mine.members]
+        for m in moved:
+            for other in theirs.members:
+                if (m.node is not node or other.node is not operand) and m.conflicts(other):
+                    return f"shares its memory with {_name(other.node)}, which is {_until(other)}"
+        if mine.host is not None and theirs.host is not None:
+            return "lies in the memory of another result"
+        bottom = min(m.offset for m in (*theirs.members, *moved))
+        members = [replace(m, offset=m.offset - bottom) for m in (*theirs.members, *moved)]
+        joined = Block(members, mine.host if mine.host is not None else theirs.host)
+        if joined.host is not None:
+            if joined.nbytes > joined.host.type.nbytes:
+                return "is larger than the result"
+        elif rounded(mine.nbytes) != rounded(theirs.nbytes):
+            blocks = self._blocks()
+            if len(blocks) > _MOST_TRIED:
+                return "is of another size"
+            others = [b for b in blocks if b is not mine and b is not theirs]
+            if _bound([*others, joined]) > _bound(blocks):
+                return "would keep more memory alive"
+        for m in members:
+            self.block_of[m.node] = joined
+        return ""
+
+    def _use_memory_of_results(self) -> None:
+        """Let blocks lie in the memory of results that are not yet written, as long as that lowers the frame."""
+        before = dict(self.block_of)
+        results = [b for b in self._blocks() if b.host is not None]
+        bound = _bound(self._blocks())
+        while results:
+            frame = [b for b in self._blocks() if b.host is None]
+            crowd = max((_alive(frame, b.first) for b in frame), key=_total, default=[])
+            if not any(self._move(b, results) for b in sorted(crowd, key=lambda b: -b.nbytes)):
+                break
+        if _bound(self._blocks()) == bound:
+            self.block_of = before
+
+    def _move(self, block: Block, results: list[Block]) -> bool:
+        """Move `block` into the memory of one of `results`, if one has room for it."""
+        if block.nbytes < _SMALLEST_MOVED:
+            return False
+        for k, result in enumerate(results):
+            assert result.host is not None
+            for offset in (0, *(rounded(m.offset + m.nbytes) for m in result.members)):
+                moved = [replace(m, offset=m.offset + offset) for m in block.members]
+                fits = offset + block.nbytes <= result.host.type.nbytes
+                if fits and not any(m.conflicts(n) for m in moved for n in result.members):
+                    results[k] = joined = Block([*result.members, *moved], result.host)
+                    for m in joined.members:
+                        self.block_of[m.node] = joined
+                    return True
+        return False
+
+
+def _bound(blocks: Sequence[Block]) -> int:
+    """The least size of a frame for the blocks that lie in it."""
+    return lower_bound([(rounded(b.nbytes), b.first, b.end) for b in blocks if b.host is None])
+
+
+def _alive(blocks: Sequence[Block], step: int) -> list[Block]:
+    return [b for b in blocks if b.first <= step < b.end]
+
+
+def _total(blocks: Sequence[Block]) -> int:
+    return sum(rounded(b.nbytes) for b in blocks)
+
+
+def _needed(step: int) -> str:
+    return f"is needed in step {step}"
+
+
+def _until(member: Member) -> str:
+    return "a result" if member.end == FOREVER else f"needed in step {member.end - 1}"

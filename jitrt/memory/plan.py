@@ -1,0 +1,204 @@
+"""The memory plan of a program: which values share memory, where it lies, and the steps as they then are.
+
+The frame of the body of a loop is a slot of the frame around it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from types import MappingProxyType
+
+import numpy as np
+
+from ..expr.node import Graph, Node
+from ..expr.types import ArrayType
+from ..schedule.control import Block, BranchCall, LoopCall, buffer
+from ..schedule.fuse import storage
+from ..schedule.loopnest import FoldInto, Load, Loop, Operand, Statement, Store, StoreNeutral
+from ..schedule.nest import KernelCall
+from .accesses import accesses, copied_operand
+from .alias import alias_sets
+from .frame import FrameLayout, plan_frame
+from .inplace import Decision, share_memory
+from .liveness import lifetimes
+
+Step = KernelCall | LoopCall | BranchCall | Node
+Uses = tuple[list[Node], list[Node]]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class BlockMemory:
+    """Where a block keeps what it stores, and its steps as they then are.
+
+    Parameters
+    ----------
+    steps : tuple
+        Kernels, reading and writing one operand where they work in place, and the other steps of the block. A kernel
+        that would copy what is already in its place is gone.
+    layout : FrameLayout
+    decisions : tuple of Decision
+        For each stored value whether, and why not, it lies in the memory of an operand.
+    inner : dict of Block to (Node, BlockMemory)
+        For each block inside of it the node whose slot is the frame of that block.
+    """
+
+    steps: tuple[Step, ...]
+    layout: FrameLayout
+    decisions: tuple[Decision, ...]
+    inner: dict[Block, tuple[Node, BlockMemory]]
+
+    def kernel_calls(self) -> Iterator[KernelCall]:
+        """Kernels of the block and of the blocks inside of it."""
+        for step in self.steps:
+            if isinstance(step, KernelCall):
+                yield step
+            elif not isinstance(step, Node):
+                for block in step.blocks():
+                    yield from self.inner[block][1].kernel_calls()
+
+
+def plan_block(block: Block, permanent: Sequence[Node] = (), is_body: bool = False) -> BlockMemory:
+    """The memory of a block.
+
+    Parameters
+    ----------
+    block : Block
+    permanent : sequence of Node
+        Values that live as long as the frame, such as scalar inputs.
+    is_body : bool
+        Whether it is the body of a loop or a choice. Where its outputs lie is decided outside, and an output may lie
+        where an input did, so nothing shares memory with them here.
+    """
+    inner: dict[Block, tuple[Node, BlockMemory]] = {}
+    controlled: dict[int, Uses] = {}
+    for k, (step, (reads, writes)) in enumerate(zip(block.steps, block.accesses())):
+        if isinstance(step, (LoopCall, BranchCall)):
+            frames = []
+            for body in step.blocks():
+                memory = plan_block(body, is_body=True)
+                frame = buffer(ArrayType(np.dtype(np.uint8), (memory.layout.nbytes,)))
+                inner[body] = frame, memory
+                frames.append(frame)
+            controlled[k] = reads, [*writes, *frames]
+    steps, layout, decisions = plan_steps(block.graph, block.steps, permanent, controlled, is_body)
+    return BlockMemory(steps, layout, decisions, inner)
+
+
+def plan_steps(
+    graph: Graph,
+    steps: Sequence[Step],
+    permanent: Sequence[Node] = (),
+    controlled: Mapping[int, Uses] = MappingProxyType({}),
+    is_body: bool = False,
+) -> tuple[tuple[Step, ...], FrameLayout, tuple[Decision, ...]]:
+    """The steps as they are in their memory, the layout of the frame, and what is done in place.
+
+    Parameters
+    ----------
+    graph : Graph
+        What the steps compute.
+    steps : sequence
+        In the order in which they run.
+    permanent, is_body
+        As for `plan_block`.
+    controlled : mapping of int to (reads, writes)
+        What loops and choices read and write, by the number of the step.
+    """
+    uses, held = _uses(steps, alias_sets(graph.nodes()), controlled)
+    spans = lifetimes(uses)
+    outputs = [n for n in graph.outputs if n in spans]
+    if is_body:
+        spans = {n: span for n, span in spans.items() if n not in outputs}
+    sharing = share_memory(steps, spans, outputs, held)
+    kept: list[Step] = []
+    place = []  # for each step how many are kept before it
+    for k, step in enumerate(steps):
+        place.append(len(kept))
+        pairs = [(read.operand, write.operand) for read, write in sharing.merged if read.step == k]
+        merged = _with_merged_operands(step, pairs) if isinstance(step, KernelCall) else step
+        if merged is not None:
+            kept.append(merged)
+    place.append(len(kept))
+    layout = plan_frame(permanent, sharing.blocks, place)
+    return tuple(kept), layout, tuple(replace(d, step=place[d.step]) for d in sharing.decisions)
+
+
+def _uses(
+    steps: Sequence[Step], aliases: dict[Node, frozenset[Node]], controlled: Mapping[int, Uses]
+) -> tuple[list[Uses], dict[Node, int]]:
+    """For each step the stored values that it reads and that it writes to memory; until where values are held.
+
+    A value is held where it, or what may be an alias of it, is read otherwise than as the operand of a kernel.
+    """
+    uses: list[Uses] = []
+    held: dict[Node, int] = {}
+    for k, step in enumerate(steps):
+        own: list[Node] = []
+        if isinstance(step, KernelCall):
+            found = accesses(k, step)
+            own = [a.node for a in found if a.reads]
+            direct, writes = own, [a.node for a in found if a.writes]
+        elif isinstance(step, Node):
+            direct, writes = [storage(a) for a in step.args], []
+        else:
+            direct, writes = controlled[k]
+        reads = list(dict.fromkeys(base for n in direct for base in aliases.get(n, (n,))))
+        held.update((n, k) for n in reads if n not in own)
+        uses.append((reads, writes))
+    return uses, held
+
+
+def _with_merged_operands(call: KernelCall, pairs: Sequence[tuple[int, int]]) -> KernelCall | None:
+    """A kernel whose operands of each pair, one read and one written, are one; None if it had nothing left to do."""
+    if not pairs:
+        return call
+    operands = call.nest.operands
+    merged = {operands[read]: operands[written] for read, written in pairs}
+    kept = [k for k, operand in enumerate(operands) if operand not in merged]
+    names = _names(operands[k] for k in kept)
+    renamed = {operand: names[merged.get(operand, operand)] for operand in operands}
+    copies = {
+        renamed[operands[written]]
+        for read, written in pairs
+        if copied_operand(call.nest, operands[written]) == operands[read]
+    }
+    body = _renamed(call.nest.body, renamed, copies)
+    if not any(isinstance(s, (Store, StoreNeutral, FoldInto)) for s in _flat(body)):
+        return None
+    nest = replace(call.nest, operands=tuple(renamed[operands[k]] for k in kept), body=body)
+    return replace(call, nest=nest, layouts=tuple(call.layouts[k] for k in kept))
+
+
+def _names(operands: Iterable[Operand]) -> dict[Operand, Operand]:
+    """Operands with numbers in a row for each letter, so that equal nests have equal texts."""
+    count: dict[str, int] = {}
+    names = {}
+    for operand in operands:
+        letter = operand.name[0]
+        names[operand] = replace(operand, name=f"{letter}{count.get(letter, 0)}")
+        count[letter] = count.get(letter, 0) + 1
+    return names
+
+
+def _renamed(body: Sequence[Statement], renamed: dict[Operand, Operand], copies: set[Operand]) -> tuple[Statement, ...]:
+    """Statements with other operands, and without the stores to `copies`."""
+    result: list[Statement] = []
+    for s in body:
+        if isinstance(s, Loop):
+            inner = _renamed(s.body, renamed, copies)
+            if inner:
+                result.append(replace(s, body=inner))
+        elif not isinstance(s, (Load, Store, StoreNeutral, FoldInto)):
+            result.append(s)
+        elif not (isinstance(s, Store) and renamed[s.operand] in copies):
+            result.append(replace(s, operand=renamed[s.operand]))
+    return tuple(result)
+
+
+def _flat(body: Sequence[Statement]) -> Iterable[Statement]:
+    for s in body:
+        if isinstance(s, Loop):
+            yield from _flat(s.body)
+        else:
+            yield s
