@@ -9,7 +9,7 @@ import numpy as np
 
 from ..expr.node import Node
 from ..schedule.layout import Layout
-from ..schedule.loopnest import FoldInto, Load, Loop, LoopNest, Operand, Statement, Store, StoreNeutral
+from ..schedule.loopnest import FoldInto, Load, Loop, LoopNest, Operand, Statement, Store, StoreNeutral, Strips
 from ..schedule.nest import KernelCall
 
 _EXACT_WORK = 10_000  # steps of NumPy's search for a common element; beyond, there may be one
@@ -161,5 +161,8 @@ def _positions(body: Sequence[Statement], path: _Path) -> Iterator[tuple[_Path, 
     for s in body:
         if isinstance(s, Loop):
             yield from _positions(s.body, (*path, (id(s), s.axis)))
+        elif isinstance(s, Strips):  # each part is a loop; over one strip the parts run one after the other
+            for part in s.parts:
+                yield from _positions(part, (*path, (id(part), s.axis)))
         else:
             yield path, s

@@ -15,7 +15,7 @@ from ..expr.node import Graph, Node
 from ..expr.types import ArrayType
 from ..schedule.control import Block, BranchCall, LoopCall, buffer
 from ..schedule.fuse import storage
-from ..schedule.loopnest import FoldInto, Load, Loop, Operand, Statement, Store, StoreNeutral
+from ..schedule.loopnest import FoldInto, Load, Loop, Operand, ScanStep, Statement, Store, StoreNeutral, Strips
 from ..schedule.nest import KernelCall
 from .accesses import accesses, copied_operand
 from .alias import alias_sets
@@ -164,9 +164,9 @@ def _with_merged_operands(call: KernelCall, pairs: Sequence[tuple[int, int]]) ->
         if copied_operand(call.nest, operands[written]) == operands[read]
     }
     body = _renamed(call.nest.body, renamed, copies)
-    if not any(isinstance(s, (Store, StoreNeutral, FoldInto)) for s in _flat(body)):
-        return None
     nest = replace(call.nest, operands=tuple(renamed[operands[k]] for k in kept), body=body)
+    if not any(isinstance(s, (Store, StoreNeutral, FoldInto)) for s in nest.statements()):
+        return None
     return replace(call, nest=nest, layouts=tuple(call.layouts[k] for k in kept))
 
 
@@ -182,23 +182,16 @@ def _names(operands: Iterable[Operand]) -> dict[Operand, Operand]:
 
 
 def _renamed(body: Sequence[Statement], renamed: dict[Operand, Operand], copies: set[Operand]) -> tuple[Statement, ...]:
-    """Statements with other operands, and without the stores to `copies`."""
+    """Statements with other operands, and without the stores to `copies`; loops that are left empty are gone."""
     result: list[Statement] = []
     for s in body:
         if isinstance(s, Loop):
-            inner = _renamed(s.body, renamed, copies)
-            if inner:
+            if inner := _renamed(s.body, renamed, copies):
                 result.append(replace(s, body=inner))
-        elif not isinstance(s, (Load, Store, StoreNeutral, FoldInto)):
+        elif isinstance(s, Strips):
+            result.append(replace(s, parts=tuple(_renamed(part, renamed, copies) for part in s.parts)))
+        elif not isinstance(s, (Load, Store, StoreNeutral, FoldInto, ScanStep)):
             result.append(s)
         elif not (isinstance(s, Store) and renamed[s.operand] in copies):
             result.append(replace(s, operand=renamed[s.operand]))
     return tuple(result)
-
-
-def _flat(body: Sequence[Statement]) -> Iterable[Statement]:
-    for s in body:
-        if isinstance(s, Loop):
-            yield from _flat(s.body)
-        else:
-            yield s
