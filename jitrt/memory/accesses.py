@@ -9,7 +9,19 @@ import numpy as np
 
 from ..expr.node import Node
 from ..schedule.layout import Layout
-from ..schedule.loopnest import FoldInto, Load, Loop, LoopNest, Operand, Statement, Store, StoreNeutral, Strips
+from ..schedule.loopnest import (
+    FoldInto,
+    Gather,
+    Load,
+    Loop,
+    LoopNest,
+    Operand,
+    ScanStep,
+    Statement,
+    Store,
+    StoreNeutral,
+    Strips,
+)
 from ..schedule.nest import KernelCall
 
 _EXACT_WORK = 10_000  # steps of NumPy's search for a common element; beyond, there may be one
@@ -86,7 +98,12 @@ class _Placed:
     """Memory that is not there: NumPy compares addresses only."""
 
     def __init__(self, access: Access, shift: int):
-        start, shape, strides, itemsize = access.layout.offset, access.extents, access.layout.strides, access.dtype.itemsize
+        start, shape, strides, itemsize = (
+            access.layout.offset,
+            access.extents,
+            access.layout.strides,
+            access.dtype.itemsize,
+        )
         if access.anywhere:
             start, shape, strides, itemsize = 0, (access.node.type.nbytes,), (1,), 1
         self.__array_interface__ = {

@@ -133,7 +133,7 @@ class Sharing:
 
 
 def share_memory(
-    steps: Sequence[KernelCall | Node],
+    steps: Sequence[object],
     lifetimes: dict[Node, tuple[int, int]],
     outputs: Sequence[Node],
     held: dict[Node, int],
@@ -143,7 +143,7 @@ def share_memory(
     Parameters
     ----------
     steps : sequence
-        Kernels, and nodes that NumPy executes.
+        Kernels, and whatever else runs in between.
     lifetimes : dict of Node to (first, end)
         Of the values that kernels store, outputs included.
     outputs : sequence of Node
@@ -156,7 +156,7 @@ def share_memory(
 
 @dataclass(eq=False)
 class _Sharing:
-    steps: Sequence[KernelCall | Node]
+    steps: Sequence[object]
     lifetimes: dict[Node, tuple[int, int]]
     outputs: frozenset[Node]
     held: dict[Node, int]
@@ -268,7 +268,7 @@ class _Sharing:
         first = self.lifetimes[node][0]
         if self.held.get(operand, -1) >= first:
             return [], _needed(self.held[operand])
-        for own in self.writes[operand]:
+        for own in self.writes.get(operand, ()):
             for write in self.writes[node]:
                 if write.step <= own.step and have_common_bytes(own, write, shift):
                     return [], f"is written in step {own.step}"

@@ -15,7 +15,7 @@ from ..expr.node import Graph, Node
 from ..expr.types import ArrayType
 from ..schedule.control import Block, BranchCall, LoopCall, buffer
 from ..schedule.fuse import storage
-from ..schedule.loopnest import FoldInto, Load, Loop, Operand, ScanStep, Statement, Store, StoreNeutral, Strips
+from ..schedule.loopnest import Gather, Load, Loop, Operand, Statement, Store, Strips
 from ..schedule.nest import KernelCall
 from .accesses import accesses, copied_operand
 from .alias import alias_sets
@@ -165,7 +165,7 @@ def _with_merged_operands(call: KernelCall, pairs: Sequence[tuple[int, int]]) ->
     }
     body = _renamed(call.nest.body, renamed, copies)
     nest = replace(call.nest, operands=tuple(renamed[operands[k]] for k in kept), body=body)
-    if not any(isinstance(s, (Store, StoreNeutral, FoldInto)) for s in nest.statements()):
+    if not any(hasattr(s, "operand") and not isinstance(s, (Load, Gather)) for s in nest.statements()):
         return None
     return replace(call, nest=nest, layouts=tuple(call.layouts[k] for k in kept))
 
@@ -190,8 +190,8 @@ def _renamed(body: Sequence[Statement], renamed: dict[Operand, Operand], copies:
                 result.append(replace(s, body=inner))
         elif isinstance(s, Strips):
             result.append(replace(s, parts=tuple(_renamed(part, renamed, copies) for part in s.parts)))
-        elif not isinstance(s, (Load, Store, StoreNeutral, FoldInto, ScanStep)):
+        elif not hasattr(s, "operand"):
             result.append(s)
         elif not (isinstance(s, Store) and renamed[s.operand] in copies):
-            result.append(replace(s, operand=renamed[s.operand]))
+            result.append(replace(s, operand=renamed[s.operand]))  # type: ignore[arg-type]
     return tuple(result)

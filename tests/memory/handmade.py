@@ -7,7 +7,7 @@ import numpy as np
 from jitrt.expr import build as b
 from jitrt.expr.node import Graph
 from jitrt.expr.types import ArrayType
-from jitrt.memory.plan import plan_memory
+from jitrt.memory.plan import BlockMemory, plan_steps
 from jitrt.schedule.layout import Layout, Layouts
 from jitrt.schedule.loopnest import Compute, Load, Loop, LoopNest, Operand, Store
 from jitrt.schedule.nest import KernelCall
@@ -70,7 +70,7 @@ def _operand(name, node, layout):
 
 def plan(steps, outputs, inputs=()):
     """The memory plan of these steps."""
-    return plan_memory(Graph(tuple(inputs), tuple(outputs)), steps, [])
+    return BlockMemory(*plan_steps(Graph(tuple(inputs), tuple(outputs)), steps), {})
 
 
 def decision(plan_, node):
