@@ -1,6 +1,7 @@
 """jitrt makes ordinary NumPy code fast: put `@jitrt.jit` on a function, and it runs as fused kernels."""
 
 from . import config as _config
+from .aot import spec, warm_up
 from .errors import JitrtError, JitrtPerformanceWarning
 from .explain import Explanation
 from .jit import JitFunction, jit
@@ -22,6 +23,8 @@ __all__ = [
     "num_threads",
     "scan",
     "set_num_threads",
+    "spec",
+    "warm_up",
     "while_loop",
 ]
 

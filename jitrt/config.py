@@ -7,7 +7,7 @@ import os
 import sys
 from pathlib import Path
 
-LOGGED_STAGES = ("trace", "prepare", "schedule", "memory", "codegen", "cache")
+LOGGED_STAGES = ("trace", "prepare", "schedule", "memory", "codegen", "cache", "guards")
 
 
 def _flag(name: str) -> bool:

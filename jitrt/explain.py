@@ -101,11 +101,16 @@ class Explanation:
         return "\n\n".join(f"-- {title} --\n{text}" for title, text in self.sections())
 
     def _repr_html_(self) -> str:
-        return "".join(
-            f"<details{' open' if 'nests' in title or 'plain' in title else ''}><summary><b>{html.escape(title)}</b>"
-            f"</summary><pre>{html.escape(text)}</pre></details>"
-            for title, text in self.sections()
-        )
+        return to_html(self.sections())
+
+
+def to_html(sections: Sequence[tuple[str, str]]) -> str:
+    """Titles and texts as parts of a page that can be opened and closed."""
+    return "".join(
+        f"<details{' open' if 'nests' in title or 'plain' in title else ''}><summary><b>{html.escape(title)}</b>"
+        f"</summary><pre>{html.escape(text)}</pre></details>"
+        for title, text in sections
+    )
 
 
 def _described(steps: Sequence[Step], indent: str = "") -> list[str]:
@@ -117,15 +122,14 @@ def _described(steps: Sequence[Step], indent: str = "") -> list[str]:
         elif isinstance(step, HostStep):
             lines.append(f"{k}: NumPy executes {step.node.op.name}")
         else:
-            titles = _titles(step.call)
-            for title, block in zip(titles, step.blocks):
+            for title, block in zip(titles(step.call), step.blocks):
                 lines.append(f"{k}: {title}")
                 lines += _described(block.steps, indent + "    ")
                 lines.append(f"    {block.layout}".replace("\n", "\n    "))
     return [indent + line if not line.startswith(indent + " ") else line for line in lines]
 
 
-def _titles(call: LoopCall | BranchCall) -> list[str]:
+def titles(call: LoopCall | BranchCall) -> list[str]:
     """What is written above each body of a loop or a choice."""
     if isinstance(call, BranchCall):
         return ["if a value is true:", "otherwise:"]

@@ -2,27 +2,31 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import logging
 import sys
 import threading
 import warnings
 from collections.abc import Callable, Sequence
-from typing import Any, TypeVar, overload
+from typing import Any, NamedTuple, TypeVar, overload
 
 import numpy as np
 
 from . import config
+from .aot import Stages, with_examples
 from .errors import JitrtError, JitrtPerformanceWarning, Untraceable
 from .explain import Explanation
 from .expr.interpret import evaluate
 from .expr.node import Node
-from .pipeline import Compiled, NotWorthwhile, compile_graph
+from .pipeline import Compiled, NotWorthwhile, compile_graph, lower
+from .profile import Profile, best_time, machine_bandwidth, step_times
 from .runtime.dispatch import NativeCallable, Words
 from .runtime.elementloops import MISS, LoopEngine
 from .runtime.entry import Returned, make_plain_table, make_table
 from .runtime.errstate import FloatingPointRaised, Patience
 from .runtime.frames import Retrace
+from .trace import guards
 from .trace.arguments import Structure, flatten, leaf_key, rebuild, sharing
 from .trace.purity import Capture, Captures, scan
 from .trace.storage import ReadOnly
@@ -109,6 +113,21 @@ def _make(result: Result, outputs: list[Any], inputs: list[Any], views: dict[tup
     return value
 
 
+class CacheInfo(NamedTuple):
+    """What a function keeps for further calls."""
+
+    compiled: int
+    """Types, shapes and values of arguments that it is compiled for."""
+    plain: int
+    """Those for which the plain function was found to be right."""
+    tables: int
+    """Guards in native code, by which most calls are served."""
+    frame_bytes: int
+    """Temporary memory that a call with each kind of arguments works in, added up."""
+    slow_calls: int
+    """Calls so far that native code did not serve."""
+
+
 class JitFunction(NativeCallable):
     """A function that runs compiled where that is possible, and as plain NumPy where not.
 
@@ -130,18 +149,20 @@ class JitFunction(NativeCallable):
         self._specialisations: dict[Any, Specialisation | Plain] = {}
         self._unused_traces = 0
         self._plain_calls = 0
+        self._slow_calls = 0
         if config.disabled():
             self._run_plain("JITRT_DISABLE is set")
 
     def _call(self, args: tuple, kwargs: dict[str, Any]) -> Any:
         """A call that native code does not serve."""
+        self._slow_calls += 1
         if self._loops.serving and not kwargs:
             result = self._loops.serve(args)
             if result is not MISS:
                 return result
         if self._plain is not None:
             self._plain_calls += 1
-            if self._plain_calls == _MOST_PLAIN_CALLS:
+            if self._plain_calls == _MOST_PLAIN_CALLS and not self._loops.serving:
                 self._dispatch.serve_plain(self._function)
             return self._function(*args, **kwargs)
         leaves: list[Any] = []
@@ -230,6 +251,125 @@ class JitFunction(NativeCallable):
             return Explanation(self.__name__, found.reason)
         return Explanation(self.__name__, "", found.traced, found.compiled)
 
+    def compile(self, *args: Any, **kwargs: Any) -> Explanation:
+        """Compile for arguments like these without running the function.
+
+        Parameters
+        ----------
+        *args, **kwargs
+            As for a call. An array may be given by a `spec`, or by a dtype and a shape as a tuple.
+
+        Returns
+        -------
+        Explanation
+            What a call with such arguments will run.
+
+        Examples
+        --------
+        >>> import jitrt
+        >>> @jitrt.jit
+        ... def scale(x, s):
+        ...     return x * s
+        >>> len(scale.compile(jitrt.spec("f8", (30, 40)), 2.0).kernels)
+        1
+        """
+        args, kwargs = with_examples(args, kwargs)
+        explanation = self.explain(*args, **kwargs)
+        if not (explanation.plain_reason or explanation.loop):
+            leaves: list[Any] = []
+            structure = flatten((args, kwargs), leaves)
+            self._serve_natively(self._find(leaves, structure), args, kwargs)
+        return explanation
+
+    def lower(self, *args: Any, **kwargs: Any) -> Stages:
+        """The stages of compilation in front of code generation, for arguments like these.
+
+        Parameters
+        ----------
+        *args, **kwargs
+            As for `compile`.
+
+        Returns
+        -------
+        Stages
+            Prints the graph after each pass, the loop nests and the frame.
+
+        Raises
+        ------
+        ValueError
+            If calls with such arguments run the plain function.
+
+        Examples
+        --------
+        >>> import jitrt
+        >>> @jitrt.jit
+        ... def shifted(x):
+        ...     return x + 1.5
+        >>> print(shifted.lower(jitrt.spec("f4", 8)).graph)
+        { lambda x0:f4[8] .
+          t0:f4[8] = add x0 1.5
+          in (t0) }
+        """
+        args, kwargs = with_examples(args, kwargs)
+        leaves: list[Any] = []
+        structure = flatten((args, kwargs), leaves)
+        try:
+            traced = trace(self._function, leaves, structure, self._current_captures())
+            inputs = [leaves[k] for k in traced.arguments] + [c.read() for c in traced.captured]
+            lowered = lower(traced.graph, inputs)
+        except (Untraceable, NotWorthwhile) as reason:
+            raise ValueError(f"{self.__name__} runs as plain NumPy: {reason}") from None
+        return Stages(self.__name__, lowered, lambda: self.compile(*args, **kwargs))
+
+    def profile(self, *args: Any, **kwargs: Any) -> Profile:
+        """Run the function some times on copies of these arguments, and say where the time goes.
+
+        Parameters
+        ----------
+        *args, **kwargs
+            As for a call.
+
+        Returns
+        -------
+        Profile
+            Prints a table: time and memory traffic of each kernel, calls that NumPy makes, and Python.
+        """
+        leaves: list[Any] = []
+        structure = flatten((args, kwargs), leaves)
+        copies = [leaf.copy() if type(leaf) is np.ndarray else leaf for leaf in leaves]
+        args, kwargs = rebuild(structure, iter(copies))
+        with np.errstate(all="ignore"):
+            self(*args, **kwargs)
+            seconds = best_time(lambda: self(*args, **kwargs))
+            plain = best_time(lambda: self._function(*args, **kwargs))
+        explanation = self.explain(*args, **kwargs)
+        if explanation.traced is None or explanation.compiled is None:
+            reason = explanation.plain_reason or "a loop over elements, compiled by numba"
+            return Profile(self.__name__, seconds, plain, (), machine_bandwidth(), reason)
+        inputs = [copies[k] for k in explanation.traced.arguments] + [c.read() for c in explanation.traced.captured]
+        steps = step_times(explanation.compiled.program, inputs)
+        return Profile(self.__name__, seconds, plain, steps, machine_bandwidth())
+
+    def cache_info(self) -> CacheInfo:
+        """What the function keeps for further calls.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> import jitrt
+        >>> @jitrt.jit
+        ... def halve(x):
+        ...     return x / 2
+        >>> _ = halve(np.ones(3)), halve(np.ones(3)), halve(np.ones(4))
+        >>> info = halve.cache_info()
+        >>> info.compiled, info.plain, info.slow_calls
+        (2, 0, 2)
+        """
+        found = self._specialisations.values()
+        compiled = sum(isinstance(s, Specialisation) for s in found)
+        tables = self._dispatch.tables()
+        return CacheInfo(compiled, len(found) - compiled, tables, self._frame_bytes(), self._slow_calls)
+
     def _find(self, leaves: list[Any], structure: Structure) -> Specialisation | Plain:
         """The specialisation for these arguments; a new one if there is none."""
         try:
@@ -244,6 +384,8 @@ class JitFunction(NativeCallable):
             with self._lock:
                 found = self._specialisations.get(key)
                 if found is None:
+                    if guards.log.isEnabledFor(logging.INFO):
+                        guards.log.info(guards.explain_miss(self.__name__, key, self._specialisations, len(leaves)))
                     found = self._specialise(leaves, structure, captures)
                     self._remember(key, found)
         else:
@@ -339,8 +481,15 @@ class JitFunction(NativeCallable):
 
     def _after_failure(self, leaves: list[Any], structure: Structure, failure: Exception) -> Plain:
         """Tell the user's exceptions from ours: the plain function raises its own."""
-        args, kwargs = rebuild(structure, iter(leaves))
-        self._function(*args, **kwargs)
+        copies = [leaf.copy() if type(leaf) is np.ndarray else leaf for leaf in leaves]
+        args, kwargs = rebuild(structure, iter(copies))
+        raises = True
+        with contextlib.suppress(Exception):
+            self._function(*args, **kwargs)
+            raises = False
+        if raises:
+            args, kwargs = rebuild(structure, iter(leaves))
+            self._function(*args, **kwargs)
         return self._internal_error(failure)
 
     def _internal_error(self, failure: Exception) -> Plain:

@@ -69,7 +69,36 @@ def compile_graph(graph: Graph, inputs: Sequence[Any], threads: int | None = Non
     NotWorthwhile
         If the plain function is expected to be faster.
     """
-    clock = _Clock()
+    return generate(lower(graph, inputs), threads)
+
+
+@dataclass(frozen=True, slots=True)
+class Lowered:
+    """What there is before code is generated.
+
+    Parameters
+    ----------
+    block : Block
+        Kernel calls, loops, choices, and nodes that NumPy executes, in the order in which they run.
+    memory : BlockMemory
+        Where everything lies that a call works in.
+    stages : tuple of (name, value)
+        The graph after every pass, in order.
+    clock : Clock
+    may_raise : int
+        Floating-point exceptions that NumPy may report for the graph.
+    """
+
+    block: Block
+    memory: BlockMemory
+    stages: tuple[tuple[str, Graph], ...]
+    clock: Clock
+    may_raise: int
+
+
+def lower(graph: Graph, inputs: Sequence[Any]) -> Lowered:
+    """The stages in front of code generation; parameters and exceptions as for `compile_graph`."""
+    clock = Clock()
     stages = [("trace", graph), *prepare(graph)]
     clock.stage("prepare")
     strides = {node: value.strides for node, value in zip(graph.inputs, inputs) if isinstance(value, np.ndarray)}
@@ -81,24 +110,34 @@ def compile_graph(graph: Graph, inputs: Sequence[Any], threads: int | None = Non
         raise NotWorthwhile("most of it is left to NumPy, and the arrays are too small for the rest to matter")
     memory = plan_block(block, [node for node in block.graph.inputs if node not in strides])
     clock.stage("memory")
+    return Lowered(block, memory, tuple(stages), clock, may_raise(prepared))
+
+
+def generate(lowered: Lowered, threads: int | None = None) -> Compiled:
+    """The program of `lowered`, for at most `threads` threads."""
+    block, memory = lowered.block, lowered.memory
+    lowered.clock.start()
     calls = list(memory.kernel_calls())
     steps = _steps(block, memory, dict(zip(map(id, calls), compile_nests([c.nest for c in calls]))))
-    clock.stage("codegen")
+    lowered.clock.stage("codegen")
     _log.info("%d kernels, %d steps left to NumPy", len(calls), sum(isinstance(s, HostStep) for s in steps))
     limit = UNLIMITED if threads is None else threads
-    program = Program(block.graph, steps, memory.layout, limit, may_raise(prepared))
-    return Compiled(program, tuple(stages), memory.decisions, clock.seconds)
+    program = Program(block.graph, steps, memory.layout, limit, lowered.may_raise)
+    return Compiled(program, lowered.stages, memory.decisions, lowered.clock.seconds)
 
 
 class NotWorthwhile(Exception):
     """The plain function is expected to be faster."""
 
 
-class _Clock:
+class Clock:
     """Seconds spent in each stage."""
 
     def __init__(self) -> None:
         self.seconds: dict[str, float] = {}
+        self.start()
+
+    def start(self) -> None:
         self._last = time.perf_counter()
 
     def stage(self, name: str) -> None:

@@ -92,6 +92,7 @@ def load(text: str) -> dict[str, int] | None:
                 if not known[symbol]:
                     raise ValueError(f"{module} does not contain {symbol}")
             os.utime(entry)
+            _log.info("%s comes from the disk cache", ", ".join(symbols))
             return {symbol: known[symbol] for symbol in symbols}
     except Exception as error:
         _complain("read", error)
@@ -128,6 +129,7 @@ def store(module: str, code: bytes, entries: Iterable[tuple[str, list[str]]]) ->
         _write(folder / f"{module}.module", hashlib.sha256(code).digest() + code)
         for text, symbols in entries:
             _write(folder / f"{digest(text)}.entry", json.dumps([module, symbols]).encode())
+        _log.info("%s and %d bytes of code went to the disk cache", module, len(code))
         _clean_now_and_then()
     except Exception as error:
         _complain("write", error)

@@ -89,6 +89,10 @@ class Dispatch:
         self._tables.clear()
         self._fill()
 
+    def tables(self) -> int:
+        """How many tables there are."""
+        return sum(len(tables) for _, _, tables in self._tables.values())
+
     def _fill(self) -> None:
         """Lay out the hash table anew; at least half of it stays empty, so that a search ends soon."""
         found = [(value, address(t)) for _, value, tables in self._tables.values() for t in tables]

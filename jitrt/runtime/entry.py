@@ -225,6 +225,8 @@ class _Rows:
     def add_outside(self, outside: Sequence[tuple[int | None, Captured]]) -> None:
         """Rows of values from outside, each given with its place as an input, or None."""
         for place, (value, container, key) in outside:
+            if isinstance(container, tuple) and place is None:
+                continue  # a default: tuples do not change
             if not isinstance(container, (dict, types.CellType)) or isinstance(key, int):
                 raise _Unguarded
             self.kept += (container, key)

@@ -25,9 +25,12 @@ class Retrace(Exception):
 
 
 class Frame:
-    """Memory for one call at a time: slots, kernel parameters, and the tables of the native driver."""
+    """Memory for one call at a time: slots, kernel parameters, and the tables of the native driver.
 
-    def __init__(self, graph: Graph, steps: Sequence[Step], layout: FrameLayout, limit: int):
+    With `separate`, each step is an action of its own.
+    """
+
+    def __init__(self, graph: Graph, steps: Sequence[Step], layout: FrameLayout, limit: int, separate: bool = False):
         self.graph = graph
         nbytes = layout.nbytes
         memory = np.empty(nbytes + ALIGNMENT, np.uint8)
@@ -54,6 +57,9 @@ class Frame:
         for step in steps:
             if not isinstance(step, HostStep):
                 pending.append(step)
+                if separate:
+                    self._add_block(pending)
+                    pending = []
                 continue
             self._add_block(pending)
             pending = []
@@ -78,21 +84,30 @@ class Frame:
 
     def run(self, inputs: Sequence[Any], watched: int) -> list[Any]:
         """Outputs for these inputs, if none of the floating-point exceptions `watched` is raised."""
+        objects = self.begin(inputs)
+        returned: dict[Node, Any] = {}
+        for action in self.actions:
+            self.perform(action, objects, returned, watched)
+        return [returned[n] if n in returned else objects[self.places[n]] for n in self.graph.outputs]
+
+    def begin(self, inputs: Sequence[Any]) -> list[Any]:
+        """Arrays of a call by their places, with fresh ones for its outputs."""
         objects: list[Any] = [*inputs, *[None] * (len(self.places) - len(inputs))]
         for place, view in self.scalars:
             view[()] = inputs[place]
         for place, kind in self.fresh:
             objects[place] = results.empty(kind.shape, kind.dtype, kind.nbytes)
-        returned: dict[Node, Any] = {}
-        for action in self.actions:
-            if isinstance(action, HostStep):
-                with noting(watched):
-                    self._run_host(action, objects, returned)
-            else:
-                arrays = tuple(objects)
-                if self.run_native(action, id(arrays), watched):
-                    raise FloatingPointRaised
-        return [returned[n] if n in returned else objects[self.places[n]] for n in self.graph.outputs]
+        return objects
+
+    def perform(self, action: int | HostStep, objects: list[Any], returned: dict[Node, Any], watched: int) -> None:
+        """Run consecutive kernels, or a step that NumPy executes."""
+        if isinstance(action, HostStep):
+            with noting(watched):
+                self._run_host(action, objects, returned)
+        else:
+            arrays = tuple(objects)
+            if self.run_native(action, id(arrays), watched):
+                raise FloatingPointRaised
 
     def _run_host(self, step: HostStep, objects: list[Any], returned: dict[Node, Any]) -> None:
         node = step.node
