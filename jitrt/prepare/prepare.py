@@ -8,6 +8,7 @@ from ..expr.node import Graph
 from ..expr.rewrite import rewrite
 from . import lower, simplify
 from .control import drop_unused, has_control, prepare_bodies
+from .parts import split_assemblies
 
 PASSES = (("lower", lower.RULES), ("simplify", lower.RULES + simplify.RULES))
 
@@ -21,6 +22,10 @@ def prepare(graph: Graph) -> Iterator[tuple[str, Graph]]:
     for name, rules in PASSES:
         graph = rewrite(graph, rules)
         yield name, graph
+    split = split_assemblies(graph)
+    if split is not graph:
+        graph = split
+        yield "parts", graph
     if control:
         graph = prepare_bodies(graph, prepared)
         yield "bodies", graph

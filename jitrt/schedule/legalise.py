@@ -13,6 +13,8 @@ from ..expr.optable import Kind, Op, row
 from ..expr.reductions import FOLD_IDENTITY
 from ..expr.rewrite import Rule, rewrite, rule
 from ..expr.types import ArrayType
+from ..expr.ufuncs import COPY
+from ..expr.updates import overwrite
 from .assignments import lower_updates
 from .layout import Layouts, contiguous_strides
 
@@ -49,10 +51,27 @@ def legalise(graph: Graph, layouts: Layouts) -> Graph:
     graph = rewrite(graph, (_empty_fold, *_two_stages(layouts), _copied_reshape(layouts)))
     graph = lower_updates(graph)
     outputs: list[Node] = []
-    for output in graph.outputs:
+    for output in (_stored_reshaped(n, layouts) for n in graph.outputs):
         computed = output.op.kind not in (Kind.SOURCE, Kind.VIEW, Kind.CONTROL)
         outputs.append(output if computed and output not in outputs else b.copy(output))
     return graph.with_outputs(outputs)
+
+
+def _stored_reshaped(output: Node, layouts: Layouts) -> Node:
+    """Elements that are computed in one shape and returned in another are stored where they are returned.
+
+    reshape(multiply(x, y))  →  overwrite[regions=(reshape,)] multiply(x, y)
+    """
+    view = output.args[0] if output.op is COPY else output
+    layout = layouts.find(view) if view.op.kind is Kind.VIEW else None
+    if layout is None or layout.base.op.kind not in (Kind.ELEMENTWISE, Kind.SCAN, Kind.GATHER):
+        return output
+    strides = contiguous_strides(view.shape, view.dtype.itemsize)
+    in_order = all(s == t or n == 1 for s, t, n in zip(layout.strides, strides, view.shape))
+    if not in_order or layout.base.type.nbytes != view.type.nbytes or layout.base.dtype != view.dtype:
+        return output
+    as_computed = ("reshape", b.params(shape=layout.base.shape), layout.base.type)
+    return overwrite(ArrayType(output.dtype, output.shape), [layout.base], [(as_computed,)])
 
 
 @rule("*", "fold over nothing → its neutral element", "NumPy's definition")
