@@ -1,7 +1,8 @@
 """From a loop nest to an LLVM function ``kernel(params, lo, hi)``.
 
-`params` points to 64-bit words: an extent for each axis, then for each operand its address and a stride in bytes for
-each axis of class ``s``, then the literals. The parallel loop runs from `lo` to `hi`.
+`params` points to 64-bit words: an extent for each axis, the length of a block for each axis that has blocks, then for
+each operand its address (of a local one the number of its bytes) and a stride in bytes for each axis of class ``s``,
+then the literals. The parallel loop runs from `lo` to `hi`.
 """
 
 from __future__ import annotations
@@ -42,16 +43,25 @@ from .turning import TILE, turn_tile
 _STRIP = 256  # elements: what is kept of a few values for as many fits into the first-level cache
 _FUNCTION_COST = 16  # of an elementary function, whose vector variant LLVM counts as one cheap call when it interleaves
 _LATENCY_HIDING_COST = 12  # additions a turn: more work than the latency of one addition to an accumulator
+_STACK_ALIGNMENT = 64  # bytes: the widest vector
 
 KERNEL_TYPE = ir.FunctionType(ir.VoidType(), [I64.as_pointer(), I64, I64])
 
 
 def parameter_words(nest: LoopNest) -> list[tuple[str, int, int]]:
-    """What the kernel's parameters are, in order: ``("extent", axis, 0)``, ``("pointer", operand, 0)``,
-    ``("stride", operand, axis)``, ``("literal", number, word)``."""
+    """What the kernel's parameters are, in order.
+
+    ``("extent", axis, 0)``, ``("block", axis, 0)``, ``("pointer", operand, 0)``, ``("stride", operand, axis)``,
+    ``("literal", number, word)``. Local operands have, in place of the pointer, ``("bytes", operand, 0)`` where their
+    memory is seen first, and ``("offset", operand, 0)`` where it is seen again.
+    """
     words = [("extent", axis, 0) for axis in range(nest.axes)]
+    words += [("block", axis, 0) for axis in nest.blocked_axes()]
     for k, operand in enumerate(nest.operands):
-        words.append(("pointer", k, 0))
+        if not operand.is_local:
+            words.append(("pointer", k, 0))
+        else:
+            words.append(("bytes" if operand.name == operand.memory else "offset", k, 0))
         words += [("stride", k, axis) for axis, kind in enumerate(operand.strides) if kind == "s"]
     for k, dtype in enumerate(nest.literals):
         words += [("literal", k, w) for w in range(math.ceil(dtype.itemsize / 8))]
@@ -102,6 +112,7 @@ class _Kernel:
     def _load_parameters(self) -> None:
         builder, params = self.builder, self.function.args[0]
         self.extents: dict[int, ir.Value] = {}
+        self.blocks: dict[int, ir.Value] = {}
         self.bases: dict[str, ir.Value] = {}
         self.strides: dict[tuple[str, int], ir.Value] = {}
         self.literals: dict[int, ir.Value] = {}
@@ -110,8 +121,15 @@ class _Kernel:
             word = builder.load(builder.gep(params, [ir.Constant(I64, position)]))
             if kind == "extent":
                 self.extents[k] = word
+            elif kind == "block":
+                self.blocks[k] = word
             elif kind == "pointer":
                 self.bases[self.nest.operands[k].name] = builder.inttoptr(word, POINTER)
+            elif kind == "bytes":
+                self.bases[self.nest.operands[k].name] = _stack_memory(builder, word)
+            elif kind == "offset":
+                operand = self.nest.operands[k]
+                self.bases[operand.name] = builder.gep(self.bases[operand.memory], [word], inbounds=True)
             elif kind == "stride":
                 self.strides[self.nest.operands[k].name, detail] = word
             else:
@@ -253,11 +271,9 @@ class _Kernel:
     def _bounds(self, loop: Loop) -> tuple[ir.Value, ir.Value]:
         if loop.block_of is None:
             return self._range(loop.axis, loop.parallel)
-        builder, extent, blocks = self.builder, self.extents[loop.axis], self.extents[loop.block_of]
-        rounded = builder.add(extent, builder.sub(blocks, ir.Constant(I64, 1)))
-        block = builder.sdiv(rounded, blocks)
-        start = builder.mul(self.indices[loop.block_of], block)
-        return start, self._smaller(builder.add(start, block), extent)
+        block = self.blocks[loop.axis]
+        start = self.builder.mul(self.indices[loop.block_of], block)
+        return start, self._smaller(self.builder.add(start, block), self.extents[loop.axis])
 
     def _tiles(self, tiles: Tiles) -> None:
         """Loops over tiles around the two loops in a tile."""
@@ -483,14 +499,23 @@ def _alignment(dtype: np.dtype) -> int:
 def _alias_scopes(
     module: ir.Module, operands: Sequence[Operand], name: str
 ) -> dict[str, tuple[ir.MDValue, ir.MDValue | None]]:
-    """For each operand its alias scope and the scopes that it does not overlap: all the others.
+    """For each operand its alias scope and the scopes that it does not overlap: all those of other memory.
 
-    True by construction: a kernel writes only to its own slots or results, which no other operand of it occupies.
+    True by construction: a kernel writes only to its own slots or results, which no other memory of it occupies.
     """
     domain = module.add_metadata([ir.MetaDataString(module, name)])
-    scopes = [module.add_metadata([ir.MetaDataString(module, f"{name}.{o.name}"), domain]) for o in operands]
+    memories = list(dict.fromkeys(o.memory for o in operands))
+    scopes = [module.add_metadata([ir.MetaDataString(module, f"{name}.{memory}"), domain]) for memory in memories]
     marks: dict[str, tuple[ir.MDValue, ir.MDValue | None]] = {}
-    for k, operand in enumerate(operands):
+    for k, memory in enumerate(memories):
         others = scopes[:k] + scopes[k + 1 :]
-        marks[operand.name] = (module.add_metadata([scopes[k]]), module.add_metadata(others) if others else None)
+        mark = (module.add_metadata([scopes[k]]), module.add_metadata(others) if others else None)
+        marks.update((o.name, mark) for o in operands if o.memory == memory)
     return marks
+
+
+def _stack_memory(builder: ir.IRBuilder, nbytes: ir.Value) -> ir.Value:
+    """Memory for what is local to one turn of the outer loops, so that every thread has its own."""
+    memory = builder.alloca(ir.IntType(8), nbytes)
+    memory.align = _STACK_ALIGNMENT
+    return memory

@@ -65,7 +65,7 @@ class Access:
 
 
 def accesses(step: int, call: KernelCall) -> list[Access]:
-    """The accesses of a kernel."""
+    """The accesses of a kernel to memory that outlives it."""
     read, written, anywhere = set(), set(), set()
     for s in call.nest.statements():
         operand = getattr(s, "operand", None)
@@ -80,6 +80,7 @@ def accesses(step: int, call: KernelCall) -> list[Access]:
     return [
         Access(step, k, where.base, where, call.extents, o.dtype, o in read, o in written, o in anywhere)
         for k, (o, where) in enumerate(zip(call.nest.operands, call.layouts))
+        if not o.is_local
     ]
 
 

@@ -5,7 +5,7 @@ The frame of the body of a loop is a slot of the frame around it.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 
@@ -156,7 +156,7 @@ def _with_merged_operands(call: KernelCall, pairs: Sequence[tuple[int, int]]) ->
     operands = call.nest.operands
     merged = {operands[read]: operands[written] for read, written in pairs}
     kept = [k for k, operand in enumerate(operands) if operand not in merged]
-    names = _names(operands[k] for k in kept)
+    names = _names([operands[k] for k in kept], {r.memory: w.memory for r, w in merged.items()})
     renamed = {operand: names[merged.get(operand, operand)] for operand in operands}
     copies = {
         renamed[operands[written]]
@@ -167,17 +167,30 @@ def _with_merged_operands(call: KernelCall, pairs: Sequence[tuple[int, int]]) ->
     nest = replace(call.nest, operands=tuple(renamed[operands[k]] for k in kept), body=body)
     if not any(hasattr(s, "operand") and not isinstance(s, (Load, Gather)) for s in nest.statements()):
         return None
-    return replace(call, nest=nest, layouts=tuple(call.layouts[k] for k in kept))
+    local = {new: call.local_bytes[k] for new, k in enumerate(kept) if k in call.local_bytes}
+    return replace(call, nest=nest, layouts=tuple(call.layouts[k] for k in kept), local_bytes=local)
 
 
-def _names(operands: Iterable[Operand]) -> dict[Operand, Operand]:
-    """Operands with numbers in a row for each letter, so that equal nests have equal texts."""
+def _names(operands: Sequence[Operand], same: Mapping[str, str]) -> dict[Operand, Operand]:
+    """Operands with numbers in a row for each letter, so that equal nests have equal texts.
+
+    `same` says which memory is the same as which other one; in one memory, operands differ in primes.
+    """
     count: dict[str, int] = {}
+    seen: dict[str, list[str]] = {}
     names = {}
     for operand in operands:
-        letter = operand.name[0]
-        names[operand] = replace(operand, name=f"{letter}{count.get(letter, 0)}")
-        count[letter] = count.get(letter, 0) + 1
+        memory = operand.memory
+        while memory in same:
+            memory = same[memory]
+        known = seen.setdefault(memory, [])
+        if not known:
+            letter = operand.name[0]
+            known.append(f"{letter}{count.get(letter, 0)}")
+            count[letter] = count.get(letter, 0) + 1
+        else:
+            known.append(known[-1] + "'")
+        names[operand] = replace(operand, name=known[-1])
     return names
 
 

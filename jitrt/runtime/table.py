@@ -133,6 +133,12 @@ class _Table:
         for kind, k, detail in parameter_words(call.nest):
             if kind == "extent":
                 self._word(call.extents[k])
+            elif kind == "block":
+                self._word(call.blocks[k])
+            elif kind == "bytes":
+                self._word(call.local_bytes[k])
+            elif kind == "offset":
+                self._word(call.layouts[k].offset)
             elif kind == "stride":
                 self._word(call.layouts[k].strides[detail])
             elif kind == "literal":

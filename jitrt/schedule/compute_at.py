@@ -59,13 +59,23 @@ def compute_at(fusion: Fusion, producer: Tensor, consumer: Tensor, position: int
         raise
 
 
-def inline_most(fusion: Fusion, tensors: Iterable[Tensor] | None = None) -> None:
-    """Compute each of `tensors`, by default all, as deep in the loops of its consumers as is legal."""
+def inline_most(fusion: Fusion, tensors: Iterable[Tensor] | None = None) -> dict[Tensor, str]:
+    """Compute each of `tensors`, by default all, as deep in the loops of its consumers as is legal.
+
+    Returns
+    -------
+    dict of Tensor to str
+        What does not allow a deeper position.
+    """
     chosen = set(fusion.tensors if tensors is None else tensors)
     bounds = _Bounds(fusion)
+    reasons: dict[Tensor, str] = {}
     for tensor in reversed(fusion.tensors):
         if tensor in chosen:
-            _inline(fusion, tensor, len(tensor.axes), bounds)
+            limit, reasons[tensor] = bounds.limit(tensor)
+            if _inline(fusion, tensor, limit, bounds) < limit:
+                reasons[tensor] = "further in, loops would need each other"
+    return reasons
 
 
 def inline_at(fusion: Fusion, tensor: Tensor, position: int, best_effort: bool = False) -> None:
@@ -402,6 +412,9 @@ class _Bounds:
         for k, axis in enumerate(tensor.axes):
             if axis.is_reduction:
                 count, reason = k, f"axis {k} of {tensor.name} is a reduction axis"
+                break
+            if any(t.axes[k].is_reduction for t in tensor.siblings):
+                count, reason = k, f"axis {k} of {tensor.name} is folded by another result of its expression"
                 break
             if axis in barred:
                 count, reason = k, barred[axis]

@@ -24,6 +24,7 @@ from .loopnest import Compute, Literal, Load, Store
 from .loopnest import Loop as NestLoop
 from .nest import KernelCall, build_kernel
 from .rotation import Rotation, plan_rotation
+from .sharing import share_loops
 
 BUFFER = row(Op("buffer", Kind.SOURCE))  # memory without a value of its own
 SMALL = 4096  # bytes: the first value of less is copied to where the loop keeps it
@@ -159,7 +160,7 @@ def schedule(graph: Graph, layouts: Layouts, tools: Tools) -> Block:
     """Divide a prepared graph into steps."""
     legal = legalise(graph, layouts)
     legal = rewrite(legal, (_contiguous_first_values(layouts),))
-    groups = fuse(legal, tools.has_kernel)
+    groups = share_loops(fuse(legal, tools.has_kernel), legal, layouts, tools.is_inlined)
     results: dict[Node, dict[int, Node]] = {}
     for node in legal.nodes():
         if node.op.name == "result" and node.args[0].op.kind is Kind.CONTROL:
@@ -300,6 +301,12 @@ def _overwrites(call: KernelCall, value: Node, parameter: Node) -> bool:
     simple = all(isinstance(s, (Load, Literal, Compute, Store, NestLoop)) for s in call.nest.statements())
     read = [layout for layout in call.layouts if layout.base is parameter]
     written = [layout for layout in call.layouts if layout.base is value]
-    if not simple or len(read) != 1 or len(written) != 1 or parameter.dtype.itemsize != value.dtype.itemsize:
+    if (
+        not simple
+        or call.members != 1
+        or len(read) != 1
+        or len(written) != 1
+        or parameter.dtype.itemsize != value.dtype.itemsize
+    ):
         return False
     return (read[0].offset, read[0].strides) == (written[0].offset, written[0].strides)

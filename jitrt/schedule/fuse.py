@@ -59,12 +59,35 @@ class Sink:
         return self.domain, self.folded_axes, partition
 
 
+@dataclass(frozen=True, slots=True)
+class Sharing:
+    """Groups that are computed one after the other in each turn of outer loops that they share.
+
+    Parameters
+    ----------
+    members : tuple of Group
+        Producers before users.
+    axes : tuple of tuple of int
+        For each member the axes of its domain that the shared loops run over, outermost first.
+    rows : int
+        Turns of the innermost shared loop that are taken together: with more than one, every member runs over them.
+    local : frozenset of Node
+        Stored values that no other group reads: they live in registers or on the stack, for one turn.
+    """
+
+    members: tuple[Group, ...]
+    axes: tuple[tuple[int, ...], ...]
+    rows: int
+    local: frozenset[Node]
+
+
 @dataclass(eq=False, slots=True)
 class Group:
     """Sinks that one kernel computes, or one node that NumPy executes (`host`).
 
     `loads` are the stored arrays, inputs and constants that it reads, `scanned` is the axis of its scans, and
-    `why_alone` the printed reason why it was not fused with the groups that read it.
+    `why_alone` the printed reason why it was not fused with the groups that read it. With `sharing` the sinks are those
+    of the members that are not local.
     """
 
     sinks: list[Sink] = field(default_factory=list)
@@ -73,6 +96,7 @@ class Group:
     scanned: int | None = None
     successors: set[Group] = field(default_factory=set)
     why_alone: str = ""
+    sharing: Sharing | None = None
 
     def reaches(self, other: Group) -> bool:
         """Whether `other` needs, directly or not, something that this group computes."""
@@ -180,7 +204,7 @@ class _Fusion:
             elif node.op.kind in (*_KERNEL_KINDS, Kind.UPDATE, Kind.HOST, Kind.CONTROL) and node.op.name != "result":
                 self._place_host(node)
         self._merge_siblings()
-        return _topological(self.groups, self.rank)
+        return topological(self.groups, self.order)
 
     def _place_elementwise(self, node: Node) -> None:
         demand = self.demand.get(node, [])
@@ -332,8 +356,9 @@ def _share_a_load(a: Group, b: Group) -> bool:
     return any(n.type.size > 1 for n in a.loads & b.loads)
 
 
-def _topological(groups: list[Group], rank: dict[Node, int]) -> list[Group]:
-    """Producers before users; among those that can run, in the order of the graph."""
+def topological(groups: list[Group], nodes: list[Node]) -> list[Group]:
+    """Producers before users; among those that can run, in the order of `nodes`."""
+    rank = {node: k for k, node in enumerate(nodes)}
     waiting = dict.fromkeys(groups, 0)
     for group in groups:
         for successor in group.successors:

@@ -110,12 +110,15 @@ class Expression:
     maps : tuple of AxisMap
         For each input, and each root axis of the outputs, the axis of the input's array that it runs over; None for
         a new axis.
+    after : list of Expression
+        Further expressions that have to be complete before, for whatever reason.
     """
 
     op: str
     inputs: tuple[Tensor, ...]
     outputs: tuple[Tensor, ...]
     maps: tuple[AxisMap, ...]
+    after: list[Expression] = field(default_factory=list)
 
     def edges(self, producer: Tensor) -> Iterator[AxisMap]:
         """The axis maps by which it reads `producer`."""

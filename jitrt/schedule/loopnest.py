@@ -15,6 +15,9 @@
                | for AXIS, AXIS in tiles [parallel AXIS] [turning OPERAND*]: statement*
                | for AXIS in strips: (part: statement*)*
 
+An operand ``t…`` is *local*: rows that one turn of the outer loops needs, on the stack of the thread. Operands whose
+names differ in primes only are one memory seen along other axes.
+
 A nest names no sizes and no addresses: extents, strides and pointers are parameters of the kernel. What it does say of
 a stride is its class: ``0`` (the operand does not depend on the axis), ``1`` (neighbouring elements) or ``s`` (any).
 Two computations with one text are one kernel, so the text is the structural key.
@@ -30,7 +33,13 @@ import numpy as np
 from ..expr.optable import Op
 from ..expr.types import dtype_name
 
-AXIS_NAMES = "ijklmnpqrstuvwxyzabcdefgh"
+_AXIS_NAMES = "ijklmnpqrstuvwxyzabcdefgh"
+
+
+def axis_name(axis: int) -> str:
+    """Printed name of an axis: a letter, with a number from the second round of letters on."""
+    turn, letter = divmod(axis, len(_AXIS_NAMES))
+    return _AXIS_NAMES[letter] + (str(turn) if turn else "")
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +49,16 @@ class Operand:
     name: str
     dtype: np.dtype
     strides: tuple[str, ...]
+
+    @property
+    def memory(self) -> str:
+        """Name of the memory; different ones do not overlap."""
+        return self.name.rstrip("'")
+
+    @property
+    def is_local(self) -> bool:
+        """Whether it is memory of the kernel's own, which lasts for one turn of its outer loops."""
+        return self.name.startswith("t")
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,7 +146,7 @@ class Loop:
     """A loop over an axis, given by its position in the nest's list of extents.
 
     `parallel` loops run over the range that the kernel is called with. `block_of`, if not None, is the axis of blocks:
-    the loop then runs over one block of its extent.
+    the loop then runs over one block of its extent. The length of a block is a parameter of the kernel.
     """
 
     axis: int
@@ -215,6 +234,10 @@ class LoopNest:
         literals = "".join(f", c{k}: {dtype_name(t)}" for k, t in enumerate(self.literals))
         return "\n".join([f"nest({head}{literals})", *_lines(self.body, "  ")])
 
+    def blocked_axes(self) -> list[int]:
+        """Axes that loops run over in blocks."""
+        return sorted({s.axis for s in self.statements() if isinstance(s, Loop) and s.block_of is not None})
+
     def statements(self) -> Iterator[Statement]:
         """All statements, outer before inner."""
         stack = list(reversed(self.body))
@@ -237,16 +260,16 @@ def parallel_axis(s: Statement) -> int | None:
 def _lines(body: tuple[Statement, ...], indent: str) -> Iterator[str]:
     for s in body:
         if isinstance(s, Loop):
-            block = f" of block {AXIS_NAMES[s.block_of]}" if s.block_of is not None else ""
-            yield f"{indent}for {AXIS_NAMES[s.axis]}{block}{' parallel' if s.parallel else ''}:"
+            block = f" of block {axis_name(s.block_of)}" if s.block_of is not None else ""
+            yield f"{indent}for {axis_name(s.axis)}{block}{' parallel' if s.parallel else ''}:"
             yield from _lines(s.body, indent + "  ")
         elif isinstance(s, Tiles):
-            mark = f" parallel {AXIS_NAMES[s.parallel]}" if s.parallel is not None else ""
+            mark = f" parallel {axis_name(s.parallel)}" if s.parallel is not None else ""
             turned = f", turning {' '.join(o.name for o in s.turned)}" if s.turned else ""
-            yield f"{indent}for {AXIS_NAMES[s.outer]}, {AXIS_NAMES[s.inner]} in tiles{mark}{turned}:"
+            yield f"{indent}for {axis_name(s.outer)}, {axis_name(s.inner)} in tiles{mark}{turned}:"
             yield from _lines(s.body, indent + "  ")
         elif isinstance(s, Strips):
-            yield f"{indent}for {AXIS_NAMES[s.axis]} in strips:"
+            yield f"{indent}for {axis_name(s.axis)} in strips:"
             for part in s.parts:
                 yield f"{indent}  part:"
                 yield from _lines(part, indent + "    ")
@@ -277,11 +300,11 @@ def _line(s: Statement) -> str:
         case Result(target, acc):
             return f"v{target} = result a{acc}"
         case ScanStep(target, operand, axis, fold, value):
-            return f"v{target} = {_element(operand)} before in {AXIS_NAMES[axis]} ({fold.name}) v{value}"
+            return f"v{target} = {_element(operand)} before in {axis_name(axis)} ({fold.name}) v{value}"
     raise TypeError(s)
 
 
 def _element(operand: Operand, indices: int = 0) -> str:
     strides = operand.strides[: len(operand.strides) - indices]
-    axes = ",".join(AXIS_NAMES[k] for k, stride in enumerate(strides) if stride != "0")
+    axes = ",".join(axis_name(k) for k, stride in enumerate(strides) if stride != "0")
     return f"{operand.name}[{axes}]"

@@ -87,8 +87,8 @@ def _nest(expressions: Sequence[Expression], level: int, classes: Classes) -> Tr
         part_of[e] = key
     after: dict[Hashable, set[Hashable]] = {key: set() for key in parts}
     for e in expressions:
-        for tensor in e.inputs:
-            if tensor.definition in part_of and (source := part_of[tensor.definition]) != part_of[e]:
+        for before in (*(t.definition for t in e.inputs), *e.after):
+            if before in part_of and (source := part_of[before]) != part_of[e]:
                 after[source].add(part_of[e])
     order = topological(after)
     if order is None:
@@ -130,6 +130,8 @@ def _is_complete(tree: Tree) -> bool:
     """Whether no consumer stands in a loop with its producer beyond the loops in which it needs one element of it."""
     loops = dict(_enclosing(tree, ()))
     for consumer, around in loops.items():
+        if any(a is b for before in consumer.after for a, b in zip(around, loops[before])):
+            return False
         for tensor, axis_map in zip(consumer.inputs, consumer.maps):
             if tensor.definition is None or tensor.definition not in loops:
                 continue

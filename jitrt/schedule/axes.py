@@ -1,0 +1,213 @@
+"""The axes of a nest: which memory is touched along them, in what order they run, and which of them are one loop."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from ..expr.indexing import gathered_indices
+from ..expr.node import Node
+from ..expr.optable import Kind
+from ..expr.updates import through
+from ..prepare.simplify import literal
+from .fuse import Group, Sink
+from .layout import Layout, Layouts
+from .tiles import crossing_axis
+
+SHORT_FOLD = 16  # an inner fold over fewer elements costs more in loop overhead than in work
+SHORT_ROW = 8  # so does an inner loop over fewer kept elements
+
+
+@dataclass(frozen=True, slots=True)
+class NestAxis:
+    """An axis of the domain of a group."""
+
+    extent: int
+    folded: bool
+    strides: tuple[int, ...]  # in bytes, one for each access
+    blocked: bool = False  # whether another axis counts blocks of this one
+    block: int = 0  # length of a block, if the blocks are turns of a shared loop
+    scanned: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Access:
+    """A place where the nest touches memory: the layout along the axes of the domain.
+
+    `node` is what is stored or read there, for a gather the gather; `indexed` are the strides of its indices.
+    `turn` is the stride, in bytes, along the blocked axis of memory that is local to a turn; 0 for other memory.
+    """
+
+    node: Node
+    layout: Layout
+    written: bool
+    is_local: bool = False
+    turn: int = 0
+    indexed: tuple[int, ...] = ()
+
+
+def expressions(group: Group, inlined: Callable[[Node], bool]) -> tuple[list[Node], list[Node], list[Node]]:
+    """Nodes that the nest computes, operands before users, the stored nodes that it reads, and its gathers."""
+    order: list[Node] = []
+    leaves: list[Node] = []
+    gathers: list[Node] = []
+    own = {s.into for s in group.sinks}
+    seen: set[Node] = set()
+    stack: list[tuple[Node, bool]] = [(s.value, False) for s in reversed(group.sinks)]
+    while stack:
+        node, expanded = stack.pop()
+        if expanded:
+            order.append(node)
+            continue
+        if node in seen:
+            continue
+        seen.add(node)
+        if literal(node) is not None:
+            order.append(node)
+        elif inlined(node) and (node in own or node not in group.loads):
+            stack.append((node, True))
+            operands = node.args
+            if node.op.kind is Kind.GATHER:
+                gathers.append(node)
+                operands = gathered_indices(node)
+            stack.extend((a, False) for a in reversed(operands))
+        else:
+            leaves.append(node)
+            order.append(node)
+    return order, leaves, gathers
+
+
+def accesses_of(group: Group, leaves: Sequence[Node], gathers: Sequence[Node], layouts: Layouts) -> list[Access]:
+    """Where a group touches memory: what its sinks write, what it reads, and what it gathers from."""
+    written = [sink_access(s, layouts, group.kind[1]) for s in group.sinks]
+    read = [Access(n, layouts[n], False) for n in leaves]
+    return [*written, *read, *(_gather_access(n, layouts) for n in gathers)]
+
+
+def _gather_access(gather: Node, layouts: Layouts) -> Access:
+    """Strides along the axes of the domain that are axes of the source, too, and strides of the indices."""
+    layout = layouts[gather.args[0]]
+    strides = [0] * gather.type.ndim
+    indexed = [0] * len(gathered_indices(gather))
+    for axis, stride in zip(gather["source"], layout.strides):
+        if axis < 0:
+            indexed[-1 - axis] += stride
+        else:
+            strides[axis] += stride
+    return Access(gather, Layout(layout.base, layout.offset, tuple(strides)), False, indexed=tuple(indexed))
+
+
+def loop_order(group: Group, accesses: list[Access]) -> list[int]:
+    """Axes of the domain with more than one element, those of long strides first."""
+    domain, folded, _ = group.kind
+    number = {}
+    axes = []
+    for k, extent in enumerate(domain):
+        if extent != 1:
+            axes.append(NestAxis(extent, k in folded, tuple(a.layout.strides[k] for a in accesses)))
+            number[id(axes[-1])] = k
+    return [number[id(a)] for a in by_strides(axes, accesses)]
+
+
+def sink_access(sink: Sink, layouts: Layouts, folded: tuple[int, ...]) -> Access:
+    if sink.region is not None:
+        target = through(sink.into, sink.region)
+        return Access(target, layouts[target], True)
+    layout = layouts[sink.into]
+    if sink.start:
+        offset = sum(s * t for s, t in zip(sink.start, layout.strides))
+        layout = Layout(layout.base, layout.offset + offset, layout.strides)
+    elif sink.folded_axes:
+        kept = iter(layout.strides[1:] if sink.is_partial else layout.strides)
+        strides = tuple(0 if k in folded else next(kept) for k in range(len(sink.domain)))
+        layout = Layout(layout.base, layout.offset, strides)
+    return Access(sink.into, layout, True)
+
+
+def block_strides(sinks: list[Sink], accesses: int) -> tuple[int, ...]:
+    """Strides of the axis of blocks: only the partial folds depend on it."""
+    own = tuple(s.into.type.nbytes // s.into.shape[0] if s.is_partial else 0 for s in sinks)
+    return own + (0,) * (accesses - len(own))
+
+
+def by_strides(axes: list[NestAxis], accesses: list[Access]) -> list[NestAxis]:
+    """Axes with long strides first, as NumPy's iterator sorts them; the largest arrays decide, written ones first."""
+    priority = sorted(range(len(accesses)), key=lambda k: (-_volume(accesses[k], axes, k), not accesses[k].written, k))
+
+    def outer_first(a: NestAxis, b: NestAxis) -> bool:
+        for k in priority:
+            x, y = abs(a.strides[k]), abs(b.strides[k])
+            if x and y and x != y:
+                return x > y
+        return True
+
+    result: list[NestAxis] = []
+    for axis in axes:
+        place = len(result)
+        while place and not outer_first(result[place - 1], axis):
+            place -= 1
+        result.insert(place, axis)
+    return result
+
+
+def _volume(access: Access, axes: list[NestAxis], k: int) -> int:
+    """Bytes that an access covers."""
+    return access.node.dtype.itemsize * math.prod(a.extent for a in axes if a.strides[k])
+
+
+def coalesced(axes: list[NestAxis]) -> list[NestAxis]:
+    """Neighbouring axes that all accesses traverse as one become one."""
+    result: list[NestAxis] = []
+    for axis in axes:
+        outer = result[-1] if result else None
+        if (
+            outer is not None
+            and outer.folded == axis.folded
+            and (outer.blocked == axis.blocked or (outer.block and not axis.blocked))
+            and not (outer.scanned or axis.scanned)
+            and all(s == t * axis.extent for s, t in zip(outer.strides, axis.strides))
+        ):
+            extent, block = outer.extent * axis.extent, outer.block * axis.extent
+            result[-1] = NestAxis(extent, axis.folded, axis.strides, outer.blocked, block)
+        else:
+            result.append(axis)
+    return result
+
+
+def arranged(axes: list[NestAxis]) -> tuple[list[NestAxis], str]:
+    """The final order, and the form of the nest.
+
+    ``elementwise``: no folds. ``tiles``: no folds, the last two axes in tiles.
+    ``rows``: folded axes innermost, folded in registers. ``columns``: one kept axis
+    innermost, folded into memory, which vectorises across the kept elements.
+    """
+    kept = [a for a in axes if not a.folded]
+    folded = [a for a in axes if a.folded]
+    if not folded:
+        crossing = crossing_axis([a.extent for a in axes], list(zip(*(a.strides for a in axes))))
+        if crossing is None:
+            return axes, "elementwise"
+        return [*axes[:crossing], *axes[crossing + 1 : -1], axes[crossing], axes[-1]], "tiles"
+    if not kept:
+        return folded, "rows"
+    short_fold = math.prod(a.extent for a in folded) < SHORT_FOLD <= kept[-1].extent
+    if axes[-1].folded:
+        form = "columns" if short_fold else "rows"
+    else:
+        short_row = kept[-1].extent < SHORT_ROW and math.prod(a.extent for a in folded) > kept[-1].extent
+        form = "rows" if short_row else "columns"
+    if form == "rows":
+        return kept + folded, form
+    return kept[:-1] + folded + kept[-1:], form
+
+
+def arranged_scan(axes: list[NestAxis], all_stored: bool) -> tuple[list[NestAxis], str]:
+    """The final order, and the form, of a nest that scans.
+
+    ``scan rows``: along the innermost axis, from register to register. ``scan columns``: along an outer axis, from
+    stored row to stored row, which vectorises across the rows.
+    """
+    if axes[-1].scanned or not all_stored:
+        return [a for a in axes if not a.scanned] + [a for a in axes if a.scanned], "scan rows"
+    return axes, "scan columns"

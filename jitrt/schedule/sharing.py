@@ -1,0 +1,356 @@
+"""The second half of the fusion policy: groups that share outer loops, so that what they pass on fits in a row.
+
+softmax is three groups, each a nest of its own: a maximum, a sum of exponentials, a quotient. Computed one after the
+other in each turn of a loop over rows, they pass on registers and a row on the stack, and not arrays in memory:
+
+    m[i] = max(x[i,:]);  for all i             for i:  m = max(x[i,:])
+    e[i,j] = exp(x[i,j] - m[i]); s[i] = …  →           e[:] = exp(x[i,:] - m); s = …
+    y[i,j] = e[i,j] / s[i]                             y[i,:] = e[:] / s
+
+Which loops can be shared is decided by compute-at, on a fusion whose expressions are the groups; whether they should be
+is a matter of bytes that are not moved, against rows that are too short or too long.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+from ..expr.node import Graph, Node
+from ..expr.optable import Kind
+from .axes import accesses_of, expressions, loop_order
+from .compute_at import inline_most
+from .domain import Axis, AxisKind, Domain
+from .fuse import Group, Sharing, storage, topological
+from .fusion import AxisMap, Expression, Fusion, Tensor
+from .layout import Layouts
+from .looptree import Classes, LoopNode, loop_tree
+
+STACK_BYTES = 1 << 15  # of one kernel: no thread has so small a stack that this would matter
+_CACHED_BYTES = 1 << 19  # what a turn may touch for its members to find it in the second-level cache
+_TURN_ELEMENTS = 1024  # of a turn: fewer cost more in loop overhead than the sharing saves
+_LONG_ROW = 64  # elements that are a turn's worth, unless single values of a turn are expensive
+_ROW_COST = 4  # additions that a turn may spend on single values, which do not vectorise
+_FEW_TURNS = 8  # too few to share out among threads
+_MUCH_WORK = 500_000  # additions that are worth several threads
+_MOST_GROUPS = 24  # that are considered together: positions are found by trial, which takes time
+
+
+def share_loops(groups: list[Group], graph: Graph, layouts: Layouts, inlined: Callable[[Node], bool]) -> list[Group]:
+    """`groups` with those joined that should share outer loops.
+
+    Parameters
+    ----------
+    groups : list of Group
+        In an order in which they can run.
+    graph : Graph
+        The legalised graph.
+    layouts : Layouts
+        Where stored nodes lie.
+    inlined : callable
+        Whether a node is computed where it is used unless it is stored.
+    """
+    if sum(g.host is None for g in groups) < 2:
+        return groups
+    policy = _Policy(groups, graph, layouts, inlined)
+    for component in policy.components():
+        policy.share(component)
+    return policy.groups if policy.unchanged else topological(policy.groups, graph.nodes())
+
+
+@dataclass(eq=False, slots=True)
+class _Candidate:
+    """A group that may share loops.
+
+    `strided` holds the axes of its domain by their strides, `order` as loops: kept axes, then folded ones. `cost` is
+    what an element takes, in additions, `reads` what it reads of other candidates, with the axes that its own run over.
+    """
+
+    group: Group
+    strided: list[int]
+    order: list[int]
+    leaves: list[Node]
+    gathers: list[Node]
+    cost: int
+    reads: list[tuple[Node, AxisMap]] = field(default_factory=list)
+
+    @property
+    def domain(self) -> tuple[int, ...]:
+        return self.group.kind[0]
+
+
+class _Policy:
+    """One run of the policy."""
+
+    def __init__(self, groups: list[Group], graph: Graph, layouts: Layouts, inlined: Callable[[Node], bool]):
+        self.groups = groups
+        self.outputs = frozenset(graph.outputs)
+        self.layouts = layouts
+        self.unchanged = True
+        self.candidates: dict[Group, _Candidate] = {}
+        self.writer: dict[Node, Group] = {}
+        for group in groups:
+            if _may_share(group):
+                self.candidates[group] = _candidate(group, layouts, inlined)
+                self.writer.update((s.into, group) for s in group.sinks if not s.is_part)
+        for candidate in self.candidates.values():
+            folded = candidate.group.kind[1]
+            for leaf in candidate.leaves:
+                base = storage(leaf)
+                if base in self.writer:
+                    axes = mapped_axes(leaf, layouts)
+                    candidate.reads.append((base, tuple(None if k in folded else a for k, a in enumerate(axes))))
+            for gather in candidate.gathers:
+                if (base := storage(gather.args[0])) in self.writer:
+                    candidate.reads.append((base, (None,) * len(candidate.domain)))
+        self.readers: dict[Node, list[Group]] = {}
+        for group in groups:
+            for node in group.loads:
+                self.readers.setdefault(node, []).append(group)
+
+    def components(self) -> list[list[_Candidate]]:
+        """Candidates that some axis connects, in an order in which they can run."""
+        classes = Classes()
+        for candidate in self.candidates.values():
+            for base, axes in candidate.reads:
+                if any(k is not None and candidate.domain[j] != 1 for j, k in enumerate(axes)):
+                    classes.join(candidate.group, self.writer[base])
+        found: dict[object, list[_Candidate]] = {}
+        for group, candidate in self.candidates.items():
+            found.setdefault(classes.find(group), []).append(candidate)
+        return [
+            members[k : k + _MOST_GROUPS]
+            for members in found.values()
+            for k in range(0, len(members), _MOST_GROUPS)
+            if len(members) > 1
+        ]
+
+    def share(self, component: list[_Candidate]) -> None:
+        """Find the loops that the members of a component can share, and join the groups for which it pays."""
+        fusion, of = self._fusion(component)
+        reasons = inline_most(fusion)
+        tree = loop_tree(fusion)
+        assert tree is not None
+        for root in tree:
+            if isinstance(root, LoopNode):
+                members, depth = _innermost_common(root)
+                if len(members) > 1:
+                    self._join([of[e] for e in members], depth)
+        for tensor, reason in reasons.items():
+            if tensor.position == 0 and tensor.uses and tensor.definition is not None:
+                group = of[tensor.definition].group
+                group.why_alone = group.why_alone or reason
+
+    def _fusion(self, component: list[_Candidate]) -> tuple[Fusion, dict[Expression, _Candidate]]:
+        """The condensed problem: an expression for each group, a tensor for each value that it stores."""
+        fusion = Fusion()
+        tensors: dict[Node, Tensor] = {}
+        of: dict[Expression, _Candidate] = {}
+        made: dict[Group, Expression] = {}
+        for candidate in component:
+            sinks = candidate.group.sinks
+            reads = [(base, axes) for base, axes in candidate.reads if base in tensors]
+            outputs = fusion.expression(
+                sinks[0].into.op.name,
+                [s.into.op.name for s in sinks],
+                [tensors[base] for base, _ in reads],
+                [_domain(candidate, bool(s.folded_axes)) for s in sinks],
+                [_axis_map(candidate, base, axes) for base, axes in reads],
+            )
+            expression = outputs[0].definition
+            assert expression is not None
+            of[expression], made[candidate.group] = candidate, expression
+            tensors.update((s.into, t) for s, t in zip(sinks, outputs) if not s.is_part)
+        self._order_by_way_of_others(made)
+        return fusion, of
+
+    def _order_by_way_of_others(self, made: dict[Group, Expression]) -> None:
+        """A member that another one needs by way of groups that are not members has to be complete before it."""
+        for group, expression in made.items():
+            stack = [s for s in group.successors if s not in made]
+            seen = set(stack)
+            while stack:
+                for successor in stack.pop().successors:
+                    if successor in made:
+                        made[successor].after.append(expression)
+                    elif successor not in seen:
+                        seen.add(successor)
+                        stack.append(successor)
+
+    def _join(self, members: list[_Candidate], depth: int) -> None:
+        sharing, why = self._sharing(members, depth)
+        groups = [m.group for m in members]
+        if sharing is None or _needed_in_between(groups):
+            for group in groups:
+                group.why_alone = group.why_alone or why
+            return
+        joined = Group(
+            [s for g in groups for s in g.sinks if s.into not in sharing.local],
+            loads={n for g in groups for n in g.loads} - sharing.local,
+            successors={s for g in groups for s in g.successors} - set(groups),
+            sharing=sharing,
+        )
+        self.unchanged = False
+        place = self.groups.index(groups[0])
+        self.groups = [g for g in self.groups if g not in groups]
+        self.groups.insert(place, joined)
+        for g in self.groups:
+            if not g.successors.isdisjoint(groups):
+                g.successors.difference_update(groups)
+                g.successors.add(joined)
+
+    def _sharing(self, members: list[_Candidate], depth: int) -> tuple[Sharing | None, str]:
+        """How the members share at most `depth` loops, and why they should not."""
+        groups = [m.group for m in members]
+        extents = [members[0].domain[k] for k in members[0].order[:depth]]
+        while depth > 1 and not _is_a_turn(members, math.prod(extents[:depth])):
+            depth -= 1
+        turns = math.prod(extents[:depth])
+        work = sum(math.prod(m.domain) * m.cost for m in members)
+        if turns < _FEW_TURNS and work > _MUCH_WORK:
+            return None, f"{turns} turns of a common loop cannot be shared out among threads"
+        local = [s.into for g in groups for s in g.sinks if self._is_local(s.into, groups)]
+        passed = sum(n.type.nbytes for n in local) // turns
+        most_rows = STACK_BYTES // max(passed, 1)
+        rows = 1
+        if any(m.strided[:depth] != m.order[:depth] for m in members):
+            # The loop runs over neighbouring elements: one turn takes all of them, so that they vectorise.
+            if depth > 1 or work > _MUCH_WORK or turns > most_rows:
+                return None, "a common loop would stride through memory"
+            rows = turns
+        elif not _is_a_turn(members, turns):
+            longest = max(math.prod(m.domain) // turns for m in members)
+            rows = min(math.ceil(_TURN_ELEMENTS / longest), extents[depth - 1], max(1, most_rows))
+            rows = math.ceil(extents[depth - 1] / math.ceil(extents[depth - 1] / rows))
+        if passed > STACK_BYTES:
+            touched = sum(n.type.nbytes for m in members for n in {storage(leaf) for leaf in m.leaves}) // turns
+            if touched > _CACHED_BYTES:
+                return None, f"a turn of a common loop touches {touched} bytes, too much for the cache"
+            local = _as_fit_the_stack(local, turns)
+        return Sharing(tuple(groups), tuple(tuple(m.order[:depth]) for m in members), rows, frozenset(local)), ""
+
+    def _is_local(self, node: Node, members: Sequence[Group]) -> bool:
+        """Whether no one but `members` reads a stored value, and all see its elements as they are."""
+        readers = self.readers.get(node, [])
+        if node in self.outputs or not readers or any(r not in members for r in readers):
+            return False
+        leaves = [leaf for r in readers for leaf in self.candidates[r].leaves if storage(leaf) is node]
+        return node in self.writer and all(leaf.dtype == node.dtype for leaf in leaves)
+
+
+def _candidate(group: Group, layouts: Layouts, inlined: Callable[[Node], bool]) -> _Candidate:
+    order, leaves, gathers = expressions(group, inlined)
+    cost = sum(n.op.cost for n in order if n.op.kind in (Kind.ELEMENTWISE, Kind.GATHER))
+    strided = loop_order(group, accesses_of(group, leaves, gathers, layouts))
+    return _Candidate(group, strided, sorted(strided, key=lambda k: k in group.kind[1]), leaves, gathers, cost)
+
+
+def mapped_axes(view: Node, layouts: Layouts) -> AxisMap:
+    """For each axis of a view the axis of the stored array that it runs over, from end to end; None if it is another.
+
+    An axis that is mapped decides alone about the index along that axis: at its index i, the view shows elements
+    of index i only.
+    """
+    layout = layouts[view]
+    shape = layout.base.shape
+    strides = layouts[layout.base].strides
+    axes = [(e, s) for e, s in zip(view.shape, layout.strides) if e != 1]
+    result: list[int | None] = []
+    for extent, stride in zip(view.shape, layout.strides):
+        found = None
+        for k, (whole, step) in enumerate(zip(shape, strides)):
+            if extent != 1 and extent == whole and stride == step and _decides(layout.offset, axes, whole, step):
+                found = k
+        result.append(found)
+    return tuple(result)
+
+
+def _decides(offset: int, axes: list[tuple[int, int]], extent: int, step: int) -> bool:
+    """Whether only the axis of stride `step` changes the index along the array's axis of this extent and stride."""
+    low = high = offset % step if step else 0
+    if step <= 0 or offset // step % extent:
+        return False
+    own = False
+    for n, stride in axes:
+        if stride == step and not own:
+            own = True
+        elif stride % (step * extent):
+            low += min(0, (n - 1) * stride)
+            high += max(0, (n - 1) * stride)
+    return low >= 0 and high < step
+
+
+def _may_share(group: Group) -> bool:
+    """Whether the group is a nest of plain stores and folds."""
+    if group.host is not None or group.scanned is not None or not group.sinks or 0 in group.kind[0]:
+        return False
+    kinds = (Kind.ELEMENTWISE, Kind.REDUCTION, Kind.ASSEMBLE)
+    return all(s.into.op.kind in kinds and not s.is_partial for s in group.sinks)
+
+
+def _domain(candidate: _Candidate, is_fold: bool) -> Domain:
+    """Axes of what a sink stores; axes of extent 1 are no loops."""
+    folded = candidate.group.kind[1] if is_fold else ()
+    axes = {
+        k: Axis(n, AxisKind.REDUCTION if k in folded else AxisKind.ITERATION)
+        for k, n in enumerate(candidate.domain)
+        if n != 1
+    }
+    logical = tuple(axes.values())
+    return Domain(logical, logical, tuple(axes[k] for k in candidate.order))
+
+
+def _axis_map(candidate: _Candidate, base: Node, axes: AxisMap) -> AxisMap:
+    """For each axis of the domain that is a loop the number of the axis of `base`, not counting those of extent 1."""
+    number: dict[int | None, int] = {}
+    for k, n in enumerate(base.shape):
+        if n != 1:
+            number[k] = len(number)
+    return tuple(number.get(a) for a, n in zip(axes, candidate.domain) if n != 1)
+
+
+def _innermost_common(root: LoopNode) -> tuple[list[Expression], int]:
+    """The expressions in a loop, and the number of loops that enclose all of them."""
+    depth, node = 1, root
+    while len(node.body) == 1 and isinstance(node.body[0], LoopNode):
+        depth, node = depth + 1, node.body[0]
+    members: list[Expression] = []
+    stack = list(reversed(node.body))
+    while stack:
+        item = stack.pop()
+        if isinstance(item, LoopNode):
+            stack.extend(reversed(item.body))
+        else:
+            members.append(item)
+    return members, depth
+
+
+def _needed_in_between(members: Sequence[Group]) -> bool:
+    """Whether a group that is no member needs a member, and is needed by another."""
+    stack = [s for g in members for s in g.successors if s not in members]
+    seen = set(stack)
+    while stack:
+        for successor in stack.pop().successors:
+            if successor in members:
+                return True
+            if successor not in seen:
+                seen.add(successor)
+                stack.append(successor)
+    return False
+
+
+def _is_a_turn(members: Sequence[_Candidate], turns: int) -> bool:
+    """Whether a turn does enough to be worth a loop of its own: long rows, and nothing expensive that is single."""
+    longest = max(math.prod(m.domain) // turns for m in members)
+    single = sum(m.cost for m in members if math.prod(m.domain) == turns)
+    return longest >= _LONG_ROW and single <= _ROW_COST
+
+
+def _as_fit_the_stack(local: list[Node], turns: int) -> list[Node]:
+    """As many of the smaller local values as the stack holds; the others stay in memory."""
+    kept: list[Node] = []
+    for node in sorted(local, key=lambda n: n.type.nbytes):
+        if sum(n.type.nbytes for n in (*kept, node)) // turns <= STACK_BYTES:
+            kept.append(node)
+    return kept

@@ -1,0 +1,273 @@
+"""The statements of one group, inside of the loops that it may share with others."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from ..expr.indexing import gathered_indices
+from ..expr.node import Node
+from ..expr.optable import Kind
+from ..prepare.simplify import literal
+from .axes import Access, NestAxis
+from .fuse import Group, Sink, storage
+from .loopnest import (
+    Compute,
+    FoldInto,
+    Gather,
+    Literal,
+    Load,
+    Loop,
+    Neutral,
+    Operand,
+    Result,
+    ScanStep,
+    Statement,
+    Store,
+    StoreNeutral,
+    Strips,
+    Tiles,
+    Update,
+)
+from .scans import scan_parts
+from .tiles import is_crossing
+
+_COMPUTED = (Kind.ELEMENTWISE, Kind.GATHER, Kind.SCAN)
+LITTLE_WORK = 1 << 15  # elements that no second thread takes part in, so that any shape may use one kernel
+EVEN_SHARES = 32  # turns of a loop that threads can share about evenly
+
+
+@dataclass(frozen=True, slots=True)
+class Member:
+    """A group as part of a kernel: what it computes, and its axes inside of the shared loops.
+
+    Parameters
+    ----------
+    group : Group
+    order : list of Node
+        What it computes and reads, operands before users.
+    accesses : list of Access
+        Where it touches memory: what its sinks write, what it reads, what it gathers from.
+    axes : list of NestAxis
+        Inside of the shared loops, outermost first.
+    form : str
+        As `arranged` or `arranged_scan` gives it.
+    """
+
+    group: Group
+    order: list[Node]
+    accesses: list[Access]
+    axes: list[NestAxis]
+    form: str
+
+    @property
+    def cost(self) -> int:
+        """Additions that an element takes."""
+        computed = (n.op.cost for n in self.order if n.op.kind in _COMPUTED)
+        return sum(computed) + len(self.accesses)
+
+
+class KernelState(Protocol):
+    """What the members of one kernel have in common."""
+
+    outer: list[NestAxis]
+    axes: list[NestAxis]
+    local: frozenset[Node]
+    registers: dict[Node, int]
+
+    def operand(self, access: Access, number: int, member: Member, first_axis: int, k: int) -> Operand: ...
+
+    def value(self) -> int: ...
+
+    def accumulator(self) -> int: ...
+
+    def literal(self, target: int, number: Any) -> Literal: ...
+
+
+class MemberStatements:
+    """Statements of one member.
+
+    Parameters
+    ----------
+    kernel : KernelState
+    member : Member
+    first_axis, first_access : int
+        Numbers, in the kernel, of the first axis and of the first access of the member.
+    """
+
+    def __init__(self, kernel: KernelState, member: Member, first_axis: int, first_access: int):
+        self.kernel, self.member, self.first = kernel, member, first_axis
+        self.group, self.axes, self.form = member.group, member.axes, member.form
+        self.values: dict[Node, int] = {}
+        self.written: list[Operand | None] = []
+        self.read: dict[Node, Operand] = {}
+        for k, access in enumerate(member.accesses):
+            if access.written:
+                unstored = access.node in kernel.local and self._is_in_register(self.group.sinks[k])
+                operand = None if unstored else kernel.operand(access, first_access + k, member, first_axis, k)
+                self.written.append(operand)
+            elif access.indexed or self._register(access.node) is None:
+                self.read[access.node] = kernel.operand(access, first_access + k, member, first_axis, k)
+        self.gathered = {a.node for a in member.accesses if a.indexed}
+        self.stored = {s.into: o for o, s in zip(self.written, self.group.sinks)}
+
+    def build(self) -> list[Statement]:
+        """The statements; values that later members find in registers are noted in the kernel."""
+        if self.form == "scan rows":
+            return self._scan_rows()
+        folds = [(o, s) for o, s in zip(self.written, self.group.sinks) if s.folded_axes]
+        inner = [*self._element(), *self._stores(self.member.order)]
+        for sink in self.group.sinks:
+            if not sink.folded_axes and self._is_in_register(sink):
+                self.kernel.registers[sink.into] = self.values[sink.value]
+        if self.form == "tiles":
+            return self._tiles(inner)
+        return self._columns(inner, folds) if self.form == "columns" else self._rows(inner, folds)
+
+    def _is_in_register(self, sink: Sink) -> bool:
+        """Whether a turn of the shared loops computes a single element of what is stored."""
+        inside = [a for a in self.axes if not (a.folded and sink.folded_axes)]
+        return bool(self.kernel.outer) and not (inside or sink.is_partial or sink.is_part)
+
+    def _register(self, node: Node) -> int | None:
+        """The value that is in a register, if a member has computed one for this turn that `node` shows."""
+        base = storage(node)
+        return self.kernel.registers.get(base) if base.dtype == node.dtype else None
+
+    def _element(self) -> list[Statement]:
+        """Statements that compute one element of everything."""
+        body: list[Statement] = []
+        for node in self.member.order:
+            register = self._register(node)
+            if register is None:
+                body.append(self._statement(node))
+            else:
+                self.values[node] = register
+        return body
+
+    def _statement(self, node: Node) -> Statement:
+        """The statement that gives the value of `node`."""
+        value = self.values[node] = self.kernel.value()
+        number = literal(node)
+        if number is not None:
+            return self.kernel.literal(value, number)
+        if node in self.gathered:
+            return Gather(value, self.read[node], tuple(self.values[i] for i in gathered_indices(node)))
+        if node in self.read:
+            return Load(value, self.read[node])
+        args = tuple(self.values[a] for a in node.args)
+        if node.op.kind is Kind.SCAN:
+            axis = next(k for k, a in enumerate(self.axes, self.first) if a.scanned)
+            row = self.stored[node]
+            assert row is not None, "a scan from row to row is stored"
+            return ScanStep(value, row, axis, node.op, *args)
+        return Compute(value, node.op, args, tuple(a.dtype for a in node.args), node.dtype)
+
+    def _stores(self, nodes: Sequence[Node]) -> list[Statement]:
+        """Stores of those of `nodes` that are sinks."""
+        sinks = zip(self.written, self.group.sinks)
+        return [
+            Store(o, self.values[s.value]) for o, s in sinks if o is not None and not s.folded_axes and s.value in nodes
+        ]
+
+    def _parallel(self, kept: list[int], row: int | None = None) -> int | None:
+        """The axis that threads share, if that is not a shared loop."""
+        if self.kernel.outer:
+            return None
+        candidates = kept if row is None else [*kept, row]
+        return threads_axis(self.kernel.axes, candidates, element_count(self.member, []))
+
+    def _rows(self, inner: list[Statement], folds: list[tuple[Operand | None, Sink]]) -> list[Statement]:
+        """Loops over kept axes around loops over folded axes; folds in registers."""
+        kept = [k for k, a in enumerate(self.axes, self.first) if not a.folded]
+        folded = [k for k, a in enumerate(self.axes, self.first) if a.folded]
+        if folds:
+            before: list[Statement] = []
+            after: list[Statement] = []
+            for operand, sink in folds:
+                acc, result = self.kernel.accumulator(), self.kernel.value()
+                before.append(Neutral(acc, sink.into.op, sink.into.dtype))
+                inner.append(Update(acc, self.values[sink.value]))
+                after.append(Result(result, acc))
+                if operand is not None:
+                    after.append(Store(operand, result))
+                if self._is_in_register(sink):
+                    self.kernel.registers[sink.into] = result
+            inner = [*before, *self._loops(folded, inner), *after]
+        return self._loops(kept, inner, self._parallel(kept))
+
+    def _tiles(self, inner: list[Statement]) -> list[Statement]:
+        """Loops around tiles of the two last axes."""
+        axes = list(range(self.first, self.first + len(self.axes)))
+        outer, row = axes[-2:]
+        parallel = self._parallel(axes)
+        strides = zip(*(a.strides for a in self.axes))
+        places = [access.node for access, along in zip(self.member.accesses, strides) if is_crossing(along)]
+        turned = tuple(self.read[n] for n in places if n in self.read and n not in self.gathered)
+        tiles = Tiles(outer, row, tuple(inner), turned, parallel if parallel in (outer, row) else None)
+        return self._loops(axes[:-2], [tiles], parallel)
+
+    def _scan_rows(self) -> list[Statement]:
+        """Loops around a loop along the scanned axis, with an accumulator for each scan."""
+        kept = [k for k, a in enumerate(self.axes, self.first) if not a.scanned]
+        order = self.member.order
+        accumulators = {n: self.kernel.accumulator() for n in order if n.op.kind is Kind.SCAN}
+        leaves = {n for n in order if literal(n) is not None or (n in self.read and n not in self.gathered)}
+        computed = [n for n in order if n not in leaves]
+        parts: list[tuple[Statement, ...]] = []
+        for part in scan_parts(computed):
+            # Every part loads what it needs: that is in the cache, and the part before need not keep it.
+            needed = {a for n in part for a in n.args}
+            statements = [self._statement(n) for n in order if n in leaves and n in needed]
+            for node in part:
+                if node in accumulators:
+                    acc = accumulators[node]
+                    value = self.values[node.args[0]]
+                    self.values[node] = self.kernel.value()
+                    statements += [Update(acc, value), Result(self.values[node], acc)]
+                else:
+                    statements.append(self._statement(node))
+            parts.append((*statements, *self._stores(part)))
+        before: list[Statement] = [Neutral(acc, node.op, node.dtype) for node, acc in accumulators.items()]
+        along = self.first + len(self.axes) - 1
+        loop = Loop(along, parts[0]) if len(parts) == 1 else Strips(along, tuple(parts))
+        return self._loops(kept, [*before, loop], self._parallel(kept))
+
+    def _columns(self, inner: list[Statement], folds: list[tuple[Operand | None, Sink]]) -> list[Statement]:
+        """Folds into memory: the innermost loop runs over kept elements."""
+        row = self.first + len(self.axes) - 1
+        kept = [k for k, a in enumerate(self.axes[:-1], self.first) if not a.folded]
+        folded = [k for k, a in enumerate(self.axes[:-1], self.first) if a.folded]
+        parallel = self._parallel(kept, row)
+        start: list[Statement] = [StoreNeutral(o, s.into.op) for o, s in folds if o is not None]
+        steps = [FoldInto(o, s.into.op, self.values[s.value]) for o, s in folds if o is not None]
+        body = [
+            *self._loops([row], start, parallel),
+            *self._loops(folded, self._loops([row], [*inner, *steps], parallel)),
+        ]
+        return self._loops(kept, body, parallel)
+
+    def _loops(self, axes: list[int], body: list[Statement], parallel: int | None = None) -> list[Statement]:
+        """Loops over `axes`, the first outermost, around `body`."""
+        counter = len(self.kernel.outer) - 1  # the loop that counts blocks
+        for axis in reversed(axes):
+            blocked = self.kernel.axes[axis].blocked
+            body = [Loop(axis, tuple(body), axis == parallel, counter if blocked else None)]
+        return body
+
+
+def threads_axis(axes: Sequence[NestAxis], candidates: Sequence[int], elements: int) -> int | None:
+    """The axis that threads share: the outermost one that is long enough to be shared evenly, or the longest."""
+    candidates = [k for k in candidates if not axes[k].scanned]
+    if not candidates or elements < LITTLE_WORK:
+        return candidates[0] if candidates else None
+    longest = max(candidates, key=lambda k: axes[k].extent)
+    return next((k for k in candidates if axes[k].extent >= EVEN_SHARES), longest)
+
+
+def element_count(member: Member, outer: Sequence[NestAxis]) -> int:
+    """Iterations of the innermost statements of a member."""
+    turns = outer[:-1] if any(a.blocked for a in member.axes) else outer
+    return math.prod(a.extent for a in (*turns, *member.axes))
