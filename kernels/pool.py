@@ -67,18 +67,6 @@ def emit_pool(module: ir.Module, run_piece: ir.Function) -> ir.Function:
     return _emit_share(module, take)
 
 
-def leave_unoptimised(module: ir.Module) -> None:
-    """Compile the functions of `module` as they are.
-
-    Straight code that runs once a call is not worth more: optimising it takes 80 ms of the first call on a machine, and
-    saves 30 ns of every call.
-    """
-    for function in module.functions:
-        if not function.is_declaration:
-            function.attributes.add("noinline")
-            function.attributes.add("optnone")
-
-
 def _emit_take(module: ir.Module, run_piece: ir.Function) -> ir.Function:
     """``take(pool) -> i1``: take and run one piece; false if there is none."""
     function = ir.Function(module, ir.FunctionType(I1, [WORDS]), "jitrt_take")

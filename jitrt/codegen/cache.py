@@ -2,8 +2,9 @@
 
 A folder of the cache belongs to one *fingerprint*: versions, processor, and the text of the modules that emit code. In
 it a module is one file, ``<hash>.module`` (checksum, then object code), and each text that it was compiled from is one
-small file, ``<hash>.entry``, that names the module and the symbols. Files are written under another name and renamed,
-so a reader sees a whole file or none, however many processes write. Whatever goes wrong, the code is compiled anew.
+small file, ``<hash>.entry``, that names the module, its symbols, and those that the process has to have. Files are
+written under another name and renamed, so a reader sees a whole file or none, however many processes write. Whatever
+goes wrong, the code is compiled anew.
 """
 
 from __future__ import annotations
@@ -21,10 +22,10 @@ from pathlib import Path
 from typing import Any
 
 import llvmlite
-import llvmlite.binding as llvm
 import numba
 
 from ..config import cache_directory, cache_limit
+from . import linker
 from .context import code_generator
 
 _log = logging.getLogger("jitrt.cache")
@@ -54,7 +55,7 @@ def digest(text: str) -> str:
 def fingerprint() -> str:
     """A hash of everything beside its text that a module's code depends on."""
     parts = [numba.__version__, llvmlite.__version__, sys.implementation.cache_tag or "", sys.byteorder]
-    parts += map(str, code_generator().magic_tuple())
+    parts += linker.machine()
     package = Path(__file__).parents[1]
     kernels = package / "kernels" if (package / "kernels").is_dir() else package.parent / "kernels"
     for name in _EMITTERS:
@@ -79,16 +80,15 @@ def load(text: str) -> dict[str, int] | None:
         entry = folder / f"{digest(text)}.entry"
         if not entry.exists():
             return None
-        module, symbols = json.loads(entry.read_text(encoding="utf-8"))
+        module, symbols, needed = json.loads(entry.read_text(encoding="utf-8"))
         with _lock:
             if module not in _loaded:
-                _link(folder / f"{module}.module")
+                _link(folder / f"{module}.module", needed)
                 _loaded[module] = {}
             known = _loaded[module]
-            engine = code_generator()._engine
             for symbol in symbols:
                 if symbol not in known:
-                    known[symbol] = engine.get_function_address(symbol)
+                    known[symbol] = linker.address(symbol)
                 if not known[symbol]:
                     raise ValueError(f"{module} does not contain {symbol}")
             os.utime(entry)
@@ -99,17 +99,19 @@ def load(text: str) -> dict[str, int] | None:
         return None
 
 
-def _link(path: Path) -> None:
+def _link(path: Path, needed: list[str]) -> None:
     data = path.read_bytes()
     checksum, code = data[:32], data[32:]
     if hashlib.sha256(code).digest() != checksum:
         raise ValueError(f"{path} is damaged")
-    engine = code_generator()._engine
-    engine._ee.add_object_file(llvm.ObjectFileRef.from_data(code))
-    engine.finalize_object()
+    if not linker.is_resolvable(needed):
+        code_generator()  # numba makes the functions of its own known
+        if not linker.is_resolvable(needed):
+            raise ValueError(f"{path} needs functions that this process does not have")
+    linker.link(code)
 
 
-def store(module: str, code: bytes, entries: Iterable[tuple[str, list[str]]]) -> None:
+def store(module: str, code: bytes, entries: Iterable[tuple[str, list[str]]], needed: list[str]) -> None:
     """Keep the object code of a module.
 
     Parameters
@@ -120,6 +122,8 @@ def store(module: str, code: bytes, entries: Iterable[tuple[str, list[str]]]) ->
         Object code.
     entries : iterable of (text, symbols)
         The texts that it was compiled from, and the symbols that each of them gave.
+    needed : list of str
+        Symbols that the code uses and does not contain.
     """
     try:
         folder = _folder()
@@ -128,7 +132,7 @@ def store(module: str, code: bytes, entries: Iterable[tuple[str, list[str]]]) ->
         folder.mkdir(parents=True, exist_ok=True)
         _write(folder / f"{module}.module", hashlib.sha256(code).digest() + code)
         for text, symbols in entries:
-            _write(folder / f"{digest(text)}.entry", json.dumps([module, symbols]).encode())
+            _write(folder / f"{digest(text)}.entry", json.dumps([module, symbols, needed]).encode())
         _log.info("%s and %d bytes of code went to the disk cache", module, len(code))
         _clean_now_and_then()
     except Exception as error:

@@ -15,7 +15,7 @@ from numba.core.codegen import CPUCodeLibrary
 from numba.core.compiler_lock import global_compiler_lock
 
 from ..schedule.loopnest import LoopNest
-from . import cache
+from . import cache, linker
 from .context import code_generator
 from .emit import emit_kernel
 
@@ -137,7 +137,22 @@ def compile_module(name: str, emit: Callable[[ir.Module], None], entries: dict[s
         symbols = [symbol for group in entries.values() for symbol in group]
         addresses = {symbol: library.get_pointer_to_function(symbol) for symbol in symbols}
         _libraries.append(library)
-        cache.store(name, library._get_compiled_object(), entries.items())
+        cache.store(name, library._get_compiled_object(), entries.items(), linker.undefined(module))
+    _log.info("compiled %s in %.1f ms", ", ".join(symbols), 1e3 * (time.perf_counter() - start))
+    return addresses
+
+
+def assemble_module(name: str, emit: Callable[[ir.Module], None], entries: dict[str, list[str]]) -> dict[str, int]:
+    """As `compile_module`, for code that is not worth being optimised."""
+    start = time.perf_counter()
+    symbols = [symbol for group in entries.values() for symbol in group]
+    with global_compiler_lock:
+        module = ir.Module(name)
+        emit(module)
+        code = linker.assemble(module)
+        linker.link(code)
+        addresses = {symbol: linker.address(symbol) for symbol in symbols}
+        cache.store(name, code, entries.items(), linker.undefined(module))
     _log.info("compiled %s in %.1f ms", ", ".join(symbols), 1e3 * (time.perf_counter() - start))
     return addresses
 

@@ -15,6 +15,7 @@ from numba.core.codegen import CPUCodegen
 from numba.core.cpu import CPUContext
 from numba.core.registry import cpu_target
 
+from . import linker
 from .library import KernelLibrary
 
 POINTER = ir.IntType(8).as_pointer()
@@ -63,14 +64,13 @@ def context() -> CPUContext:
 @lru_cache(maxsize=1)
 def has_fma() -> bool:
     """Whether the machine multiplies and adds with one rounding."""
-    return "+fma" in code_generator()._tm_features
+    return linker.has_feature("fma")
 
 
 @lru_cache(maxsize=1)
 def has_avx512() -> bool:
     """Whether the machine has the AVX-512 instructions that vector mathematics knows."""
-    features = code_generator()._tm_features
-    return has_fma() and "+avx512f" in features and "+avx512dq" in features
+    return all(map(linker.has_feature, ("fma", "avx512f", "avx512dq")))
 
 
 def call_intrinsic(builder: ir.IRBuilder, name: str, args: Sequence[ir.Value], flags: tuple[str, ...] = ()) -> ir.Value:

@@ -13,13 +13,13 @@ import numpy as np
 from llvmlite import ir
 
 from ..codegen import cache
-from ..codegen.compile import compile_module
+from ..codegen.compile import assemble_module
 from ..config import threads_from_environment
 from ..kernels import allocator
 from ..kernels.allocator import emit_allocator
 from ..kernels.driver import emit_driver
 from ..kernels.entry import emit_entry
-from ..kernels.pool import LINE, MOST_WORKERS, POOL_WORDS, SLEEPERS, leave_unoptimised
+from ..kernels.pool import LINE, MOST_WORKERS, POOL_WORDS, SLEEPERS
 from ..kernels.words import symbol
 from .objects import address, api, fields, tuple_and_array_offsets
 
@@ -114,9 +114,8 @@ def _native() -> dict[str, int]:
         emit_allocator(module)
         if offsets is not None:
             emit_entry(module, run, offsets, tuple_and_array_offsets()[0])
-        leave_unoptimised(module)
 
-    return cache.load(text) or compile_module(cache.digest(text + cache.fingerprint()), emit, {text: names})
+    return cache.load(text) or assemble_module(cache.digest(text + cache.fingerprint()), emit, {text: names})
 
 
 @lru_cache(maxsize=1)
