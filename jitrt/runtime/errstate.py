@@ -14,6 +14,7 @@ from numpy._core import umath
 from ..expr.control import bodies
 from ..expr.node import Graph
 from ..expr.optable import Kind
+from ..expr.pythonnumbers import is_python
 from ..expr.ufuncs import elementwise_op
 from ..kernels import entry
 from ..kernels.floatflags import DIVIDE, INVALID, OVER, UNDER
@@ -45,7 +46,7 @@ def may_raise(graph: Graph) -> int:
             inner |= may_raise(body)
         operands = tuple(a.dtype for a in node.args)
         op = node.op
-        if op.kind is Kind.HOST and any(t.kind in "fc" for t in (*operands, node.dtype)):
+        if op.kind is Kind.HOST and not is_python(op) and any(t.kind in "fc" for t in (*operands, node.dtype)):
             found |= _NUMBERS.keys()
         found |= (elementwise_op(op.ufunc) if op.ufunc is not None else op).raises(operands)
     return inner | sum(_NUMBERS[name] for name in found)

@@ -9,6 +9,7 @@ import numpy as np
 
 from ..expr.interpret import evaluate, evaluate_node
 from ..expr.node import Graph, Node
+from ..expr.pythonnumbers import is_python
 from ..expr.types import canonical
 from ..memory.frame import ALIGNMENT, FrameLayout
 from ..prepare.simplify import literal
@@ -102,12 +103,24 @@ class Frame:
     def perform(self, action: int | HostStep, objects: list[Any], returned: dict[Node, Any], watched: int) -> None:
         """Run consecutive kernels, or a step that NumPy executes."""
         if isinstance(action, HostStep):
+            if is_python(action.node.op):
+                self._run_python(action.node, objects, returned)
+                return
             with noting(watched):
                 self._run_host(action, objects, returned)
         else:
             arrays = tuple(objects)
             if self.run_native(action, id(arrays), watched):
                 raise FloatingPointRaised
+
+    def _run_python(self, node: Node, objects: list[Any], returned: dict[Node, Any]) -> None:
+        """Execute an operator on Python numbers."""
+        assert node.op.numpy is not None
+        value = node.op.numpy(*[self._value(a, objects, returned) for a in node.args])
+        if type(value) is not node.dtype.type(0).item().__class__:
+            raise Retrace(f"{node.op.name} gave {type(value).__name__}, not {node.type}")
+        returned[node] = value
+        objects[self.places[node]] = np.asarray(value)
 
     def _run_host(self, step: HostStep, objects: list[Any], returned: dict[Node, Any]) -> None:
         node = step.node
@@ -145,7 +158,7 @@ class Frame:
             return node["value"].value
         if node in self.values:
             array = self.values[node]
-            return array[()] if array.ndim == 0 else array
+            return array.item() if node.type.weak else array[()] if array.ndim == 0 else array
         if node in self.hosted:
             host, offset = self.hosted[node]
             array = np.ndarray(node.shape, node.dtype, objects[self.places[host]], offset)

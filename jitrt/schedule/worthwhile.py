@@ -11,6 +11,7 @@ from collections.abc import Sequence
 
 from ..expr.node import Graph, Node
 from ..expr.optable import Kind
+from ..expr.pythonnumbers import is_python
 from .nest import KernelCall
 
 # Nanoseconds, measured on arrays of 1 to 1e6 elements; only their proportions matter.
@@ -18,6 +19,7 @@ _NUMPY_CALL = 500  # one call of a ufunc
 _NUMPY_BYTE = 0.05  # traffic of one byte of an operand or a result
 _PROGRAM_CALL = 5_000  # a call of a program that is driven from Python
 _HOST_STEP = 2_000  # what a step that NumPy executes costs beyond the execution itself
+_PYTHON_STEP = 500  # the same, of an operator on Python numbers
 _ADDITION = 0.06  # of one element in a vectorised loop
 _LAUNCH = 50  # of a kernel
 
@@ -36,7 +38,7 @@ def is_worthwhile(traced: Graph, steps: Sequence[KernelCall | Node]) -> bool:
     if not hosts:
         return True
     kernels = [s for s in steps if isinstance(s, KernelCall)]
-    ours: float = _PROGRAM_CALL + _HOST_STEP * len(hosts)
+    ours: float = _PROGRAM_CALL + sum(_PYTHON_STEP if is_python(h.op) else _HOST_STEP for h in hosts)
     ours += sum(_LAUNCH + _ADDITION * k.elements * k.cost for k in kernels)
     return ours < sum(_numpy_time(n) for n in traced.nodes())
 

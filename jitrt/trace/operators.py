@@ -15,12 +15,18 @@ import numpy as np
 
 from ..errors import Untraceable
 from ..expr.node import Node
+from ..expr.optable import OPS
 from ..expr.types import ArrayType
 from ..expr.ufuncs import elementwise_op
 from .userline import user_line
 
-# Python evaluates these on two floats exactly as float64 kernels do; division, powers and comparisons differ.
+# Python evaluates these on two floats exactly as float64 kernels do, and division by a number that is not zero;
+# powers and comparisons differ.
 _EXACT_ON_FLOATS = frozenset({np.add, np.subtract, np.multiply})
+# Python's operators that turn an integer into a float if the other number is one.
+_CONVERTING = frozenset(
+    (operator.add, operator.sub, operator.mul, operator.truediv, operator.floordiv, operator.mod, operator.pow)
+)
 # Comparisons of two numbers of one type are exact, but give a Python bool, which is not what a kernel's result becomes.
 _EXACT_COMPARISONS = frozenset({np.less, np.less_equal, np.greater, np.greater_equal, np.equal, np.not_equal})
 _NUMBERS = (np.ndarray, np.generic, int, float, complex)
@@ -30,17 +36,31 @@ def _binary(ufunc: np.ufunc, python: Callable[[Any, Any], Any], x: Any, y: Any) 
     """``x <op> y`` where one of them is a tracer."""
     tracer = x if isinstance(x, Operators) else y
     if all(v._node.type.weak if isinstance(v, Operators) else type(v) in (int, float, complex, bool) for v in (x, y)):
-        nodes = tuple(v._node if isinstance(v, Operators) else tracer._trace.lift(v) for v in (x, y))
-        if ufunc in _EXACT_ON_FLOATS and all(n.dtype.kind == "f" for n in nodes):
+        nodes = tuple(_number_node(v, tracer, python) for v in (x, y))
+        floats = all(n.dtype.kind == "f" for n in nodes)
+        if floats and (ufunc in _EXACT_ON_FLOATS or (ufunc is np.divide and _is_nonzero(nodes[1]))):
             return tracer._weak(Node(elementwise_op(ufunc), nodes, (), ArrayType(np.dtype(np.float64), (), weak=True)))
         if tracer._trace.in_condition and nodes[0].dtype == nodes[1].dtype and ufunc in _EXACT_COMPARISONS:
             return ufunc(x, y)
-        return tracer._trace.host_call(python, python.__name__, (x, y), {})
+        return tracer._trace.python_call(python, *nodes)
     if all(isinstance(v, (Operators, *_NUMBERS)) for v in (x, y)):
         return ufunc(x, y)
     if tracer._is_array() and type(y if tracer is x else x) in (list, tuple):
         return ufunc(x, y)
     return NotImplemented
+
+
+def _number_node(value: Any, tracer: Operators, python: Callable[[Any, Any], Any]) -> Node:
+    """The node of one of two numbers, `tracer` the other; an integer literal as the float that Python makes of it."""
+    if isinstance(value, Operators):
+        return value._node
+    if type(value) in (int, bool) and tracer._node.dtype.kind == "f" and python in _CONVERTING:
+        value = float(value)
+    return tracer._trace.lift(value)
+
+
+def _is_nonzero(node: Node) -> bool:
+    return node.op is OPS["constant"] and node["value"].value != 0
 
 
 def _forward(ufunc: np.ufunc, python: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:

@@ -20,6 +20,7 @@ from ..expr.interpret import evaluate
 from ..expr.movement import getitem
 from ..expr.node import Node, topological_order, type_of
 from ..expr.optable import METADATA, MUTATING, Kind, NotCovered
+from ..expr.pythonnumbers import python_operation
 from ..expr.rows import CONTIGUOUS_FUNCTIONS, METHODS, NUMPY_FUNCTIONS, VIEW_FUNCTIONS
 from ..expr.updates import Region, region_between, through
 from .assignment import (
@@ -156,6 +157,15 @@ class Trace:
             raise Untraceable(f"{name} writes into an array", user_line()) from None
         self.host_calls.append((name, node["call"].line))
         return self._wrap_result(node, result, ())
+
+    def python_call(self, function: Callable[[Any, Any], Any], x: Node, y: Node) -> Any:
+        """``function(x, y)`` of two Python numbers."""
+        value = function(self.value_of(x), self.value_of(y))
+        node = python_operation(function, x, y, value)
+        if node is None:
+            return self.host_call(function, function.__name__, (Tracer(x, self), Tracer(y, self)), {})
+        self.values.setdefault(node, value)
+        return Tracer(node, self)
 
     def mutating_call(
         self, function: Callable[..., Any], name: str, target: Node, args: tuple, kwargs: dict[str, Any]
