@@ -13,6 +13,7 @@ from . import build as b
 from .node import Node
 from .optable import Kind, NotCovered, Op, numpy_function, row
 from .types import ArrayType
+from .ufuncs import NUMPY_UFUNCS
 
 MATMUL = row(Op("matmul", Kind.HOST, numpy=np.matmul))
 DOT = row(Op("dot", Kind.HOST, numpy=np.dot))
@@ -111,6 +112,20 @@ def outer(a: Any, b_: Any = None, out: Any = None, **kwargs: Any) -> Node:
         raise NotCovered("outer into a given array")
     column = b.view("reshape", x, shape=(x.type.size, 1))
     return b.elementwise(np.multiply, column, b.view("reshape", y, shape=(1, y.type.size)))
+
+
+def _declare_outer(ufunc: np.ufunc) -> None:
+    @numpy_function(ufunc.outer)
+    def outer(a: Any, b_: Any, /, **kwargs: Any) -> Node:
+        if kwargs or not all(isinstance(v, Node) and not v.type.weak for v in (a, b_)):
+            raise NotCovered(f"{ufunc.__name__}.outer of such operands")
+        left = b.view("reshape", a, shape=a.shape + (1,) * b_.type.ndim)
+        return b.elementwise(ufunc, left, b_)
+
+
+for _ufunc in NUMPY_UFUNCS:
+    if _ufunc.nin == 2:
+        _declare_outer(_ufunc)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

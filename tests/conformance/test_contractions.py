@@ -5,6 +5,8 @@ import pytest
 from compare import check, together
 from operands import ordinary
 
+from jitrt.expr.ufuncs import NUMPY_UFUNCS
+
 CASES = {
     "matmul": lambda a, b, v, t: (a @ b, np.matmul(b, a), a @ v, v @ b, v @ v, t @ b, a @ t.swapaxes(1, 2), t @ v),
     "dot": lambda a, b, v, t: (a.dot(b), np.dot(v, v), np.dot(t, v), np.dot(a, 2), np.dot(t, b), np.dot(v[0], v[1])),
@@ -58,3 +60,28 @@ def test_empty_contractions():
 def test_mixed_dtypes():
     a, b = ordinary("i", 12).reshape(3, 4), ordinary("f", 12).reshape(4, 3)
     check(lambda a, b: (a @ b, np.dot(a, b), np.einsum("ij,jk", a, b), np.outer(a, b)), a, b, ulp=8, relative=1e-14)
+
+
+@pytest.mark.parametrize("char", "?lfD")
+def test_outer_of_ufuncs(char):
+    a, v = np.abs(ordinary(char, 6)).astype(char).reshape(2, 3), ordinary("d", 4)
+    ufuncs = [u for u in NUMPY_UFUNCS if u.nin == 2 and supported(u, v, a)]
+    assert len(ufuncs) > 10
+    cases = {
+        u.__name__: lambda a, v, u=u: (u.outer(a, v), u.outer(v[::-1], a[:, 1]), u.outer(a[0, 0], v)) for u in ufuncs
+    }
+    check(together(cases), a, v, ulp=4, zeros=False)
+
+
+def supported(ufunc, v, a):
+    try:
+        return bool(ufunc.resolve_dtypes((a.dtype, v.dtype, None))) and bool(
+            ufunc.resolve_dtypes((v.dtype, a.dtype, None))
+        )
+    except TypeError:
+        return False
+
+
+def test_outer_of_python_numbers():
+    """They are arrays for this method, and so not weak."""
+    check(lambda x, s: (np.add.outer(x, 2.0), np.multiply.outer(x, s)), ordinary("f", 5), 0.5)
