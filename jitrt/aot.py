@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -12,6 +11,7 @@ from numpy.typing import DTypeLike
 from .codegen.context import context
 from .explain import Explanation, titles, to_html
 from .expr.node import Graph, Node
+from .frozen import frozen
 from .memory.plan import BlockMemory
 from .pipeline import Lowered
 from .runtime import dispatch, errstate, results, threads
@@ -22,7 +22,7 @@ from .trace.arguments import flatten, rebuild
 _MOST_EXAMPLE_ELEMENTS = 1 << 20
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ArraySpec:
     """An array argument of which only the type is known; made by `spec`."""
 
@@ -84,7 +84,7 @@ def _example(wanted: ArraySpec) -> np.ndarray:
     return array
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Stages:
     """What a function is for given arguments before code is generated; made by `JitFunction.lower`.
 

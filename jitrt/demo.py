@@ -10,12 +10,12 @@ import time
 import tracemalloc
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from .frozen import frozen
 from .jit import jit
 from .runtime.threads import num_threads
 
@@ -78,7 +78,7 @@ def smooth(z: Any, dx: float, dy: float) -> Any:
 FUNCTIONS: tuple[Callable[..., Any], ...] = (slope, aspect, hillshade, smooth)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Elevation:
     """An elevation model.
 
@@ -95,7 +95,7 @@ class Elevation:
     dy: float
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Measurement:
     """One function at one size; times are in seconds, memory in bytes.
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import html
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from .codegen.compile import Kernel
 from .expr.node import Graph
+from .frozen import frozen
 from .pipeline import Compiled
 from .runtime.steps import HostStep, KernelStep, Step
 from .schedule.control import BranchCall, LoopCall
@@ -16,7 +16,7 @@ from .schedule.nest import describe
 from .trace.trace import Traced
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Explanation:
     """What a call runs.
 

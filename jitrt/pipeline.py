@@ -5,7 +5,6 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -15,6 +14,7 @@ from .codegen.compile import Kernel, compile_nests
 from .codegen.scalar import has_kernel
 from .expr.node import Graph, Node
 from .expr.optable import Kind
+from .frozen import frozen
 from .memory.inplace import Decision
 from .memory.plan import BlockMemory, plan_block
 from .prepare.prepare import prepare
@@ -31,7 +31,7 @@ UNLIMITED = 1 << 30  # threads
 _log = logging.getLogger("jitrt.schedule")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Compiled:
     """A program, and what each stage made on the way to it.
 
@@ -72,7 +72,7 @@ def compile_graph(graph: Graph, inputs: Sequence[Any], threads: int | None = Non
     return generate(lower(graph, inputs), threads)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Lowered:
     """What there is before code is generated.
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
@@ -12,6 +11,7 @@ import numpy as np
 
 from .expr.build import elementwise, input_node
 from .expr.node import Graph, Node, type_of
+from .frozen import frozen
 from .pipeline import compile_graph
 from .runtime.frames import Frame
 from .runtime.program import Program
@@ -22,7 +22,7 @@ _BANDWIDTH_ELEMENTS = 8 << 20  # 64 MiB of float64: more than the caches of most
 _SECONDS = 0.2  # to spend on repeats
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class StepTime:
     """Time of one step of a program.
 
@@ -43,7 +43,7 @@ class StepTime:
     by_numpy: bool
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Profile:
     """Times of a call; printing it gives a table.
 

@@ -6,7 +6,19 @@ from pathlib import Path
 ROOT = Path(__file__).parents[1]
 
 # Lower layers first; modules of the face and the pipeline stand above all folders.
-LAYERS = ["errors", "config", "expr", "trace", "prepare", "schedule", "memory", "codegen", "runtime", "pipeline"]
+LAYERS = [
+    "frozen",
+    "errors",
+    "config",
+    "expr",
+    "trace",
+    "prepare",
+    "schedule",
+    "memory",
+    "codegen",
+    "runtime",
+    "pipeline",
+]
 FACE = ["explain", "loops", "aot", "profile", "jit", "demo", "__init__", "__main__"]
 MAY_IMPORT_NUMBA = {"codegen", "runtime", "kernels"}
 

@@ -8,12 +8,12 @@ import os
 import threading
 import time
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 
 from llvmlite import ir
 from numba.core.codegen import CPUCodeLibrary
 from numba.core.compiler_lock import global_compiler_lock
 
+from ..frozen import frozen
 from ..schedule.loopnest import LoopNest
 from . import cache, linker
 from .context import code_generator
@@ -23,7 +23,7 @@ _log = logging.getLogger("jitrt.codegen")
 _module_numbers = itertools.count()
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen(eq=False)
 class Kernel:
     """A compiled loop nest.
 

@@ -7,11 +7,11 @@ told apart from those of bodies inside by the height of the nest, so that equal 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence, Set
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from ..frozen import frozen
 from . import build as b
 from .contractions import call_result
 from .interpret import evaluate
@@ -21,7 +21,7 @@ from .types import ArrayType
 from .ufuncs import COPY
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Loop:
     """What a loop does, as a parameter of its node.
 
@@ -55,7 +55,7 @@ class Loop:
         return f"{times} {_indented(self.body)}"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Branch:
     """Two graphs with the same inputs and outputs of the same types, one of which is computed."""
 
@@ -141,7 +141,7 @@ def height(nodes: Sequence[Node]) -> int:
     return max((1 + g.inputs[0].kwargs.get("height", 0) for n in nodes for g in bodies(n)), default=0)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Closed:
     """Graphs cut out of a larger one, and the nodes outside that they read."""
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 import threading
 import weakref
 from collections.abc import Hashable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..frozen import frozen
 from .types import PYTHON_SCALARS, ArrayType, canonical
 
 if TYPE_CHECKING:
@@ -109,7 +109,7 @@ class Constant:
         return repr(data[()].item() if data.ndim == 0 and data.dtype.kind in "biufc" else data.tolist()[:4])
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Graph:
     """Outputs, and the inputs they are computed from.
 

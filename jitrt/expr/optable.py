@@ -9,10 +9,11 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+
+from ..frozen import frozen
 
 if TYPE_CHECKING:
     from .node import Node
@@ -34,7 +35,7 @@ class Kind(enum.Enum):
     CONTROL = "control"  # a loop or a choice: its bodies are graphs of their own
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen(eq=False)
 class Op:
     """A row of the op table.
 

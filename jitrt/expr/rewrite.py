@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
+from ..frozen import frozen
 from .node import Graph, Node
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Rule:
     """One rewrite.
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 
 import numpy as np
+
+from ..frozen import frozen
 
 PYTHON_SCALARS: dict[type, np.dtype] = {
     bool: np.dtype(np.bool_),
@@ -17,7 +18,7 @@ PYTHON_SCALARS: dict[type, np.dtype] = {
 _WEAK_TYPE = {np.dtype(np.int64): int, np.dtype(np.float64): float, np.dtype(np.complex128): complex}
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ArrayType:
     """What is known of a value without computing it.
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
 from ..expr.node import Node
+from ..frozen import frozen
 from ..schedule.layout import Layout
 from ..schedule.loopnest import (
     FoldInto,
@@ -30,7 +30,7 @@ _FAR_FROM_ZERO = 1 << 40  # an address for phantoms, so that offsets can be nega
 _WRITES = (Store, StoreNeutral, FoldInto)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Access:
     """An operand of a kernel: elements of the stored value `node`.
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
 from ..expr.node import Node
 from ..expr.types import dtype_name
+from ..frozen import frozen
 from .inplace import ALIGNMENT, Block, Member, rounded
 from .pack import plan_offsets
 
@@ -18,7 +18,7 @@ _LARGE = 1 << 20  # bytes of slots: in a smaller frame a few per cent are not wo
 _SEARCH_SECONDS = 0.05
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Slot:
     """A place in the frame.
 
@@ -42,7 +42,7 @@ class Slot:
         return f"{_type(self)} @0x{self.offset:02X}  steps {self.first}..{self.end - 1}"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class FrameLayout:
     """Where a program keeps its temporaries.
 

@@ -13,10 +13,11 @@ the frame.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from ..expr.node import Node
 from ..expr.optable import CONSTANT, INPUT
+from ..frozen import frozen, replaced
 from ..schedule.nest import KernelCall
 from .accesses import (
     Access,
@@ -80,7 +81,7 @@ class Block:
         return next(m for m in self.members if m.node is node)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Decision:
     """Whether an operation is done in place.
 
@@ -113,7 +114,7 @@ def _name(node: Node) -> str:
     return f"{node.op.name} {node.type}" if node.op is not INPUT else f"input {node['index']}"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Sharing:
     """What shares memory.
 
@@ -298,7 +299,7 @@ class _Sharing:
             here = mine.member(operand).offset + shift == mine.member(node).offset
             return "" if here else "shares this memory at another place"
         move = theirs.member(operand).offset + shift - mine.member(node).offset
-        moved = [replace(m, offset=m.offset + move) for m in mine.members]
+        moved = [replaced(m, offset=m.offset + move) for m in mine.members]
         for m in moved:
             for other in theirs.members:
                 if (m.node is not node or other.node is not operand) and m.conflicts(other):
@@ -306,7 +307,7 @@ class _Sharing:
         if mine.host is not None and theirs.host is not None:
             return "lies in the memory of another result"
         bottom = min(m.offset for m in (*theirs.members, *moved))
-        members = [replace(m, offset=m.offset - bottom) for m in (*theirs.members, *moved)]
+        members = [replaced(m, offset=m.offset - bottom) for m in (*theirs.members, *moved)]
         joined = Block(members, mine.host if mine.host is not None else theirs.host)
         if joined.host is not None:
             if joined.nbytes > joined.host.type.nbytes:
@@ -342,7 +343,7 @@ class _Sharing:
         for k, result in enumerate(results):
             assert result.host is not None
             for offset in (0, *(rounded(m.offset + m.nbytes) for m in result.members)):
-                moved = [replace(m, offset=m.offset + offset) for m in block.members]
+                moved = [replaced(m, offset=m.offset + offset) for m in block.members]
                 fits = offset + block.nbytes <= result.host.type.nbytes
                 if fits and not any(m.conflicts(n) for m in moved for n in result.members):
                     results[k] = joined = Block([*result.members, *moved], result.host)

@@ -6,13 +6,13 @@ The frame of the body of a loop is a slot of the frame around it.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 from types import MappingProxyType
 
 import numpy as np
 
 from ..expr.node import Graph, Node
 from ..expr.types import ArrayType
+from ..frozen import frozen, replaced
 from ..schedule.control import Block, BranchCall, LoopCall, buffer
 from ..schedule.fuse import storage
 from ..schedule.loopnest import Gather, Load, Loop, Operand, Statement, Store, Strips
@@ -27,7 +27,7 @@ Step = KernelCall | LoopCall | BranchCall | Node
 Uses = tuple[list[Node], list[Node]]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen(eq=False)
 class BlockMemory:
     """Where a block keeps what it stores, and its steps as they then are.
 
@@ -121,7 +121,7 @@ def plan_steps(
             kept.append(merged)
     place.append(len(kept))
     layout = plan_frame(permanent, sharing.blocks, place)
-    return tuple(kept), layout, tuple(replace(d, step=place[d.step]) for d in sharing.decisions)
+    return tuple(kept), layout, tuple(replaced(d, step=place[d.step]) for d in sharing.decisions)
 
 
 def _uses(
@@ -164,11 +164,11 @@ def _with_merged_operands(call: KernelCall, pairs: Sequence[tuple[int, int]]) ->
         if copied_operand(call.nest, operands[written]) == operands[read]
     }
     body = _renamed(call.nest.body, renamed, copies)
-    nest = replace(call.nest, operands=tuple(renamed[operands[k]] for k in kept), body=body)
+    nest = replaced(call.nest, operands=tuple(renamed[operands[k]] for k in kept), body=body)
     if not any(hasattr(s, "operand") and not isinstance(s, (Load, Gather)) for s in nest.statements()):
         return None
     local = {new: call.local_bytes[k] for new, k in enumerate(kept) if k in call.local_bytes}
-    return replace(call, nest=nest, layouts=tuple(call.layouts[k] for k in kept), local_bytes=local)
+    return replaced(call, nest=nest, layouts=tuple(call.layouts[k] for k in kept), local_bytes=local)
 
 
 def _names(operands: Sequence[Operand], same: Mapping[str, str]) -> dict[Operand, Operand]:
@@ -190,7 +190,7 @@ def _names(operands: Sequence[Operand], same: Mapping[str, str]) -> dict[Operand
             count[letter] = count.get(letter, 0) + 1
         else:
             known.append(known[-1] + "'")
-        names[operand] = replace(operand, name=known[-1])
+        names[operand] = replaced(operand, name=known[-1])
     return names
 
 
@@ -200,11 +200,11 @@ def _renamed(body: Sequence[Statement], renamed: dict[Operand, Operand], copies:
     for s in body:
         if isinstance(s, Loop):
             if inner := _renamed(s.body, renamed, copies):
-                result.append(replace(s, body=inner))
+                result.append(replaced(s, body=inner))
         elif isinstance(s, Strips):
-            result.append(replace(s, parts=tuple(_renamed(part, renamed, copies) for part in s.parts)))
+            result.append(replaced(s, parts=tuple(_renamed(part, renamed, copies) for part in s.parts)))
         elif not hasattr(s, "operand"):
             result.append(s)
         elif not (isinstance(s, Store) and renamed[s.operand] in copies):
-            result.append(replace(s, operand=renamed[s.operand]))  # type: ignore[arg-type]
+            result.append(replaced(s, operand=renamed[s.operand]))
     return tuple(result)

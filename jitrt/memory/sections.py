@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
+
+from ..frozen import frozen
 
 Buffer = tuple[int, int, int]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Sections:
     """Lifetimes in sections: buffer ``i`` lives in the sections ``first[i] <= s < end[i]`` of `count`."""
 

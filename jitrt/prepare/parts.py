@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -20,6 +19,7 @@ from ..expr.movement import decode_index
 from ..expr.node import Graph, Node
 from ..expr.optable import Kind
 from ..expr.types import ArrayType
+from ..frozen import frozen
 from .simplify import literal
 
 _LEAST_BYTES = 1 << 15  # of an assembled array: less stays in the first-level cache, and kernels take time to compile
@@ -29,7 +29,7 @@ _MOST_NODES = 200  # in all cells together
 Box = tuple[tuple[int, int], ...]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Piece:
     """Where in a domain a part lies, and the position of the domain's origin in the coordinates of the part."""
 

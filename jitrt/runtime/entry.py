@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import types
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from ..frozen import frozen
 from ..kernels import entry as native
 from ..kernels import guard
 from .dispatch import Words, words
@@ -24,7 +24,7 @@ Captured = tuple[Any, Any, Any]
 _RELEASING_WORK = 100_000
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Returned:
     """A result: output number `index` as an array or a NumPy scalar, input number `index`, or a Python object.
 

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 from ..codegen.compile import Kernel
 from ..expr.node import Node
+from ..frozen import frozen
 from ..memory.frame import FrameLayout
 from ..schedule.control import BranchCall, LoopCall
 from ..schedule.nest import KernelCall
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class KernelStep:
     """A kernel with the numbers that it runs with."""
 
@@ -20,7 +20,7 @@ class KernelStep:
     kernel: Kernel
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class HostStep:
     """A node that NumPy executes; `results` are the stored values that it gives."""
 
@@ -28,7 +28,7 @@ class HostStep:
     results: tuple[Node, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class BlockSteps:
     """The steps of a body, and the node whose slot is its frame, laid out as `layout` says."""
 
@@ -37,7 +37,7 @@ class BlockSteps:
     layout: FrameLayout
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ControlStep:
     """A loop or a choice, with the steps of each of its bodies."""
 

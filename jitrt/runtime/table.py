@@ -15,12 +15,13 @@ advance with the iterations:
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
 from ..codegen.emit import parameter_words
 from ..expr.node import Node
+from ..frozen import frozen, replaced
 from ..kernels import driver as native
 from ..schedule.control import BranchCall, LoopCall
 from ..schedule.layout import Layout
@@ -35,7 +36,7 @@ PARALLEL_WORK = 500_000
 _PIECES_PER_THREAD = 4
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Place:
     """Where memory begins: `offset` bytes behind a fixed 0, an array of the call, or what a word of the table says.
 
@@ -53,7 +54,7 @@ class Place:
     word: int | None = None
 
     def shifted(self, offset: int) -> Place:
-        return replace(self, offset=self.offset + offset)
+        return replaced(self, offset=self.offset + offset)
 
 
 Find = Callable[[Node], Place]

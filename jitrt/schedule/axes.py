@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
 from ..expr.indexing import gathered_indices
 from ..expr.node import Node
 from ..expr.optable import Kind
 from ..expr.updates import through
+from ..frozen import frozen
 from ..prepare.simplify import literal
 from .fuse import Group, Sink
 from .layout import Layout, Layouts
@@ -19,7 +19,7 @@ SHORT_FOLD = 16  # an inner fold over fewer elements costs more in loop overhead
 SHORT_ROW = 8  # so does an inner loop over fewer kept elements
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class NestAxis:
     """An axis of the domain of a group."""
 
@@ -31,7 +31,7 @@ class NestAxis:
     scanned: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Access:
     """A place where the nest touches memory: the layout along the axes of the domain.
 

@@ -7,7 +7,6 @@ loop carries moves between buffers as `rotation` says.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -17,6 +16,7 @@ from ..expr.node import Graph, Node
 from ..expr.optable import Kind, Op, row
 from ..expr.rewrite import Rule, rewrite, rule
 from ..expr.types import ArrayType
+from ..frozen import frozen
 from .fuse import Group, fuse
 from .layout import Layout, Layouts, contiguous_strides
 from .legalise import legalise
@@ -31,7 +31,7 @@ SMALL = 4096  # bytes: the first value of less is copied to where the loop keeps
 _MOST_STEPS = 4096  # of an unrolled loop
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Tools:
     """What of code generation scheduling has to ask.
 
@@ -45,7 +45,7 @@ class Tools:
     is_inlined: Callable[[Node], bool]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen(eq=False)
 class Block:
     """A graph that is divided into steps: kernels, loops, choices, and nodes that NumPy executes."""
 
@@ -74,7 +74,7 @@ class Block:
                     yield from inner.kernel_calls()
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen(eq=False)
 class LoopCall:
     """A loop that runs natively.
 
@@ -128,7 +128,7 @@ class LoopCall:
         return moves
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen(eq=False)
 class BranchCall:
     """A choice that is made natively.
 

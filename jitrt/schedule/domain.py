@@ -10,7 +10,8 @@ from __future__ import annotations
 import enum
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+
+from ..frozen import frozen, replaced
 
 
 class AxisKind(enum.Enum):
@@ -21,7 +22,7 @@ class AxisKind(enum.Enum):
     BROADCAST = "b"  # a single element, which stands for all
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen(eq=False)
 class Axis:
     """An axis of one domain; two axes are equal only if they are one object."""
 
@@ -40,7 +41,7 @@ class Axis:
         return f"{self.kind.value}{self.extent}"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Split:
     """``source`` runs in blocks of ``inner.extent``; `outer` counts the blocks."""
 
@@ -49,7 +50,7 @@ class Split:
     inner: Axis
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Merge:
     """`result` runs over all pairs of `outer` and `inner`."""
 
@@ -61,7 +62,7 @@ class Merge:
 Transform = Split | Merge
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Domain:
     """The axes of a tensor.
 
@@ -111,7 +112,7 @@ class Domain:
             raise ValueError(f"an axis is split by a factor of at least 1, not {factor}")
         outer, inner = Axis(math.ceil(source.extent / factor), source.kind), Axis(factor, source.kind)
         axes = (*self.axes[:position], outer, inner, *self.axes[position:][1:])
-        return replace(self, axes=axes, transforms=(*self.transforms, Split(source, outer, inner)))
+        return replaced(self, axes=axes, transforms=(*self.transforms, Split(source, outer, inner)))
 
     def merge(self, position: int) -> Domain:
         """Run over the loop axes at `position` and behind it as one."""
@@ -121,17 +122,17 @@ class Domain:
         kind = inner.kind if outer.is_broadcast else outer.kind
         result = Axis(outer.extent * inner.extent, kind)
         axes = (*self.axes[:position], result, *self.axes[position + 2 :])
-        return replace(self, axes=axes, transforms=(*self.transforms, Merge(outer, inner, result)))
+        return replaced(self, axes=axes, transforms=(*self.transforms, Merge(outer, inner, result)))
 
     def reorder(self, order: Sequence[int]) -> Domain:
         """Loop axes in the `order` of their positions."""
         if sorted(order) != list(range(len(self.axes))):
             raise ValueError(f"{tuple(order)} is not an order of {len(self.axes)} axes")
-        return replace(self, axes=tuple(self.axes[k] for k in order))
+        return replaced(self, axes=tuple(self.axes[k] for k in order))
 
     def as_array(self) -> Domain:
         """The loop axes so far become the axes of the array."""
-        return replace(self, logical=self.axes, views=(*self.views, *self.transforms), transforms=())
+        return replaced(self, logical=self.axes, views=(*self.views, *self.transforms), transforms=())
 
     def __str__(self) -> str:
         return "[" + ", ".join(map(repr, self.axes)) + "]"

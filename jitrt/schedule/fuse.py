@@ -14,6 +14,7 @@ from ..expr.indexing import gathered_indices
 from ..expr.node import Graph, Node
 from ..expr.optable import Kind
 from ..expr.updates import OVERWRITE, Region
+from ..frozen import frozen
 from .assignments import orderings
 
 RECOMPUTED_COST = 3  # additions: about what a store and a load of an element cost
@@ -22,7 +23,7 @@ _COST_LIMIT = 1 << 20
 _MERGED_SIBLINGS = 32  # above, comparing all pairs of groups would cost more than the merging saves
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Sink:
     """What a group writes: `value` into the memory of `into`.
 
@@ -59,7 +60,7 @@ class Sink:
         return self.domain, self.folded_axes, partition
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Sharing:
     """Groups that are computed one after the other in each turn of outer loops that they share.
 

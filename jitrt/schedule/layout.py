@@ -6,8 +6,6 @@ with the strides of the base.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 from numpy.lib.stride_tricks import as_strided
 
@@ -15,12 +13,13 @@ from ..expr.movement import as_view
 from ..expr.node import Node
 from ..expr.optable import Kind
 from ..expr.types import contiguous_strides
+from ..frozen import frozen
 
 _PROBE = np.zeros(1, np.int8)
 _PROBE_ADDRESS = _PROBE.__array_interface__["data"][0]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Layout:
     """Elements of a node in memory: element ``i`` is at ``offset + sum(i * strides)`` bytes of the buffer of `base`."""
 

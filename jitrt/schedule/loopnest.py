@@ -26,12 +26,12 @@ Two computations with one text are one kernel, so the text is the structural key
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 import numpy as np
 
 from ..expr.optable import Op
 from ..expr.types import dtype_name
+from ..frozen import frozen
 
 _AXIS_NAMES = "ijklmnpqrstuvwxyzabcdefgh"
 
@@ -42,7 +42,7 @@ def axis_name(axis: int) -> str:
     return _AXIS_NAMES[letter] + (str(turn) if turn else "")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Operand:
     """Memory that a nest reads or writes: `strides` holds a class for each axis of the nest."""
 
@@ -61,13 +61,13 @@ class Operand:
         return self.name.startswith("t")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Load:
     target: int
     operand: Operand
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Gather:
     """A load from a computed place: the operand has a stride for each of `indices` behind those of the axes."""
 
@@ -76,7 +76,7 @@ class Gather:
     indices: tuple[int, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Literal:
     """A number: the parameter `index` of the kernel, or, if `value` is given, part of the code."""
 
@@ -86,7 +86,7 @@ class Literal:
     value: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Compute:
     """``target = op(args)`` on values of the given dtypes."""
 
@@ -97,13 +97,13 @@ class Compute:
     dtype: np.dtype
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Store:
     operand: Operand
     value: int
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class StoreNeutral:
     """Start of a fold in memory."""
 
@@ -111,7 +111,7 @@ class StoreNeutral:
     fold: Op
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class FoldInto:
     """``operand = fold(operand, value)``: a step of a fold in memory."""
 
@@ -120,7 +120,7 @@ class FoldInto:
     value: int
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Neutral:
     """Start of the accumulator `acc`."""
 
@@ -129,19 +129,19 @@ class Neutral:
     dtype: np.dtype
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Update:
     acc: int
     value: int
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Result:
     target: int
     acc: int
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Loop:
     """A loop over an axis, given by its position in the nest's list of extents.
 
@@ -155,7 +155,7 @@ class Loop:
     block_of: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ScanStep:
     """``target = fold(operand one element before along axis, value)``: a step of a scan that is kept in memory."""
 
@@ -166,7 +166,7 @@ class ScanStep:
     value: int
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Strips:
     """A loop over an axis in strips: `parts` run one after the other over each strip.
 
@@ -177,7 +177,7 @@ class Strips:
     parts: tuple[tuple[Statement, ...], ...]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Tiles:
     """Loops over two axes in square tiles; that over `parallel`, one of them, runs over the range of the kernel.
 
@@ -209,7 +209,7 @@ Statement = (
 )
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class LoopNest:
     """One kernel.
 

@@ -8,8 +8,8 @@ would read in a loop what is complete only behind it, the positions are illegal.
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterator, Sequence
-from dataclasses import dataclass
 
+from ..frozen import frozen
 from .domain import Axis
 from .fusion import Expression, Fusion, Tensor
 from .replay import loop_keys, mapped_prefix
@@ -38,7 +38,7 @@ class Classes:
             self._parent[x] = y
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen(eq=False)
 class LoopNode:
     """A loop around expressions and further loops; `extent` is that of its axes that are not broadcast."""
 

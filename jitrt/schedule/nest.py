@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field
 from typing import Any
 
 import numpy as np
@@ -12,6 +12,7 @@ import numpy as np
 from ..expr.node import Node
 from ..expr.optable import Kind
 from ..expr.types import dtype_name
+from ..frozen import frozen, replaced
 from .axes import (
     Access,
     NestAxis,
@@ -30,7 +31,7 @@ from .loopnest import Literal, Loop, LoopNest, Operand, Statement, parallel_axis
 from .statements import Member, MemberStatements, element_count, threads_axis
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class KernelCall:
     """A loop nest and the numbers that it runs with.
 
@@ -108,7 +109,7 @@ def build_kernel(group: Group, layouts: Layouts, inlined: Callable[[Node], bool]
     outer: list[NestAxis] = []
     if partition:
         assert sum(a.blocked for a in axes) == 1, "one axis is cut into blocks"
-        axes = [replace(a, block=math.ceil(a.extent / partition[1])) if a.blocked else a for a in axes]
+        axes = [replaced(a, block=math.ceil(a.extent / partition[1])) if a.blocked else a for a in axes]
         outer.append(NestAxis(partition[1], False, block_strides(group.sinks, len(accesses))))
     return _Kernel(outer, [Member(group, order, accesses, axes, form)]).build(group.why_alone)
 
@@ -136,7 +137,7 @@ def _build_shared(sharing: Sharing, layouts: Layouts, inlined: Callable[[Node], 
     every = [a for m in members for a in m.accesses]
     if rows > 1:
         strides = tuple(-rows * a.turn for a in every)
-        turns[-1] = replace(turns[-1], extent=math.ceil(turns[-1].extent / rows), strides=strides)
+        turns[-1] = replaced(turns[-1], extent=math.ceil(turns[-1].extent / rows), strides=strides)
     return _Kernel(turns, members, sharing.local, local.nbytes).build(reason)
 
 

@@ -11,10 +11,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+
+from ..frozen import frozen
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Rotation:
     """How buffers change their roles from one iteration to the next.
 

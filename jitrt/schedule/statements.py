@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any, Protocol
 
 from ..expr.indexing import gathered_indices
 from ..expr.node import Node
 from ..expr.optable import Kind
+from ..frozen import frozen
 from ..prepare.simplify import literal
 from .axes import Access, NestAxis
 from .fuse import Group, Sink, storage
@@ -39,7 +39,7 @@ LITTLE_WORK = 1 << 15  # elements that no second thread takes part in, so that a
 EVEN_SHARES = 32  # turns of a loop that threads can share about evenly
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Member:
     """A group as part of a kernel: what it computes, and its axes inside of the shared loops.
 

@@ -17,11 +17,11 @@ import math
 import textwrap
 import types
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from ..frozen import frozen
 from .elementcalls import CREATION, EXACT_FUNCTIONS, LIKE, call
 from .elementtypes import (
     BOOL,
@@ -53,7 +53,7 @@ _MODULES = (np, math)
 _ROUNDS = 8  # until the types of variables that depend on each other are known
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ElementLoop:
     """A translated function.
 

@@ -8,10 +8,11 @@ bits, a division by zero, a NaN out of numbers) stops the translated code, and t
 from __future__ import annotations
 
 import ast
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+
+from ..frozen import frozen
 
 BOOL, INT, FLOAT, SINGLE = (np.dtype(t) for t in ("?", "i8", "f8", "f4"))
 _KEPT = frozenset("?bhilqBHIfd")  # types of elements that a loop may look at; uint64 does not fit an int64
@@ -32,7 +33,7 @@ class NotTranslated(Exception):
         self.by_argument = by_argument
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Scalar:
     """A number.
 
@@ -57,7 +58,7 @@ class Scalar:
         return self.maybe_int or self.python is None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Array:
     """An array.
 
@@ -81,7 +82,7 @@ class Array:
 Type = Scalar | Array
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Value:
     """An expression of the translated code; `flag` is the code that tells a Python number from a NumPy scalar."""
 

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -18,6 +17,7 @@ from ..expr.control import Branch, Loop, branch, close, loop
 from ..expr.node import Node
 from ..expr.optable import INPUT
 from ..expr.types import ArrayType
+from ..frozen import frozen
 from .arguments import Structure, flatten, rebuild
 from .tracer import Trace, Tracer
 
@@ -32,7 +32,7 @@ class NotOneNode(Exception):
     """What is carried changes its structure, or its type in every iteration."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Kind:
     """What has to stay the same of a carried value: its type, and whether it is a scalar and not an array."""
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import dis
 import types
-from dataclasses import dataclass
 from functools import lru_cache
+
+from ..frozen import frozen
 
 _SKIPPED = frozenset({"CACHE", "EXTENDED_ARG", "PRECALL", "NOP", "NOT_TAKEN"})
 _CALLS = frozenset({"CALL", "CALL_FUNCTION"})
@@ -14,7 +15,7 @@ _STORES = frozenset({"STORE_FAST", "STORE_FAST_LOAD_FAST"})
 _HIDDEN = frozenset({"LIST_APPEND", "SET_ADD", "MAP_ADD", "YIELD_VALUE", "YIELD_FROM", "SEND"})
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class LoopSite:
     """A statement ``for variable in range(…)``.
 

@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import Untraceable
+from ..frozen import frozen
 
 _PURE_BUILTINS = frozenset(
     getattr(builtins, name)
@@ -52,7 +53,7 @@ _EFFECTS = {
 _ARRAY_ATTRIBUTES = frozenset({"real", "imag", "shape"})
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Capture:
     """A value that the code reads from outside.
 

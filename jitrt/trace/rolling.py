@@ -29,6 +29,7 @@ from ..expr.control import Closed, Loop, close, loop
 from ..expr.node import Node, topological_order
 from ..expr.ufuncs import COPY
 from ..expr.updates import Region, through
+from ..frozen import frozen
 from .context import current
 from .loopsites import LoopSite, loop_site
 from .purity import MISSING, contents
@@ -99,7 +100,7 @@ class _Unknown(Exception):
     """A value of which it is not known whether the body changes it."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Role:
     """Something that the state holds: memory of arrays, or a scalar, for which `cell` is None."""
 
@@ -135,7 +136,7 @@ class _State:
     looks: int = 0
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Step:
     """What an iteration does.
 

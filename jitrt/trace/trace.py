@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -13,6 +12,7 @@ from ..expr.build import input_node
 from ..expr.node import Graph, Node, type_of
 from ..expr.types import ArrayType
 from ..expr.updates import through
+from ..frozen import frozen
 from .arguments import Structure, flatten, is_dynamic, rebuild
 from .clones import with_tracers
 from .context import tracing
@@ -21,7 +21,7 @@ from .storage import Cell
 from .tracer import Trace, Tracer
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Result:
     """How one leaf of the result is made.
 
@@ -45,7 +45,7 @@ class Result:
     value: Any = None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Traced:
     """What a trace found.
 
