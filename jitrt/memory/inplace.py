@@ -330,8 +330,7 @@ class _Sharing:
         bound = _bound(self._blocks())
         while results:
             frame = [b for b in self._blocks() if b.host is None]
-            crowd = max((_alive(frame, b.first) for b in frame), key=_total, default=[])
-            if not any(self._move(b, results) for b in sorted(crowd, key=lambda b: -b.nbytes)):
+            if not any(self._move(b, results) for b in sorted(_crowd(frame), key=lambda b: -b.nbytes)):
                 break
         if _bound(self._blocks()) == bound:
             self.block_of = before
@@ -358,12 +357,18 @@ def _bound(blocks: Sequence[Block]) -> int:
     return lower_bound([(rounded(b.nbytes), b.first, b.end) for b in blocks if b.host is None])
 
 
-def _alive(blocks: Sequence[Block], step: int) -> list[Block]:
-    return [b for b in blocks if b.first <= step < b.end]
-
-
-def _total(blocks: Sequence[Block]) -> int:
-    return sum(rounded(b.nbytes) for b in blocks)
+def _crowd(blocks: Sequence[Block]) -> list[Block]:
+    """The blocks that are alive in the first step in which most memory is."""
+    changes: list[tuple[int, int]] = []
+    for b in blocks:
+        nbytes = rounded(b.nbytes)
+        changes += [(b.first, nbytes), (b.end, -nbytes)]
+    alive = most = crowded = 0
+    for step, change in sorted(changes):  # at one step, ends come before beginnings
+        alive += change
+        if alive > most:
+            most, crowded = alive, step
+    return [b for b in blocks if b.first <= crowded < b.end]
 
 
 def _needed(step: int) -> str:
