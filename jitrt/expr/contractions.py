@@ -114,7 +114,6 @@ def outer(a: Any, b_: Any = None, out: Any = None, **kwargs: Any) -> Node:
     return b.elementwise(np.multiply, column, b.view("reshape", y, shape=(1, y.type.size)))
 
 
-<<<<<<< HEAD
 def _declare_outer(ufunc: np.ufunc) -> None:
     @numpy_function(ufunc.outer)
     def outer(a: Any, b_: Any, /, **kwargs: Any) -> Node:
@@ -129,10 +128,7 @@ for _ufunc in NUMPY_UFUNCS:
         _declare_outer(_ufunc)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-=======
 @frozen(eq=False)
->>>>>>> c9f6720 (Immutable values are made in a fifth of the time that dataclasses take: they were most of what importing costs)
 class Call:
     """A Python call that NumPy makes at its place in the program.
 
