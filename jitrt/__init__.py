@@ -6,6 +6,7 @@ from .errors import JitrtError, JitrtPerformanceWarning
 from .explain import Explanation
 from .jit import JitFunction, jit
 from .loops import cond, fori_loop, scan, while_loop
+from .memory.alias import non_aliasing
 from .runtime.results import clear_caches
 from .runtime.threads import num_threads, set_num_threads
 
@@ -20,6 +21,7 @@ __all__ = [
     "cond",
     "fori_loop",
     "jit",
+    "non_aliasing",
     "num_threads",
     "scan",
     "set_num_threads",

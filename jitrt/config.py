@@ -24,7 +24,15 @@ def strict() -> bool:
 
     Whatever can be compiled is compiled then, also where the plain function is expected to be faster.
     """
-    return _flag("JITRT_STRICT")
+    return _flag("JITRT_STRICT") or debug()
+
+
+def debug() -> bool:
+    """``JITRT_DEBUG=1``: frames are poisoned, and every kernel is checked for what it reads and writes.
+
+    Calls are some hundred times slower. What is found is an internal error, as under ``JITRT_STRICT=1``.
+    """
+    return _flag("JITRT_DEBUG")
 
 
 def threads_from_environment() -> int:

@@ -10,6 +10,10 @@ class JitrtError(Exception):
     """
 
 
+class MemoryFault(JitrtError):
+    """A kernel has read or written memory that it must not touch, as ``JITRT_DEBUG=1`` has found."""
+
+
 class JitrtPerformanceWarning(UserWarning):
     """A function gains nothing from being compiled, and why."""
 

@@ -1,4 +1,4 @@
-"""Memory: lifetimes, and the layout of the frame in which a program works."""
+"""Memory: lifetimes, what shares memory, and the layout of the frame in which a program works."""
 
 from .pack import plan_offsets
 

@@ -121,14 +121,21 @@ def _phantom(access: Access, shift: int) -> np.ndarray:
 
 
 def are_same_elements(a: Access, b: Access, shift: int = 0) -> bool:
-    """Whether two accesses of one kernel touch the same element in every iteration."""
+    """Whether two accesses of one kernel touch the same elements, if perhaps in different loops."""
     if a.anywhere or b.anywhere:
         return False
-    return a.layout.offset == b.layout.offset + shift and _strides(a) == _strides(b) and a.dtype == b.dtype
+    return a.layout.offset == b.layout.offset + shift and _steps(a) == _steps(b) and a.dtype == b.dtype
 
 
-def _strides(access: Access) -> tuple[int, ...]:
-    return tuple(s for s, extent in zip(access.layout.strides, access.extents) if extent != 1)
+def _steps(access: Access) -> list[tuple[int, int]]:
+    """Strides and extents of the axes along which an access moves."""
+    steps = zip(access.layout.strides, access.extents)
+    return sorted((stride, extent) for stride, extent in steps if stride and extent != 1)
+
+
+def are_one_operand(a: Access, b: Access) -> bool:
+    """Whether two accesses that touch the same elements do so along the same axes."""
+    return all(s == t or n == 1 for s, t, n in zip(a.layout.strides, b.layout.strides, a.extents))
 
 
 def byte_range(access: Access) -> tuple[int, int]:
@@ -150,37 +157,59 @@ def copied_operand(nest: LoopNest, written: Operand) -> Operand | None:
     return next((s.operand for s in statements if isinstance(s, Load) and s.target == value), None)
 
 
-def is_read_first(nest: LoopNest, read: Operand, written: Operand) -> bool:
-    """Whether every element is read for the last time before it is written, if both operands are the same elements.
+def is_read_first(nest: LoopNest, read: Access, write: Access) -> bool:
+    """Whether every element is read for the last time before it is written, if both accesses are the same elements.
 
-    Two statements touch one element in one iteration of the loops around both, provided that each of these loops leads
-    to other elements; then the statement that stands first runs first. Threads that share a loop have to have
-    elements of their own, too.
+    Two statements touch one element in one turn of the loops around both, provided that each of these loops leads to
+    other elements, and that the loops around only one of them traverse the elements alike. Then the statement that
+    stands first runs first. Threads that share a loop have to have elements of their own, too.
     """
-    axes = {axis for axis, kind in enumerate(read.strides) if kind != "0"}
+    loaded, stored = nest.operands[read.operand], nest.operands[write.operand]
     found = list(_positions(nest.body, ()))
-    loads = [(k, path) for k, (path, s) in enumerate(found) if isinstance(s, Load) and s.operand == read]
-    stores = [(k, path) for k, (path, s) in enumerate(found) if isinstance(s, _WRITES) and s.operand == written]
-    if any(s.parallel and s.axis not in axes for s in nest.statements() if isinstance(s, Loop)):
-        return False
+    loads = [(k, path) for k, (path, s) in enumerate(found) if isinstance(s, Load) and s.operand == loaded]
+    stores = [(k, path) for k, (path, s) in enumerate(found) if isinstance(s, _WRITES) and s.operand == stored]
+    shared = {s.axis for s in nest.statements() if isinstance(s, Loop) and s.parallel}
     for place, around_load in loads:
         for later, around_store in stores:
-            common = [a for (k, a), (m, _) in zip(around_load, around_store) if k == m]
-            if later < place or not axes.issuperset(common):
+            common = [a for a, b in zip(around_load, around_store) if a.number == b.number]
+            load_only, store_only = around_load[len(common) :], around_store[len(common) :]
+            alike = _traversed(load_only, read) == _traversed(store_only, write)
+            separate = {a.axis for a in common} | shared
+            led = _leading(around_load, read) & _leading(around_store, write)
+            same = all(read.layout.strides[a.axis] == write.layout.strides[a.axis] for a in common)
+            if later < place or not alike or not same or not separate <= led:
                 return False
     return True
 
 
-_Path = tuple[tuple[int, int], ...]  # the loops around a statement: number and axis
+@frozen
+class _Around:
+    """A loop around a statement; `number` tells it from others over the same axis."""
+
+    number: int
+    axis: int
+    block_of: int | None
 
 
-def _positions(body: Sequence[Statement], path: _Path) -> Iterator[tuple[_Path, Statement]]:
+def _traversed(loops: Sequence[_Around], access: Access) -> list[tuple[int, int, int]]:
+    """How loops move through the elements."""
+    moves = ((access.layout.strides[a.axis], access.extents[a.axis], a.block_of) for a in loops)
+    return sorted((s, n, -1 if block is None else block) for s, n, block in moves if s and n != 1)
+
+
+def _leading(loops: Sequence[_Around], access: Access) -> set[int]:
+    """The axes of which each index has elements of its own: directly, or as the number of a block."""
+    own = {a.axis for a in loops if access.layout.strides[a.axis] or access.extents[a.axis] == 1}
+    return own | {a.block_of for a in loops if a.axis in own and a.block_of is not None}
+
+
+def _positions(body: Sequence[Statement], path: tuple[_Around, ...]) -> Iterator[tuple[tuple[_Around, ...], Statement]]:
     """Statements in the order in which they stand, with the loops around them."""
     for s in body:
         if isinstance(s, Loop):
-            yield from _positions(s.body, (*path, (id(s), s.axis)))
+            yield from _positions(s.body, (*path, _Around(id(s), s.axis, s.block_of)))
         elif isinstance(s, Strips):  # each part is a loop; over one strip the parts run one after the other
             for part in s.parts:
-                yield from _positions(part, (*path, (id(part), s.axis)))
+                yield from _positions(part, (*path, _Around(id(part), s.axis, None)))
         else:
             yield path, s

@@ -9,7 +9,7 @@ import numpy as np
 from ..expr.node import Node
 from ..expr.types import dtype_name
 from ..frozen import frozen
-from .inplace import ALIGNMENT, Block, Member, rounded
+from .inplace import ALIGNMENT, Block, Decision, Member, rounded
 from .pack import plan_offsets
 
 __all__ = ["ALIGNMENT", "FrameLayout", "Slot", "plan_frame"]
@@ -54,22 +54,25 @@ class FrameLayout:
         Size of the frame.
     unshared_nbytes : int
         What the temporaries would need if none shared memory with anything.
-    hosted : dict of Node to (Node, int)
-        Temporaries that lie in the memory of a result, and where in it they begin, in bytes.
+    hosted : dict of Node to (Node, Slot)
+        Temporaries that lie in the memory of a result, and their places in it.
+    over : dict of Node to tuple of Node
+        For values that lie in the memory of others which they replace: those.
     """
 
     slots: dict[Node, Slot]
     nbytes: int
     unshared_nbytes: int
-    hosted: dict[Node, tuple[Node, int]]
+    hosted: dict[Node, tuple[Node, Slot]]
+    over: dict[Node, tuple[Node, ...]]
 
     def __str__(self) -> str:
         lines = [f"frame of {self.nbytes} bytes ({self.unshared_nbytes} without sharing)"]
         ordered = sorted(self.slots.items(), key=lambda item: (item[1].offset, item[1].first))
         lines += [f"  {slot}  {node.op.name} {dtype_name(node.dtype)}" for node, slot in ordered]
         lines += [
-            f"  {_type(node)} in the result {_type(host)} at 0x{offset:02X}  {node.op.name}"
-            for node, (host, offset) in self.hosted.items()
+            f"  {slot}  {node.op.name} {dtype_name(node.dtype)}  in the result {_type(host)}"
+            for node, (host, slot) in self.hosted.items()
         ]
         return "\n".join(lines)
 
@@ -78,7 +81,9 @@ def _type(array: Slot | Node) -> str:
     return f"{array.dtype.name.upper()}{list(array.shape)}"
 
 
-def plan_frame(permanent: Sequence[Node], blocks: Sequence[Block], place: Sequence[int]) -> FrameLayout:
+def plan_frame(
+    permanent: Sequence[Node], blocks: Sequence[Block], decisions: Sequence[Decision], place: Sequence[int]
+) -> FrameLayout:
     """The layout of a frame.
 
     Parameters
@@ -87,6 +92,7 @@ def plan_frame(permanent: Sequence[Node], blocks: Sequence[Block], place: Sequen
         Values that live as long as the frame, such as scalar inputs.
     blocks : sequence of Block
         Everything else that is stored.
+    decisions : sequence of Decision
     place : sequence of int
         For each step that blocks were made for, and for the end, the number of the step as it is counted now.
     """
@@ -97,16 +103,15 @@ def plan_frame(permanent: Sequence[Node], blocks: Sequence[Block], place: Sequen
     members = [m for b in (*framed, *blocks) for m in b.members if m.node is not b.host]
     unshared = sum(rounded(m.nbytes) for m in {m.node: m for m in members}.values())
     offsets, total = plan_offsets(buffers, budget=_SEARCH_SECONDS if unshared >= _LARGE else 0)
-    slots = {
-        m.node: Slot(offset + m.offset, m.node.dtype, m.node.shape, place[m.first], place[min(m.end, len(place) - 1)])
-        for block, offset in zip(framed, offsets)
-        for m in block.members
-    }
-    hosted = {
-        m.node: (block.host, m.offset)
-        for block in blocks
-        if block.host is not None
-        for m in block.members
-        if m.node is not block.host
-    }
-    return FrameLayout(slots, total, unshared, hosted)
+    slots: dict[Node, Slot] = {}
+    hosted: dict[Node, tuple[Node, Slot]] = {}
+    for block, offset in [*zip(framed, offsets), *((b, 0) for b in blocks if b.host is not None)]:
+        for m in block.members:
+            first, end = place[m.first], place[min(m.end, len(place) - 1)]
+            slot = Slot(offset + m.offset, m.node.dtype, m.node.shape, first, end)
+            if block.host is None:
+                slots[m.node] = slot
+            elif block.host is not m.node:
+                hosted[m.node] = block.host, slot
+    over = {d.node: d.over for d in decisions if d.over}
+    return FrameLayout(slots, total, unshared, hosted, over)

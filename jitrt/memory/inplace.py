@@ -278,7 +278,7 @@ class _Sharing:
     def _is_read_first(self, read: Access, write: Access) -> bool:
         step = self.steps[read.step]
         assert isinstance(step, KernelCall)
-        return is_read_first(step.nest, step.nest.operands[read.operand], step.nest.operands[write.operand])
+        return is_read_first(step.nest, read, write)
 
     def _rewrites(self, write: Access, operand: Node, shift: int) -> bool:
         """Whether what is written there is what stands there already."""

@@ -17,7 +17,7 @@ from ..schedule.control import Block, BranchCall, LoopCall, buffer
 from ..schedule.fuse import storage
 from ..schedule.loopnest import Gather, Load, Loop, Operand, Statement, Store, Strips
 from ..schedule.nest import KernelCall
-from .accesses import accesses, copied_operand
+from .accesses import Access, accesses, are_one_operand, copied_operand
 from .alias import alias_sets
 from .frame import FrameLayout, plan_frame
 from .inplace import Decision, share_memory
@@ -111,16 +111,18 @@ def plan_steps(
     if is_body:
         spans = {n: span for n, span in spans.items() if n not in outputs}
     sharing = share_memory(steps, spans, outputs, held)
+    merged: dict[int, list[tuple[Access, Access]]] = {}
+    for read, write in sharing.merged:
+        merged.setdefault(read.step, []).append((read, write))
     kept: list[Step] = []
     place = []  # for each step how many are kept before it
     for k, step in enumerate(steps):
         place.append(len(kept))
-        pairs = [(read.operand, write.operand) for read, write in sharing.merged if read.step == k]
-        merged = _with_merged_operands(step, pairs) if isinstance(step, KernelCall) else step
-        if merged is not None:
-            kept.append(merged)
+        left = _with_merged_operands(step, merged.get(k, ())) if isinstance(step, KernelCall) else step
+        if left is not None:
+            kept.append(left)
     place.append(len(kept))
-    layout = plan_frame(permanent, sharing.blocks, place)
+    layout = plan_frame(permanent, sharing.blocks, sharing.decisions, place)
     return tuple(kept), layout, tuple(replaced(d, step=place[d.step]) for d in sharing.decisions)
 
 
@@ -149,26 +151,35 @@ def _uses(
     return uses, held
 
 
-def _with_merged_operands(call: KernelCall, pairs: Sequence[tuple[int, int]]) -> KernelCall | None:
-    """A kernel whose operands of each pair, one read and one written, are one; None if it had nothing left to do."""
+def _with_merged_operands(call: KernelCall, pairs: Sequence[tuple[Access, Access]]) -> KernelCall | None:
+    """A kernel whose operands of each pair, one read and one written, are in one memory; None if it did nothing else.
+
+    Operands that are traversed along the same axes become one.
+    """
     if not pairs:
         return call
     operands = call.nest.operands
-    merged = {operands[read]: operands[written] for read, written in pairs}
+    merged = {operands[r.operand]: operands[w.operand] for r, w in pairs if are_one_operand(r, w)}
     kept = [k for k, operand in enumerate(operands) if operand not in merged]
-    names = _names([operands[k] for k in kept], {r.memory: w.memory for r, w in merged.items()})
+    same = {operands[r.operand].memory: operands[w.operand].memory for r, w in pairs}
+    moved = {r.node: (w.node, r.layout.offset - w.layout.offset) for r, w in pairs}
+    names = _names([operands[k] for k in kept], same)
     renamed = {operand: names[merged.get(operand, operand)] for operand in operands}
     copies = {
-        renamed[operands[written]]
-        for read, written in pairs
-        if copied_operand(call.nest, operands[written]) == operands[read]
+        renamed[operands[w.operand]]
+        for r, w in pairs
+        if are_one_operand(r, w) and copied_operand(call.nest, operands[w.operand]) == operands[r.operand]
     }
     body = _renamed(call.nest.body, renamed, copies)
     nest = replaced(call.nest, operands=tuple(renamed[operands[k]] for k in kept), body=body)
     if not any(hasattr(s, "operand") and not isinstance(s, (Load, Gather)) for s in nest.statements()):
         return None
+    layouts = []
+    for layout in (call.layouts[k] for k in kept):
+        base, shift = moved.get(layout.base, (layout.base, 0))
+        layouts.append(replaced(layout, base=base, offset=layout.offset - shift))
     local = {new: call.local_bytes[k] for new, k in enumerate(kept) if k in call.local_bytes}
-    return replaced(call, nest=nest, layouts=tuple(call.layouts[k] for k in kept), local_bytes=local)
+    return replaced(call, nest=nest, layouts=tuple(layouts), local_bytes=local)
 
 
 def _names(operands: Sequence[Operand], same: Mapping[str, str]) -> dict[Operand, Operand]:

@@ -10,7 +10,7 @@ import numpy as np
 from ..expr.interpret import evaluate, evaluate_node
 from ..expr.node import Graph, Node
 from ..expr.pythonnumbers import is_python
-from ..expr.types import canonical
+from ..expr.types import ArrayType, canonical
 from ..memory.frame import ALIGNMENT, FrameLayout
 from ..prepare.simplify import literal
 from ..schedule.fuse import storage
@@ -33,9 +33,7 @@ class Frame:
 
     def __init__(self, graph: Graph, steps: Sequence[Step], layout: FrameLayout, limit: int, separate: bool = False):
         self.graph = graph
-        nbytes = layout.nbytes
-        memory = np.empty(nbytes + ALIGNMENT, np.uint8)
-        self.memory = memory[-address(memory) % ALIGNMENT :][:nbytes]
+        self.memory = self._allocate(layout.nbytes)
         self.hosted = layout.hosted
         self.values: dict[Node, np.ndarray] = {
             node: np.ndarray(slot.shape, slot.dtype, self.memory, slot.offset) for node, slot in layout.slots.items()
@@ -56,16 +54,19 @@ class Frame:
         self.actions: list[int | HostStep] = []
         pending: list[Step] = []
         for step in steps:
-            if not isinstance(step, HostStep):
+            if isinstance(step, HostStep) or separate:
+                self._add_block(pending)
+                pending = []
+            if isinstance(step, HostStep):
+                self.actions.append(step)
+            else:
                 pending.append(step)
-                if separate:
-                    self._add_block(pending)
-                    pending = []
-                continue
-            self._add_block(pending)
-            pending = []
-            self.actions.append(step)
         self._add_block(pending)
+
+    def _allocate(self, nbytes: int) -> np.ndarray:
+        """Memory that begins at a cache line."""
+        memory = np.empty(nbytes + ALIGNMENT, np.uint8)
+        return memory[-address(memory) % ALIGNMENT :][:nbytes]
 
     def _add_block(self, steps: list[Step]) -> None:
         """Make a table of consecutive steps that run natively."""
@@ -80,8 +81,10 @@ class Frame:
         array = self.values.get(node)
         if array is not None:
             return Place(address(array))
-        host, offset = self.hosted.get(node, (node, 0))
-        return Place(offset, item=self.places[host])
+        if node in self.hosted:
+            host, slot = self.hosted[node]
+            return Place(slot.offset, item=self.places[host])
+        return Place(0, item=self.places[node])
 
     def run(self, inputs: Sequence[Any], watched: int) -> list[Any]:
         """Outputs for these inputs, if none of the floating-point exceptions `watched` is raised."""
@@ -97,7 +100,7 @@ class Frame:
         for place, view in self.scalars:
             view[()] = inputs[place]
         for place, kind in self.fresh:
-            objects[place] = results.empty(kind.shape, kind.dtype, kind.nbytes)
+            objects[place] = self._new_result(place, kind)
         return objects
 
     def perform(self, action: int | HostStep, objects: list[Any], returned: dict[Node, Any], watched: int) -> None:
@@ -109,9 +112,16 @@ class Frame:
             with noting(watched):
                 self._run_host(action, objects, returned)
         else:
-            arrays = tuple(objects)
-            if self.run_native(action, id(arrays), watched):
-                raise FloatingPointRaised
+            self._run_native(action, objects, watched)
+
+    def _new_result(self, place: int, kind: ArrayType) -> np.ndarray:
+        """Memory for a result."""
+        return results.empty(kind.shape, kind.dtype, kind.nbytes)
+
+    def _run_native(self, action: int, objects: list[Any], watched: int) -> None:
+        arrays = tuple(objects)
+        if self.run_native(action, id(arrays), watched):
+            raise FloatingPointRaised
 
     def _run_python(self, node: Node, objects: list[Any], returned: dict[Node, Any]) -> None:
         """Execute an operator on Python numbers."""
@@ -160,8 +170,8 @@ class Frame:
             array = self.values[node]
             return array.item() if node.type.weak else array[()] if array.ndim == 0 else array
         if node in self.hosted:
-            host, offset = self.hosted[node]
-            array = np.ndarray(node.shape, node.dtype, objects[self.places[host]], offset)
+            host, slot = self.hosted[node]
+            array = np.ndarray(slot.shape, slot.dtype, objects[self.places[host]], slot.offset)
             return array[()] if array.ndim == 0 else array
         base = storage(node)
         return evaluate((node,), {base: self._value(base, objects, returned)})[0]

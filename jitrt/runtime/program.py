@@ -6,8 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from ..config import debug
 from ..expr.node import Graph
 from ..memory.frame import FrameLayout
+from .debug import DebugFrame
 from .errstate import FloatingPointRaised, Patience, errors
 from .frames import Frame
 from .steps import KernelStep, Step, kernel_steps
@@ -81,4 +83,5 @@ class Program:
 
     def new_frame(self) -> Frame:
         """Memory for one more call at a time."""
-        return Frame(self.graph, self.steps, self.layout, self.limit)
+        make = DebugFrame if debug() else Frame
+        return make(self.graph, self.steps, self.layout, self.limit)

@@ -91,4 +91,5 @@ def place(plan_, node):
     """Where a value begins: in the frame, or in a result."""
     if node in plan_.layout.slots:
         return "frame", plan_.layout.slots[node].offset
-    return plan_.layout.hosted.get(node, (node, 0))
+    host, slot = plan_.layout.hosted.get(node, (node, None))
+    return host, slot.offset if slot else 0

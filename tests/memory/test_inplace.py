@@ -12,7 +12,19 @@ from jitrt.expr.movement import getitem
 from jitrt.expr.optable import OPS
 from jitrt.expr.types import ArrayType
 from jitrt.memory.alias import alias_sets, non_aliasing
-from jitrt.schedule.loopnest import FoldInto, Load, Loop, Neutral, Operand, Result, Store, StoreNeutral, Strips, Update
+from jitrt.schedule.loopnest import (
+    Compute,
+    FoldInto,
+    Load,
+    Loop,
+    Neutral,
+    Operand,
+    Result,
+    Store,
+    StoreNeutral,
+    Strips,
+    Update,
+)
 
 F8 = np.dtype("f8")
 
@@ -268,6 +280,47 @@ def test_every_element_is_read_before_it_is_written(body, wanted):
         assert reason(made, r, t) == "is read again after its first element is overwritten"
 
 
+def _two_loops_over_rows(t, r, blocks=False, parallel=0, first=2):
+    """Row by row, `t` is folded along axis 1, then read along axis 2, where `r` is written."""
+    fold, negative, outer = OPS["reduce_add"], OPS["negative"], "0" if blocks else "s"
+    x, again = Operand("x0", F8, (outer, "1", "0")), Operand("x0'", F8, (outer, "0", "1"))
+    y = Operand("y0", F8, (outer, "0", "1"))
+    block_of = 0 if blocks else None
+    body = [
+        Neutral(0, fold, F8),
+        Loop(1, (Load(0, x), Update(0, 0)), parallel == 1, block_of),
+        Loop(2, (Load(1, again), Compute(2, negative, (1,), (F8,), F8), Store(y, 2)), parallel == 2, block_of),
+    ]
+    if first == 1:
+        body[1:] = body[:0:-1]
+    row = 0 if blocks else 800
+    places = ((r, 0, (row, 0, 8)), (t, 0, (row, 8, 0)), (t, 0, (row, 0, 8)))
+    return statements((10, 100, 100), (y, x, again), places, (Loop(0, tuple(body), parallel == 0),))
+
+
+@pytest.mark.parametrize("blocks", [False, True])
+def test_a_row_that_is_read_in_a_loop_of_its_own(blocks):
+    shape = (100,) if blocks else (10, 100)
+    t, r = value(shape), value(shape)
+    made = plan([kernel(t, array_input(shape)), _two_loops_over_rows(t, r, blocks)], [r])
+    assert over(made, r) == (t,)
+    nest = made.steps[1].nest
+    assert [o.name for o in nest.operands] == ["y0", "y0'"], "one memory, traversed along two axes"
+    assert {layout.base for layout in made.steps[1].layouts} == {r}
+
+
+def test_a_row_that_is_read_after_it_is_written():
+    t, r = value((10, 100)), value((10, 100))
+    made = plan([kernel(t, array_input((10, 100))), _two_loops_over_rows(t, r, first=1)], [r])
+    assert over(made, r) == ()
+
+
+def test_rows_that_threads_share():
+    t, r = value((10, 100)), value((10, 100))
+    made = plan([kernel(t, array_input((10, 100))), _two_loops_over_rows(t, r, parallel=2)], [r])
+    assert over(made, r) == ()
+
+
 def test_an_element_that_is_read_in_every_turn_of_a_loop():
     """y[i] is stored, and x[i] read, for every j: from the second on it would read what was written."""
     t, r = value((10,)), value((10,))
@@ -480,7 +533,7 @@ def test_decisions_are_printed():
     assert str(decision(made, t)) == (
         f"step 0: copy f8[1000] in memory of its own: input {x['index']} belongs to the caller"
     )
-    assert "FLOAT64[1000] in the result FLOAT64[1000] at 0x00  copy" in str(made.layout)
+    assert "FLOAT64[1000] @0x00  steps 0..1  copy f8  in the result FLOAT64[1000]" in str(made.layout)
 
 
 def _fold(into, *operands):
