@@ -44,11 +44,22 @@ class Explanation:
         return None if self.traced is None else self.traced.graph
 
     @property
+    def programs(self) -> list[Compiled]:
+        """What is compiled: a program for each segment of another structure, the last segment at the end."""
+        if self.traced is None or self.compiled is None:
+            return []
+        found = [c.compiled for c in self.traced.cuts if c.compiled is not None]
+        return list({id(c): c for c in (*found, self.compiled)}.values())
+
+    @property
     def kernels(self) -> list[Kernel]:
         """Compiled kernels, in the order in which they run."""
-        if self.compiled is None:
-            return []
-        return [s.kernel for s in self.compiled.program.kernel_steps()]
+        return [s.kernel for c in self.programs for s in c.program.kernel_steps()]
+
+    @property
+    def looked_at(self) -> list[str]:
+        """Values that the function looks at, with the lines of the user's code."""
+        return [] if self.traced is None else [f"{c.why} at {c.line}" for c in self.traced.cuts]
 
     @property
     def loop_nests(self) -> list[LoopNest]:
@@ -58,7 +69,7 @@ class Explanation:
     @property
     def frame_bytes(self) -> int:
         """Bytes of temporary memory that a call works in."""
-        return 0 if self.compiled is None else self.compiled.program.layout.nbytes
+        return sum(c.program.layout.nbytes for c in self.programs)
 
     @property
     def llvm(self) -> str:
@@ -71,7 +82,7 @@ class Explanation:
         if self.traced is None or self.compiled is None:
             return []
         calls = [f"{name} at {line}: no row in the op table" for name, line in self.traced.host_calls]
-        steps = [s.node for s in self.compiled.program.steps if isinstance(s, HostStep)]
+        steps = [s.node for c in self.programs for s in c.program.steps if isinstance(s, HostStep)]
         return calls + [f"{n.op.name} {n.type}: no kernel for it" for n in steps if n.op.name != "call"]
 
     def sections(self) -> list[tuple[str, str]]:
@@ -81,6 +92,11 @@ class Explanation:
         if self.traced is None or self.compiled is None:
             return [(f"{self.name} runs as plain NumPy", self.plain_reason)]
         parts = []
+        if self.traced.cuts:
+            parts.append(("values that it looks at, in this order", "\n".join(self.looked_at)))
+            for number, compiled in enumerate(self.programs[:-1]):
+                steps = _described(compiled.program.steps)
+                parts.append((f"segment {number}", f"{compiled.stages[0][1]}\n" + "\n".join(steps)))
         previous = ""
         for stage, graph in self.compiled.stages:
             text = str(graph)

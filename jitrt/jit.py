@@ -17,20 +17,19 @@ from . import config
 from .aot import Stages, with_examples
 from .errors import JitrtError, JitrtPerformanceWarning, Untraceable
 from .explain import Explanation
-from .expr.interpret import evaluate
-from .expr.node import Node
-from .pipeline import Compiled, NotWorthwhile, compile_graph, lower
+from .pipeline import NotWorthwhile, lower
 from .profile import Profile, best_time, machine_bandwidth, step_times
-from .runtime.dispatch import NativeCallable, Words
+from .runtime.dispatch import NativeCallable
 from .runtime.elementloops import MISS, LoopEngine
-from .runtime.entry import Returned, make_plain_table, make_table
-from .runtime.errstate import FloatingPointRaised, Patience
+from .runtime.entry import make_plain_table
+from .runtime.errstate import FloatingPointRaised
 from .runtime.frames import Retrace
+from .specialisation import NewWay, Plain, Programs, Specialisation, finish, places_of
 from .trace import guards
 from .trace.arguments import Structure, flatten, leaf_key, rebuild, sharing
-from .trace.purity import Capture, Captures, scan
+from .trace.purity import Captures, scan
 from .trace.storage import ReadOnly
-from .trace.trace import Result, Traced, trace
+from .trace.trace import trace
 from .trace.tracer import Tracer
 
 _log = logging.getLogger("jitrt.trace")
@@ -43,74 +42,6 @@ _MOST_TRACES_WITHOUT_USE = 64
 _MOST_SPECIALISATIONS = 256
 _MOST_FRAME_BYTES = 256 << 20
 _UNLIMITED = 1 << 62
-
-
-class Plain:
-    """The plain function runs, for the given reason."""
-
-    def __init__(self, reason: str):
-        self.reason = reason
-
-    def table(self, function: Callable[..., Any], args: tuple, kwargs: dict, captures: Captures) -> Words | None:
-        """What lets native code serve calls like this one, or None if that needs Python."""
-        return make_plain_table(function, args, kwargs, _places([*captures.values, *captures.arrays]))
-
-
-class Specialisation:
-    """A function compiled for arguments of given types, shapes, strides and static values."""
-
-    def __init__(self, traced: Traced, compiled: Compiled):
-        self.traced = traced
-        self.compiled = compiled
-        self.patience = Patience()
-
-    @property
-    def frame_bytes(self) -> int:
-        return self.compiled.program.layout.nbytes
-
-    def inputs(self, leaves: list[Any]) -> list[Any]:
-        """Values of the inputs of the graph: arguments, and captured arrays as they are now."""
-        return [leaves[k] for k in self.traced.arguments] + [c.read() for c in self.traced.captured]
-
-    def call(self, leaves: list[Any]) -> Any:
-        inputs = self.inputs(leaves)
-        outputs = self.compiled.program.run(inputs, self.patience)
-        for number, output in self.traced.written:
-            inputs[number][...] = outputs[output]
-        views: dict[tuple[str, int], dict[Node, Any]] = {}
-        made = [_make(r, outputs, inputs, views) for r in self.traced.results]
-        return rebuild(self.traced.structure, iter(made))
-
-    def table(self, function: Callable[..., Any], args: tuple, kwargs: dict, captures: Captures) -> Words | None:
-        """What lets native code serve calls like this one, or None if that needs Python."""
-        results, structure = self.traced.results, self.traced.structure
-        several = structure == (tuple, (None,) * len(results))
-        if any(r.view is not None or r.weak for r in results) or not (structure is None or several):
-            return None
-        returned = [Returned(r.source, r.index, r.scalar, r.value) for r in results]
-        program, arguments, written = self.compiled.program, self.traced.arguments, self.traced.written
-        captured, watched = _places(captures.arrays), _places(captures.values)
-        return make_table(function, program, args, kwargs, arguments, captured, watched, written, returned, several)
-
-
-def _places(captures: list[Capture]) -> list[tuple[Any, Any, Any]]:
-    """What captured values were, and where they are held."""
-    return [(c.value, c.container, c.key) for c in captures]
-
-
-def _make(result: Result, outputs: list[Any], inputs: list[Any], views: dict[tuple[str, int], dict[Node, Any]]) -> Any:
-    """One leaf of the result; `views` remembers views of each array, so that those of a common copy share it."""
-    if result.source == "value":
-        return result.value
-    value = outputs[result.index] if result.source == "array" else inputs[result.index]
-    if result.weak:
-        return value.item() if isinstance(value, (np.ndarray, np.generic)) else value
-    if result.scalar:
-        return value[()] if isinstance(value, np.ndarray) else value
-    if result.view is not None:
-        assert result.base is not None
-        return evaluate((result.view,), views.setdefault((result.source, result.index), {result.base: value}))[0]
-    return value
 
 
 class CacheInfo(NamedTuple):
@@ -142,6 +73,7 @@ class JitFunction(NativeCallable):
         self.__jitrt_function__ = function
         self._function = function
         self._threads = threads
+        self._programs = Programs(threads)
         self._loops = LoopEngine(function)
         self._lock = threading.RLock()
         self._captures: Captures | None = None
@@ -183,6 +115,8 @@ class JitFunction(NativeCallable):
             result = found.call(leaves)
             self._serve_natively(found, args, kwargs)
             return result
+        except NewWay:
+            return self._go_a_new_way(found, leaves, structure, args, kwargs)
         except Exception as error:
             failure = error
         # NumPy's own exception, or its warning, at the user's line, comes from the plain function.
@@ -190,6 +124,27 @@ class JitFunction(NativeCallable):
         if not isinstance(failure, FloatingPointRaised):
             self._forget(found, failure)
         return result
+
+    def _go_a_new_way(
+        self, found: Specialisation, leaves: list[Any], structure: Structure, args: tuple, kwargs: dict[str, Any]
+    ) -> Any:
+        """A call that sees other values than earlier ones: trace it, and remember its way."""
+        found.new_ways += 1
+        if found.is_changing:
+            reason = "the values that it looks at are different in nearly every call"
+            self._replace(found, Plain(reason))
+            warnings.warn(f"{self.__name__} runs as plain NumPy: {reason}", JitrtPerformanceWarning, stacklevel=4)
+            return self._function(*args, **kwargs)
+        try:
+            captures = self._current_captures()
+            traced = trace(self._function, leaves, structure, captures, found.sharing, self._programs.execute)
+            found.add(traced)
+            return finish(traced, found.compiled, list(traced.values))
+        except ReadOnly as error:
+            raise ValueError(str(error)).with_traceback(error.__traceback__) from None
+        except (Exception, Untraceable, NotWorthwhile) as reason:
+            _log.info("%s runs as plain NumPy: %s", self.__name__, reason)
+        return self._function(*args, **kwargs)
 
     def _serve_natively(self, found: Specialisation | Plain, args: tuple, kwargs: dict[str, Any]) -> None:
         """Let native code serve further calls like this one."""
@@ -204,7 +159,7 @@ class JitFunction(NativeCallable):
         captures = self._loops.faster_plain(args)
         if captures is not None:
             with self._lock:
-                table = make_plain_table(self._function, args, {}, _places(captures))
+                table = make_plain_table(self._function, args, {}, places_of(captures))
                 if table is not None:
                     self._dispatch.add(Plain("such calls are too short for compiled code"), table, args, {})
 
@@ -390,7 +345,7 @@ class JitFunction(NativeCallable):
                     self._remember(key, found)
         else:
             self._unused_traces = 0
-        if isinstance(found, Specialisation) and found.traced.written:
+        if isinstance(found, Specialisation) and found.writes:
             return self._told_apart(found, key, leaves, structure, captures)
         return found
 
@@ -464,9 +419,8 @@ class JitFunction(NativeCallable):
         self, leaves: list[Any], structure: Structure, captures: Captures, shared: Sequence[int] | None = None
     ) -> Specialisation | Plain:
         try:
-            traced = trace(self._function, leaves, structure, captures, shared)
-            inputs = [leaves[k] for k in traced.arguments] + [c.read() for c in traced.captured]
-            return Specialisation(traced, compile_graph(traced.graph, inputs, self._threads))
+            traced = trace(self._function, leaves, structure, captures, shared, self._programs.execute)
+            return Specialisation(traced, self._programs, shared)
         except (Untraceable, NotWorthwhile) as reason:
             _log.info("%s runs as plain NumPy: %s", self.__name__, reason)
             return Plain(str(reason))
@@ -501,7 +455,9 @@ class JitFunction(NativeCallable):
 
     def _forget(self, used: Specialisation, failure: Exception) -> None:
         """After a failed run that plain NumPy survived: trace anew, or stop trying."""
-        replacement = None if isinstance(failure, Retrace) else self._internal_error(failure)
+        self._replace(used, None if isinstance(failure, Retrace) else self._internal_error(failure))
+
+    def _replace(self, used: Specialisation, replacement: Plain | None) -> None:
         with self._lock:
             self._dispatch.remove(used)
             for key in [k for k, v in self._specialisations.items() if v is used]:

@@ -19,7 +19,7 @@ LAYERS = [
     "runtime",
     "pipeline",
 ]
-FACE = ["explain", "loops", "aot", "profile", "jit", "demo", "__init__", "__main__"]
+FACE = ["explain", "loops", "specialisation", "aot", "profile", "jit", "demo", "__init__", "__main__"]
 MAY_IMPORT_NUMBA = {"codegen", "runtime", "kernels"}
 
 

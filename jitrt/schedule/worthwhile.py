@@ -40,7 +40,12 @@ def is_worthwhile(traced: Graph, steps: Sequence[KernelCall | Node]) -> bool:
     kernels = [s for s in steps if isinstance(s, KernelCall)]
     ours: float = _PROGRAM_CALL + sum(_PYTHON_STEP if is_python(h.op) else _HOST_STEP for h in hosts)
     ours += sum(_LAUNCH + _ADDITION * k.elements * k.cost for k in kernels)
-    return ours < sum(_numpy_time(n) for n in traced.nodes())
+    return ours < numpy_time([traced])
+
+
+def numpy_time(graphs: Sequence[Graph]) -> float:
+    """Nanoseconds that NumPy is expected to need for what kernels can compute of these graphs."""
+    return sum(_numpy_time(n) for g in graphs for n in g.nodes())
 
 
 def _numpy_time(node: Node) -> float:

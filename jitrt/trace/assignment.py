@@ -24,6 +24,9 @@ if TYPE_CHECKING:
     from .tracer import Trace, Tracer
 
 
+_MOST_PARTS = 256  # of an array that is made of a list, each of which is a store of its own
+
+
 def is_tracer(value: Any) -> bool:
     """Whether `value` is a tracer, whatever class it claims to be of."""
     return hasattr(type(value), "_node")
@@ -64,6 +67,8 @@ def list_node(state: Trace, value: Any) -> Node:
         return b.cast(value._node, value.dtype)
     if type(value) not in (list, tuple) or not _holds_tracer(value):
         return state.lift(np.asarray(value))
+    if len(value) > _MOST_PARTS:
+        raise Untraceable(f"an array of {len(value)} traced values", user_line())
     parts = [list_node(state, v) for v in value]
     if len({p.shape for p in parts}) != 1:
         raise ValueError("setting an array element with a sequence.")

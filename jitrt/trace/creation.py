@@ -6,7 +6,9 @@ other threads, it does what NumPy does.
 
 from __future__ import annotations
 
+import cmath
 import functools
+import math
 import types
 from collections.abc import Callable
 from functools import lru_cache
@@ -181,10 +183,22 @@ def _stand_ins() -> dict[int, Any]:
     for functions, make in makers:
         found.update((id(f), _wrapped(f, make)) for f in functions)
     found |= {id(grid): _Grid(grid) for grid in (np.mgrid, np.ogrid)}
-    module = types.ModuleType("numpy")
-    vars(module).update({name: found.get(id(value), value) for name, value in vars(np).items()})
-    found[id(np)] = module
+    for library in (math, cmath):
+        numeric = [f for f in vars(library).values() if isinstance(f, types.BuiltinFunctionType)]
+        found.update((id(f), _wrapped(f, _number_call)) for f in numeric)
+    for module in (np, math, cmath):
+        changed = types.ModuleType(module.__name__)
+        vars(changed).update({name: found.get(id(value), value) for name, value in vars(module).items()})
+        found[id(module)] = changed
     return found
+
+
+def _number_call(state: Trace, function: Callable[..., Any], args: tuple, kwargs: dict[str, Any]) -> Any:
+    """A function of Python numbers."""
+    numbers = [v for v in args if type(v) is Tracer]
+    if not numbers or any(v.shape for v in numbers):
+        return function(*args, **kwargs)
+    return state.host_call(function, function.__name__, args, kwargs)
 
 
 def stand_in(value: Any) -> Any:

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import Untraceable
+from ..expr.build import constant
 from ..expr.node import Node
 from ..expr.optable import OPS
 from ..expr.types import ArrayType
@@ -42,6 +43,8 @@ def _binary(ufunc: np.ufunc, python: Callable[[Any, Any], Any], x: Any, y: Any) 
             return tracer._weak(Node(elementwise_op(ufunc), nodes, (), ArrayType(np.dtype(np.float64), (), weak=True)))
         if tracer._trace.in_condition and nodes[0].dtype == nodes[1].dtype and ufunc in _EXACT_COMPARISONS:
             return ufunc(x, y)
+        if ufunc in _EXACT_COMPARISONS and (exact := _as_floats(nodes)) is not None:
+            return tracer._weak(Node(elementwise_op(ufunc), exact, (), ArrayType(np.dtype(np.bool_), (), weak=True)))
         return tracer._trace.python_call(python, *nodes)
     if all(isinstance(v, (Operators, *_NUMBERS)) for v in (x, y)):
         return ufunc(x, y)
@@ -61,6 +64,18 @@ def _number_node(value: Any, tracer: Operators, python: Callable[[Any, Any], Any
 
 def _is_nonzero(node: Node) -> bool:
     return node.op is OPS["constant"] and node["value"].value != 0
+
+
+def _as_floats(nodes: tuple[Node, ...]) -> tuple[Node, ...] | None:
+    """Python floats and literal integers as floats; None if an integer is not one exactly."""
+    found = []
+    for node in nodes:
+        if node.dtype.kind == "i" and node.op.name == "constant" and abs(node["value"].value) <= 1 << 53:
+            node = constant(float(node["value"].value))
+        if node.dtype != np.float64:
+            return None
+        found.append(node)
+    return tuple(found)
 
 
 def _forward(ufunc: np.ufunc, python: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
@@ -94,7 +109,7 @@ def _unary(ufunc: np.ufunc) -> Callable[[Any], Any]:
 
 
 def _conversion(name: str, convert: Callable[..., Any]) -> Callable[..., Any]:
-    return lambda self, *args: convert(self._value(name), *args)
+    return lambda self, *args: self._value(name, lambda value: convert(value, *args))
 
 
 class Operators:
@@ -122,7 +137,7 @@ class Operators:
     def __round__(self, ndigits: Any = None) -> Any:
         if ndigits is not None and self._scalar and not self._node.type.weak:
             return np.round(self, ndigits)  # type: ignore[call-overload]
-        return round(self._value("round"), ndigits)  # type: ignore[attr-defined]
+        return self._value("round", lambda value: round(value, ndigits))  # type: ignore[attr-defined]
 
     def __reduce__(self) -> Any:
         raise Untraceable("an array that is being traced is pickled or copied", user_line())

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import Untraceable
+from ..expr import build as b
 from ..expr.build import input_node
 from ..expr.node import Graph, Node, type_of
 from ..expr.types import ArrayType
@@ -17,6 +18,7 @@ from .arguments import Structure, flatten, is_dynamic, rebuild
 from .clones import with_tracers
 from .context import tracing
 from .purity import Capture, Captures
+from .segments import Cut, Execute, cut
 from .storage import Cell
 from .tracer import Trace, Tracer
 
@@ -65,6 +67,12 @@ class Traced:
         Calls left to NumPy, with the user's lines.
     written : tuple of (int, int)
         Inputs that the function writes into, and the number of the output that each has to hold afterwards.
+    cuts : tuple of Cut
+        The values that the function looked at. The graph is what remains to be computed afterwards.
+    registers : tuple of int
+        Where the values of the inputs of the graph are.
+    values : tuple
+        What the registers held at the end of the trace.
     """
 
     graph: Graph
@@ -74,6 +82,9 @@ class Traced:
     structure: Structure
     host_calls: tuple[tuple[str, str], ...]
     written: tuple[tuple[int, int], ...]
+    cuts: tuple[Cut, ...] = ()
+    registers: tuple[int, ...] = ()
+    values: tuple[Any, ...] = ()
 
 
 def trace(
@@ -82,6 +93,7 @@ def trace(
     structure: Structure,
     captures: Captures,
     sharing: Sequence[int] | None = None,
+    execute: Execute | None = None,
 ) -> Traced:
     """Run `function` on tracers.
 
@@ -95,6 +107,8 @@ def trace(
         What the function reads beside its arguments.
     sharing : sequence of int, optional
         For each input the first input that is the same memory; by default all are told apart.
+    execute : callable, optional
+        What computes a graph when the function looks at a value.
 
     Returns
     -------
@@ -107,14 +121,10 @@ def trace(
     Exception
         Whatever the function itself raises.
     """
-    values: dict[Node, Any] = {}
     arguments = [k for k, leaf in enumerate(leaves) if is_dynamic(leaf)]
-    inputs = []
     given = [leaves[k] for k in arguments] + [c.read() for c in captures.arrays]
-    for number, value in enumerate(given):
-        inputs.append(input_node(number, _input_type(value)))
-        values[inputs[-1]] = _read_only(value)
-    state = Trace(dict(values))
+    inputs = [input_node(number, _input_type(value)) for number, value in enumerate(given)]
+    state = Trace(inputs, given, execute)
     symbols: list[Tracer] = []
     for number, (node, value) in enumerate(zip(inputs, given)):
         if sharing is not None and sharing[number] < number:
@@ -132,15 +142,6 @@ def trace(
         result = with_tracers(function, by_array)(*args, **kwargs)
     _check_containers_unchanged(args, kwargs, symbolic, structure)
     return _describe(result, inputs, symbols, tuple(arguments), captures, state)
-
-
-def _read_only(value: Any) -> Any:
-    """What a call that NumPy makes during the trace gets: it must not change the caller's array a first time."""
-    if not isinstance(value, np.ndarray):
-        return value
-    view = value.view()
-    view.flags.writeable = False
-    return view
 
 
 def _input_type(value: Any) -> ArrayType:
@@ -166,6 +167,9 @@ def _describe(
 ) -> Traced:
     flat: list[Any] = []
     structure = flatten(result, flat)
+    plain = [leaf for leaf in flat if type(leaf) is np.ndarray]
+    if any(np.may_share_memory(x, y) for k, x in enumerate(plain) for y in plain[:k]):
+        raise Untraceable("returns arrays that share memory and do not depend on its arguments")
     of_input: dict[Cell, int] = {}
     written = []
     roots: list[Node] = []
@@ -176,8 +180,13 @@ def _describe(
                 written.append((number, len(roots)))
                 roots.append(symbol._cell.content)
     places: dict[Any, int] = {}
+    claimed: dict[Node, Any] = {}  # what a segment has computed is returned as it is, once
     results: list[Result] = []
     for leaf in flat:
+        if type(leaf) is np.ndarray and leaf.dtype.kind in "biufcmM" and leaf.dtype.isnative:
+            results.append(Result("array", len(roots)))
+            roots.append(b.constant(leaf.copy()))  # the same in every call that comes this way
+            continue
         if not isinstance(leaf, Tracer):
             results.append(_plain_result(leaf))
             continue
@@ -194,19 +203,29 @@ def _describe(
             continue
         base = node if cell is None else cell.content
         key = cell or (id(leaf) if leaf._is_array() else node)
+        if state.registers.get(base, -1) >= len(inputs) and base.shape and claimed.setdefault(base, key) == key:
+            seen = through(base, leaf._region()) if cell is not None else base
+            results.append(Result("input", state.registers[base], None if seen is base else seen, base))
+            continue
         if key not in places:
             places[key] = len(roots)
             roots.append(base)
         view = None if node is base else node
         results.append(Result("array", places[key], view, base, leaf._scalar, node.type.weak))
+    graph, registers = Graph(tuple(inputs), tuple(roots)), tuple(range(len(inputs)))
+    if state.cuts:
+        graph, registers = cut(roots, state.registers)
     return Traced(
-        Graph(tuple(inputs), tuple(roots)),
+        graph,
         arguments,
         tuple(captures.arrays),
         tuple(results),
         structure,
         tuple(state.host_calls),
         tuple(written),
+        tuple(state.cuts),
+        registers,
+        tuple(state.given),
     )
 
 

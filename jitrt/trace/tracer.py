@@ -7,7 +7,8 @@ recorded raises `Untraceable`, and the plain function runs instead.
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Iterator
+import weakref
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -22,6 +23,8 @@ from ..expr.node import Node, topological_order, type_of
 from ..expr.optable import METADATA, MUTATING, Kind, NotCovered
 from ..expr.pythonnumbers import python_operation
 from ..expr.rows import CONTIGUOUS_FUNCTIONS, METHODS, NUMPY_FUNCTIONS, VIEW_FUNCTIONS
+from ..expr.types import ArrayType
+from ..expr.ufuncs import COPY
 from ..expr.updates import Region, region_between, through
 from .assignment import (
     assign,
@@ -36,9 +39,12 @@ from .assignment import (
 )
 from .context import tracing
 from .operators import Operators
+from .segments import Cut, Execute, cut, is_recorded_in_a_loop, key_of, register_value
 from .storage import Cell
 from .userline import user_line
 
+_MOST_LOOKS = 1000  # at values in one call
+_MOST_SEGMENTS = 24  # of different structure in one call: each takes a compile
 _LONGEST_ITERATION = 1000  # an iteration over more rows is an element loop, which tracing would unroll
 
 
@@ -47,12 +53,23 @@ class Trace:
 
     Parameters
     ----------
-    values : dict of Node to value
-        Actual inputs of this call. Calls that only NumPy can make are evaluated on them, to learn their types.
+    inputs : sequence of Node
+        The inputs of the graph.
+    given : sequence
+        Their values in this call. Calls that only NumPy can make are evaluated on them, to learn their types.
+    execute : callable, optional
+        What computes a graph; without it the function cannot look at values.
     """
 
-    def __init__(self, values: dict[Node, Any]):
-        self.values = values
+    def __init__(self, inputs: Sequence[Node], given: Sequence[Any], execute: Execute | None = None):
+        self.inputs = len(inputs)
+        self.given = list(given)
+        self.registers = {node: k for k, node in enumerate(inputs)}
+        self.values = {node: _read_only(value) for node, value in zip(inputs, given)}
+        self.cuts: list[Cut] = []
+        self._execute = execute
+        self._made: set[int] = set()
+        self._tracers: list[weakref.ref[Tracer]] = []
         self.first_values: dict[Node, Node] = {}
         """For each parameter of a loop that is being recorded, what it is in the first iteration."""
         self.in_condition = False
@@ -69,8 +86,12 @@ class Trace:
 
     def copy(self, node: Node) -> Node:
         """A copy of `node`, numbered within the trace so that the same function traced again gives the same nodes."""
+        return b.copy(node, self.next_copy())
+
+    def next_copy(self) -> int:
+        """A number that no other copy in the trace has."""
         self.copies += 1
-        return b.copy(node, -self.copies)
+        return -self.copies
 
     def zeros(self, shape: tuple[int, ...], dtype: np.dtype) -> Tracer:
         """A new array of zeros."""
@@ -125,18 +146,68 @@ class Trace:
             known = self._known[node]
         return known
 
-    def look(self, node: Node, why: str) -> Any:
-        """The value of `node`, which the function looks at.
+    def look(self, node: Node, why: str, convert: Callable[[Any], Any]) -> Any:
+        """What the function sees of the value of `node`.
 
         Raises
         ------
         Untraceable
-            If it depends on an argument.
+            If the value is not to be had.
         """
         if self.is_known(node):
             self.looks.append(node)
-            return self.value_of(node)
-        raise Untraceable(f"the value of an array or scalar is looked at ({why})", user_line())
+            return convert(register_value(node, self.value_of(node)))
+        if self._execute is None or (self.first_values and is_recorded_in_a_loop(node)):
+            raise Untraceable(f"the value of an array or scalar is looked at ({why})", user_line())
+        graph, compiled, wanted = None, None, list[Node]()
+        inputs: tuple[int, ...] = ()
+        forced = self.registers.get(node)
+        if forced is None:
+            wanted = self._needed_later(node)
+            graph, inputs = cut(wanted, self.registers)
+            compiled, outputs = self._execute(graph, [self.given[k] for k in inputs])
+            forced = len(self.given)
+            for n, output in zip(wanted, outputs):
+                self.registers[n] = len(self.given)
+                self.given.append(register_value(n, output))
+            self._check_effort(compiled)
+        self.looks.append(node)
+        seen = convert(self.given[forced])
+        freed = self._free(node) if wanted else ()
+        self.cuts.append(
+            Cut(graph, compiled, inputs, tuple(wanted), forced, convert, key_of(seen), freed, why, user_line())
+        )
+        return seen
+
+    def _check_effort(self, compiled: Any) -> None:
+        """Stop where looks at values are so many, or so different, that computing each of them does not pay."""
+        self._made.add(id(compiled))
+        if len(self.cuts) >= _MOST_LOOKS or len(self._made) >= _MOST_SEGMENTS:
+            raise Untraceable(f"looks at values more than {len(self.cuts)} times", user_line())
+
+    def _live(self) -> list[Node]:
+        """What the arrays and scalars that the function still holds are made of."""
+        self._tracers = [ref for ref in self._tracers if ref() is not None]
+        found = (ref() for ref in self._tracers)
+        nodes = [t._current if t._cell is None else t._cell.content for t in found if t is not None]
+        return list(dict.fromkeys(n for n in nodes if not self.is_known(n)))
+
+    def _needed_later(self, node: Node) -> list[Node]:
+        """`node`, and what the function may use afterwards."""
+        live = [n for n in self._live() if n is not node and n not in self.registers]
+        if self.first_values:
+            live = [n for n in live if not is_recorded_in_a_loop(n)]
+        return [node, *live]
+
+    def _free(self, node: Node) -> tuple[int, ...]:
+        """Forget the registers that nothing needs any more."""
+        live = set(self._live())
+        freed = [(n, k) for n, k in self.registers.items() if k >= self.inputs and n not in live and n is not node]
+        for n, k in freed:
+            del self.registers[n]
+            self.given[k] = None
+        self.values = {n: _read_only(self.given[k]) for n, k in self.registers.items()}
+        return tuple(k for _, k in freed)
 
     def host_call(self, function: Callable[..., Any], name: str, args: tuple, kwargs: dict[str, Any]) -> Any:
         """Record that NumPy makes a call, and return its result as tracers.
@@ -196,6 +267,11 @@ class Trace:
             if hasattr(value, "_fields"):
                 return type(value)(*parts)
             return type(value)(parts)
+        if type(value) in (bool, int):  # what the function does next may depend on it
+            number = call_result(node, path, ArrayType(type_of(value).dtype, (), weak=True))
+            return self.look(number, node["call"].name, type(value))
+        if type(value) in (float, complex):
+            return Tracer(call_result(node, path, type_of(value)), self)
         if value is None or isinstance(value, (bool, int, str, np.dtype)):
             raise Untraceable(f"{node['call'].name} gives a Python value", node["call"].line)
         try:
@@ -207,6 +283,15 @@ class Trace:
         result = call_result(node, path, type_)
         self.values[result] = value
         return Tracer(result, self, scalar=isinstance(value, np.generic))
+
+
+def _read_only(value: Any) -> Any:
+    """What a call that NumPy makes during the trace gets: it must not change an array a first time."""
+    if not isinstance(value, np.ndarray):
+        return value
+    view = value.view()
+    view.flags.writeable = False
+    return view
 
 
 class _Placeholder:
@@ -257,7 +342,7 @@ class Tracer(Operators):
         The memory that it views; tracers with one cell share memory. A new one by default.
     """
 
-    __slots__ = ("_cell", "_content", "_current", "_scalar", "_trace")
+    __slots__ = ("__weakref__", "_cell", "_content", "_current", "_scalar", "_trace")
 
     def __init__(self, node: Node, trace: Trace, scalar: bool = False, cell: Cell | None = None):
         self._current = node
@@ -265,6 +350,7 @@ class Tracer(Operators):
         self._scalar = scalar
         self._cell = cell
         self._content = node if cell is None else cell.content
+        trace._tracers.append(weakref.ref(self))
 
     @property
     def _node(self) -> Node:
@@ -296,7 +382,7 @@ class Tracer(Operators):
     @property  # type: ignore[misc]
     def __class__(self) -> type:
         if self._node.type.weak:
-            return {"c": complex, "i": int}.get(self._node.dtype.kind, float)
+            return {"c": complex, "b": bool, "i": int}.get(self._node.dtype.kind, float)
         return self._node.dtype.type if self._scalar else np.ndarray
 
     __hash__ = None  # type: ignore[assignment]
@@ -368,14 +454,12 @@ class Tracer(Operators):
         return _wrap(result, self._trace, viewed, func in CONTIGUOUS_FUNCTIONS)
 
     def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
-        return np.asarray(self._value("an array is made of it"), dtype)
+        return self._value("an array is made of it", lambda value: np.array(value, dtype))
 
-    def _value(self, why: str) -> Any:
-        """The value, as an array, a NumPy scalar or a Python number."""
-        value = self._trace.look(self._node, why)
-        if self._node.type.weak:
-            return value.item() if isinstance(value, (np.generic, np.ndarray)) else value
-        return np.asarray(value)[()] if self._scalar else np.asarray(value)
+    def _value(self, why: str, convert: Callable[[Any], Any]) -> Any:
+        """What `convert` makes of the value: of an array, a NumPy scalar or a Python number."""
+        array = self._is_array() and not self.shape
+        return self._trace.look(self._node, why, (lambda value: convert(np.asarray(value))) if array else convert)
 
     def _known(self) -> bool:
         """Whether the value depends on no argument."""
@@ -527,7 +611,7 @@ class Tracer(Operators):
         if not self.shape:
             raise TypeError("iteration over a 0-d array")
         if self.ndim == 1 and self._known():
-            return iter(self._value("a loop"))
+            return iter(self._value("a loop", np.asarray))
         if self.shape[0] > _LONGEST_ITERATION:
             raise Untraceable("a loop over many elements", user_line())
         return (self[k] for k in range(self.shape[0]))
@@ -553,6 +637,22 @@ class Tracer(Operators):
         if not self._is_array():
             raise TypeError(f"{self.__class__.__name__!r} object does not support item assignment")
         assign_item(self, index, value)
+
+    def item(self, *index: Any) -> Any:
+        """The element as a Python number; a float is not looked at, an integer or a boolean is."""
+        if index:
+            return self.flat[index[0]].item() if len(index) == 1 else self[index].item()
+        if self.size != 1:
+            raise ValueError("can only convert an array of size 1 to a Python scalar")
+        kind = {"f": np.float64, "c": np.complex128}.get(self.dtype.kind)
+        if kind is None or self.dtype.itemsize > np.dtype(kind).itemsize:
+            return self._value("item", lambda value: value.item())
+        number = b.cast(b.view("reshape", self._node, shape=()), np.dtype(kind))
+        weak = ArrayType(number.dtype, (), weak=True)
+        return Tracer(Node(COPY, (number,), b.params(number=self._trace.next_copy()), weak), self._trace)
+
+    def tolist(self) -> Any:
+        return self._value("tolist", lambda value: value.tolist())
 
     # Methods that write.
     def fill(self, value: Any) -> None:
@@ -596,7 +696,7 @@ class Flat:
 
 
 _UNTRACEABLE_ATTRIBUTES = frozenset(
-    """item tolist tobytes itemset resize setflags setfield view data strides base ctypes
+    """tobytes itemset resize setflags setfield view data strides base ctypes
     flags byteswap dump dumps tofile getfield __array_interface__ __array_struct__ real imag""".split()
 )
 

@@ -17,3 +17,16 @@ def weighted(x):
     result = anything.empty_like(x)
     result[...] = x * WEIGHTS
     return result
+
+
+def asserts(x):
+    assert x.min() >= 0, "negative"
+    return anything.sqrt(x)
+
+
+def asserts_after_a_write(x):
+    x += 1
+    if x[0] > 5:
+        x[1] = 0
+    assert x.sum() < 100
+    return x

@@ -1,0 +1,217 @@
+"""What a function is compiled to for arguments of given types: segments, and how a call runs through them."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Hashable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from . import config
+from .expr.interpret import evaluate
+from .expr.node import Graph, Node
+from .pipeline import Compiled, NotWorthwhile, compile_graph
+from .runtime.dispatch import Words
+from .runtime.entry import Returned, make_plain_table, make_table
+from .runtime.errstate import Patience
+from .schedule.worthwhile import numpy_time
+from .trace.arguments import rebuild
+from .trace.purity import Capture, Captures
+from .trace.segments import Cut, key_of, register_value
+from .trace.trace import Result, Traced
+
+_MOST_PROGRAMS = 512  # of segments, kept by their graphs
+_MOST_SEGMENTS = 4096
+# A function that has gone a new way in this many calls in a row looks at values that are different every time.
+_MOST_NEW_WAYS = 8
+_SEGMENT_CALL = 6_000  # nanoseconds that Python spends on a segment
+
+
+class NewWay(Exception):
+    """A value that the function looks at is one after which no call has gone on yet."""
+
+
+class Plain:
+    """The plain function runs, for the given reason."""
+
+    def __init__(self, reason: str):
+        self.reason = reason
+
+    def table(self, function: Callable[..., Any], args: tuple, kwargs: dict, captures: Captures) -> Words | None:
+        """What lets native code serve calls like this one, or None if that needs Python."""
+        return make_plain_table(function, args, kwargs, places_of([*captures.values, *captures.arrays]))
+
+
+class Programs:
+    """Compiled graphs of segments: equal segments, of one loop for example, are one program."""
+
+    def __init__(self, threads: int | None):
+        self._threads = threads
+        self._made: dict[Hashable, Compiled] = {}
+
+    def compile(self, graph: Graph, values: Sequence[Any]) -> Compiled:
+        """What computes `graph` for values of these types and strides."""
+        key = (graph, tuple(v.strides if isinstance(v, np.ndarray) else None for v in values))
+        compiled = self._made.get(key)
+        if compiled is None:
+            compiled = compile_graph(graph, values, self._threads)
+            if len(self._made) >= _MOST_PROGRAMS:
+                self._made.pop(next(iter(self._made)))
+            self._made[key] = compiled
+        return compiled
+
+    def execute(self, graph: Graph, values: list[Any]) -> tuple[Compiled, list[Any]]:
+        """Compute `graph`, as a trace asks for it."""
+        compiled = self.compile(graph, values)
+        return compiled, compiled.program.run(values)
+
+
+@dataclass(eq=False, slots=True)
+class Segment:
+    """A part of a call: up to a look at a value (`cut`), or to the end (`traced`).
+
+    `following` has the segments that come after the values seen so far.
+    """
+
+    cut: Cut | None = None
+    traced: Traced | None = None
+    compiled: Compiled | None = None
+    following: dict[Hashable, Segment] = field(default_factory=dict)
+
+
+class Specialisation:
+    """A function compiled for arguments of given types, shapes, strides and static values."""
+
+    def __init__(self, traced: Traced, programs: Programs, sharing: Sequence[int] | None = None):
+        self.sharing = sharing
+        self.patience = Patience()
+        self._programs = programs
+        self._lock = threading.Lock()
+        self._segments = 0
+        self.new_ways = 0
+        self.root = Segment()
+        self.writes = False
+        self.add(traced)
+
+    @property
+    def traced(self) -> Traced:
+        """One way through the function."""
+        return self._last.traced  # type: ignore[return-value]
+
+    @property
+    def compiled(self) -> Compiled:
+        """The last segment of that way."""
+        return self._last.compiled  # type: ignore[return-value]
+
+    @property
+    def frame_bytes(self) -> int:
+        return self.compiled.program.layout.nbytes
+
+    @property
+    def is_changing(self) -> bool:
+        """Whether the values that the function looks at are different in nearly every call."""
+        return self.new_ways > _MOST_NEW_WAYS or self._segments > _MOST_SEGMENTS
+
+    def add(self, traced: Traced) -> None:
+        """Add the way that a trace has gone.
+
+        Raises
+        ------
+        NotWorthwhile
+            If the plain function is expected to be faster.
+        """
+        compiled = self._programs.compile(traced.graph, [traced.values[k] for k in traced.registers])
+        with self._lock:
+            self._check_worthwhile(traced)
+            segment = self.root
+            for cut in traced.cuts:
+                segment.cut = segment.cut or cut
+                found = segment.following.get(cut.key)
+                if found is None:
+                    found = segment.following[cut.key] = Segment()
+                    self._segments += 1
+                segment = found
+            segment.traced, segment.compiled = traced, compiled
+            self._last = segment
+            self.writes = self.writes or bool(traced.written)
+
+    def _check_worthwhile(self, traced: Traced) -> None:
+        graphs = [c.graph for c in traced.cuts if c.graph is not None]
+        cost = _SEGMENT_CALL * (1 + len(graphs))
+        if traced.cuts and not config.strict() and numpy_time([*graphs, traced.graph]) < cost:
+            raise NotWorthwhile("it looks at values so often that the arrays are too small for the rest to matter")
+
+    def inputs(self, leaves: list[Any]) -> list[Any]:
+        """Values of the inputs of the graph: arguments, and captured arrays as they are now."""
+        return [leaves[k] for k in self.traced.arguments] + [c.read() for c in self.traced.captured]
+
+    def call(self, leaves: list[Any]) -> Any:
+        """Run the segments.
+
+        Raises
+        ------
+        NewWay
+            If no call has seen these values yet.
+        """
+        registers = self.inputs(leaves)
+        segment = self.root
+        while segment.cut is not None:
+            cut = segment.cut
+            if cut.compiled is not None:
+                outputs = cut.compiled.program.run([registers[k] for k in cut.inputs], self.patience)
+                registers += map(register_value, cut.outputs, outputs)
+            following = segment.following.get(key_of(cut.convert(registers[cut.forced])))
+            if following is None:
+                raise NewWay
+            for k in cut.freed:
+                registers[k] = None
+            segment = following
+        assert segment.traced is not None and segment.compiled is not None
+        result = finish(segment.traced, segment.compiled, registers, self.patience)
+        self.new_ways = 0
+        return result
+
+    def table(self, function: Callable[..., Any], args: tuple, kwargs: dict, captures: Captures) -> Words | None:
+        """What lets native code serve calls like this one, or None if that needs Python."""
+        if self.root.cut is not None:
+            return None
+        results, structure = self.traced.results, self.traced.structure
+        several = structure == (tuple, (None,) * len(results))
+        if any(r.view is not None or r.weak for r in results) or not (structure is None or several):
+            return None
+        returned = [Returned(r.source, r.index, r.scalar, r.value) for r in results]
+        program, arguments, written = self.compiled.program, self.traced.arguments, self.traced.written
+        captured, watched = places_of(captures.arrays), places_of(captures.values)
+        return make_table(function, program, args, kwargs, arguments, captured, watched, written, returned, several)
+
+
+def finish(traced: Traced, compiled: Compiled, registers: list[Any], patience: Patience | None = None) -> Any:
+    """Run the last segment, write back what it changed, and give the result."""
+    outputs = compiled.program.run([registers[k] for k in traced.registers], patience)
+    for number, output in traced.written:
+        registers[number][...] = outputs[output]
+    views: dict[tuple[str, int], dict[Node, Any]] = {}
+    made = [_make(r, outputs, registers, views) for r in traced.results]
+    return rebuild(traced.structure, iter(made))
+
+
+def places_of(captures: list[Capture]) -> list[tuple[Any, Any, Any]]:
+    """What captured values were, and where they are held."""
+    return [(c.value, c.container, c.key) for c in captures]
+
+
+def _make(result: Result, outputs: list[Any], inputs: list[Any], views: dict[tuple[str, int], dict[Node, Any]]) -> Any:
+    """One leaf of the result; `views` remembers views of each array, so that those of a common copy share it."""
+    if result.source == "value":
+        return result.value
+    value = outputs[result.index] if result.source == "array" else inputs[result.index]
+    if result.weak:
+        return value.item() if isinstance(value, (np.ndarray, np.generic)) else value
+    if result.scalar:
+        return value[()] if isinstance(value, np.ndarray) else value
+    if result.view is not None:
+        assert result.base is not None
+        return evaluate((result.view,), views.setdefault((result.source, result.index), {result.base: value}))[0]
+    return value

@@ -1,0 +1,131 @@
+"""Segments: what a traced function computes between one look at a value and the next.
+
+A value that decides how the Python code goes on has to be there before the trace can go on: what was recorded is
+computed, the trace continues with the real value, and what follows is another segment. A later call runs the segments
+one after the other, and takes at each value the one that follows it, without running the Python code.
+
+Values that a segment leaves for later ones are *registers*, numbered along the way; the first are the inputs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterable, Sequence
+from typing import Any
+
+import numpy as np
+
+from ..expr.build import input_node
+from ..expr.node import Graph, Node, topological_order
+from ..frozen import frozen
+
+_COMPARED_BYTES = 4096  # of an array that is looked at: larger ones are taken to be different every time
+
+# From a graph and the values of its inputs to what runs it, and the values of its outputs.
+Execute = Callable[[Graph, list[Any]], tuple[Any, list[Any]]]
+
+
+@frozen(eq=False)
+class Cut:
+    """A look at a value.
+
+    Parameters
+    ----------
+    graph : Graph or None
+        What is computed for it; None if the value is in a register already.
+    compiled : object
+        What `Execute` made of the graph.
+    inputs : tuple of int
+        Registers that the graph reads.
+    outputs : tuple of Node
+        What the following registers hold.
+    forced : int
+        The register that is looked at.
+    convert : callable
+        What the function sees of its value, ``bool`` for example.
+    key : hashable
+        What tells what it saw from what it may see in other calls.
+    freed : tuple of int
+        Registers that nothing needs afterwards.
+    why, line : str
+        What looks, and where in the user's code.
+    """
+
+    graph: Graph | None
+    compiled: Any
+    inputs: tuple[int, ...]
+    outputs: tuple[Node, ...]
+    forced: int
+    convert: Callable[[Any], Any]
+    key: Hashable
+    freed: tuple[int, ...]
+    why: str
+    line: str
+
+
+def key_of(value: Any) -> Hashable:
+    """What tells a value that a function looked at from others.
+
+    Examples
+    --------
+    >>> key_of(True) == key_of(1), key_of(0.0) == key_of(-0.0), key_of(np.nan) == key_of(float("nan"))
+    (False, False, True)
+    """
+    kind = type(value)
+    if isinstance(value, (np.ndarray, np.generic)):
+        if value.nbytes > _COMPARED_BYTES:
+            return (kind, object())
+        return (kind, value.dtype.str, value.shape, value.tobytes())
+    return (kind, value.hex()) if kind is float else (kind, repr(value))
+
+
+def register_value(node: Node, value: Any) -> Any:
+    """What a register holds of an output: numbers as such, arrays as they are."""
+    if node.shape:
+        return value
+    number = value[()] if isinstance(value, np.ndarray) else value
+    return number.item() if node.type.weak and isinstance(number, np.generic) else number
+
+
+def cut(roots: Sequence[Node], registers: dict[Node, int]) -> tuple[Graph, tuple[int, ...]]:
+    """The graph that computes `roots` from registers, and the registers that it reads.
+
+    Parameters
+    ----------
+    roots : sequence of Node
+        Nodes of the trace.
+    registers : dict of Node to int
+        Nodes whose values are in registers.
+    """
+    sources: list[Node] = []
+    done: dict[Node, Node] = {}
+    for node in _order(roots, registers):
+        if node in registers:
+            done[node] = input_node(len(sources), node.type)
+            sources.append(node)
+            continue
+        args = tuple(done[a] for a in node.args)
+        done[node] = node if args == node.args else Node(node.op, args, node.params, node.type)
+    inputs = tuple(done[n] for n in sources)
+    return Graph(inputs, tuple(done[n] for n in roots)), tuple(registers[n] for n in sources)
+
+
+def _order(roots: Iterable[Node], known: dict[Node, int]) -> list[Node]:
+    """Nodes that `roots` need, arguments before users, without what lies behind known ones."""
+    order: list[Node] = []
+    seen: set[Node] = set()
+    stack = [(r, False) for r in reversed(list(roots))]
+    while stack:
+        node, expanded = stack.pop()
+        if expanded:
+            order.append(node)
+        elif node not in seen:
+            seen.add(node)
+            stack.append((node, True))
+            if node not in known:
+                stack.extend((a, False) for a in reversed(node.args))
+    return order
+
+
+def is_recorded_in_a_loop(node: Node) -> bool:
+    """Whether `node` depends on what one iteration of a loop that is being recorded hands to the next."""
+    return any(n.op.name == "input" and "placeholder" in n.kwargs for n in topological_order((node,)))
