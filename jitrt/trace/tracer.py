@@ -249,8 +249,11 @@ class Trace:
             return copied
 
         node = self._call_node(on_copy, name, args, kwargs)
+        value = self.value_of(node)  # raises what NumPy raises, also if nothing depends on what is written
         self.host_calls.append((name, node["call"].line))
-        return call_result(node, (), target.type)
+        result = call_result(node, (), target.type)
+        self.values[result] = value
+        return result
 
     def _call_node(self, function: Callable[..., Any], name: str, args: tuple, kwargs: dict[str, Any]) -> Node:
         operands: list[Node] = []

@@ -20,6 +20,17 @@ def returns_views_of_one_argument(x):
     return y, y.real, x.ravel()
 
 
+def writes_what_does_not_fit(x):
+    y = x / 3.0
+    y[[1, 1, 0]] = y
+    return x
+
+
+def test_an_assignment_that_nobody_reads_raises():
+    with pytest.raises(ValueError, match="shape mismatch"):
+        jitrt.jit(writes_what_does_not_fit)(np.ones((4, 4)))
+
+
 CASES = [
     (clips_below_the_range, (np.arange(9, dtype=np.uint8),)),
     (returns_a_number, (np.arange(3.0), 0.25)),
