@@ -95,11 +95,7 @@ def record_while(state: Trace, condition: Callable[[Any], Any], body: Callable[[
     structure = flatten(init, leaves)
 
     def holds(values: Sequence[Any]) -> Any:
-        state.in_condition = True
-        try:
-            flag = condition(rebuild(structure, iter(values)))
-        finally:
-            state.in_condition = False
+        flag = condition(rebuild(structure, iter(values)))
         if type(flag) is not Tracer or flag.size != 1:
             raise Untraceable("a condition that is no scalar computed from arrays")
         return Tracer(b.cast(b.view("reshape", flag._node, shape=()), np.dtype(np.bool_)), state, scalar=True)

@@ -1,7 +1,8 @@
-"""Python's `for` loops over ranges, as the bytecode shows them."""
+"""Python's loops, as the bytecode shows them: `for` over ranges, and conditions that end loops."""
 
 from __future__ import annotations
 
+import bisect
 import dis
 import types
 from functools import lru_cache
@@ -29,12 +30,15 @@ class LoopSite:
         Whether the body may read it.
     assigns_variable : bool
         Whether the body may assign to it.
+    reads_elsewhere : bool
+        Whether other code of the function reads it.
     """
 
     head: int
     variable: str
     reads_variable: bool
     assigns_variable: bool
+    reads_elsewhere: bool
 
 
 @lru_cache(maxsize=1024)
@@ -56,7 +60,87 @@ def loop_site(code: types.CodeType, call: int) -> LoopSite | None:
     variable, *loaded = store.argval if isinstance(store.argval, tuple) else (store.argval,)
     mentions = [i for i in readers if _mentions(i, variable)]
     reads = variable in loaded or any(i.opname != "STORE_FAST" for i in mentions)
-    return LoopSite(head.offset, variable, reads, bool(mentions))
+    elsewhere = any(_mentions(i, variable) and i.opname != "STORE_FAST" for i in _instructions(code) if i not in body)
+    return LoopSite(head.offset, variable, reads, bool(mentions), elsewhere)
+
+
+@frozen
+class ConditionSite:
+    """A condition on which a loop goes on or ends.
+
+    Parameters
+    ----------
+    loop : int
+        Offset that names the loop: of the first instruction of a `while` loop's body, or of the head of a `for` loop.
+    stays : bool
+        The truth value with which the loop goes on.
+    is_entry : bool
+        Whether this is the test of a `while` loop before its first iteration.
+    is_break : bool
+        Whether it is an ``if …: break`` at the end of the body of a `for` loop without `else`.
+    """
+
+    loop: int
+    stays: bool
+    is_entry: bool = False
+    is_break: bool = False
+
+
+@lru_cache(maxsize=1024)
+def condition_site(code: types.CodeType, test: int) -> ConditionSite | None:
+    """What the truth of the value that is tested at the offset `test` decides; None if it is something else."""
+    instructions = _instructions(code)
+    k = sum(i.offset <= test for i in instructions) - 1
+    if k >= 0 and instructions[k].opname == "TO_BOOL":
+        k += 1
+    return _condition(instructions, k)
+
+
+def _condition(instructions: tuple[dis.Instruction, ...], k: int) -> ConditionSite | None:
+    found = _end_of_loop(instructions, k)
+    if found is not None or not _is_test(instructions, k):
+        return found
+    following = instructions[k + 1]
+    for later in range(k + 1, len(instructions)):
+        bottom = _end_of_loop(instructions, later)
+        if bottom is not None and not bottom.is_break and bottom.loop == following.offset:
+            stays = "TRUE" not in instructions[k].opname
+            return ConditionSite(bottom.loop, stays, is_entry=True) if stays == bottom.stays else None
+    return None
+
+
+def _is_test(instructions: tuple[dis.Instruction, ...], k: int) -> bool:
+    name = instructions[k].opname if 0 <= k < len(instructions) - 1 else ""
+    return name.startswith("POP_JUMP") and name.endswith(("IF_TRUE", "IF_FALSE"))
+
+
+def _end_of_loop(instructions: tuple[dis.Instruction, ...], k: int) -> ConditionSite | None:
+    """The condition behind the body of a loop, if a test is one."""
+    if not _is_test(instructions, k):
+        return None
+    test, following = instructions[k], instructions[k + 1]
+    jumps = "TRUE" in test.opname
+    target = int(test.argval)
+    # Both ways are followed to where they go next; the one that goes back is that of the loop.
+    for way, truth in ((target, jumps), (following.offset, not jumps)):
+        back = way
+        if way > test.offset and _at(instructions, way).opname.startswith("JUMP_BACKWARD"):
+            back = int(_at(instructions, way).argval)
+        if back > test.offset:
+            continue
+        head = _at(instructions, back)
+        if head.opname != "FOR_ITER":
+            return ConditionSite(head.offset, truth)
+        leaving = _at(instructions, following.offset if way == target else target)
+        jump = _at(instructions, leaving.offset + 1)
+        if leaving.opname == "POP_TOP" and jump.opname == "JUMP_FORWARD" and jump.argval == head.argval:
+            return ConditionSite(head.offset, truth, is_break=True)
+    return None
+
+
+def _at(instructions: tuple[dis.Instruction, ...], offset: int) -> dis.Instruction:
+    """The first instruction at an offset or behind it: a jump may lead to one that has been left out."""
+    return instructions[min(bisect.bisect_left([i.offset for i in instructions], offset), len(instructions) - 1)]
 
 
 def only_called(code: types.CodeType, name: str) -> bool:

@@ -41,8 +41,6 @@ def _binary(ufunc: np.ufunc, python: Callable[[Any, Any], Any], x: Any, y: Any) 
         floats = all(n.dtype.kind == "f" for n in nodes)
         if floats and (ufunc in _EXACT_ON_FLOATS or (ufunc is np.divide and _is_nonzero(nodes[1]))):
             return tracer._weak(Node(elementwise_op(ufunc), nodes, (), ArrayType(np.dtype(np.float64), (), weak=True)))
-        if tracer._trace.in_condition and nodes[0].dtype == nodes[1].dtype and ufunc in _EXACT_COMPARISONS:
-            return ufunc(x, y)
         if ufunc in _EXACT_COMPARISONS and (exact := _as_floats(nodes)) is not None:
             return tracer._weak(Node(elementwise_op(ufunc), exact, (), ArrayType(np.dtype(np.bool_), (), weak=True)))
         return tracer._trace.python_call(python, *nodes)

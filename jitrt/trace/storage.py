@@ -19,6 +19,8 @@ from ..expr.optable import OPS
 from ..expr.types import contiguous_strides
 from ..expr.updates import Region, region_between, update
 
+_numbers = itertools.count()
+
 
 class Cell:
     """The memory of one array.
@@ -31,17 +33,22 @@ class Cell:
         In bytes; by default those of a C-contiguous array.
     writable : bool
         Whether NumPy would let the function write here.
+    number : int, optional
+        Later arrays have larger ones.
     """
 
     __slots__ = ("__weakref__", "content", "number", "strides", "writable")
 
-    _numbers = itertools.count()
-
-    def __init__(self, content: Node, strides: tuple[int, ...] | None = None, writable: bool = True):
-        self.number = next(self._numbers)  # later cells have larger ones
+    def __init__(self, content: Node, strides: tuple[int, ...] | None = None, writable: bool = True, number: int = -1):
+        self.number = Cell.made() if number < 0 else number
         self.content = content
         self.strides = strides
         self.writable = writable
+
+    @staticmethod
+    def made() -> int:
+        """A number larger than those of all arrays that have been made."""
+        return next(_numbers)
 
     def is_copied(self, view: Node, contiguous: bool) -> bool:
         """Whether NumPy would copy where `view`, a chain of views of the content, has a reshape.

@@ -16,6 +16,7 @@ from ..expr.updates import through
 from ..frozen import frozen
 from .arguments import Structure, flatten, is_dynamic, rebuild
 from .clones import with_tracers
+from .conditions import Conditions, NotRolled, Place
 from .context import tracing
 from .purity import Capture, Captures
 from .segments import Cut, Execute, cut
@@ -121,6 +122,24 @@ def trace(
     Exception
         Whatever the function itself raises.
     """
+    excepted: set[Place] = set()
+    while True:
+        try:
+            return _trace_once(function, leaves, structure, captures, sharing, execute, excepted)
+        except NotRolled as failed:
+            excepted.add(failed.place)
+
+
+def _trace_once(
+    function: Callable[..., Any],
+    leaves: list[Any],
+    structure: Structure,
+    captures: Captures,
+    sharing: Sequence[int] | None,
+    execute: Execute | None,
+    excepted: set[Place],
+) -> Traced:
+    """Run `function` on tracers, where nothing is assumed about the loops `excepted`."""
     arguments = [k for k, leaf in enumerate(leaves) if is_dynamic(leaf)]
     given = [leaves[k] for k in arguments] + [c.read() for c in captures.arrays]
     inputs = [input_node(number, _input_type(value)) for number, value in enumerate(given)]
@@ -138,8 +157,15 @@ def trace(
         symbolic[k] = symbol
     by_array = {id(c.value): symbol for symbol, c in zip(symbols[len(arguments) :], captures.arrays)}
     args, kwargs = rebuild(structure, iter(symbolic))
-    with tracing(state):
-        result = with_tracers(function, by_array)(*args, **kwargs)
+    conditions = Conditions(state, excepted)
+    state.decide = conditions.decide
+    try:
+        with tracing(state):
+            result = with_tracers(function, by_array)(*args, **kwargs)
+    except Exception as error:
+        conditions.check(error)
+        raise
+    conditions.check(None)
     _check_containers_unchanged(args, kwargs, symbolic, structure)
     return _describe(result, inputs, symbols, tuple(arguments), captures, state)
 

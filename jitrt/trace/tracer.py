@@ -72,14 +72,16 @@ class Trace:
         self._tracers: list[weakref.ref[Tracer]] = []
         self.first_values: dict[Node, Node] = {}
         """For each parameter of a loop that is being recorded, what it is in the first iteration."""
-        self.in_condition = False
-        """Whether a comparison of Python numbers is only asked whether it holds."""
         self.host_calls: list[tuple[str, str]] = []
         self.copies = 0
         self.writes: list[tuple[Cell, Node]] = []
         """Assignments to memory, with what it was before."""
-        self.looks: list[Node] = []
-        """Values that the function has looked at."""
+        self.looks: list[Node | None] = []
+        """Values that the function has looked at; None for those of which it does not matter any more."""
+        self.decide: Callable[[Node], bool | None] | None = None
+        """Asked for the truth of a value on which a loop depends."""
+        self.ranges: dict[tuple[int, int], Any] = {}
+        """Ranges of loops that are being traced, by frame and place."""
         self.rolled = 0
         """Loops that have become nodes."""
         self._known: dict[Node, bool] = {}
@@ -157,6 +159,10 @@ class Trace:
         if self.is_known(node):
             self.looks.append(node)
             return convert(register_value(node, self.value_of(node)))
+        if why == "bool" and self.decide is not None:
+            decided = self.decide(node)
+            if decided is not None:
+                return decided
         if self._execute is None or (self.first_values and is_recorded_in_a_loop(node)):
             raise Untraceable(f"the value of an array or scalar is looked at ({why})", user_line())
         graph, compiled, wanted = None, None, list[Node]()
@@ -345,9 +351,10 @@ class Tracer(Operators):
         The memory that it views; tracers with one cell share memory. A new one by default.
     """
 
-    __slots__ = ("__weakref__", "_cell", "_content", "_current", "_scalar", "_trace")
+    __slots__ = ("__weakref__", "_born", "_cell", "_content", "_current", "_scalar", "_trace")
 
     def __init__(self, node: Node, trace: Trace, scalar: bool = False, cell: Cell | None = None):
+        self._born = Cell.made()
         self._current = node
         self._trace = trace
         self._scalar = scalar
@@ -367,7 +374,7 @@ class Tracer(Operators):
     def _storage(self) -> Cell:
         """The cell of an array, made when it is first asked for."""
         if self._cell is None:
-            self._cell = Cell(self._current)
+            self._cell = Cell(self._current, number=self._born)
         return self._cell
 
     def _region(self) -> Region:

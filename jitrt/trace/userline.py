@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+import types
 
 import numpy as np
 
@@ -11,12 +12,15 @@ _PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 _NUMPY = os.path.dirname(os.path.abspath(np.__file__))
 
 
+def user_frame() -> types.FrameType | None:
+    """The innermost frame that is neither jitrt's nor NumPy's."""
+    frame: types.FrameType | None = sys._getframe(1)
+    while frame is not None and frame.f_code.co_filename.startswith((_PACKAGE, _NUMPY)):
+        frame = frame.f_back
+    return frame
+
+
 def user_line() -> str:
-    """``file:line`` of the innermost frame that is neither jitrt's nor NumPy's."""
-    frame = sys._getframe(1)
-    while frame is not None:
-        filename = frame.f_code.co_filename
-        if not filename.startswith((_PACKAGE, _NUMPY)):
-            return f"{filename}:{frame.f_lineno}"
-        frame = frame.f_back  # type: ignore[assignment]
-    return ""
+    """``file:line`` of that frame."""
+    frame = user_frame()
+    return "" if frame is None else f"{frame.f_code.co_filename}:{frame.f_lineno}"

@@ -1,0 +1,166 @@
+"""Rolling up loops that end on a condition: `while`, and ``if …: break`` at the end of a `for` loop over a range.
+
+When the truth of such a condition is asked for, it is assumed that the loop goes on, and the state of the frame is
+looked at, as `rolling` does. Once the rest of the loop is proved to repeat, a loop node takes the place of everything
+since the first test, that one included, and the last answer is that the loop ends. A trace in which an assumption is
+left over counts for nothing.
+"""
+
+from __future__ import annotations
+
+import sys
+import types
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from ..expr import build as b
+from ..expr.node import Node
+from .loopsites import ConditionSite, condition_site
+from .rolling import RollingRange
+from .states import Role, State, Unknown, finish, observe, step_between
+from .storage import Cell
+from .tracer import Trace
+from .userline import user_frame
+
+_CAN_UNBIND = sys.version_info < (3, 13)
+
+Place = tuple[types.CodeType, int]
+
+
+class NotRolled(BaseException):
+    """A loop that was assumed to repeat does not; the function has to be traced again without the assumption.
+
+    Not an `Exception`, so that an ``except Exception`` in the traced function does not swallow it.
+    """
+
+    def __init__(self, place: Place):
+        super().__init__("a loop does not repeat")
+        self.place = place
+
+
+@dataclass(slots=True)
+class _Assumed:
+    """A loop of which it is assumed that it goes on.
+
+    Parameters
+    ----------
+    frame : frame
+    place : Place
+        Code and offset that name the loop.
+    states : list of State
+        At each test; the first role is the condition.
+    looks : list of int
+        Where the trace has noted the tests.
+    left : int or None
+        Iterations that the range of a `for` loop has left after the first test.
+    left_out : tuple of str
+        The variable of a `for` loop.
+    oldest : int
+        Memory with a smaller number may be seen from elsewhere.
+    """
+
+    frame: types.FrameType
+    place: Place
+    states: list[State] = field(default_factory=list)
+    looks: list[int] = field(default_factory=list)
+    left: int | None = None
+    left_out: tuple[str, ...] = ()
+    oldest: int = 0
+
+
+class Conditions:
+    """What is assumed in one trace.
+
+    Parameters
+    ----------
+    trace : Trace
+    excepted : set of Place
+        Loops about which nothing is assumed.
+    """
+
+    def __init__(self, trace: Trace, excepted: set[Place]):
+        self._trace, self._excepted = trace, excepted
+        self._start = Cell.made()
+        self._open: list[_Assumed] = []
+        self._unbound: list[Place] = []  # loops behind which variables have no value that had one in Python
+
+    def check(self, error: Exception | None) -> None:
+        """Raise `NotRolled` if an assumption is left over, or may be why the function has failed."""
+        if self._open:
+            raise NotRolled(self._open[-1].place) from None
+        if isinstance(error, NameError) and self._unbound:
+            raise NotRolled(self._unbound[-1]) from None
+
+    def decide(self, node: Node) -> bool | None:
+        """The truth of a value that the user's code asks for; None if it is not the condition of a loop."""
+        frame = user_frame()
+        if frame is None or node.type.size != 1:
+            return None
+        site = condition_site(frame.f_code, frame.f_lasti)
+        if site is None or (frame.f_code, site.loop) in self._excepted:
+            return None
+        assumed = self._assumed(frame, site)
+        if assumed is None:
+            return None
+        try:
+            state = self._observe(assumed, site, node)
+        except Unknown:
+            raise NotRolled(assumed.place) from None
+        assumed.states.append(state)
+        assumed.looks.append(len(self._trace.looks))
+        self._trace.looks.append(node)
+        return not site.stays if self._roll(assumed) else site.stays
+
+    def _assumed(self, frame: types.FrameType, site: ConditionSite) -> _Assumed | None:
+        place = (frame.f_code, site.loop)
+        known = next((a for a in self._open if a.frame is frame and a.place == place), None)
+        if known is not None and not site.is_entry:
+            return known
+        if known is not None:
+            raise NotRolled(place)
+        caller = frame.f_back
+        outermost = caller is not None and caller.f_globals.get("__name__") == "jitrt.trace.trace"
+        made = _Assumed(frame, place, oldest=self._start if outermost else Cell.made())
+        if site.is_break:
+            numbers = self._trace.ranges.get((id(frame), site.loop))
+            if not isinstance(numbers, RollingRange) or numbers.variable_is_used:
+                return None
+            made.left, made.oldest = numbers.left, min(made.oldest, numbers.first_cell)
+            made.left_out = (numbers.variable,)
+        self._open.append(made)
+        return made
+
+    def _observe(self, assumed: _Assumed, site: ConditionSite, node: Node) -> State:
+        flag = b.view("reshape", node, shape=()) if node.shape else node
+        flag = b.cast(flag, np.dtype(np.bool_))
+        if not site.stays:
+            flag = b.elementwise(np.logical_not, flag)
+        return observe(assumed.frame, assumed.left_out, self._trace, Role(None, flag, True))
+
+    def _roll(self, assumed: _Assumed) -> bool:
+        if len(assumed.states) < 3:
+            return False
+        # What is of another type before the first iteration is new in each iteration, or the graphs will differ.
+        names = [n for n in assumed.states[0].names if len({s.kinds.get(n) for s in assumed.states}) == 1]
+        first, second, third = (s.restricted(names) for s in assumed.states)
+        step = step_between(first, second, self._trace, assumed.looks)
+        if step is None or 0 not in step.varying:
+            raise NotRolled(assumed.place)
+        if step != step_between(second, third, self._trace, assumed.looks):
+            raise NotRolled(assumed.place)
+        for role, source in zip(first.roles, step.source):
+            # Without an iteration a variable keeps its memory, which nobody else may be able to tell from a new one.
+            moved = source is not None and first.roles[source].cell is not role.cell
+            if moved or (source is None and role.cell is not None and role.cell.number < assumed.oldest):
+                raise NotRolled(assumed.place)
+        extra = set(assumed.frame.f_locals).difference(first.names, assumed.left_out)
+        if extra and (not _CAN_UNBIND or assumed.frame.f_code.co_exceptiontable):
+            raise NotRolled(assumed.place)
+        finish(assumed.frame, {}, first, third, step, assumed.left, self._trace, guarded=True, unbound=extra)
+        if extra:
+            self._unbound.append(assumed.place)
+        for k in assumed.looks:
+            self._trace.looks[k] = None
+        self._open.remove(assumed)
+        return True

@@ -1,0 +1,428 @@
+"""States of a frame between two iterations of a loop: what they are made of, and what happens from one to the next."""
+
+from __future__ import annotations
+
+import ctypes
+import sys
+import types
+from collections.abc import Callable, Collection, Hashable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from ..expr.control import Closed, Loop, close, loop
+from ..expr.node import Node, topological_order
+from ..expr.ufuncs import COPY
+from ..expr.updates import Region, through
+from ..frozen import frozen
+from .purity import MISSING, contents
+from .storage import Cell
+from .tracer import Trace, Tracer
+
+_LARGE = 1 << 16  # bytes of a plain array that is compared with what it was an iteration before
+
+
+class Unknown(Exception):
+    """A value of which it is not known whether the body changes it."""
+
+
+@frozen
+class Role:
+    """Something that the state holds: memory of arrays, or a scalar, for which `cell` is None."""
+
+    cell: Cell | None
+    node: Node
+    scalar: bool
+
+
+@dataclass(slots=True)
+class State:
+    """The state of a frame between two iterations.
+
+    Parameters
+    ----------
+    structure : dict of str to hashable
+        For each variable its containers and other values; tracers by the number of their role and how they view it.
+    roles : list of Role
+    tracers : dict of int to (int, Region)
+        For each tracer, by identity, its role and how it views that.
+    containers : list
+        Lists and dicts.
+    cells, copies, writes, looks : int
+        How many cells, copies, assignments and looks at values there had been.
+    """
+
+    structure: dict[str, Hashable] = field(default_factory=dict)
+    roles: list[Role] = field(default_factory=list)
+    tracers: dict[int, tuple[int, Region]] = field(default_factory=dict)
+    containers: list[Any] = field(default_factory=list)
+    cells: int = 0
+    copies: int = 0
+    writes: int = 0
+    looks: int = 0
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The variables."""
+        return tuple(self.structure)
+
+    @property
+    def kinds(self) -> dict[str, Hashable]:
+        """For each variable its structure without roles."""
+        return {name: _renumbered(value, lambda role: 0, lambda container: 0) for name, value in self.structure.items()}
+
+    def restricted(self, names: Sequence[str]) -> State:
+        """The state of some of the variables, with roles numbered anew but for the first, the condition."""
+        roles: dict[int, int] = {0: 0}
+        containers: dict[int, int] = {}
+        structure = {
+            name: _renumbered(
+                self.structure[name],
+                lambda role: roles.setdefault(role, len(roles)),
+                lambda container: containers.setdefault(container, len(containers)),
+            )
+            for name in names
+        }
+        return State(
+            structure,
+            [self.roles[k] for k in roles],
+            {t: (roles[role], region) for t, (role, region) in self.tracers.items() if role in roles},
+            [self.containers[k] for k in containers],
+            self.cells,
+            self.copies,
+            self.writes,
+            self.looks,
+        )
+
+
+@frozen
+class Step:
+    """What an iteration does.
+
+    Parameters
+    ----------
+    source : tuple of int or None
+        For each role the role whose memory it had before; None for memory made in the iteration.
+    varying : tuple of int
+        Roles that change.
+    same : tuple of int
+        For each of them the first one that has the same value all the time.
+    outside : tuple of Cell
+        Memory that no variable leads to, but that the iteration changes; further roles.
+    closed : Closed
+        The graph of the iteration, from varying roles to varying roles.
+    """
+
+    source: tuple[int | None, ...]
+    varying: tuple[int, ...]
+    same: tuple[int, ...]
+    outside: tuple[Cell, ...]
+    closed: Closed
+
+
+# Values that nothing changes.
+_SIMPLE = (int, float, complex, bool, str, bytes, type(None), slice, range, type(...), np.dtype, type, np.generic)
+_FIXED = (types.BuiltinFunctionType, types.ModuleType, np.ufunc)
+
+
+def _renumbered(structure: Any, role: Callable[[int], int], container: Callable[[int], int]) -> Hashable:
+    """A structure with other numbers for roles and containers."""
+    if not isinstance(structure, tuple) or not structure:
+        return structure
+    kind, *rest = structure
+    if kind is Tracer:
+        return (Tracer, role(rest[0]), *rest[1:])
+    if kind is list or kind is dict:
+        number = container(rest[0])
+        return (kind, number, *(_renumbered(part, role, container) for part in rest[1:]))
+    return tuple(_renumbered(part, role, container) for part in structure)
+
+
+class _Walk:
+    """Collects the structure and the roles of a state."""
+
+    def __init__(self) -> None:
+        self.state = State()
+        self.cells: dict[Cell, int] = {}
+        self.scalars: dict[Node, int] = {}
+        self.functions: set[int] = set()
+
+    def value(self, value: Any) -> Hashable:
+        kind = type(value)
+        if kind is Tracer:
+            return self._tracer(value)
+        if kind is list or kind is tuple:
+            return (kind, self._container(value), *(self.value(v) for v in value))
+        if kind is dict:
+            keys = tuple((type(k), k) for k in value)
+            return (dict, self._container(value), keys, *(self.value(v) for v in value.values()))
+        if isinstance(value, tuple) and hasattr(value, "_fields"):
+            return (kind, *(self.value(v) for v in value))
+        if kind is np.ndarray and value.dtype.kind in "biufcmM" and value.nbytes <= _LARGE:
+            return (np.ndarray, id(value), value.tobytes())
+        if isinstance(value, types.FunctionType):
+            return (types.FunctionType, id(value), *self._function(value))
+        if isinstance(value, _FIXED):
+            return (kind, id(value))
+        if isinstance(value, _SIMPLE) and (kind.__hash__ is not None):
+            return (kind, repr(value) if isinstance(value, (float, complex, np.generic)) else value)
+        raise Unknown
+
+    def _container(self, value: Any) -> int | None:
+        """The number of a list or dict."""
+        if type(value) is tuple:
+            return None
+        for k, known in enumerate(self.state.containers):
+            if known is value:
+                return k
+        self.state.containers.append(value)
+        return len(self.state.containers) - 1
+
+    def _function(self, function: types.FunctionType) -> Iterator[Hashable]:
+        """What a call of a function may change: what it has closed over, and its defaults."""
+        if id(function) in self.functions:
+            return
+        self.functions.add(id(function))
+        for cell in function.__closure__ or ():
+            found = contents(cell)
+            yield MISSING if found is MISSING else self.value(found)
+        for default in (*(function.__defaults__ or ()), *(function.__kwdefaults__ or {}).values()):
+            yield self.value(default)
+
+    def _tracer(self, tracer: Tracer) -> Hashable:
+        node = tracer._node
+        region: Region = ()
+        if tracer._is_array():
+            cell = tracer._storage()
+            region = tracer._region()
+            role = self.cells.get(cell)
+            if role is None:
+                role = self.cells[cell] = self._add(Role(cell, cell.content, False))
+        else:
+            role = self.scalars.get(node)
+            if role is None:
+                role = self.scalars[node] = self._add(Role(None, node, tracer._scalar))
+        self.state.tracers[id(tracer)] = role, region
+        return (Tracer, role, region, node.type, tracer._scalar)
+
+    def _add(self, role: Role) -> int:
+        self.state.roles.append(role)
+        return len(self.state.roles) - 1
+
+
+def observe(
+    frame: types.FrameType,
+    left_out: Collection[str],
+    trace: Trace,
+    condition: Role | None = None,
+) -> State:
+    """The state of a frame.
+
+    Parameters
+    ----------
+    frame : frame
+    left_out : collection of str
+        Variables that are no part of it.
+    trace : Trace
+    condition : Role, optional
+        A first role.
+
+    Raises
+    ------
+    Unknown
+        If a variable holds something that might change without being seen.
+    """
+    walk = _Walk()
+    if condition is not None:
+        walk.state.roles.append(condition)
+    variables = {name: value for name, value in frame.f_locals.items() if name not in left_out}
+    walk.state.structure = {name: walk.value(value) for name, value in variables.items()}
+    walk.state.cells = Cell.made()
+    walk.state.copies, walk.state.writes, walk.state.looks = trace.copies, len(trace.writes), len(trace.looks)
+    return walk.state
+
+
+def step_between(before: State, after: State, trace: Trace, decided: Collection[int] = ()) -> Step | None:
+    """What happened between two states; None if it cannot be told, or if they differ in structure.
+
+    `decided` are places in ``trace.looks`` of values whose truth the state itself holds.
+    """
+    if list(before.structure.items()) != list(after.structure.items()) or not _containers_stay(before, after):
+        return None
+    outside = _written_outside(before, after, trace)
+    if outside is None:
+        return None
+    old = [*before.roles, *_outside_roles(outside, before, trace)]
+    new = [*after.roles, *_outside_roles(outside, after, trace)]
+    source = _sources(old, new, before.cells)
+    if source is None or any(a.node.type != b.node.type for a, b in zip(old, new)):
+        return None
+    varying = [k for k, (a, b) in enumerate(zip(old, new)) if a.node is not b.node or source[k] not in (k, None)]
+    first: dict[Node, int] = {}
+    same = tuple(first.setdefault(old[k].node, k) for k in varying)
+    if any(new[k].node is not new[s].node for k, s in zip(varying, same)):
+        return None  # two values that have been equal by chance
+    parameters = list(first)
+
+    def made_meanwhile(node: Node) -> bool:
+        return node.op is COPY and -after.copies <= node["number"] < -before.copies
+
+    looks = [trace.looks[k] for k in range(before.looks, after.looks) if k not in decided]
+    if any(n is not None and not first.keys().isdisjoint(topological_order((n,))) for n in looks):
+        return None
+    constant = {role.node for k, role in enumerate(old) if k not in varying}.difference(parameters)
+    closed = close(([new[k].node for k in first.values()],), parameters, made_meanwhile, constant)
+    return Step(source, tuple(varying), same, outside, closed)
+
+
+def _containers_stay(before: State, after: State) -> bool:
+    """Whether lists and dicts are the same objects, or new ones."""
+    known = {id(c) for c in before.containers}
+    return all(a is b or id(b) not in known for a, b in zip(before.containers, after.containers))
+
+
+def _written_outside(before: State, after: State, trace: Trace) -> tuple[Cell, ...] | None:
+    """Memory that existed before and has been assigned to, but that no variable leads to.
+
+    None if a variable leads to it afterwards.
+    """
+    known, later = ({r.cell for r in state.roles} for state in (before, after))
+    written = dict.fromkeys(cell for cell, _ in trace.writes[before.writes : after.writes])
+    outside = tuple(cell for cell in written if cell.number < before.cells and cell not in known)
+    return None if any(cell in later for cell in outside) else outside
+
+
+def _outside_roles(cells: Sequence[Cell], state: State, trace: Trace) -> list[Role]:
+    """Roles for memory that no variable leads to, with what it held at the time of `state`."""
+    roles = []
+    for cell in cells:
+        later = (content for written, content in trace.writes[state.writes :] if written is cell)
+        roles.append(Role(cell, next(later, cell.content), False))
+    return roles
+
+
+def _sources(old: Sequence[Role], new: Sequence[Role], cells: int) -> tuple[int | None, ...] | None:
+    """For each role the one whose memory it had before; None if it has got memory from elsewhere."""
+    places = {role.cell: k for k, role in enumerate(old) if role.cell is not None}
+    if any(r.cell is not None and r.cell not in places and r.cell.number < cells for r in new):
+        return None
+    return tuple(k if r.cell is None else places.get(r.cell) for k, r in enumerate(new))
+
+
+def _repeated(source: Sequence[int | None], times: int) -> list[int | None]:
+    """For each role the one whose memory it has after some iterations; None for memory made in one of them."""
+    result: list[int | None] = list(range(len(source)))
+    power: list[int | None] = list(source)
+    while times:
+        if times & 1:
+            result = [None if k is None else power[k] for k in result]
+        power = [None if k is None else power[k] for k in power]
+        times >>= 1
+    return result
+
+
+def finish(
+    frame: types.FrameType,
+    variables: dict[str, Any],
+    first: State,
+    last: State,
+    step: Step,
+    left: int | None,
+    trace: Trace,
+    guarded: bool = False,
+    unbound: Collection[str] = (),
+) -> None:
+    """Bring a frame into the state after the loop.
+
+    Parameters
+    ----------
+    frame : frame
+    variables : dict of str to object
+        Further variables to set.
+    first, last : State
+        The first state that the step was seen to start from, and the state now.
+    step : Step
+    left : int or None
+        Most iterations after the first state; None if only the condition tells.
+    trace : Trace
+    guarded : bool
+        Whether the first role says if there is a next iteration.
+    unbound : collection of str
+        Variables that have no value after the loop.
+    """
+    start = [*first.roles, *_outside_roles(step.outside, first, trace)]
+    now = [*last.roles, *_outside_roles(step.outside, last, trace)]
+    carried = list(dict.fromkeys(step.same))
+    nodes = [role.node for role in now]
+    if carried:
+        what = Loop(step.closed.graphs[0], len(carried), 0, 0, left, guarded)
+        results = dict(zip(carried, loop(what, [*(start[k].node for k in carried), *step.closed.kept])))
+        for k, same in zip(step.varying, step.same):
+            nodes[k] = results[same]
+    cells: dict[int, Cell] = {}
+    # The memory of each role after the last iteration, told from the one before the first.
+    for k, (role, origin) in enumerate(zip(now, _repeated(step.source, 1 if guarded else left or 0))):
+        if role.cell is not None:
+            kept = None if origin is None else start[origin].cell
+            cells[k] = Cell(nodes[k]) if kept is None else kept
+    for k, cell in cells.items():
+        if cell.content is not nodes[k]:
+            trace.writes.append((cell, cell.content))
+            cell.content = nodes[k]
+    rebinding = _Rebinding(last, nodes, cells, trace)
+    values = {name: rebinding.value(value) for name, value in frame.f_locals.items() if name not in unbound}
+    _assign(frame, values | variables, unbound)
+    trace.rolled += 1
+
+
+class _Rebinding:
+    """Puts the values that tracers have after a loop in their places."""
+
+    def __init__(self, state: State, nodes: Sequence[Node], cells: dict[int, Cell], trace: Trace):
+        self.state, self.nodes, self.cells, self.trace = state, nodes, cells, trace
+        self.done: set[int] = set()
+
+    def value(self, value: Any) -> Any:
+        """`value` as it is after the loop; lists and dicts are changed."""
+        kind = type(value)
+        if kind is Tracer and id(value) in self.state.tracers:
+            return self._tracer(value, *self.state.tracers[id(value)])
+        if kind is list:
+            if self._is_new(value):
+                value[:] = [self.value(v) for v in value]
+        elif kind is dict:
+            if self._is_new(value):
+                value.update({k: self.value(v) for k, v in value.items()})
+        elif isinstance(value, tuple):
+            parts = [self.value(v) for v in value]
+            if any(a is not b for a, b in zip(parts, value)):
+                return kind(*parts) if hasattr(kind, "_fields") else kind(parts)
+        elif isinstance(value, types.FunctionType):
+            for cell in (value.__closure__ or ()) if self._is_new(value) else ():
+                found = contents(cell)
+                if found is not MISSING:
+                    cell.cell_contents = self.value(found)
+        return value
+
+    def _is_new(self, value: Any) -> bool:
+        new = id(value) not in self.done
+        self.done.add(id(value))
+        return new
+
+    def _tracer(self, tracer: Tracer, role: int, region: Region) -> Tracer:
+        cell = self.cells.get(role)
+        if cell is None:
+            node = self.nodes[role]
+            return tracer if node is tracer._node else Tracer(node, self.trace, scalar=tracer._scalar)
+        return tracer if tracer._cell is cell else Tracer(through(cell.content, region), self.trace, cell=cell)
+
+
+def _assign(frame: types.FrameType, variables: dict[str, Any], unbound: Collection[str]) -> None:
+    """Set local variables of a frame, and unset others."""
+    f_locals = frame.f_locals
+    f_locals.update(variables)
+    for name in unbound:
+        del f_locals[name]
+    if sys.version_info < (3, 13):  # later `f_locals` writes through (PEP 667)
+        ctypes.pythonapi.PyFrame_LocalsToFast(ctypes.py_object(frame), ctypes.c_int(bool(unbound)))
