@@ -68,6 +68,17 @@ def _log_near(unit: mpf, start: str, degrees: tuple[int, int]) -> Series:
     )
 
 
+def _cbrt_near(reach: float, degrees: tuple[int, int]) -> Series:
+    return Series(
+        lambda r: (mp.cbrt(1 + r) - 1) / r,
+        lambda r: abs(r) / mp.cbrt(1 + r),
+        -reach,
+        reach,
+        degrees,
+        "cbrt(1 + r) = 1 + r p(r)",
+    )
+
+
 SERIES = {
     "exp": Series(
         lambda r: (mp.expm1(r) - r) / r**2,
@@ -83,6 +94,14 @@ SERIES = {
         -HALF_LN2,
         HALF_LN2,
         (10, 4),
+        "expm1(r) = r + r**2 p(r)",
+    ),
+    "expm1_near": Series(
+        lambda r: (mp.expm1(r) - r) / r**2,
+        lambda r: r**2 / abs(mp.expm1(r)),
+        -0.0217,
+        0.0217,
+        (5, 2),
         "expm1(r) = r + r**2 p(r)",
     ),
     "exp2": Series(lambda r: (mpf(2) ** r - 1) / r, lambda r: r / mpf(2) ** r, -0.5, 0.5, (11, 5), "2**r = 1 + r p(r)"),
@@ -119,6 +138,10 @@ SERIES = {
     "log_near": _log_near(mpf(1), "f", (8, 3)),
     "log2_near": _log_near(mp.log(2), "f log2(e)", (8, 3)),
     "log10_near": _log_near(mp.log(10), "f log10(e)", (8, 3)),
+    # For tables that name four and eight intervals between powers of two.
+    "cbrt_near": _cbrt_near(1 / 8.9, (10, 5)),
+    "cbrt_nearer": _cbrt_near(1 / 16.9, (7, 3)),
+    "arctan_near": Series(_odd(mp.atan), _odd_weight(mp.atan), 0.0, 0.3126**2, (8, 3), "arctan(t) = t + t**3 p(t**2)"),
     "sin": Series(_odd(mp.sin), _odd_weight(mp.sin), 0.0, 0.6191, (5, 2), "sin(r) = r + r**3 p(r**2)"),
     "cos": Series(
         lambda z: (mp.cos(ROOT(z)) - 1 + z / 2) / z**2,

@@ -71,6 +71,119 @@ def logarithms(base: int | None, bits: int, digits: int) -> tuple[list[float], l
     return inverses, values
 
 
+LEADING_BITS = {64: 2, 32: 3}
+
+
+def cube_roots(bits: int) -> tuple[list[float], list[float]]:
+    """Cube roots d of ``s m`` for s of 1/2, 1 and 2 and m near the middle of an interval, and ``s / d**3`` for each."""
+    inverses, values = [], []
+    size = 1 << LEADING_BITS[bits]
+    for s in (mpf(0.5), mpf(1), mpf(2), mpf(1)):
+        for k in range(size):
+            middle = (1 + (k + mpf(0.5)) / size) * s
+            start = nearest(mp.cbrt(middle), bits)
+            step = mpf(float(np.spacing({64: np.float64, 32: np.float32}[bits](float(start)))))
+            best: tuple[mpf, mpf, mpf] | None = None
+            for trial in range(TRIALS // 4):
+                d = start + trial * step
+                exact = s / d**3
+                c = nearest(exact, bits)
+                error = abs(c / exact - 1)
+                if best is None or error < best[0]:
+                    best = error, c, d
+            assert best is not None
+            inverses.append(float(best[1]))
+            values.append(float(best[2]))
+    return inverses, values
+
+
+FIRST_DIRECTION, DIRECTIONS = 4 * -2, 16  # four steps in an octave, from 1/4 on
+
+
+def directions(bits: int) -> tuple[list[float], list[float], list[float]]:
+    """(a, b) of directions by which numbers are turned, and their angles, right to more bits than a float has."""
+    across, along, angles = [], [], []
+    for k in range(DIRECTIONS):
+        exponent, quarter = divmod(FIRST_DIRECTION + k, 4)
+        low, high = (mpf(2) ** exponent * (1 + mpf(q) / 4) for q in (quarter, quarter + 1))
+        if k in (0, DIRECTIONS - 1):
+            angle = nearest(mp.pi / 2, bits) if k else mpf(0)
+            across.append(float(nearest(mp.cot(angle), bits)) if k else 1.0)
+            along.append(1.0 if k else 0.0)
+            angles.append(float(angle))
+            continue
+        start = nearest(mp.tan((mp.atan(low) + mp.atan(high)) / 2), bits)
+        step = mpf(float(np.spacing({64: np.float64, 32: np.float32}[bits](float(start)))))
+        best: tuple[mpf, mpf, mpf] | None = None
+        for trial in range(TRIALS // 4):
+            b = start + trial * step
+            exact = mp.atan(b)
+            angle = nearest(exact, bits)
+            error = abs(angle / exact - 1)
+            if best is None or error < best[0]:
+                best = error, b, angle
+        assert best is not None
+        across.append(1.0)
+        along.append(float(best[1]))
+        angles.append(float(best[2]))
+    # In the order in which the leading bits name them.
+    first = ((1023 if bits == 64 else 127) * 4 + FIRST_DIRECTION) % DIRECTIONS
+    turned = [[*v[-first:], *v[:-first]] if first else v for v in (across, along, angles)]
+    return turned[0], turned[1], turned[2]
+
+
+def powers_of_two(bits: int) -> tuple[list[float], list[float]]:
+    """Powers of two with sixteenths as exponents, and by which part of themselves they are too small."""
+    values, rests = [], []
+    for k in range(16):
+        exact = mpf(2) ** (mpf(k) / 16)
+        values.append(float(nearest(exact, bits)))
+        rests.append(float(nearest(exact / mpf(values[-1]) - 1, bits)))
+    return values, rests
+
+
+# tanh of float32: four intervals between powers of two, from 1/16 on; the first one reaches down to zero.
+TANH_FIRST, TANH_INTERVALS, TANH_DEGREE = 4 * -4, 32, 5
+
+
+def hyperbolic_tangents(bits: int) -> tuple[list[float], ...]:
+    """Centres c of intervals, and the coefficients of a polynomial in ``x - c`` for each."""
+    rows = []
+    for k in range(TANH_INTERVALS):
+        exponent, quarter = divmod(TANH_FIRST + k, 4)
+        low, high = (mpf(2) ** exponent * (1 + mpf(q) / 4) for q in (quarter, quarter + 1))
+        if k == 0:
+            reach = high
+            # x + x**3 (a + b x**2), by values at the Chebyshev nodes.
+            nodes = [reach**2 * (1 + s / mp.sqrt(2)) / 2 for s in (-1, 1)]
+            at = [(mp.tanh(mp.sqrt(z)) / mp.sqrt(z) - 1) / z for z in nodes]
+            slope = (at[1] - at[0]) / (nodes[1] - nodes[0])
+            rows.append([0.0, 0.0, 1.0, 0.0, float(at[0] - slope * nodes[0]), 0.0, float(slope)])
+            continue
+        if low >= 10:  # beyond the largest argument
+            rows.append([float(low), 1.0, *[0.0] * TANH_DEGREE])
+            continue
+        start = nearest(mp.tanh((low + high) / 2), bits)
+        step, best = mpf(2) ** (mp.floor(mp.log(start, 2)) - 23), None
+        for trial in range(200):
+            value = start - trial * step
+            c = nearest(mp.atanh(value), bits) if value < 1 else mpf(0)
+            error = abs(mp.tanh(c) / value - 1)
+            if low < c and (best is None or error < best[0]):
+                best = error, c
+        assert best is not None
+        centre = best[1]
+        fit = mp.chebyfit(
+            lambda t, c=centre: (mp.tanh(c + t) - mp.tanh(c)) / t if t else mp.sech(c) ** 2,
+            [low - centre, high - centre],
+            TANH_DEGREE,
+        )
+        rows.append([float(centre), float(nearest(mp.tanh(centre), bits)), *(float(v) for v in reversed(fit))])
+    first = ((127 << 2) + TANH_FIRST) % TANH_INTERVALS
+    rows = [*rows[-first:], *rows[:-first]] if first else rows
+    return tuple([float(np.float32(v)) for v in column] for column in zip(*rows, strict=True))
+
+
 Table = dict[str, dict[int, list[float]]]
 
 
@@ -84,6 +197,11 @@ def main() -> None:
 
     for name, base in (("ln", None), ("log2", 2), ("log10", 10)):
         add(name, lambda bits, base=base: logarithms(base, bits, DIGITS[bits] - 3), "inverse", "value")
+    add("exp2", powers_of_two, "value", "rest")
+    add("cbrt", cube_roots, "inverse", "value")
+    add("arctan", directions, "across", "along", "value")
+    names = ("centre", *(f"power{k}" for k in range(TANH_DEGREE + 1)))
+    tables |= {f"tanh_{name}": {32: column} for name, column in zip(names, hyperbolic_tangents(32), strict=True)}
     lines = [
         '"""Tables that registers hold. Written by bench/vmath_tables.py: do not edit."""',
         "",

@@ -8,7 +8,7 @@ at once, so accuracy is tested without a compiler.
 from __future__ import annotations
 
 import enum
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Protocol
 
 FLOAT, INT, MASK = "float", "int", "mask"
@@ -51,12 +51,15 @@ class BackEnd(Protocol):
     """What a `Number` needs to compute: constants, operations by name, and whether there is a fused multiply-add."""
 
     fma: bool
+    avx512: bool
 
     def constant(self, value: float | int, kind: str, bits: int) -> Any: ...
 
     def apply(self, operation: str, kind: str, bits: int, *values: Any) -> Any: ...
 
     def beyond(self, bound: float, name: str, bits: int, x: Any, result: Any) -> Any: ...
+
+    def in_float64(self, formula: Callable[..., Number], *values: Any) -> Any: ...
 
 
 class Number:
@@ -264,6 +267,11 @@ class Number:
     def _with_parameters(self, operation: str, parameters: tuple, kind: str | None = None) -> Number:
         result = self.back.apply(operation, self.kind, self.bits, self.value, *parameters)
         return Number(self.back, result, kind or self.kind, self.bits)
+
+    def in_float64(self, formula: Callable[..., Number], *others: Number) -> Number:
+        """`formula` of this float32, and others, in float64, rounded at the end."""
+        value = self.back.in_float64(formula, self.value, *(other.value for other in others))
+        return Number(self.back, value, FLOAT, 32)
 
     def widen(self) -> Number:
         """float32 to float64."""

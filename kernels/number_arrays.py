@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from .number import AROUND_ONE, DOMAIN, FLOAT, INT, MASK
+from .number import AROUND_ONE, DOMAIN, FLOAT, INT, MASK, Number
 
 _DTYPE = {(FLOAT, 64): np.float64, (FLOAT, 32): np.float32, (INT, 64): np.int64, (INT, 32): np.int32}
 _UNSIGNED: dict[int, type] = {64: np.uint64, 32: np.uint32}
@@ -46,10 +46,13 @@ class Arrays:
     ----------
     fma
         Emulate a fused multiply-add exactly; otherwise `Number.fma` rounds twice, as on hardware without it.
+    avx512
+        Whether formulas are to take the way that they take on AVX-512.
     """
 
-    def __init__(self, fma: bool = True) -> None:
+    def __init__(self, fma: bool = True, avx512: bool = False) -> None:
         self.fma = fma
+        self.avx512 = avx512
 
     def constant(self, value: float | int, kind: str, bits: int) -> Any:
         if kind == MASK:
@@ -74,6 +77,11 @@ class Arrays:
             if operation in ("widen", "narrow"):
                 return values[0].astype(np.float64 if operation == "widen" else np.float32)
         raise NotImplementedError(operation)
+
+    def in_float64(self, formula: Callable[..., Number], *values: Any) -> Any:
+        result = formula(*(Number(self, value.astype(np.float64)) for value in values))
+        with np.errstate(all="ignore"):
+            return result.value.astype(np.float32)
 
     def beyond(self, bound: float, name: str, bits: int, x: Any, result: Any) -> Any:
         rare = np.flatnonzero(np.abs(x) > bound)

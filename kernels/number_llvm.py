@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import struct
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import lru_cache
 
 from llvmlite import ir
 
-from .number import FLOAT, INT, MASK
+from .number import FLOAT, INT, MASK, Number
 from .vmath_rare import emit_beyond, emit_lanes_beyond
 
 _INT_COMPARE = {"==", "!=", "<", "<=", ">", ">="}
@@ -30,6 +30,7 @@ class LLVM:
     def __init__(self, builder: ir.IRBuilder, fma: bool = True) -> None:
         self.builder = builder
         self.fma = fma
+        self.avx512 = False
 
     def constant(self, value: float | int, kind: str, bits: int) -> ir.Constant:
         if kind == MASK:
@@ -43,6 +44,10 @@ class LLVM:
         if operation in _INT_COMPARE:
             return self._compare(operation, kind, *values)
         return getattr(self, f"_{operation}")(kind, bits, *values)
+
+    def in_float64(self, formula: Callable[..., Number], *values: ir.Value) -> ir.Value:
+        wide = [Number(self, self.builder.fpext(value, self._type(FLOAT, 64))) for value in values]
+        return self.builder.fptrunc(formula(*wide).value, self._type(FLOAT, 32))
 
     def beyond(self, bound: float, name: str, bits: int, x: ir.Value, result: ir.Value) -> ir.Value:
         return emit_beyond(self.builder, bound, name, bits, x, result)
@@ -128,6 +133,7 @@ class LLVM:
 
 
 _SUFFIX = {64: "pd.512", 32: "ps.512"}
+_QUIET = {"==": 0, "<": 17, "<=": 18, ">": 30, ">=": 29, "!=": 4}  # predicates of the instruction
 _CURRENT_ROUNDING = ir.Constant(ir.IntType(32), 4)
 
 
@@ -136,6 +142,7 @@ class Vectors(LLVM):
 
     def __init__(self, builder: ir.IRBuilder) -> None:
         super().__init__(builder, fma=True)
+        self.avx512 = True
 
     def constant(self, value: float | int, kind: str, bits: int) -> ir.Constant:
         if kind == MASK:
@@ -145,11 +152,32 @@ class Vectors(LLVM):
     def _type(self, kind: str, bits: int) -> ir.Type:
         return _vector_type(kind, bits)
 
+    def in_float64(self, formula: Callable[..., Number], *values: ir.Value) -> ir.Value:
+        """Of the sixteen lanes two times eight."""
+        parts = []
+        for start in (0, 8):
+            lanes = ir.Constant(ir.VectorType(ir.IntType(32), 8), list(range(start, start + 8)))
+            eights = [self.builder.shuffle_vector(value, value, lanes) for value in values]
+            wide = [Number(self, self.builder.fpext(eight, self._type(FLOAT, 64))) for eight in eights]
+            parts.append(self.builder.fptrunc(formula(*wide).value, eights[0].type))
+        lanes = ir.Constant(ir.VectorType(ir.IntType(32), 16), list(range(16)))
+        return self.builder.shuffle_vector(*parts, lanes)
+
     def beyond(self, bound: float, name: str, bits: int, x: ir.Value, result: ir.Value) -> ir.Value:
         return emit_lanes_beyond(self.builder, bound, name, bits, x, result)
 
     def _intrinsic(self, name: str, bits: int, *values: ir.Value) -> ir.Value:
         return self._call(f"llvm.{name}.v{512 // bits}f{bits}", self._type(FLOAT, bits), *values)
+
+    def _compare(self, operation: str, kind: str, a: ir.Value, b: ir.Value) -> ir.Value:
+        """Comparisons of floats raise no flag for nan here, while the instructions that LLVM selects do."""
+        if kind == INT:
+            return super()._compare(operation, kind, a, b)
+        lanes = a.type.count
+        every = ir.Constant(ir.VectorType(ir.IntType(1), lanes), [1] * lanes)
+        predicate = ir.Constant(ir.IntType(32), _QUIET[operation])
+        name = f"llvm.x86.avx512.mask.cmp.{_SUFFIX[512 // lanes]}"
+        return self._call(name, every.type, a, b, predicate, every, _CURRENT_ROUNDING)
 
     def _masked(self, name: str, bits: int, *values: ir.Value) -> ir.Value:
         """An instruction on all lanes, without lanes to keep."""

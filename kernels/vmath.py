@@ -20,8 +20,11 @@ from . import (
     vmath_log,
     vmath_power,
     vmath_trig,
+    vmath_wide_arc,
     vmath_wide_area,
+    vmath_wide_exp,
     vmath_wide_log,
+    vmath_wide_root,
 )
 from .number import FLOAT, Number
 from .number_arrays import Arrays
@@ -46,26 +49,26 @@ class Function:
 
 
 _ALL = (
-    Function("exp", 1, vmath_exp.exp),
-    Function("exp2", 1, vmath_exp.exp2),
-    Function("expm1", 1, vmath_exp.expm1),
+    Function("exp", 1, vmath_exp.exp, wide=vmath_exp.exp),
+    Function("exp2", 1, vmath_exp.exp2, wide=vmath_exp.exp2),
+    Function("expm1", 1, vmath_exp.expm1, wide=vmath_exp.expm1),
     Function("log", 1, vmath_log.log, wide=vmath_wide_log.log),
     Function("log2", 1, vmath_log.log2, wide=vmath_wide_log.log2),
     Function("log10", 1, vmath_log.log10, wide=vmath_wide_log.log10),
     Function("log1p", 1, vmath_log.log1p, wide=vmath_wide_area.log1p),
     Function("sqrt", 1, vmath_power.sqrt),
-    Function("cbrt", 1, vmath_power.cbrt),
+    Function("cbrt", 1, vmath_power.cbrt, wide=vmath_wide_root.cbrt),
     Function("hypot", 2, vmath_power.hypot),
-    Function("sin", 1, vmath_trig.sin),
-    Function("cos", 1, vmath_trig.cos),
-    Function("tan", 1, vmath_trig.tan),
-    Function("arcsin", 1, vmath_arc.arcsin),
-    Function("arccos", 1, vmath_arc.arccos),
-    Function("arctan", 1, vmath_arc.arctan),
-    Function("arctan2", 2, vmath_arc.arctan2),
-    Function("sinh", 1, vmath_exp.sinh),
-    Function("cosh", 1, vmath_exp.cosh),
-    Function("tanh", 1, vmath_exp.tanh),
+    Function("sin", 1, vmath_trig.sin, wide=vmath_trig.sin),
+    Function("cos", 1, vmath_trig.cos, wide=vmath_trig.cos),
+    Function("tan", 1, vmath_trig.tan, wide=vmath_trig.tan),
+    Function("arcsin", 1, vmath_arc.arcsin, wide=vmath_arc.arcsin),
+    Function("arccos", 1, vmath_arc.arccos, wide=vmath_arc.arccos),
+    Function("arctan", 1, vmath_arc.arctan, wide=vmath_wide_arc.arctan),
+    Function("arctan2", 2, vmath_arc.arctan2, wide=vmath_arc.arctan2),
+    Function("sinh", 1, vmath_exp.sinh, wide=vmath_exp.sinh),
+    Function("cosh", 1, vmath_exp.cosh, wide=vmath_exp.cosh),
+    Function("tanh", 1, vmath_exp.tanh, wide=vmath_wide_exp.tanh),
     Function("arcsinh", 1, vmath_area.arcsinh, wide=vmath_wide_area.arcsinh),
     Function("arccosh", 1, vmath_area.arccosh, wide=vmath_wide_area.arccosh),
     Function("arctanh", 1, vmath_area.arctanh, wide=vmath_wide_area.arctanh),
@@ -140,8 +143,8 @@ def evaluate(name: str, *arrays: Any, fma: bool = True, avx512: bool = False) ->
     char = values[0].dtype.char
     if len(values) != function.arity or char not in function.types:
         raise TypeError(f"{name} has no loop for {[v.dtype for v in values]}")
-    back = Arrays(fma)
-    formula = function.wide if avx512 and function.wide is not None else function.formula
+    wide = function.wide if avx512 else None
+    back, formula = Arrays(fma, avx512=wide is not None), wide or function.formula
     with np.errstate(all="ignore"):
         result = formula(*(Number(back, np.ravel(v), FLOAT, _BITS[char]) for v in values))
     return np.asarray(result.value).reshape(values[0].shape)

@@ -11,9 +11,11 @@ from .vmath_coefficients import COEFFICIENTS
 from .vmath_parts import (
     LN2,
     LOG2_E,
+    clamp,
     fast_two_sum,
     format_of,
     halves,
+    keep_nan,
     polynomial,
     power_of_two,
     product_remainder,
@@ -68,7 +70,7 @@ def exp(x: Number) -> Number:
     """The exponential function."""
     limits = EXP_RANGE[x.bits]
     form = format_of(x)
-    clamped = x.at_least(limits[1]).at_most(limits[0])
+    clamped = clamp(x, limits[1], limits[0])
     rounded = clamped.fma(INVERSE_LN2, form.rounder)
     n = rounded - form.rounder
     if x.back.fma:
@@ -87,7 +89,7 @@ def exp2(x: Number) -> Number:
     """Two to the power x."""
     limits = EXP2_RANGE[x.bits]
     form = format_of(x)
-    clamped = x.at_least(limits[1]).at_most(limits[0])
+    clamped = clamp(x, limits[1], limits[0])
     rounded = clamped + form.rounder
     r = clamped - (rounded - form.rounder)
     y = exp2_of_fraction(r)
@@ -130,8 +132,8 @@ def expm1(x: Number) -> Number:
     """``exp(x) - 1`` without cancellation near zero."""
     # Above the largest argument the doubled half overflows; far below, the result is minus one.
     top, bottom = {64: (709.9, -40.0), 32: (88.8, -20.0)}[x.bits]
-    high, low = _expm1_parts(x.at_most(top).at_least(bottom))
-    half = high + low
+    high, low = _expm1_parts(clamp(x, bottom, top))
+    half = keep_nan(high + low, x)
     # Halving a subnormal number is not exact; there the function is the identity.
     return select(x.abs() < format_of(x).smallest_normal * 4.0, x, half + half)
 
@@ -152,7 +154,7 @@ def _sinh_or_cosh(x: Number, sign: float) -> Number:
     are exact for n = 0. Computed at half the size, so that nothing overflows too early.
     """
     form = format_of(x)
-    magnitude = x.abs().at_most({64: 710.5, 32: 89.5}[x.bits])
+    magnitude = clamp(x.abs(), None, {64: 710.5, 32: 89.5}[x.bits])
     rounded, r, r_low = reduce_by_ln2(magnitude)
     growing, falling = _halves_of_powers(rounded, magnitude)
     falling = falling * sign
@@ -170,7 +172,7 @@ def _sinh_or_cosh(x: Number, sign: float) -> Number:
         # The halves of a product near the format's end overflow; that far out the error of the product does not count.
         low = select(magnitude < float(2 * form.stored), low + product_low, low)
     low = second.fma(r_low, low) + first_low
-    half = high + first.fma(cosh_tail, second.fma(sinh_tail, low))
+    half = keep_nan(high + first.fma(cosh_tail, second.fma(sinh_tail, low)), x)
     return half + half
 
 
@@ -194,10 +196,10 @@ def tanh(x: Number) -> Number:
 
 def _tanh_of_pairs(magnitude: Number) -> Number:
     """``-expm1(-2x) / (2 + expm1(-2x))`` for positive x, in pairs."""
-    high, low = fast_two_sum(*_expm1_parts(magnitude.at_most({64: 22.0, 32: 10.0}[magnitude.bits]) * -2.0))
+    high, low = fast_two_sum(*_expm1_parts(clamp(magnitude, None, {64: 22.0, 32: 10.0}[magnitude.bits]) * -2.0))
     divisor, divisor_low = fast_two_sum(high.constant(1.0), high)
     estimate, correction = quotient((high, low), (divisor, divisor_low + low))
-    return estimate + correction
+    return keep_nan(estimate + correction, magnitude)
 
 
 def _tanh_in_steps(magnitude: Number) -> Number:

@@ -52,6 +52,9 @@ def polynomial(x: Number, coefficients: Sequence[float]) -> Number:
 
     Horner's rule has the fewest instructions; its latency hides behind other iterations of the loop.
     """
+    if x.back.avx512 and len(coefficients) > 4:
+        # The last steps, whose roundings count, are those of Horner's rule.
+        return estrin(x, coefficients[2:]).fma(x, coefficients[1]).fma(x, coefficients[0])
     result = x.constant(coefficients[-1])
     for coefficient in reversed(coefficients[:-1]):
         result = result.fma(x, coefficient)
@@ -117,6 +120,20 @@ def crude_reciprocal(x: Number) -> Number:
     magic = {64: 0x7FDE623822FC16E6, 32: 0x7EF311C7}[x.bits]
     guess = (x.to_bits().constant(magic) - x.to_bits()).to_float()
     return guess * (x * -guess + 2.0)
+
+
+def clamp(x: Number, low: float | None, high: float | None) -> Number:
+    """x between bounds. On AVX-512 nan becomes a bound, for that costs less than to keep it without raising a flag."""
+    if x.back.avx512:
+        x = x if low is None else x.larger(low)
+        return x if high is None else x.smaller(high)
+    x = x if low is None else x.at_least(low)
+    return x if high is None else x.at_most(high)
+
+
+def keep_nan(result: Number, x: Number) -> Number:
+    """`result`, but nan for nan that `clamp` may have lost."""
+    return result.repair(x) if x.back.avx512 else result
 
 
 def power_of_two(rounded: Number, exponent: int = 0) -> Number:

@@ -9,24 +9,26 @@ from __future__ import annotations
 from .number import Number, Raise, Special
 from .vmath_parts import fast_two_sum, format_of
 from .vmath_tables import TABLES
-from .vmath_wide_log import reduce, repaired, sum_of_parts, without_infinity
+from .vmath_wide_log import reduce_normal, repaired, sum_of_parts
 
 
-def _log_of_one_plus(v: Number, v_low: Number | None, u: Number) -> Number:
-    """``log(1 + v + v_low)``, where u is ``1 + v`` rounded."""
-    k, _, index = reduce(u)
-    if v_low is None:
-        k = without_infinity(k, u)
+def _log_of_one_plus(v: Number, v_low: Number) -> Number:
+    """``log(1 + v + v_low)`` for positive v."""
+    u = v + 1.0
+    k, index = reduce_normal(u)
     c = index.look_up(TABLES["ln_inverse"][u.bits]).scale(-k)
     r = v.fma(c, c - 1.0)
-    return sum_of_parts(k, index, r, None if v_low is None else v_low * c)
+    return sum_of_parts(k, index, r, v_low * c)
 
 
 def log1p(x: Number) -> Number:
     """``log(1 + x)`` without cancellation near zero."""
-    # Infinity would meet a factor of zero.
+    # Infinity would meet a factor of zero. Half of the sum is reduced, whose exponent can be raised by one.
     v = x.smaller(format_of(x).largest)
-    return repaired(_log_of_one_plus(v, None, v + 1.0).copysign(x), x + 1.0)
+    k, index = reduce_normal(v.fma(0.5, 0.5))
+    k = k + 1.0
+    c = index.look_up(TABLES["ln_inverse"][x.bits]).scale(-k)
+    return repaired(sum_of_parts(k, index, v.fma(c, c - 1.0)).copysign(x), x + 1.0)
 
 
 # Where squares would overflow.
@@ -39,40 +41,49 @@ def arcsinh(x: Number) -> Number:
     square = a * a
     divisor = a.fma(a, 1.0).sqrt() + 1.0
     inverse = 1.0 / divisor
-    w = square * inverse
-    # The divisor's own error remains; it counts the less the smaller x.
-    w_low = (a.fma(a, -square) + w.fma(-divisor, square)) * inverse
+    w = square * inverse if x.bits == 64 else square / divisor
     v, v_low = fast_two_sum(a, w)
-    v_low = v_low + w_low
-    result = _log_of_one_plus(v, v_low, v + 1.0).copysign(x).repair(x)
+    if x.bits == 64:
+        # The divisor's own error remains; it counts the less the smaller x.
+        v_low = v_low + (a.fma(a, -square) + w.fma(-divisor, square)) * inverse
+    result = _log_of_one_plus(v, v_low).copysign(x).repair(x)
     return x.beyond(LARGE[x.bits], "asinh", result)
 
 
 def arccosh(x: Number) -> Number:
-    """The inverse hyperbolic cosine, ``log1p(t + sqrt(x**2 - 1))`` for ``t = x - 1``."""
-    a = x.smaller(LARGE[x.bits])
-    t = a - 1.0
-    # Below one the root of a negative number raises the flag of the domain error, at minus one the logarithm.
-    square = a.fma(a, -1.0).copysign(t)
+    """The inverse hyperbolic cosine, ``log1p(t + sqrt(t**2 + 2 t))`` for ``t = x - 1``."""
+    t = x - 1.0
+    bounded = t.smaller(LARGE[x.bits])
+    square = bounded.fma(bounded, bounded + bounded)
     root = square.sqrt()
     excess = root.fma(-root, square)
-    v, v_low = fast_two_sum(root, t)
+    v, v_low = fast_two_sum(root, bounded)
     # At one the divisor is not to be zero, though the quotient is.
     v_low = v_low + excess / (root + root).larger(format_of(x).smallest_normal)
-    return x.beyond(LARGE[x.bits], "acosh", _log_of_one_plus(v, v_low, v + 1.0).repair(x))
+    value = _log_of_one_plus(v, v_low)
+    flags = Raise.NEGATIVE_INVALID | Raise.MINUS_INFINITY_INVALID
+    value = value.repair(t, negative=Special.NAN, minus_infinity=Special.NAN, flags=flags)
+    return x.beyond(LARGE[x.bits], "acosh", value)
 
 
 def arctanh(x: Number) -> Number:
     """The inverse hyperbolic tangent, half the logarithm of ``n / d`` for ``n = 1 + |x|``, ``d = 1 - |x|``."""
     a = x.abs()
-    n, d = a + 1.0, 1.0 - a
-    n_low, d_low = a - (n - 1.0), (1.0 - d) - a
-    # The pole raises its flag here, and has a harmless divisor.
-    d = d.repair(d, zero=Special.ONE, flags=Raise.ZERO_DIVIDES)
+    n, distance = a + 1.0, 1.0 - a
+    n_low, d_low = a - (n - 1.0), (1.0 - distance) - a
+    d = distance.repair(distance, zero=Special.ONE)
     inverse = 1.0 / d
-    k, _, index = reduce(n * inverse)
+    k, index = reduce_normal(n * inverse)
     c = index.look_up(TABLES["ln_inverse"][x.bits]).scale(-k)
     numerator = n.fma(c, -d) + n_low.fma(c, -d_low)
     r = numerator * inverse
     r_low = (r.fma(-d, numerator) - r * d_low) * inverse
-    return sum_of_parts(k, index, r, r_low).repair(a, one=Special.INFINITY) * x.constant(0.5).copysign(x)
+    value = sum_of_parts(k, index, r, r_low)
+    value = value.repair(
+        distance,
+        zero=Special.INFINITY,
+        negative=Special.NAN,
+        minus_infinity=Special.NAN,
+        flags=Raise.ZERO_DIVIDES | Raise.NEGATIVE_INVALID | Raise.MINUS_INFINITY_INVALID,
+    )
+    return value * x.constant(0.5).copysign(x)
