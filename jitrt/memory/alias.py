@@ -9,7 +9,10 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Callable, Sequence
+from functools import lru_cache
 from typing import Any, TypeVar
+
+import numpy as np
 
 from ..expr.node import Node
 from ..expr.optable import Kind
@@ -17,7 +20,27 @@ from ..schedule.fuse import producer, storage
 
 F = TypeVar("F", bound=Callable)
 
+# Functions of NumPy that have no row and always allocate what they return.
+_ALLOCATING = {
+    np: """argpartition argsort bincount convolve corrcoef correlate cov cross digitize gradient histogram interp
+    kron lexsort median nanmedian nanpercentile nanquantile partition percentile poly polyfit polyval quantile
+    searchsorted sort trapezoid union1d unique""",
+    np.linalg: """cholesky cond det eig eigh eigvals eigvalsh inv lstsq matrix_power matrix_rank norm pinv qr slogdet
+    solve svd tensorinv tensorsolve""",
+    np.fft: "fft fft2 fftn hfft ifft ifft2 ifftn ihfft irfft irfft2 irfftn rfft rfft2 rfftn",
+}
+
 _declared: weakref.WeakSet[Any] = weakref.WeakSet()
+
+
+@lru_cache(maxsize=1)
+def _allocating() -> frozenset[Any]:
+    return frozenset(_plain(getattr(module, name)) for module, names in _ALLOCATING.items() for name in names.split())
+
+
+def _plain(function: Any) -> Any:
+    """What NumPy's dispatching functions lead to."""
+    return getattr(function, "_implementation", function)
 
 
 def non_aliasing(function: F) -> F:
@@ -26,7 +49,8 @@ def non_aliasing(function: F) -> F:
     Parameters
     ----------
     function : callable
-        A function of arrays for which jitrt has no kernel, so that it is called inside of a compiled program.
+        A function of arrays for which jitrt has no kernel, so that it is called inside of a compiled program. Of those
+        of NumPy that always allocate their results jitrt knows it.
 
     Returns
     -------
@@ -37,7 +61,7 @@ def non_aliasing(function: F) -> F:
     -----
     Without the declaration the memory of its arguments is not reused for as long as its results are needed.
     """
-    _declared.add(function)
+    _declared.add(_plain(function))
     return function
 
 
@@ -46,7 +70,8 @@ def may_alias_arguments(node: Node) -> bool:
     call = node.kwargs.get("call")
     if node.op.kind is not Kind.HOST or call is None:
         return False
-    return call.function not in _declared
+    function = _plain(call.function)
+    return function not in _declared and function not in _allocating()
 
 
 def alias_sets(nodes: Sequence[Node]) -> dict[Node, frozenset[Node]]:

@@ -10,7 +10,7 @@ from ..expr.node import Node
 from ..expr.types import dtype_name
 from ..frozen import frozen
 from .inplace import ALIGNMENT, Block, Decision, Member, rounded
-from .pack import plan_offsets
+from .pack import lower_bound, plan_offsets
 
 __all__ = ["ALIGNMENT", "FrameLayout", "Slot", "plan_frame"]
 
@@ -52,6 +52,8 @@ class FrameLayout:
         Places in the frame, by the node whose value they hold.
     nbytes : int
         Size of the frame.
+    bound_nbytes : int
+        The most bytes in it that are alive at one time, below which no frame can be.
     unshared_nbytes : int
         What the temporaries would need if none shared memory with anything.
     hosted : dict of Node to (Node, Slot)
@@ -62,6 +64,7 @@ class FrameLayout:
 
     slots: dict[Node, Slot]
     nbytes: int
+    bound_nbytes: int
     unshared_nbytes: int
     hosted: dict[Node, tuple[Node, Slot]]
     over: dict[Node, tuple[Node, ...]]
@@ -114,4 +117,4 @@ def plan_frame(
             elif block.host is not m.node:
                 hosted[m.node] = block.host, slot
     over = {d.node: d.over for d in decisions if d.over}
-    return FrameLayout(slots, total, unshared, hosted, over)
+    return FrameLayout(slots, total, lower_bound(buffers), unshared, hosted, over)

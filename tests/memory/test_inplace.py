@@ -1,6 +1,7 @@
 """What is done in place: every condition, met and not met."""
 
 import itertools
+import weakref
 
 import numpy as np
 import pytest
@@ -11,7 +12,8 @@ from jitrt.expr.contractions import Call, call, call_result
 from jitrt.expr.movement import getitem
 from jitrt.expr.optable import OPS
 from jitrt.expr.types import ArrayType
-from jitrt.memory.alias import alias_sets, non_aliasing
+from jitrt.memory import alias
+from jitrt.memory.alias import alias_sets, may_alias_arguments, non_aliasing
 from jitrt.schedule.loopnest import (
     Compute,
     FoldInto,
@@ -128,6 +130,23 @@ def test_unless_it_is_declared_not_to():
     r = value(of=result)
     made = plan([kernel(t, x), node, kernel(u, t), kernel(r, u, result)], [r])
     assert over(made, u) == (t,)
+
+
+@pytest.mark.parametrize("function", [np.sort, np.linalg.inv, np.fft.rfft, np.interp, np.median])
+def test_functions_of_numpy_that_allocate(function):
+    assert not may_alias_arguments(opaque(function, value())[0])
+
+
+@pytest.mark.parametrize("function", [np.broadcast_arrays, np.asarray, np.lib.stride_tricks.sliding_window_view])
+def test_functions_of_numpy_that_may_hand_an_argument_through(function):
+    assert may_alias_arguments(opaque(function, value())[0])
+
+
+def test_a_function_of_numpy_can_be_declared(monkeypatch):
+    monkeypatch.setattr(alias, "_declared", weakref.WeakSet())
+    assert may_alias_arguments(opaque(np.nan_to_num, value())[0])
+    non_aliasing(np.nan_to_num)
+    assert not may_alias_arguments(opaque(np.nan_to_num, value())[0])
 
 
 def test_aliases_of_aliases():
