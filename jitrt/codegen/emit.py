@@ -35,7 +35,18 @@ from ..schedule.loopnest import (
     Update,
 )
 from .context import I64, POINTER
-from .folds import LANE_GROUP, PairwiseSum, combine, is_pairwise, neutral, sum_block
+from .folds import (
+    LANE_GROUP,
+    SEARCH_BLOCK,
+    PairwiseSum,
+    combine,
+    exceeds,
+    is_pairwise,
+    is_same,
+    is_search,
+    neutral,
+    sum_block,
+)
 from .loophints import set_interleaving
 from .scalar import data_type, emit_where, emitter, from_memory, literal_value, to_memory, value_type
 from .turning import TILE, turn_tile
@@ -260,6 +271,10 @@ class _Kernel:
         updated = [acc for acc in self.folds if any(_updates_within(s, acc) for s in loop.body)]
         innermost = [acc for acc in updated if any(_updates(s, acc) for s in loop.body)]
         pairwise = [acc for acc in innermost if acc in self.sums]
+        if any(is_search(self.folds[acc][0]) for acc in innermost):
+            (acc,) = updated
+            self._search(loop, start, stop, acc)
+            return
         if not pairwise:
             self._counted(loop, start, stop, 1, [a for a in updated if a not in self.sums], None)
             return
@@ -274,6 +289,36 @@ class _Kernel:
         block = self.blocks[loop.axis]
         start = self.builder.mul(self.indices[loop.block_of], block)
         return start, self._smaller(self.builder.add(start, block), self.extents[loop.axis])
+
+    def _search(self, loop: Loop, start: ir.Value, stop: ir.Value, acc: int) -> None:
+        """Find the extreme block by block, and then its first place in the block that had it first."""
+        builder, (fold, dtype) = self.builder, self.folds[acc]
+        best, where = -1 - 2 * acc, -2 - 2 * acc  # accumulators of this loop alone
+        self.accumulators[best], self.accumulators[where] = neutral(fold, dtype), start
+
+        def block(first: ir.Value, following: ir.Value) -> None:
+            self.accumulators[acc] = neutral(fold, dtype)
+            self._counted(loop, first, self._smaller(following, stop), 1, [acc], None)
+            found, before = self.accumulators[acc], self.accumulators[best]
+            better = exceeds(builder, fold, dtype, found, before)
+            self.accumulators[best] = builder.select(better, found, before)
+            self.accumulators[where] = builder.select(better, first, self.accumulators[where])
+
+        self._repeat(f"axis{loop.axis}.blocks", start, stop, SEARCH_BLOCK, [best, where], block)
+        first, extreme = self.accumulators[where], self.accumulators[best]
+        (value,) = (s.value for s in loop.body if isinstance(s, Update))
+        self.accumulators[where] = stop
+
+        def compare(index: ir.Value, _: ir.Value) -> None:
+            self.indices[loop.axis] = index
+            self._block([s for s in loop.body if not isinstance(s, Update)])
+            match = is_same(builder, dtype, self.values[value], extreme)
+            place = builder.select(match, index, stop)
+            self.accumulators[where] = self._smaller(place, self.accumulators[where])
+
+        last = self._smaller(builder.add(first, ir.Constant(I64, SEARCH_BLOCK)), stop)
+        self._repeat(f"axis{loop.axis}.search", first, last, 1, [where], compare)
+        self.accumulators[acc] = self.accumulators[where]
 
     def _tiles(self, tiles: Tiles) -> None:
         """Loops over tiles around the two loops in a tile."""

@@ -12,14 +12,20 @@ import numpy as np
 from llvmlite import ir
 
 from ..expr.optable import OPS, Kind, Op
-from ..expr.reductions import FOLD_IDENTITY
+from ..expr.reductions import EXTREME, FOLD_IDENTITY
 from .context import I64, call_intrinsic
 from .scalar import Emitter, emitter, make_complex, value_type
 
 _LANES_BLOCK = 512  # elements that are added in lanes before pairs are formed: 16 in each of 32 lanes
 _SINGLE_BLOCK = 32  # the same where elements are added one by one
 LANE_GROUP = 64  # elements: at least what the vectoriser adds at a time, so that a loop over groups leaves no remainder
+SEARCH_BLOCK = 256  # elements that are searched a second time for the place of an extreme
 _LEVELS = 56  # more than any number of blocks has bits
+
+
+def is_search(fold: Op) -> bool:
+    """Whether the fold gives the place of an extreme, and not its value."""
+    return fold in EXTREME
 
 
 def combine(fold: Op, dtype: np.dtype) -> Emitter:
@@ -48,11 +54,28 @@ def _extreme(name: str) -> Emitter:
 
 def neutral(fold: Op, dtype: np.dtype) -> ir.Value:
     """The value by which a fold starts."""
-    value = FOLD_IDENTITY[fold](dtype)
+    value = FOLD_IDENTITY[EXTREME.get(fold, fold)](dtype)
     kind = value_type(dtype)
     if dtype.kind == "c":
         return ir.Constant(kind, [ir.Constant(kind.elements[k], p) for k, p in enumerate((value.real, value.imag))])
     return ir.Constant(kind, float(value) if dtype.kind == "f" else int(value))
+
+
+def exceeds(builder: ir.IRBuilder, fold: Op, dtype: np.dtype, x: ir.Value, y: ir.Value) -> ir.Value:
+    """Whether `x` is more extreme than `y`; a nan is more extreme than any number."""
+    order = ">" if fold.ufunc is np.maximum else "<"
+    if dtype.kind != "f":
+        compare = builder.icmp_signed if dtype.kind == "i" else builder.icmp_unsigned
+        return compare(order, x, y)
+    nan = builder.and_(builder.fcmp_unordered("uno", x, x), builder.fcmp_ordered("ord", y, y))
+    return builder.or_(builder.fcmp_ordered(order, x, y), nan)
+
+
+def is_same(builder: ir.IRBuilder, dtype: np.dtype, x: ir.Value, extreme: ir.Value) -> ir.Value:
+    """Whether `x`, one of the elements whose extreme is given, is it: where one of them is nan, the extreme is."""
+    if dtype.kind != "f":
+        return builder.icmp_signed("==", x, extreme)
+    return builder.or_(builder.fcmp_ordered("==", x, extreme), builder.fcmp_unordered("uno", x, x))
 
 
 def sum_block(dtype: np.dtype) -> int:

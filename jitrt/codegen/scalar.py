@@ -181,6 +181,7 @@ def has_kernel(op: Op, operands: tuple[np.dtype, ...], result: np.dtype) -> bool
         return result.char in _SUPPORTED
     if op.kind in (Kind.REDUCTION, Kind.SCAN):
         assert op.ufunc is not None
+        (result,) = operands  # of a search the operand, too, is what is compared
         if result.kind == "c" and op.ufunc not in _COMPLEX_FOLDS[op.kind]:
             return False
         return result.kind in "biufc" and emitter(OPS[op.ufunc.__name__], (result, result), result) is not None

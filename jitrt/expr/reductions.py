@@ -344,10 +344,58 @@ _declare(np.nanvar, _lower_nanvar)
 _declare(np.nanstd, _lower_nanstd)
 
 
-def _declare_host(function: Callable[..., Any], method: str | None = None) -> None:
-    """Add the row of a function along one axis that NumPy itself executes: the index of an extreme."""
+def _arg_fold(extreme: Op) -> Op:
+    """The row of a search: where along the last axis the extreme stands first."""
+    find = np.argmax if extreme is REDUCE_MAXIMUM else np.argmin
+
+    def compute(x: np.ndarray, axes: tuple[int, ...]) -> np.ndarray:
+        return find(x, axis=axes[0])
+
+    op = row(Op(f"arg_{extreme.name}", Kind.REDUCTION, numpy=compute, ufunc=extreme.ufunc))
+    EXTREME[op] = extreme
+    return op
+
+
+EXTREME: dict[Op, Op] = {}  # of a search: the fold that gives the value which it finds
+_SEARCHES = {np.argmax: _arg_fold(REDUCE_MAXIMUM), np.argmin: _arg_fold(REDUCE_MINIMUM)}
+
+
+def _lower_arg(function: Callable[..., Any], n: Node) -> Node:
+    """A search along the last axis, or the least of the places along another at which the extreme stands.
+
+    A nan is the extreme, and stands where the element is nan, too.
+    """
+    (x,) = n.args
+    axis, keepdims = n["axis"], n["keepdims"]
+    search = _SEARCHES[function]
+    if axis is None:
+        x, axis, kept = b.view("reshape", x, shape=(-1,)), 0, tuple(range(x.type.ndim))
+    else:
+        kept = (axis,)
+    shape = _reduced_shape(x, (axis,), False)
+    if x.shape[axis] == 1:
+        result = b.broadcast_to(b.constant(np.intp(0)), shape)
+    elif axis == x.type.ndim - 1 or x.dtype.char not in "?bBhHiIlLqQfd":
+        result = Node(search, (x,), b.params(axes=(axis,)), ArrayType(np.dtype(np.intp), shape))
+    else:
+        extreme = reduce(EXTREME[search], x, (axis,), keepdims=True)
+        found = b.elementwise(np.equal, x, extreme)
+        if x.dtype.kind == "f":
+            nan = b.elementwise(np.logical_and, b.elementwise(np.isnan, x), b.elementwise(np.isnan, extreme))
+            found = b.elementwise(np.logical_or, found, nan)
+        along = np.arange(x.shape[axis]).reshape(-1, *(1,) * (x.type.ndim - 1 - axis))
+        places = b.broadcast_to(b.constant(along), x.shape)
+        result = reduce(REDUCE_MINIMUM, b.where(found, places, b.constant(np.intp(x.shape[axis]))), (axis,))
+    return _keep_dims(result, kept) if keepdims else result
+
+
+def _declare_index(function: Callable[..., Any], method: str | None = None, compiled: bool = False) -> None:
+    """Add the row of a function that gives the index of an extreme; NumPy executes those that have to raise."""
     name = function.__name__
-    row(Op(name, Kind.HOST, numpy=function))
+    if compiled:
+        row(Op(name, Kind.COMPOUND, numpy=function, lower=partial(_lower_arg, function)))
+    else:
+        row(Op(name, Kind.HOST, numpy=function))
 
     @numpy_function(function, method=method)
     def bind(*args: Any, **kwargs: Any) -> Node:
@@ -361,7 +409,7 @@ def _declare_host(function: Callable[..., Any], method: str | None = None) -> No
         return b.compound(name, (a,), type_, axis=axis if axis is None else axes[0], keepdims=keepdims)
 
 
-_declare_host(np.argmin, "argmin")
-_declare_host(np.argmax, "argmax")
-_declare_host(np.nanargmin)
-_declare_host(np.nanargmax)
+_declare_index(np.argmin, "argmin", compiled=True)
+_declare_index(np.argmax, "argmax", compiled=True)
+_declare_index(np.nanargmin)
+_declare_index(np.nanargmax)

@@ -175,12 +175,12 @@ def coalesced(axes: list[NestAxis]) -> list[NestAxis]:
     return result
 
 
-def arranged(axes: list[NestAxis]) -> tuple[list[NestAxis], str]:
+def arranged(axes: list[NestAxis], in_registers: bool = False) -> tuple[list[NestAxis], str]:
     """The final order, and the form of the nest.
 
     ``elementwise``: no folds. ``tiles``: no folds, the last two axes in tiles.
     ``rows``: folded axes innermost, folded in registers. ``columns``: one kept axis
-    innermost, folded into memory, which vectorises across the kept elements.
+    innermost, folded into memory, which vectorises across the kept elements, unless folds have to be `in_registers`.
     """
     kept = [a for a in axes if not a.folded]
     folded = [a for a in axes if a.folded]
@@ -189,8 +189,8 @@ def arranged(axes: list[NestAxis]) -> tuple[list[NestAxis], str]:
         if crossing is None:
             return axes, "elementwise"
         return [*axes[:crossing], *axes[crossing + 1 : -1], axes[crossing], axes[-1]], "tiles"
-    if not kept:
-        return folded, "rows"
+    if not kept or in_registers:
+        return kept + folded, "rows"
     short_fold = math.prod(a.extent for a in folded) < SHORT_FOLD <= kept[-1].extent
     if axes[-1].folded:
         form = "columns" if short_fold else "rows"

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from ..expr.indexing import gathered_indices
 from ..expr.node import Graph, Node
 from ..expr.optable import Kind
+from ..expr.reductions import EXTREME
 from ..expr.updates import OVERWRITE, Region
 from ..frozen import frozen
 from .assignments import orderings
@@ -52,6 +53,10 @@ class Sink:
     def is_partial(self) -> bool:
         """Whether the fold is cut into blocks, whose results are stored."""
         return bool(self.folded_axes) and "blocks" in self.into.kwargs
+
+    @property
+    def is_search(self) -> bool:
+        return self.into.op in EXTREME
 
     @property
     def kind(self) -> tuple:
@@ -111,6 +116,10 @@ class Group:
                     seen.add(successor)
                     stack.append(successor)
         return False
+
+    @property
+    def is_search(self) -> bool:
+        return any(s.is_search for s in self.sinks)
 
     def may_scan(self, axis: int) -> bool:
         """Whether the nest can scan along `axis`: it does not fold, nor scan along another one."""
@@ -244,6 +253,8 @@ class _Fusion:
         for group in demand:
             if group.sinks and sinks[0].domain != group.kind[0]:
                 why = why or f"its user iterates over {group.kind[0]}"
+            elif group.is_search or any(s.is_search for s in sinks):
+                why = why or "a search runs alone"
             elif scanned is not None and not group.may_scan(scanned):
                 why = why or "its user folds, or scans along another axis"
             elif group in readers or any(user is not group and user.reaches(group) for user in users):
@@ -344,6 +355,8 @@ class _Fusion:
 
 def _joinable(a: Group, b: Group) -> bool:
     """Whether one nest can do the work of both: one domain, at most one kind of fold or scan, and no dependence."""
+    if a.is_search or b.is_search:
+        return False
     if any(x.scanned is not None and not y.may_scan(x.scanned) for x, y in ((a, b), (b, a))):
         return False
     if a.host is not None or b.host is not None or a.kind[0] != b.kind[0]:

@@ -102,7 +102,7 @@ def build_kernel(group: Group, layouts: Layouts, inlined: Callable[[Node], bool]
     ]
     axes = coalesced(by_strides(axes, accesses))
     if group.scanned is None:
-        axes, form = arranged(axes)
+        axes, form = arranged(axes, group.is_search)
     else:
         stored = {s.into for s in group.sinks}
         axes, form = arranged_scan(axes, all(n in stored for n in order if n.op.kind is Kind.SCAN))

@@ -188,7 +188,7 @@ class MemberStatements:
             after: list[Statement] = []
             for operand, sink in folds:
                 acc, result = self.kernel.accumulator(), self.kernel.value()
-                before.append(Neutral(acc, sink.into.op, sink.into.dtype))
+                before.append(Neutral(acc, sink.into.op, sink.value.dtype))
                 inner.append(Update(acc, self.values[sink.value]))
                 after.append(Result(result, acc))
                 if operand is not None:
@@ -216,7 +216,7 @@ class MemberStatements:
         accumulators = {n: self.kernel.accumulator() for n in order if n.op.kind is Kind.SCAN}
         leaves = {n for n in order if literal(n) is not None or (n in self.read and n not in self.gathered)}
         computed = [n for n in order if n not in leaves]
-        parts: list[tuple[Statement, ...]] = []
+        parts: list[list[Statement]] = []
         for part in scan_parts(computed):
             # Every part loads what it needs: that is in the cache, and the part before need not keep it.
             needed = {a for n in part for a in n.args}
@@ -229,10 +229,11 @@ class MemberStatements:
                     statements += [Update(acc, value), Result(self.values[node], acc)]
                 else:
                     statements.append(self._statement(node))
-            parts.append((*statements, *self._stores(part)))
+            parts.append(statements)
+        parts[-1] += self._stores(computed)  # a result may lie where an operand was, which parts read again
         before: list[Statement] = [Neutral(acc, node.op, node.dtype) for node, acc in accumulators.items()]
         along = self.first + len(self.axes) - 1
-        loop = Loop(along, parts[0]) if len(parts) == 1 else Strips(along, tuple(parts))
+        loop = Loop(along, tuple(parts[0])) if len(parts) == 1 else Strips(along, tuple(map(tuple, parts)))
         return self._loops(kept, [*before, loop], self._parallel(kept))
 
     def _columns(self, inner: list[Statement], folds: list[tuple[Operand | None, Sink]]) -> list[Statement]:

@@ -66,6 +66,20 @@ def test_lengths(size):
     check(f, x, y)  # operations that round once
 
 
+def test_what_is_read_again_behind_a_scan():
+    """A result may lie where a temporary was: no part of the loop reads that after another has written it."""
+
+    def f(x):
+        t = np.cumsum(x * x)
+        c = np.cumsum(np.sqrt(t + 1) / 3)
+        return c, np.sqrt(c) / (t + 1) / 7
+
+    for size in (5, 256, 1000):
+        check(f, ordinary("d", size, 1))
+        check(lambda x: f(x)[0] * 2, ordinary("d", size, 1))
+        check(lambda x: f(np.sqrt(np.abs(x))[::-1])[::-1], ordinary("d", size, 1))
+
+
 @pytest.mark.parametrize("shape", [(3, 300), (300, 3), (4, 5, 6), (1, 7), (7, 1), (0, 3), (3, 0), (2, 3, 4, 5)])
 @pytest.mark.parametrize("order", "CF")
 def test_axes(shape, order):
