@@ -87,6 +87,8 @@ class Lowered:
     clock : Clock
     may_raise : int
         Floating-point exceptions that NumPy may report for the graph.
+    strides : tuple
+        For each output its strides; None for those of a C-contiguous array.
     """
 
     block: Block
@@ -94,6 +96,7 @@ class Lowered:
     stages: tuple[tuple[str, Graph], ...]
     clock: Clock
     may_raise: int
+    strides: tuple[tuple[int, ...] | None, ...]
 
 
 def lower(graph: Graph, inputs: Sequence[Any]) -> Lowered:
@@ -103,14 +106,14 @@ def lower(graph: Graph, inputs: Sequence[Any]) -> Lowered:
     clock.stage("prepare")
     strides = {node: value.strides for node, value in zip(graph.inputs, inputs) if isinstance(value, np.ndarray)}
     prepared = stages[-1][1]
-    block = schedule(prepared, Layouts(strides), Tools(_has_kernel, _is_inlined))
+    block = schedule(prepared, Layouts(strides), Tools(_has_kernel, _is_inlined), graph.strides)
     stages.append(("legalise", block.graph))
     clock.stage("schedule")
     if not (config.strict() or is_worthwhile(graph, [s for s in block.steps if isinstance(s, (KernelCall, Node))])):
         raise NotWorthwhile("most of it is left to NumPy, and the arrays are too small for the rest to matter")
     memory = plan_block(block, [node for node in block.graph.inputs if node not in strides])
     clock.stage("memory")
-    return Lowered(block, memory, tuple(stages), clock, may_raise(prepared))
+    return Lowered(block, memory, tuple(stages), clock, may_raise(prepared), graph.strides)
 
 
 def generate(lowered: Lowered, threads: int | None = None) -> Compiled:
@@ -122,7 +125,7 @@ def generate(lowered: Lowered, threads: int | None = None) -> Compiled:
     lowered.clock.stage("codegen")
     _log.info("%d kernels, %d steps left to NumPy", len(calls), sum(isinstance(s, HostStep) for s in steps))
     limit = UNLIMITED if threads is None else threads
-    program = Program(block.graph, steps, memory.layout, limit, lowered.may_raise)
+    program = Program(block.graph, steps, memory.layout, limit, lowered.may_raise, lowered.strides)
     return Compiled(program, lowered.stages, memory.decisions, lowered.clock.seconds)
 
 

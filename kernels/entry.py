@@ -41,7 +41,7 @@ TABLE = (
 # Two arrays that must not overlap: their places, and where their elements begin and end, in bytes from their first one.
 APART = ("first", "first_low", "first_high", "second", "second_low", "second_high")
 # An array to allocate; `large` asks for memory from the handler.
-OUTPUT = ("descr", "ndim", "shape", "place", "large")
+OUTPUT = ("descr", "ndim", "shape", "place", "large", "fortran")
 # An output whose elements are copied into an argument when all has gone well.
 WRITTEN = ("into", "place")
 # A result: the array at a place, the NumPy scalar that it holds, or the object at an address.
@@ -330,12 +330,13 @@ class _Serve:
         with builder.goto_entry_block():
             ordinary = builder.alloca(I64)
         with counted(builder, table["outputs"]) as k:
-            descr, ndim, shape, place, large = record(builder, rows, k, OUTPUT)
+            descr, ndim, shape, place, large, fortran = record(builder, rows, k, OUTPUT)
             large = builder.icmp_signed("!=", large, word(0))
             _call(builder, "Py_IncRef", descr)  # PyArray_Empty takes a reference away
             with builder.if_then(large):
                 builder.store(_call(builder, "PyDataMem_SetHandler", table["handler"]), ordinary)
-            array = _call(builder, "PyArray_Empty", builder.trunc(ndim, I32), shape, descr, ir.Constant(I32, 0))
+            order = builder.trunc(fortran, I32)
+            array = _call(builder, "PyArray_Empty", builder.trunc(ndim, I32), shape, descr, order)
             with builder.if_then(large):
                 handler = builder.load(ordinary)
                 _call(builder, "Py_DecRef", _call(builder, "PyDataMem_SetHandler", handler))

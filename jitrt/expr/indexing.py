@@ -171,6 +171,9 @@ def choose_by_arrays(x: Node, items: tuple[Any, ...]) -> Node:
     """``x[items]`` where some of the items are arrays of integers: a copy."""
     if sum(i is Ellipsis for i in items if not isinstance(i, (Node, np.ndarray))) > 1:
         raise NotCovered("an index with two ellipses")
+    if any(isinstance(i, (bool, np.bool_)) for i in items):
+        raise NotCovered("an index that is a truth value")
+    items = tuple(_index_node(i) if isinstance(i, (Node, np.ndarray, list)) else i for i in items)
     used = sum(not (isinstance(i, (type(None), type(Ellipsis)))) for i in items)
     if used > x.type.ndim:
         raise IndexError(f"too many indices for array: array is {x.type.ndim}-dimensional, but {used} were indexed")

@@ -119,17 +119,21 @@ class Graph:
         Every input of the graph in the order in which a program takes them, used or not.
     outputs : tuple of Node
         What the graph computes.
+    strides : tuple, optional
+        For each output the strides in bytes that a caller shall find; None, and for all by default, those of a
+        C-contiguous array.
     """
 
     inputs: tuple[Node, ...]
     outputs: tuple[Node, ...]
+    strides: tuple[tuple[int, ...] | None, ...] = ()
 
     def nodes(self) -> list[Node]:
         """All nodes that the outputs need, arguments before users."""
         return topological_order(self.outputs)
 
     def with_outputs(self, outputs: Iterable[Node]) -> Graph:
-        return Graph(self.inputs, tuple(outputs))
+        return Graph(self.inputs, tuple(outputs), self.strides)
 
     def __str__(self) -> str:
         names: dict[Node, str] = {}

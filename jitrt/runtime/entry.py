@@ -15,7 +15,7 @@ from ..kernels import guard
 from .dispatch import Words, words
 from .objects import address, fields
 from .program import Program
-from .results import LARGE, handler
+from .results import LARGE, handler, is_fortran
 from .steps import total_work
 
 # A value that a function reads from outside: what it was, and the dict and key, or the cell and None, that hold it.
@@ -101,7 +101,11 @@ def make_table(
     output_rows: list[int] = []
     for place, kind in fresh.items():
         kept.append(kind.dtype)
-        output_rows += (id(kind.dtype), kind.ndim, _words(kind.shape, kept), place, kind.nbytes >= LARGE)
+        strides = frame.strides.get(place)
+        if strides is not None and not is_fortran(kind.shape, strides, kind.dtype.itemsize):
+            return None
+        shape = _words(kind.shape, kept)
+        output_rows += (id(kind.dtype), kind.ndim, shape, place, kind.nbytes >= LARGE, strides is not None)
     result_rows: list[int] = []
     for result in results:
         if result.source == "array":

@@ -31,7 +31,15 @@ class Frame:
     With `separate`, each step is an action of its own.
     """
 
-    def __init__(self, graph: Graph, steps: Sequence[Step], layout: FrameLayout, limit: int, separate: bool = False):
+    def __init__(
+        self,
+        graph: Graph,
+        steps: Sequence[Step],
+        layout: FrameLayout,
+        limit: int,
+        separate: bool = False,
+        strides: Sequence[tuple[int, ...] | None] = (),
+    ):
         self.graph = graph
         self.memory = self._allocate(layout.nbytes)
         self.hosted = layout.hosted
@@ -48,6 +56,8 @@ class Frame:
         for node in (*graph.outputs, *by_numpy):
             self.places.setdefault(node, len(self.places))
         self.fresh = [(self.places[n], n.type) for n in graph.outputs if n not in by_numpy]
+        places = [self.places[n] for n in graph.outputs]
+        self.strides = {place: s for place, s in zip(places, strides) if s is not None}
         self.blocks: list[np.ndarray] = []
         self.limit = limit
         self.run_native = threads.driver()
@@ -116,7 +126,7 @@ class Frame:
 
     def _new_result(self, place: int, kind: ArrayType) -> np.ndarray:
         """Memory for a result."""
-        return results.empty(kind.shape, kind.dtype, kind.nbytes)
+        return results.empty(kind.shape, kind.dtype, kind.nbytes, self.strides.get(place))
 
     def _run_native(self, action: int, objects: list[Any], watched: int) -> None:
         arrays = tuple(objects)

@@ -29,6 +29,8 @@ class Program:
         Most threads to use.
     may_raise : int
         Floating-point exceptions that NumPy may report for the graph, as `errstate.may_raise` numbers them.
+    strides : tuple
+        For each output its strides; None, and for all by default, those of a C-contiguous array.
     """
 
     graph: Graph
@@ -36,6 +38,7 @@ class Program:
     layout: FrameLayout
     limit: int
     may_raise: int = 0
+    strides: tuple[tuple[int, ...] | None, ...] = ()
     _frames: list[Frame] = field(default_factory=list)
 
     def run(self, inputs: Sequence[Any], patience: Patience | None = None) -> list[Any]:
@@ -84,4 +87,4 @@ class Program:
     def new_frame(self) -> Frame:
         """Memory for one more call at a time."""
         make = DebugFrame if debug() else Frame
-        return make(self.graph, self.steps, self.layout, self.limit)
+        return make(self.graph, self.steps, self.layout, self.limit, strides=self.strides)

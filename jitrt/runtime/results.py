@@ -8,8 +8,10 @@ from functools import lru_cache
 from typing import Any
 
 import numpy as np
+from numpy.lib.stride_tricks import as_strided
 
 from ..config import kept_bytes
+from ..expr.types import contiguous_strides
 from ..kernels import allocator
 from . import threads
 from .objects import address, api
@@ -61,15 +63,26 @@ def _set_handler() -> Callable[[Any], Any]:
     return ctypes.PYFUNCTYPE(ctypes.py_object, ctypes.py_object)(api()["PyDataMem_SetHandler"])
 
 
-def empty(shape: tuple[int, ...], dtype: np.dtype, nbytes: int) -> np.ndarray:
-    """``numpy.empty(shape, dtype)``, from kept memory if it is large."""
+def empty(shape: tuple[int, ...], dtype: np.dtype, nbytes: int, strides: tuple[int, ...] | None = None) -> np.ndarray:
+    """``numpy.empty(shape, dtype)``, from kept memory if it is large; with axes in the order of `strides`."""
     if nbytes < LARGE:
-        return np.empty(shape, dtype)
+        return _empty(shape, dtype, strides)
     ordinary = _set_handler()(handler())
     try:
-        return np.empty(shape, dtype)
+        return _empty(shape, dtype, strides)
     finally:
         _set_handler()(ordinary)
+
+
+def _empty(shape: tuple[int, ...], dtype: np.dtype, strides: tuple[int, ...] | None) -> np.ndarray:
+    if strides is None:
+        return np.empty(shape, dtype)
+    return np.empty_like(as_strided(np.empty(1, dtype), shape, strides), order="K")
+
+
+def is_fortran(shape: tuple[int, ...], strides: tuple[int, ...], itemsize: int) -> bool:
+    """Whether these are the strides of an array in Fortran's order."""
+    return strides == contiguous_strides(shape[::-1], itemsize)[::-1]
 
 
 def clear_caches() -> None:

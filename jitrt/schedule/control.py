@@ -156,10 +156,14 @@ class BranchCall:
         return list(self.results.values())
 
 
-def schedule(graph: Graph, layouts: Layouts, tools: Tools) -> Block:
-    """Divide a prepared graph into steps."""
+def schedule(
+    graph: Graph, layouts: Layouts, tools: Tools, strides_of_outputs: Sequence[tuple[int, ...] | None] = ()
+) -> Block:
+    """Divide a prepared graph into steps; outputs have the strides that are given for them, if any."""
     legal = legalise(graph, layouts)
     legal = rewrite(legal, (_contiguous_first_values(layouts),))
+    if any(strides is not None for strides in strides_of_outputs):
+        legal = _in_memory_order(legal, layouts, strides_of_outputs)
     groups = share_loops(fuse(legal, tools.has_kernel), legal, layouts, tools.is_inlined)
     results: dict[Node, dict[int, Node]] = {}
     for node in legal.nodes():
@@ -175,6 +179,26 @@ def schedule(graph: Graph, layouts: Layouts, tools: Tools) -> Block:
         else:
             steps.append(group.host)
     return Block(legal, layouts, tuple(groups), tuple(steps))
+
+
+def _in_memory_order(graph: Graph, layouts: Layouts, strides: Sequence[tuple[int, ...] | None]) -> Graph:
+    """Give outputs their strides; an output that something else reads, or that no loop writes, is copied.
+
+    in (add x0 x1)  →  in (add x0 x1), its memory in Fortran's order
+    """
+    read = {a for n in graph.nodes() for a in n.args}
+    outputs = list(graph.outputs)
+    for k, wanted in enumerate(strides):
+        if wanted is not None:
+            node = outputs[k]
+            last = sum(s * (n - 1) for s, n in zip(wanted, node.shape) if n)
+            assert min(wanted) > 0 and (last + node.dtype.itemsize == node.type.nbytes or not node.type.size), wanted
+            # Regions of an update are found in C-contiguous memory.
+            written = outputs[k].op.kind is Kind.ELEMENTWISE or "starts" in outputs[k].kwargs
+            if outputs[k] in read or not written:
+                outputs[k] = b.copy(outputs[k])
+            layouts.place(outputs[k], wanted)
+    return graph.with_outputs(outputs)
 
 
 def _contiguous_first_values(layouts: Layouts) -> Rule:

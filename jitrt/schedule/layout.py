@@ -71,6 +71,11 @@ class Layouts:
             self._known[node] = self._compute(node)
         return self._known[node]
 
+    def place(self, node: Node, strides: tuple[int, ...]) -> None:
+        """Store `node`, of which nothing is known yet, with these strides."""
+        self._input_strides[node] = strides
+        self._known.pop(node, None)
+
     def _compute(self, node: Node) -> Layout | None:
         if node.op.kind is Kind.VIEW:
             of = self.find(node.args[0])

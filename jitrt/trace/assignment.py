@@ -45,7 +45,13 @@ def _write(target: Tracer, value: Node) -> None:
     """Store a value that has the shape and dtype of `target`."""
     region = target._region()
     target._trace.writes.append((target._storage(), target._storage().content))
-    target._storage().write(region, value if region else target._trace.fresh(value))
+    cell, state = target._storage(), target._trace
+    if not region:
+        value = state.fresh(value)
+        if state.orders.strides(value) != state.orders.normal(target._node, cell.strides):
+            value = state.copy(value)  # the same elements in the memory order of the array
+            state.orders.note(value, cell.strides)
+    cell.write(region, value)
 
 
 def _value_node(value: Any, target: Tracer) -> Node:

@@ -78,6 +78,7 @@ def _converted(state: Trace, function: Callable[..., Any], args: tuple, kwargs: 
     dtype, copy = given.pop("dtype", None), given.pop("copy", function is np.array)
     at_least = given.pop("ndmin", 1 if function is np.ascontiguousarray else 0)
     order = given.pop("order", None)
+    dense = order == "C" or function is np.ascontiguousarray
     if len(args) > 2 or given or order not in (None, "C", "K", "A"):
         return function(*args, **kwargs)
     if isinstance(value, np.ndarray) and type(value) is not Tracer:
@@ -87,7 +88,7 @@ def _converted(state: Trace, function: Callable[..., Any], args: tuple, kwargs: 
     array = array_of(state, value)
     if dtype is not None and np.dtype(dtype) != array.dtype:
         array = array.astype(dtype)
-    elif copy and array is value:
+    elif array is value and (copy or (dense and not array._is_contiguous())):
         array = array.copy()
     while array.ndim < at_least:
         array = array[None]

@@ -86,7 +86,9 @@ def register_value(node: Node, value: Any) -> Any:
     return number.item() if node.type.weak and isinstance(number, np.generic) else number
 
 
-def cut(roots: Sequence[Node], registers: dict[Node, int]) -> tuple[Graph, tuple[int, ...]]:
+def cut(
+    roots: Sequence[Node], registers: dict[Node, int], strides: Sequence[tuple[int, ...] | None]
+) -> tuple[Graph, tuple[int, ...]]:
     """The graph that computes `roots` from registers, and the registers that it reads.
 
     Parameters
@@ -95,6 +97,8 @@ def cut(roots: Sequence[Node], registers: dict[Node, int]) -> tuple[Graph, tuple
         Nodes of the trace.
     registers : dict of Node to int
         Nodes whose values are in registers.
+    strides : sequence
+        Of the arrays that the graph makes; None for a C-contiguous one.
     """
     sources: list[Node] = []
     done: dict[Node, Node] = {}
@@ -106,7 +110,8 @@ def cut(roots: Sequence[Node], registers: dict[Node, int]) -> tuple[Graph, tuple
         args = tuple(done[a] for a in node.args)
         done[node] = node if args == node.args else Node(node.op, args, node.params, node.type)
     inputs = tuple(done[n] for n in sources)
-    return Graph(inputs, tuple(done[n] for n in roots)), tuple(registers[n] for n in sources)
+    graph = Graph(inputs, tuple(done[n] for n in roots), tuple(strides))
+    return graph, tuple(registers[n] for n in sources)
 
 
 def _order(roots: Iterable[Node], known: dict[Node, int]) -> list[Node]:

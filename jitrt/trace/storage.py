@@ -58,20 +58,28 @@ class Cell:
         region = region_between(view, self.content)
         if not any(name == "reshape" for name, *_ in region):
             return False
+        strides = self.strides_of(view)
+        return strides is None or (contiguous and not _is_dense(view, strides))
+
+    def is_contiguous(self, view: Node) -> bool:
+        """Whether `view`, a chain of views of the content, is in C's order and without gaps."""
+        strides = self.strides_of(view)
+        return strides is not None and _is_dense(view, strides)
+
+    def strides_of(self, view: Node) -> tuple[int, ...] | None:
+        """The strides of `view`, a chain of views of the content; None if a reshape in it copies."""
         strides = self.strides
         if strides is None:
             strides = contiguous_strides(self.content.shape, self.content.dtype.itemsize)
         probe: np.ndarray | None = as_strided(np.empty(1, np.int8), self.content.shape, strides)
-        for name, params, type in region:
+        for name, params, type in region_between(view, self.content):
             if name in ("real", "imag"):
                 continue  # the strides stay
             probe = as_view(probe, name, dict(params), type.shape)
             if probe is None:
-                return True
+                return None
         assert probe is not None
-        wanted = contiguous_strides(view.shape, view.dtype.itemsize)
-        dense = all(n == 1 or s == t for n, s, t in zip(view.shape, probe.strides, wanted))
-        return contiguous and not dense and view.type.size > 0
+        return probe.strides
 
     def check_writable(self, region: Region, message: str = "assignment destination is read-only") -> None:
         """Raise `ReadOnly` if NumPy would not let the function write to a region."""
@@ -82,6 +90,12 @@ class Cell:
         """Assign `value`, which has the shape and dtype of the region, to a region of the array."""
         self.check_writable(region)
         self.content = update(self.content, value, region) if region else value
+
+
+def _is_dense(node: Node, strides: tuple[int, ...]) -> bool:
+    """Whether strides are those of a C-contiguous array, as far as it has elements."""
+    wanted = contiguous_strides(node.shape, node.dtype.itemsize)
+    return node.type.size == 0 or all(n == 1 or s == t for n, s, t in zip(node.shape, strides, wanted))
 
 
 class ReadOnly(ValueError):

@@ -199,12 +199,14 @@ def _describe(
     of_input: dict[Cell, int] = {}
     written = []
     roots: list[Node] = []
+    strides: list[tuple[int, ...] | None] = []
     for number, symbol in enumerate(symbols):
         if symbol._cell is not None and symbol._cell not in of_input:
             of_input[symbol._cell] = number
             if symbol._cell.content is not inputs[number]:
                 written.append((number, len(roots)))
                 roots.append(symbol._cell.content)
+                strides.append(None)  # copied to the input
     places: dict[Any, int] = {}
     claimed: dict[Node, Any] = {}  # what a segment has computed is returned as it is, once
     results: list[Result] = []
@@ -212,6 +214,7 @@ def _describe(
         if type(leaf) is np.ndarray and leaf.dtype.kind in "biufcmM" and leaf.dtype.isnative:
             results.append(Result("array", len(roots)))
             roots.append(b.constant(leaf.copy()))  # the same in every call that comes this way
+            strides.append(None)
             continue
         if not isinstance(leaf, Tracer):
             results.append(_plain_result(leaf))
@@ -236,11 +239,12 @@ def _describe(
         if key not in places:
             places[key] = len(roots)
             roots.append(base)
+            strides.append(state.orders.of_result(base, None if cell is None else cell.strides))
         view = None if node is base else node
         results.append(Result("array", places[key], view, base, leaf._scalar, node.type.weak))
-    graph, registers = Graph(tuple(inputs), tuple(roots)), tuple(range(len(inputs)))
+    graph, registers = Graph(tuple(inputs), tuple(roots), tuple(strides)), tuple(range(len(inputs)))
     if state.cuts:
-        graph, registers = cut(roots, state.registers)
+        graph, registers = cut(roots, state.registers, strides)
     return Traced(
         graph,
         arguments,

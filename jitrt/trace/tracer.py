@@ -39,6 +39,7 @@ from .assignment import (
 )
 from .context import tracing
 from .operators import Operators
+from .order import Orders
 from .segments import Cut, Execute, cut, is_recorded_in_a_loop, key_of, register_value
 from .storage import Cell
 from .userline import user_line
@@ -73,6 +74,7 @@ class Trace:
         self.first_values: dict[Node, Node] = {}
         """For each parameter of a loop that is being recorded, what it is in the first iteration."""
         self.host_calls: list[tuple[str, str]] = []
+        self.orders = Orders({n: v.strides for n, v in zip(inputs, given) if isinstance(v, np.ndarray)})
         self.copies = 0
         self.writes: list[tuple[Cell, Node]] = []
         """Assignments to memory, with what it was before."""
@@ -170,7 +172,7 @@ class Trace:
         forced = self.registers.get(node)
         if forced is None:
             wanted = self._needed_later(node)
-            graph, inputs = cut(wanted, self.registers)
+            graph, inputs = cut(wanted, self.registers, [self.orders.of_result(n) for n in wanted])
             compiled, outputs = self._execute(graph, [self.given[k] for k in inputs])
             forced = len(self.given)
             for n, output in zip(wanted, outputs):
@@ -336,6 +338,10 @@ def _with_values(template: Any, values: list[Any]) -> Any:
     return template
 
 
+LIKE_FUNCTIONS = frozenset({np.zeros_like, np.ones_like, np.empty_like, np.full_like})
+"""They keep the memory order of their first argument."""
+
+
 class Tracer(Operators):
     """A symbol for an array, a NumPy scalar or a Python number.
 
@@ -374,8 +380,12 @@ class Tracer(Operators):
     def _storage(self) -> Cell:
         """The cell of an array, made when it is first asked for."""
         if self._cell is None:
-            self._cell = Cell(self._current, number=self._born)
+            self._cell = Cell(self._current, self._trace.orders.strides(self._current), number=self._born)
         return self._cell
+
+    def _is_contiguous(self) -> bool:
+        """Whether NumPy would have a C-contiguous array here."""
+        return self._storage().is_contiguous(self._node)
 
     def _region(self) -> Region:
         """The views that lead from the memory to this array."""
@@ -461,7 +471,10 @@ class Tracer(Operators):
         except NotCovered:
             return self._trace.host_call(func, func.__name__, args, kwargs)
         viewed = _operands(args, kwargs) if func in VIEW_FUNCTIONS else None
-        return _wrap(result, self._trace, viewed, func in CONTIGUOUS_FUNCTIONS)
+        made = _wrap(result, self._trace, viewed, func in CONTIGUOUS_FUNCTIONS)
+        if func in LIKE_FUNCTIONS and isinstance(args[0], Tracer) and made.shape == args[0].shape:
+            made._cell = Cell(made._node, self._trace.orders.like(args[0]._node, made._node))
+        return made
 
     def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
         return self._value("an array is made of it", lambda value: np.array(value, dtype))
@@ -632,6 +645,7 @@ class Tracer(Operators):
             items = index if isinstance(index, tuple) else (index,)
             if any(isinstance(i, (Tracer, np.ndarray, list)) for i in items):
                 node = choose_by_arrays(self._node, _nodes(items, self._trace))
+                self._trace.orders.note_indexed(node)
             else:
                 node = getitem(self._node, index)
         except NotCovered:

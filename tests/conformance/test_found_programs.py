@@ -31,7 +31,13 @@ def test_an_assignment_that_nobody_reads_raises():
         jitrt.jit(writes_what_does_not_fit)(np.ones((4, 4)))
 
 
+def chosen_by_truth_values(x):
+    one = x[..., 0]
+    return one[one > 0], x[True], x[x[0] > 5]
+
+
 CASES = [
+    (chosen_by_truth_values, (np.array([1.0, 2.0]),)),
     (clips_below_the_range, (np.arange(9, dtype=np.uint8),)),
     (returns_a_number, (np.arange(3.0), 0.25)),
     (returns_views_of_one_argument, (np.arange(3.0),)),

@@ -23,6 +23,10 @@ def arrays(value):
     return [v for v in parts if isinstance(v, np.ndarray)]
 
 
+def strides(array):
+    return [s for s, n in zip(array.strides, array.shape) if n > 1]
+
+
 def difference(got, want):
     """In what two values differ; empty if they agree."""
     if type(got) is not type(want):
@@ -35,6 +39,8 @@ def difference(got, want):
             return f"{got.dtype} {got.shape} and not {want.dtype} {want.shape}"
         if isinstance(want, np.ndarray) and got.flags.writeable != want.flags.writeable:
             return "writeable"
+        if isinstance(want, np.ndarray) and want.size and strides(got) != strides(want):
+            return f"strides {got.strides} and not {want.strides}"
     elif not isinstance(want, float):
         return "" if got == want else f"{got!r} and not {want!r}"
     x, y = np.asarray(got), np.asarray(want)

@@ -36,6 +36,10 @@ def assert_agree(got: Any, want: Any, tolerance: float, path: str) -> None:
         assert got.shape == want.shape, f"{path}: shape {got.shape} and not {want.shape}"
         if isinstance(want, np.ndarray):
             assert got.flags.writeable == want.flags.writeable, f"{path}: writeable is {got.flags.writeable}"
+            if want.size:
+                used = [k for k, n in enumerate(want.shape) if n > 1]
+                orders = [[a.strides[k] for k in used] for a in (got, want)]
+                assert orders[0] == orders[1], f"{path}: strides {got.strides} and not {want.strides}"
         _assert_close(np.asarray(got), np.asarray(want), tolerance, path)
     elif isinstance(want, (float, complex)):
         _assert_close(np.asarray(got), np.asarray(want), tolerance, path)

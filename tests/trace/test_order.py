@@ -1,0 +1,89 @@
+"""Memory order: results have the strides that NumPy gives them, whatever the order of the arguments is."""
+
+import numpy as np
+import pytest
+
+import jitrt
+
+rng = np.random.default_rng(7)
+plain = rng.normal(size=(4, 5))
+LAYOUTS = {
+    "C": plain,
+    "Fortran": np.asfortranarray(plain),
+    "transposed": plain.T,
+    "rotated": rng.normal(size=(3, 4, 5)).transpose(1, 2, 0),
+    "negative": plain[::-1, ::-1],
+    "strided": rng.normal(size=(8, 10)).T[::2, ::2],
+    "one row": np.asfortranarray(plain[:1]),
+    "empty": np.asfortranarray(plain[:0]),
+}
+FUNCTIONS = {
+    "multiply": lambda x: x * 2,
+    "transpose": lambda x: x.T + 1,
+    "fused": lambda x: np.exp(x) + x,
+    "several": lambda x: (x + 1, x * 2, x > 0, -x, x**2),
+    "reduced": lambda x: ((x * 2).sum(0), x.sum(-1), x.mean(axis=0), x.max(axis=0, keepdims=True)),
+    "copies": lambda x: (x.copy(), np.copy(x), x.astype(np.float32)),
+    "selected": lambda x: (np.where(x > 0, x, 1), np.clip(x, -1, 1)),
+    "broadcast": lambda x: (x + np.arange(x.shape[-1]), x * x.mean(0), x[..., None] * np.ones(3)),
+    "views": lambda x: (x[::-1] * 2, (x * 2).T, x[:, ::2] * 2, np.swapaxes(x, 0, -1) * 1.5),
+    "reshaped": lambda x: ((x * 2).ravel(), (x * 2).reshape(-1)),
+    "assembled": lambda x: (np.stack([x, x]), np.concatenate([x, x]), np.roll(x, 1, 0)),
+    "created": lambda x: (np.zeros_like(x), np.ones_like(x) + x, np.full_like(x, 2, dtype=np.int32)),
+    "indexed": lambda x: (x[[0, 1, 0]], x[:, [1, 0]], x[[0, 1], [1, 0]], x[::-1, np.array([[0], [1]])] * 2),
+    "scans": lambda x: x.cumsum(0),
+    "contiguous": lambda x: np.ascontiguousarray(x) * 1,
+}
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_results_have_numpys_strides(name, layout):
+    function, x = FUNCTIONS[name], LAYOUTS[layout]
+    if layout in ("empty", "one row") and name == "indexed":
+        pytest.skip("too few rows")
+    if layout == "empty" and name in ("reduced", "broadcast"):
+        pytest.skip("of nothing there is no mean and no maximum")
+    compiled = jitrt.jit(function)
+    want = function(x)
+    for _ in range(2):
+        got = compiled(x)
+        for g, w in zip(got, want) if isinstance(want, tuple) else [(got, want)]:
+            np.testing.assert_allclose(g, w, rtol=1e-13)
+            assert g.flags.c_contiguous == w.flags.c_contiguous and g.flags.f_contiguous == w.flags.f_contiguous
+            assert not w.size or [s for s, n in zip(g.strides, g.shape) if n > 1] == [
+                s for s, n in zip(w.strides, w.shape) if n > 1
+            ]
+
+
+def test_a_large_result_in_fortran_order():
+    x = np.asfortranarray(rng.normal(size=(300, 400)))
+    compiled = jitrt.jit(lambda x: x * 2 + 1)
+    for _ in range(3):
+        got = compiled(x)
+        assert got.flags.f_contiguous and np.array_equal(got, x * 2 + 1)
+
+
+def test_a_contiguous_copy_is_no_view():
+    def write(x):
+        y = np.ascontiguousarray(x)
+        y[0] = 5.0
+        z = np.asarray(x, order="C")
+        z[1] = 6.0
+        return y.sum() + z.sum()
+
+    for x in (plain, np.asfortranarray(plain)):
+        mine, theirs = x.copy("K"), x.copy("K")
+        assert jitrt.jit(write)(mine) == pytest.approx(write(theirs))
+        assert np.array_equal(mine, theirs)
+
+
+def test_what_a_new_array_looks_like_decides_which_reshapes_are_views():
+    def write(x):
+        y = x * 2
+        y.reshape(-1)[0] = 100.0
+        y.T.reshape(-1)[1] = 200.0
+        return y
+
+    for x in (plain, np.asfortranarray(plain), plain.T):
+        assert np.array_equal(jitrt.jit(write)(x), write(x))
