@@ -66,12 +66,19 @@ class _Value:
 class DebugFrame(Frame):
     """A frame that raises `MemoryFault` when a kernel does not keep to its slots."""
 
-    def __init__(self, graph: Graph, steps: Sequence[Step], layout: FrameLayout, limit: int):
+    def __init__(
+        self,
+        graph: Graph,
+        steps: Sequence[Step],
+        layout: FrameLayout,
+        limit: int,
+        strides: Sequence[tuple[int, ...] | None] = (),
+    ):
         self.steps = steps
         self.layout = layout
         self.step_of: dict[int, int] = {}
         self.values_of_call: dict[Node, _Value] = {}
-        super().__init__(graph, steps, layout, limit, separate=True)
+        super().__init__(graph, steps, layout, limit, separate=True, strides=strides)
 
     def _allocate(self, nbytes: int) -> np.ndarray:
         self.frame = _Region("the frame", nbytes)
@@ -85,7 +92,7 @@ class DebugFrame(Frame):
     def _new_result(self, place: int, kind: ArrayType) -> np.ndarray:
         node = next(n for n in self.graph.outputs if self.places[n] == place)
         region = self.regions[node] = _Region("a result", kind.nbytes)
-        return np.ndarray(kind.shape, kind.dtype, region.memory)
+        return np.ndarray(kind.shape, kind.dtype, region.memory, strides=self.strides.get(place))
 
     def run(self, inputs: Sequence[Any], watched: int) -> list[Any]:
         self.regions: dict[Node, _Region] = {}

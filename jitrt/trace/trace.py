@@ -55,7 +55,8 @@ class Traced:
     Parameters
     ----------
     graph : Graph
-        Inputs (arguments first, then captured arrays), and the arrays to compute, each of them a fresh one.
+        Inputs (arguments first, then captured arrays), the arrays to compute, each of them a fresh one, and what
+        calls give that NumPy has to make.
     arguments : tuple of int
         For each input that is an argument, the number of its leaf.
     captured : tuple of Capture
@@ -242,6 +243,10 @@ def _describe(
             strides.append(state.orders.of_result(base, None if cell is None else cell.strides))
         view = None if node is base else node
         results.append(Result("array", places[key], view, base, leaf._scalar, node.type.weak))
+    for node in state.pending_calls():
+        if node not in roots:
+            roots.append(node)
+            strides.append(None)
     graph, registers = Graph(tuple(inputs), tuple(roots), tuple(strides)), tuple(range(len(inputs)))
     if state.cuts:
         graph, registers = cut(roots, state.registers, strides)

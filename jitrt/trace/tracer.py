@@ -74,6 +74,8 @@ class Trace:
         self.first_values: dict[Node, Node] = {}
         """For each parameter of a loop that is being recorded, what it is in the first iteration."""
         self.host_calls: list[tuple[str, str]] = []
+        self.call_results: list[Node] = []
+        """What calls give that NumPy makes: they are made, since they may raise, or give another shape next time."""
         self.orders = Orders({n: v.strides for n, v in zip(inputs, given) if isinstance(v, np.ndarray)})
         self.copies = 0
         self.writes: list[tuple[Cell, Node]] = []
@@ -205,7 +207,13 @@ class Trace:
         live = [n for n in self._live() if n is not node and n not in self.registers]
         if self.first_values:
             live = [n for n in live if not is_recorded_in_a_loop(n)]
-        return [node, *live]
+        calls = [n for n in self.pending_calls() if n not in live and n is not node and n not in self.registers]
+        self.call_results = []
+        return [node, *live, *calls]
+
+    def pending_calls(self) -> list[Node]:
+        """Results of calls that no segment has made yet, and which depend on no loop that is being recorded."""
+        return [n for n in self.call_results if not is_recorded_in_a_loop(n)]
 
     def _free(self, node: Node) -> tuple[int, ...]:
         """Forget the registers that nothing needs any more."""
@@ -260,6 +268,7 @@ class Trace:
         value = self.value_of(node)  # raises what NumPy raises, also if nothing depends on what is written
         self.host_calls.append((name, node["call"].line))
         result = call_result(node, (), target.type)
+        self.call_results.append(result)
         self.values[result] = value
         return result
 
@@ -292,6 +301,7 @@ class Trace:
         if type_ is None or type_.dtype.kind not in "biufcmM" or isinstance(value, np.ma.MaskedArray):
             raise Untraceable(f"{node['call'].name} gives {type(value).__name__}", node["call"].line)
         result = call_result(node, path, type_)
+        self.call_results.append(result)
         self.values[result] = value
         return Tracer(result, self, scalar=isinstance(value, np.generic))
 

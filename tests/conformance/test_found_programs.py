@@ -20,6 +20,29 @@ def returns_views_of_one_argument(x):
     return y, y.real, x.ravel()
 
 
+@pytest.mark.parametrize(
+    "function",
+    [lambda x: np.zeros(x[x > 0.5].size), lambda x: x * len(np.unique(x)), lambda x: (x[x > 1], x + 1)[1]],
+    ids=["size", "length", "unused"],
+)
+def test_shapes_that_depend_on_values(function):
+    compiled = jitrt.jit(function)
+    for x in (np.arange(4.0), np.arange(4.0) + 1, np.zeros(4), np.arange(4.0)):
+        for _ in range(2):
+            assert_same(compiled(x), function(x))
+
+
+def test_a_call_whose_result_nobody_uses_raises():
+    def f(x):
+        np.linalg.inv(x)
+        return x + 1
+
+    compiled = jitrt.jit(f)
+    assert_same(compiled(np.eye(2)), f(np.eye(2)))
+    with pytest.raises(np.linalg.LinAlgError):
+        compiled(np.zeros((2, 2)))
+
+
 def writes_what_does_not_fit(x):
     y = x / 3.0
     y[[1, 1, 0]] = y
