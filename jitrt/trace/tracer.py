@@ -483,7 +483,7 @@ class Tracer(Operators):
         viewed = _operands(args, kwargs) if func in VIEW_FUNCTIONS else None
         made = _wrap(result, self._trace, viewed, func in CONTIGUOUS_FUNCTIONS)
         if func in LIKE_FUNCTIONS and isinstance(args[0], Tracer) and made.shape == args[0].shape:
-            made._cell = Cell(made._node, self._trace.orders.like(args[0]._node, made._node))
+            made._cell = Cell(made._node, self._trace.orders.like(args[0]._node, made._node), number=made._born)
         return made
 
     def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
