@@ -544,18 +544,27 @@ def _alignment(dtype: np.dtype) -> int:
 def _alias_scopes(
     module: ir.Module, operands: Sequence[Operand], name: str
 ) -> dict[str, tuple[ir.MDValue, ir.MDValue | None]]:
-    """For each operand its alias scope and the scopes that it does not overlap: all those of other memory.
+    """For each operand its alias scope and the scopes that it does not overlap: those of other memory.
 
     True by construction: a kernel writes only to its own slots or results, which no other memory of it occupies.
     """
     domain = module.add_metadata([ir.MetaDataString(module, name)])
-    memories = list(dict.fromkeys(o.memory for o in operands))
-    scopes = [module.add_metadata([ir.MetaDataString(module, f"{name}.{memory}"), domain]) for memory in memories]
+
+    def scope(of: str) -> ir.MDValue:
+        return module.add_metadata([ir.MetaDataString(module, f"{name}.{of}"), domain])
+
+    # Two loads never get in each other's way, so memory that is only read needs no scopes of its own.
+    written = {memory: scope(memory) for memory in dict.fromkeys(o.memory for o in operands if not o.is_input)}
+    read = scope("inputs")
+    stores = module.add_metadata(list(written.values())) if written else None
     marks: dict[str, tuple[ir.MDValue, ir.MDValue | None]] = {}
-    for k, memory in enumerate(memories):
-        others = scopes[:k] + scopes[k + 1 :]
-        mark = (module.add_metadata([scopes[k]]), module.add_metadata(others) if others else None)
-        marks.update((o.name, mark) for o in operands if o.memory == memory)
+    of_input = module.add_metadata([read]), stores
+    of_memory = {}
+    for memory, own in written.items():
+        others = [read, *(other for other in written.values() if other is not own)]
+        of_memory[memory] = module.add_metadata([own]), module.add_metadata(others)
+    for o in operands:
+        marks[o.name] = of_input if o.is_input else of_memory[o.memory]
     return marks
 
 

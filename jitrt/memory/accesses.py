@@ -157,24 +157,47 @@ def copied_operand(nest: LoopNest, written: Operand) -> Operand | None:
     return next((s.operand for s in statements if isinstance(s, Load) and s.target == value), None)
 
 
-def is_read_first(nest: LoopNest, read: Access, write: Access) -> bool:
+Places = dict[Operand, list[tuple[int, tuple["_Around", ...]]]]
+
+
+@frozen
+class Order:
+    """For each operand of a nest where it is loaded and stored: the number of the statement, and the loops around it.
+
+    `shared` are the axes of loops that threads share.
+    """
+
+    loads: Places
+    stores: Places
+    shared: frozenset[int]
+
+
+def order_of(nest: LoopNest) -> Order:
+    """The order in which a nest touches its operands."""
+    loads: Places = {}
+    stores: Places = {}
+    for place, (around, s) in enumerate(_positions(nest.body, ())):
+        if isinstance(s, (Load, *_WRITES)):
+            (loads if isinstance(s, Load) else stores).setdefault(s.operand, []).append((place, around))
+    shared = frozenset(s.axis for s in nest.statements() if isinstance(s, Loop) and s.parallel)
+    return Order(loads, stores, shared)
+
+
+def is_read_first(nest: LoopNest, order: Order, read: Access, write: Access) -> bool:
     """Whether every element is read for the last time before it is written, if both accesses are the same elements.
 
     Two statements touch one element in one turn of the loops around both, provided that each of these loops leads to
     other elements, and that the loops around only one of them traverse the elements alike. Then the statement that
     stands first runs first. Threads that share a loop have to have elements of their own, too.
     """
-    loaded, stored = nest.operands[read.operand], nest.operands[write.operand]
-    found = list(_positions(nest.body, ()))
-    loads = [(k, path) for k, (path, s) in enumerate(found) if isinstance(s, Load) and s.operand == loaded]
-    stores = [(k, path) for k, (path, s) in enumerate(found) if isinstance(s, _WRITES) and s.operand == stored]
-    shared = {s.axis for s in nest.statements() if isinstance(s, Loop) and s.parallel}
+    loads = order.loads.get(nest.operands[read.operand], ())
+    stores = order.stores.get(nest.operands[write.operand], ())
     for place, around_load in loads:
         for later, around_store in stores:
             common = [a for a, b in zip(around_load, around_store) if a.number == b.number]
             load_only, store_only = around_load[len(common) :], around_store[len(common) :]
             alike = _traversed(load_only, read) == _traversed(store_only, write)
-            separate = {a.axis for a in common} | shared
+            separate = {a.axis for a in common} | order.shared
             led = _leading(around_load, read) & _leading(around_store, write)
             same = all(read.layout.strides[a.axis] == write.layout.strides[a.axis] for a in common)
             if later < place or not alike or not same or not separate <= led:

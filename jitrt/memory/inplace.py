@@ -21,12 +21,14 @@ from ..frozen import frozen, replaced
 from ..schedule.nest import KernelCall
 from .accesses import (
     Access,
+    Order,
     accesses,
     are_same_elements,
     byte_range,
     copied_operand,
     have_common_bytes,
     is_read_first,
+    order_of,
 )
 from .pack import lower_bound
 
@@ -163,6 +165,7 @@ class _Sharing:
     held: dict[Node, int]
     block_of: dict[Node, Block] = field(default_factory=dict)
     merged: list[tuple[Access, Access]] = field(default_factory=list)
+    orders: dict[int, Order] = field(default_factory=dict)
 
     def run(self) -> Sharing:
         self.reads: dict[Node, list[Access]] = {}
@@ -278,7 +281,9 @@ class _Sharing:
     def _is_read_first(self, read: Access, write: Access) -> bool:
         step = self.steps[read.step]
         assert isinstance(step, KernelCall)
-        return is_read_first(step.nest, read, write)
+        if read.step not in self.orders:
+            self.orders[read.step] = order_of(step.nest)
+        return is_read_first(step.nest, self.orders[read.step], read, write)
 
     def _rewrites(self, write: Access, operand: Node, shift: int) -> bool:
         """Whether what is written there is what stands there already."""

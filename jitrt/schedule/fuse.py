@@ -7,6 +7,7 @@ computing it again is cheaper than a store and a load.
 
 from __future__ import annotations
 
+import heapq
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
@@ -21,6 +22,10 @@ from .assignments import orderings
 RECOMPUTED_COST = 3  # additions: about what a store and a load of an element cost
 _KERNEL_KINDS = (Kind.ELEMENTWISE, Kind.REDUCTION, Kind.SCAN, Kind.GATHER, Kind.ASSEMBLE)
 _COST_LIMIT = 1 << 20
+# A loop over elements that has been unrolled computes the same function of one number many times. Its code takes some
+# 20 ms to compile wherever it stands, and a kernel that all of them call starts in 50 ns.
+_FUNCTION_COST = 16
+_FUNCTIONS_INLINED = 8
 _MERGED_SIBLINGS = 32  # above, comparing all pairs of groups would cost more than the merging saves
 
 
@@ -171,6 +176,7 @@ class _Fusion:
         self.rank = {node: k for k, node in enumerate(self.order)}
         self.outputs = frozenset(graph.outputs)
         self.compiled = {n for n in self.order if n.op.kind in _KERNEL_KINDS and has_kernel(n)}
+        self.apart = self._computed_apart()
         self.stored = self._must_be_stored()
         self.cost = self._inline_costs()
         self.groups: list[Group] = []
@@ -184,6 +190,11 @@ class _Fusion:
         """Whether a nest that needs the value of `node` may compute it."""
         return self._inlined(node) or (node in self.compiled and node.op.kind is Kind.SCAN)
 
+    def _computed_apart(self) -> frozenset[Node]:
+        """Functions of single numbers that get kernels of their own, which are mostly the same kernel."""
+        numbers = [n for n in self.order if self._inlined(n) and n.type.size == 1 and n.op.cost >= _FUNCTION_COST]
+        return frozenset(numbers) if len(numbers) > _FUNCTIONS_INLINED else frozenset()
+
     def _must_be_stored(self) -> set[Node]:
         stored = {n for n in self.outputs if self._in_nest(n)}
         for node in self.order:
@@ -191,7 +202,7 @@ class _Fusion:
                 stored.update(s for a in node.args if self._in_nest(s := storage(a)))
             elif node.op.kind is Kind.GATHER and self._in_nest(s := storage(node.args[0])):
                 stored.add(s)
-        return stored
+        return stored | self.apart
 
     def _inline_costs(self) -> dict[Node, int]:
         cost: dict[Node, int] = {}
@@ -248,9 +259,9 @@ class _Fusion:
         """Put the sinks of `node` into a group that needs it, if the order allows, or into a new one."""
         readers = self.readers.pop(node, [])
         users = [*demand, *readers]
-        chosen, why = None, ""
+        chosen, why = None, "its code is shared with others" if node in self.apart else ""
         scanned = node["axis"] if node.op.kind is Kind.SCAN else None
-        for group in demand:
+        for group in demand if node not in self.apart else ():
             if group.sinks and sinks[0].domain != group.kind[0]:
                 why = why or f"its user iterates over {group.kind[0]}"
             elif group.is_search or any(s.is_search for s in sinks):
@@ -317,7 +328,8 @@ class _Fusion:
         """Join groups of one kind that read a common array."""
         by_kind: dict[tuple, list[Group]] = {}
         for group in self.groups:
-            if group.sinks and group.scanned is None and not any(s.is_part for s in group.sinks):
+            alone = group.scanned is not None or any(s.is_part or s.value in self.apart for s in group.sinks)
+            if group.sinks and not alone:
                 by_kind.setdefault(group.kind, []).append(group)
         for siblings in by_kind.values():
             if len(siblings) <= _MERGED_SIBLINGS:
@@ -373,23 +385,25 @@ def _share_a_load(a: Group, b: Group) -> bool:
 def topological(groups: list[Group], nodes: list[Node]) -> list[Group]:
     """Producers before users; among those that can run, in the order of `nodes`."""
     rank = {node: k for k, node in enumerate(nodes)}
+    number = {group: k for k, group in enumerate(reversed(groups))}
     waiting = dict.fromkeys(groups, 0)
     for group in groups:
         for successor in group.successors:
             waiting[successor] += 1
 
-    def position(group: Group) -> int:
-        return rank[group.host] if group.host is not None else min(rank[s.into] for s in group.sinks)
+    def position(group: Group) -> tuple[int, int]:
+        first = rank[group.host] if group.host is not None else min(rank[s.into] for s in group.sinks)
+        return first, number[group]
 
-    ready = sorted((g for g, n in waiting.items() if n == 0), key=position, reverse=True)
+    ready = [(*position(g), g) for g, n in waiting.items() if n == 0]
+    heapq.heapify(ready)
     order: list[Group] = []
     while ready:
-        group = ready.pop()
+        *_, group = heapq.heappop(ready)
         order.append(group)
         for successor in group.successors:
             waiting[successor] -= 1
             if waiting[successor] == 0:
-                ready.append(successor)
-        ready.sort(key=position, reverse=True)
+                heapq.heappush(ready, (*position(successor), successor))
     assert len(order) == len(groups), "the groups depend on each other in a circle"
     return order

@@ -56,6 +56,11 @@ class Operand:
         return self.name.rstrip("'")
 
     @property
+    def is_input(self) -> bool:
+        """Whether it is memory that the kernel only reads."""
+        return self.name.startswith("x")
+
+    @property
     def is_local(self) -> bool:
         """Whether it is memory of the kernel's own, which lasts for one turn of its outer loops."""
         return self.name.startswith("t")
