@@ -74,6 +74,7 @@ class JitFunction(NativeCallable):
         self._function = function
         self._threads = threads
         self._programs = Programs(threads)
+        self._unsteady = False
         self._loops = LoopEngine(function)
         self._lock = threading.RLock()
         self._captures: Captures | None = None
@@ -137,7 +138,9 @@ class JitFunction(NativeCallable):
             return self._function(*args, **kwargs)
         try:
             captures = self._current_captures()
-            traced = trace(self._function, leaves, structure, captures, found.sharing, self._programs.execute)
+            traced = trace(
+                self._function, leaves, structure, captures, found.sharing, self._programs.execute, self._unsteady
+            )
             found.add(traced)
             return finish(traced, found.compiled, list(traced.values))
         except ReadOnly as error:
@@ -419,7 +422,7 @@ class JitFunction(NativeCallable):
         self, leaves: list[Any], structure: Structure, captures: Captures, shared: Sequence[int] | None = None
     ) -> Specialisation | Plain:
         try:
-            traced = trace(self._function, leaves, structure, captures, shared, self._programs.execute)
+            traced = trace(self._function, leaves, structure, captures, shared, self._programs.execute, self._unsteady)
             return Specialisation(traced, self._programs, shared)
         except (Untraceable, NotWorthwhile) as reason:
             _log.info("%s runs as plain NumPy: %s", self.__name__, reason)
@@ -455,6 +458,7 @@ class JitFunction(NativeCallable):
 
     def _forget(self, used: Specialisation, failure: Exception) -> None:
         """After a failed run that plain NumPy survived: trace anew, or stop trying."""
+        self._unsteady = self._unsteady or isinstance(failure, Retrace)
         self._replace(used, None if isinstance(failure, Retrace) else self._internal_error(failure))
 
     def _replace(self, used: Specialisation, replacement: Plain | None) -> None:

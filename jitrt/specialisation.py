@@ -19,7 +19,7 @@ from .runtime.errstate import Patience
 from .schedule.worthwhile import numpy_time
 from .trace.arguments import rebuild
 from .trace.purity import Capture, Captures
-from .trace.segments import Cut, key_of, register_value
+from .trace.segments import Cut, register_value
 from .trace.trace import Result, Traced
 
 _MOST_PROGRAMS = 512  # of segments, kept by their graphs
@@ -162,7 +162,7 @@ class Specialisation:
             if cut.compiled is not None:
                 outputs = cut.compiled.program.run([registers[k] for k in cut.inputs], self.patience)
                 registers += map(register_value, cut.outputs, outputs)
-            following = segment.following.get(key_of(cut.convert(registers[cut.forced])))
+            following = segment.following.get(cut.look.see(registers))
             if following is None:
                 raise NewWay
             for k in cut.freed:

@@ -114,6 +114,13 @@ CONTIGUOUS_FUNCTIONS: set[Callable[..., Any]] = set()
 METADATA = frozenset(
     (np.ndim, np.shape, np.size, np.iscomplexobj, np.isrealobj, np.result_type, np.can_cast, np.common_type)
 )
+# NumPy's functions whose results have shapes that depend on the values of their arguments.
+VALUE_SHAPED = frozenset(
+    getattr(np, name)
+    for name in """unique nonzero flatnonzero argwhere union1d intersect1d setdiff1d setxor1d trim_zeros compress
+    extract unique_all unique_counts unique_inverse unique_values where""".split()
+    if hasattr(np, name)
+) | {np.ndarray.nonzero, np.ndarray.compress}
 # NumPy's functions that write into their first argument.
 MUTATING = frozenset("copyto put place putmask fill_diagonal put_along_axis shuffle at".split())
 

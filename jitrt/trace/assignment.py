@@ -21,7 +21,8 @@ from .storage import fit
 from .userline import user_line
 
 if TYPE_CHECKING:
-    from .tracer import Trace, Tracer
+    from .state import Trace
+    from .tracer import Tracer
 
 
 _MOST_PARTS = 256  # of an array that is made of a list, each of which is a store of its own
@@ -34,11 +35,15 @@ def is_tracer(value: Any) -> bool:
 
 def assign(target: Tracer, value: Any) -> None:
     """``target[...] = value``."""
-    if is_tracer(value) and value._cell is target._cell and value._node is target._node:
+    if value is target or (is_tracer(value) and _is_same_memory(value, target)):
         return  # the second half of ``x[i] += v``
     node = _value_node(value, target)
     _check_cast(node, target.dtype)
     _write(target, fit(node, target.dtype, target.shape))
+
+
+def _is_same_memory(value: Tracer, target: Tracer) -> bool:
+    return value._cell is not None and value._cell is target._cell and value._node is target._node
 
 
 def _write(target: Tracer, value: Node) -> None:
@@ -99,8 +104,8 @@ def _check_cast(value: Node, dtype: np.dtype) -> None:
 def assign_item(array: Tracer, index: Any, value: Any) -> None:
     """``array[index] = value``."""
     index = static_index(index)
-    mask = _mask(array, index)
-    if mask is not None and _assign_masked(array, mask, value):
+    mask = mask_of(array, index)
+    if mask is not None and _assign_masked(array, *mask, value):
         return
     try:
         encoded = encode_index(index)
@@ -122,25 +127,30 @@ def static_index(index: Any) -> Any:
     return index
 
 
-def _mask(array: Tracer, index: Any) -> Node | None:
-    """A boolean index of the array, or of its first axes, in a shape that broadcasts with the array."""
-    if isinstance(index, tuple) and len(index) == 1:
+def mask_of(array: Tracer, index: Any) -> tuple[Node, Node] | None:
+    """A boolean index of the array, or of its first axes; as it is, and in a shape that broadcasts with the array."""
+    if type(index) is tuple and len(index) == 1:
         (index,) = index
     if not (is_tracer(index) or isinstance(index, np.ndarray)) or index.dtype != np.bool_ or not index.ndim:
         return None
     node = index._node if is_tracer(index) else array._trace.lift(index)
-    if node.shape != array.shape[: node.type.ndim]:
+    if node.shape != array.shape[: node.type.ndim] or not array._is_array():
         return None  # an error, which NumPy describes
-    return b.view("reshape", node, shape=node.shape + (1,) * (array.ndim - node.type.ndim))
+    return node, b.view("reshape", node, shape=node.shape + (1,) * (array.ndim - node.type.ndim))
 
 
-def _assign_masked(array: Tracer, mask: Node, value: Any) -> bool:
+def _assign_masked(array: Tracer, mask: Node, condition: Node, value: Any) -> bool:
     """Assign by a selection where the value does not depend on how many elements are chosen; False elsewhere."""
+    choice = value._choice if is_tracer(value) else None
+    if choice is not None and choice.mask is mask and choice.array.shape == array.shape:
+        _check_cast(choice.array, array.dtype)
+        _write(array, b.where(condition, b.cast(choice.array, array.dtype), array._node))
+        return True
     if isinstance(value, (list, tuple)) or np.shape(value):
         return False
     node = _value_node(value, array)
     _check_cast(node, array.dtype)
-    _write(array, b.where(mask, fit(node, array.dtype, array.shape), array._node))
+    _write(array, b.where(condition, fit(node, array.dtype, array.shape), array._node))
     return True
 
 
@@ -191,6 +201,16 @@ def write_ufunc_out(ufunc: np.ufunc, out: Any, result: Any, number: int, casting
         raise Untraceable(f"{ufunc.__name__} writes into an array", user_line())
     if not np.can_cast(result.dtype, out.dtype, casting):
         raise _UFuncOutputCastingError(ufunc, casting, result.dtype, out.dtype, number)
+    if (
+        out._choice is not None
+        and result._choice is not None
+        and out._choice.mask is result._choice.mask
+        and where is True
+    ):
+        out._choice = type(out._choice)(
+            b.cast(result._choice.array, out.dtype), out._choice.condition, out._choice.mask
+        )
+        return out
     shape = np.broadcast_shapes(result.shape, out.shape)
     if shape != out.shape:
         raise ValueError(

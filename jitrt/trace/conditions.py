@@ -18,9 +18,9 @@ from ..expr import build as b
 from ..expr.node import Node
 from .loopsites import ConditionSite, condition_site
 from .rolling import RollingRange
+from .state import Trace
 from .states import Role, State, Unknown, finish, observe, step_between
 from .storage import Cell
-from .tracer import Trace
 from .userline import user_frame
 
 _CAN_UNBIND = sys.version_info < (3, 13)

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from .tracer import Trace
+    from .state import Trace
 
 _local = threading.local()
 

@@ -21,7 +21,8 @@ from ..expr.movement import extents
 from ..expr.types import canonical
 from .assignment import list_node
 from .context import current
-from .tracer import Trace, Tracer
+from .state import Trace
+from .tracer import Tracer
 
 _NUMERIC = "biufcmM"
 _FILLS: dict[Callable[..., Any], Any] = {np.zeros: 0, np.empty: 0, np.ones: 1, np.full: None}

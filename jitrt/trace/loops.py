@@ -19,7 +19,8 @@ from ..expr.optable import INPUT
 from ..expr.types import ArrayType
 from ..frozen import frozen
 from .arguments import Structure, flatten, rebuild
-from .tracer import Trace, Tracer
+from .state import Trace
+from .tracer import Tracer
 
 _MOST_UNROLLED = 1000  # iterations of a loop that is no single node
 _ATTEMPTS = 4  # at finding types that an iteration keeps

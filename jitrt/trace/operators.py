@@ -36,7 +36,7 @@ _NUMBERS = (np.ndarray, np.generic, int, float, complex)
 def _binary(ufunc: np.ufunc, python: Callable[[Any, Any], Any], x: Any, y: Any) -> Any:
     """``x <op> y`` where one of them is a tracer."""
     tracer = x if isinstance(x, Operators) else y
-    if all(v._node.type.weak if isinstance(v, Operators) else type(v) in (int, float, complex, bool) for v in (x, y)):
+    if all(v._is_weak() if isinstance(v, Operators) else type(v) in (int, float, complex, bool) for v in (x, y)):
         nodes = tuple(_number_node(v, tracer, python) for v in (x, y))
         floats = all(n.dtype.kind == "f" for n in nodes)
         if floats and (ufunc in _EXACT_ON_FLOATS or (ufunc is np.divide and _is_nonzero(nodes[1]))):
@@ -98,7 +98,7 @@ def _in_place(ufunc: np.ufunc) -> Callable[[Any, Any], Any]:
 def _unary(ufunc: np.ufunc) -> Callable[[Any], Any]:
     def apply(self: Any) -> Any:
         result = ufunc(self)
-        if self._node.type.weak:
+        if self._is_weak():
             node = result._node
             return self._weak(Node(node.op, node.args, (), ArrayType(node.dtype, (), weak=True)))
         return result
@@ -123,6 +123,9 @@ class Operators:
     _trace: Any
 
     def _is_array(self) -> bool:
+        raise NotImplementedError
+
+    def _is_weak(self) -> bool:
         raise NotImplementedError
 
     def _weak(self, node: Node) -> Any:

@@ -23,9 +23,9 @@ from typing import Any
 
 from .context import current
 from .loopsites import LoopSite, loop_site
+from .state import Trace
 from .states import State, Unknown, finish, observe, step_between
 from .storage import Cell
-from .tracer import Trace
 
 FEWEST = 8  # iterations that are worth a node: a few are better fused with each other
 _MOST_STATES = 10  # states that are compared before giving up

@@ -15,13 +15,84 @@ from typing import Any
 import numpy as np
 
 from ..expr.build import input_node
+from ..expr.interpret import evaluate
 from ..expr.node import Graph, Node, topological_order
 from ..frozen import frozen
+from .arguments import Structure, flatten
 
 _COMPARED_BYTES = 4096  # of an array that is looked at: larger ones are taken to be different every time
 
 # From a graph and the values of its inputs to what runs it, and the values of its outputs.
 Execute = Callable[[Graph, list[Any]], tuple[Any, list[Any]]]
+
+
+@frozen(eq=False)
+class Look:
+    """A look at the value in a register.
+
+    Parameters
+    ----------
+    register : int
+    convert : callable
+        What the function sees of the value, ``bool`` for example.
+    """
+
+    register: int
+    convert: Callable[[Any], Any]
+
+    def see(self, registers: list[Any]) -> Hashable:
+        """What tells what the function sees now from what it may see in other calls."""
+        return key_of(self.convert(registers[self.register]))
+
+
+@frozen(eq=False)
+class Operand:
+    """An operand of a call: a literal `value`, or `view` of the value `base` in a register."""
+
+    register: int
+    base: Node
+    view: Node
+    value: Any = None
+
+    def read(self, registers: list[Any]) -> Any:
+        if self.register < 0:
+            return self.value
+        value = registers[self.register]
+        return value if self.view is self.base else evaluate((self.view,), {self.base: value})[0]
+
+
+class MadeCall:
+    """A call that NumPy makes between two segments, whose result may be of any shape.
+
+    Parameters
+    ----------
+    call : callable
+    operands : tuple of Operand
+    first : int
+        The register that takes the first part of the result.
+    """
+
+    __slots__ = ("call", "first", "operands", "structure")
+
+    def __init__(self, call: Callable[..., Any], operands: tuple[Operand, ...], first: int):
+        self.call, self.operands, self.first = call, operands, first
+        self.structure: Structure = None
+
+    def see(self, registers: list[Any]) -> Hashable:
+        """Make the call, put the parts of its result into registers, and tell their types."""
+        values = [o.read(registers) for o in self.operands]
+        parts: list[Any] = []
+        structure = flatten(self.call(*values), parts)
+        if self.structure is None:
+            self.structure = structure
+        arrays = [v for v in values if isinstance(v, np.ndarray)]
+        for part in parts:
+            shares = isinstance(part, np.ndarray) and any(np.may_share_memory(part, a) for a in arrays)
+            registers.append(part.copy() if shares else part)
+        return (structure, *((type(p), p.dtype, p.shape) if isinstance(p, _ARRAYS) else key_of(p) for p in parts))
+
+
+_ARRAYS = (np.ndarray, np.generic)
 
 
 @frozen(eq=False)
@@ -38,12 +109,10 @@ class Cut:
         Registers that the graph reads.
     outputs : tuple of Node
         What the following registers hold.
-    forced : int
-        The register that is looked at.
-    convert : callable
-        What the function sees of its value, ``bool`` for example.
+    look : Look or MadeCall
+        What is seen.
     key : hashable
-        What tells what it saw from what it may see in other calls.
+        What tells what the function saw from what it may see in other calls.
     freed : tuple of int
         Registers that nothing needs afterwards.
     why, line : str
@@ -54,8 +123,7 @@ class Cut:
     compiled: Any
     inputs: tuple[int, ...]
     outputs: tuple[Node, ...]
-    forced: int
-    convert: Callable[[Any], Any]
+    look: Look | MadeCall
     key: Hashable
     freed: tuple[int, ...]
     why: str

@@ -17,8 +17,9 @@ from ..expr.ufuncs import COPY
 from ..expr.updates import Region, through
 from ..frozen import frozen
 from .purity import MISSING, contents
+from .state import Trace
 from .storage import Cell
-from .tracer import Trace, Tracer
+from .tracer import Tracer
 
 _LARGE = 1 << 16  # bytes of a plain array that is compared with what it was an iteration before
 

@@ -20,8 +20,9 @@ from .conditions import Conditions, NotRolled, Place
 from .context import tracing
 from .purity import Capture, Captures
 from .segments import Cut, Execute, cut
+from .state import Trace
 from .storage import Cell
-from .tracer import Trace, Tracer
+from .tracer import Tracer
 
 
 @frozen
@@ -96,6 +97,7 @@ def trace(
     captures: Captures,
     sharing: Sequence[int] | None = None,
     execute: Execute | None = None,
+    unsteady: bool = False,
 ) -> Traced:
     """Run `function` on tracers.
 
@@ -111,6 +113,8 @@ def trace(
         For each input the first input that is the same memory; by default all are told apart.
     execute : callable, optional
         What computes a graph when the function looks at a value.
+    unsteady : bool
+        Whether calls that NumPy makes give other types in other calls of the function.
 
     Returns
     -------
@@ -126,7 +130,7 @@ def trace(
     excepted: set[Place] = set()
     while True:
         try:
-            return _trace_once(function, leaves, structure, captures, sharing, execute, excepted)
+            return _trace_once(function, leaves, structure, captures, sharing, execute, unsteady, excepted)
         except NotRolled as failed:
             excepted.add(failed.place)
 
@@ -138,13 +142,14 @@ def _trace_once(
     captures: Captures,
     sharing: Sequence[int] | None,
     execute: Execute | None,
+    unsteady: bool,
     excepted: set[Place],
 ) -> Traced:
     """Run `function` on tracers, where nothing is assumed about the loops `excepted`."""
     arguments = [k for k, leaf in enumerate(leaves) if is_dynamic(leaf)]
     given = [leaves[k] for k in arguments] + [c.read() for c in captures.arrays]
     inputs = [input_node(number, _input_type(value)) for number, value in enumerate(given)]
-    state = Trace(inputs, given, execute)
+    state = Trace(inputs, given, execute, unsteady)
     symbols: list[Tracer] = []
     for number, (node, value) in enumerate(zip(inputs, given)):
         if sharing is not None and sharing[number] < number:

@@ -8,348 +8,61 @@ from __future__ import annotations
 
 import operator
 import weakref
-from collections.abc import Callable, Iterator, Sequence
-from typing import Any
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ..errors import Untraceable
 from ..expr import build as b
-from ..expr.contractions import Call, call, call_result
 from ..expr.indexing import choose_by_arrays
-from ..expr.interpret import evaluate
 from ..expr.movement import getitem
-from ..expr.node import Node, topological_order, type_of
+from ..expr.node import Node
 from ..expr.optable import METADATA, MUTATING, Kind, NotCovered
-from ..expr.pythonnumbers import python_operation
 from ..expr.rows import CONTIGUOUS_FUNCTIONS, METHODS, NUMPY_FUNCTIONS, VIEW_FUNCTIONS
 from ..expr.types import ArrayType
 from ..expr.ufuncs import COPY
 from ..expr.updates import Region, region_between, through
+from ..frozen import frozen
 from .assignment import (
     assign,
     assign_item,
     copyto,
-    list_node,
+    mask_of,
     mutate,
     static_index,
     take_out,
     write_out,
     write_ufunc_out,
 )
-from .context import tracing
 from .operators import Operators
-from .order import Orders
-from .segments import Cut, Execute, cut, is_recorded_in_a_loop, key_of, register_value
 from .storage import Cell
 from .userline import user_line
 
-_MOST_LOOKS = 1000  # at values in one call
-_MOST_SEGMENTS = 24  # of different structure in one call: each takes a compile
+if TYPE_CHECKING:
+    from .state import Trace
+
 _LONGEST_ITERATION = 1000  # an iteration over more rows is an element loop, which tracing would unroll
-
-
-class Trace:
-    """The state of one trace: the values of the inputs, and what had to be left to NumPy.
-
-    Parameters
-    ----------
-    inputs : sequence of Node
-        The inputs of the graph.
-    given : sequence
-        Their values in this call. Calls that only NumPy can make are evaluated on them, to learn their types.
-    execute : callable, optional
-        What computes a graph; without it the function cannot look at values.
-    """
-
-    def __init__(self, inputs: Sequence[Node], given: Sequence[Any], execute: Execute | None = None):
-        self.inputs = len(inputs)
-        self.given = list(given)
-        self.registers = {node: k for k, node in enumerate(inputs)}
-        self.values = {node: _read_only(value) for node, value in zip(inputs, given)}
-        self.cuts: list[Cut] = []
-        self._execute = execute
-        self._made: set[int] = set()
-        self._tracers: list[weakref.ref[Tracer]] = []
-        self.first_values: dict[Node, Node] = {}
-        """For each parameter of a loop that is being recorded, what it is in the first iteration."""
-        self.host_calls: list[tuple[str, str]] = []
-        self.call_results: list[Node] = []
-        """What calls give that NumPy makes: they are made, since they may raise, or give another shape next time."""
-        self.orders = Orders({n: v.strides for n, v in zip(inputs, given) if isinstance(v, np.ndarray)})
-        self.copies = 0
-        self.writes: list[tuple[Cell, Node]] = []
-        """Assignments to memory, with what it was before."""
-        self.looks: list[Node | None] = []
-        """Values that the function has looked at; None for those of which it does not matter any more."""
-        self.decide: Callable[[Node], bool | None] | None = None
-        """Asked for the truth of a value on which a loop depends."""
-        self.ranges: dict[tuple[int, int], Any] = {}
-        """Ranges of loops that are being traced, by frame and place."""
-        self.rolled = 0
-        """Loops that have become nodes."""
-        self._known: dict[Node, bool] = {}
-
-    def copy(self, node: Node) -> Node:
-        """A copy of `node`, numbered within the trace so that the same function traced again gives the same nodes."""
-        return b.copy(node, self.next_copy())
-
-    def next_copy(self) -> int:
-        """A number that no other copy in the trace has."""
-        self.copies += 1
-        return -self.copies
-
-    def zeros(self, shape: tuple[int, ...], dtype: np.dtype) -> Tracer:
-        """A new array of zeros."""
-        return Tracer(b.view("broadcast_to", b.constant(dtype.type(0)), shape=shape), self)
-
-    def fresh(self, node: Node) -> Node:
-        """A node with the value of `node` that is no view of anything but a literal."""
-        base = node
-        while base.op.kind is Kind.VIEW:
-            base = base.args[0]
-        is_own = base is node and node.op.kind is not Kind.SOURCE
-        return node if is_own or base.op.name == "constant" else self.copy(node)
-
-    def lift(self, value: Any) -> Node:
-        """The node of a value that is not a tracer.
-
-        Raises
-        ------
-        Untraceable
-            If it is nothing that a graph can hold.
-        """
-        if isinstance(value, Node):
-            return value
-        if type(value) is np.ndarray and value.dtype.kind in "biufcmM" and value.dtype.isnative:
-            # A snapshot: the function may write into its own array later.
-            return b.constant(value.copy())
-        if type(value) in (bool, int, float, complex) or isinstance(value, np.generic):
-            try:
-                return b.constant(value)
-            except OverflowError:
-                raise Untraceable(f"the integer {value}", user_line()) from None
-        if type(value) in (list, tuple):
-            return list_node(self, value)
-        raise Untraceable(f"an operand of type {type(value).__name__}", user_line())
-
-    def value_of(self, node: Node) -> Any:
-        """What `node` is for the inputs of this call."""
-        for source in topological_order((node,)) if self.first_values else ():
-            if source in self.first_values and source not in self.values:
-                self.values[source] = self.value_of(self.first_values[source])
-        with np.errstate(all="ignore"), tracing(None):
-            return evaluate((node,), self.values)[0]
-
-    def is_known(self, node: Node) -> bool:
-        """Whether the value of `node` depends on no input."""
-        known = self._known.get(node)
-        if known is None:
-            for n in topological_order((node,)):
-                if n not in self._known:
-                    effect = n.op.name in ("input", "call") or n.op.kind is Kind.CONTROL
-                    self._known[n] = not effect and all(self._known[a] for a in n.args)
-            known = self._known[node]
-        return known
-
-    def look(self, node: Node, why: str, convert: Callable[[Any], Any]) -> Any:
-        """What the function sees of the value of `node`.
-
-        Raises
-        ------
-        Untraceable
-            If the value is not to be had.
-        """
-        if self.is_known(node):
-            self.looks.append(node)
-            return convert(register_value(node, self.value_of(node)))
-        if why == "bool" and self.decide is not None:
-            decided = self.decide(node)
-            if decided is not None:
-                return decided
-        if self._execute is None or (self.first_values and is_recorded_in_a_loop(node)):
-            raise Untraceable(f"the value of an array or scalar is looked at ({why})", user_line())
-        graph, compiled, wanted = None, None, list[Node]()
-        inputs: tuple[int, ...] = ()
-        forced = self.registers.get(node)
-        if forced is None:
-            wanted = self._needed_later(node)
-            graph, inputs = cut(wanted, self.registers, [self.orders.of_result(n) for n in wanted])
-            compiled, outputs = self._execute(graph, [self.given[k] for k in inputs])
-            forced = len(self.given)
-            for n, output in zip(wanted, outputs):
-                self.registers[n] = len(self.given)
-                self.given.append(register_value(n, output))
-            self._check_effort(compiled)
-        self.looks.append(node)
-        seen = convert(self.given[forced])
-        freed = self._free(node) if wanted else ()
-        self.cuts.append(
-            Cut(graph, compiled, inputs, tuple(wanted), forced, convert, key_of(seen), freed, why, user_line())
-        )
-        return seen
-
-    def _check_effort(self, compiled: Any) -> None:
-        """Stop where looks at values are so many, or so different, that computing each of them does not pay."""
-        self._made.add(id(compiled))
-        if len(self.cuts) >= _MOST_LOOKS or len(self._made) >= _MOST_SEGMENTS:
-            raise Untraceable(f"looks at values more than {len(self.cuts)} times", user_line())
-
-    def _live(self) -> list[Node]:
-        """What the arrays and scalars that the function still holds are made of."""
-        self._tracers = [ref for ref in self._tracers if ref() is not None]
-        found = (ref() for ref in self._tracers)
-        nodes = [t._current if t._cell is None else t._cell.content for t in found if t is not None]
-        return list(dict.fromkeys(n for n in nodes if not self.is_known(n)))
-
-    def _needed_later(self, node: Node) -> list[Node]:
-        """`node`, and what the function may use afterwards."""
-        live = [n for n in self._live() if n is not node and n not in self.registers]
-        if self.first_values:
-            live = [n for n in live if not is_recorded_in_a_loop(n)]
-        calls = [n for n in self.pending_calls() if n not in live and n is not node and n not in self.registers]
-        self.call_results = []
-        return [node, *live, *calls]
-
-    def pending_calls(self) -> list[Node]:
-        """Results of calls that no segment has made yet, and which depend on no loop that is being recorded."""
-        return [n for n in self.call_results if not is_recorded_in_a_loop(n)]
-
-    def _free(self, node: Node) -> tuple[int, ...]:
-        """Forget the registers that nothing needs any more."""
-        live = set(self._live())
-        freed = [(n, k) for n, k in self.registers.items() if k >= self.inputs and n not in live and n is not node]
-        for n, k in freed:
-            del self.registers[n]
-            self.given[k] = None
-        self.values = {n: _read_only(self.given[k]) for n, k in self.registers.items()}
-        return tuple(k for _, k in freed)
-
-    def host_call(self, function: Callable[..., Any], name: str, args: tuple, kwargs: dict[str, Any]) -> Any:
-        """Record that NumPy makes a call, and return its result as tracers.
-
-        Raises
-        ------
-        Untraceable
-            If the call writes into an argument or gives something else than arrays and numbers.
-        """
-        if name.rpartition(".")[2] in MUTATING or kwargs.get("out") is not None:
-            raise Untraceable(f"{name} writes into an array", user_line())
-        node = self._call_node(function, name, args, kwargs)
-        try:
-            result = self.value_of(node)
-        except ValueError as error:
-            if "read-only" not in str(error):
-                raise
-            raise Untraceable(f"{name} writes into an array", user_line()) from None
-        self.host_calls.append((name, node["call"].line))
-        return self._wrap_result(node, result, ())
-
-    def python_call(self, function: Callable[[Any, Any], Any], x: Node, y: Node) -> Any:
-        """``function(x, y)`` of two Python numbers."""
-        value = function(self.value_of(x), self.value_of(y))
-        node = python_operation(function, x, y, value)
-        if node is None:
-            return self.host_call(function, function.__name__, (Tracer(x, self), Tracer(y, self)), {})
-        self.values.setdefault(node, value)
-        return Tracer(node, self)
-
-    def mutating_call(
-        self, function: Callable[..., Any], name: str, target: Node, args: tuple, kwargs: dict[str, Any]
-    ) -> Node:
-        """Record a call whose first argument is `target`, into which it writes; return what that is afterwards."""
-
-        def on_copy(array: Any, *args: Any, **kwargs: Any) -> Any:
-            copied = np.array(array, order="C")
-            function(copied, *args, **kwargs)
-            return copied
-
-        node = self._call_node(on_copy, name, args, kwargs)
-        value = self.value_of(node)  # raises what NumPy raises, also if nothing depends on what is written
-        self.host_calls.append((name, node["call"].line))
-        result = call_result(node, (), target.type)
-        self.call_results.append(result)
-        self.values[result] = value
-        return result
-
-    def _call_node(self, function: Callable[..., Any], name: str, args: tuple, kwargs: dict[str, Any]) -> Node:
-        operands: list[Node] = []
-        template = _with_placeholders((args, kwargs), operands, self)
-
-        def arrange(values: list[Any]) -> tuple[tuple, dict]:
-            return _with_values(template, values)
-
-        return call(Call(function, arrange, name, user_line()), tuple(operands))
-
-    def _wrap_result(self, node: Node, value: Any, path: tuple) -> Any:
-        if isinstance(value, (tuple, list)):
-            parts = [self._wrap_result(node, v, (*path, k)) for k, v in enumerate(value)]
-            if hasattr(value, "_fields"):
-                return type(value)(*parts)
-            return type(value)(parts)
-        if type(value) in (bool, int):  # what the function does next may depend on it
-            number = call_result(node, path, ArrayType(type_of(value).dtype, (), weak=True))
-            return self.look(number, node["call"].name, type(value))
-        if type(value) in (float, complex):
-            return Tracer(call_result(node, path, type_of(value)), self)
-        if value is None or isinstance(value, (bool, int, str, np.dtype)):
-            raise Untraceable(f"{node['call'].name} gives a Python value", node["call"].line)
-        try:
-            type_ = type_of(value)
-        except TypeError:
-            type_ = None
-        if type_ is None or type_.dtype.kind not in "biufcmM" or isinstance(value, np.ma.MaskedArray):
-            raise Untraceable(f"{node['call'].name} gives {type(value).__name__}", node["call"].line)
-        result = call_result(node, path, type_)
-        self.call_results.append(result)
-        self.values[result] = value
-        return Tracer(result, self, scalar=isinstance(value, np.generic))
-
-
-def _read_only(value: Any) -> Any:
-    """What a call that NumPy makes during the trace gets: it must not change an array a first time."""
-    if not isinstance(value, np.ndarray):
-        return value
-    view = value.view()
-    view.flags.writeable = False
-    return view
-
-
-class _Placeholder:
-    """Where in a recorded call an operand goes."""
-
-    __slots__ = ("index",)
-
-    def __init__(self, index: int):
-        self.index = index
-
-
-def _with_placeholders(value: Any, operands: list[Node], trace: Trace) -> Any:
-    if isinstance(value, Tracer):
-        operands.append(value._node)
-        return _Placeholder(len(operands) - 1)
-    if isinstance(value, (tuple, list)) and type(value) in (tuple, list):
-        return type(value)(_with_placeholders(v, operands, trace) for v in value)
-    if type(value) is dict:
-        return {k: _with_placeholders(v, operands, trace) for k, v in value.items()}
-    if isinstance(value, np.ndarray):
-        operands.append(trace.lift(value))
-        return _Placeholder(len(operands) - 1)
-    return value
-
-
-def _with_values(template: Any, values: list[Any]) -> Any:
-    if isinstance(template, _Placeholder):
-        return values[template.index]
-    if type(template) in (tuple, list):
-        return type(template)(_with_values(v, values) for v in template)
-    if type(template) is dict:
-        return {k: _with_values(v, values) for k, v in template.items()}
-    return template
 
 
 LIKE_FUNCTIONS = frozenset({np.zeros_like, np.ones_like, np.empty_like, np.full_like})
 """They keep the memory order of their first argument."""
+
+
+@frozen(eq=False)
+class Choice:
+    """Elements of `array` chosen by the boolean array `mask`, not yet gathered.
+
+    `condition` is the mask in a shape that broadcasts with the array.
+    """
+
+    array: Node
+    condition: Node
+    mask: Node
+
+    @property
+    def ndim(self) -> int:
+        return self.array.type.ndim - self.mask.type.ndim + 1
 
 
 class Tracer(Operators):
@@ -367,7 +80,7 @@ class Tracer(Operators):
         The memory that it views; tracers with one cell share memory. A new one by default.
     """
 
-    __slots__ = ("__weakref__", "_born", "_cell", "_content", "_current", "_scalar", "_trace")
+    __slots__ = ("__weakref__", "_born", "_cell", "_choice", "_content", "_current", "_scalar", "_trace")
 
     def __init__(self, node: Node, trace: Trace, scalar: bool = False, cell: Cell | None = None):
         self._born = Cell.made()
@@ -376,6 +89,7 @@ class Tracer(Operators):
         self._scalar = scalar
         self._cell = cell
         self._content = node if cell is None else cell.content
+        self._choice: Choice | None = None
         trace._tracers.append(weakref.ref(self))
 
     @property
@@ -385,12 +99,28 @@ class Tracer(Operators):
         if cell is not None and cell.content is not self._content:
             self._current = through(cell.content, region_between(self._current, self._content))
             self._content = cell.content
+        elif self._choice is not None:
+            self._gather(self._choice)
         return self._current
+
+    def _gather(self, choice: Choice) -> None:
+        """Let NumPy choose the elements, since more than their values is asked for."""
+        mask = Tracer(choice.mask, self._trace)
+        chosen = self._trace.call_and_look(operator.getitem, "indexing", (Tracer(choice.array, self._trace), mask), {})
+        self._choice = None
+        self._current = self._content = chosen._node
+
+    def _contents(self) -> tuple[Node, ...]:
+        """What the value is made of."""
+        if self._choice is not None:
+            return self._choice.array, self._choice.mask
+        return (self._current if self._cell is None else self._cell.content,)
 
     def _storage(self) -> Cell:
         """The cell of an array, made when it is first asked for."""
         if self._cell is None:
-            self._cell = Cell(self._current, self._trace.orders.strides(self._current), number=self._born)
+            node = self._node
+            self._cell = Cell(node, self._trace.orders.strides(node), number=self._born)
         return self._cell
 
     def _is_contiguous(self) -> bool:
@@ -405,12 +135,17 @@ class Tracer(Operators):
         """The array that `node`, a chain of views of this one's node, stands for."""
         return Tracer(node, self._trace, cell=self._storage())
 
+    def _is_weak(self) -> bool:
+        return self._choice is None and self._node.type.weak
+
     def _is_array(self) -> bool:
-        return not self._scalar and not self._node.type.weak
+        return self._choice is not None or (not self._scalar and not self._node.type.weak)
 
     # What NumPy code asks of the class of a value.
     @property  # type: ignore[misc]
     def __class__(self) -> type:
+        if self._choice is not None:
+            return np.ndarray
         if self._node.type.weak:
             return {"c": complex, "b": bool, "i": int}.get(self._node.dtype.kind, float)
         return self._node.dtype.type if self._scalar else np.ndarray
@@ -438,6 +173,10 @@ class Tracer(Operators):
 
     def _ufunc(self, ufunc: np.ufunc, method: str, inputs: tuple, kwargs: dict[str, Any]) -> Any:
         """The result of a ufunc that writes to no argument."""
+        choice = common_choice(inputs) if method == "__call__" and not kwargs else None
+        if choice is not None:
+            whole = [Tracer(i._choice.array, self._trace) if _is_choice(i) else i for i in inputs]
+            return _chosen(self._ufunc(ufunc, method, tuple(whole), kwargs), choice)
         if method != "__call__":
             return self._ufunc_method(getattr(ufunc, method), f"{ufunc.__name__}.{method}", inputs, kwargs)
         if ufunc is np.divmod and not kwargs:
@@ -470,6 +209,10 @@ class Tracer(Operators):
             return copyto(*args, **kwargs)
         if func.__name__ in MUTATING and args:
             return mutate(args[0], func, func.__name__, args, kwargs)
+        if func in _FOLDS_OF_CHOICES and len(args) == 1 and not kwargs and args[0]._choice is not None:
+            choice = args[0]._choice
+            if choice.ndim == 1:
+                return func(Tracer(choice.array, self._trace), where=Tracer(choice.mask, self._trace))
         out, args, kwargs = take_out(func, args, kwargs)
         if out is not None:
             return write_out(func.__name__, out, func(*args, **kwargs))
@@ -515,11 +258,11 @@ class Tracer(Operators):
 
     @property
     def dtype(self) -> np.dtype:
-        return self._node.dtype
+        return self._node.dtype if self._choice is None else self._choice.array.dtype
 
     @property
     def ndim(self) -> int:
-        return self._node.type.ndim
+        return self._node.type.ndim if self._choice is None else self._choice.ndim
 
     @property
     def size(self) -> int:
@@ -651,6 +394,12 @@ class Tracer(Operators):
 
     def __getitem__(self, index: Any) -> Tracer:
         index = static_index(index)
+        mask = mask_of(self, index)
+        if mask is not None:
+            return _chosen(
+                Tracer(b.where(mask[1], self._node, _harmless(self.dtype)), self._trace),
+                Choice(self._node, mask[1], mask[0]),
+            )
         try:
             items = index if isinstance(index, tuple) else (index,)
             if any(isinstance(i, (Tracer, np.ndarray, list)) for i in items):
@@ -727,6 +476,42 @@ class Flat:
 
     def __setitem__(self, index: Any, value: Any) -> None:
         assign_item(self._elements(), index, value)
+
+
+# Folds that a choice of elements takes part in where it is.
+_FOLDS_OF_CHOICES = frozenset({np.sum, np.prod, np.any, np.all})
+
+
+def _is_choice(value: Any) -> bool:
+    return type(value) is Tracer and value._choice is not None
+
+
+def common_choice(inputs: tuple) -> Choice | None:
+    """The mask by which all of `inputs` that are no numbers are chosen from arrays of one shape."""
+    choices = [i._choice for i in inputs if _is_choice(i)]
+    if not choices:
+        return None
+    same = all(c.mask is choices[0].mask and c.array.shape == choices[0].array.shape for c in choices)
+    others = (i for i in inputs if not _is_choice(i))
+    return choices[0] if same and all(isinstance(i, _NUMBERS) or _is_scalar(i) for i in others) else None
+
+
+_NUMBERS = (bool, int, float, complex, np.generic)
+
+
+def _is_scalar(value: Any) -> bool:
+    return type(value) is Tracer and value._choice is None and not value.shape
+
+
+def _chosen(array: Tracer, choice: Choice) -> Tracer:
+    """The elements of `array` that the mask of `choice` chooses."""
+    array._choice = Choice(array._node, choice.condition, choice.mask)
+    return array
+
+
+def _harmless(dtype: np.dtype) -> Node:
+    """What stands in the places of elements that are not chosen: few functions have no value there."""
+    return b.constant(dtype.type(1) if dtype.kind in "biufc" else np.zeros((), dtype)[()])
 
 
 _UNTRACEABLE_ATTRIBUTES = frozenset(

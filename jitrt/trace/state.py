@@ -1,0 +1,382 @@
+"""The state of a trace: what has been recorded, looked at, and left to NumPy."""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from ..errors import Untraceable
+from ..expr import build as b
+from ..expr.contractions import Call, call, call_result
+from ..expr.interpret import evaluate
+from ..expr.node import Node, topological_order, type_of
+from ..expr.optable import MUTATING, VALUE_SHAPED, Kind
+from ..expr.pythonnumbers import python_operation
+from ..expr.types import ArrayType
+from .assignment import list_node
+from .context import tracing
+from .order import Orders
+from .segments import Cut, Execute, Look, MadeCall, Operand, cut, is_recorded_in_a_loop, register_value
+from .storage import Cell
+from .tracer import Tracer
+from .userline import user_line
+
+_MOST_LOOKS = 1000  # at values in one call
+_MOST_SEGMENTS = 24  # of different structure in one call: each takes a compile
+
+
+class Trace:
+    """The state of one trace: the values of the inputs, and what had to be left to NumPy.
+
+    Parameters
+    ----------
+    inputs : sequence of Node
+        The inputs of the graph.
+    given : sequence
+        Their values in this call. Calls that only NumPy can make are evaluated on them, to learn their types.
+    execute : callable, optional
+        What computes a graph; without it the function cannot look at values.
+    unsteady : bool
+        Whether calls that only NumPy can make give other types in other calls of the function.
+    """
+
+    def __init__(
+        self, inputs: Sequence[Node], given: Sequence[Any], execute: Execute | None = None, unsteady: bool = False
+    ):
+        self.inputs = len(inputs)
+        self.given = list(given)
+        self.registers = {node: k for k, node in enumerate(inputs)}
+        self.values = {node: _read_only(value) for node, value in zip(inputs, given)}
+        self.cuts: list[Cut] = []
+        self.unsteady = unsteady
+        self._execute = execute
+        self._made: set[int] = set()
+        self._tracers: list[weakref.ref[Tracer]] = []
+        self.first_values: dict[Node, Node] = {}
+        """For each parameter of a loop that is being recorded, what it is in the first iteration."""
+        self.host_calls: list[tuple[str, str]] = []
+        self.call_results: list[Node] = []
+        """What calls give that NumPy makes: they are made, since they may raise, or give another shape next time."""
+        self.orders = Orders({n: v.strides for n, v in zip(inputs, given) if isinstance(v, np.ndarray)})
+        self.copies = 0
+        self.writes: list[tuple[Cell, Node]] = []
+        """Assignments to memory, with what it was before."""
+        self.looks: list[Node | None] = []
+        """Values that the function has looked at; None for those of which it does not matter any more."""
+        self.decide: Callable[[Node], bool | None] | None = None
+        """Asked for the truth of a value on which a loop depends."""
+        self.ranges: dict[tuple[int, int], Any] = {}
+        """Ranges of loops that are being traced, by frame and place."""
+        self.rolled = 0
+        """Loops that have become nodes."""
+        self._known: dict[Node, bool] = {}
+
+    def copy(self, node: Node) -> Node:
+        """A copy of `node`, numbered within the trace so that the same function traced again gives the same nodes."""
+        return b.copy(node, self.next_copy())
+
+    def next_copy(self) -> int:
+        """A number that no other copy in the trace has."""
+        self.copies += 1
+        return -self.copies
+
+    def zeros(self, shape: tuple[int, ...], dtype: np.dtype) -> Tracer:
+        """A new array of zeros."""
+        return Tracer(b.view("broadcast_to", b.constant(dtype.type(0)), shape=shape), self)
+
+    def fresh(self, node: Node) -> Node:
+        """A node with the value of `node` that is no view of anything but a literal."""
+        base = node
+        while base.op.kind is Kind.VIEW:
+            base = base.args[0]
+        is_own = base is node and node.op.kind is not Kind.SOURCE
+        return node if is_own or base.op.name == "constant" else self.copy(node)
+
+    def lift(self, value: Any) -> Node:
+        """The node of a value that is not a tracer.
+
+        Raises
+        ------
+        Untraceable
+            If it is nothing that a graph can hold.
+        """
+        if isinstance(value, Node):
+            return value
+        if type(value) is np.ndarray and value.dtype.kind in "biufcmM" and value.dtype.isnative:
+            # A snapshot: the function may write into its own array later.
+            return b.constant(value.copy())
+        if type(value) in (bool, int, float, complex) or isinstance(value, np.generic):
+            try:
+                return b.constant(value)
+            except OverflowError:
+                raise Untraceable(f"the integer {value}", user_line()) from None
+        if type(value) in (list, tuple):
+            return list_node(self, value)
+        raise Untraceable(f"an operand of type {type(value).__name__}", user_line())
+
+    def value_of(self, node: Node) -> Any:
+        """What `node` is for the inputs of this call."""
+        for source in topological_order((node,)) if self.first_values else ():
+            if source in self.first_values and source not in self.values:
+                self.values[source] = self.value_of(self.first_values[source])
+        with np.errstate(all="ignore"), tracing(None):
+            return evaluate((node,), self.values)[0]
+
+    def is_known(self, node: Node) -> bool:
+        """Whether the value of `node` depends on no input."""
+        known = self._known.get(node)
+        if known is None:
+            for n in topological_order((node,)):
+                if n not in self._known:
+                    effect = n.op.name in ("input", "call") or n.op.kind is Kind.CONTROL
+                    self._known[n] = not effect and all(self._known[a] for a in n.args)
+            known = self._known[node]
+        return known
+
+    def look(self, node: Node, why: str, convert: Callable[[Any], Any]) -> Any:
+        """What the function sees of the value of `node`.
+
+        Raises
+        ------
+        Untraceable
+            If the value is not to be had.
+        """
+        if self.is_known(node):
+            self.looks.append(node)
+            return convert(register_value(node, self.value_of(node)))
+        if why == "bool" and self.decide is not None:
+            decided = self.decide(node)
+            if decided is not None:
+                return decided
+        if self._execute is None or (self.first_values and is_recorded_in_a_loop(node)):
+            raise Untraceable(f"the value of an array or scalar is looked at ({why})", user_line())
+        self.looks.append(node)
+        self._cut([node], lambda: Look(self.registers[node], convert), why)
+        return convert(self.given[self.registers[node]])
+
+    def _cut(self, wanted: list[Node], make_look: Callable[[], Look | MadeCall], why: str) -> None:
+        """Compute `wanted`, and let the further way depend on what is seen of it."""
+        assert self._execute is not None
+        graph, compiled = None, None
+        inputs: tuple[int, ...] = ()
+        missing = [n for n in wanted if n not in self.registers]
+        if missing:
+            later = [*self._live(), *self.pending_calls()]
+            self.call_results = []
+            if self.first_values:
+                later = [n for n in later if not is_recorded_in_a_loop(n)]
+            missing = list(dict.fromkeys([*missing, *(n for n in later if n not in self.registers)]))
+            graph, inputs = cut(missing, self.registers, [self.orders.of_result(n) for n in missing])
+            compiled, outputs = self._execute(graph, [self.given[k] for k in inputs])
+            for n, output in zip(missing, outputs):
+                self.registers[n] = len(self.given)
+                self.given.append(register_value(n, output))
+            self._check_effort(compiled)
+        look = make_look()
+        key = look.see(self.given)
+        freed = self._free(wanted) if missing else ()
+        self.cuts.append(Cut(graph, compiled, inputs, tuple(missing), look, key, freed, why, user_line()))
+
+    def call_and_look(self, function: Callable[..., Any], name: str, args: tuple, kwargs: dict[str, Any]) -> Any:
+        """The result of a call that NumPy makes, and whose shape the function sees."""
+        node = self._call_node(function, name, args, kwargs)
+        if self._execute is None or (self.first_values and is_recorded_in_a_loop(node)):
+            raise Untraceable(f"{name} gives arrays whose shapes depend on values", user_line())
+        bases = [n for n in dict.fromkeys(map(_base, node.args)) if not self.is_known(n)]
+        self.looks += bases
+        made: list[MadeCall] = []
+
+        def make() -> MadeCall:
+            operands = [
+                Operand(-1, n, n, self.value_of(n))
+                if self.is_known(n)
+                else Operand(self.registers[_base(n)], _base(n), n)
+                for n in node.args
+            ]
+            made.append(MadeCall(node["call"], tuple(operands), len(self.given)))
+            return made[0]
+
+        with tracing(None):
+            self._cut(bases, make, name)
+        self.host_calls.append((name, node["call"].line))
+        return self._wrap_registers(node, made[0].structure, iter(range(made[0].first, len(self.given))), ())
+
+    def _wrap_registers(self, node: Node, structure: Any, registers: Any, path: tuple) -> Any:
+        """Tracers for the parts of a result that are in registers."""
+        if structure is not None:
+            kind, parts = structure
+            return kind(self._wrap_registers(node, s, registers, (*path, k)) for k, s in enumerate(parts))
+        k = next(registers)
+        value = self.given[k]
+        if (
+            not isinstance(value, (np.ndarray, np.generic, float, complex))
+            or type_of(value).dtype.kind not in "biufcmM"
+        ):
+            raise Untraceable(f"{node['call'].name} gives {type(value).__name__}", node["call"].line)
+        result = call_result(node, path, type_of(value))
+        self.registers[result] = k
+        self.values[result] = _read_only(value)
+        if isinstance(value, np.ndarray):
+            self.orders.note(result, value.strides)
+        return Tracer(result, self, scalar=isinstance(value, np.generic))
+
+    def _check_effort(self, compiled: Any) -> None:
+        """Stop where looks at values are so many, or so different, that computing each of them does not pay."""
+        self._made.add(id(compiled))
+        if len(self.cuts) >= _MOST_LOOKS or len(self._made) >= _MOST_SEGMENTS:
+            raise Untraceable(f"looks at values more than {len(self.cuts)} times", user_line())
+
+    def _live(self) -> list[Node]:
+        """What the arrays and scalars that the function still holds are made of."""
+        self._tracers = [ref for ref in self._tracers if ref() is not None]
+        found = (ref() for ref in self._tracers)
+        nodes = [n for t in found if t is not None for n in t._contents()]
+        return list(dict.fromkeys(n for n in nodes if not self.is_known(n)))
+
+    def pending_calls(self) -> list[Node]:
+        """Results of calls that no segment has made yet, and which depend on no loop that is being recorded."""
+        return [n for n in self.call_results if not is_recorded_in_a_loop(n)]
+
+    def _free(self, wanted: Sequence[Node]) -> tuple[int, ...]:
+        """Forget the registers that nothing needs any more."""
+        live = {*self._live(), *wanted}
+        freed = [(n, k) for n, k in self.registers.items() if k >= self.inputs and n not in live]
+        for n, k in freed:
+            del self.registers[n]
+            self.given[k] = None
+        self.values = {n: _read_only(self.given[k]) for n, k in self.registers.items()}
+        return tuple(k for _, k in freed)
+
+    def host_call(self, function: Callable[..., Any], name: str, args: tuple, kwargs: dict[str, Any]) -> Any:
+        """Record that NumPy makes a call, and return its result as tracers.
+
+        Raises
+        ------
+        Untraceable
+            If the call writes into an argument or gives something else than arrays and numbers.
+        """
+        if name.rpartition(".")[2] in MUTATING or kwargs.get("out") is not None:
+            raise Untraceable(f"{name} writes into an array", user_line())
+        if self._execute is not None and (self.unsteady or function in VALUE_SHAPED):
+            return self.call_and_look(function, name, args, kwargs)
+        node = self._call_node(function, name, args, kwargs)
+        try:
+            result = self.value_of(node)
+        except ValueError as error:
+            if "read-only" not in str(error):
+                raise
+            raise Untraceable(f"{name} writes into an array", user_line()) from None
+        self.host_calls.append((name, node["call"].line))
+        return self._wrap_result(node, result, ())
+
+    def python_call(self, function: Callable[[Any, Any], Any], x: Node, y: Node) -> Any:
+        """``function(x, y)`` of two Python numbers."""
+        value = function(self.value_of(x), self.value_of(y))
+        node = python_operation(function, x, y, value)
+        if node is None:
+            return self.host_call(function, function.__name__, (Tracer(x, self), Tracer(y, self)), {})
+        self.values.setdefault(node, value)
+        return Tracer(node, self)
+
+    def mutating_call(
+        self, function: Callable[..., Any], name: str, target: Node, args: tuple, kwargs: dict[str, Any]
+    ) -> Node:
+        """Record a call whose first argument is `target`, into which it writes; return what that is afterwards."""
+
+        def on_copy(array: Any, *args: Any, **kwargs: Any) -> Any:
+            copied = np.array(array, order="C")
+            function(copied, *args, **kwargs)
+            return copied
+
+        node = self._call_node(on_copy, name, args, kwargs)
+        value = self.value_of(node)  # raises what NumPy raises, also if nothing depends on what is written
+        self.host_calls.append((name, node["call"].line))
+        result = call_result(node, (), target.type)
+        self.call_results.append(result)
+        self.values[result] = value
+        return result
+
+    def _call_node(self, function: Callable[..., Any], name: str, args: tuple, kwargs: dict[str, Any]) -> Node:
+        operands: list[Node] = []
+        template = _with_placeholders((args, kwargs), operands, self)
+
+        def arrange(values: list[Any]) -> tuple[tuple, dict]:
+            return _with_values(template, values)
+
+        return call(Call(function, arrange, name, user_line()), tuple(operands))
+
+    def _wrap_result(self, node: Node, value: Any, path: tuple) -> Any:
+        if isinstance(value, (tuple, list)):
+            parts = [self._wrap_result(node, v, (*path, k)) for k, v in enumerate(value)]
+            if hasattr(value, "_fields"):
+                return type(value)(*parts)
+            return type(value)(parts)
+        if type(value) in (bool, int):  # what the function does next may depend on it
+            number = call_result(node, path, ArrayType(type_of(value).dtype, (), weak=True))
+            return self.look(number, node["call"].name, type(value))
+        if type(value) in (float, complex):
+            return Tracer(call_result(node, path, type_of(value)), self)
+        if value is None or isinstance(value, (bool, int, str, np.dtype)):
+            raise Untraceable(f"{node['call'].name} gives a Python value", node["call"].line)
+        try:
+            type_ = type_of(value)
+        except TypeError:
+            type_ = None
+        if type_ is None or type_.dtype.kind not in "biufcmM" or isinstance(value, np.ma.MaskedArray):
+            raise Untraceable(f"{node['call'].name} gives {type(value).__name__}", node["call"].line)
+        result = call_result(node, path, type_)
+        self.call_results.append(result)
+        self.values[result] = value
+        return Tracer(result, self, scalar=isinstance(value, np.generic))
+
+
+def _read_only(value: Any) -> Any:
+    """What a call that NumPy makes during the trace gets: it must not change an array a first time."""
+    if not isinstance(value, np.ndarray):
+        return value
+    view = value.view()
+    view.flags.writeable = False
+    return view
+
+
+class _Placeholder:
+    """Where in a recorded call an operand goes."""
+
+    __slots__ = ("index",)
+
+    def __init__(self, index: int):
+        self.index = index
+
+
+def _with_placeholders(value: Any, operands: list[Node], trace: Trace) -> Any:
+    if isinstance(value, Tracer):
+        operands.append(value._node)
+        return _Placeholder(len(operands) - 1)
+    if isinstance(value, (tuple, list)) and type(value) in (tuple, list):
+        return type(value)(_with_placeholders(v, operands, trace) for v in value)
+    if type(value) is dict:
+        return {k: _with_placeholders(v, operands, trace) for k, v in value.items()}
+    if isinstance(value, np.ndarray):
+        operands.append(trace.lift(value))
+        return _Placeholder(len(operands) - 1)
+    return value
+
+
+def _with_values(template: Any, values: list[Any]) -> Any:
+    if isinstance(template, _Placeholder):
+        return values[template.index]
+    if type(template) in (tuple, list):
+        return type(template)(_with_values(v, values) for v in template)
+    if type(template) is dict:
+        return {k: _with_values(v, values) for k, v in template.items()}
+    return template
+
+
+def _base(node: Node) -> Node:
+    """What `node` is a view of."""
+    while node.op.kind is Kind.VIEW:
+        node = node.args[0]
+    return node
