@@ -4,10 +4,9 @@ from . import config as _config
 from .aot import spec, warm_up
 from .errors import JitrtError, JitrtPerformanceWarning
 from .explain import Explanation
-from .jit import JitFunction, jit
+from .jit import JitFunction, clear_caches, jit
 from .loops import cond, fori_loop, scan, while_loop
 from .memory.alias import non_aliasing
-from .runtime.results import clear_caches
 from .runtime.threads import num_threads, set_num_threads
 
 __version__ = "0.1.0"

@@ -6,7 +6,6 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import DTypeLike
 
 from .codegen.context import context
 from .explain import Explanation, titles, to_html
@@ -30,7 +29,7 @@ class ArraySpec:
     shape: tuple[int, ...]
 
 
-def spec(dtype: DTypeLike, shape: int | Sequence[int]) -> ArraySpec:
+def spec(dtype: Any, shape: int | Sequence[int]) -> ArraySpec:
     """Describe an array argument for `JitFunction.compile` and `JitFunction.lower`.
 
     Parameters

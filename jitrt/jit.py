@@ -6,7 +6,6 @@ import contextlib
 import functools
 import logging
 import sys
-import threading
 import warnings
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple, TypeVar, overload
@@ -19,7 +18,8 @@ from .errors import JitrtError, JitrtPerformanceWarning, Untraceable
 from .explain import Explanation
 from .pipeline import NotWorthwhile, lower
 from .profile import Profile, best_time, machine_bandwidth, step_times
-from .runtime.dispatch import NativeCallable
+from .runtime import results
+from .runtime.dispatch import NativeCallable, release_all
 from .runtime.elementloops import MISS, LoopEngine
 from .runtime.entry import make_plain_table
 from .runtime.errstate import FloatingPointRaised
@@ -76,7 +76,6 @@ class JitFunction(NativeCallable):
         self._programs = Programs(threads)
         self._unsteady = False
         self._loops = LoopEngine(function)
-        self._lock = threading.RLock()
         self._captures: Captures | None = None
         self._plain: Plain | None = None
         self._specialisations: dict[Any, Specialisation | Plain] = {}
@@ -143,6 +142,8 @@ class JitFunction(NativeCallable):
             )
             found.add(traced)
             return finish(traced, found.compiled, list(traced.values))
+        except FloatingPointRaised:
+            pass
         except ReadOnly as error:
             raise ValueError(str(error)).with_traceback(error.__traceback__) from None
         except (Exception, Untraceable, NotWorthwhile) as reason:
@@ -184,6 +185,19 @@ class JitFunction(NativeCallable):
         with self._lock:
             self._specialisations.clear()
             self._dispatch.clear()
+
+    def release(self) -> None:
+        """Free the frames of all specialisations. The next call allocates one."""
+        super().release()
+        for found in list(self._specialisations.values()):
+            if isinstance(found, Specialisation):
+                found.compiled.program.release()
+
+    def after_fork(self) -> None:
+        super().after_fork()
+        for found in list(self._specialisations.values()):
+            if isinstance(found, Specialisation):
+                found.after_fork()
 
     def explain(self, *args: Any, **kwargs: Any) -> Explanation:
         """What a call with these arguments runs.
@@ -413,6 +427,8 @@ class JitFunction(NativeCallable):
             len(self._specialisations) > _MOST_SPECIALISATIONS or self._frame_bytes() > _MOST_FRAME_BYTES
         ):
             self._dispatch.remove(self._specialisations.pop(next(iter(self._specialisations))))
+        if self._unused_traces > _MOST_TRACES_WITHOUT_USE and self._dispatch.have_served():
+            self._unused_traces = 0
         if self._unused_traces > _MOST_TRACES_WITHOUT_USE:
             reason = f"{self._unused_traces} calls in a row had arguments of new shapes or values"
             self._run_plain(reason)
@@ -422,7 +438,8 @@ class JitFunction(NativeCallable):
         self, leaves: list[Any], structure: Structure, captures: Captures, shared: Sequence[int] | None = None
     ) -> Specialisation | Plain:
         try:
-            traced = trace(self._function, leaves, structure, captures, shared, self._programs.execute, self._unsteady)
+            run = self._programs.execute_quietly
+            traced = trace(self._function, leaves, structure, captures, shared, run, self._unsteady)
             return Specialisation(traced, self._programs, shared)
         except (Untraceable, NotWorthwhile) as reason:
             _log.info("%s runs as plain NumPy: %s", self.__name__, reason)
@@ -469,6 +486,15 @@ class JitFunction(NativeCallable):
                     del self._specialisations[key]
                 else:
                     self._specialisations[key] = replacement
+
+
+def clear_caches() -> None:
+    """Give memory back to the system: frames of functions, and freed large results that are kept for the next ones.
+
+    Up to ``JITRT_KEEP_BYTES`` (256 MiB by default) of freed results are kept. Compiled code stays.
+    """
+    release_all()
+    results.clear_caches()
 
 
 def _rebuilt(function: Callable[..., Any], threads: int | None) -> JitFunction:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Sequence
-from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -12,6 +11,7 @@ import numpy as np
 from .expr.build import elementwise, input_node
 from .expr.node import Graph, Node, type_of
 from .frozen import frozen
+from .once import once
 from .pipeline import compile_graph
 from .runtime.frames import Frame
 from .runtime.program import Program
@@ -164,7 +164,7 @@ def _bytes_of(call: KernelCall) -> int:
     return total
 
 
-@lru_cache(maxsize=1)
+@once
 def machine_bandwidth() -> float:
     """Bytes per second that a kernel with one operation moves through large arrays."""
     array = np.ones(_BANDWIDTH_ELEMENTS)

@@ -67,6 +67,11 @@ class Programs:
         compiled = self.compile(graph, values)
         return compiled, compiled.program.run(values)
 
+    def execute_quietly(self, graph: Graph, values: list[Any]) -> tuple[Compiled, list[Any]]:
+        """The same without floating-point exceptions, for a trace behind which the call runs from its beginning."""
+        compiled = self.compile(graph, values)
+        return compiled, compiled.program.run(values, reports=False)
+
 
 @dataclass(eq=False, slots=True)
 class Segment:
@@ -113,6 +118,10 @@ class Specialisation:
     def is_changing(self) -> bool:
         """Whether the values that the function looks at are different in nearly every call."""
         return self.new_ways > _MOST_NEW_WAYS or self._segments > _MOST_SEGMENTS
+
+    def after_fork(self) -> None:
+        """A thread of the parent may have held the lock."""
+        self._lock = threading.Lock()
 
     def add(self, traced: Traced) -> None:
         """Add the way that a trace has gone.

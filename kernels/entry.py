@@ -32,11 +32,11 @@ STATE = ("plain", "latest", "mask", "slots", "rows", "places", "kinds", "method"
 # Words of a table. `busy` is set while a call is served, since it uses the only frame of the table. `handler` is the
 # memory handler of large results. `plain`, if not 0, is a Python function that is called in place of kernels.
 # `watched` are the exceptions that the program may raise, `function` is then the plain function; `raised` counts calls
-# in a row that have raised one, and `skip` calls that are still to run plain.
+# in a row that have raised one, and `skip` calls that are still to run plain. `served` says that there was a call.
 TABLE = (
     "positional", "keywords", "names", "rows", "row_table", "apart", "apart_rows", "outputs", "output_rows", "written",
     "written_rows", "results", "result_rows", "blocks", "block_table", "busy", "release", "tuple", "plain", "handler",
-    "watched", "function", "raised", "skip",
+    "watched", "function", "raised", "skip", "served",
 )  # fmt: skip
 # Two arrays that must not overlap: their places, and where their elements begin and end, in bytes from their first one.
 APART = ("first", "first_low", "first_high", "second", "second_low", "second_high")
@@ -281,6 +281,7 @@ class _Serve:
 
     def emit(self) -> ir.Function:
         builder, table = self.builder, self.table
+        table.set("served", word(1))
         plain = table["plain"]
         with builder.if_then(builder.icmp_signed("!=", plain, word(0))):
             self._return_plain(plain)

@@ -8,6 +8,7 @@ ROOT = Path(__file__).parents[1]
 # Lower layers first; modules of the face and the pipeline stand above all folders.
 LAYERS = [
     "frozen",
+    "once",
     "errors",
     "config",
     "expr",

@@ -17,7 +17,6 @@ import sys
 import tempfile
 import threading
 from collections.abc import Iterable
-from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +24,7 @@ import llvmlite
 import numba
 
 from ..config import cache_directory, cache_limit
+from ..once import once
 from . import linker
 from .context import code_generator
 
@@ -42,6 +42,8 @@ _STORES_PER_CLEANING = 50
 
 _loaded: dict[str, dict[str, int]] = {}  # modules that this process has taken from the cache, and their symbols
 _lock = threading.Lock()
+if hasattr(os, "register_at_fork"):  # a child must find the lock free
+    os.register_at_fork(before=_lock.acquire, after_in_parent=_lock.release, after_in_child=_lock.release)
 _stores = 0
 _complained = False
 
@@ -51,7 +53,7 @@ def digest(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:32]
 
 
-@lru_cache(maxsize=1)
+@once
 def fingerprint() -> str:
     """A hash of everything beside its text that a module's code depends on."""
     parts = [numba.__version__, llvmlite.__version__, sys.implementation.cache_tag or "", sys.byteorder]
@@ -60,8 +62,11 @@ def fingerprint() -> str:
     kernels = package / "kernels" if (package / "kernels").is_dir() else package.parent / "kernels"
     for name in _EMITTERS:
         place = kernels if name == "kernels" else package / name
-        for path in sorted(place.glob("*.py")) if place.is_dir() else [place]:
-            parts.append(hashlib.sha256(path.read_bytes()).hexdigest())
+        names = sorted(n for n in os.listdir(place) if n.endswith(".py")) if place.is_dir() else [""]
+        for file in names:
+            # The size and the time of the last change stand for the text, as they do for Python's own bytecode.
+            status = os.stat(place / file)
+            parts.append(f"{name} {file} {status.st_size} {status.st_mtime_ns}")
     return digest("\n".join(parts))
 
 

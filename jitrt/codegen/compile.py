@@ -55,14 +55,19 @@ _kernels: dict[str, Kernel] = {}
 _lock = threading.RLock()
 
 
-def _renew_lock() -> None:
-    """A thread of the parent may have held the lock when it forked."""
-    global _lock
-    _lock = threading.RLock()
+def _hold_locks() -> None:
+    """Wait until no thread compiles: a child would find the locks held, and LLVM in the middle of something."""
+    _lock.acquire()
+    global_compiler_lock.acquire()
+
+
+def _free_locks() -> None:
+    global_compiler_lock.release()
+    _lock.release()
 
 
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_renew_lock)
+    os.register_at_fork(before=_hold_locks, after_in_parent=_free_locks, after_in_child=_free_locks)
 
 
 def structural_key(nest: LoopNest) -> str:

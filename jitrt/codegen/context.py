@@ -7,7 +7,6 @@ Kernels need arithmetic only, so they have a context of their own that registers
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import lru_cache
 
 from llvmlite import ir
 from numba.core import callconv
@@ -15,6 +14,7 @@ from numba.core.codegen import CPUCodegen
 from numba.core.cpu import CPUContext
 from numba.core.registry import cpu_target
 
+from ..once import once
 from . import linker
 from .library import KernelLibrary
 
@@ -44,7 +44,7 @@ class _KernelContext(CPUContext):
         raise NotImplementedError("kernels are straight code: no call of a compiled Python function")
 
 
-@lru_cache(maxsize=1)
+@once
 def _base() -> _KernelContext:
     return _KernelContext(cpu_target.typing_context, "cpu")
 
@@ -54,20 +54,20 @@ def code_generator() -> CPUCodegen:
     return _base().codegen()
 
 
-@lru_cache(maxsize=1)
+@once
 def context() -> CPUContext:
     """The context in which kernels are emitted; integer division by zero gives what NumPy gives."""
     _base().load_additional_registries()
     return _base().subtarget(error_model=callconv.create_error_model("numpy", _base()))
 
 
-@lru_cache(maxsize=1)
+@once
 def has_fma() -> bool:
     """Whether the machine multiplies and adds with one rounding."""
     return linker.has_feature("fma")
 
 
-@lru_cache(maxsize=1)
+@once
 def has_avx512() -> bool:
     """Whether the machine has the AVX-512 instructions that vector mathematics knows."""
     return all(map(linker.has_feature, ("fma", "avx512f", "avx512dq")))

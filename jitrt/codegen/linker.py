@@ -8,15 +8,16 @@ from __future__ import annotations
 
 import platform
 from collections.abc import Iterable
-from functools import lru_cache
 
 import llvmlite.binding as llvm
 from llvmlite import ir
 from numba.core import config
 from numba.core.codegen import get_host_cpu_features
 
+from ..once import once
 
-@lru_cache(maxsize=1)
+
+@once
 def machine() -> tuple[str, str, str]:
     """The triple, the processor and its features that code is made for; as numba's options say."""
     name, features = (getattr(config, option) for option in ("CPU_NAME", "CPU_FEATURES"))
@@ -30,7 +31,7 @@ def has_feature(name: str) -> bool:
     return f"+{name}" in machine()[2].split(",")
 
 
-@lru_cache(maxsize=1)
+@once
 def _target_machine() -> llvm.TargetMachine:
     triple, name, features = machine()
     reloc = "static" if platform.machine().lower() in ("x86_64", "amd64", "i386", "i686") else "default"
@@ -39,7 +40,7 @@ def _target_machine() -> llvm.TargetMachine:
     )
 
 
-@lru_cache(maxsize=1)
+@once
 def _engine() -> llvm.ExecutionEngine:
     module = llvm.parse_assembly("")
     module.triple = machine()[0]

@@ -21,6 +21,7 @@ from numba.np.numpy_support import from_dtype
 from ..expr.optable import OPS, Kind, Op
 from ..expr.ufuncs import CUBE
 from ..kernels import vmath
+from ..once import once
 from .arithmetic import arithmetic
 from .context import call_intrinsic, context, has_avx512, has_fma
 
@@ -60,6 +61,12 @@ def value_type(dtype: np.dtype) -> ir.Type:
 def data_type(dtype: np.dtype) -> ir.Type:
     """LLVM type of an element of `dtype` in memory."""
     return context().get_data_type(numba_type(dtype))
+
+
+@once
+def _fill_database() -> None:
+    """Let numba fill its table now: a thread that comes while another fills it would find only a part."""
+    ufunc_db.get_ufuncs()
 
 
 def from_memory(builder: ir.IRBuilder, dtype: np.dtype, data: ir.Value) -> ir.Value:
@@ -143,6 +150,7 @@ def emit_where(builder: ir.IRBuilder, args: Sequence[ir.Value]) -> ir.Value:
 
 def _ufunc_emitter(ufunc: np.ufunc, operands: tuple[np.dtype, ...], result: np.dtype) -> Emitter | None:
     try:
+        _fill_database()
         loops = ufunc_db.get_ufunc_info(ufunc)
     except KeyError:
         return None

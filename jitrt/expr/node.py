@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import threading
 import weakref
 from collections.abc import Hashable, Iterable, Iterator, Sequence
@@ -19,6 +20,10 @@ Params = tuple[tuple[str, Hashable], ...]
 
 _interned: weakref.WeakValueDictionary[tuple, Node] = weakref.WeakValueDictionary()
 _intern_lock = threading.Lock()
+if hasattr(os, "register_at_fork"):  # a child must find the lock free
+    os.register_at_fork(
+        before=_intern_lock.acquire, after_in_parent=_intern_lock.release, after_in_child=_intern_lock.release
+    )
 
 
 class Node:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import sys
+import threading
+import weakref
 from collections.abc import Callable
 from typing import Any
 
@@ -93,6 +96,20 @@ class Dispatch:
         """How many tables there are."""
         return sum(len(tables) for _, _, tables in self._tables.values())
 
+    def have_served(self) -> bool:
+        """Whether any table has served a call since this was asked before."""
+        tables = [t for _, _, tables in self._tables.values() for t in tables]
+        found = any(t[_SERVED] for t in tables)
+        for table in tables:
+            table[_SERVED] = 0
+        return found
+
+    def free_tables(self) -> None:
+        """Nobody uses a table any more."""
+        for _, _, tables in self._tables.values():
+            for table in tables:
+                table[_BUSY] = 0
+
     def _fill(self) -> None:
         """Lay out the hash table anew; at least half of it stays empty, so that a search ends soon."""
         found = [(value, address(t)) for _, value, tables in self._tables.values() for t in tables]
@@ -117,7 +134,7 @@ class Dispatch:
         self.words[native.STATE.index(name)] = value
 
 
-_BUSY, _ROWS = native.TABLE.index("busy"), native.TABLE.index("rows")
+_BUSY, _ROWS, _SERVED = (native.TABLE.index(name) for name in ("busy", "rows", "served"))
 
 
 def _hash(state: Words, args: tuple, kwargs: dict[str, Any]) -> int:
@@ -137,6 +154,18 @@ class NativeCallable:
     def __init__(self) -> None:
         self._dispatch = Dispatch()
         self._words = self._dispatch.words
+        self._lock = threading.RLock()
+        _all.add(self)
+
+    def release(self) -> None:
+        """Free the memory that is kept for further calls."""
+        with self._lock:
+            self._dispatch.clear()
+
+    def after_fork(self) -> None:
+        """Make the object usable in a child process."""
+        self._lock = threading.RLock()
+        self._dispatch.free_tables()
 
     def _missed(self, *args: Any, **kwargs: Any) -> Any:
         return self._call(args, kwargs)
@@ -147,6 +176,24 @@ class NativeCallable:
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         return self._call(args, kwargs)
 
+
+_all: weakref.WeakSet[NativeCallable] = weakref.WeakSet()
+
+
+def release_all() -> None:
+    """Free the memory that functions keep for further calls."""
+    for function in list(_all):
+        function.release()
+
+
+def _after_fork() -> None:
+    """Threads of the parent may have held locks and used tables when it forked; the child does not have them."""
+    for function in list(_all):
+        function.after_fork()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_after_fork)
 
 _installed = False
 

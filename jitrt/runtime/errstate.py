@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import ctypes
 from collections.abc import Callable, Iterator
-from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -18,6 +17,7 @@ from ..expr.pythonnumbers import is_python
 from ..expr.ufuncs import elementwise_op
 from ..kernels import entry
 from ..kernels.floatflags import DIVIDE, INVALID, OVER, UNDER
+from ..once import once
 from . import threads
 from .objects import builtin, fields
 
@@ -52,7 +52,7 @@ def may_raise(graph: Graph) -> int:
     return inner | sum(_NUMBERS[name] for name in found)
 
 
-@lru_cache(maxsize=1)
+@once
 def error_state() -> Any:
     """The context variable that holds NumPy's error state, or None if it is not where native code looks for it."""
     variable = getattr(umath, "_extobj_contextvar", None)
@@ -80,7 +80,7 @@ def errors() -> int:
     return _reader()()
 
 
-@lru_cache(maxsize=1)
+@once
 def _reader() -> Callable[[], int]:
     if error_state() is None or fields() is None:
         return _errors_in_python

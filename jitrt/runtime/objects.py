@@ -7,7 +7,6 @@ noticed: where a field is not found, calls are checked in Python.
 from __future__ import annotations
 
 import ctypes
-import ctypes.util
 import sys
 import types
 from functools import lru_cache
@@ -17,13 +16,14 @@ import numpy as np
 from numpy._core import _multiarray_umath  # type: ignore[attr-defined]
 
 from ..kernels import allocator, entry, floatflags, pool
+from ..once import once
 
 _SEARCHED_WORDS = 16  # of an object's memory
 # Places in NumPy's C API table, which its ABI fixes.
 _NUMPY_API = {"PyArray_CopyInto": 50, "PyArray_Return": 76, "PyArray_Empty": 184, "PyDataMem_SetHandler": 304}
 
 
-@lru_cache(maxsize=1)
+@once
 def tuple_and_array_offsets() -> tuple[int, int]:
     """Offsets in bytes of a tuple's first item, and of an array's data address.
 
@@ -45,7 +45,7 @@ def address(array: np.ndarray) -> int:
     return array.__array_interface__["data"][0]
 
 
-@lru_cache(maxsize=1)
+@once
 def fields() -> dict[str, int] | None:
     """Offsets in bytes of the fields that the native entry reads; None if they are not where they are expected."""
     if not getattr(sys, "_is_gil_enabled", lambda: True)():
@@ -109,7 +109,7 @@ def _find(value: object, word: int) -> int | None:
     return next((8 * k for k in range(size) if words[k] == word), None)
 
 
-@lru_cache(maxsize=1)
+@once
 def api() -> dict[str, int]:
     """Addresses of the functions of CPython, NumPy and the system that native code calls."""
     python = {name for name in (*entry.API, *pool.API) if name.startswith("Py") and name not in _NUMPY_API}
@@ -120,7 +120,9 @@ def api() -> dict[str, int]:
         # What a system does not have is only an advice; any function that takes as little harm will do.
         found[name] = _address_of(getattr(library, name, None) or library.abs)
     if not floatflags.IS_X86 and floatflags.IS_KNOWN:
-        mathematics = ctypes.CDLL(ctypes.util.find_library("m"))
+        from ctypes.util import find_library
+
+        mathematics = ctypes.CDLL(find_library("m"))
         found |= {name: _address_of(getattr(mathematics, name)) for name in floatflags.API}
     table = ctypes.cast(_capsule_pointer(_multiarray_umath._ARRAY_API), ctypes.POINTER(ctypes.c_void_p))
     return found | {name: int(table[place] or 0) for name, place in _NUMPY_API.items()}

@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
+
 from ..config import debug
 from ..expr.node import Graph
 from ..memory.frame import FrameLayout
@@ -41,7 +43,7 @@ class Program:
     strides: tuple[tuple[int, ...] | None, ...] = ()
     _frames: list[Frame] = field(default_factory=list)
 
-    def run(self, inputs: Sequence[Any], patience: Patience | None = None) -> list[Any]:
+    def run(self, inputs: Sequence[Any], patience: Patience | None = None, reports: bool = True) -> list[Any]:
         """Outputs of the graph, as fresh arrays.
 
         Parameters
@@ -50,6 +52,8 @@ class Program:
             Values of ``graph.inputs``: arrays of the types that the program was made for, and scalars.
         patience : Patience, optional
             What remembers how often kernels have raised floating-point exceptions.
+        reports : bool
+            Whether floating-point exceptions matter; without, all are ignored.
 
         Raises
         ------
@@ -60,6 +64,9 @@ class Program:
         Exception
             Whatever NumPy raises in a step that it executes.
         """
+        if not reports:
+            with np.errstate(all="ignore"):
+                return self.run(inputs)
         watched = self.may_raise and self.may_raise & errors()
         if watched and patience is not None and patience.is_over():
             raise FloatingPointRaised
@@ -83,6 +90,10 @@ class Program:
     def kernel_steps(self) -> list[KernelStep]:
         """The steps that are kernels, those inside of loops included."""
         return list(kernel_steps(self.steps))
+
+    def release(self) -> None:
+        """Free the frames that no call uses."""
+        self._frames.clear()
 
     def new_frame(self) -> Frame:
         """Memory for one more call at a time."""

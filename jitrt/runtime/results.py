@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Callable
-from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -13,6 +12,7 @@ from numpy.lib.stride_tricks import as_strided
 from ..config import kept_bytes
 from ..expr.types import contiguous_strides
 from ..kernels import allocator
+from ..once import once
 from . import threads
 from .objects import address, api
 
@@ -41,7 +41,7 @@ class _Handler(ctypes.Structure):
 _context = np.zeros(allocator.CONTEXT_WORDS, np.int64)
 
 
-@lru_cache(maxsize=1)
+@once
 def handler() -> Any:
     """The capsule of the memory handler. It is never freed, since arrays outlive everything that could own it."""
     _context[allocator.LIMIT] = kept_bytes()
@@ -58,7 +58,7 @@ def handler() -> Any:
 _CAPSULE_NAME = b"mem_handler"
 
 
-@lru_cache(maxsize=1)
+@once
 def _set_handler() -> Callable[[Any], Any]:
     return ctypes.PYFUNCTYPE(ctypes.py_object, ctypes.py_object)(api()["PyDataMem_SetHandler"])
 

@@ -6,7 +6,6 @@ import ctypes
 import os
 import threading
 from collections.abc import Callable
-from functools import lru_cache
 
 import llvmlite.binding as llvm
 import numpy as np
@@ -21,6 +20,7 @@ from ..kernels.driver import emit_driver
 from ..kernels.entry import emit_entry
 from ..kernels.pool import LINE, MOST_WORKERS, POOL_WORDS, SLEEPERS
 from ..kernels.words import symbol
+from ..once import once
 from .objects import address, api, fields, tuple_and_array_offsets
 
 # What native code reads at every call: the number of threads, and the address of the pool (0 before there is one).
@@ -98,7 +98,7 @@ if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_after_fork)
 
 
-@lru_cache(maxsize=1)
+@once
 def _native() -> dict[str, int]:
     """Addresses of the driver, the worker and, where object layouts are known, the entry."""
     offsets = fields()
@@ -118,7 +118,7 @@ def _native() -> dict[str, int]:
     return cache.load(text) or assemble_module(cache.digest(text + cache.fingerprint()), emit, {text: names})
 
 
-@lru_cache(maxsize=1)
+@once
 def driver() -> Callable[[int, int, int], int]:
     """``jitrt_run(block, objects, watched)`` as a callable that releases the GIL."""
     return ctypes.CFUNCTYPE(ctypes.c_int64, *[ctypes.c_int64] * 3)(_native()["jitrt_run"])

@@ -19,6 +19,7 @@ import numpy as np
 from ..expr import build as b
 from ..expr.movement import extents
 from ..expr.types import canonical
+from ..once import once
 from .assignment import list_node
 from .context import current
 from .state import Trace
@@ -173,7 +174,7 @@ def _wrapped(function: Callable[..., Any], make: Callable[..., Any]) -> Callable
     return call
 
 
-@lru_cache(maxsize=1)
+@once
 def _stand_ins() -> dict[int, Any]:
     """What is seen in place of NumPy's objects, by their identity."""
     found: dict[int, Any] = {id(np.fromfunction): _wrapped(np.fromfunction, _from_function)}
