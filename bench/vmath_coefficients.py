@@ -12,7 +12,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from mpmath import mp, mpf
-from vmath_remez import minimax
+from vmath_remez import minimax, rational
 
 mp.dps = 45
 TARGET = pathlib.Path(__file__).resolve().parent.parent / "kernels" / "vmath_coefficients.py"
@@ -174,6 +174,10 @@ SERIES = {
 }
 
 
+# Quotients in float64 that serve float32: function, interval, degrees of numerator and denominator.
+RATIONALS = {"tan": (lambda z: mp.tan(ROOT(z)) / ROOT(z), 0.0, 0.6191, (1, 2))}
+
+
 def main(names: list[str]) -> None:
     table: dict[str, dict[int, tuple[float, ...]]] = {}
     errors: dict[str, dict[int, float]] = {}
@@ -203,6 +207,12 @@ def main(names: list[str]) -> None:
             lines += [f"            {value!r}," for value in table[name][bits]]
             lines.append("        ),")
         lines.append("    },")
+    for name, definition in RATIONALS.items():
+        numerator, denominator, error = rational(*definition)
+        print(f"{name} as a quotient: error 2**{float(mp.log(error, 2)):.2f}")
+        for part, values in (("numerator", numerator), ("denominator", denominator)):
+            text = ", ".join(map(repr, values))
+            lines += [f"    # {name}(r) = r p(r**2) / q(r**2)", f'    "{name}_{part}": {{64: ({text})}},']
     lines += ["}", "", "# The greatest relative error that each polynomial adds to its function.", "ERRORS = {"]
     for name in SERIES:
         if name in table:

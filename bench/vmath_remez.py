@@ -110,5 +110,29 @@ def minimax(
     return tuple(best), error(best)
 
 
+def rational(
+    function: Real, low: float, high: float, degrees: tuple[int, int]
+) -> tuple[tuple[float, ...], tuple[float, ...], float]:
+    """Numerator and denominator of the quotient with the least relative error, and that error, in float64.
+
+    C. L. Lawson's iteration of weighted least squares (1961), linear in the coefficients by the last denominator. For
+    quotients that serve float32: the last places of float64 do not count.
+    """
+    xs = low + (high - low) * (1 - np.cos(np.pi * (np.arange(GRID) + 0.5) / GRID)) / 2
+    target = np.array([float(function(mpf(x))) for x in xs])
+    upper, lower = degrees
+    weight, divisor = np.ones(GRID), np.ones(GRID)
+    for _ in range(60):
+        columns = [xs**k for k in range(upper + 1)] + [-target * xs**k for k in range(1, lower + 1)]
+        scale = np.sqrt(weight) / (target * divisor)
+        solution = np.linalg.lstsq(np.column_stack(columns) * scale[:, None], target * scale, rcond=None)[0]
+        numerator, denominator = solution[: upper + 1], np.concatenate([[1.0], solution[upper + 1 :]])
+        divisor = np.polyval(denominator[::-1], xs)
+        error = np.abs(np.polyval(numerator[::-1], xs) / divisor / target - 1)
+        weight *= error / error.max()
+        weight = np.maximum(weight / weight.max(), 1e-12)
+    return tuple(map(float, numerator)), tuple(map(float, denominator)), float(error.max())
+
+
 def _rounded(value: mpf, bits: int) -> float:
     return float(np.float32(float(value))) if bits == 32 else float(value)

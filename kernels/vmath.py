@@ -25,6 +25,7 @@ from . import (
     vmath_wide_exp,
     vmath_wide_log,
     vmath_wide_root,
+    vmath_wide_trig,
 )
 from .number import FLOAT, Number
 from .number_arrays import Arrays
@@ -61,7 +62,7 @@ _ALL = (
     Function("hypot", 2, vmath_power.hypot),
     Function("sin", 1, vmath_trig.sin, wide=vmath_trig.sin),
     Function("cos", 1, vmath_trig.cos, wide=vmath_trig.cos),
-    Function("tan", 1, vmath_trig.tan, wide=vmath_trig.tan),
+    Function("tan", 1, vmath_trig.tan, wide=vmath_wide_trig.tan),
     Function("arcsin", 1, vmath_arc.arcsin, wide=vmath_arc.arcsin),
     Function("arccos", 1, vmath_arc.arccos, wide=vmath_arc.arccos),
     Function("arctan", 1, vmath_arc.arctan, wide=vmath_wide_arc.arctan),

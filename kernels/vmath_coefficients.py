@@ -556,6 +556,10 @@ COEFFICIENTS: dict[str, dict[int, tuple[float, ...]]] = {
             0.00010520676005398855,
         ),
     },
+    # tan(r) = r p(r**2) / q(r**2)
+    "tan_numerator": {64: (0.9999999856160492, -0.09580384300309067)},
+    # tan(r) = r p(r**2) / q(r**2)
+    "tan_denominator": {64: (1.0, -0.429137855788394, 0.009717587717380731)},
 }
 
 # The greatest relative error that each polynomial adds to its function.

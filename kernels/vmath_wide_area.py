@@ -69,15 +69,20 @@ def arccosh(x: Number) -> Number:
 def arctanh(x: Number) -> Number:
     """The inverse hyperbolic tangent, half the logarithm of ``n / d`` for ``n = 1 + |x|``, ``d = 1 - |x|``."""
     a = x.abs()
-    n, distance = a + 1.0, 1.0 - a
-    n_low, d_low = a - (n - 1.0), (1.0 - distance) - a
+    distance = 1.0 - a
+    d_low = (1.0 - distance) - a
     d = distance.repair(distance, zero=Special.ONE)
     inverse = 1.0 / d
-    k, index = reduce_normal(n * inverse)
+    k, index = reduce_normal((a + 1.0) * inverse)
     c = index.look_up(TABLES["ln_inverse"][x.bits]).scale(-k)
-    numerator = n.fma(c, -d) + n_low.fma(c, -d_low)
+    if x.bits == 64:
+        # n c - d, where c - d is nearly exact, for c is near d / n.
+        numerator = a.fma(c, (c - d) - d_low)
+    else:
+        n = a + 1.0
+        numerator = n.fma(c, -d) + (a - (n - 1.0)).fma(c, -d_low)
     r = numerator * inverse
-    r_low = (r.fma(-d, numerator) - r * d_low) * inverse
+    r_low = r.fma(-d_low, r.fma(-d, numerator)) * inverse
     value = sum_of_parts(k, index, r, r_low)
     value = value.repair(
         distance,

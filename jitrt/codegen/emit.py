@@ -523,8 +523,12 @@ def _used(s: Statement) -> tuple[int, ...]:
 
 
 def _interleaving(loop: Loop) -> int | None:
-    """One turn at a time where functions are called, lest their code stand there four times; else what LLVM chooses."""
-    return 1 if any(isinstance(s, Compute) and s.op.cost >= _FUNCTION_COST for s in loop.body) else None
+    """Two vectors at a time with one function, one with several, lest their code stand there four times.
+
+    Else what LLVM chooses.
+    """
+    functions = sum(isinstance(s, Compute) and s.op.cost >= _FUNCTION_COST for s in loop.body)
+    return None if not functions else 2 if functions == 1 else 1
 
 
 def _updates(s: Statement, acc: int) -> bool:
