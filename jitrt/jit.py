@@ -27,6 +27,7 @@ from .runtime.frames import Retrace
 from .specialisation import NewWay, Plain, Programs, Specialisation, finish, places_of
 from .trace import guards
 from .trace.arguments import Structure, flatten, leaf_key, rebuild, sharing
+from .trace.donation import check_names, donated_leaves, overwritable
 from .trace.purity import Captures, scan
 from .trace.storage import ReadOnly
 from .trace.trace import trace
@@ -65,7 +66,7 @@ class JitFunction(NativeCallable):
     Made by `jit`. Calling it gives what the plain function gives.
     """
 
-    def __init__(self, function: Callable[..., Any], threads: int | None = None):
+    def __init__(self, function: Callable[..., Any], threads: int | None = None, donate: Sequence[str] = ()):
         super().__init__()
         functools.update_wrapper(self, function)
         self.__name__ = getattr(function, "__name__", type(function).__name__)
@@ -73,6 +74,7 @@ class JitFunction(NativeCallable):
         self.__jitrt_function__ = function
         self._function = function
         self._threads = threads
+        self._donate = tuple(donate)
         self._programs = Programs(threads)
         self._unsteady = False
         self._loops = LoopEngine(function)
@@ -178,7 +180,7 @@ class JitFunction(NativeCallable):
         found: Any = sys.modules.get(self.__module__)
         for part in self.__qualname__.split("."):
             found = getattr(found, part, None)
-        return self.__qualname__ if found is self else (_rebuilt, (self._function, self._threads))
+        return self.__qualname__ if found is self else (_rebuilt, (self._function, self._threads, self._donate))
 
     def clear(self) -> None:
         """Forget every specialisation, and free its frames. Kernels stay, so that nothing has to be compiled again."""
@@ -350,7 +352,8 @@ class JitFunction(NativeCallable):
         except Untraceable as reason:
             _log.info("%s runs as plain NumPy: %s", self.__name__, reason)
             return self._plain or Plain(str(reason))
-        key = (structure, *keys)
+        donated = self._donated(leaves, structure, captures) if self._donate else ()
+        key = (structure, *keys, *donated)
         found = self._specialisations.get(key)
         if found is None:
             with self._lock:
@@ -358,13 +361,18 @@ class JitFunction(NativeCallable):
                 if found is None:
                     if guards.log.isEnabledFor(logging.INFO):
                         guards.log.info(guards.explain_miss(self.__name__, key, self._specialisations, len(leaves)))
-                    found = self._specialise(leaves, structure, captures)
+                    found = self._specialise(leaves, structure, captures, donated=donated)
                     self._remember(key, found)
         else:
             self._unused_traces = 0
         if isinstance(found, Specialisation) and found.writes:
             return self._told_apart(found, key, leaves, structure, captures)
         return found
+
+    def _donated(self, leaves: list[Any], structure: Structure, captures: Captures) -> tuple[int, ...]:
+        """Numbers of the arguments that this call may overwrite."""
+        names = donated_leaves(self._function, structure, self._donate)
+        return overwritable(leaves, names, [c.read() for c in captures.arrays])
 
     def _told_apart(
         self, found: Specialisation, key: Any, leaves: list[Any], structure: Structure, captures: Captures
@@ -435,12 +443,17 @@ class JitFunction(NativeCallable):
             warnings.warn(f"{self.__name__} runs as plain NumPy: {reason}", JitrtPerformanceWarning, stacklevel=4)
 
     def _specialise(
-        self, leaves: list[Any], structure: Structure, captures: Captures, shared: Sequence[int] | None = None
+        self,
+        leaves: list[Any],
+        structure: Structure,
+        captures: Captures,
+        shared: Sequence[int] | None = None,
+        donated: tuple[int, ...] = (),
     ) -> Specialisation | Plain:
         try:
             run = self._programs.execute_quietly
             traced = trace(self._function, leaves, structure, captures, shared, run, self._unsteady)
-            return Specialisation(traced, self._programs, shared)
+            return Specialisation(traced, self._programs, shared, donated)
         except (Untraceable, NotWorthwhile) as reason:
             _log.info("%s runs as plain NumPy: %s", self.__name__, reason)
             return Plain(str(reason))
@@ -497,15 +510,15 @@ def clear_caches() -> None:
     results.clear_caches()
 
 
-def _rebuilt(function: Callable[..., Any], threads: int | None) -> JitFunction:
-    return JitFunction(function, threads)
+def _rebuilt(function: Callable[..., Any], threads: int | None, donate: Sequence[str] = ()) -> JitFunction:
+    return JitFunction(function, threads, donate)
 
 
 @overload
 def jit(function: F) -> F: ...
 @overload
-def jit(*, threads: int | None = None) -> Callable[[F], F]: ...
-def jit(function: Any = None, *, threads: int | None = None) -> Any:
+def jit(*, threads: int | None = None, donate: Sequence[str] = ()) -> Callable[[F], F]: ...
+def jit(function: Any = None, *, threads: int | None = None, donate: Sequence[str] = ()) -> Any:
     """Make a NumPy function fast without changing what it does.
 
     Parameters
@@ -514,6 +527,9 @@ def jit(function: Any = None, *, threads: int | None = None) -> Any:
         A function of arrays and numbers.
     threads : int, optional
         Most threads that its kernels may use; all that the process has by default. Results do not depend on it.
+    donate : sequence of str, optional
+        Names of parameters whose arrays the caller does not need after the call. They may be overwritten, and one of
+        them may be the result. Floating-point exceptions of a call that overwrites them cause no warning.
 
     Returns
     -------
@@ -537,7 +553,9 @@ def jit(function: Any = None, *, threads: int | None = None) -> Any:
     array([ 5., 13.])
     """
     if function is None:
-        return functools.partial(jit, threads=threads)
+        return functools.partial(jit, threads=threads, donate=donate)
     if threads is not None and threads < 1:
         raise ValueError(f"the number of threads must be at least 1, not {threads}")
-    return JitFunction(function, threads)
+    names = (donate,) if isinstance(donate, str) else tuple(donate)
+    check_names(function, names)
+    return JitFunction(function, threads, names)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any
 
 import numpy as np
@@ -52,7 +52,9 @@ class Compiled:
     seconds: dict[str, float]
 
 
-def compile_graph(graph: Graph, inputs: Sequence[Any], threads: int | None = None) -> Compiled:
+def compile_graph(
+    graph: Graph, inputs: Sequence[Any], threads: int | None = None, donated: Collection[int] = ()
+) -> Compiled:
     """Compile `graph` for inputs of the types and strides of `inputs`.
 
     Parameters
@@ -63,13 +65,15 @@ def compile_graph(graph: Graph, inputs: Sequence[Any], threads: int | None = Non
         Values of ``graph.inputs``; only dtypes, shapes and strides matter.
     threads : int, optional
         Most threads that the program may use.
+    donated : collection of int, optional
+        Numbers of inputs, contiguous arrays, whose memory may be overwritten.
 
     Raises
     ------
     NotWorthwhile
         If the plain function is expected to be faster.
     """
-    return generate(lower(graph, inputs), threads)
+    return generate(lower(graph, inputs, donated), threads)
 
 
 @frozen
@@ -99,7 +103,7 @@ class Lowered:
     strides: tuple[tuple[int, ...] | None, ...]
 
 
-def lower(graph: Graph, inputs: Sequence[Any]) -> Lowered:
+def lower(graph: Graph, inputs: Sequence[Any], donated: Collection[int] = ()) -> Lowered:
     """The stages in front of code generation; parameters and exceptions as for `compile_graph`."""
     clock = Clock()
     stages = [("trace", graph), *prepare(graph)]
@@ -111,9 +115,12 @@ def lower(graph: Graph, inputs: Sequence[Any]) -> Lowered:
     clock.stage("schedule")
     if not (config.strict() or is_worthwhile(graph, [s for s in block.steps if isinstance(s, (KernelCall, Node))])):
         raise NotWorthwhile("most of it is left to NumPy, and the arrays are too small for the rest to matter")
-    memory = plan_block(block, [node for node in block.graph.inputs if node not in strides])
+    scalars = [node for node in block.graph.inputs if node not in strides]
+    memory = plan_block(block, scalars, donated=[block.graph.inputs[k] for k in donated])
     clock.stage("memory")
-    return Lowered(block, memory, tuple(stages), clock, may_raise(prepared), graph.strides)
+    # What computed an exception is not run again on arguments that were overwritten.
+    watched = 0 if memory.layout.overwritten() else may_raise(prepared)
+    return Lowered(block, memory, tuple(stages), clock, watched, graph.strides)
 
 
 def generate(lowered: Lowered, threads: int | None = None) -> Compiled:

@@ -51,12 +51,12 @@ class Programs:
         self._threads = threads
         self._made: dict[Hashable, Compiled] = {}
 
-    def compile(self, graph: Graph, values: Sequence[Any]) -> Compiled:
-        """What computes `graph` for values of these types and strides."""
-        key = (graph, tuple(v.strides if isinstance(v, np.ndarray) else None for v in values))
+    def compile(self, graph: Graph, values: Sequence[Any], donated: tuple[int, ...] = ()) -> Compiled:
+        """What computes `graph` for values of these types and strides, and may overwrite those numbered `donated`."""
+        key = (graph, tuple(v.strides if isinstance(v, np.ndarray) else None for v in values), donated)
         compiled = self._made.get(key)
         if compiled is None:
-            compiled = compile_graph(graph, values, self._threads)
+            compiled = compile_graph(graph, values, self._threads, donated)
             if len(self._made) >= _MOST_PROGRAMS:
                 self._made.pop(next(iter(self._made)))
             self._made[key] = compiled
@@ -89,8 +89,15 @@ class Segment:
 class Specialisation:
     """A function compiled for arguments of given types, shapes, strides and static values."""
 
-    def __init__(self, traced: Traced, programs: Programs, sharing: Sequence[int] | None = None):
+    def __init__(
+        self,
+        traced: Traced,
+        programs: Programs,
+        sharing: Sequence[int] | None = None,
+        donated: tuple[int, ...] = (),
+    ):
         self.sharing = sharing
+        self.donated = donated
         self.patience = Patience()
         self._programs = programs
         self._lock = threading.Lock()
@@ -131,7 +138,8 @@ class Specialisation:
         NotWorthwhile
             If the plain function is expected to be faster.
         """
-        compiled = self._programs.compile(traced.graph, [traced.values[k] for k in traced.registers])
+        values = [traced.values[k] for k in traced.registers]
+        compiled = self._programs.compile(traced.graph, values, self._overwritable(traced))
         with self._lock:
             self._check_worthwhile(traced)
             segment = self.root
@@ -145,6 +153,14 @@ class Specialisation:
             segment.traced, segment.compiled = traced, compiled
             self._last = segment
             self.writes = self.writes or bool(traced.written)
+
+    def _overwritable(self, traced: Traced) -> tuple[int, ...]:
+        """The inputs of the last segment that are donated arguments, and not needed behind it."""
+        needed = {r.index for r in traced.results if r.source == "input"} | {number for number, _ in traced.written}
+        if traced.cuts:  # a later trace starts with the arguments
+            return ()
+        leaves = {k: leaf for k, leaf in enumerate(traced.arguments) if k not in needed and leaf in self.donated}
+        return tuple(n for n, k in enumerate(traced.registers) if k in leaves)
 
     def _check_worthwhile(self, traced: Traced) -> None:
         graphs = [c.graph for c in traced.cuts if c.graph is not None]
@@ -184,7 +200,8 @@ class Specialisation:
 
     def table(self, function: Callable[..., Any], args: tuple, kwargs: dict, captures: Captures) -> Words | None:
         """What lets native code serve calls like this one, or None if that needs Python."""
-        if self.root.cut is not None:
+        # Native code would not see whether an argument can be overwritten.
+        if self.root.cut is not None or self.donated:
             return None
         results, structure = self.traced.results, self.traced.structure
         several = structure == (tuple, (None,) * len(results))

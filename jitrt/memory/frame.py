@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from ..expr.node import Node
+from ..expr.optable import INPUT
 from ..expr.types import dtype_name
 from ..frozen import frozen
 from .inplace import ALIGNMENT, Block, Decision, Member, rounded
@@ -57,7 +58,7 @@ class FrameLayout:
     unshared_nbytes : int
         What the temporaries would need if none shared memory with anything.
     hosted : dict of Node to (Node, Slot)
-        Temporaries that lie in the memory of a result, and their places in it.
+        Values that lie in the memory of a result or of an argument that was donated, and their places in it.
     over : dict of Node to tuple of Node
         For values that lie in the memory of others which they replace: those.
     """
@@ -69,15 +70,23 @@ class FrameLayout:
     hosted: dict[Node, tuple[Node, Slot]]
     over: dict[Node, tuple[Node, ...]]
 
+    def overwritten(self) -> set[Node]:
+        """The arguments whose memory is used."""
+        return {host for host, _ in self.hosted.values() if host.op is INPUT}
+
     def __str__(self) -> str:
         lines = [f"frame of {self.nbytes} bytes ({self.unshared_nbytes} without sharing)"]
         ordered = sorted(self.slots.items(), key=lambda item: (item[1].offset, item[1].first))
         lines += [f"  {slot}  {node.op.name} {dtype_name(node.dtype)}" for node, slot in ordered]
         lines += [
-            f"  {slot}  {node.op.name} {dtype_name(node.dtype)}  in the result {_type(host)}"
+            f"  {slot}  {node.op.name} {dtype_name(node.dtype)}  in {_host(host)}"
             for node, (host, slot) in self.hosted.items()
         ]
         return "\n".join(lines)
+
+
+def _host(node: Node) -> str:
+    return f"the {'argument' if node.op is INPUT else 'result'} {_type(node)}"
 
 
 def _type(array: Slot | Node) -> str:

@@ -140,6 +140,8 @@ def share_memory(
     lifetimes: dict[Node, tuple[int, int]],
     outputs: Sequence[Node],
     held: dict[Node, int],
+    donated: Sequence[Node] = (),
+    safe_from: int = 0,
 ) -> Sharing:
     """Decide for every stored value whose memory it shares.
 
@@ -153,8 +155,12 @@ def share_memory(
         Those of them that are results, which lie in memory of their own.
     held : dict of Node to int
         The last step that reads a value, or what may be an alias of it, otherwise than as the operand of a kernel.
+    donated : sequence of Node
+        Inputs, contiguous arrays, whose memory the caller does not need any more.
+    safe_from : int
+        The first step from which on no step can fail. Before, the caller's arrays stay as they are.
     """
-    return _Sharing(steps, lifetimes, frozenset(outputs), held).run()
+    return _Sharing(steps, lifetimes, frozenset(outputs), held, donated, safe_from).run()
 
 
 @dataclass(eq=False)
@@ -163,6 +169,8 @@ class _Sharing:
     lifetimes: dict[Node, tuple[int, int]]
     outputs: frozenset[Node]
     held: dict[Node, int]
+    donated: Sequence[Node] = ()
+    safe_from: int = 0
     block_of: dict[Node, Block] = field(default_factory=dict)
     merged: list[tuple[Access, Access]] = field(default_factory=list)
     orders: dict[int, Order] = field(default_factory=dict)
@@ -182,6 +190,10 @@ class _Sharing:
             is_output = node in self.outputs
             member = Member(node, 0, node.type.nbytes, first, FOREVER if is_output else end)
             self.block_of[node] = Block([member], node if is_output else None)
+        for node in self.donated:
+            last = max([self.held.get(node, -1), *(r.step for r in self.reads.get(node, ()))])
+            member = Member(node, 0, node.type.nbytes, 0, max(last + 1, self.safe_from))
+            self.block_of[node] = Block([member], node)
         order = sorted(self.lifetimes, key=lambda n: self.lifetimes[n][0])
         decisions = [self._place(node) for node in order if node in self.writes]
         self._use_memory_of_results()
@@ -225,8 +237,10 @@ class _Sharing:
         return "is of another type" if operand.dtype != node.dtype else "is indexed in another way"
 
     def _never(self, node: Node, operand: Node) -> str:
-        if operand.op is INPUT:
+        if operand.op is INPUT and operand not in self.block_of:
             return "belongs to the caller"
+        if operand in self.donated and self.lifetimes[node][0] < self.safe_from:
+            return f"is needed if NumPy raises an exception in step {self.safe_from - 1}"
         if operand.op is CONSTANT:
             return "is a constant"
         if operand not in self.block_of:
@@ -309,11 +323,16 @@ class _Sharing:
             for other in theirs.members:
                 if (m.node is not node or other.node is not operand) and m.conflicts(other):
                     return f"shares its memory with {_name(other.node)}, which is {_until(other)}"
+        host = theirs.host if mine.host is None else mine.host
         if mine.host is not None and theirs.host is not None:
-            return "lies in the memory of another result"
+            if theirs.host not in self.donated:
+                return "lies in the memory of another result"
+            if mine.host is not node or theirs.host.type != node.type or move:
+                return "is not an array like the result"
+            host = theirs.host
         bottom = min(m.offset for m in (*theirs.members, *moved))
         members = [replaced(m, offset=m.offset - bottom) for m in (*theirs.members, *moved)]
-        joined = Block(members, mine.host if mine.host is not None else theirs.host)
+        joined = Block(members, host)
         if joined.host is not None:
             if joined.nbytes > joined.host.type.nbytes:
                 return "is larger than the result"

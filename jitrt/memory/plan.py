@@ -58,7 +58,9 @@ class BlockMemory:
                     yield from self.inner[block][1].kernel_calls()
 
 
-def plan_block(block: Block, permanent: Sequence[Node] = (), is_body: bool = False) -> BlockMemory:
+def plan_block(
+    block: Block, permanent: Sequence[Node] = (), is_body: bool = False, donated: Sequence[Node] = ()
+) -> BlockMemory:
     """The memory of a block.
 
     Parameters
@@ -69,6 +71,8 @@ def plan_block(block: Block, permanent: Sequence[Node] = (), is_body: bool = Fal
     is_body : bool
         Whether it is the body of a loop or a choice. Where its outputs lie is decided outside, and an output may lie
         where an input did, so nothing shares memory with them here.
+    donated : sequence of Node
+        Inputs, contiguous arrays, whose memory may be overwritten.
     """
     inner: dict[Block, tuple[Node, BlockMemory]] = {}
     controlled: dict[int, Uses] = {}
@@ -81,7 +85,7 @@ def plan_block(block: Block, permanent: Sequence[Node] = (), is_body: bool = Fal
                 inner[body] = frame, memory
                 frames.append(frame)
             controlled[k] = reads, [*writes, *frames]
-    steps, layout, decisions = plan_steps(block.graph, block.steps, permanent, controlled, is_body)
+    steps, layout, decisions = plan_steps(block.graph, block.steps, permanent, controlled, is_body, donated)
     return BlockMemory(steps, layout, decisions, inner)
 
 
@@ -91,6 +95,7 @@ def plan_steps(
     permanent: Sequence[Node] = (),
     controlled: Mapping[int, Uses] = MappingProxyType({}),
     is_body: bool = False,
+    donated: Sequence[Node] = (),
 ) -> tuple[tuple[Step, ...], FrameLayout, tuple[Decision, ...]]:
     """The steps as they are in their memory, the layout of the frame, and what is done in place.
 
@@ -100,7 +105,7 @@ def plan_steps(
         What the steps compute.
     steps : sequence
         In the order in which they run.
-    permanent, is_body
+    permanent, is_body, donated
         As for `plan_block`.
     controlled : mapping of int to (reads, writes)
         What loops and choices read and write, by the number of the step.
@@ -110,7 +115,8 @@ def plan_steps(
     outputs = [n for n in graph.outputs if n in spans]
     if is_body:
         spans = {n: span for n, span in spans.items() if n not in outputs}
-    sharing = share_memory(steps, spans, outputs, held)
+    safe_from = max((k + 1 for k, step in enumerate(steps) if isinstance(step, Node)), default=0)
+    sharing = share_memory(steps, spans, outputs, held, donated, safe_from)
     merged: dict[int, list[tuple[Access, Access]]] = {}
     for read, write in sharing.merged:
         merged.setdefault(read.step, []).append((read, write))

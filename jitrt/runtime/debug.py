@@ -97,7 +97,14 @@ class DebugFrame(Frame):
     def run(self, inputs: Sequence[Any], watched: int) -> list[Any]:
         self.regions: dict[Node, _Region] = {}
         self.values_of_call = {}
-        self.inputs = [(value, value.copy()) for value in inputs if isinstance(value, np.ndarray)]
+        inputs = list(inputs)
+        for node in self.layout.overwritten():
+            region = self.regions[node] = _Region("an argument", node.type.nbytes)
+            argument = np.ndarray(node.shape, node.dtype, region.memory)
+            argument[...] = inputs[self.places[node]]
+            inputs[self.places[node]] = argument
+        kept = [value for node, value in zip(self.graph.inputs, inputs) if node not in self.regions]
+        self.inputs = [(value, value.copy()) for value in kept if isinstance(value, np.ndarray)]
         self.frame.memory[:] = POISONS[0]
         outputs = super().run(inputs, watched)
         guarded = [region.whole for region in self.regions.values()]
@@ -140,7 +147,7 @@ class DebugFrame(Frame):
         for node, (host, slot) in self.layout.hosted.items():
             values.append(_Value(node, self.regions[host], slot.offset, slot.first, slot.end))
         self.values_of_call = {v.node: v for v in values}
-        for node in self.graph.inputs:  # scalars
+        for node in self.graph.inputs:  # scalars, and arguments that may be overwritten
             if node in self.values_of_call:
                 self.values_of_call[node].written[:] = True
 

@@ -55,7 +55,7 @@ class Frame:
         by_numpy = [r for s in steps if isinstance(s, HostStep) for r in s.results]
         for node in (*graph.outputs, *by_numpy):
             self.places.setdefault(node, len(self.places))
-        self.fresh = [(self.places[n], n.type) for n in graph.outputs if n not in by_numpy]
+        self.fresh = [(self.places[n], n.type) for n in graph.outputs if n not in by_numpy and n not in self.hosted]
         places = [self.places[n] for n in graph.outputs]
         self.strides = {place: s for place, s in zip(places, strides) if s is not None}
         self.blocks: list[np.ndarray] = []
@@ -111,6 +111,9 @@ class Frame:
             view[()] = inputs[place]
         for place, kind in self.fresh:
             objects[place] = self._new_result(place, kind)
+        for node in self.graph.outputs:
+            if node in self.hosted:  # an argument that was donated becomes the result
+                objects[self.places[node]] = objects[self.places[self.hosted[node][0]]]
         return objects
 
     def perform(self, action: int | HostStep, objects: list[Any], returned: dict[Node, Any], watched: int) -> None:
