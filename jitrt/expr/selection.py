@@ -22,9 +22,17 @@ def where(condition: Any, /, *choices: Any) -> Node:
     if len(choices) != 2:
         raise NotCovered("where with one argument")
     c, x, y = (v if isinstance(v, Node) else b.constant(v) for v in (condition, *choices))
-    if where_dtype(x.type, y.type).kind not in "biufcmM":
+    dtype = where_dtype(x.type, y.type)
+    if dtype.kind not in "biufcmM":
         raise NotCovered("where of such operands")
-    return b.where(c, x, y)
+    return b.where(c, _wrapped(x, dtype), _wrapped(y, dtype))
+
+
+def _wrapped(x: Node, dtype: np.dtype) -> Node:
+    """A Python integer as `numpy.where` takes it: beyond the range of the dtype it wraps, and raises nothing."""
+    if dtype.kind in "iu" and x.type.weak and x.op.name == "constant":
+        return b.constant(np.asarray(x["value"].value).astype(dtype)[()])
+    return x
 
 
 @numpy_function(np.clip, method="clip")

@@ -9,6 +9,7 @@ import numpy as np
 
 from ..expr.interpret import evaluate, evaluate_node
 from ..expr.node import Graph, Node
+from ..expr.optable import Kind
 from ..expr.pythonnumbers import is_python
 from ..expr.types import ArrayType, canonical
 from ..memory.frame import ALIGNMENT, FrameLayout
@@ -168,7 +169,7 @@ class Frame:
 
     def _operand(self, user: Node, node: Node, objects: list[Any], returned: dict[Node, Any]) -> Any:
         """The value of an operand; a ufunc takes a literal as a scalar and broadcasts it, as in the user's code."""
-        number = literal(node) if user.op.ufunc is not None else None
+        number = literal(node) if user.op.kind is Kind.ELEMENTWISE and user.op.ufunc is not None else None
         return self._value(node, objects, returned) if number is None else number
 
     def _value(self, node: Node, objects: list[Any], returned: dict[Node, Any]) -> Any:

@@ -108,7 +108,10 @@ def array_of(state: Trace, value: Any) -> Tracer:
 def literal(state: Trace, value: Any) -> Any:
     """Arrays that depend on no argument, as tracers."""
     if type(value) is np.ndarray and value.dtype.kind in _NUMERIC and value.dtype.isnative and value.ndim:
-        return Tracer(b.constant(np.ascontiguousarray(value).astype(canonical(value.dtype), copy=False)), state)
+        made = Tracer(b.constant(np.ascontiguousarray(value).astype(canonical(value.dtype), copy=False)), state)
+        if not value.flags.c_contiguous:
+            state.orders.note(made._node, value.strides)
+        return made
     if type(value) in (list, tuple):
         return type(value)(literal(state, v) for v in value)
     return value

@@ -122,7 +122,10 @@ class Orders:
         (x,) = n.args
         if n.op.name in ("real", "imag"):
             return self._own(x)
-        moved = as_view(as_strided(_ELEMENT, x.shape, self._own(x)), n.op.name, dict(n.params), n.shape)
+        own = self._own(x)
+        if x.op.name == "broadcast_to" and x.args[0].op.name == "constant":  # what np.ones gives has no broadcast axes
+            own = contiguous_strides(x.shape, x.dtype.itemsize)
+        moved = as_view(as_strided(_ELEMENT, x.shape, own), n.op.name, dict(n.params), n.shape)
         return None if moved is None else moved.strides
 
 

@@ -120,7 +120,7 @@ class Tracer(Operators):
         """The cell of an array, made when it is first asked for."""
         if self._cell is None:
             node = self._node
-            self._cell = Cell(node, self._trace.orders.strides(node), number=self._born)
+            self._cell = Cell(node, self._trace.orders.of_result(node), number=self._born)
         return self._cell
 
     def _is_contiguous(self) -> bool:

@@ -59,7 +59,25 @@ def chosen_by_truth_values(x):
     return one[one > 0], x[True], x[x[0] > 5]
 
 
+def choices_out_of_range(x):
+    return np.where(x > 2, x, -1), np.where(x > 2, 300, x), np.where(x > 2, x, 2.5)
+
+
+def extremes_of_literals(x):
+    y = x + 1
+    y[...] = np.zeros(2, complex).max()
+    return y
+
+
+def copies_of_what_is_read_backwards(x):
+    y = x[::-1].astype(float)
+    return y.ravel(), y, np.swapaxes(y, 0, -1)
+
+
 CASES = [
+    (choices_out_of_range, (np.array([1, 2, 3, 4], np.uint8),)),
+    (extremes_of_literals, (np.ones(2, complex),)),
+    (copies_of_what_is_read_backwards, (np.arange(3.0),)),
     (chosen_by_truth_values, (np.array([1.0, 2.0]),)),
     (clips_below_the_range, (np.arange(9, dtype=np.uint8),)),
     (returns_a_number, (np.arange(3.0), 0.25)),
