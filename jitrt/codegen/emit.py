@@ -214,7 +214,7 @@ class _Kernel:
 
     def _is_looped(self, acc: int) -> bool:
         """Whether a loop folds into `acc`, which without folded axes takes a single value."""
-        loops = [s for s in self.nest.statements() if isinstance(s, Loop)]
+        loops = [s for s in self.nest.statements() if isinstance(s, Loop) and not s.unrolled]
         return any(
             any(_updates(t, acc) for t in loop.body)
             and not any(isinstance(t, Neutral) and t.acc == acc for t in loop.body)
@@ -231,8 +231,9 @@ class _Kernel:
                 address = builder.gep(address, [offset], inbounds=True)
         address = builder.bitcast(address, data_type(operand.dtype).as_pointer())
         for axis, kind in enumerate(operand.strides):
-            if kind == "1":
-                address = builder.gep(address, [self.indices[axis]], inbounds=True)
+            if kind not in "0s":
+                steps = builder.mul(self.indices[axis], ir.Constant(I64, int(kind)))
+                address = builder.gep(address, [steps if kind != "1" else self.indices[axis]], inbounds=True)
         return address
 
     def _load(self, operand: Operand) -> ir.Value:
@@ -267,6 +268,11 @@ class _Kernel:
 
     # Loops.
     def _loop(self, loop: Loop) -> None:
+        if loop.unrolled:
+            for turn in range(loop.unrolled):
+                self.indices[loop.axis] = ir.Constant(I64, turn)
+                self._block(loop.body)
+            return
         start, stop = self._bounds(loop)
         updated = [acc for acc in self.folds if any(_updates_within(s, acc) for s in loop.body)]
         innermost = [acc for acc in updated if any(_updates(s, acc) for s in loop.body)]
@@ -532,6 +538,8 @@ def _interleaving(loop: Loop) -> int | None:
 
 
 def _updates(s: Statement, acc: int) -> bool:
+    if isinstance(s, Loop) and s.unrolled:
+        return any(_updates(t, acc) for t in s.body)
     return isinstance(s, Update) and s.acc == acc
 
 

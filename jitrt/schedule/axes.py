@@ -16,6 +16,9 @@ from .layout import Layout, Layouts
 from .tiles import crossing_axis
 
 SHORT_FOLD = 16  # an inner fold over fewer elements costs more in loop overhead than in work
+UNROLLED = 4  # turns at most of an innermost loop that is unrolled, so that the loop around it makes vectors
+_UNROLLED_COST = 96  # additions of all turns together: the size of the code
+_LONG = 32  # turns of a loop that makes vectors
 SHORT_ROW = 8  # so does an inner loop over fewer kept elements
 
 
@@ -29,6 +32,7 @@ class NestAxis:
     blocked: bool = False  # whether another axis counts blocks of this one
     block: int = 0  # length of a block, if the blocks are turns of a shared loop
     scanned: bool = False
+    unrolled: bool = False  # whether code is emitted for every turn
 
 
 @frozen
@@ -175,7 +179,7 @@ def coalesced(axes: list[NestAxis]) -> list[NestAxis]:
     return result
 
 
-def arranged(axes: list[NestAxis], in_registers: bool = False) -> tuple[list[NestAxis], str]:
+def arranged(axes: list[NestAxis], in_registers: bool = False, unrolled: bool = False) -> tuple[list[NestAxis], str]:
     """The final order, and the form of the nest.
 
     ``elementwise``: no folds. ``tiles``: no folds, the last two axes in tiles.
@@ -191,15 +195,29 @@ def arranged(axes: list[NestAxis], in_registers: bool = False) -> tuple[list[Nes
         return [*axes[:crossing], *axes[crossing + 1 : -1], axes[crossing], axes[-1]], "tiles"
     if not kept or in_registers:
         return kept + folded, "rows"
-    short_fold = math.prod(a.extent for a in folded) < SHORT_FOLD <= kept[-1].extent
+    short_fold = not unrolled and math.prod(a.extent for a in folded) < SHORT_FOLD <= kept[-1].extent
     if axes[-1].folded:
         form = "columns" if short_fold else "rows"
     else:
         short_row = kept[-1].extent < SHORT_ROW and math.prod(a.extent for a in folded) > kept[-1].extent
-        form = "rows" if short_row else "columns"
+        form = "rows" if short_row and not unrolled else "columns"
     if form == "rows":
         return kept + folded, form
     return kept[:-1] + folded + kept[-1:], form
+
+
+def unrolls(axes: list[NestAxis], cost: int) -> bool:
+    """Whether the innermost loop is so short, and its code so small, that the loop around it should make the vectors.
+
+    Parameters
+    ----------
+    axes : list of NestAxis
+    cost : int
+        Additions of an element.
+    """
+    if len(axes) < 2 or axes[-1].blocked or axes[-1].extent * cost > _UNROLLED_COST:
+        return False
+    return axes[-1].extent <= UNROLLED and math.prod(a.extent for a in axes[:-1]) >= _LONG
 
 
 def arranged_scan(axes: list[NestAxis], all_stored: bool) -> tuple[list[NestAxis], str]:

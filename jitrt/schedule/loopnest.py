@@ -151,13 +151,15 @@ class Loop:
     """A loop over an axis, given by its position in the nest's list of extents.
 
     `parallel` loops run over the range that the kernel is called with. `block_of`, if not None, is the axis of blocks:
-    the loop then runs over one block of its extent. The length of a block is a parameter of the kernel.
+    the loop then runs over one block of its extent. The length of a block is a parameter of the kernel. Code is emitted
+    for each turn of an `unrolled` loop, which says how many there are.
     """
 
     axis: int
     body: tuple[Statement, ...]
     parallel: bool = False
     block_of: int | None = None
+    unrolled: int = 0
 
 
 @frozen
@@ -266,7 +268,8 @@ def _lines(body: tuple[Statement, ...], indent: str) -> Iterator[str]:
     for s in body:
         if isinstance(s, Loop):
             block = f" of block {axis_name(s.block_of)}" if s.block_of is not None else ""
-            yield f"{indent}for {axis_name(s.axis)}{block}{' parallel' if s.parallel else ''}:"
+            turns = f" of {s.unrolled} unrolled" if s.unrolled else ""
+            yield f"{indent}for {axis_name(s.axis)}{turns}{block}{' parallel' if s.parallel else ''}:"
             yield from _lines(s.body, indent + "  ")
         elif isinstance(s, Tiles):
             mark = f" parallel {axis_name(s.parallel)}" if s.parallel is not None else ""

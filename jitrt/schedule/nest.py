@@ -14,6 +14,7 @@ from ..expr.optable import Kind
 from ..expr.types import dtype_name
 from ..frozen import frozen, replaced
 from .axes import (
+    UNROLLED,
     Access,
     NestAxis,
     accesses_of,
@@ -24,11 +25,12 @@ from .axes import (
     coalesced,
     expressions,
     sink_access,
+    unrolls,
 )
 from .fuse import Group, Sharing
 from .layout import Layout, Layouts, contiguous_strides
 from .loopnest import Literal, Loop, LoopNest, Operand, Statement, parallel_axis
-from .statements import Member, MemberStatements, element_count, threads_axis
+from .statements import Member, MemberStatements, cost_of, element_count, threads_axis
 
 
 @frozen
@@ -102,7 +104,10 @@ def build_kernel(group: Group, layouts: Layouts, inlined: Callable[[Node], bool]
     ]
     axes = coalesced(by_strides(axes, accesses))
     if group.scanned is None:
-        axes, form = arranged(axes, group.is_search)
+        unrolled = not group.is_search and unrolls(axes, cost_of(order, accesses))
+        axes, form = arranged(axes, group.is_search, unrolled)
+        if unrolled and form != "tiles":
+            axes = [*axes[:-1], replaced(axes[-1], unrolled=True)]
     else:
         stored = {s.into for s in group.sinks}
         axes, form = arranged_scan(axes, all(n in stored for n in order if n.op.kind is Kind.SCAN))
@@ -168,7 +173,11 @@ def _member(
     if rows > 1:
         along = tuple(a.turn if a.is_local else a.layout.strides[shared[-1]] for a in accesses)
         axes.insert(0, NestAxis(extent, False, along, blocked=True, block=rows))
-    axes, form = arranged(coalesced(by_strides(axes, accesses)))
+    axes = coalesced(by_strides(axes, accesses))
+    unrolled = unrolls(axes, cost_of(order, accesses))
+    axes, form = arranged(axes, unrolled=unrolled)
+    if unrolled and form != "tiles":
+        axes = [*axes[:-1], replaced(axes[-1], unrolled=True)]
     return Member(group, order, accesses, axes, form)
 
 
@@ -283,7 +292,8 @@ class _Kernel:
         strides[first_axis : first_axis + len(member.axes)] = [a.strides[k] for a in member.axes]
         behind = first_axis + len(member.axes) if member.axes else len(self.outer)
         vectors = (behind - 2, behind - 1) if member.form == "tiles" else (behind - 1,)
-        operand = Operand(self._name(access), access.node.dtype, _stride_classes(access, strides, vectors))
+        known = (behind - 2, behind - 1) if member.axes and member.axes[-1].unrolled else ()
+        operand = Operand(self._name(access), access.node.dtype, _stride_classes(access, strides, vectors, known))
         nbytes = self.nbytes[access.layout.base] if access.is_local else 0
         layout = Layout(access.layout.base, access.layout.offset, (*strides, *access.indexed))
         self.operands.append((operand, layout, nbytes))
@@ -317,14 +327,21 @@ class _Kernel:
         return Literal(target, number.dtype, len(self.literals) - 1)
 
 
-def _stride_classes(access: Access, strides: Sequence[int], vectors: tuple[int, ...]) -> tuple[str, ...]:
-    """Classes of strides; along the axes `vectors`, and of indices, it matters whether elements are neighbours."""
+def _stride_classes(
+    access: Access, strides: Sequence[int], vectors: tuple[int, ...], known: tuple[int, ...] = ()
+) -> tuple[str, ...]:
+    """Classes of strides; along the axes `vectors`, and of indices, it matters whether elements are neighbours.
+
+    Along the axes `known` a kernel is made for small strides, which vectors of neighbours are picked from.
+    """
     itemsize = access.node.dtype.itemsize
 
-    def kind(stride: int, is_vector: bool) -> str:
+    def kind(stride: int, is_vector: bool, is_known: bool = False) -> str:
+        if is_known and stride % itemsize == 0 and 0 < stride <= 2 * UNROLLED * itemsize:
+            return str(stride // itemsize)
         return "0" if stride == 0 else "1" if is_vector and stride == itemsize else "s"
 
-    along = tuple(kind(s, k in vectors) for k, s in enumerate(strides))
+    along = tuple(kind(s, k in vectors, k in known) for k, s in enumerate(strides))
     return along + tuple(kind(s, True) for s in access.indexed)
 
 

@@ -39,6 +39,11 @@ LITTLE_WORK = 1 << 15  # elements that no second thread takes part in, so that a
 EVEN_SHARES = 32  # turns of a loop that threads can share about evenly
 
 
+def cost_of(order: Sequence[Node], accesses: Sequence[Access]) -> int:
+    """Additions that an element of a nest takes."""
+    return sum(n.op.cost for n in order if n.op.kind in _COMPUTED) + len(accesses)
+
+
 @frozen
 class Member:
     """A group as part of a kernel: what it computes, and its axes inside of the shared loops.
@@ -65,8 +70,7 @@ class Member:
     @property
     def cost(self) -> int:
         """Additions that an element takes."""
-        computed = (n.op.cost for n in self.order if n.op.kind in _COMPUTED)
-        return sum(computed) + len(self.accesses)
+        return cost_of(self.order, self.accesses)
 
 
 class KernelState(Protocol):
@@ -255,13 +259,14 @@ class MemberStatements:
         counter = len(self.kernel.outer) - 1  # the loop that counts blocks
         for axis in reversed(axes):
             blocked = self.kernel.axes[axis].blocked
-            body = [Loop(axis, tuple(body), axis == parallel, counter if blocked else None)]
+            unrolled = self.kernel.axes[axis].extent if self.kernel.axes[axis].unrolled else 0
+            body = [Loop(axis, tuple(body), axis == parallel, counter if blocked else None, unrolled)]
         return body
 
 
 def threads_axis(axes: Sequence[NestAxis], candidates: Sequence[int], elements: int) -> int | None:
     """The axis that threads share: the outermost one that is long enough to be shared evenly, or the longest."""
-    candidates = [k for k in candidates if not axes[k].scanned]
+    candidates = [k for k in candidates if not (axes[k].scanned or axes[k].unrolled)]
     if not candidates or elements < LITTLE_WORK:
         return candidates[0] if candidates else None
     longest = max(candidates, key=lambda k: axes[k].extent)
