@@ -7,7 +7,7 @@ For experts and tests, positions can be set by hand:
 >>> x = f.input("x", 3, 4)
 >>> mean = f.broadcast("b", f.reduce("s", x, axes=(1,)), new=(1,))
 >>> y = f.output(f.elementwise("y", x, mean))
->>> inline_most(f)
+>>> _ = inline_most(f)
 >>> print(f)
 for i in 3:
   s = neutral
