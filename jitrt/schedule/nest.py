@@ -134,15 +134,16 @@ def _build_shared(sharing: Sharing, layouts: Layouts, inlined: Callable[[Node], 
             for level, k in enumerate(sharing.axes[0])
         ]
     )
-    rows = min(sharing.rows, turns[-1].extent)
+    extent = turns[-1].extent if turns else 1
+    rows = min(sharing.rows, extent)
     local = _LocalMemory(sharing.local)
     for node in sharing.local:
         local.place(node, *stored[node], rows)
-    members = [_member(*part, shared, local, turns[-1].extent, rows) for part, shared in zip(parts, sharing.axes)]
+    members = [_member(*part, shared, local, extent, rows) for part, shared in zip(parts, sharing.axes)]
     every = [a for m in members for a in m.accesses]
     if rows > 1:
         strides = tuple(-rows * a.turn for a in every)
-        turns[-1] = replaced(turns[-1], extent=math.ceil(turns[-1].extent / rows), strides=strides)
+        turns[-1] = replaced(turns[-1], extent=math.ceil(extent / rows), strides=strides)
     return _Kernel(turns, members, sharing.local, local.nbytes).build(reason)
 
 
@@ -193,10 +194,11 @@ class _LocalMemory:
     def place(self, node: Node, member: Group, shared: tuple[int, ...], rows: int) -> None:
         """Give `node`, which `member` stores, memory for `rows` turns of the innermost shared loop."""
         own = _stored_axes(node, member, shared)
-        extents = [rows if k == own[-1] else 1 if k in own else n for k, n in enumerate(node.shape)]
+        last = own[-1] if own else None
+        extents = [rows if k == last else 1 if k in own else n for k, n in enumerate(node.shape)]
         strides = contiguous_strides(tuple(extents), node.dtype.itemsize)
         self.layouts.define(node, tuple(0 if k in own else s for k, s in enumerate(strides)))
-        self.turns[node] = strides[own[-1]]
+        self.turns[node] = 0 if last is None else strides[last]
         self.nbytes[node] = math.prod(extents) * node.dtype.itemsize
 
     def access(self, access: Access, member: Group) -> Access:

@@ -30,10 +30,12 @@ from .looptree import Classes, LoopNode, loop_tree
 STACK_BYTES = 1 << 15  # of one kernel: no thread has so small a stack that this would matter
 _CACHED_BYTES = 1 << 19  # what a turn may touch for its members to find it in the second-level cache
 _TURN_ELEMENTS = 1024  # of a turn: fewer cost more in loop overhead than the sharing saves
-_LONG_ROW = 64  # elements that are a turn's worth, unless single values of a turn are expensive
+_LONG_ROW = 512  # elements that are a turn's worth, unless single values of a turn are expensive
 _ROW_COST = 4  # additions that a turn may spend on single values, which do not vectorise
 _FEW_TURNS = 8  # too few to share out among threads
 _MUCH_WORK = 500_000  # additions that are worth several threads
+_ONE_TURN_WORK = 1 << 16  # additions of everything together, if it is to be one turn without a common loop
+_ONE_TURN_GROUPS = 8
 _MOST_GROUPS = 24  # that are considered together: positions are found by trial, which takes time
 
 
@@ -110,11 +112,11 @@ class _Policy:
                 self.readers.setdefault(node, []).append(group)
 
     def components(self) -> list[list[_Candidate]]:
-        """Candidates that some axis connects, in an order in which they can run."""
+        """Candidates that some axis, or a single value, connects, in an order in which they can run."""
         classes = Classes()
         for candidate in self.candidates.values():
             for base, axes in candidate.reads:
-                if any(k is not None and candidate.domain[j] != 1 for j, k in enumerate(axes)):
+                if base.type.size == 1 or any(k is not None and candidate.domain[j] != 1 for j, k in enumerate(axes)):
                     classes.join(candidate.group, self.writer[base])
         found: dict[object, list[_Candidate]] = {}
         for group, candidate in self.candidates.items():
@@ -128,6 +130,9 @@ class _Policy:
 
     def share(self, component: list[_Candidate]) -> None:
         """Find the loops that the members of a component can share, and join the groups for which it pays."""
+        if _is_one_turn(component):
+            self._join(component, 0)
+            return
         fusion, of = self._fusion(component)
         reasons = inline_most(fusion)
         tree = loop_tree(fusion)
@@ -203,6 +208,9 @@ class _Policy:
     def _sharing(self, members: list[_Candidate], depth: int) -> tuple[Sharing | None, str]:
         """How the members share at most `depth` loops, and why they should not."""
         groups = [m.group for m in members]
+        if not depth:
+            local = [s.into for g in groups for s in g.sinks if self._is_local(s.into, groups)]
+            return Sharing(tuple(groups), ((),) * len(groups), 1, frozenset(_as_fit_the_stack(local, 1))), ""
         extents = [members[0].domain[k] for k in members[0].order[:depth]]
         while depth > 1 and not _is_a_turn(members, math.prod(extents[:depth])):
             depth -= 1
@@ -340,6 +348,16 @@ def _needed_in_between(members: Sequence[Group]) -> bool:
                 seen.add(successor)
                 stack.append(successor)
     return False
+
+
+def _is_one_turn(members: Sequence[_Candidate]) -> bool:
+    """Whether folds of everything into single values, and what depends on them, are so little that one kernel does all.
+
+    There is no loop to be shared then, nor work for a second thread.
+    """
+    folds = any(not set(m.order) - set(m.group.kind[1]) and m.order for m in members)
+    work = sum(math.prod(m.domain) * (m.cost + 1) for m in members)
+    return folds and len(members) <= _ONE_TURN_GROUPS and work <= _ONE_TURN_WORK
 
 
 def _is_a_turn(members: Sequence[_Candidate], turns: int) -> bool:

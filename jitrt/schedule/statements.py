@@ -77,6 +77,7 @@ class KernelState(Protocol):
     """What the members of one kernel have in common."""
 
     outer: list[NestAxis]
+    members: list[Member]
     axes: list[NestAxis]
     local: frozenset[Node]
     registers: dict[Node, int]
@@ -131,9 +132,9 @@ class MemberStatements:
         return self._columns(inner, folds) if self.form == "columns" else self._rows(inner, folds)
 
     def _is_in_register(self, sink: Sink) -> bool:
-        """Whether a turn of the shared loops computes a single element of what is stored."""
+        """Whether a turn of the shared loops, or the kernel, computes a single element of what is stored."""
         inside = [a for a in self.axes if not (a.folded and sink.folded_axes)]
-        return bool(self.kernel.outer) and not (inside or sink.is_partial or sink.is_part)
+        return not (inside or sink.is_partial or sink.is_part)
 
     def _register(self, node: Node) -> int | None:
         """The value that is in a register, if a member has computed one for this turn that `node` shows."""
@@ -178,7 +179,7 @@ class MemberStatements:
 
     def _parallel(self, kept: list[int], row: int | None = None) -> int | None:
         """The axis that threads share, if that is not a shared loop."""
-        if self.kernel.outer:
+        if self.kernel.outer or len(self.kernel.members) > 1:
             return None
         candidates = kept if row is None else [*kept, row]
         return threads_axis(self.kernel.axes, candidates, element_count(self.member, []))
