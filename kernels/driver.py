@@ -2,12 +2,14 @@
 
 `emit_driver` adds to a module
 
-    jitrt_run(block: i64*, objects: i64, watched: i64) -> i64
+    jitrt_run(block: i64*, objects: i64, watched: i64, position: i64) -> i64
 
 where `block` is a table of 64-bit words (its layout is `Header` and `Row` below) and `objects` the address of a Python
 tuple that holds the arrays of this call. First the addresses of the arrays' data are written into the parameters of
-the kernels, then the kernels are called in order. Loops and choices are rows among those of the kernels. The result
-says which of the floating-point exceptions `watched` (see `floatflags`) the kernels raised, on whatever threads.
+the kernels, then the kernels are called in order. Loops and choices are rows among those of the kernels. The lowest
+bits of the result say which of the floating-point exceptions `watched` (see `floatflags`) the kernels raised, on
+whatever threads. The bits from `POSITION_BIT` on are 0 in the end; before, they are the row where the caller has to go
+on after it has looked for signals, by another call with that `position`.
 """
 
 from __future__ import annotations
@@ -28,7 +30,7 @@ ROW = ("kernel", "params", "span", "chunk")
 
 # Rows whose first word is one of these instead of a kernel. The other words are called `at`, `value` and `jump` here;
 # jumps are relative to the row itself.
-CONTROL = ("count", "unless", "jump", "set", "move", "add", "copy")
+CONTROL = ("count", "unless", "jump", "set", "move", "add", "copy", "turn")
 COUNT = 1  # if word[at] >= value: jump; otherwise add 1 to it
 UNLESS = 2  # if the byte at the address word[at] is 0: jump
 JUMP = 3  # jump
@@ -36,6 +38,9 @@ SET = 4  # word[at] = value
 MOVE = 5  # word[at] = word[value] + jump
 ADD = 6  # word[at] += value
 COPY = 7  # copy `value` bytes to the address word[at] from the address in the word behind it
+TURN = 8  # jump; add 1 to word[at], and every `value` times return to the caller in between
+
+POSITION_BIT = 8
 
 KERNEL = ir.FunctionType(ir.VoidType(), [WORDS, I64, I64])
 
@@ -43,8 +48,8 @@ KERNEL = ir.FunctionType(ir.VoidType(), [WORDS, I64, I64])
 def emit_driver(module: ir.Module) -> ir.Function:
     """Add ``jitrt_run`` and what it needs to `module`."""
     share = emit_pool(module, _emit_piece(module))
-    function = ir.Function(module, ir.FunctionType(I64, [WORDS, I64, I64]), "jitrt_run")
-    block, objects, watched = function.args
+    function = ir.Function(module, ir.FunctionType(I64, [WORDS, I64, I64, I64]), "jitrt_run")
+    block, objects, watched, first = function.args
     builder = ir.IRBuilder(function.append_basic_block("entry"))
     words = {name: builder.load(builder.gep(block, [word(k)])) for k, name in enumerate(HEADER)}
     allowed, pool = record(builder, builder.inttoptr(words["process"], WORDS), word(0), ("threads", "pool"))
@@ -60,30 +65,42 @@ def emit_driver(module: ir.Module) -> ir.Function:
         builder.store(builder.add(data, offset), builder.inttoptr(target, WORDS))
 
     watches = builder.icmp_signed("!=", watched, word(0))
-    position, raised = variable(builder), variable(builder)
+    position, raised, expired = variable(builder), variable(builder), variable(builder)
+    builder.store(first, position)
     with builder.if_then(watches):
         clear_flags(builder)
 
     def pending() -> ir.Value:
-        return builder.icmp_signed("<", builder.load(position), words["rows"])
+        is_running = builder.icmp_signed("==", builder.load(expired), word(0))
+        return builder.and_(is_running, builder.icmp_signed("<", builder.load(position), words["rows"]))
 
     def turn() -> None:
         k = builder.load(position)
         row = builder.gep(builder.inttoptr(words["row_table"], WORDS), [builder.mul(k, word(len(ROW)))])
         following = builder.append_basic_block("next")
         builder.store(builder.add(k, word(1)), position)
-        _emit_control(builder, row, k, position, following)
+        _emit_control(builder, row, k, position, expired, following)
         _emit_call(builder, row, threads, pool, share, raised, following)
         builder.position_at_end(following)
 
     repeat_while(builder, pending, turn)
     with builder.if_then(watches):
         builder.store(builder.or_(builder.load(raised), raised_flags(builder)), raised)
-    builder.ret(builder.and_(builder.load(raised), watched))
+    found = builder.and_(builder.load(raised), watched)
+    with builder.if_then(builder.icmp_signed("!=", builder.load(expired), word(0))):
+        builder.ret(builder.or_(found, builder.shl(builder.load(position), word(POSITION_BIT))))
+    builder.ret(found)
     return function
 
 
-def _emit_control(builder: ir.IRBuilder, row: ir.Value, k: ir.Value, position: ir.Value, following: ir.Block) -> None:
+def _emit_control(
+    builder: ir.IRBuilder,
+    row: ir.Value,
+    k: ir.Value,
+    position: ir.Value,
+    expired: ir.Value,
+    following: ir.Block,
+) -> None:
     """Execute row `k` if it is one of `CONTROL`; go on behind it otherwise."""
     opcode, at, value, jump = record(builder, row, word(0), ROW)
     target = builder.inttoptr(at, WORDS)
@@ -109,6 +126,12 @@ def _emit_control(builder: ir.IRBuilder, row: ir.Value, k: ir.Value, position: i
             jump_if(builder.icmp_unsigned("==", flag, ir.Constant(flag.type, 0)))
         elif number == JUMP:
             builder.store(builder.add(k, jump), position)
+        elif number == TURN:
+            builder.store(builder.add(k, jump), position)
+            turns = builder.add(builder.load(target), word(1))
+            full = builder.icmp_signed(">=", turns, value)
+            builder.store(builder.select(full, word(0), turns), target)
+            builder.store(builder.zext(full, I64), expired)
         elif number == SET:
             builder.store(value, target)
         elif number == MOVE:

@@ -22,6 +22,7 @@ from __future__ import annotations
 from llvmlite import ir
 
 from . import guard
+from .driver import POSITION_BIT
 from .guard import emit_guard, emit_hash, field
 from .words import BYTES, I1, I32, I64, WORDS, call_api, counted, record, repeat_while, variable, word
 
@@ -361,23 +362,49 @@ class _Serve:
         builder, table = self.builder, self.table
         blocks = builder.inttoptr(table["block_table"], WORDS)
         items = builder.sub(builder.ptrtoint(self.places, I64), word(self.item))
-        releases = builder.icmp_signed("!=", table["release"], word(0))
         raised = variable(builder)
         with counted(builder, table["blocks"]) as k:
             with builder.if_then(builder.icmp_signed("!=", k, word(0))):
-                signal = _call(builder, "PyErr_CheckSignals")
-                with builder.if_then(builder.icmp_signed("!=", signal, ir.Constant(I32, 0)), likely=False):
-                    self._drop_outputs(table["outputs"])
-                    builder.ret(word(0))  # the handler has set an exception
-            arguments = [builder.inttoptr(builder.load(builder.gep(blocks, [k])), WORDS), items, watched]
-            with builder.if_else(releases) as (released, held):
-                with released:
-                    thread = _call(builder, "PyEval_SaveThread")
-                    builder.store(builder.or_(builder.load(raised), builder.call(self.run, arguments)), raised)
-                    _call(builder, "PyEval_RestoreThread", thread)
-                with held:
-                    builder.store(builder.or_(builder.load(raised), builder.call(self.run, arguments)), raised)
+                self._let_signals_in()
+            block = builder.inttoptr(builder.load(builder.gep(blocks, [k])), WORDS)
+            position, again = variable(builder), variable(builder)
+            builder.store(word(0), position)
+            builder.store(word(1), again)
+
+            def turn() -> None:
+                state = self._run_block(block, items, watched, builder.load(position))
+                builder.store(builder.or_(builder.load(raised), builder.and_(state, watched)), raised)
+                following = builder.ashr(state, word(POSITION_BIT))
+                unfinished = builder.icmp_signed("!=", following, word(0))
+                builder.store(following, position)
+                builder.store(builder.zext(unfinished, I64), again)
+                with builder.if_then(unfinished):
+                    self._let_signals_in()
+
+            repeat_while(builder, lambda: builder.icmp_signed("!=", builder.load(again), word(0)), turn)
         return builder.load(raised)
+
+    def _run_block(self, *arguments: ir.Value) -> ir.Value:
+        """Call the driver, while other Python threads may run if the work is worth that."""
+        builder = self.builder
+        state = variable(builder)
+        releases = builder.icmp_signed("!=", self.table["release"], word(0))
+        with builder.if_else(releases) as (released, held):
+            with released:
+                thread = _call(builder, "PyEval_SaveThread")
+                builder.store(builder.call(self.run, arguments), state)
+                _call(builder, "PyEval_RestoreThread", thread)
+            with held:
+                builder.store(builder.call(self.run, arguments), state)
+        return builder.load(state)
+
+    def _let_signals_in(self) -> None:
+        """Run handlers of signals that have arrived; if one raises, the call ends."""
+        builder = self.builder
+        signal = _call(builder, "PyErr_CheckSignals")
+        with builder.if_then(builder.icmp_signed("!=", signal, ir.Constant(I32, 0)), likely=False):
+            self._drop_outputs(self.table["outputs"])
+            builder.ret(word(0))
 
     def _write_back(self) -> None:
         """Copy what the program computed for them into arguments."""

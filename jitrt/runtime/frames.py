@@ -12,14 +12,15 @@ from ..expr.node import Graph, Node
 from ..expr.optable import Kind
 from ..expr.pythonnumbers import is_python
 from ..expr.types import ArrayType, canonical
+from ..kernels import driver as native
 from ..memory.frame import ALIGNMENT, FrameLayout
 from ..prepare.simplify import literal
 from ..schedule.fuse import storage
 from . import results, threads
 from .errstate import FloatingPointRaised, noting
 from .objects import address
-from .steps import HostStep, Step
-from .table import Place, build_table
+from .steps import HostStep, Step, total_work
+from .table import WORK_BETWEEN_SIGNALS, Place, build_table
 
 
 class Retrace(Exception):
@@ -64,10 +65,13 @@ class Frame:
         self.run_native = threads.driver()
         self.actions: list[int | HostStep] = []
         pending: list[Step] = []
+        amount = 0
         for step in steps:
-            if isinstance(step, HostStep) or separate:
+            amount += total_work([step])
+            if isinstance(step, HostStep) or separate or amount > WORK_BETWEEN_SIGNALS:
                 self._add_block(pending)
                 pending = []
+                amount = total_work([step])
             if isinstance(step, HostStep):
                 self.actions.append(step)
             else:
@@ -134,8 +138,14 @@ class Frame:
 
     def _run_native(self, action: int, objects: list[Any], watched: int) -> None:
         arrays = tuple(objects)
-        if self.run_native(action, id(arrays), watched):
-            raise FloatingPointRaised
+        position = 0
+        while True:  # Python runs signal handlers between the calls
+            state = self.run_native(action, id(arrays), watched, position)
+            if state & watched:
+                raise FloatingPointRaised
+            position = state >> native.POSITION_BIT
+            if not position:
+                break
 
     def _run_python(self, node: Node, objects: list[Any], returned: dict[Node, Any]) -> None:
         """Execute an operator on Python numbers."""

@@ -28,12 +28,15 @@ from ..schedule.layout import Layout
 from ..schedule.nest import KernelCall
 from . import threads
 from .objects import address, tuple_and_array_offsets
-from .steps import BlockSteps, ControlStep, HostStep, KernelStep, Step, work
+from .steps import BlockSteps, ControlStep, HostStep, KernelStep, Step, total_work, work
 
 # Work below this many additions, some 30 µs, stays on one thread: on a machine with other work to do, waiting for a
 # worker that has been interrupted costs more than its help saves.
 PARALLEL_WORK = 500_000
 _PIECES_PER_THREAD = 4
+# After so many additions, some 50 ms, native code lets signal handlers run: Ctrl-C must be seen.
+WORK_BETWEEN_SIGNALS = 500_000_000
+_ROW_WORK = 200  # additions that walking a row amounts to
 
 
 @frozen
@@ -201,7 +204,9 @@ class _Table:
         iterations = range(length + 1) if call.read_in_place else range(length)
         phases = [self._iteration(step.blocks[0], call, i, advancing, counter, find) for i in iterations]
         exits = [self._exit(call, i, find) for i in iterations]
-        return rows + _joined(phases, exits, head=1 if call.read_in_place else 0)
+        turns = max(1, WORK_BETWEEN_SIGNALS // (1 + total_work(step.blocks[0].steps) + _ROW_WORK * len(phases[-1][1])))
+        back = _Row(native.TURN, self._word(0), turns)
+        return rows + _joined(phases, exits, back, head=1 if call.read_in_place else 0)
 
     def _iteration(
         self, body: BlockSteps, call: LoopCall, i: int, advancing: dict[Node, tuple[int, int]], counter: int, find: Find
@@ -241,8 +246,8 @@ class _Table:
         return rows
 
 
-def _joined(phases: list[tuple[list[_Row], list[_Row]]], exits: list[list[_Row]], head: int) -> list[_Row]:
-    """Rows of a loop that goes through its phases, again and again from phase `head` on."""
+def _joined(phases: list[tuple[list[_Row], list[_Row]]], exits: list[list[_Row]], turn: _Row, head: int) -> list[_Row]:
+    """Rows of a loop that goes through its phases, again and again from phase `head` on, where `turn` jumps to."""
     lengths = [len(ask) + len(rows) for ask, rows in phases]
     starts = [sum(lengths[:k]) for k in range(len(phases) + 1)]
     back = starts[-1]
@@ -253,7 +258,8 @@ def _joined(phases: list[tuple[list[_Row], list[_Row]]], exits: list[list[_Row]]
             row.jump = exit_starts[k] - len(joined)
             joined.append(row)
         joined += rows
-    joined.append(_Row(native.JUMP, 0, jump=starts[head] - back))
+    turn.jump = starts[head] - back
+    joined.append(turn)
     for rows in exits:
         joined += rows
         joined.append(_Row(native.JUMP, 0, jump=exit_starts[-1] - len(joined)))

@@ -119,9 +119,9 @@ def _native() -> dict[str, int]:
 
 
 @once
-def driver() -> Callable[[int, int, int], int]:
-    """``jitrt_run(block, objects, watched)`` as a callable that releases the GIL."""
-    return ctypes.CFUNCTYPE(ctypes.c_int64, *[ctypes.c_int64] * 3)(_native()["jitrt_run"])
+def driver() -> Callable[[int, int, int, int], int]:
+    """``jitrt_run(block, objects, watched, position)`` as a callable that releases the GIL."""
+    return ctypes.CFUNCTYPE(ctypes.c_int64, *[ctypes.c_int64] * 4)(_native()["jitrt_run"])
 
 
 def native_address(name: str) -> int:

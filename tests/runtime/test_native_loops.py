@@ -85,7 +85,7 @@ def test_the_document_s_while_loop():
     (call,) = loops(run, X, 0.5, 0.25)
     assert call.rotation.length == 2
     # When the loop ends is not known beforehand. Each exit brings the result to its place, an iteration moves nothing.
-    end = max(k for k, (kernel, *_, jump) in enumerate(rows(run, X, 0.5, 0.25)) if kernel == driver.JUMP and jump < 0)
+    end = max(k for k, (kernel, *_, jump) in enumerate(rows(run, X, 0.5, 0.25)) if kernel == driver.TURN)
     large = [k for k, r in enumerate(rows(run, X, 0.5, 0.25)) if r[0] == driver.COPY and r[2] == X.nbytes]
     assert all(k > end for k in large)
     check(run, X, 0.5, 0.25)
