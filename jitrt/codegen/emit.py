@@ -47,7 +47,7 @@ from .folds import (
     neutral,
     sum_block,
 )
-from .loophints import set_interleaving
+from .loophints import forbid_vectors, set_interleaving
 from .scalar import data_type, emit_where, emitter, from_memory, literal_value, to_memory, value_type
 from .turning import TILE, turn_tile
 
@@ -486,7 +486,9 @@ class _Kernel:
         last = builder.block
         index.add_incoming(following, last)
         latch = builder.cbranch(builder.icmp_signed("<", following, stop), body, after)
-        if interleaving is not None:
+        if interleaving == 0:
+            forbid_vectors(latch, self.function.module)
+        elif interleaving is not None:
             set_interleaving(latch, self.function.module, interleaving)
         builder.position_at_end(after)
         for acc, phi in phis.items():
@@ -531,9 +533,12 @@ def _used(s: Statement) -> tuple[int, ...]:
 def _interleaving(loop: Loop) -> int | None:
     """Two vectors at a time with one function, one with several, lest their code stand there four times.
 
+    None, 0, where little is done but gather: an instruction that loads from eight places takes longer than eight loads.
     Else what LLVM chooses.
     """
     functions = sum(isinstance(s, Compute) and s.op.cost >= _FUNCTION_COST for s in loop.body)
+    if not functions and any(isinstance(s, Gather) for s in loop.body):
+        return 0
     return None if not functions else 2 if functions == 1 else 1
 
 

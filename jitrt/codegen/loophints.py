@@ -23,6 +23,14 @@ def set_interleaving(latch: ir.Instruction, module: ir.Module, count: int) -> No
     module : llvmlite.ir.Module
     count : int
     """
-    name = ir.MetaDataString(module, "llvm.loop.interleave.count")
-    hint = module.add_metadata([name, ir.Constant(ir.IntType(32), count)])
+    _set_hint(latch, module, "llvm.loop.interleave.count", ir.Constant(ir.IntType(32), count))
+
+
+def forbid_vectors(latch: ir.Instruction, module: ir.Module) -> None:
+    """Let the loop that `latch` closes work on one element at a time."""
+    _set_hint(latch, module, "llvm.loop.vectorize.enable", ir.Constant(ir.IntType(1), 0))
+
+
+def _set_hint(latch: ir.Instruction, module: ir.Module, name: str, value: ir.Constant) -> None:
+    hint = module.add_metadata([ir.MetaDataString(module, name), value])
     latch.set_metadata("llvm.loop", _LoopId(module, [hint], name=str(len(module.metadata))))

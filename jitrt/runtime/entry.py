@@ -16,7 +16,7 @@ from .dispatch import Words, words
 from .objects import address, fields
 from .program import Program
 from .results import LARGE, handler, is_fortran
-from .steps import total_work
+from .steps import HostStep, total_work
 
 # A value that a function reads from outside: what it was, and the dict and key, or the cell and None, that hold it.
 Captured = tuple[Any, Any, Any]
@@ -79,6 +79,8 @@ def make_table(
         Whether the results are returned as a tuple.
     """
     if fields() is None or debug() or not (several or len(results) == 1):
+        return None
+    if any(isinstance(step, HostStep) for step in program.steps):
         return None
     frame = program.new_frame()
     fresh = dict(frame.fresh)
