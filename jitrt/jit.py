@@ -159,6 +159,8 @@ class JitFunction(NativeCallable):
                 table = found.table(self._function, args, kwargs, self._current_captures())
                 if table is not None:
                     self._dispatch.add(found, table, args, kwargs)
+                elif isinstance(found, Specialisation):
+                    self._dispatch.refuse(found)
 
     def _serve_short_calls(self, args: tuple) -> None:
         """Let native code call the plain function where even compiled loops over elements are not faster."""

@@ -52,6 +52,7 @@ class Dispatch:
         }  # fmt: skip
         self.words = words(values, native.STATE, [_NO_SLOTS])
         self._tables: dict[int, tuple[Any, int, list[Words]]] = {}  # by identity: specialisation, hash, its tables
+        self._refused: dict[int, Any] = {}  # specialisations that native code cannot serve, by identity
         self._removed: list[Words] = []
 
     def serve_plain(self, function: Callable[..., Any]) -> None:
@@ -62,10 +63,14 @@ class Dispatch:
 
     def wants(self, owner: Any) -> bool:
         """Whether a further table of `owner` would have served the call that has just missed all of them."""
-        if fields() is None:
+        if fields() is None or id(owner) in self._refused:
             return False
         tables = self._tables[id(owner)][2] if id(owner) in self._tables else []
         return len(tables) < _MOST_TABLES and all(t[_BUSY] for t in tables)
+
+    def refuse(self, owner: Any) -> None:
+        """Native code cannot serve calls on behalf of the specialisation `owner`."""
+        self._refused[id(owner)] = owner
 
     def add(self, owner: Any, table: Words, args: tuple, kwargs: dict[str, Any]) -> None:
         """Let `table` serve calls like the one with these arguments, on behalf of the specialisation `owner`."""
@@ -81,6 +86,7 @@ class Dispatch:
 
     def remove(self, owner: Any) -> None:
         """Forget the tables of a specialisation."""
+        self._refused.pop(id(owner), None)
         if id(owner) in self._tables:
             self._removed += self._tables.pop(id(owner))[2]
             self._fill()
@@ -90,6 +96,7 @@ class Dispatch:
         for _, _, tables in self._tables.values():
             self._removed += tables
         self._tables.clear()
+        self._refused.clear()
         self._fill()
 
     def tables(self) -> int:

@@ -85,7 +85,7 @@ def make_table(
     frame = program.new_frame()
     fresh = dict(frame.fresh)
     outputs = [frame.places[node] for node in program.graph.outputs]
-    if len(frame.blocks) != len(frame.actions) or not frame.blocks or fresh.keys() != {*outputs}:
+    if not frame.blocks or fresh.keys() != {*outputs}:
         return None
     guarded = _Rows(
         {leaf: place for place, leaf in enumerate(arguments)},

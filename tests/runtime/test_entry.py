@@ -10,6 +10,7 @@ import pytest
 
 import jitrt
 from jitrt.runtime.objects import fields
+from jitrt.runtime.program import Program
 
 pytestmark = pytest.mark.skipif(fields() is None, reason="calls are checked in Python on this build")
 
@@ -61,6 +62,18 @@ def test_all_known_calls_are_served_in_any_order(compiled):
         got = compiled(*arguments)
         np.testing.assert_array_equal(got, axpy(*arguments))
         assert compiled.missed == before
+
+
+def test_what_native_code_cannot_serve_keeps_its_frame(monkeypatch):
+    """A step that NumPy executes needs Python; the search for a native table must not be made at every call."""
+    made = []
+    new_frame = Program.new_frame
+    monkeypatch.setattr(Program, "new_frame", lambda self: made.append(self) or new_frame(self))
+    fast = jitrt.jit(lambda x: np.sort(x) * 2.0 + 1.0)
+    for k in range(5):
+        x = np.arange(9.0) * (-1) ** k
+        np.testing.assert_array_equal(fast(x), np.sort(x) * 2.0 + 1.0)
+    assert len(made) == 1
 
 
 def test_keywords_are_served(compiled):
