@@ -5,6 +5,7 @@ The frame of the body of a loop is a slot of the frame around it.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator, Mapping, Sequence
 from types import MappingProxyType
 
@@ -20,8 +21,11 @@ from ..schedule.nest import KernelCall
 from .accesses import Access, accesses, are_one_operand, copied_operand
 from .alias import alias_sets
 from .frame import FrameLayout, plan_frame
-from .inplace import Decision, share_memory
+from .inplace import Decision, rounded, share_memory
 from .liveness import lifetimes
+from .order import lighter_order
+
+_WORTH_REORDERING = 1 << 20  # bytes of a frame
 
 Step = KernelCall | LoopCall | BranchCall | Node
 Uses = tuple[list[Node], list[Node]]
@@ -85,8 +89,28 @@ def plan_block(
                 inner[body] = frame, memory
                 frames.append(frame)
             controlled[k] = reads, [*writes, *frames]
-    steps, layout, decisions = plan_steps(block.graph, block.steps, permanent, controlled, is_body, donated)
-    return BlockMemory(steps, layout, decisions, inner)
+    planned = plan_steps(block.graph, block.steps, permanent, controlled, is_body, donated)
+    if planned[1].bound_nbytes >= _WORTH_REORDERING and not is_body:
+        order = _lighter_order(block, controlled)
+        steps = [block.steps[k] for k in order]
+        moved = {place: controlled[k] for place, k in enumerate(order) if k in controlled}
+        other = plan_steps(block.graph, steps, permanent, moved, is_body, donated)
+        if other[1].bound_nbytes < planned[1].bound_nbytes:
+            planned = other
+    return BlockMemory(*planned, inner)
+
+
+def _lighter_order(block: Block, controlled: Mapping[int, Uses]) -> list[int]:
+    """Another order of the steps of a block; what NumPy executes keeps its own, since it may raise or draw numbers."""
+    number = {group: k for k, group in enumerate(block.groups)}
+    after = [{number[g] for g in group.successors} for group in block.groups]
+    hosts = [k for k, step in enumerate(block.steps) if isinstance(step, Node)]
+    for k, following in itertools.pairwise(hosts):
+        after[k].add(following)
+    uses, _ = _uses(block.steps, alias_sets(block.graph.nodes()), controlled)
+    kept = {*block.graph.outputs, *block.graph.inputs}
+    nbytes = {n: rounded(n.type.nbytes) for _, writes in uses for n in writes if n not in kept}
+    return lighter_order(after, [[*reads, *writes] for reads, writes in uses], nbytes)
 
 
 def plan_steps(

@@ -108,7 +108,7 @@ class DebugFrame(Frame):
         self.frame.memory[:] = POISONS[0]
         outputs = super().run(inputs, watched)
         guarded = [region.whole for region in self.regions.values()]
-        return [o.copy() if any(np.may_share_memory(o, w) for w in guarded) else o for o in outputs]
+        return [o.copy(order="K") if any(np.may_share_memory(o, w) for w in guarded) else o for o in outputs]
 
     def _run_native(self, action: int, objects: list[Any], watched: int) -> None:
         self._find_values()
