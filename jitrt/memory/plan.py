@@ -192,7 +192,6 @@ def _with_merged_operands(call: KernelCall, pairs: Sequence[tuple[Access, Access
     merged = {operands[r.operand]: operands[w.operand] for r, w in pairs if are_one_operand(r, w)}
     kept = [k for k, operand in enumerate(operands) if operand not in merged]
     same = {operands[r.operand].memory: operands[w.operand].memory for r, w in pairs}
-    moved = {r.node: (w.node, r.layout.offset - w.layout.offset) for r, w in pairs}
     names = _names([operands[k] for k in kept], same)
     renamed = {operand: names[merged.get(operand, operand)] for operand in operands}
     copies = {
@@ -204,12 +203,8 @@ def _with_merged_operands(call: KernelCall, pairs: Sequence[tuple[Access, Access
     nest = replaced(call.nest, operands=tuple(renamed[operands[k]] for k in kept), body=body)
     if not any(hasattr(s, "operand") and not isinstance(s, (Load, Gather)) for s in nest.statements()):
         return None
-    layouts = []
-    for layout in (call.layouts[k] for k in kept):
-        base, shift = moved.get(layout.base, (layout.base, 0))
-        layouts.append(replaced(layout, base=base, offset=layout.offset - shift))
     local = {new: call.local_bytes[k] for new, k in enumerate(kept) if k in call.local_bytes}
-    return replaced(call, nest=nest, layouts=tuple(layouts), local_bytes=local)
+    return replaced(call, nest=nest, layouts=tuple(call.layouts[k] for k in kept), local_bytes=local)
 
 
 def _names(operands: Sequence[Operand], same: Mapping[str, str]) -> dict[Operand, Operand]:

@@ -325,7 +325,7 @@ def test_a_row_that_is_read_in_a_loop_of_its_own(blocks):
     assert over(made, r) == (t,)
     nest = made.steps[1].nest
     assert [o.name for o in nest.operands] == ["y0", "y0'"], "one memory, traversed along two axes"
-    assert {layout.base for layout in made.steps[1].layouts} == {r}
+    assert place(made, t) == place(made, r)
 
 
 def test_a_row_that_is_read_after_it_is_written():
@@ -489,6 +489,17 @@ def test_an_update_that_reads_old_values_that_stay():
     steps += [kernel(getitem(new, (slice(100, 500),)), getitem(old, (slice(500, 900),)), fill), kernel(r, new)]
     made = plan(steps, [r])
     assert over(made, new) == (old,) and len(made.steps) == 3
+
+
+def test_rows_beside_the_overwritten_ones():
+    """x[1:3] + x[3] lies over x[1:3]; the row that is added is in the same memory, but not among what is written."""
+    t, r, total = value((4, 100)), value((2, 100)), value(())
+    last = b.broadcast_to(getitem(t, (slice(3, 4),)), (2, 100))
+    steps = [kernel(t, array_input((4, 100))), kernel(r, getitem(t, (slice(1, 3),)), last), _fold(total, r)]
+    made = plan(steps, [total])
+    assert over(made, r) == (t,)
+    assert [o.name for o in made.steps[1].nest.operands] == ["y0", "x0"]
+    assert made.steps[1].layouts[1].base is t
 
 
 def test_columns_of_an_update():
