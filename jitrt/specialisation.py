@@ -19,14 +19,16 @@ from .runtime.errstate import Patience
 from .schedule.worthwhile import numpy_time
 from .trace.arguments import rebuild
 from .trace.purity import Capture, Captures
-from .trace.segments import Cut, register_value
+from .trace.segments import Cut, narrowed, needed, register_value
 from .trace.trace import Result, Traced
 
 _MOST_PROGRAMS = 512  # of segments, kept by their graphs
 _MOST_SEGMENTS = 4096
 # A function that has gone a new way in this many calls in a row looks at values that are different every time.
 _MOST_NEW_WAYS = 8
-_SEGMENT_CALL = 6_000  # nanoseconds that Python spends on a segment
+# Calls after which it is known well enough what segments compute in vain.
+_TRIED_CALLS = 2
+_SEGMENT_CALL = 4_000  # nanoseconds that Python spends on a segment
 
 
 class NewWay(Exception):
@@ -84,6 +86,19 @@ class Segment:
     traced: Traced | None = None
     compiled: Compiled | None = None
     following: dict[Hashable, Segment] = field(default_factory=dict)
+    plan: tuple[Compiled | None, tuple[int, ...], tuple[int, ...]] = (None, (), ())
+    """What computes the outputs that are kept, the registers that it reads, and which outputs these are."""
+
+    def run(self, registers: list[Any], patience: Patience) -> None:
+        """Compute what the cut needs, and the outputs of the segment that later ones read."""
+        assert self.cut is not None
+        registers.extend([None] * len(self.cut.outputs))
+        compiled, inputs, kept = self.plan
+        if compiled is not None:
+            outputs = compiled.program.run([registers[k] for k in inputs], patience)
+            first, nodes = self.cut.first, self.cut.outputs
+            for k, output in zip(kept, outputs):
+                registers[first + k] = register_value(nodes[k], output)
 
 
 class Specialisation:
@@ -102,6 +117,8 @@ class Specialisation:
         self._programs = programs
         self._lock = threading.Lock()
         self._segments = 0
+        self._calls = 0
+        self._ways: list[Traced] = []
         self.new_ways = 0
         self.root = Segment()
         self.writes = False
@@ -144,7 +161,11 @@ class Specialisation:
             self._check_worthwhile(traced)
             segment = self.root
             for cut in traced.cuts:
-                segment.cut = segment.cut or cut
+                if segment.cut is None:
+                    segment.cut = cut
+                    segment.plan = cut.compiled, cut.inputs, tuple(range(len(cut.outputs)))
+                elif not _are_alike(segment.cut, cut):
+                    raise NotWorthwhile("what it does up to a value that it looks at is different from call to call")
                 found = segment.following.get(cut.key)
                 if found is None:
                     found = segment.following[cut.key] = Segment()
@@ -153,6 +174,25 @@ class Specialisation:
             segment.traced, segment.compiled = traced, compiled
             self._last = segment
             self.writes = self.writes or bool(traced.written)
+            self._ways.append(traced)
+            if self._calls > _TRIED_CALLS:
+                self._narrow()
+
+    def _narrow(self) -> None:
+        """Leave out what segments compute for later ones and these never read."""
+        kept: dict[Segment, set[int]] = {}
+        for way in self._ways:
+            segment = self.root
+            last = [*way.registers, *(r.index for r in way.results if r.source == "input")]
+            for cut, outputs in zip(way.cuts, needed(way.cuts, last)):
+                kept.setdefault(segment, set()).update(outputs)
+                segment = segment.following[cut.key]
+        for segment, found in kept.items():
+            wanted = tuple(sorted(found))
+            assert segment.cut is not None
+            if segment.cut.graph is not None and wanted != segment.plan[2]:
+                graph, inputs, samples = narrowed(segment.cut, wanted)
+                segment.plan = self._programs.compile(graph, samples) if wanted else None, inputs, wanted
 
     def _overwritable(self, traced: Traced) -> tuple[int, ...]:
         """The inputs of the last segment that are donated arguments, and not needed behind it."""
@@ -184,9 +224,7 @@ class Specialisation:
         segment = self.root
         while segment.cut is not None:
             cut = segment.cut
-            if cut.compiled is not None:
-                outputs = cut.compiled.program.run([registers[k] for k in cut.inputs], self.patience)
-                registers += map(register_value, cut.outputs, outputs)
+            segment.run(registers, self.patience)
             following = segment.following.get(cut.look.see(registers))
             if following is None:
                 raise NewWay
@@ -196,6 +234,10 @@ class Specialisation:
         assert segment.traced is not None and segment.compiled is not None
         result = finish(segment.traced, segment.compiled, registers, self.patience)
         self.new_ways = 0
+        self._calls += 1
+        if self._calls == _TRIED_CALLS and self.root.cut is not None:
+            with self._lock:
+                self._narrow()
         return result
 
     def table(self, function: Callable[..., Any], args: tuple, kwargs: dict, captures: Captures) -> Words | None:
@@ -211,6 +253,12 @@ class Specialisation:
         program, arguments, written = self.compiled.program, self.traced.arguments, self.traced.written
         captured, watched = places_of(captures.arrays), places_of(captures.values)
         return make_table(function, program, args, kwargs, arguments, captured, watched, written, returned, several)
+
+
+def _are_alike(one: Cut, other: Cut) -> bool:
+    """Whether two traces computed the same up to a look at a value, as far as types tell."""
+    same = one.inputs == other.inputs and one.look.reads == other.look.reads and one.freed == other.freed
+    return same and [n.type for n in one.outputs] == [n.type for n in other.outputs]
 
 
 def finish(traced: Traced, compiled: Compiled, registers: list[Any], patience: Patience | None = None) -> Any:

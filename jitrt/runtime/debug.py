@@ -89,7 +89,7 @@ class DebugFrame(Frame):
         if steps:
             self.step_of[self.actions[-1]] = next(k for k, s in enumerate(self.steps) if s is steps[0])  # type: ignore[index]
 
-    def _new_result(self, place: int, kind: ArrayType) -> np.ndarray:
+    def _new_result(self, place: int, kind: ArrayType, nbytes: int) -> np.ndarray:
         node = next(n for n in self.graph.outputs if self.places[n] == place)
         region = self.regions[node] = _Region("a result", kind.nbytes)
         return np.ndarray(kind.shape, kind.dtype, region.memory, strides=self.strides.get(place))

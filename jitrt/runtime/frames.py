@@ -57,7 +57,11 @@ class Frame:
         by_numpy = [r for s in steps if isinstance(s, HostStep) for r in s.results]
         for node in (*graph.outputs, *by_numpy):
             self.places.setdefault(node, len(self.places))
+        self.output_places = [self.places[n] for n in graph.outputs]
         self.fresh = [(self.places[n], n.type) for n in graph.outputs if n not in by_numpy and n not in self.hosted]
+        self.sizes = [kind.nbytes for _, kind in self.fresh]
+        # An argument that was donated becomes the result.
+        self.given = [(self.places[n], self.places[self.hosted[n][0]]) for n in graph.outputs if n in self.hosted]
         places = [self.places[n] for n in graph.outputs]
         self.strides = {place: s for place, s in zip(places, strides) if s is not None}
         self.blocks: list[np.ndarray] = []
@@ -107,6 +111,8 @@ class Frame:
         returned: dict[Node, Any] = {}
         for action in self.actions:
             self.perform(action, objects, returned, watched)
+        if not returned:
+            return [objects[k] for k in self.output_places]
         return [returned[n] if n in returned else objects[self.places[n]] for n in self.graph.outputs]
 
     def begin(self, inputs: Sequence[Any]) -> list[Any]:
@@ -114,11 +120,10 @@ class Frame:
         objects: list[Any] = [*inputs, *[None] * (len(self.places) - len(inputs))]
         for place, view in self.scalars:
             view[()] = inputs[place]
-        for place, kind in self.fresh:
-            objects[place] = self._new_result(place, kind)
-        for node in self.graph.outputs:
-            if node in self.hosted:  # an argument that was donated becomes the result
-                objects[self.places[node]] = objects[self.places[self.hosted[node][0]]]
+        for (place, kind), nbytes in zip(self.fresh, self.sizes):
+            objects[place] = self._new_result(place, kind, nbytes)
+        for place, argument in self.given:
+            objects[place] = objects[argument]
         return objects
 
     def perform(self, action: int | HostStep, objects: list[Any], returned: dict[Node, Any], watched: int) -> None:
@@ -132,9 +137,11 @@ class Frame:
         else:
             self._run_native(action, objects, watched)
 
-    def _new_result(self, place: int, kind: ArrayType) -> np.ndarray:
+    def _new_result(self, place: int, kind: ArrayType, nbytes: int) -> np.ndarray:
         """Memory for a result."""
-        return results.empty(kind.shape, kind.dtype, kind.nbytes, self.strides.get(place))
+        if nbytes < results.LARGE and place not in self.strides:
+            return np.empty(kind.shape, kind.dtype)
+        return results.empty(kind.shape, kind.dtype, nbytes, self.strides.get(place))
 
     def _run_native(self, action: int, objects: list[Any], watched: int) -> None:
         arrays = tuple(objects)

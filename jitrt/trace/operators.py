@@ -107,7 +107,10 @@ def _unary(ufunc: np.ufunc) -> Callable[[Any], Any]:
 
 
 def _conversion(name: str, convert: Callable[..., Any]) -> Callable[..., Any]:
-    return lambda self, *args: self._value(name, lambda value: convert(value, *args))
+    def apply(self: Any, *args: Any) -> Any:
+        return self._value(name, (lambda value: convert(value, *args)) if args else convert)
+
+    return apply
 
 
 class Operators:

@@ -13,6 +13,7 @@ from collections.abc import Callable, Hashable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
+from numpy.lib.stride_tricks import as_strided
 
 from ..expr.build import input_node
 from ..expr.interpret import evaluate
@@ -39,6 +40,11 @@ class Look:
 
     register: int
     convert: Callable[[Any], Any]
+
+    @property
+    def reads(self) -> tuple[int, ...]:
+        """Registers that are looked at."""
+        return (self.register,)
 
     def see(self, registers: list[Any]) -> Hashable:
         """What tells what the function sees now from what it may see in other calls."""
@@ -78,6 +84,11 @@ class MadeCall:
         self.call, self.operands, self.first = call, operands, first
         self.structure: Structure = None
 
+    @property
+    def reads(self) -> tuple[int, ...]:
+        """Registers of the operands."""
+        return tuple(o.register for o in self.operands if o.register >= 0)
+
     def see(self, registers: list[Any]) -> Hashable:
         """Make the call, put the parts of its result into registers, and tell their types."""
         values = [o.read(registers) for o in self.operands]
@@ -107,6 +118,10 @@ class Cut:
         What `Execute` made of the graph.
     inputs : tuple of int
         Registers that the graph reads.
+    samples : tuple
+        What is like their values, but takes no memory.
+    first : int
+        The register that takes the first output.
     outputs : tuple of Node
         What the following registers hold.
     look : Look or MadeCall
@@ -122,6 +137,8 @@ class Cut:
     graph: Graph | None
     compiled: Any
     inputs: tuple[int, ...]
+    samples: tuple[Any, ...]
+    first: int
     outputs: tuple[Node, ...]
     look: Look | MadeCall
     key: Hashable
@@ -139,6 +156,8 @@ def key_of(value: Any) -> Hashable:
     (False, False, True)
     """
     kind = type(value)
+    if kind is bool:
+        return value
     if isinstance(value, (np.ndarray, np.generic)):
         if value.nbytes > _COMPARED_BYTES:
             return (kind, object())
@@ -152,6 +171,35 @@ def register_value(node: Node, value: Any) -> Any:
         return value
     number = value[()] if isinstance(value, np.ndarray) else value
     return number.item() if node.type.weak and isinstance(number, np.generic) else number
+
+
+def sample(value: Any) -> Any:
+    """Something with the type, the shape and the strides of `value`."""
+    if not isinstance(value, np.ndarray):
+        return value
+    return as_strided(np.empty(1, value.dtype), value.shape, value.strides)
+
+
+def narrowed(made: Cut, kept: Sequence[int]) -> tuple[Graph, tuple[int, ...], tuple[Any, ...]]:
+    """The graph of a cut for some of its outputs; the registers that it reads, and samples of their values."""
+    assert made.graph is not None
+    places = {node: k for k, node in enumerate(made.graph.inputs)}
+    roots = [made.graph.outputs[k] for k in kept]
+    graph, read = cut(roots, places, [made.graph.strides[k] for k in kept])
+    return graph, tuple(made.inputs[k] for k in read), tuple(made.samples[k] for k in read)
+
+
+def needed(traced: Sequence[Cut], last: Iterable[int]) -> list[tuple[int, ...]]:
+    """For each cut of a way the outputs that are read afterwards; `last` are the registers read at the end."""
+    used = set(last)
+    found: list[tuple[int, ...]] = []
+    for made in reversed(traced):
+        used.update(made.look.reads)
+        kept = tuple(k for k in range(len(made.outputs)) if made.first + k in used)
+        found.append(kept)
+        if made.graph is not None:
+            used.update(narrowed(made, kept)[1])
+    return found[::-1]
 
 
 def cut(

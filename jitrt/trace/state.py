@@ -19,7 +19,7 @@ from ..expr.types import ArrayType
 from .assignment import list_node
 from .context import tracing
 from .order import Orders
-from .segments import Cut, Execute, Look, MadeCall, Operand, cut, is_recorded_in_a_loop, register_value
+from .segments import Cut, Execute, Look, MadeCall, Operand, cut, is_recorded_in_a_loop, register_value, sample
 from .storage import Cell
 from .tracer import Tracer
 from .userline import user_line
@@ -163,6 +163,7 @@ class Trace:
         graph, compiled = None, None
         inputs: tuple[int, ...] = ()
         missing = [n for n in wanted if n not in self.registers]
+        first, samples = len(self.given), ()
         if missing:
             later = [*self._live(), *self.pending_calls()]
             self.call_results = []
@@ -170,7 +171,9 @@ class Trace:
                 later = [n for n in later if not is_recorded_in_a_loop(n)]
             missing = list(dict.fromkeys([*missing, *(n for n in later if n not in self.registers)]))
             graph, inputs = cut(missing, self.registers, [self.orders.of_result(n) for n in missing])
-            compiled, outputs = self._execute(graph, [self.given[k] for k in inputs])
+            values = [self.given[k] for k in inputs]
+            samples = tuple(map(sample, values))
+            compiled, outputs = self._execute(graph, values)
             for n, output in zip(missing, outputs):
                 self.registers[n] = len(self.given)
                 self.given.append(register_value(n, output))
@@ -178,7 +181,9 @@ class Trace:
         look = make_look()
         key = look.see(self.given)
         freed = self._free(wanted) if missing else ()
-        self.cuts.append(Cut(graph, compiled, inputs, tuple(missing), look, key, freed, why, user_line()))
+        self.cuts.append(
+            Cut(graph, compiled, inputs, samples, first, tuple(missing), look, key, freed, why, user_line())
+        )
 
     def call_and_look(self, function: Callable[..., Any], name: str, args: tuple, kwargs: dict[str, Any]) -> Any:
         """The result of a call that NumPy makes, and whose shape the function sees."""
@@ -330,6 +335,8 @@ class Trace:
         result = call_result(node, path, type_)
         self.call_results.append(result)
         self.values[result] = value
+        if isinstance(value, np.ndarray):
+            self.orders.note(result, value.strides)
         return Tracer(result, self, scalar=isinstance(value, np.generic))
 
 

@@ -217,7 +217,8 @@ def _describe(
     claimed: dict[Node, Any] = {}  # what a segment has computed is returned as it is, once
     results: list[Result] = []
     for leaf in flat:
-        if type(leaf) is np.ndarray and leaf.dtype.kind in "biufcmM" and leaf.dtype.isnative:
+        ordinary = type(leaf) is np.ndarray and leaf.dtype.kind in "biufcmM" and leaf.dtype.isnative
+        if ordinary and leaf.flags.c_contiguous:
             results.append(Result("array", len(roots)))
             roots.append(b.constant(leaf.copy()))  # the same in every call that comes this way
             strides.append(None)
