@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from .context import current
 from .creation import stand_in
 from .loopsites import only_called
 from .purity import MISSING, contents, is_numpy
@@ -67,6 +68,8 @@ def with_tracers(function: Callable[..., Any], tracers: dict[int, Any]) -> Calla
             done.add(name)
             if name in namespace:
                 namespace[name] = replaced(namespace[name])
+        if "type" in f.__code__.co_names and (state := current()) is not None:
+            state.symbolic = False  # it would tell symbols from integers
         if "range" in f.__code__.co_names and "range" not in f.__globals__:
             # Code that does something else with it than call it may compare it by identity.
             calls = only_called(f.__code__, "range")

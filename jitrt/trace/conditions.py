@@ -16,6 +16,7 @@ import numpy as np
 
 from ..expr import build as b
 from ..expr.node import Node
+from .loopnumber import NotRolled, Place
 from .loopsites import ConditionSite, condition_site
 from .rolling import RollingRange
 from .state import Trace
@@ -24,19 +25,6 @@ from .storage import Cell
 from .userline import user_frame
 
 _CAN_UNBIND = sys.version_info < (3, 13)
-
-Place = tuple[types.CodeType, int]
-
-
-class NotRolled(BaseException):
-    """A loop that was assumed to repeat does not; the function has to be traced again without the assumption.
-
-    Not an `Exception`, so that an ``except Exception`` in the traced function does not swallow it.
-    """
-
-    def __init__(self, place: Place):
-        super().__init__("a loop does not repeat")
-        self.place = place
 
 
 @dataclass(slots=True)
@@ -81,14 +69,17 @@ class Conditions:
 
     def __init__(self, trace: Trace, excepted: set[Place]):
         self._trace, self._excepted = trace, excepted
+        trace.excepted = excepted
         self._start = Cell.made()
         self._open: list[_Assumed] = []
         self._unbound: list[Place] = []  # loops behind which variables have no value that had one in Python
 
-    def check(self, error: Exception | None) -> None:
+    def check(self, error: BaseException | None) -> None:
         """Raise `NotRolled` if an assumption is left over, or may be why the function has failed."""
         if self._open:
             raise NotRolled(self._open[-1].place) from None
+        for counter in self._trace.counters.values():
+            raise NotRolled(counter.place) from None
         if isinstance(error, NameError) and self._unbound:
             raise NotRolled(self._unbound[-1]) from None
 

@@ -19,6 +19,7 @@ from ..expr.node import Node
 from ..expr.optable import OPS
 from ..expr.types import ArrayType
 from ..expr.ufuncs import elementwise_op
+from .loopnumber import LoopNumber
 from .userline import user_line
 
 # Python evaluates these on two floats exactly as float64 kernels do, and division by a number that is not zero;
@@ -35,6 +36,8 @@ _NUMBERS = (np.ndarray, np.generic, int, float, complex)
 
 def _binary(ufunc: np.ufunc, python: Callable[[Any, Any], Any], x: Any, y: Any) -> Any:
     """``x <op> y`` where one of them is a tracer."""
+    if type(x) is LoopNumber or type(y) is LoopNumber:
+        x, y = (v.operand(w, python) if type(v) is LoopNumber else v for v, w in ((x, y), (y, x)))
     tracer = x if isinstance(x, Operators) else y
     if all(v._is_weak() if isinstance(v, Operators) else type(v) in (int, float, complex, bool) for v in (x, y)):
         nodes = tuple(_number_node(v, tracer, python) for v in (x, y))
@@ -88,6 +91,8 @@ def _in_place(ufunc: np.ufunc) -> Callable[[Any, Any], Any]:
     def update(self: Any, other: Any) -> Any:
         if not self._is_array():
             return NotImplemented  # scalars are immutable: Python falls back to the operator itself
+        if type(other) is LoopNumber:
+            other = other.operand(self, ufunc)
         if not isinstance(other, (Operators, list, tuple, *_NUMBERS)):
             return NotImplemented
         return ufunc(self, other, out=self)

@@ -18,6 +18,7 @@ from ..expr.pythonnumbers import python_operation
 from ..expr.types import ArrayType
 from .assignment import list_node
 from .context import tracing
+from .loopnumber import Counter, Place
 from .order import Orders
 from .segments import Cut, Execute, Look, MadeCall, Operand, cut, is_recorded_in_a_loop, register_value, sample
 from .storage import Cell
@@ -68,6 +69,12 @@ class Trace:
         """Values that the function has looked at; None for those of which it does not matter any more."""
         self.decide: Callable[[Node], bool | None] | None = None
         """Asked for the truth of a value on which a loop depends."""
+        self.excepted: set[Place] = set()
+        """Loops about which nothing is assumed."""
+        self.counters: dict[object, Counter] = {}
+        """Of loops whose numbers are symbols, while they run."""
+        self.symbolic = True
+        """Whether such numbers may stand for integers."""
         self.ranges: dict[tuple[int, int], Any] = {}
         """Ranges of loops that are being traced, by frame and place."""
         self.rolled = 0

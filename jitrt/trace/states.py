@@ -16,6 +16,7 @@ from ..expr.node import Node, topological_order
 from ..expr.ufuncs import COPY
 from ..expr.updates import Region, through
 from ..frozen import frozen
+from .loopnumber import Counter, LoopNumber
 from .purity import MISSING, contents
 from .state import Trace
 from .storage import Cell
@@ -50,6 +51,8 @@ class State:
         For each tracer, by identity, its role and how it views that.
     containers : list
         Lists and dicts.
+    integers : dict of str to int
+        The variables that are integers.
     cells, copies, writes, looks : int
         How many cells, copies, assignments and looks at values there had been.
     """
@@ -58,6 +61,7 @@ class State:
     roles: list[Role] = field(default_factory=list)
     tracers: dict[int, tuple[int, Region]] = field(default_factory=dict)
     containers: list[Any] = field(default_factory=list)
+    integers: dict[str, int] = field(default_factory=dict)
     cells: int = 0
     copies: int = 0
     writes: int = 0
@@ -90,6 +94,7 @@ class State:
             [self.roles[k] for k in roles],
             {t: (roles[role], region) for t, (role, region) in self.tracers.items() if role in roles},
             [self.containers[k] for k in containers],
+            {name: value for name, value in self.integers.items() if name in names},
             self.cells,
             self.copies,
             self.writes,
@@ -143,8 +148,9 @@ def _renumbered(structure: Any, role: Callable[[int], int], container: Callable[
 class _Walk:
     """Collects the structure and the roles of a state."""
 
-    def __init__(self) -> None:
+    def __init__(self, counter: Counter | None) -> None:
         self.state = State()
+        self.counter = counter
         self.cells: dict[Cell, int] = {}
         self.scalars: dict[Node, int] = {}
         self.functions: set[int] = set()
@@ -153,6 +159,13 @@ class _Walk:
         kind = type(value)
         if kind is Tracer:
             return self._tracer(value)
+        if kind is LoopNumber:
+            index = value.counter.index
+            if self.counter is not None and self.counter.owns(value):
+                if index != self.counter.index:  # in a container, where it is not brought up to date
+                    raise Unknown
+                index = -1
+            return (LoopNumber, value.factor, value.offset, index)
         if kind is list or kind is tuple:
             return (kind, self._container(value), *(self.value(v) for v in value))
         if kind is dict:
@@ -192,11 +205,14 @@ class _Walk:
             yield self.value(default)
 
     def _tracer(self, tracer: Tracer) -> Hashable:
+        if tracer._choice is not None:  # its elements are not there yet
+            raise Unknown
         node = tracer._node
+        strides = None
         region: Region = ()
         if tracer._is_array():
             cell = tracer._storage()
-            region = tracer._region()
+            region, strides = tracer._region(), cell.strides
             role = self.cells.get(cell)
             if role is None:
                 role = self.cells[cell] = self._add(Role(cell, cell.content, False))
@@ -205,7 +221,7 @@ class _Walk:
             if role is None:
                 role = self.scalars[node] = self._add(Role(None, node, tracer._scalar))
         self.state.tracers[id(tracer)] = role, region
-        return (Tracer, role, region, node.type, tracer._scalar)
+        return (Tracer, role, region, strides, node.type, tracer._scalar)
 
     def _add(self, role: Role) -> int:
         self.state.roles.append(role)
@@ -217,6 +233,7 @@ def observe(
     left_out: Collection[str],
     trace: Trace,
     condition: Role | None = None,
+    counter: Counter | None = None,
 ) -> State:
     """The state of a frame.
 
@@ -228,26 +245,32 @@ def observe(
     trace : Trace
     condition : Role, optional
         A first role.
+    counter : Counter, optional
+        Of the loop.
 
     Raises
     ------
     Unknown
         If a variable holds something that might change without being seen.
     """
-    walk = _Walk()
+    walk = _Walk(counter)
     if condition is not None:
         walk.state.roles.append(condition)
     variables = {name: value for name, value in frame.f_locals.items() if name not in left_out}
     walk.state.structure = {name: walk.value(value) for name, value in variables.items()}
+    walk.state.integers = {name: value for name, value in variables.items() if type(value) is int}
     walk.state.cells = Cell.made()
     walk.state.copies, walk.state.writes, walk.state.looks = trace.copies, len(trace.writes), len(trace.looks)
     return walk.state
 
 
-def step_between(before: State, after: State, trace: Trace, decided: Collection[int] = ()) -> Step | None:
+def step_between(
+    before: State, after: State, trace: Trace, decided: Collection[int] = (), own: Counter | None = None
+) -> Step | None:
     """What happened between two states; None if it cannot be told, or if they differ in structure.
 
-    `decided` are places in ``trace.looks`` of values whose truth the state itself holds.
+    `decided` are places in ``trace.looks`` of values whose truth the state itself holds, and `own` is the counter of
+    the loop; those of other loops do not change meanwhile.
     """
     if list(before.structure.items()) != list(after.structure.items()) or not _containers_stay(before, after):
         return None
@@ -272,7 +295,9 @@ def step_between(before: State, after: State, trace: Trace, decided: Collection[
     looks = [trace.looks[k] for k in range(before.looks, after.looks) if k not in decided]
     if any(n is not None and not first.keys().isdisjoint(topological_order((n,))) for n in looks):
         return None
-    constant = {role.node for k, role in enumerate(old) if k not in varying}.difference(parameters)
+    constant = {role.node for k, role in enumerate(old) if k not in varying}
+    constant |= {counter.node for counter in trace.counters.values() if counter is not own}
+    constant.difference_update(parameters)
     closed = close(([new[k].node for k in first.values()],), parameters, made_meanwhile, constant)
     return Step(source, tuple(varying), same, outside, closed)
 
@@ -333,6 +358,7 @@ def finish(
     trace: Trace,
     guarded: bool = False,
     unbound: Collection[str] = (),
+    counter: Counter | None = None,
 ) -> None:
     """Bring a frame into the state after the loop.
 
@@ -351,6 +377,8 @@ def finish(
         Whether the first role says if there is a next iteration.
     unbound : collection of str
         Variables that have no value after the loop.
+    counter : Counter, optional
+        Of the loop, whose numbers become integers.
     """
     start = [*first.roles, *_outside_roles(step.outside, first, trace)]
     now = [*last.roles, *_outside_roles(step.outside, last, trace)]
@@ -366,22 +394,25 @@ def finish(
     for k, (role, origin) in enumerate(zip(now, _repeated(step.source, 1 if guarded else left or 0))):
         if role.cell is not None:
             kept = None if origin is None else start[origin].cell
-            cells[k] = Cell(nodes[k]) if kept is None else kept
+            cells[k] = Cell(nodes[k], role.cell.strides) if kept is None else kept
+            trace.orders.note(nodes[k], role.cell.strides)
     for k, cell in cells.items():
         if cell.content is not nodes[k]:
             trace.writes.append((cell, cell.content))
             cell.content = nodes[k]
-    rebinding = _Rebinding(last, nodes, cells, trace)
+    rebinding = _Rebinding(last, nodes, cells, trace, counter)
     values = {name: rebinding.value(value) for name, value in frame.f_locals.items() if name not in unbound}
-    _assign(frame, values | variables, unbound)
+    set_variables(frame, values | variables, unbound)
     trace.rolled += 1
 
 
 class _Rebinding:
     """Puts the values that tracers have after a loop in their places."""
 
-    def __init__(self, state: State, nodes: Sequence[Node], cells: dict[int, Cell], trace: Trace):
-        self.state, self.nodes, self.cells, self.trace = state, nodes, cells, trace
+    def __init__(
+        self, state: State, nodes: Sequence[Node], cells: dict[int, Cell], trace: Trace, counter: Counter | None
+    ):
+        self.state, self.nodes, self.cells, self.trace, self.counter = state, nodes, cells, trace, counter
         self.done: set[int] = set()
 
     def value(self, value: Any) -> Any:
@@ -389,6 +420,8 @@ class _Rebinding:
         kind = type(value)
         if kind is Tracer and id(value) in self.state.tracers:
             return self._tracer(value, *self.state.tracers[id(value)])
+        if kind is LoopNumber and self.counter is not None and self.counter.owns(value):
+            return value.after(self.counter.most)
         if kind is list:
             if self._is_new(value):
                 value[:] = [self.value(v) for v in value]
@@ -419,7 +452,7 @@ class _Rebinding:
         return tracer if tracer._cell is cell else Tracer(through(cell.content, region), self.trace, cell=cell)
 
 
-def _assign(frame: types.FrameType, variables: dict[str, Any], unbound: Collection[str]) -> None:
+def set_variables(frame: types.FrameType, variables: dict[str, Any], unbound: Collection[str] = ()) -> None:
     """Set local variables of a frame, and unset others."""
     f_locals = frame.f_locals
     f_locals.update(variables)

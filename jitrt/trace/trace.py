@@ -16,8 +16,9 @@ from ..expr.updates import through
 from ..frozen import frozen
 from .arguments import Structure, flatten, is_dynamic, rebuild
 from .clones import with_tracers
-from .conditions import Conditions, NotRolled, Place
+from .conditions import Conditions
 from .context import tracing
+from .loopnumber import NotRolled, Place
 from .purity import Capture, Captures
 from .segments import Cut, Execute, cut
 from .state import Trace
@@ -168,7 +169,7 @@ def _trace_once(
     try:
         with tracing(state):
             result = with_tracers(function, by_array)(*args, **kwargs)
-    except Exception as error:
+    except (Exception, Untraceable) as error:
         conditions.check(error)
         raise
     conditions.check(None)

@@ -41,6 +41,11 @@ class LoopWriter:
                 self._statement(depth + 1)
         if self.rng.random() < 0.1:
             self._line(depth + 1, f"t = t + {variable} * 0.125" if variable != "_" else "k += 1")
+        if self.rng.random() < 0.3:
+            uses = [f"c = c + {variable}", f"d = d * 0.5 + ({variable} + 1) * t", f"a[{variable} % 4] = 0.5", "k += 2"]
+            uses += [f"b = b * 0.5 if {variable} < 6 else b + 0.125", f"a = a + k * 0.25; k = {variable} - 3"]
+            for part in str(self.rng.choice(uses)).split("; "):
+                self._line(depth + 1, part)
 
     def _name(self) -> str:
         return str(self.rng.choice(NAMES))

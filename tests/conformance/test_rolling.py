@@ -362,7 +362,7 @@ def test_body_reads_the_number():
             x = x + i * 0.5
         return x
 
-    check(run, X, 12, rolled=0)
+    check(run, X, 12)
 
 
 def test_number_is_read_after_the_loop():
