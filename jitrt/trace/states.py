@@ -212,7 +212,8 @@ class _Walk:
         region: Region = ()
         if tracer._is_array():
             cell = tracer._storage()
-            region, strides = tracer._region(), cell.strides
+            region = tracer._region()
+            strides = tracer._trace.orders.normal(cell.content, cell.strides)
             role = self.cells.get(cell)
             if role is None:
                 role = self.cells[cell] = self._add(Role(cell, cell.content, False))
