@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -95,7 +96,7 @@ def main() -> None:
         start = time.perf_counter()
         compiled(*args)
         first = time.perf_counter() - start
-        plain, ours = best(lambda f=function, a=args: f(*a)), best(lambda f=compiled, a=args: f(*a))
+        plain, ours = best(partial(function, *args)), best(partial(compiled, *args))
         rows.append(f"| {name} | {plain * 1e3:.1f} ms | {ours * 1e3:.2f} ms | {plain / ours:.1f} | {first:.2f} s |")
     print("\n".join(rows))
 
