@@ -26,7 +26,7 @@ from .runtime.errstate import FloatingPointRaised
 from .runtime.frames import Retrace
 from .specialisation import NewWay, Plain, Programs, Specialisation, finish, places_of
 from .trace import guards
-from .trace.arguments import Structure, flatten, leaf_key, rebuild, sharing
+from .trace.arguments import Structure, copies_of, flatten, leaf_key, rebuild, sharing
 from .trace.donation import check_names, donated_leaves, overwritable
 from .trace.purity import Captures, scan
 from .trace.storage import ReadOnly
@@ -312,7 +312,7 @@ class JitFunction(NativeCallable):
         """
         leaves: list[Any] = []
         structure = flatten((args, kwargs), leaves)
-        copies = [leaf.copy() if type(leaf) is np.ndarray else leaf for leaf in leaves]
+        copies = copies_of(leaves)
         args, kwargs = rebuild(structure, iter(copies))
         with np.errstate(all="ignore"):
             self(*args, **kwargs)
@@ -470,8 +470,7 @@ class JitFunction(NativeCallable):
 
     def _after_failure(self, leaves: list[Any], structure: Structure, failure: Exception) -> Plain:
         """Tell the user's exceptions from ours: the plain function raises its own."""
-        copies = [leaf.copy() if type(leaf) is np.ndarray else leaf for leaf in leaves]
-        args, kwargs = rebuild(structure, iter(copies))
+        args, kwargs = rebuild(structure, iter(copies_of(leaves)))
         raises = True
         with contextlib.suppress(Exception):
             self._function(*args, **kwargs)

@@ -181,6 +181,9 @@ def schedule(
     return Block(legal, layouts, tuple(groups), tuple(steps))
 
 
+_FIRST_PLACED = 1 << 40  # numbers of copies that nothing else is a copy with
+
+
 def _in_memory_order(graph: Graph, layouts: Layouts, strides: Sequence[tuple[int, ...] | None]) -> Graph:
     """Give outputs their strides; an output that something else reads, or that no loop writes, is copied.
 
@@ -196,7 +199,7 @@ def _in_memory_order(graph: Graph, layouts: Layouts, strides: Sequence[tuple[int
             # Regions of an update are found in C-contiguous memory.
             written = outputs[k].op.kind is Kind.ELEMENTWISE or "starts" in outputs[k].kwargs
             if outputs[k] in read or not written:
-                outputs[k] = b.copy(outputs[k])
+                outputs[k] = b.copy(outputs[k], _FIRST_PLACED + k)
             layouts.place(outputs[k], wanted)
     return graph.with_outputs(outputs)
 

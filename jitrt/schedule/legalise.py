@@ -49,7 +49,9 @@ def legalise(graph: Graph, layouts: Layouts) -> Graph:
     reduce_add[axes=(0,)] x  →  reduce_add[axes=(0,)] partial_reduce_add[blocked=(0,) blocks=31] x    (few kept rows)
     """
     graph = rewrite(graph, (_empty_fold, *_two_stages(layouts), _copied_reshape(layouts)))
-    graph = lower_updates(graph)
+    lowered = lower_updates(graph)
+    # Where an update of nothing is gone, what was updated is read in its own strides.
+    graph = graph if lowered is graph else rewrite(lowered, (_copied_reshape(layouts),))
     outputs: list[Node] = []
     for output in (_stored_reshaped(n, layouts) for n in graph.outputs):
         computed = output.op.kind not in (Kind.SOURCE, Kind.VIEW, Kind.CONTROL)

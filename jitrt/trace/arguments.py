@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+from numpy.lib.array_utils import byte_bounds
 
 from ..errors import Untraceable
 
@@ -49,6 +50,35 @@ def rebuild(structure: Structure, leaves: Any) -> Any:
         return {key: rebuild(s, leaves) for key, s in zip(structure[1], structure[2])}
     children = [rebuild(s, leaves) for s in structure[1]]
     return kind(*children) if hasattr(kind, "_fields") else kind(children)
+
+
+def copies_of(leaves: Sequence[Any]) -> list[Any]:
+    """The leaves with copies of the arrays, which overlap in memory as the arrays do.
+
+    Examples
+    --------
+    >>> x = np.arange(4.0)
+    >>> y, z, _ = copies_of([x[1:], x[:-1], 2])
+    >>> y[0] = 7
+    >>> z.tolist(), x.tolist()
+    ([0.0, 7.0, 2.0], [0.0, 1.0, 2.0, 3.0])
+    """
+    groups: list[list[np.ndarray]] = []
+    for array in (leaf for leaf in leaves if type(leaf) is np.ndarray):
+        near = [g for g in groups if any(np.may_share_memory(array, other) for other in g)]
+        groups = [g for g in groups if g not in near] + [[array, *(other for g in near for other in g)]]
+    copies: dict[int, np.ndarray] = {}
+    for group in groups:
+        bounds = [byte_bounds(array) for array in group]
+        low = min(first for first, _ in bounds)
+        memory = np.empty(max(end for _, end in bounds) - low, np.uint8)
+        for array, (first, _) in zip(group, bounds):
+            start = first - low - sum(min(s * (n - 1), 0) for s, n in zip(array.strides, array.shape) if n)
+            copies[id(array)] = np.ndarray(array.shape, array.dtype, memory, start, array.strides)
+            copies[id(array)][...] = array
+        for array in group:
+            copies[id(array)].flags.writeable = array.flags.writeable
+    return [copies.get(id(leaf), leaf) for leaf in leaves]
 
 
 def leaf_key(leaf: Any) -> Any:

@@ -92,6 +92,8 @@ def _converted(state: Trace, function: Callable[..., Any], args: tuple, kwargs: 
         array = array.astype(dtype)
     elif array is value and (copy or (dense and not array._is_contiguous())):
         array = array.copy()
+        if not dense:  # which keeps the order of the axes
+            state.orders.note(array._node, state.orders.of_result(array._node, value._strides()))
     while array.ndim < at_least:
         array = array[None]
     return array

@@ -222,7 +222,9 @@ def _describe(
         if ordinary and leaf.flags.c_contiguous:
             results.append(Result("array", len(roots)))
             roots.append(b.constant(leaf.copy()))  # the same in every call that comes this way
-            strides.append(None)
+            strides.append(state.orders.of_result(roots[-1], leaf.strides))
+            if strides[-1] not in (None, leaf.strides) or (strides[-1] is None and not leaf.flags.c_contiguous):
+                raise Untraceable("returns a view of an array that does not depend on its arguments")
             continue
         if not isinstance(leaf, Tracer):
             results.append(_plain_result(leaf))

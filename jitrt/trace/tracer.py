@@ -123,6 +123,10 @@ class Tracer(Operators):
             self._cell = Cell(node, self._trace.orders.of_result(node), number=self._born)
         return self._cell
 
+    def _strides(self) -> tuple[int, ...] | None:
+        """The strides that NumPy would have here; None if a reshape on the way copies."""
+        return self._storage().strides_of(self._node)
+
     def _is_contiguous(self) -> bool:
         """Whether NumPy would have a C-contiguous array here."""
         return self._storage().is_contiguous(self._node)
