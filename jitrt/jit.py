@@ -367,7 +367,7 @@ class JitFunction(NativeCallable):
                     self._remember(key, found)
         else:
             self._unused_traces = 0
-        if isinstance(found, Specialisation) and found.writes:
+        if isinstance(found, Specialisation) and found.may_write:
             return self._told_apart(found, key, leaves, structure, captures)
         return found
 
@@ -379,10 +379,10 @@ class JitFunction(NativeCallable):
     def _told_apart(
         self, found: Specialisation, key: Any, leaves: list[Any], structure: Structure, captures: Captures
     ) -> Specialisation | Plain:
-        """`found` if no array that it writes has memory in common with another argument, otherwise what knows that."""
+        """`found` if no array that it may write has memory in common with another one, otherwise what knows that."""
         inputs = found.inputs(leaves)
         try:
-            shared = sharing(inputs, [number for number, _ in found.traced.written])
+            shared = sharing(inputs, found.written(inputs))
         except Untraceable as reason:
             _log.info("%s runs as plain NumPy: %s", self.__name__, reason)
             return Plain(str(reason))

@@ -121,7 +121,6 @@ class Specialisation:
         self._ways: list[Traced] = []
         self.new_ways = 0
         self.root = Segment()
-        self.writes = False
         self.add(traced)
 
     @property
@@ -133,6 +132,17 @@ class Specialisation:
     def compiled(self) -> Compiled:
         """The last segment of that way."""
         return self._last.compiled  # type: ignore[return-value]
+
+    @property
+    def may_write(self) -> bool:
+        """Whether a call may write into an input: also if it may go a way that no trace has gone."""
+        return self.root.cut is not None or bool(self.traced.written)
+
+    def written(self, inputs: Sequence[Any]) -> list[int]:
+        """Numbers of the `inputs` that a call may write into."""
+        if self.root.cut is None:
+            return [number for number, _ in self.traced.written]
+        return [k for k, value in enumerate(inputs) if isinstance(value, np.ndarray)]
 
     @property
     def frame_bytes(self) -> int:
@@ -173,7 +183,6 @@ class Specialisation:
                 segment = found
             segment.traced, segment.compiled = traced, compiled
             self._last = segment
-            self.writes = self.writes or bool(traced.written)
             self._ways.append(traced)
             if self._calls > _TRIED_CALLS:
                 self._narrow()

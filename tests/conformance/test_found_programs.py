@@ -43,6 +43,19 @@ def test_a_call_whose_result_nobody_uses_raises():
         compiled(np.zeros((2, 2)))
 
 
+def test_an_argument_given_twice_that_only_later_calls_write():
+    def f(x, y, s):
+        if s < 0:
+            y[[0, 1]] *= 2
+        return x - 0.5
+
+    compiled = jitrt.jit(f)
+    for s in (0.5, -0.5, 0.5, -0.5):
+        x, y = np.arange(4.0), np.arange(4.0)
+        assert_same(compiled(x, x, s), f(y, y, s))
+        assert_same(x, y)
+
+
 def writes_what_does_not_fit(x):
     y = x / 3.0
     y[[1, 1, 0]] = y
