@@ -99,12 +99,8 @@ class _Placed:
     """Memory that is not there: NumPy compares addresses only."""
 
     def __init__(self, access: Access, shift: int):
-        start, shape, strides, itemsize = (
-            access.layout.offset,
-            access.extents,
-            access.layout.strides,
-            access.dtype.itemsize,
-        )
+        start, strides, itemsize = access.layout.offset, access.layout.strides, access.dtype.itemsize
+        shape = touched_extents(access)
         if access.anywhere:
             start, shape, strides, itemsize = 0, (access.node.type.nbytes,), (1,), 1
         self.__array_interface__ = {
@@ -145,6 +141,11 @@ def byte_range(access: Access) -> tuple[int, int]:
     reach = [(n - 1) * s for n, s in zip(access.extents, access.layout.strides)]
     start = access.layout.offset + sum(min(r, 0) for r in reach)
     return start, access.layout.offset + sum(max(r, 0) for r in reach) + access.dtype.itemsize
+
+
+def touched_extents(access: Access) -> tuple[int, ...]:
+    """Extents of the axes, 1 for those that lead to no other elements."""
+    return tuple(1 if n and not s else n for n, s in zip(access.extents, access.layout.strides))
 
 
 def copied_operand(nest: LoopNest, written: Operand) -> Operand | None:

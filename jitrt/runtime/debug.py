@@ -17,7 +17,7 @@ from numpy.lib.stride_tricks import as_strided
 from ..errors import MemoryFault
 from ..expr.node import Graph, Node
 from ..expr.types import ArrayType, dtype_name
-from ..memory.accesses import Access, accesses, byte_range
+from ..memory.accesses import Access, accesses, byte_range, touched_extents
 from ..memory.frame import FrameLayout
 from .frames import Frame
 from .steps import ControlStep, HostStep, KernelStep, Step
@@ -240,7 +240,8 @@ def _elements(mask: np.ndarray, access: Access) -> np.ndarray:
     """The bytes of `mask`, which are those of a value, that an access touches."""
     if access.anywhere:
         return mask
-    shape, strides = (*access.extents, access.dtype.itemsize), (*access.layout.strides[: len(access.extents)], 1)
+    shape = (*touched_extents(access), access.dtype.itemsize)
+    strides = (*access.layout.strides[: len(access.extents)], 1)
     if not all(shape):
         return mask[:0]
     return as_strided(mask[access.layout.offset :], shape, strides)

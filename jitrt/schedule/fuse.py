@@ -84,12 +84,15 @@ class Sharing:
         Turns of the innermost shared loop that are taken together: with more than one, every member runs over them.
     local : frozenset of Node
         Stored values that no other group reads: they live in registers or on the stack, for one turn.
+    over : dict of Node to Node
+        Stored values that no other group reads, and that lie where a later member stores the other node.
     """
 
     members: tuple[Group, ...]
     axes: tuple[tuple[int, ...], ...]
     rows: int
     local: frozenset[Node]
+    over: dict[Node, Node] = field(default_factory=dict)
 
 
 @dataclass(eq=False, slots=True)

@@ -61,9 +61,9 @@ class Layouts:
         assert layout is not None, node
         return layout
 
-    def define(self, node: Node, strides: tuple[int, ...]) -> None:
-        """Say how a stored node lies in its memory."""
-        self._known[node] = Layout(node, 0, strides)
+    def define(self, node: Node, strides: tuple[int, ...], base: Node | None = None) -> None:
+        """Say how a stored node lies in its memory, or in that of `base`."""
+        self._known[node] = Layout(node if base is None else base, 0, strides)
 
     def find(self, node: Node) -> Layout | None:
         """The layout of `node`; None for a reshape that needs a copy."""

@@ -122,10 +122,17 @@ def build_kernel(group: Group, layouts: Layouts, inlined: Callable[[Node], bool]
 def _build_shared(sharing: Sharing, layouts: Layouts, inlined: Callable[[Node], bool], reason: str) -> KernelCall:
     """The kernel of groups that share outer loops."""
     stored = {s.into: (m, shared) for m, shared in zip(sharing.members, sharing.axes) for s in m.sinks}
+    over = Layouts({})
+    for node, other in sharing.over.items():
+        over.define(node, layouts[other].strides, other)
     parts = []
     for member in sharing.members:
         order, leaves, gathers = expressions(member, inlined)
-        parts.append((member, order, accesses_of(member, leaves, gathers, layouts)))
+        accesses = accesses_of(member, leaves, gathers, layouts)
+        accesses = [
+            replaced(a, layout=_moved(a, member, over)) if a.layout.base in sharing.over else a for a in accesses
+        ]
+        parts.append((member, order, accesses))
     # Shared loops are coalesced as the memory outside demands; local memory follows.
     domain = sharing.members[0].kind[0]
     turns = coalesced(
@@ -206,12 +213,15 @@ class _LocalMemory:
         base = access.layout.base
         if base not in self.nodes:
             return access
-        if access.written:
-            sink = next(s for s in member.sinks if s.into is base)
-            layout = sink_access(sink, self.layouts, sink.folded_axes).layout
-        else:
-            layout = self.layouts[access.node]
-        return Access(access.node, layout, access.written, True, self.turns[base])
+        return Access(access.node, _moved(access, member, self.layouts), access.written, True, self.turns[base])
+
+
+def _moved(access: Access, member: Group, layouts: Layouts) -> Layout:
+    """The layout of an access where what it accesses lies as `layouts` says."""
+    if not access.written:
+        return layouts[access.node]
+    sink = next(s for s in member.sinks if s.into is access.layout.base)
+    return sink_access(sink, layouts, sink.folded_axes).layout
 
 
 def _stored_axes(node: Node, member: Group, axes: tuple[int, ...]) -> list[int]:
@@ -258,9 +268,9 @@ class _Kernel:
         for member in self.members:
             statements = MemberStatements(self, member, first_axis, first_access)
             body += statements.build()
-            for operand, sink in zip(statements.written, member.group.sinks):
+            for operand, access in zip(statements.written, member.accesses):
                 if operand is not None:
-                    self.stored.setdefault(sink.into, [operand.name])
+                    self.stored.setdefault(access.layout.base, [operand.name])
             first_axis += len(member.axes)
             first_access += len(member.accesses)
         counts = [element_count(m, self.outer) for m in self.members]

@@ -14,7 +14,7 @@ is a matter of bytes that are not moved, against rows that are too short or too 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from ..expr.node import Graph, Node
@@ -191,8 +191,8 @@ class _Policy:
                 group.why_alone = group.why_alone or why
             return
         joined = Group(
-            [s for g in groups for s in g.sinks if s.into not in sharing.local],
-            loads={n for g in groups for n in g.loads} - sharing.local,
+            [s for g in groups for s in g.sinks if s.into not in sharing.local and s.into not in sharing.over],
+            loads={n for g in groups for n in g.loads} - sharing.local - sharing.over.keys(),
             successors={s for g in groups for s in g.successors} - set(groups),
             sharing=sharing,
         )
@@ -209,8 +209,7 @@ class _Policy:
         """How the members share at most `depth` loops, and why they should not."""
         groups = [m.group for m in members]
         if not depth:
-            local = [s.into for g in groups for s in g.sinks if self._is_local(s.into, groups)]
-            return Sharing(tuple(groups), ((),) * len(groups), 1, frozenset(_as_fit_the_stack(local, 1))), ""
+            return self._placed(members, ((),) * len(groups), 1, 1), ""
         extents = [members[0].domain[k] for k in members[0].order[:depth]]
         while depth > 1 and not _is_a_turn(members, math.prod(extents[:depth])):
             depth -= 1
@@ -218,8 +217,7 @@ class _Policy:
         work = sum(math.prod(m.domain) * m.cost for m in members)
         if turns < _FEW_TURNS and work > _MUCH_WORK:
             return None, f"{turns} turns of a common loop cannot be shared out among threads"
-        local = [s.into for g in groups for s in g.sinks if self._is_local(s.into, groups)]
-        passed = sum(n.type.nbytes for n in local) // turns
+        passed = sum(s.into.type.nbytes for g in groups for s in g.sinks if self._is_local(s.into, groups)) // turns
         most_rows = STACK_BYTES // max(passed, 1)
         rows = 1
         if any(m.strided[:depth] != m.order[:depth] for m in members):
@@ -235,8 +233,35 @@ class _Policy:
             touched = sum(n.type.nbytes for m in members for n in {storage(leaf) for leaf in m.leaves}) // turns
             if touched > _CACHED_BYTES:
                 return None, f"a turn of a common loop touches {touched} bytes, too much for the cache"
-            local = _as_fit_the_stack(local, turns)
-        return Sharing(tuple(groups), tuple(tuple(m.order[:depth]) for m in members), rows, frozenset(local)), ""
+        return self._placed(members, tuple(tuple(m.order[:depth]) for m in members), rows, turns), ""
+
+    def _placed(self, members: list[_Candidate], axes: tuple[tuple[int, ...], ...], rows: int, turns: int) -> Sharing:
+        """The sharing, with a place for what only members read: the stack as long as it lasts, then results."""
+        groups = [m.group for m in members]
+        passed = [s.into for g in groups for s in g.sinks if self._is_local(s.into, groups)]
+        local = _as_fit_the_stack(passed, turns)
+        over: dict[Node, Node] = {}
+        for node in passed:
+            if node not in local:
+                result = next((r for r in self._results_over(node, members) if r not in over.values()), None)
+                if result is not None:
+                    over[node] = result
+        return Sharing(tuple(groups), axes, rows, frozenset(local), over)
+
+    def _results_over(self, node: Node, members: list[_Candidate]) -> Iterator[Node]:
+        """What the last reader of `node` stores, element by element, where it has read the same element of it."""
+        *_, last = (m for m in members if any(storage(leaf) is node for leaf in m.leaves))
+        if any(storage(leaf) is node and leaf is not node for leaf in last.leaves):
+            return
+        for sink in last.group.sinks:
+            same = sink.into.dtype == node.dtype and sink.into.shape == node.shape == last.domain
+            if (
+                same
+                and not sink.is_part
+                and not sink.folded_axes
+                and not self._is_local(sink.into, [m.group for m in members])
+            ):
+                yield sink.into
 
     def _is_local(self, node: Node, members: Sequence[Group]) -> bool:
         """Whether no one but `members` reads a stored value, and all see its elements as they are."""

@@ -114,9 +114,17 @@ class MemberStatements:
                 operand = None if unstored else kernel.operand(access, first_access + k, member, first_axis, k)
                 self.written.append(operand)
             elif access.indexed or self._register(access.node) is None:
-                self.read[access.node] = kernel.operand(access, first_access + k, member, first_axis, k)
+                same = self._written_there(access)
+                self.read[access.node] = same or kernel.operand(access, first_access + k, member, first_axis, k)
         self.gathered = {a.node for a in member.accesses if a.indexed}
         self.stored = {s.into: o for o, s in zip(self.written, self.group.sinks)}
+
+    def _written_there(self, access: Access) -> Operand | None:
+        """The operand by which the member writes the element that it reads by `access`: one operand needs no check."""
+        for operand, written in zip(self.written, self.member.accesses):
+            if operand is not None and written.layout == access.layout and not access.indexed:
+                return operand
+        return None
 
     def build(self) -> list[Statement]:
         """The statements; values that later members find in registers are noted in the kernel."""

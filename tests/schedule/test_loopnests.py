@@ -91,6 +91,34 @@ def mean_and_max(x):
     return y.mean(axis=1), y.max(axis=1)
 
 
+def layer_normalisation(x):
+    centred = x - x.mean(axis=-1, keepdims=True)
+    return centred / np.sqrt((centred**2).mean(axis=-1, keepdims=True) + 1e-5)
+
+
+def logsumexp(x):
+    highest = np.max(x, axis=1)
+    return highest + np.log(np.sum(np.exp(x - highest[:, None]), axis=1))
+
+
+def pair_distance(a, b):
+    return np.sqrt(((a[:, None, :] - b[None, :, :]) ** 2).sum(-1))
+
+
+def attention_weights(q):
+    e = np.exp(q - q.max(axis=-1, keepdims=True))
+    return e / e.sum(axis=-1, keepdims=True)
+
+
+def long_rows(x):
+    e = np.exp(x - x.max(axis=-1, keepdims=True))
+    return e / e.sum(axis=-1, keepdims=True)
+
+
+def normalised_vector(x):
+    return x / np.sqrt((x * x).sum())
+
+
 CASES = {
     horner: (f8,),
     mixed_types: (np.arange(12, dtype=np.int32), f8),
@@ -111,6 +139,12 @@ CASES = {
     running: (m,),
     chosen: (m, np.array([3, -1, 0])),
     mean_and_max: (m,),
+    layer_normalisation: (np.arange(30.0 * 600).reshape(30, 600) % 17,),
+    logsumexp: (m,),
+    pair_distance: (np.arange(120.0).reshape(40, 3), np.arange(90.0).reshape(30, 3)),
+    attention_weights: (np.arange(2.0 * 3 * 5 * 600).reshape(2, 3, 5, 600)[:, :, ::2] % 7,),
+    long_rows: (np.arange(10.0 * 5000).reshape(10, 5000) % 11,),
+    normalised_vector: (f8,),
 }
 
 
