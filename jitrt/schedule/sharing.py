@@ -58,7 +58,7 @@ def share_loops(groups: list[Group], graph: Graph, layouts: Layouts, inlined: Ca
     policy = _Policy(groups, graph, layouts, inlined)
     for component in policy.components():
         policy.share(component)
-    return policy.groups if policy.unchanged else topological(policy.groups, graph.nodes())
+    return policy.groups if not policy.joined else topological(policy.groups, graph.nodes())
 
 
 @dataclass(eq=False, slots=True)
@@ -89,7 +89,7 @@ class _Policy:
         self.groups = groups
         self.outputs = frozenset(graph.outputs)
         self.layouts = layouts
-        self.unchanged = True
+        self.joined: dict[Group, Group] = {}
         self.candidates: dict[Group, _Candidate] = {}
         self.writer: dict[Node, Group] = {}
         for group in groups:
@@ -145,6 +145,7 @@ class _Policy:
         for tensor, reason in reasons.items():
             if tensor.position == 0 and tensor.uses and tensor.definition is not None:
                 group = of[tensor.definition].group
+                group = self.joined.get(group, group)
                 group.why_alone = group.why_alone or reason
 
     def _fusion(self, component: list[_Candidate]) -> tuple[Fusion, dict[Expression, _Candidate]]:
@@ -196,7 +197,7 @@ class _Policy:
             successors={s for g in groups for s in g.successors} - set(groups),
             sharing=sharing,
         )
-        self.unchanged = False
+        self.joined.update(dict.fromkeys(groups, joined))
         place = self.groups.index(groups[0])
         self.groups = [g for g in self.groups if g not in groups]
         self.groups.insert(place, joined)

@@ -142,7 +142,7 @@ CASES = {
     layer_normalisation: (np.arange(30.0 * 600).reshape(30, 600) % 17,),
     logsumexp: (m,),
     pair_distance: (np.arange(120.0).reshape(40, 3), np.arange(90.0).reshape(30, 3)),
-    attention_weights: (np.arange(2.0 * 3 * 5 * 600).reshape(2, 3, 5, 600)[:, :, ::2] % 7,),
+    attention_weights: ((np.arange(2.0 * 3 * 5 * 600) % 7).reshape(2, 3, 5, 600)[:, :, ::2],),
     long_rows: (np.arange(10.0 * 5000).reshape(10, 5000) % 11,),
     normalised_vector: (f8,),
 }
