@@ -16,6 +16,7 @@ from . import config
 from .aot import Stages, with_examples
 from .errors import JitrtError, JitrtPerformanceWarning, Untraceable
 from .explain import Explanation
+from .pandas_engine import PandasEngine
 from .pipeline import NotWorthwhile, lower
 from .profile import Profile, best_time, machine_bandwidth, step_times
 from .runtime import results
@@ -560,3 +561,6 @@ def jit(function: Any = None, *, threads: int | None = None, donate: Sequence[st
     names = (donate,) if isinstance(donate, str) else tuple(donate)
     check_names(function, names)
     return JitFunction(function, threads, names)
+
+
+jit.__pandas_udf__ = PandasEngine  # type: ignore[attr-defined]

@@ -20,7 +20,7 @@ LAYERS = [
     "runtime",
     "pipeline",
 ]
-FACE = ["explain", "loops", "specialisation", "aot", "profile", "jit", "demo", "__init__", "__main__"]
+FACE = ["explain", "loops", "specialisation", "aot", "profile", "pandas_engine", "jit", "demo", "__init__", "__main__"]
 MAY_IMPORT_NUMBA = {"codegen", "runtime", "kernels"}
 
 

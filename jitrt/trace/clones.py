@@ -5,6 +5,7 @@ Nothing is patched: the function itself, its module and other threads see what t
 
 from __future__ import annotations
 
+import functools
 import types
 from collections.abc import Callable
 from typing import Any
@@ -54,6 +55,9 @@ def with_tracers(function: Callable[..., Any], tracers: dict[int, Any]) -> Calla
         inner = getattr(value, "__jitrt_function__", value)
         if isinstance(inner, types.FunctionType) and not is_numpy(inner):
             return copy(inner)
+        if isinstance(value, functools.partial):
+            keywords = {k: replaced(v) for k, v in value.keywords.items()}
+            return functools.partial(replaced(value.func), *map(replaced, value.args), **keywords)
         return stand_in(value)
 
     def copy(f: types.FunctionType) -> types.FunctionType:

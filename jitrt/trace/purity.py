@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import builtins
 import dis
+import functools
 import inspect
 import types
 from collections.abc import Callable
@@ -153,6 +154,11 @@ class _Scan:
                 raise Untraceable(f"reads the array {name}")
             if all(c.value is not value for c in self.captures.arrays):
                 self.captures.arrays.append(Capture(name, value, *place))
+        elif isinstance(value, functools.partial):
+            if place is not None:
+                self.captures.values.append(Capture(name, loaded, *place))
+            for part in (value.func, *value.args, *value.keywords.values()):
+                self.value(part, name, None)
         elif _is_plain(value):
             if place is not None:
                 self.captures.values.append(Capture(name, value, *place))
