@@ -99,3 +99,74 @@ def _smaller_branch(node: Node, args: Sequence[Node], used: set[int]) -> dict[in
     inputs = tuple(what.then.inputs[k] for k in kept)
     smaller = Branch(*(Graph(inputs, group) for group in outputs))
     return dict(zip(order, branch(args[0], smaller, [args[1 + k] for k in kept])))
+
+
+_CACHED_BYTES = 1 << 18  # of arrays that stay in the nearest caches from one iteration to the next
+_FUSED_COST = 48  # additions for each element of iterations that are worth being one: more takes longer to compile
+_MOST_FUSED = 8
+_LEAST_TURNS = 4  # of the loop that remains
+
+
+def fuse_iterations(graph: Graph) -> Graph:
+    """Let an iteration of a loop do the work of several, if each element needs only itself.
+
+    loop[100 times] f x  →  loop[25 times] (f f f f) x
+
+    The arrays are then read and written less often; what is computed stays the same.
+    """
+
+    def change(old: Node, args: tuple[Node, ...]) -> Node:
+        node = Node(old.op, args, old.params, old.type)
+        if node.op.name != "result" or node.args[0].op is not LOOP or _fused(node.args[0]) < 2:
+            return node
+        return _in_two_loops(node.args[0])[node["path"][0]]
+
+    if not any(n.op is LOOP and _fused(n) > 1 for n in graph.nodes()):
+        return graph
+    return _mapped(graph, change)
+
+
+def _fused(node: Node) -> int:
+    """How many iterations of a loop become one."""
+    what: Loop = node["loop"]
+    if what.guarded or what.count is None or what.sliced or what.stacked:
+        return 1
+    if sum(n.type.nbytes for n in what.body.inputs) <= _CACHED_BYTES:
+        return 1
+    nodes = what.body.nodes()
+    if any(n.op.kind not in (Kind.ELEMENTWISE, Kind.SOURCE) and n.op.name != "broadcast_to" for n in nodes):
+        return 1
+    if any(n.op.name == "broadcast_to" and n.args[0].type.size > 1 for n in nodes):
+        return 1
+    cost = sum(n.op.cost for n in nodes if n.op.kind is Kind.ELEMENTWISE)
+    fused = min(_MOST_FUSED, _FUSED_COST // max(cost, 1))  # whatever the count is, so that it needs no other kernels
+    return fused if what.count >= _LEAST_TURNS * fused else 1
+
+
+def _in_two_loops(node: Node) -> list[Node]:
+    """The results of a loop as those of one over fused iterations, and of one over what that leaves."""
+    what: Loop = node["loop"]
+    assert what.count is not None
+    fused = _fused(node)
+    kept = node.args[what.carried :]
+    turns, rest = divmod(what.count, fused)
+    wide = Loop(_repeated(what, fused), what.carried, 0, 0, turns, False)
+    results = loop(wide, node.args)
+    if rest:
+        results = loop(Loop(what.body, what.carried, 0, 0, rest, False), [*results, *kept])
+    return results
+
+
+def _repeated(what: Loop, times: int) -> Graph:
+    """Several iterations as one."""
+    inputs = what.body.inputs
+    current = inputs[: what.carried]
+    order = topological_order(what.body.outputs)
+    for _ in range(times):
+        made = dict(zip(inputs, (*current, *inputs[what.carried :])))
+        for node in order:
+            if node not in made:
+                args = tuple(made[a] for a in node.args)
+                made[node] = Node(node.op, args, node.params, node.type) if args else node
+        current = tuple(made[n] for n in what.body.outputs)
+    return Graph(inputs, current)

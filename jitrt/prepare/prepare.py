@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from ..expr.node import Graph
 from ..expr.rewrite import rewrite
 from . import lower, simplify
-from .control import drop_unused, has_control, prepare_bodies
+from .control import drop_unused, fuse_iterations, has_control, prepare_bodies
 from .parts import split_assemblies
 
 PASSES = (("lower", lower.RULES), ("simplify", lower.RULES + simplify.RULES))
@@ -29,6 +29,10 @@ def prepare(graph: Graph) -> Iterator[tuple[str, Graph]]:
     if control:
         graph = prepare_bodies(graph, prepared)
         yield "bodies", graph
+        fused = fuse_iterations(graph)
+        if fused is not graph:
+            graph = fused
+            yield "fused iterations", graph
 
 
 def prepared(graph: Graph) -> Graph:

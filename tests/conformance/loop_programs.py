@@ -31,6 +31,9 @@ class LoopWriter:
         self.lines.append("    " * depth + text)
 
     def _loop(self, depth: int, levels: int) -> None:
+        if self.rng.random() < 0.3:
+            self._conditional(depth)
+            return
         variable = str(self.rng.choice(["_", f"i{self.ranges}"]))
         self.ranges += 1
         self._line(depth, f"for {variable} in range({self.rng.choice([0, 1, 5, 9, 10, 11, 16])}):")
@@ -46,6 +49,28 @@ class LoopWriter:
             uses += [f"b = b * 0.5 if {variable} < 6 else b + 0.125", f"a = a + k * 0.25; k = {variable} - 3"]
             for part in str(self.rng.choice(uses)).split("; "):
                 self._line(depth + 1, part)
+
+    def _conditional(self, depth: int) -> None:
+        """A loop that ends when a scalar has become small."""
+        first = str(self.rng.choice(["1.0", "s * 0 + 1.0", "np.abs(a).max() * 0 + 1.0", "b[0, 0] * 0 + 2.0"]))
+        limit = float(self.rng.choice([3.0, 0.6, 0.1, 1e-3]))
+        self._line(depth, f"m = {first}")
+        if self.rng.random() < 0.5:
+            self._line(depth, f"while m > {limit}:")
+        else:
+            self._line(depth, f"for _ in range({self.rng.choice([2, 4, 12])}):")
+        for _ in range(int(self.rng.integers(1, 4))):
+            self._statement(depth + 1)
+        self._line(depth + 1, "m = m * 0.5 + abs(c).max() * 0")
+        if self.lines[-1].startswith("    " * (depth + 1)) and "while" not in self._head(depth):
+            self._line(depth + 1, f"if m < {limit}:")
+            self._line(depth + 2, "break")
+
+    def _head(self, depth: int) -> str:
+        """The innermost loop of that depth."""
+        return next(
+            line for line in reversed(self.lines) if line.startswith(("    " * depth + "while", "    " * depth + "for"))
+        )
 
     def _name(self) -> str:
         return str(self.rng.choice(NAMES))

@@ -240,3 +240,35 @@ def test_many_calls_give_independent_results():
     kept = first.copy()
     compiled(X + 1)
     np.testing.assert_array_equal(first, kept)
+
+
+@pytest.mark.parametrize("n", [3, 15, 16, 19, 20, 21, 64])
+def test_iterations_of_large_arrays_are_fused(n):
+    x, v = np.random.default_rng(2).normal(size=(2, 40_000))
+
+    def run(x, v, dt):
+        for _ in range(n):
+            a = (1 - x * x) * v - x
+            x, v = x + dt * v, v + dt * a
+        return x, v
+
+    turns = [call.what.count for call in loops(run, x, v, 0.01)]
+    assert sum(turns) < n or n < 20
+    want = run(x, v, 0.01)
+    got = jitrt.jit(run)(x, v, 0.01)
+    for g, w in zip(got, want):
+        np.testing.assert_array_equal(g, w)
+
+
+def test_fused_iterations_share_kernels_whatever_their_number():
+    x = np.random.default_rng(2).normal(size=80_000)
+
+    def run(x, n):
+        return jitrt.fori_loop(n, lambda i, x: x * 0.5 + 1, x)
+
+    compiled = jitrt.jit(run)
+    known = {k.address for k in compiled.explain(x, 101).kernels}
+    assert len(known) == 2
+    for n in (5, 64, 65, 999):
+        assert {k.address for k in compiled.explain(x, n).kernels} <= known
+        np.testing.assert_array_equal(compiled(x, n), run(x, n))
