@@ -114,6 +114,8 @@ class JitFunction(NativeCallable):
             self._note_plain_call(found, args, kwargs)
             return self._function(*args, **kwargs)
         self._plain_calls = -_UNLIMITED
+        if found.is_changing:
+            return self._go_a_new_way(found, leaves, structure, args, kwargs)
         try:
             result = found.call(leaves)
             self._serve_natively(found, args, kwargs)
@@ -132,19 +134,20 @@ class JitFunction(NativeCallable):
         self, found: Specialisation, leaves: list[Any], structure: Structure, args: tuple, kwargs: dict[str, Any]
     ) -> Any:
         """A call that sees other values than earlier ones: trace it, and remember its way."""
-        found.new_ways += 1
-        if found.is_changing:
-            reason = "the values that it looks at are different in nearly every call"
-            self._replace(found, Plain(reason))
-            warnings.warn(f"{self.__name__} runs as plain NumPy: {reason}", JitrtPerformanceWarning, stacklevel=4)
+        if not found.is_changing:
+            found.new_ways += 1
+            if found.is_changing:
+                self._note_changing_values(found)
+        if found.is_changing and not found.gains_anyway:
             return self._function(*args, **kwargs)
         try:
-            captures = self._current_captures()
-            traced = trace(
-                self._function, leaves, structure, captures, found.sharing, self._programs.execute, self._unsteady
-            )
-            found.add(traced)
-            return finish(traced, found.compiled, list(traced.values))
+            run, before, changing = self._programs.execute, self._programs.count, found.is_changing
+            captures, shared = self._current_captures(), found.sharing
+            traced = trace(self._function, leaves, structure, captures, shared, run, self._unsteady, changing)
+            written = [number for number, _ in traced.written]
+            if found.sharing is not None or sharing(found.inputs(leaves), written) is None:
+                compiled = found.once(traced, before) if found.is_changing else found.add(traced)
+                return finish(traced, compiled, list(traced.values))
         except FloatingPointRaised:
             pass
         except ReadOnly as error:
@@ -152,6 +155,15 @@ class JitFunction(NativeCallable):
         except (Exception, Untraceable, NotWorthwhile) as reason:
             _log.info("%s runs as plain NumPy: %s", self.__name__, reason)
         return self._function(*args, **kwargs)
+
+    def _note_changing_values(self, found: Specialisation) -> None:
+        """Say that a function is traced at every call from now on, or runs plain where that does not pay."""
+        reason = "the values that it looks at are different in nearly every call"
+        what = "is traced at every call" if found.gains_anyway else "runs as plain NumPy"
+        _log.info("%s %s: %s", self.__name__, what, reason)
+        warnings.warn(f"{self.__name__} {what}: {reason}", JitrtPerformanceWarning, stacklevel=5)
+        if not found.gains_anyway:
+            self._replace(found, Plain(reason))
 
     def _serve_natively(self, found: Specialisation | Plain, args: tuple, kwargs: dict[str, Any]) -> None:
         """Let native code serve further calls like this one."""

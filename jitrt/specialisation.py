@@ -28,6 +28,10 @@ _MOST_SEGMENTS = 4096
 _MOST_NEW_WAYS = 8
 # Calls after which it is known well enough what segments compute in vain.
 _TRIED_CALLS = 2
+# A function that is traced at every call and has something to compile in so many calls in a row gains nothing.
+_MOST_COMPILES = 8
+_TRACE = 500_000  # nanoseconds that a trace takes
+_TRACED_NODE = 100_000  # and each node of it
 _SEGMENT_CALL = 4_000  # nanoseconds that Python spends on a segment
 
 
@@ -52,6 +56,8 @@ class Programs:
     def __init__(self, threads: int | None):
         self._threads = threads
         self._made: dict[Hashable, Compiled] = {}
+        self.count = 0
+        """How many programs have been compiled."""
 
     def compile(self, graph: Graph, values: Sequence[Any], donated: tuple[int, ...] = ()) -> Compiled:
         """What computes `graph` for values of these types and strides, and may overwrite those numbered `donated`."""
@@ -62,6 +68,7 @@ class Programs:
             if len(self._made) >= _MOST_PROGRAMS:
                 self._made.pop(next(iter(self._made)))
             self._made[key] = compiled
+            self.count += 1
         return compiled
 
     def execute(self, graph: Graph, values: list[Any]) -> tuple[Compiled, list[Any]]:
@@ -121,6 +128,7 @@ class Specialisation:
         self._ways: list[Traced] = []
         self.new_ways = 0
         self.root = Segment()
+        self._compiles = 0
         self.add(traced)
 
     @property
@@ -157,8 +165,26 @@ class Specialisation:
         """A thread of the parent may have held the lock."""
         self._lock = threading.Lock()
 
-    def add(self, traced: Traced) -> None:
-        """Add the way that a trace has gone.
+    @property
+    def gains_anyway(self) -> bool:
+        """Whether calls are faster than plain NumPy even if the function is traced at each of them."""
+        traced = self.traced
+        graphs = [c.graph for c in traced.cuts if c.graph is not None]
+        nodes = sum(len(g.nodes()) for g in (*graphs, traced.graph))
+        gains = numpy_time([*graphs, traced.graph]) > _TRACE + _TRACED_NODE * nodes
+        return gains and self._compiles < _MOST_COMPILES and self._segments <= _MOST_SEGMENTS
+
+    def once(self, traced: Traced, before: int) -> Compiled:
+        """What computes the last segment of a way that no call will go again.
+
+        `before` is how many programs had been compiled before the trace.
+        """
+        compiled = self._programs.compile(traced.graph, [traced.values[k] for k in traced.registers])
+        self._compiles = self._compiles + 1 if self._programs.count > before else 0
+        return compiled
+
+    def add(self, traced: Traced) -> Compiled:
+        """Add the way that a trace has gone; return its last segment.
 
         Raises
         ------
@@ -186,6 +212,7 @@ class Specialisation:
             self._ways.append(traced)
             if self._calls > _TRIED_CALLS:
                 self._narrow()
+        return compiled
 
     def _narrow(self) -> None:
         """Leave out what segments compute for later ones and these never read."""

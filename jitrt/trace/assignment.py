@@ -66,6 +66,8 @@ def _value_node(value: Any, target: Tracer) -> Node:
     if isinstance(value, (bool, int, float, complex, np.generic)):
         element = np.empty((), target.dtype)
         element[()] = value  # raises what NumPy raises for a number that does not fit
+        if isinstance(value, float) and target.dtype.kind in "fc":
+            return target._trace.lift(value)
         return b.constant(element[()])
     if isinstance(value, (list, tuple)):
         return list_node(target._trace, value)

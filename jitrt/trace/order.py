@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.lib.stride_tricks import as_strided
 
+from ..expr.contractions import RESULT
 from ..expr.movement import as_view
 from ..expr.node import Node, topological_order
 from ..expr.optable import Kind
@@ -53,6 +54,8 @@ class Orders:
 
     def of_result(self, node: Node, strides: tuple[int, ...] | None = None) -> tuple[int, ...] | None:
         """Strides of new memory for `node` that has its axes in the order of `strides`, its own by default."""
+        if node.op is RESULT:
+            return None  # as NumPy gives it
         strides = self.strides(node) if strides is None else strides
         return None if strides is None else self.normal(node, _kept_order(node, [(strides, node.shape)]))
 

@@ -96,10 +96,13 @@ class Captures:
         Captured arrays: implicit inputs, read at every call.
     values : list of Capture
         Numbers, strings and functions, which a guard compares by identity.
+    floats : set of float
+        Numbers that the code itself contains, or captures.
     """
 
     arrays: list[Capture] = field(default_factory=list)
     values: list[Capture] = field(default_factory=list)
+    floats: set[float] = field(default_factory=set)
 
     def unchanged(self) -> bool:
         """Whether every captured value is still the object that was scanned."""
@@ -160,6 +163,8 @@ class _Scan:
             for part in (value.func, *value.args, *value.keywords.values()):
                 self.value(part, name, None)
         elif _is_plain(value):
+            if isinstance(value, float):
+                self.captures.floats.add(float(value))
             if place is not None:
                 self.captures.values.append(Capture(name, value, *place))
         elif not _is_pure_callable(value, name):
@@ -195,6 +200,8 @@ class _Scan:
             except Untraceable as e:
                 raise Untraceable(e.reason, e.line or _line(code, instruction)) from None
         for constant in code.co_consts:
+            if type(constant) is float:
+                self.captures.floats.add(constant)
             if isinstance(constant, types.CodeType):
                 self.code(constant, function, free & frozenset(constant.co_freevars))
 

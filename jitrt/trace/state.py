@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import weakref
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Sequence, Set
 from typing import Any
 
 import numpy as np
@@ -13,7 +13,7 @@ from ..expr import build as b
 from ..expr.contractions import Call, call, call_result
 from ..expr.interpret import evaluate
 from ..expr.node import Node, topological_order, type_of
-from ..expr.optable import MUTATING, VALUE_SHAPED, Kind
+from ..expr.optable import INPUT, MUTATING, VALUE_SHAPED, Kind
 from ..expr.pythonnumbers import python_operation
 from ..expr.types import ArrayType
 from .assignment import list_node
@@ -42,10 +42,18 @@ class Trace:
         What computes a graph; without it the function cannot look at values.
     unsteady : bool
         Whether calls that only NumPy can make give other types in other calls of the function.
+    fixed : set of float, optional
+        Numbers that are the same in every trace of the function: others are inputs of what is computed, so that it is
+        found again. By default all are literals.
     """
 
     def __init__(
-        self, inputs: Sequence[Node], given: Sequence[Any], execute: Execute | None = None, unsteady: bool = False
+        self,
+        inputs: Sequence[Node],
+        given: Sequence[Any],
+        execute: Execute | None = None,
+        unsteady: bool = False,
+        fixed: Set[float] | None = None,
     ):
         self.inputs = len(inputs)
         self.given = list(given)
@@ -53,6 +61,7 @@ class Trace:
         self.values = {node: _read_only(value) for node, value in zip(inputs, given)}
         self.cuts: list[Cut] = []
         self.unsteady = unsteady
+        self._fixed = fixed
         self._execute = execute
         self._made: set[int] = set()
         self._tracers: list[weakref.ref[Tracer]] = []
@@ -115,6 +124,8 @@ class Trace:
         if type(value) is np.ndarray and value.dtype.kind in "biufcmM" and value.dtype.isnative:
             # A snapshot: the function may write into its own array later.
             return b.constant(value.copy())
+        if isinstance(value, float) and self._fixed is not None and value not in self._fixed:
+            return self._new_register(value)
         if type(value) in (bool, int, float, complex) or isinstance(value, np.generic):
             try:
                 return b.constant(value)
@@ -123,6 +134,14 @@ class Trace:
         if type(value) in (list, tuple):
             return list_node(self, value)
         raise Untraceable(f"an operand of type {type(value).__name__}", user_line())
+
+    def _new_register(self, value: Any) -> Node:
+        """The node of a number that is a value in this trace and not a part of what is computed."""
+        node = Node(INPUT, (), b.params(index=("register", len(self.given))), type_of(value))
+        self.registers[node] = len(self.given)
+        self.given.append(value)
+        self.values[node] = value
+        return node
 
     def value_of(self, node: Node) -> Any:
         """What `node` is for the inputs of this call."""

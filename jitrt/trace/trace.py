@@ -99,6 +99,7 @@ def trace(
     sharing: Sequence[int] | None = None,
     execute: Execute | None = None,
     unsteady: bool = False,
+    changing: bool = False,
 ) -> Traced:
     """Run `function` on tracers.
 
@@ -116,6 +117,8 @@ def trace(
         What computes a graph when the function looks at a value.
     unsteady : bool
         Whether calls that NumPy makes give other types in other calls of the function.
+    changing : bool
+        Whether the function is traced at every call, since it looks at values that change.
 
     Returns
     -------
@@ -131,7 +134,7 @@ def trace(
     excepted: set[Place] = set()
     while True:
         try:
-            return _trace_once(function, leaves, structure, captures, sharing, execute, unsteady, excepted)
+            return _trace_once(function, leaves, structure, captures, sharing, execute, unsteady, changing, excepted)
         except NotRolled as failed:
             excepted.add(failed.place)
 
@@ -144,13 +147,14 @@ def _trace_once(
     sharing: Sequence[int] | None,
     execute: Execute | None,
     unsteady: bool,
+    changing: bool,
     excepted: set[Place],
 ) -> Traced:
     """Run `function` on tracers, where nothing is assumed about the loops `excepted`."""
     arguments = [k for k, leaf in enumerate(leaves) if is_dynamic(leaf)]
     given = [leaves[k] for k in arguments] + [c.read() for c in captures.arrays]
     inputs = [input_node(number, _input_type(value)) for number, value in enumerate(given)]
-    state = Trace(inputs, given, execute, unsteady)
+    state = Trace(inputs, given, execute, unsteady or changing, captures.floats if changing else None)
     symbols: list[Tracer] = []
     for number, (node, value) in enumerate(zip(inputs, given)):
         if sharing is not None and sharing[number] < number:

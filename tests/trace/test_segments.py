@@ -244,6 +244,28 @@ def test_values_that_change_in_every_call():
     assert [w.category for w in caught] == [jitrt.JitrtPerformanceWarning]
 
 
+def test_values_that_change_in_every_call_of_large_arrays():
+    def normalised(x, steps):
+        for _ in range(steps):
+            size = float(np.abs(x).max())
+            x = x / size + 0.5
+            x[0] = size
+            x[x > 2] = np.sqrt(x[x > 2])
+        return x, size
+
+    fast, compiled = jitrt.jit(normalised), 0
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        for k in range(24):
+            value = np.linspace(-1, 3 + k, 1_000_000)
+            got, want = fast(value.copy(), 2), normalised(value.copy(), 2)
+            np.testing.assert_allclose(got[0], want[0], rtol=1e-14)
+            assert type(got[1]) is float and math.isclose(got[1], want[1], rel_tol=1e-14)
+            compiled = fast._programs.count if k <= 14 else compiled
+    assert [str(w.message) for w in caught if "traced at every call" in str(w.message)]
+    assert fast._programs.count == compiled
+
+
 def test_large_arrays_that_are_looked_at():
     def listed_all(x):
         return sum((x * 2).tolist())
@@ -287,6 +309,21 @@ def test_math_of_traced_numbers():
         return math.sin(t) + math.hypot(t, 2.0), x * math.exp(-t), math.floor(t), math.isnan(t)
 
     check(angles, [(VALUES[0], t) for t in (0.25, 1.5, 1.75)])
+
+
+def test_a_way_that_writes_to_arguments_that_overlap():
+    def step(a, b):
+        if b.sum() > 100:
+            a += b
+            b *= 2
+        return a.sum()
+
+    fast = jitrt.jit(step)
+    for value in (1.0, 2.0, 200.0, 1.0, 300.0):
+        for views in (lambda m: (m, m), lambda m: (m[1:], m[:-1]), lambda m: (m[::2], m[1::2])):
+            mine, plain = np.full(6, value), np.full(6, value)
+            assert fast(*views(mine)) == step(*views(plain))
+            assert_equal(mine, plain)
 
 
 def test_explain_writes_nothing():
