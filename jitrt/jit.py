@@ -468,6 +468,10 @@ class JitFunction(NativeCallable):
         try:
             run = self._programs.execute_quietly
             traced = trace(self._function, leaves, structure, captures, shared, run, self._unsteady)
+            for cut in traced.cuts:
+                _log.info("%s looks at a value (%s) at %s", self.__name__, cut.why, cut.line)
+            for name, line in traced.host_calls:
+                _log.info("%s leaves %s to NumPy at %s", self.__name__, name, line)
             return Specialisation(traced, self._programs, shared, donated)
         except (Untraceable, NotWorthwhile) as reason:
             _log.info("%s runs as plain NumPy: %s", self.__name__, reason)

@@ -66,7 +66,8 @@ def copies_of(leaves: Sequence[Any]) -> list[Any]:
     groups: list[list[np.ndarray]] = []
     for array in (leaf for leaf in leaves if type(leaf) is np.ndarray):
         near = [g for g in groups if any(np.may_share_memory(array, other) for other in g)]
-        groups = [g for g in groups if g not in near] + [[array, *(other for g in near for other in g)]]
+        apart = [g for g in groups if all(g is not other for other in near)]
+        groups = [*apart, [array, *(other for g in near for other in g)]]
     copies: dict[int, np.ndarray] = {}
     for group in groups:
         bounds = [byte_bounds(array) for array in group]

@@ -446,6 +446,17 @@ class TestArguments:
         with pytest.raises(np.linalg.LinAlgError):
             fast(np.zeros((2, 2)), np.ones(2))
 
+    def test_an_error_of_the_function_with_the_same_array_twice(self):
+        def wrong(a, b, c):
+            a[0] = 1
+            return b + c
+
+        for function in (wrong, jitrt.jit(wrong)):
+            mine = numbers(3)
+            with pytest.raises(ValueError, match="broadcast together"):
+                function(mine, mine, np.ones(4))
+            assert mine[0] == 1
+
     def test_an_inner_function_writes(self):
         @jitrt.jit
         def inner(a):
