@@ -27,7 +27,7 @@ from .runtime.errstate import FloatingPointRaised
 from .runtime.frames import Retrace
 from .specialisation import NewWay, Plain, Programs, Specialisation, finish, places_of
 from .trace import guards
-from .trace.arguments import Structure, copies_of, flatten, leaf_key, rebuild, sharing
+from .trace.arguments import Structure, copies_of, flatten, leaf_key, overlap, rebuild, sharing
 from .trace.donation import check_names, donated_leaves, overwritable
 from .trace.purity import Captures, scan
 from .trace.storage import ReadOnly
@@ -44,6 +44,10 @@ _MOST_TRACES_WITHOUT_USE = 64
 _MOST_SPECIALISATIONS = 256
 _MOST_FRAME_BYTES = 256 << 20
 _UNLIMITED = 1 << 62
+
+
+class Overlapping(Exception):
+    """A function cannot be traced with these arguments, which overlap in memory."""
 
 
 class CacheInfo(NamedTuple):
@@ -376,7 +380,10 @@ class JitFunction(NativeCallable):
                 if found is None:
                     if guards.log.isEnabledFor(logging.INFO):
                         guards.log.info(guards.explain_miss(self.__name__, key, self._specialisations, len(leaves)))
-                    found = self._specialise(leaves, structure, captures, donated=donated)
+                    try:
+                        found = self._specialise(leaves, structure, captures, donated=donated)
+                    except Overlapping:
+                        return Plain("arguments overlap in memory")
                     self._remember(key, found)
         else:
             self._unused_traces = 0
@@ -483,6 +490,8 @@ class JitFunction(NativeCallable):
         if isinstance(failure.__cause__, Untraceable):  # NumPy's C code replaces what a conversion raises
             _log.info("%s runs as plain NumPy: %s", self.__name__, failure.__cause__)
             return Plain(str(failure.__cause__))
+        if shared is None and overlap([leaf for leaf in leaves if isinstance(leaf, np.ndarray)]):
+            raise Overlapping  # what a trace finds that takes arguments for different arrays says nothing
         return self._after_failure(leaves, structure, failure)
 
     def _after_failure(self, leaves: list[Any], structure: Structure, failure: Exception) -> Plain:

@@ -114,6 +114,11 @@ def is_dynamic(leaf: Any) -> bool:
     return isinstance(leaf, (np.ndarray, np.generic, float, complex))
 
 
+def overlap(arrays: Sequence[np.ndarray]) -> bool:
+    """Whether any two of `arrays` may have memory in common."""
+    return any(np.may_share_memory(a, other) for k, a in enumerate(arrays) for other in arrays[:k])
+
+
 def sharing(inputs: Sequence[Any], written: Sequence[int]) -> tuple[int, ...] | None:
     """For each input the first one that is the same memory, if a written input has memory in common with another.
 

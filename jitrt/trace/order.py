@@ -54,8 +54,8 @@ class Orders:
 
     def of_result(self, node: Node, strides: tuple[int, ...] | None = None) -> tuple[int, ...] | None:
         """Strides of new memory for `node` that has its axes in the order of `strides`, its own by default."""
-        if node.op is RESULT:
-            return None  # as NumPy gives it
+        if node.op is RESULT and min(self.strides(node) or (0,)) < 0:
+            return None  # a view that NumPy gives is left as it is
         strides = self.strides(node) if strides is None else strides
         return None if strides is None else self.normal(node, _kept_order(node, [(strides, node.shape)]))
 
