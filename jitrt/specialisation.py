@@ -16,7 +16,7 @@ from .pipeline import Compiled, NotWorthwhile, compile_graph
 from .runtime.dispatch import Words
 from .runtime.entry import Returned, make_plain_table, make_table
 from .runtime.errstate import Patience
-from .schedule.worthwhile import numpy_time
+from .schedule.worthwhile import is_worth_copying, numpy_time
 from .trace.arguments import rebuild
 from .trace.purity import Capture, Captures
 from .trace.segments import Cut, narrowed, needed, register_value
@@ -191,6 +191,7 @@ class Specialisation:
         NotWorthwhile
             If the plain function is expected to be faster.
         """
+        self._check_copies(traced)
         values = [traced.values[k] for k in traced.registers]
         compiled = self._programs.compile(traced.graph, values, self._overwritable(traced))
         with self._lock:
@@ -237,6 +238,11 @@ class Specialisation:
             return ()
         leaves = {k: leaf for k, leaf in enumerate(traced.arguments) if k not in needed and leaf in self.donated}
         return tuple(n for n, k in enumerate(traced.registers) if k in leaves)
+
+    def _check_copies(self, traced: Traced) -> None:
+        written = [output for _, output in traced.written]
+        if not (traced.cuts or config.strict() or is_worth_copying(traced.graph, written)):
+            raise NotWorthwhile("it does little more than to write into arrays, which NumPy does without a copy")
 
     def _check_worthwhile(self, traced: Traced) -> None:
         graphs = [c.graph for c in traced.cuts if c.graph is not None]

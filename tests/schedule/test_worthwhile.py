@@ -37,3 +37,34 @@ def test_a_plain_entry_lets_other_arguments_be_compiled():
         x = np.arange(float(n))
         np.testing.assert_array_equal(fast(x), ranked(x))
     assert not fast.explain(np.arange(1e6)).plain_reason
+
+
+def add_to(x, y):
+    x += y
+
+
+def relax(x, y):
+    x[1:-1] += 0.25 * (x[2:] - 2 * x[1:-1] + x[:-2]) * y[1:-1]
+
+
+def test_what_is_copied_to_an_argument_has_to_pay():
+    x, y = np.arange(1e5), np.ones(100_000)
+    assert "without a copy" in jitrt.jit(add_to).explain(x, y).plain_reason
+    assert not jitrt.jit(relax).explain(x, y).plain_reason
+    fast, wanted = jitrt.jit(add_to), x.copy()
+    for _ in range(3):
+        fast(x, y)
+        add_to(wanted, y)
+    np.testing.assert_array_equal(x, wanted)
+
+
+def test_copying_a_few_elements_is_cheaper_than_calls():
+    assert not jitrt.jit(relax).explain(np.arange(9.0), np.ones(9)).plain_reason
+
+
+def test_loops_over_time_write_once():
+    def steps(x, y):
+        for _ in range(10):
+            x += y
+
+    assert not jitrt.jit(steps).explain(np.arange(1e5), np.ones(100_000)).plain_reason
