@@ -215,11 +215,7 @@ class _Kernel:
     def _is_looped(self, acc: int) -> bool:
         """Whether a loop folds into `acc`, which without folded axes takes a single value."""
         loops = [s for s in self.nest.statements() if isinstance(s, Loop) and not s.unrolled]
-        return any(
-            any(_updates(t, acc) for t in loop.body)
-            and not any(isinstance(t, Neutral) and t.acc == acc for t in loop.body)
-            for loop in loops
-        )
+        return any(any(_updates(s, acc) for s in loop.body) and not _starts(loop.body, acc) for loop in loops)
 
     # Memory.
     def _address(self, operand: Operand) -> ir.Value:
@@ -274,7 +270,9 @@ class _Kernel:
                 self._block(loop.body)
             return
         start, stop = self._bounds(loop)
-        updated = [acc for acc in self.folds if any(_updates_within(s, acc) for s in loop.body)]
+        updated = [
+            acc for acc in self.folds if any(_updates_within(s, acc) for s in loop.body) and not _starts(loop.body, acc)
+        ]
         innermost = [acc for acc in updated if any(_updates(s, acc) for s in loop.body)]
         pairwise = [acc for acc in innermost if acc in self.sums]
         if any(is_search(self.folds[acc][0]) for acc in innermost):
@@ -546,6 +544,13 @@ def _updates(s: Statement, acc: int) -> bool:
     if isinstance(s, Loop) and s.unrolled:
         return any(_updates(t, acc) for t in s.body)
     return isinstance(s, Update) and s.acc == acc
+
+
+def _starts(body: Sequence[Statement], acc: int) -> bool:
+    """Whether the accumulator begins anew in every turn of a loop around `body`."""
+    return any(
+        (isinstance(s, Neutral) and s.acc == acc) or (isinstance(s, Loop) and _starts(s.body, acc)) for s in body
+    )
 
 
 def _updates_within(s: Statement, acc: int) -> bool:

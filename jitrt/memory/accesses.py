@@ -21,6 +21,8 @@ from ..schedule.loopnest import (
     Store,
     StoreNeutral,
     Strips,
+    Tiles,
+    parallel_axis,
 )
 from ..schedule.nest import KernelCall
 
@@ -180,7 +182,7 @@ def order_of(nest: LoopNest) -> Order:
     for place, (around, s) in enumerate(_positions(nest.body, ())):
         if isinstance(s, (Load, *_WRITES)):
             (loads if isinstance(s, Load) else stores).setdefault(s.operand, []).append((place, around))
-    shared = frozenset(s.axis for s in nest.statements() if isinstance(s, Loop) and s.parallel)
+    shared = frozenset(axis for s in nest.statements() if (axis := parallel_axis(s)) is not None)
     return Order(loads, stores, shared)
 
 
@@ -232,6 +234,8 @@ def _positions(body: Sequence[Statement], path: tuple[_Around, ...]) -> Iterator
     for s in body:
         if isinstance(s, Loop):
             yield from _positions(s.body, (*path, _Around(id(s), s.axis, s.block_of)))
+        elif isinstance(s, Tiles):
+            yield from _positions(s.body, (*path, _Around(id(s), s.outer, None), _Around(id(s.body), s.inner, None)))
         elif isinstance(s, Strips):  # each part is a loop; over one strip the parts run one after the other
             for part in s.parts:
                 yield from _positions(part, (*path, _Around(id(part), s.axis, None)))

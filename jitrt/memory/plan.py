@@ -16,7 +16,7 @@ from ..expr.types import ArrayType
 from ..frozen import frozen, replaced
 from ..schedule.control import Block, BranchCall, LoopCall, buffer
 from ..schedule.fuse import storage
-from ..schedule.loopnest import Gather, Load, Loop, Operand, Statement, Store, Strips
+from ..schedule.loopnest import Gather, Load, Loop, Operand, Statement, Store, Strips, Tiles
 from ..schedule.nest import KernelCall
 from .accesses import Access, accesses, are_one_operand, copied_operand
 from .alias import alias_sets
@@ -237,6 +237,9 @@ def _renamed(body: Sequence[Statement], renamed: dict[Operand, Operand], copies:
         if isinstance(s, Loop):
             if inner := _renamed(s.body, renamed, copies):
                 result.append(replaced(s, body=inner))
+        elif isinstance(s, Tiles):
+            turned = tuple(renamed[operand] for operand in s.turned)
+            result.append(replaced(s, body=_renamed(s.body, renamed, copies), turned=turned))
         elif isinstance(s, Strips):
             result.append(replaced(s, parts=tuple(_renamed(part, renamed, copies) for part in s.parts)))
         elif not hasattr(s, "operand"):

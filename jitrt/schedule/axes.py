@@ -190,7 +190,7 @@ def arranged(axes: list[NestAxis], in_registers: bool = False, unrolled: bool = 
     folded = [a for a in axes if a.folded]
     if not folded:
         crossing = crossing_axis([a.extent for a in axes], list(zip(*(a.strides for a in axes))))
-        if crossing is None:
+        if crossing is None or any(a.blocked for a in axes):  # a block of rows is a tile's height already
             return axes, "elementwise"
         return [*axes[:crossing], *axes[crossing + 1 : -1], axes[crossing], axes[-1]], "tiles"
     if not kept or in_registers:

@@ -226,13 +226,14 @@ class MemberStatements:
         """Loops around a loop along the scanned axis, with an accumulator for each scan."""
         kept = [k for k, a in enumerate(self.axes, self.first) if not a.scanned]
         order = self.member.order
-        accumulators = {n: self.kernel.accumulator() for n in order if n.op.kind is Kind.SCAN}
         leaves = {n for n in order if literal(n) is not None or (n in self.read and n not in self.gathered)}
         computed = [n for n in order if n not in leaves]
+        accumulators = {n: self.kernel.accumulator() for n in computed if n.op.kind is Kind.SCAN}
         parts: list[list[Statement]] = []
-        for part in scan_parts(computed):
+        stored = [s.value for s in self.group.sinks]
+        for number, part in enumerate(divided := scan_parts(computed), 1):
             # Every part loads what it needs: that is in the cache, and the part before need not keep it.
-            needed = {a for n in part for a in n.args}
+            needed = {a for n in part for a in n.args}.union(stored if number == len(divided) else ())
             statements = [self._statement(n) for n in order if n in leaves and n in needed]
             for node in part:
                 if node in accumulators:
@@ -243,7 +244,7 @@ class MemberStatements:
                 else:
                     statements.append(self._statement(node))
             parts.append(statements)
-        parts[-1] += self._stores(computed)  # a result may lie where an operand was, which parts read again
+        parts[-1] += self._stores(order)  # a result may lie where an operand was, which parts read again
         before: list[Statement] = [Neutral(acc, node.op, node.dtype) for node, acc in accumulators.items()]
         along = self.first + len(self.axes) - 1
         loop = Loop(along, tuple(parts[0])) if len(parts) == 1 else Strips(along, tuple(map(tuple, parts)))

@@ -110,6 +110,14 @@ def test_what_uses_a_scan():
     check(lambda x: (x.cumsum(), x.cumprod(dtype=np.float32), np.add.accumulate(x > 0), np.add.reduce(x > 0)), x)
 
 
+def test_a_scan_in_the_nest_that_pads_its_operand():
+    def f(x):
+        t = np.cumsum(x, axis=0)
+        return np.pad(t, 2)[1:-1, 1:-1], np.cumsum(t, axis=1), np.cumsum(t, axis=1).argmax()
+
+    check(f, ordinary("d", 128).reshape(64, 2)[::-1])
+
+
 def test_reduce_of_ufuncs():
     x = ordinary("d", 60).reshape(3, 4, 5)
     cases = {}

@@ -41,6 +41,19 @@ def test_dtypes(char):
         np.testing.assert_array_equal(got, want)
 
 
+def test_folds_of_single_elements():
+    """A fold along an axis of extent 1 begins anew in each turn of an unrolled loop."""
+    x = rng.normal(size=(64, 2))
+
+    def f(x):
+        t = x / (x * x + 1)
+        return t.std(axis=0), t.sum(axis=0) + t.max(axis=0), (t - t.mean(axis=0)).sum(axis=(0, 2))
+
+    for y in (x[None], np.asfortranarray(x)[None], x[:, None].transpose(1, 0, 2)):
+        for want, got in zip(f(y), jitrt.jit(f)(y), strict=True):
+            np.testing.assert_allclose(got, want, rtol=1e-13)
+
+
 def test_strided_and_higher():
     t = rng.normal(size=(9, 40, 50, 3))
 

@@ -53,6 +53,20 @@ def test_a_matrix_and_its_transpose_on_threads():
         np.testing.assert_array_equal(several, one)
 
 
+def test_results_where_a_transposed_temporary_was():
+    x = np.random.default_rng(0).normal(size=(100, 100))
+
+    def f(x):
+        t, c = np.sqrt(x * x + 1), np.cumsum(x, 1)
+        turned = np.cumsum(np.ascontiguousarray(c.T), 0) * 2, (np.cumsum(x, 0).T + 1).T.copy()
+        stacked = np.stack([c.T, c.T * 3], axis=1)
+        return t.T + 1, t + t.T, *turned, stacked, np.stack([stacked, stacked * 3], axis=1)
+
+    for k in range(6):
+        for want, got in pairs(lambda x, k=k: f(x)[k], x):
+            np.testing.assert_allclose(got, want, rtol=1e-12, atol=1e-12)
+
+
 def test_loop_nest(golden):
     x = np.ones((100, 100))
     (nest,) = jitrt.jit(lambda x: x + x.T).explain(x).loop_nests
