@@ -19,8 +19,8 @@ from .nest import KernelCall
 # Nanoseconds, measured on arrays of 1 to 1e6 elements; only their proportions matter.
 _NUMPY_CALL = 500  # one call of a ufunc
 _NUMPY_BYTE = 0.05  # traffic of one byte of an operand or a result
-_PROGRAM_CALL = 5_000  # a call of a program that is driven from Python
-_HOST_STEP = 2_000  # what a step that NumPy executes costs beyond the execution itself
+_PROGRAM_CALL = 10_000  # a call of a program that is driven from Python
+_HOST_STEP = 2_500  # what a step that NumPy executes costs beyond the execution itself
 _PYTHON_STEP = 500  # the same, of an operator on Python numbers
 _ADDITION = 0.06  # of one element in a vectorised loop
 _LAUNCH = 50  # of a kernel
