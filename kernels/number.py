@@ -231,13 +231,17 @@ class Number:
         """The smaller of the two, and the bound for nan; unlike `at_most` it raises no flag for nan."""
         return self._with_parameters("range", (self.constant(bound).value, 4))
 
-    def smaller_magnitude(self, bound: float) -> Number:
-        """The smaller of the magnitude and a positive bound, and the bound for nan."""
-        return self._with_parameters("range", (self.constant(bound).value, 10))
+    def smaller_magnitude(self, bound: Number | float) -> Number:
+        """The smaller of two magnitudes, and the bound for nan."""
+        return self._with_parameters("range", (self._same(bound).value, 10))
 
     def larger(self, bound: float) -> Number:
         """The larger of the two, and the bound for nan."""
         return self._with_parameters("range", (self.constant(bound).value, 5))
+
+    def larger_magnitude(self, other: Number) -> Number:
+        """The larger of two magnitudes, and the number if the other one is nan."""
+        return self._with_parameters("range", (other.value, 11))
 
     def look_up(self, table: Sequence[float]) -> Number:
         """The entry of `table`, one or two registers long, that the low bits of this integer name."""

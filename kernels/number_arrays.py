@@ -115,7 +115,9 @@ def _scale(bits: int, x: Any, exponent: Any) -> Any:
 
 def _range(bits: int, x: Any, bound: Any, choice: int) -> Any:
     if choice == 10:
-        return np.fmin(np.abs(x), bound)
+        return np.fmin(np.abs(x), np.abs(bound))
+    if choice == 11:
+        return np.fmax(np.abs(x), np.abs(bound))
     return np.fmin(x, bound) if choice == 4 else np.fmax(x, bound)
 
 

@@ -15,6 +15,7 @@ from llvmlite import ir
 from . import (
     vmath_arc,
     vmath_area,
+    vmath_complex,
     vmath_erf,
     vmath_exp,
     vmath_log,
@@ -59,7 +60,7 @@ _ALL = (
     Function("log1p", 1, vmath_log.log1p, wide=vmath_wide_area.log1p),
     Function("sqrt", 1, vmath_power.sqrt),
     Function("cbrt", 1, vmath_power.cbrt, wide=vmath_wide_root.cbrt),
-    Function("hypot", 2, vmath_power.hypot),
+    Function("hypot", 2, vmath_power.hypot, wide=vmath_wide_root.hypot),
     Function("sin", 1, vmath_trig.sin, wide=vmath_trig.sin),
     Function("cos", 1, vmath_trig.cos, wide=vmath_trig.cos),
     Function("tan", 1, vmath_trig.tan, wide=vmath_wide_trig.tan),
@@ -118,6 +119,57 @@ def emitter(name: str, chars: str, fma: bool = True, avx512: bool = False) -> Em
         return formula(*(Number(back, value, FLOAT, bits) for value in values)).value
 
     return emit
+
+
+def complex_emitter(name: str, char: str, fma: bool = True, avx512: bool = False) -> Emitter | None:
+    """What emits one function of a complex number of type ``"D"`` or ``"F"``, a structure of two floats, or None."""
+    formula = vmath_complex.FUNCTIONS.get(name)
+    if formula is None:
+        return None
+    bits = {"D": 64, "F": 32}[char]
+
+    def emit(builder: ir.IRBuilder, values: Sequence[ir.Value]) -> ir.Value:
+        back = LLVM(builder, fma)
+
+        def real(name: str, *numbers: Number) -> Number:
+            call = emitter(name, "df"[bits == 32] * len(numbers), fma, avx512)
+            assert call is not None
+            return Number(back, call(builder, [number.value for number in numbers]), FLOAT, bits)
+
+        result = formula(real, *(Number(back, builder.extract_value(values[0], k), FLOAT, bits) for k in range(2)))
+        if isinstance(result, Number):
+            return result.value
+        pair = ir.Constant(values[0].type, ir.Undefined)
+        return builder.insert_value(builder.insert_value(pair, result[0].value, 0), result[1].value, 1)
+
+    return emit
+
+
+def evaluate_complex(name: str, z: Any, fma: bool = True, avx512: bool = False) -> Any:
+    """A function of a complex array by the formula that `complex_emitter` compiles.
+
+    Examples
+    --------
+    >>> evaluate_complex("sqrt", np.array([-4.0 + 0.0j]))
+    array([0.+2.j])
+    """
+    z = np.asarray(z)
+    part = z.real.dtype
+    bits = 8 * part.itemsize
+
+    def real(name: str, *numbers: Number) -> Number:
+        arrays = np.broadcast_arrays(*(number.value for number in numbers))
+        return Number(back, evaluate(name, *arrays, fma=fma, avx512=avx512), FLOAT, bits)
+
+    back = Arrays(fma)
+    with np.errstate(all="ignore"):
+        parts = (Number(back, np.ravel(values).copy(), FLOAT, bits) for values in (z.real, z.imag))
+        result = vmath_complex.FUNCTIONS[name](real, *parts)
+    if isinstance(result, Number):
+        return result.value.reshape(z.shape)
+    value = np.empty(z.size, z.dtype)
+    value.real, value.imag = result[0].value, result[1].value
+    return value.reshape(z.shape)
 
 
 def evaluate(name: str, *arrays: Any, fma: bool = True, avx512: bool = False) -> Any:

@@ -1,10 +1,10 @@
-"""The cube root on AVX-512: exponent and significand by instructions, a table of roots in registers."""
+"""Roots on AVX-512: exponent and significand by instructions, and a table of cube roots in registers."""
 
 from __future__ import annotations
 
 from .number import MAGNITUDE, ONE_TO_TWO, Number, Special
 from .vmath_coefficients import COEFFICIENTS
-from .vmath_parts import estrin, format_of
+from .vmath_parts import estrin, fast_two_sum, format_of, two_product
 from .vmath_tables import TABLES
 
 _LEADING_BITS = {64: 2, 32: 3}  # of a significand, which name the entry of a table together with the exponent modulo 3
@@ -27,3 +27,20 @@ def cbrt(x: Number) -> Number:
     root = (d * r).fma(estrin(r, COEFFICIENTS[_SERIES[x.bits]][x.bits]), d)
     root = root.scale(q).copysign(x)
     return root.repair(x, zero=Special.OPERAND, infinity=Special.OPERAND, minus_infinity=Special.OPERAND)
+
+
+def hypot(x: Number, y: Number) -> Number:
+    """``sqrt(x**2 + y**2)``, scaled by the exponent of the larger, from squares with their errors."""
+    larger, smaller = x.larger_magnitude(y), x.smaller_magnitude(y)
+    # Bounds beyond every finite exponent, for zero and infinity.
+    limit = float(2 * format_of(x).bias)
+    k = larger.exponent().larger(-limit).smaller(limit)
+    a, b = larger.scale(-k), smaller.scale(-k)
+    square, square_low = two_product(a, a)
+    total, low = fast_two_sum(square, b * b)
+    low = low + (square_low + b.fma(b, -(b * b)))
+    root = total.sqrt()
+    # Of zero the excess is zero, and the divisor is not to be.
+    excess = root.fma(-root, total) + low
+    root = root + excess / (root + root).larger(format_of(x).smallest_normal)
+    return root.scale(k).repair(x).repair(y).repair(larger, infinity=Special.INFINITY)

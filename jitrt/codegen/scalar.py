@@ -98,6 +98,10 @@ def _emitter(op: Op, operands: tuple[np.dtype, ...], result: np.dtype) -> Emitte
         return emit_where
     if op is CUBE:
         return _emit_cube if has_fma() else vmath.emitter("cube", "d", False)
+    if op.library == "numpy" and len(operands) == 1 and operands[0].char in "DF":
+        own = vmath.complex_emitter(op.name, operands[0].char, has_fma(), has_avx512())
+        if own is not None:
+            return own
     if op.ufunc is None or (op.name, operands[0].char) in _NUMPY_EXACTLY:
         return None
     if op.name in _TIMES_RAISE and result.kind in "mM":

@@ -1,6 +1,7 @@
 """The whole op table: importing this module fills it."""
 
 from . import (
+    angle,
     assembly,
     contractions,
     control,
@@ -18,5 +19,6 @@ from .optable import CONTIGUOUS_FUNCTIONS, METHODS, NUMPY_FUNCTIONS, OPS, VIEW_F
 __all__ = ["CONTIGUOUS_FUNCTIONS", "METHODS", "NUMPY_FUNCTIONS", "OPS", "VIEW_FUNCTIONS"]
 
 ROW_MODULES = (
-    assembly, contractions, control, indexing, movement, pythonnumbers, reductions, scans, selection, ufuncs, updates,
+    angle, assembly, contractions, control, indexing, movement, pythonnumbers, reductions, scans, selection, ufuncs,
+    updates,
 )  # fmt: skip

@@ -109,6 +109,7 @@ CAST = row(
 )
 COPY = row(Op("copy", Kind.ELEMENTWISE, numpy=lambda x, number: np.array(x), view_like=True))
 CUBE = row(Op("cube", Kind.ELEMENTWISE, numpy=lambda x: x**3, cost=4, flags=frozenset({"over", "under", "invalid"})))
+ANGLE = row(Op("angle", Kind.ELEMENTWISE, numpy=np.angle, cost=16, flags=frozenset({"under"})))
 WHERE = row(Op("where", Kind.ELEMENTWISE, numpy=np.where, view_like=True))
 
 

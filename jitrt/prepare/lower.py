@@ -14,7 +14,7 @@ from ..expr.node import Node
 from ..expr.optable import Kind
 from ..expr.rewrite import rule
 from ..expr.types import ArrayType
-from ..expr.ufuncs import CAST, COPY, CUBE, WHERE, loop_dtypes
+from ..expr.ufuncs import WHERE, loop_dtypes
 
 
 @rule("*", "compound → its definition", "the rows quote NumPy's own definitions")
@@ -26,7 +26,7 @@ def lower_compound(n: Node) -> Node | None:
 
 @rule("*", "implicit cast, broadcast → explicit", "NEP 50: the dtypes of the loop that NumPy resolves")
 def explicit_operands(n: Node) -> Node | None:
-    if n.op.kind is not Kind.ELEMENTWISE or n.op in (CAST, COPY, CUBE) or _is_typed(n):
+    if n.op.kind is not Kind.ELEMENTWISE or (n.op.ufunc is None and n.op is not WHERE) or _is_typed(n):
         return None
     args = tuple(_as_operand(a, t, n.shape) for a, t in zip(n.args, _operand_dtypes(n)))
     # A Python number stays weak, since the types of its users depend on it.
