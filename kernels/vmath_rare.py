@@ -32,10 +32,10 @@ def emit_beyond(builder: ir.IRBuilder, bound: float, name: str, bits: int, x: ir
     scalar = module.globals.get(scalar_name)
     if scalar is None:
         scalar = _scalar(module, scalar_name, bound, name, bits)
-        _keep(module, [_widened(module, scalar, width, bound, bits) for width in lane_counts(bits)])
+        keep(module, [_widened(module, scalar, width, bound, bits) for width in lane_counts(bits)])
     call = builder.call(scalar, [x, result])
     variants = ",".join(f"_ZGV_LLVM_N{width}vv_{scalar_name}({scalar_name}.x{width})" for width in lane_counts(bits))
-    _add_attribute(call, f'"vector-function-abi-variant"="{variants}"')
+    add_attribute(call, f'"vector-function-abi-variant"="{variants}"')
     return call
 
 
@@ -93,7 +93,7 @@ def _turn(
     return changed, lane, builder.add(lane, ir.Constant(_INT32, 1)), so_far
 
 
-def _add_attribute(target: ir.CallInstr | ir.Function, text: str) -> None:
+def add_attribute(target: ir.CallInstr | ir.Function, text: str) -> None:
     # llvmlite's own `add` admits none of the string attributes.
     set.add(target.attributes, text)
 
@@ -113,7 +113,7 @@ def _defined(module: ir.Module, name: str, type_: ir.Type) -> ir.Function:
     function = ir.Function(module, ir.FunctionType(type_, [type_, type_]), name)
     function.linkage = "internal"
     for attribute in ("noinline", "nounwind", "willreturn", "memory(none)", "minsize", "optsize"):
-        _add_attribute(function, attribute)
+        add_attribute(function, attribute)
     return function
 
 
@@ -160,8 +160,11 @@ def _widened(module: ir.Module, scalar: ir.Function, width: int, bound: float, b
     return function
 
 
-def _keep(module: ir.Module, functions: list[ir.Function]) -> None:
-    """Name the functions in ``llvm.compiler.used``, lest the variants vanish before the loop is vectorised."""
+def keep(module: ir.Module, functions: list[ir.Function]) -> None:
+    """Name functions in ``llvm.compiler.used``, so that they neither vanish before loops are vectorised nor change.
+
+    LLVM would take arguments that are constant, or not used, off a function that nothing else refers to.
+    """
     pointer = ir.IntType(8).as_pointer()
     used = module.globals.get("llvm.compiler.used")
     kept = [] if used is None else list(used.initializer.constant)

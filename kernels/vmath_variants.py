@@ -14,6 +14,7 @@ from llvmlite import ir
 
 from .number import FLOAT, Number
 from .number_llvm import Vectors
+from .vmath_rare import add_attribute, keep
 
 _INT32 = ir.IntType(32)
 _ELEMENT = {64: ir.DoubleType(), 32: ir.FloatType()}
@@ -35,11 +36,6 @@ def emit_call(builder: ir.IRBuilder, name: str, formula: Formula, bits: int, val
     return call
 
 
-def add_attribute(target: ir.CallInstr | ir.Function, text: str) -> None:
-    """An attribute that llvmlite's own `add` does not admit."""
-    set.add(target.attributes, text)
-
-
 def _define(
     module: ir.Module, scalar_name: str, formula: Formula, bits: int, arity: int, widths: tuple[int, ...]
 ) -> ir.Function:
@@ -50,12 +46,12 @@ def _define(
     builder = ir.IRBuilder(function.append_basic_block("entry"))
     back = Vectors(builder)
     builder.ret(formula(*(Number(back, value, FLOAT, bits) for value in function.args)).value)
+    defined = [function]
     for width in narrower:
-        wider, function = (
-            function,
-            _function(module, f"{scalar_name}.x{width}", ir.VectorType(_ELEMENT[bits], width), arity),
-        )
+        wider, vector = function, ir.VectorType(_ELEMENT[bits], width)
+        function = _function(module, f"{scalar_name}.x{width}", vector, arity)
         add_attribute(function, "noinline")
+        defined.append(function)
         builder = ir.IRBuilder(function.append_basic_block("entry"))
         repeated = ir.Constant(ir.VectorType(_INT32, 2 * width), [k % width for k in range(2 * width)])
         values = [builder.shuffle_vector(value, value, repeated) for value in function.args]
@@ -63,21 +59,21 @@ def _define(
         first = ir.Constant(ir.VectorType(_INT32, width), list(range(width)))
         builder.ret(builder.shuffle_vector(result, result, first))
     narrowest = widths[-1]
-    vector = function
     scalar = _function(module, scalar_name, _ELEMENT[bits], arity)
     add_attribute(scalar, "noinline")
     builder = ir.IRBuilder(scalar.append_basic_block("entry"))
     everywhere = ir.Constant(ir.VectorType(_INT32, narrowest), [0] * narrowest)
     values = []
     for value in scalar.args:
-        lane = builder.insert_element(ir.Constant(vector.args[0].type, ir.Undefined), value, _INT32(0))
+        lane = builder.insert_element(ir.Constant(function.args[0].type, ir.Undefined), value, _INT32(0))
         values.append(builder.shuffle_vector(lane, lane, everywhere))
-    builder.ret(builder.extract_element(_call(builder, vector, values), _INT32(0)))
+    builder.ret(builder.extract_element(_call(builder, function, values), _INT32(0)))
+    keep(module, [scalar, *defined])
     return scalar
 
 
 def _call(builder: ir.IRBuilder, function: ir.Function, values: Sequence[ir.Value]) -> ir.Value:
-    """A call that stays one until loops are vectorised: it is what keeps the variant in the module."""
+    """A call that is not inlined, for the code would stand there for each width."""
     call = builder.call(function, values)
     add_attribute(call, "noinline")
     return call

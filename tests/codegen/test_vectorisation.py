@@ -29,3 +29,14 @@ x = np.arange(1.0, 101.0)
 def test_wide_registers(function, arguments):
     (kernel,) = jitrt.jit(function).explain(*arguments).kernels
     assert widest in kernel.assembly
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_functions_of_constants_in_a_loop(dtype):
+    """A constant argument must not change the signature of a function that has vector variants."""
+
+    def f(x):
+        return np.arctan2(x, 2.0) + np.arctan2(3.0, x) + np.hypot(x, 2.0) + np.log(np.full(1, 2.0))[0]
+
+    x = np.linspace(0.5, 4, 100).astype(dtype)
+    np.testing.assert_allclose(jitrt.jit(f)(x), f(x), rtol=20 * np.finfo(dtype).eps)
