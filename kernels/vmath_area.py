@@ -13,6 +13,7 @@ from .vmath_exp import exp_parts
 from .vmath_log import LN2_PARTS, split_exponent
 from .vmath_parts import (
     LOG2_E,
+    clamp,
     crude_reciprocal,
     fast_two_sum,
     format_of,
@@ -138,9 +139,9 @@ def _log_of_sum(x: Number, y: Number, to_natural: tuple[float, float]) -> tuple[
     larger = select(x < y, y, x)
     smaller = select(x < y, x, y)
     difference, difference_low = two_sum(smaller, -larger)
-    product, product_low = two_product(difference.at_least(-2.0 * form.bias), x.constant(to_natural[0]))
+    product, product_low = two_product(clamp(difference, -2.0 * form.bias, None), x.constant(to_natural[0]))
     product_low = product_low + (difference_low * to_natural[0] + difference * to_natural[1])
-    product = product.at_least({64: -746.0, 32: -104.0}[x.bits])
+    product = clamp(product, {64: -746.0, 32: -104.0}[x.bits], None)
     rounded, high, low = exp_parts(product)
     # Near the end of the format the exponential is scaled in two steps, for it may be all there is of a sum near zero.
     tiny = product < {64: -708.0, 32: -87.0}[x.bits]
@@ -164,7 +165,7 @@ def logaddexp(x: Number, y: Number) -> Number:
     """``log(exp(x) + exp(y))``."""
     if x.bits == 32:
         # Close to a sum of one the logarithm cancels; float64 has the digits for it.
-        return logaddexp(x.widen(), y.widen()).narrow()
+        return x.in_float64(logaddexp, y)
     larger, high, low = _log_of_sum(x, y, (1.0, 0.0))
     total, error = two_sum(larger, high)
     return _special_sum(x, y, total + (error + low))
@@ -174,7 +175,7 @@ def logaddexp2(x: Number, y: Number) -> Number:
     """``log2(2**x + 2**y)``."""
     if x.bits == 32:
         # Close to a sum of one the logarithm cancels; float64 has the digits for it.
-        return logaddexp2(x.widen(), y.widen()).narrow()
+        return x.in_float64(logaddexp2, y)
     larger, high, low = _log_of_sum(x, y, LN2_PAIR[x.bits])
     unit_high, unit_low = LOG2_E_PARTS[x.bits]
     product, product_low = two_product(high, high.constant(unit_high))

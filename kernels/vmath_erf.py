@@ -10,7 +10,17 @@ from __future__ import annotations
 from .number import Number, select
 from .vmath_coefficients import COEFFICIENTS
 from .vmath_exp import exp_parts, scale_by_power
-from .vmath_parts import fast_two_sum, format_of, polynomial, quotient, split_constant, two_product, two_sum
+from .vmath_parts import (
+    clamp,
+    fast_two_sum,
+    format_of,
+    keep_nan,
+    polynomial,
+    quotient,
+    split_constant,
+    two_product,
+    two_sum,
+)
 
 CENTRE = 3.0
 # exp(9) erfc(3) and 37 exp(9) erfc(3) - 12/sqrt(pi): the polynomial's value and slope in the centre.
@@ -53,25 +63,25 @@ def erf(x: Number) -> Number:
     magnitude = x.abs()
     square = magnitude * magnitude
     near = magnitude.fma(polynomial(square, COEFFICIENTS["erf"][x.bits]), magnitude)
-    rounded, (high, low) = _tail(magnitude.at_least(0.75).at_most({64: 6.0, 32: 4.0}[x.bits]))
+    rounded, (high, low) = _tail(clamp(magnitude, 0.75, {64: 6.0, 32: 4.0}[x.bits]))
     scale = ((rounded.to_bits() << form.stored) + form.one).to_float()
     far, error = fast_two_sum(x.constant(1.0), -(high * scale))
     far = far + (error - low * scale)
-    return select(magnitude < 0.8, near, far).copysign(x)
+    return keep_nan(select(magnitude < 0.8, near, far), x).copysign(x)
 
 
 def erfc(x: Number) -> Number:
     """The complementary error function, ``1 - erf(x)`` without cancellation."""
     if x.bits == 32:
         # Near x = 0.8 the roundings of a float32 polynomial alone are half a unit in the last place.
-        return erfc(x.widen()).narrow()
+        return x.in_float64(erfc)
     form = format_of(x)
     magnitude = x.abs()
     ratio = polynomial(x * x, COEFFICIENTS["erf"][x.bits])
     total, error = fast_two_sum(x.constant(1.0), -x)
     near = total + (error - x * ratio)
     largest = {64: 27.5, 32: 10.5}[x.bits]
-    bounded = magnitude.at_least(0.75).at_most(largest)
+    bounded = clamp(magnitude, 0.75, largest)
     rounded, (high, low) = _tail(bounded)
     # Where the product with the polynomial, at least 1 / 50, may be subnormal.
     subnormal = {64: -700.0, 32: -80.0}[x.bits]

@@ -10,6 +10,7 @@ from .vmath_exp import exp2_of_fraction
 from .vmath_log import split_exponent
 from .vmath_parts import (
     LOG2_E,
+    clamp,
     crude_reciprocal,
     fast_two_sum,
     format_of,
@@ -127,13 +128,15 @@ def power(x: Number, y: Number) -> Number:
     k = select(undefined, infinity, k)
     high, low = log2_parts(x, k, m, select(zero & (y < 0.0), 0.0, m + 1.0))
     high = select(zero, -infinity, select(size > form.largest, infinity, high))
+    # Where the result is one, not the product of zero and infinity, which would raise a flag.
+    high = select(y.equals(0.0), 0.0, high)
     limit = 2.0 ** (form.bits - form.stored - 1) * 1.5
     y_bounded = y.at_most(2.0 ** (form.bias - 60)).at_least(-(2.0 ** (form.bias - 60))) if not x.back.fma else y
     exponent, exponent_low = two_product(y_bounded, high)
     exponent_low = y.fma(low, exponent_low)
     exponent_low = select(exponent.abs() < limit, exponent_low, 0.0)
     bottom = -float(form.bias + form.stored + 5)
-    exponent = exponent.at_most(form.bias + 1.25).at_least(bottom)
+    exponent = clamp(exponent, bottom, form.bias + 1.25)
     rounded = exponent + form.rounder
     fraction = (exponent - (rounded - form.rounder)) + exponent_low
     value = exp2_of_fraction(fraction)

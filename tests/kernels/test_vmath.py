@@ -223,6 +223,61 @@ def test_ordinary_arguments_raise_no_flag(name: str, char: str) -> None:
     assert not _flags(name, char, *[x] * vmath.FUNCTIONS[name].arity)
 
 
+@pytest.mark.skipif(sys.platform != "linux" or not has_avx512(), reason="flags of AVX-512 on Linux")
+@pytest.mark.parametrize("value", [np.nan, 0.0, -0.0, 1.0, -1.0])
+@pytest.mark.parametrize(("name", "char"), ROWS)
+def test_no_flags_but_numpys(name: str, char: str, value: float) -> None:
+    """The generic formulas, for other processors, raise the flag of invalid operations for nan as well."""
+    x = np.full(40, value, DTYPES[char])
+    reported = 0
+
+    def report(_kind: str, flag: int) -> None:
+        nonlocal reported
+        reported |= {1: DIVIDE, 2: OVERFLOW, 4: 0, 8: INVALID}[flag]
+
+    with warnings.catch_warnings(), np.errstate(all="call", call=report):
+        warnings.simplefilter("ignore")
+        _numpy(name)(*[x] * vmath.FUNCTIONS[name].arity)
+    assert _flags(name, char, *[x] * vmath.FUNCTIONS[name].arity) & ~reported == 0
+
+
+@pytest.mark.parametrize("fma", [True, False], ids=["fma", "no_fma"])
+@pytest.mark.parametrize("char", "df")
+def test_sinc_against_many_digits(char: str, fma: bool) -> None:
+    """``sin(y) / y`` for y, the product with pi, rounded as NumPy rounds it: two functions of one unit each."""
+    x = np.concatenate([np.random.default_rng(5).uniform(-20, 20, 600), np.arange(-9, 10)]).astype(DTYPES[char])
+    x = x[x != 0]
+    y = x * DTYPES[char](np.pi)
+    result = vmath.evaluate("sinc", x, fma=fma)
+    for value, angle in zip(result, y, strict=True):
+        exact = reference.CONTEXT.mpf(float(angle))
+        true = reference.CONTEXT.sin(exact) / exact
+        unit = float(np.spacing(DTYPES[char](abs(float(true)))))
+        assert abs(float(reference.CONTEXT.mpf(float(value)) - true)) <= 2.0 * unit
+
+
+@pytest.mark.parametrize(("name", "char", "fma", "avx512"), ROWS_OF_TARGETS)
+def test_monotone_up_to_the_error(name: str, char: str, fma: bool, avx512: bool) -> None:
+    """Neighbours may be one error out of order, and no more: between the pieces of a function there are no steps."""
+    increasing = {
+        "exp": (-80, 80), "exp2": (-100, 100), "expm1": (-80, 80), "log": (0, 100), "log2": (0, 100), "log10": (0, 100),
+        "log1p": (-1, 100), "sqrt": (0, 100), "cbrt": (-100, 100), "arcsin": (-1, 1), "arctan": (-100, 100),
+        "sinh": (-80, 80), "tanh": (-10, 10), "arcsinh": (-100, 100), "arccosh": (1, 100), "arctanh": (-1, 1),
+        "erf": (-5, 5), "expit": (-80, 80),
+    }  # fmt: skip
+    if name not in increasing:
+        pytest.skip("not monotone, or of two arguments")
+    rng = np.random.default_rng(11)
+    low, high = increasing[name]
+    x = np.sort(np.concatenate([rng.uniform(low, high, 4000), low + (high - low) * np.arange(1, 256) / 256]))
+    x = x.astype(DTYPES[char])
+    x = np.unique(np.concatenate([x, np.nextafter(x, DTYPES[char](np.inf))]))
+    x = x[(x > low) & (x < high)]
+    result = vmath.evaluate(name, x, fma=fma, avx512=avx512)
+    steps = np.diff(result)
+    assert np.all(steps >= -np.spacing(np.abs(result[:-1]))), x[:-1][steps < -np.spacing(np.abs(result[:-1]))]
+
+
 @pytest.mark.parametrize("char", "df")
 def test_sinc_is_numpys(char: str) -> None:
     x = np.concatenate([[0.0, 1e-300, 0.5, 1.0], np.linspace(-9, 9, 301)]).astype(DTYPES[char])
