@@ -162,7 +162,8 @@ def _sinh_or_cosh(x: Number, sign: float) -> Number:
     second = growing - falling
     square = r * r
     cosh_tail = square * polynomial(square, COEFFICIENTS["cosh"][x.bits])
-    sinh_tail = (square * r) * polynomial(square, COEFFICIENTS["sinh"][x.bits])
+    series = "sinh" if x.back.fma else "sinh_long"
+    sinh_tail = (square * r) * polynomial(square, COEFFICIENTS[series][x.bits])
     if x.back.fma:
         high = second.fma(r, first)
         low = second.fma(r, first - high)
