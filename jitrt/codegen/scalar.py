@@ -139,9 +139,9 @@ def _emit_cube(builder: ir.IRBuilder, args: Sequence[ir.Value]) -> ir.Value:
     cube = builder.fmul(square, x)
     cube_error = call_intrinsic(builder, "fma", (square, x, builder.fneg(cube)))
     error = builder.fadd(cube_error, builder.fmul(square_error, x))
-    # At infinity the errors are nan.
-    finite = builder.fcmp_ordered("==", error, error)
-    return builder.select(finite, builder.fadd(cube, error), cube)
+    # At infinity the errors are nan, and an error of zero would take the sign of a zero.
+    inexact = builder.fcmp_ordered("!=", error, error.type(0.0))
+    return builder.select(inexact, builder.fadd(cube, error), cube)
 
 
 def emit_where(builder: ir.IRBuilder, args: Sequence[ir.Value]) -> ir.Value:

@@ -48,10 +48,24 @@ def _binary(ufunc: np.ufunc, python: Callable[[Any, Any], Any], x: Any, y: Any) 
             return tracer._weak(Node(elementwise_op(ufunc), exact, (), ArrayType(np.dtype(np.bool_), (), weak=True)))
         return tracer._trace.python_call(python, *nodes)
     if all(isinstance(v, (Operators, *_NUMBERS)) for v in (x, y)):
+        if ufunc is np.power and tracer is x and x._is_array() and _is_half(y) and x._node.dtype.kind in "iufc":
+            return _root(x, y)
         return ufunc(x, y)
     if tracer._is_array() and type(y if tracer is x else x) in (list, tuple):
         return ufunc(x, y)
     return NotImplemented
+
+
+def _root(x: Any, half: Any) -> Any:
+    """``x**0.5``, for which NumPy's operator takes the root of floats: -inf and -0.0 tell it from a power.
+
+    Integers are neither, and the root is their power, rounded correctly.
+    """
+    return np.sqrt(x.astype(np.result_type(x.dtype, half), copy=False))
+
+
+def _is_half(exponent: Any) -> bool:
+    return (type(exponent) is float or isinstance(exponent, np.floating)) and exponent == 0.5
 
 
 def _number_node(value: Any, tracer: Operators, python: Callable[[Any, Any], Any]) -> Node:
