@@ -62,6 +62,8 @@ class Op:
         point or complex: ``divide``, ``over``, ``under``, ``invalid``. None where NumPy raises none, and no kernel.
     complex_flags : frozenset of str
         Further ones where an operand is complex.
+    flags_beside_a_number : frozenset of str
+        Those of `flags` that are left where one operand is known to be a finite real number other than zero.
     integer_flags : frozenset of str
         Those that NumPy reports where all operands are integers, by a test of its own: kernels raise none for them.
     view_like : bool
@@ -81,6 +83,7 @@ class Op:
     cost: int = 1
     flags: frozenset[str] = frozenset()
     complex_flags: frozenset[str] = frozenset()
+    flags_beside_a_number: frozenset[str] | None = None
     integer_flags: frozenset[str] = frozenset()
     view_like: bool = False
     read_only: bool = False
@@ -88,8 +91,10 @@ class Op:
     def __repr__(self) -> str:
         return f"Op({self.name})"
 
-    def raises(self, operands: tuple[np.dtype, ...]) -> frozenset[str]:
+    def raises(self, operands: tuple[np.dtype, ...], beside_a_number: bool = False) -> frozenset[str]:
         """The floating-point exceptions that the loop on operands of these dtypes can raise.
+
+        `beside_a_number` says that one of the operands is a finite real number other than zero.
 
         Examples
         --------
@@ -101,6 +106,8 @@ class Op:
         kinds = {t.kind for t in operands}
         if "c" in kinds:
             return self.flags | self.complex_flags
+        if beside_a_number and "f" in kinds and self.flags_beside_a_number is not None:
+            return self.flags_beside_a_number
         return self.flags if "f" in kinds else self.integer_flags
 
 

@@ -75,24 +75,30 @@ _COMMUTATIVE = frozenset(
 )
 _ASSOCIATIVE = frozenset(["add", "multiply", "maximum", "minimum", "bitwise_and", "bitwise_or", "bitwise_xor"])
 
-# What NumPy's loops of floats and complex numbers report, found by running them at special values; underflow of the
-# complex ones depends on the C library, whose functions they call.
+# What NumPy's loops of floats report, found by running them at special values; underflow depends on the C library.
 _FLAGS = {
-    **dict.fromkeys(["divide", "reciprocal", "power", "float_power"], {"divide", "over", "under", "invalid"}),
+    **dict.fromkeys(["divide", "power", "float_power"], {"divide", "over", "under", "invalid"}),
     **dict.fromkeys(["floor_divide", "remainder", "fmod"], {"divide", "over", "under", "invalid"}),
-    **dict.fromkeys(["log", "log2", "log10", "log1p", "arctanh"], {"divide", "over", "under", "invalid"}),
-    **dict.fromkeys(["add", "subtract", "multiply", "square", "hypot"], {"over", "under", "invalid"}),
-    **dict.fromkeys(["exp", "exp2", "expm1", "sinh", "cosh", "sin", "cos"], {"over", "under", "invalid"}),
-    **dict.fromkeys(["logaddexp", "logaddexp2", "ldexp", "nextafter"], {"over", "under", "invalid"}),
-    **dict.fromkeys(["sqrt", "tan", "tanh", "arcsin", "arccos", "arcsinh", "arccosh"], {"under", "invalid"}),
-    **dict.fromkeys(["degrees", "rad2deg", "sign", "spacing"], {"over", "under"}),
-    **dict.fromkeys(["arctan2", "deg2rad", "radians", "cbrt"], {"under"}),
-    "absolute": {"over", "under"},
-    "arctan": {"divide", "under"},
+    **dict.fromkeys(["add", "subtract", "multiply"], {"over", "under", "invalid"}),
+    **dict.fromkeys(["logaddexp", "logaddexp2", "ldexp"], {"over", "under", "invalid"}),
+    **dict.fromkeys(["log", "log2", "log10", "log1p", "arctanh"], {"divide", "under", "invalid"}),
+    **dict.fromkeys(["sqrt", "sin", "cos", "tan", "arcsin", "arccos", "arccosh"], {"under", "invalid"}),
+    **dict.fromkeys(["square", "exp", "exp2", "expm1", "sinh", "cosh", "hypot", "nextafter"], {"over", "under"}),
+    **dict.fromkeys(["degrees", "rad2deg", "sign", "spacing", "absolute"], {"over", "under"}),
+    **dict.fromkeys(["arctan2", "arctan", "tanh", "arcsinh", "deg2rad", "radians", "cbrt"], {"under"}),
+    "reciprocal": {"divide", "over", "under"},
 }
-_COMPLEX_FLAGS = dict.fromkeys(
-    ["less", "less_equal", "greater", "greater_equal", "maximum", "minimum"], frozenset({"invalid"})
-)
+# What those of complex numbers report beside that: they multiply and divide the parts of their operands.
+_COMPLEX_FLAGS = {
+    **dict.fromkeys(["less", "less_equal", "greater", "greater_equal", "maximum", "minimum"], {"invalid"}),
+    **dict.fromkeys(["square", "exp", "exp2", "expm1", "sinh", "cosh", "tanh", "arcsinh", "reciprocal"], {"invalid"}),
+    **dict.fromkeys(["arctan", "log", "log2", "log10", "log1p"], {"divide", "over", "invalid"}),
+}
+# Where one operand is a finite number other than zero: infinity times it, or plus it, is no invalid operation.
+_FLAGS_BESIDE_A_NUMBER = {
+    **dict.fromkeys(["add", "subtract", "multiply"], {"over", "under"}),
+    "divide": {"divide", "over", "under"},
+}
 _INTEGER_FLAGS = {
     "floor_divide": {"divide", "over"},
     **dict.fromkeys(["remainder", "fmod"], {"divide"}),
@@ -140,7 +146,8 @@ def _row_of_numpy_ufunc(ufunc: np.ufunc) -> Op:
             associative=name in _ASSOCIATIVE,
             cost=_COSTS.get(name, 1),
             flags=frozenset(_FLAGS.get(name, ())),
-            complex_flags=_COMPLEX_FLAGS.get(name, frozenset()),
+            complex_flags=frozenset(_COMPLEX_FLAGS.get(name, ())),
+            flags_beside_a_number=frozenset(_FLAGS_BESIDE_A_NUMBER.get(name, _FLAGS.get(name, ()))),
             integer_flags=frozenset(_INTEGER_FLAGS.get(name, ())),
         )
     )

@@ -11,13 +11,14 @@ import numpy as np
 from numpy._core import umath
 
 from ..expr.control import bodies
-from ..expr.node import Graph
+from ..expr.node import Graph, Node
 from ..expr.optable import Kind
 from ..expr.pythonnumbers import is_python
 from ..expr.ufuncs import elementwise_op
 from ..kernels import entry
 from ..kernels.floatflags import DIVIDE, INVALID, OVER, UNDER
 from ..once import once
+from ..prepare.simplify import literal
 from . import threads
 from .objects import builtin, fields
 
@@ -48,8 +49,15 @@ def may_raise(graph: Graph) -> int:
         op = node.op
         if op.kind is Kind.HOST and not is_python(op) and any(t.kind in "fc" for t in (*operands, node.dtype)):
             found |= _NUMBERS.keys()
-        found |= (elementwise_op(op.ufunc) if op.ufunc is not None else op).raises(operands)
+        row = elementwise_op(op.ufunc) if op.ufunc is not None else op
+        found |= row.raises(operands, beside_a_number=any(map(_is_a_number, node.args)))
     return inner | sum(_NUMBERS[name] for name in found)
+
+
+def _is_a_number(node: Node) -> bool:
+    """Whether `node` is known to be a finite real number other than zero."""
+    value = literal(node)
+    return value is not None and not isinstance(value, (complex, np.complexfloating)) and 0 < abs(value) < np.inf
 
 
 @once

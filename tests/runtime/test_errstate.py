@@ -151,6 +151,21 @@ def test_threads_have_states_of_their_own():
     assert not failures
 
 
+def test_nan_in_comparisons_is_no_exception():
+    def function(a):
+        return np.where(a > 1.5, a * 2 + 1, np.maximum(a, 0.5)).clip(1, 3), (a * 0.5).max(), np.isnan(a).sum()
+
+    compiled = jitrt.jit(function)
+    gaps = ordinary.copy()
+    gaps[::7] = np.nan
+    with np.errstate(all="raise"):
+        for _ in range(3):
+            for got, want in zip(compiled(gaps), function(gaps)):
+                np.testing.assert_array_equal(got, want)
+    ((_, _, (table,)),) = compiled._dispatch._tables.values()
+    assert table[native.TABLE.index("raised")] == 0
+
+
 def test_flags_that_were_up_before_do_not_matter():
     compiled = jitrt.jit(ratio)
     compiled(ordinary, ordinary)
@@ -190,5 +205,10 @@ def test_programs_say_what_they_may_raise():
     assert raised_by(lambda a: np.maximum(a, 1).max(), ordinary) == 0
     assert raised_by(lambda a: a + 1, np.arange(5)) == 0
     assert raised_by(lambda a: np.where(a > 0, a, -a), ordinary) == 0
+    invalid = errstate._NUMBERS["invalid"]
+    assert not raised_by(lambda a: np.where(a > 2, a * 2 + 1, 1 / a), ordinary) & invalid
+    assert not raised_by(lambda a: ((a / 3 - 0.5).max(), np.exp(a) * a.size), ordinary) & invalid
+    for function in (lambda a: a * 0.0, lambda a: a - np.inf, lambda a: a - a, lambda a: a * (1 + 2j)):
+        assert raised_by(function, ordinary) & invalid
     assert raised_by(lambda a: np.sqrt(a), ordinary) & errstate._NUMBERS["invalid"]
     assert raised_by(lambda a: a.sum(), ordinary) & errstate._NUMBERS["over"]

@@ -1,0 +1,84 @@
+"""Kernels raise the floating-point exceptions that NumPy reports: all of them, and on ordinary operands no others."""
+
+import itertools
+
+import numpy as np
+import pytest
+
+import jitrt
+from jitrt.expr.ufuncs import NUMPY_UFUNCS
+from jitrt.runtime import errstate
+from jitrt.runtime.steps import HostStep
+
+UFUNCS = sorted((u for u in NUMPY_UFUNCS if u.nin < 3), key=lambda u: u.__name__)
+WATCHED = sum(errstate._NUMBERS[kind] for kind in ("divide", "over", "invalid"))
+POINTS = {
+    "d": [0.0, -0.0, 1.0, -1.0, 0.5, -2.5, 3.0, 800.0, -800.0, 1e300, -1e300, np.inf, -np.inf, np.nan],
+    "f": [0.0, -0.0, 1.0, -1.0, 0.5, -2.5, 3.0, 100.0, -110.0, 1e38, -1e38, np.inf, -np.inf, np.nan],
+}
+
+
+def reported(ufunc, arguments):
+    """What NumPy reports, as a sum of numbers."""
+    found = 0
+
+    def handler(kind, flag):
+        nonlocal found
+        found |= sum(n for name, n in errstate._NUMBERS.items() if kind.startswith(name[:4]))
+
+    with np.errstate(all="call", call=handler):
+        ufunc(*arguments)
+    return found & WATCHED
+
+
+def kernel(ufunc, arguments):
+    """A function that gives what the kernel of `ufunc` raises for arguments like these."""
+    names = "ab"[: ufunc.nin]
+    scope = {"u": ufunc}
+    exec(f"def f({', '.join(names)}):\n    return u({', '.join(names)})", scope)
+    explanation = jitrt.jit(scope["f"]).explain(*arguments)
+    if explanation.compiled is None or any(isinstance(s, HostStep) for s in explanation.compiled.program.steps):
+        pytest.skip("no kernel")
+    program = explanation.compiled.program
+    frame = program.new_frame()
+    (action,) = frame.actions
+
+    def run(arguments):
+        objects = tuple(frame.begin(list(arguments)))
+        return frame.run_native(action, id(objects), WATCHED & program.may_raise, 0) & WATCHED
+
+    return run
+
+
+def compiled_for(ufunc, char):
+    arguments = [np.full(37, 0.5, char) for _ in range(ufunc.nin)]
+    try:
+        with np.errstate(all="ignore"):
+            ufunc(*arguments)
+    except TypeError:
+        pytest.skip("no such loop")
+    return kernel(ufunc, arguments)
+
+
+@pytest.mark.parametrize("char", "fd")
+@pytest.mark.parametrize("ufunc", UFUNCS, ids=lambda u: u.__name__)
+def test_nothing_is_missed(ufunc, char):
+    run = compiled_for(ufunc, char)
+    for point in itertools.product(POINTS[char], repeat=ufunc.nin):
+        arguments = [np.full(37, 0.5, char) for _ in point]
+        for place in (0, 17, 36):  # in a full vector and behind the last one
+            for argument, value in zip(arguments, point):
+                argument[place] = value
+        want, got = reported(ufunc, arguments), run(arguments)
+        assert want & ~got == 0, point
+
+
+@pytest.mark.parametrize("char", "fd")
+@pytest.mark.parametrize("ufunc", UFUNCS, ids=lambda u: u.__name__)
+def test_ordinary_operands_raise_nothing(ufunc, char):
+    run = compiled_for(ufunc, char)
+    rng = np.random.default_rng(0)
+    for size in (0.1, 0.9, 30.0):
+        arguments = [rng.uniform(size / 10, size, 37).astype(char) for _ in range(ufunc.nin)]
+        if not reported(ufunc, arguments):
+            assert run(arguments) == 0
