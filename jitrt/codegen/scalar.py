@@ -24,6 +24,7 @@ from ..kernels import vmath
 from ..once import once
 from .arithmetic import arithmetic
 from .context import call_intrinsic, context, has_avx512, has_fma
+from .integerflags import with_flags
 
 _SUPPORTED = frozenset("?bBhHiIlLfdFDmM")
 _INTRINSICS = {
@@ -115,9 +116,8 @@ def _emitter(op: Op, operands: tuple[np.dtype, ...], result: np.dtype) -> Emitte
     own = vmath.emitter(op.name, chars, has_fma(), has_avx512()) if op.library in _KNOWN_LIBRARIES else None
     if own is None and op.library == "numpy":
         own = arithmetic(op.name, operands, result)
-    if own is not None:
-        return own
-    return _ufunc_emitter(op.ufunc, operands, result)
+    emit = own if own is not None else _ufunc_emitter(op.ufunc, operands, result)
+    return None if emit is None else with_flags(emit, op, operands)
 
 
 def _intrinsic(name: str) -> Emitter:

@@ -212,3 +212,32 @@ def test_programs_say_what_they_may_raise():
         assert raised_by(function, ordinary) & invalid
     assert raised_by(lambda a: np.sqrt(a), ordinary) & errstate._NUMBERS["invalid"]
     assert raised_by(lambda a: a.sum(), ordinary) & errstate._NUMBERS["over"]
+
+
+@pytest.mark.parametrize("dtype", [np.int64, np.int32, np.int8, np.uint16, np.uint64])
+@pytest.mark.parametrize("name", ["floor_divide", "remainder", "fmod"])
+def test_integers_divided_by_zero(name, dtype):
+    ufunc = getattr(np, name)
+
+    def function(a, b):
+        return ufunc(a, b) * 2
+
+    compiled = jitrt.jit(function)
+    a, b = np.arange(50).astype(dtype), np.arange(1, 51).astype(dtype)
+    with np.errstate(all="raise"):
+        np.testing.assert_array_equal(compiled(a, b), function(a, b))
+    for place in (0, 30, 49):
+        zeros = b.copy()
+        zeros[place] = 0
+        with np.errstate(all="raise"), pytest.raises(FloatingPointError, match=f"divide by zero encountered in {name}"):
+            compiled(a, zeros)
+        with np.errstate(all="ignore"):
+            np.testing.assert_array_equal(compiled(a, zeros), function(a, zeros))
+
+
+def test_the_lowest_integer_divided_by_minus_one():
+    compiled = jitrt.jit(lambda a, b: a // b)
+    a, b = np.full(20, np.iinfo(np.int64).min), np.full(20, -1)
+    compiled(a, b + 3)
+    with np.errstate(all="raise"), pytest.raises(FloatingPointError, match="overflow encountered in floor_divide"):
+        compiled(a, b)
