@@ -7,6 +7,7 @@ from .explain import Explanation
 from .jit import JitFunction, clear_caches, jit
 from .loops import cond, fori_loop, scan, while_loop
 from .memory.alias import non_aliasing
+from .runtime.threadpool import register as _register_threads
 from .runtime.threads import num_threads, set_num_threads
 
 __version__ = "0.1.0"
@@ -30,3 +31,4 @@ __all__ = [
 ]
 
 _config.configure_logging()
+_register_threads()

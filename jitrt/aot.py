@@ -13,7 +13,7 @@ from .expr.node import Graph, Node
 from .frozen import frozen
 from .memory.plan import BlockMemory
 from .pipeline import Lowered
-from .runtime import dispatch, errstate, results, threads
+from .runtime import dispatch, errstate, results, threadpool, threads
 from .schedule.loopnest import LoopNest
 from .schedule.nest import KernelCall, describe
 from .trace.arguments import flatten, rebuild
@@ -157,6 +157,7 @@ def warm_up() -> None:
     """
     threads.driver()
     threads.start_pool()
+    threadpool.register(import_it=True)
     results.handler()
     errstate.errors()
     context()

@@ -15,8 +15,7 @@ from .once import once
 from .pipeline import compile_graph
 from .runtime.frames import Frame
 from .runtime.program import Program
-from .runtime.steps import ControlStep, HostStep, KernelStep, Step, kernel_steps
-from .schedule.nest import KernelCall
+from .runtime.steps import ControlStep, HostStep, KernelStep, Step, kernel_steps, touched_bytes
 
 _BANDWIDTH_ELEMENTS = 8 << 20  # 64 MiB of float64: more than the caches of most machines
 _SECONDS = 0.2  # to spend on repeats
@@ -150,18 +149,7 @@ def _what(step: Step) -> str:
 
 def _nbytes(step: Step) -> int:
     """Bytes that a kernel reads and writes, each once."""
-    return _bytes_of(step.call) if isinstance(step, KernelStep) else 0
-
-
-def _bytes_of(call: KernelCall) -> int:
-    seen, total = set(), 0
-    for operand, layout in zip(call.nest.operands, call.layouts):
-        if layout not in seen:
-            seen.add(layout)
-            extents = (n for n, stride in zip(call.extents, layout.strides) if stride)
-            touched = operand.dtype.itemsize * int(np.prod([1, *extents]))
-            total += min(touched, layout.base.type.nbytes)
-    return total
+    return touched_bytes(step.call) if isinstance(step, KernelStep) else 0
 
 
 @once

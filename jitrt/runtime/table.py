@@ -28,11 +28,11 @@ from ..schedule.layout import Layout
 from ..schedule.nest import KernelCall
 from . import threads
 from .objects import address, tuple_and_array_offsets
-from .steps import BlockSteps, ControlStep, HostStep, KernelStep, Step, total_work, work
+from .steps import BlockSteps, ControlStep, HostStep, KernelStep, Step, seconds, total_work
 
-# Work below this many additions, some 30 µs, stays on one thread: on a machine with other work to do, waiting for a
-# worker that has been interrupted costs more than its help saves.
-PARALLEL_WORK = 500_000
+# Shorter work stays on one thread: on a machine with other work to do, waiting for a worker that has been interrupted
+# costs more than its help saves.
+PARALLEL_SECONDS = 30e-6
 _PIECES_PER_THREAD = 4
 # After so many additions, some 50 ms, native code lets signal handlers run: Ctrl-C must be seen.
 WORK_BETWEEN_SIGNALS = 500_000_000
@@ -298,7 +298,7 @@ def _inner(known: dict[Node, Place], body: BlockSteps, find: Find) -> Find:
 
 def _chunk(call: KernelCall) -> int:
     """Iterations of the parallel loop that one thread takes at a time; 0 if the work is too small to be shared."""
-    if call.span <= 1 or work(call) < PARALLEL_WORK:
+    if call.span <= 1 or seconds(call) < PARALLEL_SECONDS:
         return 0
     pieces = _PIECES_PER_THREAD * threads.num_threads()
     chunk = -(-call.span // pieces)

@@ -112,3 +112,39 @@ def test_a_forked_child_computes():
         """
     )
     subprocess.run([sys.executable, "-c", code], check=True, timeout=60)
+
+
+@pytest.mark.parametrize("order", ["import threadpoolctl, jitrt", "import jitrt, threadpoolctl; jitrt.warm_up()"])
+def test_threadpoolctl_limits_threads(order):
+    pytest.importorskip("threadpoolctl")
+    code = textwrap.dedent(
+        f"""
+        {order}
+        import numpy as np
+        jitrt.set_num_threads(2)
+        with threadpoolctl.threadpool_limits(1):
+            assert jitrt.num_threads() == 1
+            np.testing.assert_array_equal(jitrt.jit(lambda a: a * 2)(np.ones(10**6)), 2)
+        assert jitrt.num_threads() == 2
+        with threadpoolctl.threadpool_limits({{"jitrt": 1}}):
+            assert jitrt.num_threads() == 1
+        with threadpoolctl.threadpool_limits({{"blas": 1}}):
+            assert jitrt.num_threads() == 2
+        assert any(pool["user_api"] == "jitrt" for pool in threadpoolctl.threadpool_info())
+        """
+    )
+    subprocess.run([sys.executable, "-c", code], check=True, timeout=60)
+
+
+@pytest.mark.parametrize(
+    ("settings", "threads"),
+    [({"JITRT_NUM_THREADS": "3"}, 3), ({"OMP_NUM_THREADS": "5"}, 5), ({"OMP_NUM_THREADS": "4,2"}, 4),
+     ({"JITRT_NUM_THREADS": "1", "OMP_NUM_THREADS": "7"}, 1), ({"JITRT_NUM_THREADS": "many"}, None)],
+)  # fmt: skip
+def test_threads_from_the_environment(settings, threads):
+    environment = {k: v for k, v in os.environ.items() if k not in ("JITRT_NUM_THREADS", "OMP_NUM_THREADS")}
+    code = "import jitrt; print(jitrt.num_threads())"
+    done = subprocess.run(
+        [sys.executable, "-c", code], env=environment | settings, check=True, capture_output=True, text=True, timeout=60
+    )
+    assert int(done.stdout) == (threads or len(os.sched_getaffinity(0)))
