@@ -40,6 +40,11 @@ def tuple_and_array_offsets() -> tuple[int, int]:
     return item, data
 
 
+def has_gil() -> bool:
+    """Whether a global interpreter lock protects native code that does not release it."""
+    return getattr(sys, "_is_gil_enabled", lambda: True)()
+
+
 def address(array: np.ndarray) -> int:
     """Where the data of `array` begin."""
     return array.__array_interface__["data"][0]
@@ -48,8 +53,8 @@ def address(array: np.ndarray) -> int:
 @once
 def fields() -> dict[str, int] | None:
     """Offsets in bytes of the fields that the native entry reads; None if they are not where they are expected."""
-    if not getattr(sys, "_is_gil_enabled", lambda: True)():
-        return None  # tables are changed under the protection of the global interpreter lock
+    if not has_gil():
+        return None  # tables are changed under its protection
     probe = np.empty((3, 5), np.float32)
     kind, data, descr = _find(probe, id(np.ndarray)), _find(probe, address(probe)), _find(probe, id(probe.dtype))
     number = _number_offset()

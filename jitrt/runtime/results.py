@@ -14,7 +14,7 @@ from ..expr.types import contiguous_strides
 from ..kernels import allocator
 from ..once import once
 from . import threads
-from .objects import address, api
+from .objects import address, api, has_gil
 
 LARGE = 1 << 18  # bytes; smaller arrays come from memory that the C library itself keeps
 
@@ -65,7 +65,7 @@ def _set_handler() -> Callable[[Any], Any]:
 
 def empty(shape: tuple[int, ...], dtype: np.dtype, nbytes: int, strides: tuple[int, ...] | None = None) -> np.ndarray:
     """``numpy.empty(shape, dtype)``, from kept memory if it is large; with axes in the order of `strides`."""
-    if nbytes < LARGE:
+    if nbytes < LARGE or not has_gil():
         return _empty(shape, dtype, strides)
     ordinary = _set_handler()(handler())
     try:

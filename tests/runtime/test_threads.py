@@ -148,3 +148,31 @@ def test_threads_from_the_environment(settings, threads):
         [sys.executable, "-c", code], env=environment | settings, check=True, capture_output=True, text=True, timeout=60
     )
     assert int(done.stdout) == (threads or len(os.sched_getaffinity(0)))
+
+
+def test_without_a_global_interpreter_lock_calls_are_checked_in_python():
+    code = textwrap.dedent(
+        """
+        import sys
+        sys._is_gil_enabled = lambda: False
+        from concurrent.futures import ThreadPoolExecutor
+        import numpy as np
+        import jitrt
+        from jitrt.runtime.dispatch import NativeCallable
+        f = jitrt.jit(lambda a, b: (a * b + 1, a.sum()))
+        big = np.ones(200_000)
+        with ThreadPoolExecutor(4) as pool:
+            for first, second in pool.map(lambda _: f(big, big), range(20)):
+                np.testing.assert_array_equal(first, 2.0)
+                assert second == 200_000
+        assert f.cache_info().tables == 0 and type(NativeCallable.__call__).__name__ == "function"
+        with np.errstate(all="raise"):
+            try:
+                jitrt.jit(lambda a: 1 / a)(np.zeros(5))
+            except FloatingPointError as error:
+                assert "divide by zero" in str(error)
+            else:
+                raise AssertionError
+        """
+    )
+    subprocess.run([sys.executable, "-c", code], check=True, timeout=60)
