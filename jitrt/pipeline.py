@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -53,7 +54,11 @@ class Compiled:
 
 
 def compile_graph(
-    graph: Graph, inputs: Sequence[Any], threads: int | None = None, donated: Collection[int] = ()
+    graph: Graph,
+    inputs: Sequence[Any],
+    threads: int | None = None,
+    donated: Collection[int] = (),
+    written: Mapping[int, int] = MappingProxyType({}),
 ) -> Compiled:
     """Compile `graph` for inputs of the types and strides of `inputs`.
 
@@ -67,13 +72,15 @@ def compile_graph(
         Most threads that the program may use.
     donated : collection of int, optional
         Numbers of inputs, contiguous arrays, whose memory may be overwritten.
+    written : mapping of int to int, optional
+        Inputs, contiguous arrays, that have to hold an output in the end, and the number of that output.
 
     Raises
     ------
     NotWorthwhile
         If the plain function is expected to be faster.
     """
-    return generate(lower(graph, inputs, donated), threads)
+    return generate(lower(graph, inputs, donated, written), threads)
 
 
 @frozen
@@ -103,7 +110,12 @@ class Lowered:
     strides: tuple[tuple[int, ...] | None, ...]
 
 
-def lower(graph: Graph, inputs: Sequence[Any], donated: Collection[int] = ()) -> Lowered:
+def lower(
+    graph: Graph,
+    inputs: Sequence[Any],
+    donated: Collection[int] = (),
+    written: Mapping[int, int] = MappingProxyType({}),
+) -> Lowered:
     """The stages in front of code generation; parameters and exceptions as for `compile_graph`."""
     clock = Clock()
     stages = [("trace", graph), *prepare(graph)]
@@ -116,10 +128,12 @@ def lower(graph: Graph, inputs: Sequence[Any], donated: Collection[int] = ()) ->
     if not (config.strict() or is_worthwhile(graph, [s for s in block.steps if isinstance(s, (KernelCall, Node))])):
         raise NotWorthwhile("most of it is left to NumPy, and the arrays are too small for the rest to matter")
     scalars = [node for node in block.graph.inputs if node not in strides]
-    memory = plan_block(block, scalars, donated=[block.graph.inputs[k] for k in donated])
+    nodes = block.graph.inputs
+    final = {nodes[k]: block.graph.outputs[output] for k, output in written.items()}
+    memory = plan_block(block, scalars, donated=[*(nodes[k] for k in donated), *final], final=final)
     clock.stage("memory")
     # What computed an exception is not run again on arguments that were overwritten.
-    watched = 0 if memory.layout.overwritten() else may_raise(prepared)
+    watched = 0 if memory.layout.overwritten() - final.keys() else may_raise(prepared)
     return Lowered(block, memory, tuple(stages), clock, watched, graph.strides)
 
 

@@ -115,6 +115,8 @@ def best_time(function: Callable[[], Any]) -> float:
 def step_times(program: Program, inputs: Sequence[Any]) -> tuple[StepTime, ...]:
     """Times of the steps of `program`, each run by itself."""
     frame = Frame(program.graph, program.steps, program.layout, program.limit, separate=True, strides=program.strides)
+    if program.layout.overwritten():
+        inputs = [value.copy() if isinstance(value, np.ndarray) else value for value in inputs]
     best: list[float] = [float("inf")] * len(program.steps)
     spent, runs = 0.0, 0
     with np.errstate(all="ignore"):

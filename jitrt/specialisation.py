@@ -35,6 +35,9 @@ _TRACED_NODE = 100_000  # and each node of it
 _SEGMENT_CALL = 4_000  # nanoseconds that Python spends on a segment
 
 
+_WRITTEN_IN_PLACE = 1 << 17  # bytes
+
+
 class NewWay(Exception):
     """A value that the function looks at is one after which no call has gone on yet."""
 
@@ -59,12 +62,21 @@ class Programs:
         self.count = 0
         """How many programs have been compiled."""
 
-    def compile(self, graph: Graph, values: Sequence[Any], donated: tuple[int, ...] = ()) -> Compiled:
-        """What computes `graph` for values of these types and strides, and may overwrite those numbered `donated`."""
-        key = (graph, tuple(v.strides if isinstance(v, np.ndarray) else None for v in values), donated)
+    def compile(
+        self,
+        graph: Graph,
+        values: Sequence[Any],
+        donated: tuple[int, ...] = (),
+        written: tuple[tuple[int, int], ...] = (),
+    ) -> Compiled:
+        """What computes `graph` for values of these types and strides.
+
+        It may overwrite the values numbered `donated`; those `written` have to hold outputs in the end, as pairs.
+        """
+        key = (graph, tuple(v.strides if isinstance(v, np.ndarray) else None for v in values), donated, written)
         compiled = self._made.get(key)
         if compiled is None:
-            compiled = compile_graph(graph, values, self._threads, donated)
+            compiled = compile_graph(graph, values, self._threads, donated, dict(written))
             if len(self._made) >= _MOST_PROGRAMS:
                 self._made.pop(next(iter(self._made)))
             self._made[key] = compiled
@@ -193,7 +205,7 @@ class Specialisation:
         """
         self._check_copies(traced)
         values = [traced.values[k] for k in traced.registers]
-        compiled = self._programs.compile(traced.graph, values, self._overwritable(traced))
+        compiled = self._programs.compile(traced.graph, values, self._overwritable(traced), _written(traced))
         with self._lock:
             self._check_worthwhile(traced)
             segment = self.root
@@ -303,11 +315,27 @@ def _are_alike(one: Cut, other: Cut) -> bool:
     return same and [n.type for n in one.outputs] == [n.type for n in other.outputs]
 
 
+def _written(traced: Traced) -> tuple[tuple[int, int], ...]:
+    """Inputs of the last segment that the function writes, and which output each of them has to hold.
+
+    Large contiguous arrays are written where they are. For others it is faster to copy the output than to leave native
+    code.
+    """
+    place = {register: k for k, register in enumerate(traced.registers)}
+    found = ((place.get(number), traced.values[number], output) for number, output in traced.written)
+    return tuple(
+        (k, output)
+        for k, array, output in found
+        if k is not None and array.nbytes >= _WRITTEN_IN_PLACE and array.flags.c_contiguous
+    )
+
+
 def finish(traced: Traced, compiled: Compiled, registers: list[Any], patience: Patience | None = None) -> Any:
     """Run the last segment, write back what it changed, and give the result."""
     outputs = compiled.program.run([registers[k] for k in traced.registers], patience)
     for number, output in traced.written:
-        registers[number][...] = outputs[output]
+        if outputs[output] is not registers[number]:
+            registers[number][...] = outputs[output]
     views: dict[tuple[str, int], dict[Node, Any]] = {}
     made = [_make(r, outputs, registers, views) for r in traced.results]
     return rebuild(traced.structure, iter(made))

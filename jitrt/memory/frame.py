@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import field
 
 import numpy as np
 
@@ -61,6 +62,8 @@ class FrameLayout:
         Values that lie in the memory of a result or of an argument that was donated, and their places in it.
     over : dict of Node to tuple of Node
         For values that lie in the memory of others which they replace: those.
+    saved : dict of Node to (int, int)
+        For arguments that are written in their place, the bytes that change: what has to be saved if a call may fail.
     """
 
     slots: dict[Node, Slot]
@@ -69,6 +72,7 @@ class FrameLayout:
     unshared_nbytes: int
     hosted: dict[Node, tuple[Node, Slot]]
     over: dict[Node, tuple[Node, ...]]
+    saved: dict[Node, tuple[int, int]] = field(default_factory=dict)
 
     def overwritten(self) -> set[Node]:
         """The arguments whose memory is used."""

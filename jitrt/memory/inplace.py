@@ -12,8 +12,9 @@ the frame.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from types import MappingProxyType
 
 from ..expr.node import Node
 from ..expr.optable import CONSTANT, INPUT
@@ -142,6 +143,7 @@ def share_memory(
     held: dict[Node, int],
     donated: Sequence[Node] = (),
     safe_from: int = 0,
+    final: Mapping[Node, Node] = MappingProxyType({}),
 ) -> Sharing:
     """Decide for every stored value whose memory it shares.
 
@@ -159,8 +161,10 @@ def share_memory(
         Inputs, contiguous arrays, whose memory the caller does not need any more.
     safe_from : int
         The first step from which on no step can fail. Before, the caller's arrays stay as they are.
+    final : mapping of Node to Node
+        Those of the `donated` inputs that the program writes, and the result that each of them has to hold at the end.
     """
-    return _Sharing(steps, lifetimes, frozenset(outputs), held, donated, safe_from).run()
+    return _Sharing(steps, lifetimes, frozenset(outputs), held, donated, safe_from, final).run()
 
 
 @dataclass(eq=False)
@@ -169,8 +173,9 @@ class _Sharing:
     lifetimes: dict[Node, tuple[int, int]]
     outputs: frozenset[Node]
     held: dict[Node, int]
-    donated: Sequence[Node] = ()
-    safe_from: int = 0
+    donated: Sequence[Node]
+    safe_from: int
+    final: Mapping[Node, Node]
     block_of: dict[Node, Block] = field(default_factory=dict)
     merged: list[tuple[Access, Access]] = field(default_factory=list)
     orders: dict[int, Order] = field(default_factory=dict)
@@ -217,6 +222,7 @@ class _Sharing:
         """Stored values that are read where `node` is written, largest first."""
         steps = dict.fromkeys(w.step for w in self.writes[node])
         found = dict.fromkeys(n for k in steps for n in self.read_in[k] if n is not node)
+        found |= dict.fromkeys(n for n, result in self.final.items() if result is node)
         return sorted(found, key=lambda n: -n.type.nbytes)
 
     def _merge(self, node: Node, operand: Node) -> str:
@@ -239,6 +245,8 @@ class _Sharing:
     def _never(self, node: Node, operand: Node) -> str:
         if operand.op is INPUT and operand not in self.block_of:
             return "belongs to the caller"
+        if operand in self.final and self.final[operand] is not node:
+            return "has to hold another result in the end"
         if operand in self.donated and self.lifetimes[node][0] < self.safe_from:
             return f"is needed if NumPy raises an exception in step {self.safe_from - 1}"
         if operand.op is CONSTANT:
@@ -253,6 +261,8 @@ class _Sharing:
 
     def _shifts(self, node: Node, operand: Node) -> list[int]:
         """Where `node` could begin in the memory of `operand`, in bytes."""
+        if operand in self.final:
+            return [0]
         steps = {w.step for w in self.writes[node]}
         reads = [r for r in self.reads[operand] if r.step in steps]
         shifts = [
@@ -273,7 +283,7 @@ class _Sharing:
     def _hazards(self, node: Node, operand: Node, shift: int) -> tuple[list[tuple[Access, Access]], str]:
         """Operands that become one, and the first thing that would be overwritten too early."""
         pairs: list[tuple[Access, Access]] = []
-        for read in self.reads[operand]:
+        for read in self.reads.get(operand, ()):
             for write in self.writes[node]:
                 if write.step == read.step and are_same_elements(read, write, shift):
                     if not self._is_read_first(read, write):
@@ -308,7 +318,7 @@ class _Sharing:
             read.step == write.step
             and copied == step.nest.operands[read.operand]
             and are_same_elements(read, write, shift)
-            for read in self.reads[operand]
+            for read in self.reads.get(operand, ())
         )
 
     def _join(self, node: Node, operand: Node, shift: int) -> str:
@@ -350,7 +360,7 @@ class _Sharing:
     def _use_memory_of_results(self) -> None:
         """Let blocks lie in the memory of results that are not yet written, as long as that lowers the frame."""
         before = dict(self.block_of)
-        results = [b for b in self._blocks() if b.host is not None]
+        results = [b for b in self._blocks() if b.host is not None and b.host not in self.final]
         bound = _bound(self._blocks())
         while results:
             frame = [b for b in self._blocks() if b.host is None]

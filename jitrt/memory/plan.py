@@ -18,7 +18,7 @@ from ..schedule.control import Block, BranchCall, LoopCall, buffer
 from ..schedule.fuse import storage
 from ..schedule.loopnest import Gather, Load, Loop, Operand, Statement, Store, Strips, Tiles
 from ..schedule.nest import KernelCall
-from .accesses import Access, accesses, are_one_operand, copied_operand
+from .accesses import Access, accesses, are_one_operand, byte_range, copied_operand
 from .alias import alias_sets
 from .frame import FrameLayout, plan_frame
 from .inplace import Decision, rounded, share_memory
@@ -63,7 +63,11 @@ class BlockMemory:
 
 
 def plan_block(
-    block: Block, permanent: Sequence[Node] = (), is_body: bool = False, donated: Sequence[Node] = ()
+    block: Block,
+    permanent: Sequence[Node] = (),
+    is_body: bool = False,
+    donated: Sequence[Node] = (),
+    final: Mapping[Node, Node] = MappingProxyType({}),
 ) -> BlockMemory:
     """The memory of a block.
 
@@ -77,6 +81,8 @@ def plan_block(
         where an input did, so nothing shares memory with them here.
     donated : sequence of Node
         Inputs, contiguous arrays, whose memory may be overwritten.
+    final : mapping of Node to Node
+        Those of them that have to hold an output in the end, if possible.
     """
     inner: dict[Block, tuple[Node, BlockMemory]] = {}
     controlled: dict[int, Uses] = {}
@@ -89,12 +95,12 @@ def plan_block(
                 inner[body] = frame, memory
                 frames.append(frame)
             controlled[k] = reads, [*writes, *frames]
-    planned = plan_steps(block.graph, block.steps, permanent, controlled, is_body, donated)
+    planned = plan_steps(block.graph, block.steps, permanent, controlled, is_body, donated, final)
     if planned[1].bound_nbytes >= _WORTH_REORDERING and not is_body:
         order = _lighter_order(block, controlled)
         steps = [block.steps[k] for k in order]
         moved = {place: controlled[k] for place, k in enumerate(order) if k in controlled}
-        other = plan_steps(block.graph, steps, permanent, moved, is_body, donated)
+        other = plan_steps(block.graph, steps, permanent, moved, is_body, donated, final)
         if other[1].bound_nbytes < planned[1].bound_nbytes:
             planned = other
     return BlockMemory(*planned, inner)
@@ -120,6 +126,7 @@ def plan_steps(
     controlled: Mapping[int, Uses] = MappingProxyType({}),
     is_body: bool = False,
     donated: Sequence[Node] = (),
+    final: Mapping[Node, Node] = MappingProxyType({}),
 ) -> tuple[tuple[Step, ...], FrameLayout, tuple[Decision, ...]]:
     """The steps as they are in their memory, the layout of the frame, and what is done in place.
 
@@ -129,7 +136,7 @@ def plan_steps(
         What the steps compute.
     steps : sequence
         In the order in which they run.
-    permanent, is_body, donated
+    permanent, is_body, donated, final
         As for `plan_block`.
     controlled : mapping of int to (reads, writes)
         What loops and choices read and write, by the number of the step.
@@ -140,7 +147,7 @@ def plan_steps(
     if is_body:
         spans = {n: span for n, span in spans.items() if n not in outputs}
     safe_from = max((k + 1 for k, step in enumerate(steps) if isinstance(step, Node)), default=0)
-    sharing = share_memory(steps, spans, outputs, held, donated, safe_from)
+    sharing = share_memory(steps, spans, outputs, held, donated, safe_from, final)
     merged: dict[int, list[tuple[Access, Access]]] = {}
     for read, write in sharing.merged:
         merged.setdefault(read.step, []).append((read, write))
@@ -153,7 +160,31 @@ def plan_steps(
             kept.append(left)
     place.append(len(kept))
     layout = plan_frame(permanent, sharing.blocks, sharing.decisions, place)
+    layout = replaced(layout, saved=_overwritten_bytes(kept, layout, final))
     return tuple(kept), layout, tuple(replaced(d, step=place[d.step]) for d in sharing.decisions)
+
+
+def _overwritten_bytes(
+    steps: Sequence[Step], layout: FrameLayout, final: Mapping[Node, Node]
+) -> dict[Node, tuple[int, int]]:
+    """For each argument that is written in its place, the first byte that changes, and the one behind the last."""
+    ranges: dict[Node, tuple[int, int]] = {}
+
+    def note(node: Node, start: int, stop: int) -> None:
+        host, slot = layout.hosted.get(node, (node, None))
+        if slot is not None and host in final:
+            low, high = ranges.get(host, (host.type.nbytes, 0))
+            ranges[host] = min(low, slot.offset + start), max(high, slot.offset + stop)
+
+    for k, step in enumerate(steps):
+        if isinstance(step, KernelCall):
+            for access in accesses(k, step):
+                if access.writes and all(access.extents):
+                    note(access.node, *byte_range(access))
+        elif not isinstance(step, Node):
+            for node in step.writes():
+                note(node, 0, node.type.nbytes)
+    return ranges
 
 
 def _uses(

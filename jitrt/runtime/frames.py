@@ -45,6 +45,8 @@ class Frame:
         self.graph = graph
         self.memory = self._allocate(layout.nbytes)
         self.hosted = layout.hosted
+        self.saved = layout.saved
+        self.copies: dict[Node, np.ndarray] = {}
         self.values: dict[Node, np.ndarray] = {
             node: np.ndarray(slot.shape, slot.dtype, self.memory, slot.offset) for node, slot in layout.slots.items()
         }
@@ -109,11 +111,28 @@ class Frame:
         """Outputs for these inputs, if none of the floating-point exceptions `watched` is raised."""
         objects = self.begin(inputs)
         returned: dict[Node, Any] = {}
-        for action in self.actions:
-            self.perform(action, objects, returned, watched)
+        saved = self._save(objects) if watched else ()
+        try:
+            for action in self.actions:
+                self.perform(action, objects, returned, watched)
+        except BaseException:
+            for memory, before in saved:  # the plain function starts from what the arguments were
+                memory[...] = before
+            raise
         if not returned:
             return [objects[k] for k in self.output_places]
         return [returned[n] if n in returned else objects[self.places[n]] for n in self.graph.outputs]
+
+    def _save(self, objects: list[Any]) -> list[tuple[np.ndarray, np.ndarray]]:
+        """The bytes of arguments that are going to be overwritten, and copies of them."""
+        found = []
+        for node, (start, stop) in self.saved.items():
+            memory = objects[self.places[node]].reshape(-1).view(np.uint8)[start:stop]
+            if node not in self.copies:
+                self.copies[node] = np.empty(stop - start, np.uint8)
+            self.copies[node][...] = memory
+            found.append((memory, self.copies[node]))
+        return found
 
     def begin(self, inputs: Sequence[Any]) -> list[Any]:
         """Arrays of a call by their places, with fresh ones for its outputs."""
