@@ -13,10 +13,12 @@ from .sections import Sections, preorders, sections_of
 Buffer = tuple[int, int, int]
 
 _MOST_BUFFERS = 5000
+_SECONDS_A_PAIR = 5e-8  # to find out which buffers overlap, for each two of them
 # Seconds that have to be left for it to be worth while to load, or to compile, the machine code of the search.
 _TO_LOAD, _TO_COMPILE = 0.6, 6.0
 _SHORT = 0.1  # seconds: the interpreter is good enough for a search that takes it no longer
-_INTERPRETED_RATE, _COMPILED_RATE = 5e3, 2e5  # steps a second, before there is a measurement
+# Steps a second, before there is a measurement, times the number of buffers, all of which a step looks at.
+_INTERPRETED_RATE, _COMPILED_RATE = 1.5e6, 3e7
 
 
 def improve(buffers: Sequence[Buffer], offsets: list[int], bound: int, deadline: float) -> list[int]:
@@ -36,7 +38,8 @@ def improve(buffers: Sequence[Buffer], offsets: list[int], bound: int, deadline:
     deadline : float
         As `time.perf_counter` gives it.
     """
-    if len(buffers) > _MOST_BUFFERS:
+    left = deadline - time.perf_counter()
+    if len(buffers) > _MOST_BUFFERS or len(buffers) ** 2 * _SECONDS_A_PAIR > left:
         return offsets
     sections = sections_of(buffers)
     searches = _Searches(buffers, sections, deadline)
@@ -78,7 +81,7 @@ class _Searches:
         self.ranks = preorders(buffers, sections)
         self.starts, self.near = sections.neighbours()
         self.is_compiled = False
-        self.rate = _INTERPRETED_RATE
+        self.rate = _INTERPRETED_RATE / len(buffers)
         self._prepare()
 
     def _prepare(self) -> None:
@@ -114,7 +117,7 @@ class _Searches:
         self.is_compiled = True
         self._prepare()
         packing.compiled()(self.problems[0], self.state, 0, 0)
-        self.rate = _COMPILED_RATE
+        self.rate = _COMPILED_RATE / len(self.size)
 
 
 def _as_array(values: Sequence[int]) -> np.ndarray:

@@ -6,6 +6,8 @@ from bisect import bisect_left
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+
 from ..frozen import frozen
 
 Buffer = tuple[int, int, int]
@@ -21,9 +23,12 @@ class Sections:
 
     def neighbours(self) -> tuple[list[int], list[int]]:
         """Buffers that share a section with each buffer: where the list of each starts, and all lists in a row."""
+        firsts, ends = np.array(self.first), np.array(self.end)
         starts, near = [0], []
         for i, (first, end) in enumerate(zip(self.first, self.end)):
-            near += [j for j, (f, e) in enumerate(zip(self.first, self.end)) if f < end and first < e and i != j]
+            together = (firsts < end) & (ends > first)
+            together[i] = False
+            near += np.flatnonzero(together).tolist()
             starts.append(len(near))
         return starts, near
 
@@ -58,11 +63,12 @@ def preorders(buffers: Sequence[Buffer], sections: Sections) -> list[list[int]]:
 
     Total is the most bytes that are alive in a section of the buffer, width its duration, area size times duration.
     """
-    alive = [0] * sections.count
-    for (size, _, _), first, end in zip(buffers, sections.first, sections.end):
-        for s in range(first, end):
-            alive[s] += size
-    total = [max(alive[first:end]) for first, end in zip(sections.first, sections.end)]
+    change = np.zeros(sections.count + 1, np.int64)
+    sizes = np.array([size for size, _, _ in buffers], np.int64)
+    np.add.at(change, sections.first, sizes)
+    np.subtract.at(change, sections.end, sizes)
+    alive = np.cumsum(change)
+    total = [int(alive[first:end].max()) for first, end in zip(sections.first, sections.end)]
     width = [end - first for _, first, end in buffers]
     area = [size * w for (size, _, _), w in zip(buffers, width)]
     return [_rank(total, area, width), _rank(total, width, area), _rank(width, area, total)]
