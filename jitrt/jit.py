@@ -25,11 +25,12 @@ from .runtime.elementloops import MISS, LoopEngine
 from .runtime.entry import make_plain_table
 from .runtime.errstate import FloatingPointRaised
 from .runtime.frames import Retrace
+from .schedule.worthwhile import numpy_time
 from .specialisation import NewWay, Plain, Programs, Specialisation, finish, places_of
 from .trace import guards
-from .trace.arguments import Structure, copies_of, flatten, leaf_key, overlap, rebuild, sharing
+from .trace.arguments import Structure, classes_in, copies_of, flatten, leaf_key, overlap, rebuild, sharing
 from .trace.donation import check_names, donated_leaves, overwritable
-from .trace.purity import Captures, scan
+from .trace.purity import Captures, scan, scan_methods
 from .trace.storage import ReadOnly
 from .trace.trace import trace
 from .trace.tracer import Tracer
@@ -42,6 +43,7 @@ _MOST_PLAIN_CALLS = 16
 # A function that is traced this often without ever being called twice alike gains nothing from more traces.
 _MOST_TRACES_WITHOUT_USE = 64
 _MOST_SPECIALISATIONS = 256
+_CALL_WITH_OBJECTS = 15_000  # nanoseconds
 _MOST_FRAME_BYTES = 256 << 20
 _UNLIMITED = 1 << 62
 
@@ -105,7 +107,7 @@ class JitFunction(NativeCallable):
                 self._dispatch.serve_plain(self._function)
             return self._function(*args, **kwargs)
         leaves: list[Any] = []
-        structure = flatten((args, kwargs), leaves)
+        structure = flatten((args, kwargs), leaves, objects=True)
         if any(type(leaf) is Tracer for leaf in leaves):
             return self._function(*args, **kwargs)  # inside of another function's trace
         if not kwargs and self._loops.active:
@@ -238,7 +240,7 @@ class JitFunction(NativeCallable):
         if not kwargs and (loop := self._loops.source(args)):
             return Explanation(self.__name__, "", loop=loop)
         leaves: list[Any] = []
-        structure = flatten((args, kwargs), leaves)
+        structure = flatten((args, kwargs), leaves, objects=True)
         found = self._find(leaves, structure)
         if isinstance(found, Plain):
             return Explanation(self.__name__, found.reason)
@@ -270,7 +272,7 @@ class JitFunction(NativeCallable):
         explanation = self.explain(*args, **kwargs)
         if not (explanation.plain_reason or explanation.loop):
             leaves: list[Any] = []
-            structure = flatten((args, kwargs), leaves)
+            structure = flatten((args, kwargs), leaves, objects=True)
             self._serve_natively(self._find(leaves, structure), args, kwargs)
         return explanation
 
@@ -305,7 +307,7 @@ class JitFunction(NativeCallable):
         """
         args, kwargs = with_examples(args, kwargs)
         leaves: list[Any] = []
-        structure = flatten((args, kwargs), leaves)
+        structure = flatten((args, kwargs), leaves, objects=True)
         try:
             traced = trace(self._function, leaves, structure, self._current_captures())
             inputs = [leaves[k] for k in traced.arguments] + [c.read() for c in traced.captured]
@@ -328,7 +330,7 @@ class JitFunction(NativeCallable):
             Prints a table: time and memory traffic of each kernel, calls that NumPy makes, and Python.
         """
         leaves: list[Any] = []
-        structure = flatten((args, kwargs), leaves)
+        structure = flatten((args, kwargs), leaves, objects=True)
         copies = copies_of(leaves)
         args, kwargs = rebuild(structure, iter(copies))
         with np.errstate(all="ignore"):
@@ -474,7 +476,12 @@ class JitFunction(NativeCallable):
     ) -> Specialisation | Plain:
         try:
             run = self._programs.execute_quietly
+            classes = classes_in(structure)
+            if classes:
+                scan_methods(self._function, classes, captures)
             traced = trace(self._function, leaves, structure, captures, shared, run, self._unsteady)
+            if classes and not config.strict() and numpy_time([traced.graph]) < _CALL_WITH_OBJECTS:
+                raise NotWorthwhile("the arrays are too small for a call with objects, which Python takes apart")
             for cut in traced.cuts:
                 _log.info("%s looks at a value (%s) at %s", self.__name__, cut.why, cut.line)
             for name, line in traced.host_calls:

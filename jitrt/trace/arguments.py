@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -18,8 +19,18 @@ Structure = Any
 _OVERLAP_WORK = 1000  # candidate solutions tried to tell whether two arrays overlap, which can take exponential time
 
 
-def flatten(value: Any, leaves: list[Any]) -> Structure:
+_DEEPEST = 8  # objects in objects; deeper ones, which may be circles, are leaves
+_MOST_LEAVES = 512  # objects behind so many are leaves, too
+
+
+class Record:
+    """Marks the structure of an object with attributes."""
+
+
+def flatten(value: Any, leaves: list[Any], objects: bool = False, depth: int = 0) -> Structure:
     """Append the leaves of nested tuples, lists and dicts to `leaves`; return what is left, a hashable value.
+
+    With `objects`, the attributes of objects of the user's classes are leaves, too.
 
     Examples
     --------
@@ -31,12 +42,19 @@ def flatten(value: Any, leaves: list[Any]) -> Structure:
     {'a': ('x', ['y'])}
     """
     kind = type(value)
+    if kind is np.ndarray or kind is float:
+        leaves.append(value)
+        return None
     if kind is tuple or kind is list:
-        return (kind, tuple([flatten(v, leaves) for v in value]))
+        return (kind, tuple([flatten(v, leaves, objects, depth) for v in value]))
     if kind is dict:
-        return (dict, tuple(value), tuple([flatten(v, leaves) for v in value.values()]))
+        return (dict, tuple(value), tuple([flatten(v, leaves, objects, depth) for v in value.values()]))
     if isinstance(value, tuple) and hasattr(value, "_fields"):
-        return (kind, tuple([flatten(v, leaves) for v in value]))
+        return (kind, tuple([flatten(v, leaves, objects, depth) for v in value]))
+    if objects and depth < _DEEPEST and len(leaves) < _MOST_LEAVES and has_plain_attributes(kind):  # type: ignore[arg-type]
+        attributes = vars(value)
+        parts = [flatten(v, leaves, True, depth + 1) for v in attributes.values()]
+        return (Record, kind, tuple(attributes), tuple(parts))
     leaves.append(value)
     return None
 
@@ -46,10 +64,51 @@ def rebuild(structure: Structure, leaves: Any) -> Any:
     if structure is None:
         return next(leaves)
     kind = structure[0]
+    if kind is Record:
+        made = object.__new__(structure[1])
+        made.__dict__.update({name: rebuild(s, leaves) for name, s in zip(structure[2], structure[3])})
+        return made
     if kind is dict:
         return {key: rebuild(s, leaves) for key, s in zip(structure[1], structure[2])}
     children = [rebuild(s, leaves) for s in structure[1]]
     return kind(*children) if hasattr(kind, "_fields") else kind(children)
+
+
+_OWN_WAYS = ("__getattr__", "__array__", "__array_ufunc__", "__array_function__", "__jitrt_function__", "__slots__")
+_HEAP_TYPE = 1 << 9  # Py_TPFLAGS_HEAPTYPE, which classes of C code may have, too
+
+
+class _Usual:
+    """An object with nothing but attributes, for its size."""
+
+
+@lru_cache(maxsize=1024)
+def has_plain_attributes(kind: type) -> bool:
+    """Whether objects of a class are their attributes: a class of the user's, with the ways of `object`.
+
+    Examples
+    --------
+    >>> class Point:
+    ...     def __init__(self, x):
+    ...         self.x = x
+    >>> has_plain_attributes(Point), has_plain_attributes(np.ndarray), has_plain_attributes(int)
+    (True, False, False)
+    """
+    own = kind.__mro__[:-1]
+    if not own or type(kind) is not type or any(not c.__flags__ & _HEAP_TYPE for c in own):
+        return False
+    usual = all(getattr(kind, name) is getattr(object, name) for name in ("__getattribute__", "__setattr__", "__new__"))
+    usual = usual and kind.__basicsize__ == _Usual.__basicsize__
+    return usual and not any(hasattr(kind, name) for name in _OWN_WAYS) and kind.__module__.split(".")[0] != "numpy"
+
+
+def classes_in(structure: Structure) -> set[type]:
+    """The classes of the objects that were flattened."""
+    if structure is None:
+        return set()
+    parts = structure[-1]
+    found = {c for part in parts for c in classes_in(part)} if isinstance(parts, tuple) else set()
+    return found | {structure[1]} if structure[0] is Record else found
 
 
 def copies_of(leaves: Sequence[Any]) -> list[Any]:

@@ -128,6 +128,60 @@ def scan(function: Callable[..., Any]) -> Captures:
     return captures
 
 
+def scan_methods(function: Callable[..., Any], classes: set[type], captures: Captures) -> None:
+    """Add to `captures` what the methods of these classes depend on that `function`, or one of them, may call.
+
+    Raises
+    ------
+    Untraceable
+        As for `scan`.
+    """
+    walk = _Scan(captures)
+    pending: list[Any] = [function, *(c.value for c in captures.values)]
+    done: set[str] = set()
+    while pending:
+        code = getattr(inspect.unwrap(pending.pop()), "__code__", None)
+        names = (_names(code) if code is not None else set()) - done
+        done |= names
+        for kind in classes:
+            for name in (names | _OPERATORS) & _members(kind):
+                holder = next(c for c in kind.__mro__ if name in vars(c))
+                member = vars(holder)[name]
+                for part in _functions_of(member):
+                    walk.value(part, f"{kind.__name__}.{name}", (vars(holder), name) if part is member else None)
+                    pending.append(part)
+
+
+# Methods that code calls without their names.
+_OPERATORS = frozenset(
+    f"__{name}__"
+    for name in """call len getitem contains iter add sub mul truediv pow matmul neg abs radd rsub rmul rtruediv
+    enter exit bool float int eq lt le gt ge""".split()
+)
+
+
+def _members(kind: type) -> set[str]:
+    """Names of what a class and its bases define, without the comparison that `dataclass` writes."""
+    names = {name for c in kind.__mro__[:-1] for name in vars(c)}
+    return names - {"__eq__"} if hasattr(kind, "__dataclass_fields__") else names
+
+
+def _functions_of(member: Any) -> list[Any]:
+    """What a member of a class runs, or the member itself if it is data."""
+    if isinstance(member, (staticmethod, classmethod)):
+        return [member.__func__]
+    if isinstance(member, property):
+        return [f for f in (member.fget,) if f is not None]
+    if isinstance(member, functools.cached_property):
+        raise Untraceable("reads a cached property")
+    return [member]
+
+
+def _names(code: types.CodeType) -> set[str]:
+    nested = (_names(c) for c in code.co_consts if isinstance(c, types.CodeType))
+    return set(code.co_names).union(*nested)
+
+
 class _Scan:
     """A walk over the code of a function and of the functions that it loads."""
 

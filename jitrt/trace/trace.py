@@ -190,7 +190,7 @@ def _input_type(value: Any) -> ArrayType:
 
 def _check_containers_unchanged(args: tuple, kwargs: dict, symbolic: list[Any], structure: Structure) -> None:
     after: list[Any] = []
-    if flatten((args, kwargs), after) != structure or any(x is not y for x, y in zip(after, symbolic)):
+    if flatten((args, kwargs), after, objects=True) != structure or any(x is not y for x, y in zip(after, symbolic)):
         raise Untraceable("changes a list or dict that it was given")
 
 
