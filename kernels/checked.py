@@ -171,6 +171,15 @@ def finite(typingctx, x):
 
 
 @njit(error_model="numpy")
+def total(x):
+    """The sum of an array of integers or truth values."""
+    found = 0
+    for value in x.flat:
+        found = add(found, np.int64(value))
+    return found
+
+
+@njit(error_model="numpy")
 def remainder(x, y):
     """``x % y`` of floats, as Python and NumPy define it; stops where they differ or raise."""
     if y == 0.0 or not math.isfinite(x) or not math.isfinite(y):

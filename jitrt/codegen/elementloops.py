@@ -20,7 +20,7 @@ _NAMES = {
     "_shr": checked.shift_right, "_fits": checked.fits, "_exact": checked.exact, "_truncate": checked.truncate,
     "_div": checked.divide, "_div4": checked.divide_single, "_finite": checked.finite, "_pow": checked.power,
     "_remainder": checked.remainder, "_floor_quotient": checked.floor_quotient, "_larger": checked.larger,
-    "_smaller": checked.smaller,
+    "_smaller": checked.smaller, "_total": checked.total,
 }  # fmt: skip
 
 

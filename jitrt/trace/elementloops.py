@@ -36,7 +36,6 @@ from .elementtypes import (
     as_int,
     binary,
     check_dtype,
-    combined_flag,
     compare,
     flag_as,
     flag_of,
@@ -270,6 +269,7 @@ class _Translator:
             raise NotTranslated("else of a loop")
         self.loops += 1
         counter, target = None, s.target
+        first: list[tuple[ast.expr, Value]]
         iterable = s.iter
         if isinstance(iterable, ast.Call) and self.static(iterable.func) is enumerate and len(iterable.args) == 1:
             if not isinstance(target, ast.Tuple) or len(target.elts) != 2:
@@ -281,9 +281,14 @@ class _Translator:
             bounds = ", ".join(as_int(self.value(a)) for a in iterable.args)
             step = self.temporary()
             self.emit(f"for {step} in range({bounds}):")
-            first: list[tuple[ast.expr, Value]] = [(target, Value(step, Scalar(INT, True)))]
-        elif isinstance(iterable, ast.Tuple):
-            raise NotTranslated("a loop over a tuple")
+            first = [(target, Value(step, Scalar(INT, True)))]
+        elif isinstance(iterable, (ast.Tuple, ast.List)) and isinstance(target, ast.Name) and counter is None:
+            parts = [self.value(e) for e in iterable.elts]
+            if not parts or any(number(p) != Scalar(INT, True, literal=True) for p in parts):
+                raise NotTranslated("a loop over these things")
+            step = self.temporary()
+            self.emit(f"for {step} in ({', '.join(p.code for p in parts)},):")
+            first = [(target, Value(step, Scalar(INT, True)))]
         else:
             source = self.value(iterable)
             if not isinstance(source.type, Array) or not isinstance(target, ast.Name):
@@ -345,6 +350,8 @@ class _Translator:
             self.set(s.target.id, self.operation(s.op, old, s.value))
         elif isinstance(s.target, ast.Subscript):
             array, items = self.place(s.target)
+            if any(":" in i for i in items):
+                raise NotTranslated("an operation on whole arrays")
             items = [self.kept(Value(i, Scalar(INT, True))).code for i in items]
             old = _element(array, items)
             number(old)
@@ -362,7 +369,13 @@ class _Translator:
         elif isinstance(source, (ast.Tuple, ast.List)) and len(source.elts) == len(target.elts):
             values = [self.kept(self.value(e)) for e in source.elts]
         else:
-            raise NotTranslated("unpacks this")
+            row = self.value(source)
+            if not isinstance(row.type, Array):
+                raise NotTranslated("unpacks this")
+            row = self.kept(row)
+            self.emit(f"if len({row.code}) != {len(target.elts)}:")
+            self.emit("    raise ArithmeticError")
+            values = [self.kept(_element(row, [str(k)])) for k in range(len(target.elts))]
         for place, value in zip(target.elts, values):
             self.assign(place, value)
 
@@ -556,10 +569,14 @@ class _Translator:
         return _element(array, self.indices(e.slice))
 
     def indices(self, e: ast.expr) -> list[str]:
-        """Code of the indices of an element."""
+        """Code of the indices of an element or a view."""
         parts = e.elts if isinstance(e, ast.Tuple) else [e]
         items = []
         for part in parts:
+            if isinstance(part, ast.Slice):
+                bounds = [part.lower, part.upper, part.step]
+                items.append(":".join("" if b is None else as_int(self.value(b)) for b in bounds))
+                continue
             value = self.value(part)
             if number(value).dtype.kind not in "iu" or number(value).maybe_int:
                 raise NotTranslated("an index that is no integer")
@@ -572,7 +589,16 @@ class _Translator:
             if isinstance(array.type, Array):
                 fresh = Array(array.type.dtype, array.type.ndim, frozenset({"fresh"}))
                 return Value(f"{array.code}.copy()", fresh)
+        if isinstance(e.func, ast.Attribute) and e.func.attr == "sum" and not e.args and not e.keywords:
+            array = self.value(e.func.value)
+            if isinstance(array.type, Array) and array.type.dtype.kind in "ib":  # the order does not matter
+                return Value(f"_total({array.code})", Scalar(INT, False))
         function = self.static(e.func)
+        if function is np.arange and not e.keywords and 1 <= len(e.args) <= 3:
+            bounds = [self.value(a) for a in e.args]
+            if all(number(v).dtype == INT and not number(v).maybe_int for v in bounds):
+                code = ", ".join(v.code for v in bounds)
+                return Value(f"np.arange({code})", Array(INT, 1, frozenset({"fresh"})))
         if function is None:
             raise NotTranslated(f"a call at line {e.lineno} of the function")
         if _is_creation(function):
@@ -661,24 +687,27 @@ def _flag(name: str) -> str:
 
 
 def _both(name: str, values: list[Value]) -> Value:
-    python, flag = combined_flag(values)
     code = "(" + f" {name} ".join(v.code for v in values) + ")"
     kinds = {number(v).python for v in values}
-    return Value(code, Scalar(BOOL, python if len(kinds) == 1 else None), flag if len(kinds) == 1 else "")
+    if len(kinds) > 1 or kinds == {None}:
+        return Value(code, Scalar(BOOL, None))  # good for a condition only: it has no flag
+    return Value(code, Scalar(BOOL, kinds.pop()))
 
 
 def _element(array: Value, items: list[str]) -> Value:
-    """An element of an array, or a row."""
+    """An element of an array, or a view of a part."""
     kind = array.type
     assert isinstance(kind, Array)
-    code = f"{array.code}[{', '.join(items)}]"
-    if len(items) == kind.ndim:
-        if kind.dtype.kind in "iu" and kind.dtype != INT:
-            code = f"_i8({code})"
-        return Value(code, Scalar(kind.dtype, False))
     if len(items) > kind.ndim:
         raise NotTranslated("more indices than axes")
-    return Value(code, Array(kind.dtype, kind.ndim - len(items), kind.origins, False, kind.c_order))
+    code = f"{array.code}[{', '.join(items)}]"
+    cut = sum(":" in i for i in items)
+    left = kind.ndim - len(items) + cut
+    if left:
+        return Value(code, Array(kind.dtype, left, kind.origins, False, kind.c_order and not cut))
+    if kind.dtype.kind in "iu" and kind.dtype != INT:
+        code = f"_i8({code})"
+    return Value(code, Scalar(kind.dtype, False))
 
 
 def _breaks(body: list[ast.stmt]) -> bool:

@@ -260,6 +260,57 @@ def test_returning_an_argument_gives_that_object():
         assert fast(x) is x and not x.any()
 
 
+def test_slices_rows_tuples_and_counts():
+    def sieve(n):
+        prime = np.ones(n + 1, dtype=bool)
+        prime[:2] = False
+        k = 2
+        while k * k <= n:
+            if prime[k]:
+                prime[k * k :: k] = False
+            k += 1
+        return prime, prime.sum()
+
+    def neighbours(m):
+        total = 0
+        for row in m[1:-1]:
+            for d in (-1, 0, 1):
+                total += row[d + 1]
+        return total
+
+    def area(points):
+        twice = 0.0
+        for k in range(len(points)):
+            x, y = points[k - 1]
+            u, v = points[k]
+            twice += x * v - u * y
+        return twice / 2
+
+    def roots(edges, n):
+        parent = np.arange(n)
+        for a, b in zip(range(0), range(0)):
+            parent[a] = b
+        return parent
+
+    m = np.arange(20).reshape(4, 5)
+    agrees(sieve, (30,), (100,))
+    agrees(neighbours, (m,), (m[:2],), (m[::-1],), (m,))
+    agrees(area, (m[:, :2] * 1.5,), (m[:, 1:3] * 0.5,), (m * 1.0,), (m[:0] * 1.0,), (m[:, :2] * 1.5,))
+    agrees(roots, (m, 3), compiled=False)
+
+
+def test_conditions_of_python_and_numpy_truth_values():
+    def nearest(distance, done):
+        u = -1
+        for k in range(len(distance)):
+            if not done[k] and (u < 0 or distance[k] < distance[u]):
+                u = k
+        return u
+
+    d = np.array([3.0, 1.0, 2.0])
+    agrees(nearest, (d, np.zeros(3, bool)), (d, np.array([False, True, False])), (d, np.ones(3, bool)))
+
+
 def _variable_of_an_empty_loop(x):
     for k in range(len(x)):
         last = x[k]
