@@ -147,7 +147,8 @@ class _Loop:
         self.compiled: Callable[..., Any] | None = None
         self.captured: tuple[Capture, ...] = ()
         self.arrays: tuple[Capture, ...] = ()
-        self.trusted = self.started = False
+        self.trusted = False
+        self.unstarted = threading.Lock()  # taken by the one thread that starts to compile, and never given back
         self.final = False  # no other arguments change that the function is not compiled
         self.seconds = 0.0
         self.stops = self.runs = 0
@@ -235,8 +236,7 @@ class _Loop:
         full = (*args, *[c.value for c in self.arrays])
         if config.strict():
             self.compile(full)
-        elif not self.started and self.seconds > _WORTH_COMPILING:
-            self.started = True
+        elif self.seconds > _WORTH_COMPILING and self.unstarted.acquire(blocking=False):
             threading.Thread(target=self.compile, args=(full,), name="jitrt-loops").start()
 
     def compile(self, full: tuple) -> None:

@@ -291,7 +291,7 @@ class _Translator:
             first = [(target, Value(step, Scalar(INT, True)))]
         else:
             source = self.value(iterable)
-            if not isinstance(source.type, Array) or not isinstance(target, ast.Name):
+            if not isinstance(source.type, Array) or not isinstance(target, (ast.Name, ast.Tuple)):
                 raise NotTranslated("a loop over this")
             kept, step = self.temporary(), self.temporary()
             self.emit(f"{kept} = {source.code}")
@@ -302,7 +302,10 @@ class _Translator:
         before = set(self.assigned or ())
         self.depth += 1
         for place, value in first:
-            self.assign(place, value)
+            if isinstance(place, ast.Tuple):
+                self.unpack_row(place, value)
+            else:
+                self.assign(place, value)
         self.depth -= 1
         self.nested(s.body)
         self.assigned = before
@@ -369,14 +372,19 @@ class _Translator:
         elif isinstance(source, (ast.Tuple, ast.List)) and len(source.elts) == len(target.elts):
             values = [self.kept(self.value(e)) for e in source.elts]
         else:
-            row = self.value(source)
-            if not isinstance(row.type, Array):
-                raise NotTranslated("unpacks this")
-            row = self.kept(row)
-            self.emit(f"if len({row.code}) != {len(target.elts)}:")
-            self.emit("    raise ArithmeticError")
-            values = [self.kept(_element(row, [str(k)])) for k in range(len(target.elts))]
+            self.unpack_row(target, self.value(source))
+            return
         for place, value in zip(target.elts, values):
+            self.assign(place, value)
+
+    def unpack_row(self, target: ast.Tuple | ast.List, row: Value) -> None:
+        """``x, y = points[k]``."""
+        if not isinstance(row.type, Array):
+            raise NotTranslated("unpacks this")
+        row = self.kept(row)
+        self.emit(f"if len({row.code}) != {len(target.elts)}:")
+        self.emit("    raise ArithmeticError")
+        for place, value in zip(target.elts, [self.kept(_element(row, [str(k)])) for k in range(len(target.elts))]):
             self.assign(place, value)
 
     def assign(self, target: ast.expr, value: Value) -> None:

@@ -288,15 +288,17 @@ def test_slices_rows_tuples_and_counts():
 
     def roots(edges, n):
         parent = np.arange(n)
-        for a, b in zip(range(0), range(0)):
-            parent[a] = b
+        for a, b in edges:
+            while parent[a] != a:
+                a = parent[a]
+            parent[a] = parent[b]
         return parent
 
     m = np.arange(20).reshape(4, 5)
     agrees(sieve, (30,), (100,))
     agrees(neighbours, (m,), (m[:2],), (m[::-1],), (m,))
     agrees(area, (m[:, :2] * 1.5,), (m[:, 1:3] * 0.5,), (m * 1.0,), (m[:0] * 1.0,), (m[:, :2] * 1.5,))
-    agrees(roots, (m, 3), compiled=False)
+    agrees(roots, (m[:, :2], 20), (m[:2, 1:3], 20), (m[:, :3], 20), (m[:, :2], 5), (m[::-1, 3:], 20))
 
 
 def test_conditions_of_python_and_numpy_truth_values():
