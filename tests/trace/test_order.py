@@ -56,6 +56,13 @@ def test_results_have_numpys_strides(name, layout):
             ]
 
 
+def test_views_that_numpys_functions_give_stay_views():
+    function = jitrt.jit(lambda x: (np.rot90(x), x[::-1]))
+    for _ in range(2):
+        turned, _ = function(plain)
+        assert turned.strides == np.rot90(plain).strides and np.shares_memory(turned, plain)
+
+
 def test_a_large_result_in_fortran_order():
     x = np.asfortranarray(rng.normal(size=(300, 400)))
     compiled = jitrt.jit(lambda x: x * 2 + 1)
