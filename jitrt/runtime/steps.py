@@ -66,13 +66,15 @@ _CACHE = 1 << 21  # bytes that stay in the caches of one core
 
 def touched_bytes(call: KernelCall) -> int:
     """Bytes that a kernel reads and writes, each once."""
-    seen, total = set(), 0
+    seen = set()
+    touched: dict[Node, int] = {}
     for operand, layout in zip(call.nest.operands, call.layouts):
-        if layout not in seen:
+        if layout not in seen and not operand.is_local:
             seen.add(layout)
             extents = (n for n, stride in zip(call.extents, layout.strides) if stride)
-            total += min(operand.dtype.itemsize * math.prod(extents), layout.base.type.nbytes)
-    return total
+            nbytes = touched.get(layout.base, 0) + operand.dtype.itemsize * math.prod(extents)
+            touched[layout.base] = min(nbytes, layout.base.type.nbytes)
+    return sum(touched.values())
 
 
 def seconds(call: KernelCall) -> float:

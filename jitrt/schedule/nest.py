@@ -362,4 +362,6 @@ def describe(call: KernelCall) -> str:
     sizes = " ".join(map(str, call.extents)) or "scalar"
     reads = ", ".join(f"{dtype_name(a.base.dtype)}@{a.offset}{list(a.strides)}" for a in call.layouts)
     why = f"\n  # stored on its own: {call.reason}" if call.reason else ""
+    if call.members > 1:
+        why += f"\n  # {call.members} nests in one; a turn keeps {sum(call.local_bytes.values())} bytes on the stack"
     return f"{call.nest}\n  # extents {sizes}; {reads}{why}"

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from random_programs import Maker
+from fused_programs import Maker
 
 import jitrt
 from jitrt.expr.interpret import interpret
@@ -64,13 +64,13 @@ def run(seed):
 
 
 @pytest.mark.parametrize("first", range(0, IN_CI, GROUP))
-def test_random_programs(first):
+def test_fused_programs(first):
     for seed in range(first, first + GROUP):
         run(seed)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("first", range(IN_CI, AT_LENGTH, GROUP))
-def test_many_random_programs(first):
+def test_many_fused_programs(first):
     for seed in range(first, first + GROUP):
         run(seed)
