@@ -25,11 +25,11 @@ from .compute_at import (
     inline_at,
     inline_most,
     limit,
-    propagate,
     unmappable_axes,
 )
 from .domain import Axis, AxisKind, Domain
 from .fusion import Expression, Fusion, ScheduleError, Tensor
+from .propagation import propagate
 
 __all__ = [
     "Axis",

@@ -285,6 +285,18 @@ class Fusion:
         return print_loops(self, tree)
 
 
+def dependents(tensor: Tensor) -> set[Tensor]:
+    """All tensors that depend on `tensor`."""
+    found: set[Tensor] = set()
+    stack = [tensor]
+    while stack:
+        for c in stack.pop().consumers:
+            if c not in found:
+                found.add(c)
+                stack.append(c)
+    return found
+
+
 def _reshaped(domain: Domain, shape: Sequence[int]) -> Domain:
     """`domain` with its axes merged and split so that they have the extents `shape`, none of which is 1.
 

@@ -82,3 +82,38 @@ class Layouts:
             return None if of is None else view_layout(node, of)
         strides = self._input_strides.get(node)
         return Layout(node, 0, contiguous_strides(node.shape, node.dtype.itemsize) if strides is None else strides)
+
+
+def mapped_axes(view: Node, layouts: Layouts) -> tuple[int | None, ...]:
+    """For each axis of a view the axis of the stored array that it runs over, from end to end; None if it is another.
+
+    An axis that is mapped decides alone about the index along that axis: at its index i, the view shows elements
+    of index i only.
+    """
+    layout = layouts[view]
+    shape = layout.base.shape
+    strides = layouts[layout.base].strides
+    axes = [(e, s) for e, s in zip(view.shape, layout.strides) if e != 1]
+    result: list[int | None] = []
+    for extent, stride in zip(view.shape, layout.strides):
+        found = None
+        for k, (whole, step) in enumerate(zip(shape, strides)):
+            if extent != 1 and extent == whole and stride == step and _decides(layout.offset, axes, whole, step):
+                found = k
+        result.append(found)
+    return tuple(result)
+
+
+def _decides(offset: int, axes: list[tuple[int, int]], extent: int, step: int) -> bool:
+    """Whether only the axis of stride `step` changes the index along the array's axis of this extent and stride."""
+    low = high = offset % step if step else 0
+    if step <= 0 or offset // step % extent:
+        return False
+    own = False
+    for n, stride in axes:
+        if stride == step and not own:
+            own = True
+        elif stride % (step * extent):
+            low += min(0, (n - 1) * stride)
+            high += max(0, (n - 1) * stride)
+    return low >= 0 and high < step

@@ -201,5 +201,10 @@ def _parts(t: Transform) -> set[Axis]:
 
 def edge_map(producer: Tensor, consumer: Tensor) -> AxisMap:
     """The axis map by which `consumer` reads `producer`; the first one if there are several."""
+    return edge_maps(producer, consumer)[0]
+
+
+def edge_maps(producer: Tensor, consumer: Tensor) -> list[AxisMap]:
+    """The axis maps by which `consumer` reads `producer`."""
     assert consumer.definition is not None
-    return next(consumer.definition.edges(producer))
+    return list(consumer.definition.edges(producer))
