@@ -16,6 +16,8 @@ from .layout import Layout, Layouts
 from .tiles import crossing_axis
 
 SHORT_FOLD = 16  # an inner fold over fewer elements costs more in loop overhead than in work
+_SHORT_COSTLY_FOLD = 8  # and over fewer where elementary functions are computed, which rather run along memory
+_COSTLY = 16  # additions: the cost of an elementary function
 UNROLLED = 4  # turns at most of an innermost loop that is unrolled, so that the loop around it makes vectors
 _UNROLLED_COST = 96  # additions of all turns together: the size of the code
 _LONG = 32  # turns of a loop that makes vectors
@@ -179,7 +181,9 @@ def coalesced(axes: list[NestAxis]) -> list[NestAxis]:
     return result
 
 
-def arranged(axes: list[NestAxis], in_registers: bool = False, unrolled: bool = False) -> tuple[list[NestAxis], str]:
+def arranged(
+    axes: list[NestAxis], cost: int, in_registers: bool = False, unrolled: bool = False
+) -> tuple[list[NestAxis], str]:
     """The final order, and the form of the nest.
 
     ``elementwise``: no folds. ``tiles``: no folds, the last two axes in tiles.
@@ -195,7 +199,8 @@ def arranged(axes: list[NestAxis], in_registers: bool = False, unrolled: bool = 
         return [*axes[:crossing], *axes[crossing + 1 : -1], axes[crossing], axes[-1]], "tiles"
     if not kept or in_registers:
         return kept + folded, "rows"
-    short_fold = not unrolled and math.prod(a.extent for a in folded) < SHORT_FOLD <= kept[-1].extent
+    shortest = SHORT_FOLD if cost < _COSTLY else _SHORT_COSTLY_FOLD
+    short_fold = not unrolled and math.prod(a.extent for a in folded) < shortest and kept[-1].extent >= SHORT_FOLD
     if axes[-1].folded:
         form = "columns" if short_fold else "rows"
     else:

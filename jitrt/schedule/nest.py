@@ -104,8 +104,9 @@ def build_kernel(group: Group, layouts: Layouts, inlined: Callable[[Node], bool]
     ]
     axes = coalesced(by_strides(axes, accesses))
     if group.scanned is None:
-        unrolled = not group.is_search and unrolls(axes, cost_of(order, accesses))
-        axes, form = arranged(axes, group.is_search, unrolled)
+        cost = cost_of(order, accesses)
+        unrolled = not group.is_search and unrolls(axes, cost)
+        axes, form = arranged(axes, cost, group.is_search, unrolled)
         if unrolled and form != "tiles":
             axes = [*axes[:-1], replaced(axes[-1], unrolled=True)]
     else:
@@ -182,8 +183,9 @@ def _member(
         along = tuple(a.turn if a.is_local else a.layout.strides[shared[-1]] for a in accesses)
         axes.insert(0, NestAxis(extent, False, along, blocked=True, block=rows))
     axes = coalesced(by_strides(axes, accesses))
-    unrolled = unrolls(axes, cost_of(order, accesses))
-    axes, form = arranged(axes, unrolled=unrolled)
+    cost = cost_of(order, accesses)
+    unrolled = unrolls(axes, cost)
+    axes, form = arranged(axes, cost, unrolled=unrolled)
     if unrolled and form != "tiles":
         axes = [*axes[:-1], replaced(axes[-1], unrolled=True)]
     return Member(group, order, accesses, axes, form)
