@@ -16,7 +16,9 @@ from typing import Any
 import numpy as np
 
 from ..expr import build as b
+from ..expr.indexing import take
 from ..expr.node import Node
+from ..expr.optable import NotCovered
 from ..expr.types import ArrayType
 from ..expr.ufuncs import COPY, elementwise_op
 
@@ -79,6 +81,20 @@ class LoopNumber:
         if is_traced(other) and not other._node.type.weak and other.dtype.kind in "fc" and function in _ARITHMETIC:
             return self.counter.tracer(self.node())
         raise NotRolled(self.counter.place)
+
+    def element_of(self, array: Node) -> Node:
+        """``array[number]`` of an array with one axis, whose elements no iteration can miss."""
+        (extent,) = array.shape
+        values = self.after(0), self.after(self.counter.most - 1)
+        number = self
+        if -extent <= min(values) and max(values) < 0:
+            number = LoopNumber(self.factor, self.offset + extent, self.counter)
+        elif not (min(values) >= 0 and max(values) < extent):
+            raise NotRolled(self.counter.place)
+        try:
+            return take(array, b.cast(number.node(), np.dtype(np.int64)), 0, mode="clip")
+        except NotCovered:
+            raise NotRolled(self.counter.place) from None
 
     def _with(self, function: Callable[[Any, Any], Any], other: Any, reflected: bool) -> Any:
         if type(other) is LoopNumber and other.counter is self.counter and function in (operator.add, operator.sub):

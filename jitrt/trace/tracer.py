@@ -35,6 +35,7 @@ from .assignment import (
     write_out,
     write_ufunc_out,
 )
+from .loopnumber import LoopNumber
 from .operators import Operators
 from .storage import Cell
 from .userline import user_line
@@ -397,6 +398,8 @@ class Tracer(Operators):
         return (self[k] for k in range(self.shape[0]))
 
     def __getitem__(self, index: Any) -> Tracer:
+        if type(index) is LoopNumber and self._is_array() and self.ndim == 1:
+            return Tracer(index.element_of(self._node), self._trace, scalar=True)
         index = static_index(index)
         mask = mask_of(self, index)
         if mask is not None:

@@ -330,3 +330,50 @@ def test_program_does_not_grow():
     assert len(nodes(explanation.graph)) == 1
     assert len(explanation.graph.nodes()) < 40
     check(run, Y, 3000)
+
+
+@pytest.mark.parametrize("index", ["i", "-i - 1", "2 * i", "19 - i", "i + 20", "-1 - 2 * i"])
+def test_elements_of_a_vector(index):
+    namespace = {"np": np}
+    source = f"def run(x, w):\n    for i in range(20):\n        x = x * 0.5 + w[{index}]\n    return x"
+    exec(source, namespace)
+    explanation = check(namespace["run"], X, np.arange(40.0))
+    assert not explanation.host_calls
+    check(namespace["run"], X, np.arange(80, dtype=np.float32)[::-2])
+
+
+def test_elements_of_what_the_loop_writes():
+    def run(x):
+        x = x.copy()
+        for i in range(20):
+            x[1:] = x[1:] * 0.5 + x[i]
+        return x
+
+    check(run, np.linspace(0, 1, 24))
+
+
+@pytest.mark.parametrize("index", ["i", "i - 3", "i + 25", "-i - 25"])
+def test_elements_that_are_not_there(index):
+    namespace = {"np": np}
+    source = f"def run(x, w):\n    for i in range(20):\n        x = x * 0.5 + w[{index}]\n    return x"
+    exec(source, namespace)
+    for n in (10, 40):
+        try:
+            want = namespace["run"](X, np.arange(float(n)))
+        except IndexError:
+            with pytest.raises(IndexError):
+                jitrt.jit(namespace["run"])(X, np.arange(float(n)))
+        else:
+            assert_same(jitrt.jit(namespace["run"])(X, np.arange(float(n))), want)
+
+
+def test_sum_of_many_terms():
+    def run(t, a, f):
+        total = np.zeros_like(t)
+        for i in range(len(a)):
+            total = total + a[i] * np.sqrt(f[i] * t)
+        return total
+
+    a = np.linspace(1, 2, 500)
+    explanation = check(run, np.linspace(0, 1, 30), a, a[::-1])
+    assert len(nodes(explanation.graph)) == 1
