@@ -16,14 +16,17 @@ import numpy as np
 
 from ..expr import build as b
 from ..expr.node import Node
-from .loopnumber import NotRolled, Place
-from .loopsites import ConditionSite, condition_site
+from .loopnumber import Counter, NotRolled, Place, affine
+from .loopsites import ConditionSite, condition_site, only_counts
 from .rolling import RollingRange
 from .state import Trace
-from .states import Role, State, Unknown, finish, observe, step_between
+from .states import Role, State, Unknown, finish, observe, set_variables, step_between
 from .storage import Cell
+from .tracer import Tracer
 from .userline import user_frame
 
+_MOST_ITERATIONS = 1 << 40
+_LARGEST = 1 << 12  # of integers that are counted up: no number of iterations makes them too large for a machine
 _CAN_UNBIND = sys.version_info < (3, 13)
 
 
@@ -36,6 +39,8 @@ class _Assumed:
     frame : frame
     place : Place
         Code and offset that name the loop.
+    counter : Counter
+        Iterations since the first test.
     states : list of State
         At each test; the first role is the condition.
     looks : list of int
@@ -44,16 +49,20 @@ class _Assumed:
         Iterations that the range of a `for` loop has left after the first test.
     left_out : tuple of str
         The variable of a `for` loop.
+    counted : dict of str to (int, int)
+        Variables that each iteration adds to: what they were at the first test, and what is added.
     oldest : int
         Memory with a smaller number may be seen from elsewhere.
     """
 
     frame: types.FrameType
     place: Place
+    counter: Counter
     states: list[State] = field(default_factory=list)
     looks: list[int] = field(default_factory=list)
     left: int | None = None
     left_out: tuple[str, ...] = ()
+    counted: dict[str, tuple[int, int]] = field(default_factory=dict)
     oldest: int = 0
 
 
@@ -112,13 +121,17 @@ class Conditions:
             raise NotRolled(place)
         caller = frame.f_back
         outermost = caller is not None and caller.f_globals.get("__name__") == "jitrt.trace.trace"
-        made = _Assumed(frame, place, oldest=self._start if outermost else Cell.made())
+        trace = self._trace
+        counter = Counter.first(place, _MOST_ITERATIONS, 0, trace.next_copy(), lambda node: Tracer(node, trace))
+        made = _Assumed(frame, place, counter, oldest=self._start if outermost else Cell.made())
         if site.is_break:
             numbers = self._trace.ranges.get((id(frame), site.loop))
-            if not isinstance(numbers, RollingRange) or numbers.variable_is_used:
+            if not isinstance(numbers, RollingRange) or numbers.variable_is_read:
                 return None
             made.left, made.oldest = numbers.left, min(made.oldest, numbers.first_cell)
             made.left_out = (numbers.variable,)
+            if numbers.variable_is_used:
+                made.counted[numbers.variable] = (numbers.current, numbers.step)
         self._open.append(made)
         return made
 
@@ -127,14 +140,21 @@ class Conditions:
         flag = b.cast(flag, np.dtype(np.bool_))
         if not site.stays:
             flag = b.elementwise(np.logical_not, flag)
-        return observe(assumed.frame, assumed.left_out, self._trace, Role(None, flag, True))
+        if assumed.states:
+            assumed.counter = assumed.counter.next()
+        roles = (Role(None, flag, True), Role(None, assumed.counter.node, True))
+        return observe(assumed.frame, assumed.left_out, self._trace, roles)
 
     def _roll(self, assumed: _Assumed) -> bool:
         if len(assumed.states) < 3:
             return False
+        counted = self._count_integers(assumed)
+        before, between, now = ({n: k for n, k in s.kinds.items() if n not in counted} for s in assumed.states)
+        if between != now:  # something changes that decides, or may decide, what the next iterations do
+            raise NotRolled(assumed.place)
         # What is of another type before the first iteration is new in each iteration, or the graphs will differ.
-        names = [n for n in assumed.states[0].names if len({s.kinds.get(n) for s in assumed.states}) == 1]
-        first, second, third = (s.restricted(names) for s in assumed.states)
+        names = [n for n in before if before[n] == now.get(n)]
+        first, second, third = (s.restricted(names, 2) for s in assumed.states)
         step = step_between(first, second, self._trace, assumed.looks)
         if step is None or 0 not in step.varying:
             raise NotRolled(assumed.place)
@@ -145,13 +165,29 @@ class Conditions:
             moved = source is not None and first.roles[source].cell is not role.cell
             if moved or (source is None and role.cell is not None and role.cell.number < assumed.oldest):
                 raise NotRolled(assumed.place)
-        extra = set(assumed.frame.f_locals).difference(first.names, assumed.left_out)
+        extra = set(assumed.frame.f_locals).difference(first.names, assumed.left_out, counted)
         if extra and (not _CAN_UNBIND or assumed.frame.f_code.co_exceptiontable):
             raise NotRolled(assumed.place)
-        finish(assumed.frame, {}, first, third, step, assumed.left, self._trace, guarded=True, unbound=extra)
+        nodes = finish(assumed.frame, {}, first, third, step, assumed.left, self._trace, guarded=True, unbound=extra)
         if extra:
             self._unbound.append(assumed.place)
+        tracer = assumed.counter.tracer
+        counts = {n: tracer(affine(step, start, nodes[1])) for n, (start, step) in counted.items()}
+        set_variables(assumed.frame, counts)
         for k in assumed.looks:
             self._trace.looks[k] = None
         self._open.remove(assumed)
         return True
+
+    def _count_integers(self, assumed: _Assumed) -> dict[str, tuple[int, int]]:
+        """Variables that iterations add to and do nothing else with: what they were first, and what is added."""
+        counted = dict(assumed.counted)
+        code, loop = assumed.place
+        a, b, c = (s.integers for s in assumed.states)
+        for name, last in c.items():
+            step = last - b.get(name, last)
+            if not step or b[name] - a.get(name, b[name]) != step or max(abs(step), abs(last)) > _LARGEST:
+                continue
+            if only_counts(code, loop, assumed.frame.f_lasti, name):
+                counted[name] = (a[name], step)
+        return counted

@@ -66,7 +66,7 @@ class LoopNumber:
 
     def node(self) -> Node:
         """The value as a Python integer."""
-        return _affine(self.factor, self.offset, self.counter.node)
+        return affine(self.factor, self.offset, self.counter.node)
 
     def as_float(self) -> Any:
         """The tracer of the Python float of the same value."""
@@ -156,7 +156,7 @@ class Counter:
 
     def next(self) -> Counter:
         """The counter in the next iteration."""
-        return Counter(self.place, self.most, self.index + 1, _affine(1, 1, self.node), self.tracer)
+        return Counter(self.place, self.most, self.index + 1, affine(1, 1, self.node), self.tracer)
 
     def owns(self, number: LoopNumber) -> bool:
         """Whether a number counts the same run of the same loop."""
@@ -168,7 +168,7 @@ class Counter:
         return LoopNumber(number.factor, offset, self)
 
 
-def _affine(factor: int, offset: int, node: Node) -> Node:
+def affine(factor: int, offset: int, node: Node) -> Node:
     """``factor * node + offset`` of Python integers that are small enough for every machine."""
     for ufunc, number in ((np.multiply, factor), (np.add, offset)):
         if number != (1 if ufunc is np.multiply else 0):

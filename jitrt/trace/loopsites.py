@@ -143,6 +143,26 @@ def _at(instructions: tuple[dis.Instruction, ...], offset: int) -> dis.Instructi
     return instructions[min(bisect.bisect_left([i.offset for i in instructions], offset), len(instructions) - 1)]
 
 
+def only_counts(code: types.CodeType, start: int, end: int, name: str) -> bool:
+    """Whether code between two offsets does nothing with an integer variable but to add literals to it."""
+    if getattr(code, "co_exceptiontable", b"\0"):
+        return False  # handlers stand elsewhere
+    inside = [i for i in _instructions(code) if start <= i.offset <= end]
+    k = 0
+    while k < len(inside):
+        if not _mentions(inside[k], name):
+            k += 1
+            continue
+        group = inside[k : k + 4]
+        names = [i.opname for i in group]
+        counts = names[1:2] in (["LOAD_CONST"], ["LOAD_SMALL_INT"]) and names[2:3] == ["BINARY_OP"]
+        counts = counts and [names[0], names[3:]] == ["LOAD_FAST", ["STORE_FAST"]] and _mentions(group[3], name)
+        if not counts or type(group[1].argval) is not int or group[2].argrepr.rstrip("=") not in ("+", "-"):
+            return False
+        k += 4
+    return True
+
+
 def only_called(code: types.CodeType, name: str) -> bool:
     """Whether the code uses the global `name` only to call it, and at least once."""
     uses = [

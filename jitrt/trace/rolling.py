@@ -62,10 +62,21 @@ class RollingRange:
         self._may_count = trace.symbolic and self._place not in trace.excepted
         self.may_roll = len(numbers) >= FEWEST and (self._may_count or not site.reads_variable)
         self.variable = site.variable
-        self.variable_is_used = site.reads_elsewhere or site.reads_variable
+        self.variable_is_read = site.reads_variable or site.assigns_variable
+        self.variable_is_used = site.reads_elsewhere
         self.first_cell = Cell.made()
         if self.may_roll and site.reads_variable:
             self._start_counting()
+
+    @property
+    def current(self) -> int:
+        """The number of the present iteration."""
+        return self._numbers[self._done - 1]
+
+    @property
+    def step(self) -> int:
+        """The distance from one number to the next."""
+        return self._numbers.step
 
     @property
     def left(self) -> int:
@@ -115,13 +126,13 @@ class RollingRange:
         return True
 
     def _observe(self, frame: types.FrameType, site: LoopSite) -> State:
-        condition = None
+        first: tuple[Role, ...] = ()
         if self._counter is not None:
             if self._done > self._counter.index:
                 self._counter = self._trace.counters[self] = self._counter.next()
             self._bring_up_to_date(frame, self._counter)
-            condition = Role(None, self._counter.node, True)
-        return observe(frame, self._numbered(site), self._trace, condition, self._counter)
+            first = (Role(None, self._counter.node, True),)
+        return observe(frame, self._numbered(site), self._trace, first, self._counter)
 
     def _start_counting(self) -> None:
         """Let the numbers of iterations be symbols from now on."""

@@ -77,9 +77,9 @@ class State:
         """For each variable its structure without roles."""
         return {name: _renumbered(value, lambda role: 0, lambda container: 0) for name, value in self.structure.items()}
 
-    def restricted(self, names: Sequence[str]) -> State:
-        """The state of some of the variables, with roles numbered anew but for the first, the condition."""
-        roles: dict[int, int] = {0: 0}
+    def restricted(self, names: Sequence[str], kept: int) -> State:
+        """The state of some of the variables, with roles numbered anew but for the first ones, which are kept."""
+        roles = {k: k for k in range(kept)}
         containers: dict[int, int] = {}
         structure = {
             name: _renumbered(
@@ -233,7 +233,7 @@ def observe(
     frame: types.FrameType,
     left_out: Collection[str],
     trace: Trace,
-    condition: Role | None = None,
+    first: Sequence[Role] = (),
     counter: Counter | None = None,
 ) -> State:
     """The state of a frame.
@@ -244,8 +244,8 @@ def observe(
     left_out : collection of str
         Variables that are no part of it.
     trace : Trace
-    condition : Role, optional
-        A first role.
+    first : sequence of Role
+        The first roles.
     counter : Counter, optional
         Of the loop.
 
@@ -255,8 +255,7 @@ def observe(
         If a variable holds something that might change without being seen.
     """
     walk = _Walk(counter)
-    if condition is not None:
-        walk.state.roles.append(condition)
+    walk.state.roles += first
     variables = {name: value for name, value in frame.f_locals.items() if name not in left_out}
     walk.state.structure = {name: walk.value(value) for name, value in variables.items()}
     walk.state.integers = {name: value for name, value in variables.items() if type(value) is int}
@@ -360,8 +359,8 @@ def finish(
     guarded: bool = False,
     unbound: Collection[str] = (),
     counter: Counter | None = None,
-) -> None:
-    """Bring a frame into the state after the loop.
+) -> list[Node]:
+    """Bring a frame into the state after the loop; return what its roles are then.
 
     Parameters
     ----------
@@ -405,6 +404,7 @@ def finish(
     values = {name: rebinding.value(value) for name, value in frame.f_locals.items() if name not in unbound}
     set_variables(frame, values | variables, unbound)
     trace.rolled += 1
+    return nodes
 
 
 class _Rebinding:

@@ -374,3 +374,123 @@ def test_nan_ends_the_loop():
 
     check(run, np.array([1.0, np.nan]), 0.1)
     check(run, np.array([1.0, -np.inf]), 0.1)
+
+
+@pytest.mark.parametrize("limit", [1e-4, 0.1, 0.6, 3.0])
+def test_integer_that_decides_later(limit):
+    def run(x, limit):
+        k = 0
+        x = x + 0
+        while x.max() > limit:
+            k += 1
+            if k == 5:
+                x = x + 0.5
+            x = x * 0.5
+        return x
+
+    same_as_plain(run, X, limit)
+
+
+@pytest.mark.parametrize("limit", [1e-4, 0.1, 0.6, 3.0])
+def test_switch_that_decides(limit):
+    def run(x, limit):
+        even = True
+        x = x + 0
+        while x.max() > limit:
+            even = not even
+            x = x * 0.5 if even else x * 0.25
+        return x, even
+
+    same_as_plain(run, X, limit)
+
+
+@pytest.mark.parametrize("limit", [1e-4, 0.1, 0.6, 3.0])
+def test_python_numbers_of_the_body_that_decide(limit):
+    def run(x, limit):
+        n = 1
+        x = x + 0
+        while x.max() > limit:
+            m = n * 2
+            n = m if m < 32 else 1
+            x = x * 0.5 if n > 1 else x * 0.75
+        return x
+
+    same_as_plain(run, X, limit)
+
+
+@pytest.mark.parametrize("limit", [1e-4, 0.1, 0.6, 3.0])
+def test_iterations_are_counted(limit):
+    def run(x, limit):
+        rounds, left = 0, 100
+        x = x + 0
+        while x.max() > limit:
+            x = x * 0.75
+            rounds += 1
+            left = left - 2
+        return x, rounds, left
+
+    check(run, X, limit)
+
+
+@pytest.mark.parametrize("limit", [1e-4, 0.1, 0.6, 3.0])
+def test_counted_and_used(limit):
+    def run(x, limit):
+        rounds = 0
+        x = x + 0
+        while x.max() > limit:
+            x = x * 0.75 - rounds * 0.001
+            rounds += 1
+        return x, rounds
+
+    same_as_plain(run, X, limit)
+
+
+@pytest.mark.parametrize("limit", [1e-4, 0.1, 0.6, 3.0])
+def test_counted_and_looked_at_afterwards(limit):
+    def run(x, limit):
+        rounds = 0
+        x = x + 0
+        while x.max() > limit:
+            x = x * 0.75
+            rounds += 1
+        return x * 2 if rounds > 3 else x
+
+    same_as_plain(run, X, limit)
+
+
+@pytest.mark.parametrize("limit", [1e-4, 0.1, 0.6, 3.0])
+def test_at_most_so_many_iterations(limit):
+    def run(x, limit, most):
+        rounds = 0
+        x = x + 0
+        while x.max() > limit and rounds < most:
+            x = x * 0.75
+            rounds += 1
+        return x, rounds
+
+    for most in (0, 1, 3, 7, 100):
+        same_as_plain(run, X, limit, most)
+
+
+@pytest.mark.parametrize("limit", [1e-4, 0.1, 0.6, 3.0, -1.0])
+@pytest.mark.parametrize("numbers", [(20,), (3, 40, 2), (40, 0, -3)])
+def test_number_behind_a_break(limit, numbers):
+    def run(x, limit, first, *more):
+        x = x + 0
+        for k in range(first, *more):  # noqa: B007
+            x = x * 0.75
+            if x.max() < limit:
+                break
+        return x, k
+
+    def run2(x, limit, a, b, c):
+        x = x + 0
+        for k in range(a, b, c):  # noqa: B007
+            x = x * 0.75
+            if x.max() < limit:
+                break
+        return x, k
+
+    if len(numbers) == 3:
+        check(run2, X, limit, *numbers)
+    same_as_plain(run, X, limit, *numbers)
