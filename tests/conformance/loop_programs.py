@@ -61,6 +61,16 @@ class LoopWriter:
             self._line(depth, f"for _ in range({self.rng.choice([2, 4, 12])}):")
         for _ in range(int(self.rng.integers(1, 4))):
             self._statement(depth + 1)
+        if self.rng.random() < 0.4:
+            counted = (
+                "k += 1",
+                "k = k - 3",
+                "k += 1; a = a * 0.5 if k < 4 else a + 0.25",
+                "t = -t",
+                "b = b + k * 0.125",
+            )
+            for part in str(self.rng.choice(counted)).split("; "):
+                self._line(depth + 1, part)
         self._line(depth + 1, "m = m * 0.5 + abs(c).max() * 0")
         if self.lines[-1].startswith("    " * (depth + 1)) and "while" not in self._head(depth):
             self._line(depth + 1, f"if m < {limit}:")
