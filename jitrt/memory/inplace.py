@@ -296,6 +296,8 @@ class _Sharing:
         first = self.lifetimes[node][0]
         if self.held.get(operand, -1) >= first:
             return [], _needed(self.held[operand])
+        if not self.writes.get(operand) and operand in self.lifetimes and self.lifetimes[operand][0] >= first:
+            return [], f"is written in step {self.lifetimes[operand][0]}"  # by a loop or a choice, anywhere in it
         for own in self.writes.get(operand, ()):
             for write in self.writes[node]:
                 if write.step <= own.step and have_common_bytes(own, write, shift):

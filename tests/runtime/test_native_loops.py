@@ -272,3 +272,24 @@ def test_fused_iterations_share_kernels_whatever_their_number():
     for n in (5, 64, 65, 999):
         assert {k.address for k in compiled.explain(x, n).kernels} <= known
         np.testing.assert_array_equal(compiled(x, n), run(x, n))
+
+
+def test_what_a_loop_gives_is_overwritten_behind_it():
+    """The part that is written does not depend on the loop, and is computed before it."""
+
+    def run(a, b):
+        c, m = a * 0.5, 1.0
+        while m > 0.1:
+            b[1:-1] = (a[2:] + a[:-2]) * 0.5
+            m = m * 0.5 + abs(c).max() * 0
+        b[1:-1] = (c[2:] + c[:-2]) * 0.5
+        return b + 0
+
+    a, b = np.random.default_rng(3).normal(size=(2, 4, 6))
+    expected = b.copy()
+    want = run(a, expected)
+    compiled = jitrt.jit(run)
+    for _ in range(3):
+        given = b.copy()
+        np.testing.assert_array_equal(compiled(a, given), want)
+        np.testing.assert_array_equal(given, expected)
