@@ -10,7 +10,7 @@ from __future__ import annotations
 from .number import AROUND_ONE, DOMAIN, Number, Raise, Special
 from .vmath_coefficients import COEFFICIENTS
 from .vmath_log import LN2_PARTS, LOG2_E_PARTS, LOG10_2_PARTS, LOG10_E_PARTS
-from .vmath_parts import estrin, fast_two_sum, format_of
+from .vmath_parts import estrin, fast_two_sum, format_of, two_product
 from .vmath_tables import TABLES
 
 
@@ -66,13 +66,17 @@ def sum_of_parts(k: Number, index: Number, r: Number, r_low: Number | None = Non
 
 def _of_base(x: Number, name: str, unit: tuple[float, ...], base: tuple[float, ...]) -> Number:
     k, m, index = reduce(x)
+    k = without_infinity(k, x)
     r = m.fma(index.look_up(TABLES[f"{name}_inverse"][x.bits]), -1.0)
     start = k.fma(base[0], index.look_up(TABLES[f"{name}_value"][x.bits]))
-    # The constant's low part is the polynomial's first coefficient, so that only its last step rounds.
-    tail = r * estrin(r, (unit[1], *COEFFICIENTS[f"{name}_near"][x.bits]))
+    product, product_low = two_product(r, r.constant(unit[0]))
+    total, low = fast_two_sum(start, product)
+    low = low + product_low
     if base[1]:
-        tail = k.fma(base[1], tail)
-    return repaired(start + r.fma(unit[0], tail), x)
+        low = k.fma(base[1], low)
+    # The constant's low part is the polynomial's first coefficient.
+    series = estrin(r, (unit[1], *COEFFICIENTS[f"{name}_near"][x.bits]))
+    return repaired(total + r.fma(series, low), x)
 
 
 def log2(x: Number) -> Number:
