@@ -35,6 +35,29 @@ def _wrapped(x: Node, dtype: np.dtype) -> Node:
     return x
 
 
+@numpy_function(np.select)
+def select(condlist: Any, choicelist: Any, default: Any = 0) -> Node:
+    """The choice of the first condition that holds, in the dtype that all choices have in common."""
+    conditions, choices = list(condlist), [*choicelist, default]
+    if len(conditions) + 1 != len(choices) or not conditions:
+        raise NotCovered("select of lists that do not match")
+    nodes = [c if isinstance(c, Node) else b.constant(np.asarray(c)) for c in conditions]
+    plain = [c for c in choices if type(c) in (int, float, complex)]
+    arrays = [c if isinstance(c, Node) else np.asarray(c) for c in choices if type(c) not in (int, float, complex)]
+    if any(n.dtype.kind != "b" for n in nodes) or any(isinstance(a, Node) and a.type.weak for a in arrays):
+        raise NotCovered("select of such operands")
+    dtype = canonical(np.result_type(*plain, *(a.dtype for a in arrays)))
+    if dtype.kind not in "biufc":
+        raise NotCovered(f"select of {dtype}")
+    values = [b.cast(c, dtype) if isinstance(c, Node) else b.constant(np.asarray(c).astype(dtype)) for c in choices]
+    result = values[-1]
+    for condition, value in zip(nodes[::-1], values[-2::-1]):
+        result = b.where(condition, value, result)
+    if not result.shape:
+        raise NotCovered("select of single elements")
+    return result
+
+
 @numpy_function(np.clip, method="clip")
 def clip(a: Any, a_min: Any = _NO_VALUE, a_max: Any = _NO_VALUE, out: Any = None, **kwargs: Any) -> Node:
     low = kwargs.pop("min", None) if a_min is _NO_VALUE else a_min
