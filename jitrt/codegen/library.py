@@ -16,6 +16,9 @@ class KernelLibrary(JITCodeLibrary):
 
     def _optimize_final_module(self) -> None:
         super()._optimize_final_module()
+        # Versions of numba with LLVM's former pass managers leave the calls as they are.
+        if not hasattr(self._codegen, "_pass_builder"):
+            return
         groups = (group for function in self._final_module.functions for group in function.attributes)
         if not any(b"alwaysinline" in group for group in groups):
             return
