@@ -6,7 +6,8 @@ The body runs once, on tracers that stand for what one iteration hands to the ne
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -20,6 +21,7 @@ from ..expr.types import ArrayType
 from ..frozen import frozen
 from .arguments import Structure, flatten, rebuild
 from .state import Trace
+from .storage import Cell
 from .tracer import Tracer
 
 _MOST_UNROLLED = 1000  # iterations of a loop that is no single node
@@ -158,15 +160,16 @@ def record_cond(
     structure = flatten(args, leaves)
     outputs, kinds, structures = [], [], []
     parameters = [_placeholder(state, v) if _is_number(v) else v for v in leaves]
+    inner = [p._node for p in parameters if type(p) is Tracer]  # before the functions write into them
     for choice in (then, otherwise):
         results: list[Any] = []
-        structures.append(flatten(choice(*rebuild(structure, iter(parameters))), results))
+        with _closed(state):
+            structures.append(flatten(choice(*rebuild(structure, iter(parameters))), results))
         outputs.append([_node(v, state) for v in results])
         kinds.append([_kind(v, state) for v in results])
     if structures[0] != structures[1] or kinds[0] != kinds[1]:
         raise Untraceable("the two results of a cond are of different types")
-    inner = [p for p in parameters if type(p) is Tracer]
-    closed = close(outputs, [p._node for p in inner])
+    closed = close(outputs, inner)
     outer = [_node(v, state) for v in leaves if _is_number(v)]
     made = branch(flag, Branch(*closed.graphs), [*outer, *closed.kept])
     tracers = [Tracer(n, state, scalar=k.scalar) for n, k in zip(made, kinds[0])]
@@ -183,9 +186,10 @@ def _with_stable_types(state: Trace, step: Step, initial: list[Any], arrays: Seq
     """
     for _ in range(_ATTEMPTS):
         host_calls = len(state.host_calls)
-        results, _ = step(
-            [_placeholder(state, v) if _is_number(v) else v for v in initial], [_element(state, a) for a in arrays]
-        )
+        carried = [_placeholder(state, v) if _is_number(v) else v for v in initial]
+        elements = [_element(state, a) for a in arrays]
+        with _closed(state):
+            results, _ = step(carried, elements)
         del state.host_calls[host_calls:]
         changed = [k for k, v in enumerate(initial) if _is_number(v) and _kind(v, state) != _kind(results[k], state)]
         if not changed:
@@ -203,17 +207,18 @@ def _record(
     moving = [k for k, v in enumerate(initial) if _is_number(v)]
     carried = [_placeholder(state, v) if k in moving else v for k, v in enumerate(initial)]
     elements = [_element(state, a) for a in arrays]
+    parameters = [t._node for t in (*(carried[k] for k in moving), *elements)]  # before the body writes into them
     host_calls = len(state.host_calls)
-    results, stacked = step(list(carried), list(elements))
+    with _closed(state):
+        results, stacked = step(list(carried), list(elements))
     if any(results[k] is not initial[k] for k in range(len(initial)) if k not in moving):
         raise NotOneNode("a carried value that is neither an array nor a number changes")
     kinds = [_kind(initial[k], state) for k in moving]
     if kinds != [_kind(results[k], state) for k in moving]:
         del state.host_calls[host_calls:]
         raise NotOneNode("a carried value changes its type")
-    parameters = [carried[k] for k in moving] + elements
     outputs = [_node(results[k], state) for k in moving] + [_node(v, state) for v in stacked]
-    closed = close((outputs,), [p._node for p in parameters])
+    closed = close((outputs,), parameters)
     what = Loop(closed.graphs[0], len(moving), len(elements), len(stacked), count, guarded)
     outer = [_node(initial[k], state) for k in moving] + [_node(a, state) for a in arrays]
     nodes = loop(what, [*outer, *closed.kept])
@@ -221,6 +226,24 @@ def _record(
     for k, kind, node in zip(moving, kinds, nodes):
         final[k] = Tracer(node, state, scalar=kind.scalar)
     return final, [Tracer(n, state) for n in nodes[len(moving) :]]
+
+
+@contextmanager
+def _closed(state: Trace) -> Iterator[None]:
+    """Let a body write into arrays alone that it makes: the first value of what is carried is the caller's.
+
+    Raises
+    ------
+    Untraceable
+        If it writes into an array from outside, which is then as it was.
+    """
+    made, writes = Cell.made(), len(state.writes)
+    yield
+    outside = [(cell, content) for cell, content in state.writes[writes:] if cell.number < made]
+    for cell, content in reversed(outside):
+        cell.content = content
+    if outside:
+        raise Untraceable("the body of a loop writes into an array from outside")
 
 
 _placeholder_numbers = itertools.count()

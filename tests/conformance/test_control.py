@@ -153,3 +153,60 @@ def test_plain():
     total, ys = jitrt.scan(lambda s, x: (s + x, s), 0, np.arange(4))
     assert total == 6
     assert_same(ys, np.array([0, 0, 1, 3]))
+
+
+def test_bodies_that_write_into_their_state():
+    def run(x):
+        def body(i, s):
+            s[0] = s[1] * 0.5
+            return s + 1
+
+        y = x + 0
+        return jitrt.fori_loop(9, body, y), y  # the first iteration writes into `y`
+
+    check(run, X, nodes=0)
+
+    def of_its_own(x):
+        def body(i, s):
+            s = s + 1
+            s[0] = s[1] * 0.5
+            return s
+
+        return jitrt.fori_loop(9, body, x)
+
+    check(of_its_own, X)
+
+
+def test_bodies_that_write_into_arrays_from_outside():
+    def counted(x):
+        seen = np.zeros(4)
+
+        def body(i, s):
+            seen[i % 4] = s[0, 0]
+            seen[1] += 1
+            return s * 0.5
+
+        return jitrt.fori_loop(9, body, x), seen
+
+    def until(x):
+        seen = np.zeros(4)
+
+        def body(s):
+            seen[1] += 1
+            return s * 0.5
+
+        return jitrt.while_loop(lambda s: s.max() > 0.1, body, x), seen
+
+    def chosen(x):
+        seen = np.zeros(4)
+
+        def write(s):
+            seen[0] = 1
+            return s
+
+        return jitrt.cond(x.sum() < 100, write, lambda s: s * 2, x) + 0, seen
+
+    for run in (counted, until, chosen):
+        compiled = jitrt.jit(run)
+        for _ in range(2):
+            assert_same(compiled(X), run(X))
