@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import functools
 import logging
 import sys
@@ -14,7 +13,7 @@ import numpy as np
 
 from . import config
 from .aot import Stages, with_examples
-from .errors import JitrtError, JitrtPerformanceWarning, Untraceable
+from .errors import JitrtPerformanceWarning, Untraceable
 from .explain import Explanation
 from .pandas_engine import PandasEngine
 from .pipeline import NotWorthwhile, lower
@@ -25,12 +24,12 @@ from .runtime.elementloops import MISS, LoopEngine
 from .runtime.entry import make_plain_table
 from .runtime.errstate import FloatingPointRaised
 from .runtime.frames import Retrace
-from .schedule.worthwhile import numpy_time
 from .specialisation import NewWay, Plain, Programs, Specialisation, finish, places_of
+from .specialise import Call, Overlapping, internal_error, specialise
 from .trace import guards
-from .trace.arguments import Structure, classes_in, copies_of, flatten, leaf_key, overlap, rebuild, sharing
+from .trace.arguments import Structure, copies_of, flatten, leaf_key, rebuild, sharing
 from .trace.donation import check_names, donated_leaves, overwritable
-from .trace.purity import Captures, scan, scan_methods
+from .trace.purity import Captures, scan
 from .trace.storage import ReadOnly
 from .trace.trace import trace
 from .trace.tracer import Tracer
@@ -43,13 +42,8 @@ _MOST_PLAIN_CALLS = 16
 # A function that is traced this often without ever being called twice alike gains nothing from more traces.
 _MOST_TRACES_WITHOUT_USE = 64
 _MOST_SPECIALISATIONS = 256
-_CALL_WITH_OBJECTS = 15_000  # nanoseconds
 _MOST_FRAME_BYTES = 256 << 20
 _UNLIMITED = 1 << 62
-
-
-class Overlapping(Exception):
-    """A function cannot be traced with these arguments, which overlap in memory."""
 
 
 class CacheInfo(NamedTuple):
@@ -383,7 +377,7 @@ class JitFunction(NativeCallable):
                     if guards.log.isEnabledFor(logging.INFO):
                         guards.log.info(guards.explain_miss(self.__name__, key, self._specialisations, len(leaves)))
                     try:
-                        found = self._specialise(leaves, structure, captures, donated=donated)
+                        found = self._specialise(leaves, structure, captures, None, donated)
                     except Overlapping:
                         return Plain("arguments overlap in memory")
                     self._remember(key, found)
@@ -471,59 +465,16 @@ class JitFunction(NativeCallable):
         leaves: list[Any],
         structure: Structure,
         captures: Captures,
-        shared: Sequence[int] | None = None,
+        shared: Sequence[int] | None,
         donated: tuple[int, ...] = (),
     ) -> Specialisation | Plain:
-        try:
-            run = self._programs.execute_quietly
-            classes = classes_in(structure)
-            if classes:
-                scan_methods(self._function, classes, captures)
-            traced = trace(self._function, leaves, structure, captures, shared, run, self._unsteady)
-            if classes and not config.strict() and numpy_time([traced.graph]) < _CALL_WITH_OBJECTS:
-                raise NotWorthwhile("the arrays are too small for a call with objects, which Python takes apart")
-            for cut in traced.cuts:
-                _log.info("%s looks at a value (%s) at %s", self.__name__, cut.why, cut.line)
-            for name, line in traced.host_calls:
-                _log.info("%s leaves %s to NumPy at %s", self.__name__, name, line)
-            return Specialisation(traced, self._programs, shared, donated)
-        except (Untraceable, NotWorthwhile) as reason:
-            _log.info("%s runs as plain NumPy: %s", self.__name__, reason)
-            return Plain(str(reason))
-        except ReadOnly as error:  # before anything is written
-            raise ValueError(str(error)).with_traceback(error.__traceback__) from None
-        except Exception as error:
-            failure = error
-        if isinstance(failure.__cause__, Untraceable):  # NumPy's C code replaces what a conversion raises
-            _log.info("%s runs as plain NumPy: %s", self.__name__, failure.__cause__)
-            return Plain(str(failure.__cause__))
-        if shared is None and overlap([leaf for leaf in leaves if isinstance(leaf, np.ndarray)]):
-            raise Overlapping  # what a trace finds that takes arguments for different arrays says nothing
-        return self._after_failure(leaves, structure, failure)
-
-    def _after_failure(self, leaves: list[Any], structure: Structure, failure: Exception) -> Plain:
-        """Tell the user's exceptions from ours: the plain function raises its own."""
-        args, kwargs = rebuild(structure, iter(copies_of(leaves)))
-        raises = True
-        with contextlib.suppress(Exception):
-            self._function(*args, **kwargs)
-            raises = False
-        if raises:
-            args, kwargs = rebuild(structure, iter(leaves))
-            self._function(*args, **kwargs)
-        return self._internal_error(failure)
-
-    def _internal_error(self, failure: Exception) -> Plain:
-        reason = f"internal error: {type(failure).__name__}: {failure}"
-        _log.warning("%s runs as plain NumPy: %s", self.__name__, reason, exc_info=failure)
-        if config.strict():
-            raise JitrtError(f"{self.__name__}: {reason}") from failure
-        return Plain(reason)
+        call = Call(self._function, self.__name__, leaves, structure, captures, shared, donated)
+        return specialise(call, self._programs, self._unsteady)
 
     def _forget(self, used: Specialisation, failure: Exception) -> None:
         """After a failed run that plain NumPy survived: trace anew, or stop trying."""
         self._unsteady = self._unsteady or isinstance(failure, Retrace)
-        self._replace(used, None if isinstance(failure, Retrace) else self._internal_error(failure))
+        self._replace(used, None if isinstance(failure, Retrace) else internal_error(self.__name__, failure))
 
     def _replace(self, used: Specialisation, replacement: Plain | None) -> None:
         with self._lock:

@@ -20,7 +20,19 @@ LAYERS = [
     "runtime",
     "pipeline",
 ]
-FACE = ["explain", "loops", "specialisation", "aot", "profile", "pandas_engine", "jit", "demo", "__init__", "__main__"]
+FACE = [
+    "explain",
+    "loops",
+    "specialisation",
+    "specialise",
+    "aot",
+    "profile",
+    "pandas_engine",
+    "jit",
+    "demo",
+    "__init__",
+    "__main__",
+]
 MAY_IMPORT_NUMBA = {"codegen", "runtime", "kernels"}
 
 

@@ -1,0 +1,134 @@
+"""From a call to what serves it and those like it: a traced and compiled function, or the reason why it runs plain."""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from . import config
+from .errors import JitrtError, Untraceable
+from .frozen import frozen
+from .pipeline import NotWorthwhile
+from .schedule.worthwhile import numpy_time
+from .specialisation import Plain, Programs, Specialisation
+from .trace.arguments import Structure, classes_in, copies_of, overlap, rebuild
+from .trace.purity import Captures, scan_methods
+from .trace.storage import ReadOnly
+from .trace.trace import trace
+
+_log = logging.getLogger("jitrt.trace")
+
+_CALL_WITH_OBJECTS = 15_000  # nanoseconds
+
+
+class Overlapping(Exception):
+    """A function cannot be traced with these arguments, which overlap in memory."""
+
+
+@frozen(eq=False)
+class Call:
+    """A call of a function that has not been called like this before.
+
+    Parameters
+    ----------
+    function : callable
+        The user's function.
+    name : str
+    leaves, structure
+        The arguments, as `flatten` takes them apart.
+    captures : Captures
+        What the function reads beside its arguments.
+    shared : sequence of int, optional
+        For each input the first input that is the same memory; by default all are told apart.
+    donated : tuple of int
+        Numbers of the leaves that may be overwritten.
+    """
+
+    function: Callable[..., Any]
+    name: str
+    leaves: list[Any]
+    structure: Structure
+    captures: Captures
+    shared: Sequence[int] | None
+    donated: tuple[int, ...]
+
+
+def specialise(call: Call, programs: Programs, unsteady: bool) -> Specialisation | Plain:
+    """The function of `call`, compiled for arguments like these.
+
+    Parameters
+    ----------
+    call : Call
+    programs : Programs
+        What has been compiled for the function already.
+    unsteady : bool
+        Whether calls that NumPy makes have given other types than when traced.
+
+    Raises
+    ------
+    Overlapping
+        If the arguments overlap, and the trace, which took them for different arrays, failed.
+    Exception
+        What the function itself raises for these arguments.
+    """
+    try:
+        classes = classes_in(call.structure)
+        if classes:
+            scan_methods(call.function, classes, call.captures)
+        run = programs.execute_quietly
+        traced = trace(call.function, call.leaves, call.structure, call.captures, call.shared, run, unsteady)
+        if classes and not config.strict() and numpy_time([traced.graph]) < _CALL_WITH_OBJECTS:
+            raise NotWorthwhile("the arrays are too small for a call with objects, which Python takes apart")
+        for cut in traced.cuts:
+            _log.info("%s looks at a value (%s) at %s", call.name, cut.why, cut.line)
+        for name, line in traced.host_calls:
+            _log.info("%s leaves %s to NumPy at %s", call.name, name, line)
+        return Specialisation(traced, programs, call.shared, call.donated)
+    except (Untraceable, NotWorthwhile) as reason:
+        return _plain(call, reason)
+    except ReadOnly as error:  # before anything is written
+        raise ValueError(str(error)).with_traceback(error.__traceback__) from None
+    except Exception as error:
+        failure = error
+    if isinstance(failure.__cause__, Untraceable):  # NumPy's C code replaces what a conversion raises
+        return _plain(call, failure.__cause__)
+    if call.shared is None and overlap([leaf for leaf in call.leaves if isinstance(leaf, np.ndarray)]):
+        raise Overlapping  # what a trace finds that takes arguments for different arrays says nothing
+    return _after_failure(call, failure)
+
+
+def _plain(call: Call, reason: BaseException) -> Plain:
+    _log.info("%s runs as plain NumPy: %s", call.name, reason)
+    return Plain(str(reason))
+
+
+def _after_failure(call: Call, failure: Exception) -> Plain:
+    """Tell the user's exceptions from ours: the plain function raises its own."""
+    args, kwargs = rebuild(call.structure, iter(copies_of(call.leaves)))
+    raises = True
+    with contextlib.suppress(Exception):
+        call.function(*args, **kwargs)
+        raises = False
+    if raises:
+        args, kwargs = rebuild(call.structure, iter(call.leaves))
+        call.function(*args, **kwargs)
+    return internal_error(call.name, failure)
+
+
+def internal_error(name: str, failure: Exception) -> Plain:
+    """An error of ours: the plain function runs, and the log says so.
+
+    Raises
+    ------
+    JitrtError
+        Under ``JITRT_STRICT=1``.
+    """
+    reason = f"internal error: {type(failure).__name__}: {failure}"
+    _log.warning("%s runs as plain NumPy: %s", name, reason, exc_info=failure)
+    if config.strict():
+        raise JitrtError(f"{name}: {reason}") from failure
+    return Plain(reason)
