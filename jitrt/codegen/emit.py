@@ -1,15 +1,8 @@
-"""From a loop nest to an LLVM function ``kernel(params, lo, hi)``.
-
-`params` points to 64-bit words: an extent for each axis, the length of a block for each axis that has blocks, then for
-each operand its address (of a local one the number of its bytes) and a stride in bytes for each axis of class ``s``,
-then the literals. The parallel loop runs from `lo` to `hi`.
-"""
+"""From a loop nest to an LLVM function ``kernel(params, lo, hi)``, whose parallel loop runs from `lo` to `hi`."""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 from llvmlite import ir
@@ -34,7 +27,7 @@ from ..schedule.loopnest import (
     Tiles,
     Update,
 )
-from .context import I64, POINTER
+from .context import I64
 from .folds import (
     LANE_GROUP,
     SEARCH_BLOCK,
@@ -48,54 +41,18 @@ from .folds import (
     sum_block,
 )
 from .loophints import forbid_vectors, set_interleaving
-from .scalar import data_type, emit_where, emitter, from_memory, literal_value, to_memory, value_type
+from .memory import KERNEL_TYPE, Memory, Turned, alias_scopes
+from .scalar import data_type, emit_where, emitter, from_memory, literal_value, to_memory
 from .turning import TILE, turn_tile
 
 _STRIP = 256  # elements: what is kept of a few values for as many fits into the first-level cache
 _FUNCTION_COST = 16  # of an elementary function, whose vector variant LLVM counts as one cheap call when it interleaves
 _LATENCY_HIDING_COST = 12  # additions a turn: more work than the latency of one addition to an accumulator
-_STACK_ALIGNMENT = 64  # bytes: the widest vector
-
-KERNEL_TYPE = ir.FunctionType(ir.VoidType(), [I64.as_pointer(), I64, I64])
-
-
-def parameter_words(nest: LoopNest) -> list[tuple[str, int, int]]:
-    """What the kernel's parameters are, in order.
-
-    ``("extent", axis, 0)``, ``("block", axis, 0)``, ``("pointer", operand, 0)``, ``("stride", operand, axis)``,
-    ``("literal", number, word)``. Local operands have, in place of the pointer, ``("bytes", operand, 0)`` where their
-    memory is seen first, and ``("offset", operand, 0)`` where it is seen again.
-    """
-    words = [("extent", axis, 0) for axis in range(nest.axes)]
-    words += [("block", axis, 0) for axis in nest.blocked_axes()]
-    for k, operand in enumerate(nest.operands):
-        if not operand.is_local:
-            words.append(("pointer", k, 0))
-        else:
-            words.append(("bytes" if operand.name == operand.memory else "offset", k, 0))
-        words += [("stride", k, axis) for axis, kind in enumerate(operand.strides) if kind == "s"]
-    for k, dtype in enumerate(nest.literals):
-        words += [("literal", k, w) for w in range(math.ceil(dtype.itemsize / 8))]
-    return words
 
 
 def emit_kernel(module: ir.Module, nest: LoopNest, name: str) -> ir.Function:
     """Add the kernel of `nest` to `module` under `name`."""
     return _Kernel(module, nest, name).emit()
-
-
-@dataclass(slots=True)
-class _Turned:
-    """A transposed tile of an operand: where it is kept, and where in it the row of this turn begins."""
-
-    buffer: ir.Value
-    axis: int
-    left: ir.Value
-    row: ir.Value | None = None
-
-    def load(self, builder: ir.IRBuilder, indices: dict[int, ir.Value]) -> ir.Value:
-        place = builder.add(self.row, builder.sub(indices[self.axis], self.left))
-        return builder.load(builder.gep(self.buffer, [place], inbounds=True))
 
 
 class _Kernel:
@@ -111,59 +68,12 @@ class _Kernel:
         self.accumulators: dict[int, ir.Value] = {}
         self.sums: dict[int, PairwiseSum] = {}
         self.indices: dict[int, ir.Value] = {}
-        self.turned: dict[str, _Turned] = {}
-        self.scopes = _alias_scopes(module, nest.operands, name)
+        self.memory = Memory(self.builder, self.function.args[0], nest, alias_scopes(module, nest.operands, name))
 
     def emit(self) -> ir.Function:
-        self._load_parameters()
         self._block(self.nest.body)
         self.builder.ret_void()
         return self.function
-
-    def _load_parameters(self) -> None:
-        builder, params = self.builder, self.function.args[0]
-        self.extents: dict[int, ir.Value] = {}
-        self.blocks: dict[int, ir.Value] = {}
-        self.bases: dict[str, ir.Value] = {}
-        self.strides: dict[tuple[str, int], ir.Value] = {}
-        self.literals: dict[int, ir.Value] = {}
-        literal_words: dict[int, list[ir.Value]] = {}
-        for position, (kind, k, detail) in enumerate(parameter_words(self.nest)):
-            word = builder.load(builder.gep(params, [ir.Constant(I64, position)]))
-            if kind == "extent":
-                self.extents[k] = word
-            elif kind == "block":
-                self.blocks[k] = word
-            elif kind == "pointer":
-                self.bases[self.nest.operands[k].name] = builder.inttoptr(word, POINTER)
-            elif kind == "bytes":
-                self.bases[self.nest.operands[k].name] = _stack_memory(builder, word)
-            elif kind == "offset":
-                operand = self.nest.operands[k]
-                self.bases[operand.name] = builder.gep(self.bases[operand.memory], [word], inbounds=True)
-            elif kind == "stride":
-                self.strides[self.nest.operands[k].name, detail] = word
-            else:
-                literal_words.setdefault(k, []).append(word)
-        for k, words in literal_words.items():
-            self.literals[k] = self._number(self.nest.literals[k], words)
-
-    def _number(self, dtype: np.dtype, words: list[ir.Value]) -> ir.Value:
-        """The literal whose bytes fill `words`."""
-        kind = value_type(dtype)
-        if dtype.kind in "mM":
-            return words[0]
-        if dtype.kind == "f":
-            width = 8 * dtype.itemsize
-            bits = words[0] if width == 64 else self.builder.trunc(words[0], ir.IntType(width))
-            return self.builder.bitcast(bits, kind)
-        part = np.dtype(f"f{dtype.itemsize // 2}")
-        if dtype.itemsize == 8:
-            words = [words[0], self.builder.lshr(words[0], ir.Constant(I64, 32))]
-        pair = ir.Constant(kind, ir.Undefined)
-        for k, word in enumerate(words):
-            pair = self.builder.insert_value(pair, self._number(part, [word]), k)
-        return pair
 
     def _block(self, body: Sequence[Statement]) -> None:
         for statement in body:
@@ -173,24 +83,26 @@ class _Kernel:
         builder = self.builder
         match s:
             case Load(target, operand):
-                self.values[target] = self._load(operand)
+                self.values[target] = self.memory.load(operand, self.indices)
             case Gather(target, operand, indices):
                 for k, index in enumerate(indices):
                     self.indices[self.nest.axes + k] = self.values[index]
-                self.values[target] = self._load(operand)
+                self.values[target] = self.memory.load(operand, self.indices)
             case Literal(target, dtype, index, value):
-                self.values[target] = self.literals[index] if value is None else literal_value(dtype, value)
+                self.values[target] = self.memory.literals[index] if value is None else literal_value(dtype, value)
             case Compute(target, op, args, dtypes, dtype):
                 emit = emitter(op, dtypes, dtype)
                 assert emit is not None, op
                 self.values[target] = emit(builder, [self.values[a] for a in args])
             case Store(operand, value):
-                self._store(operand, self.values[value])
+                self.memory.store(operand, self.indices, self.values[value])
             case StoreNeutral(operand, fold):
-                self._store(operand, neutral(fold, operand.dtype))
+                self.memory.store(operand, self.indices, neutral(fold, operand.dtype))
             case FoldInto(operand, fold, value):
-                total = combine(fold, operand.dtype)(builder, (self._load(operand), self.values[value]))
-                self._store(operand, total)
+                total = combine(fold, operand.dtype)(
+                    builder, (self.memory.load(operand, self.indices), self.values[value])
+                )
+                self.memory.store(operand, self.indices, total)
             case Neutral(acc, fold, dtype):
                 self.folds[acc] = (fold, dtype)
                 self.accumulators[acc] = neutral(fold, dtype)
@@ -217,50 +129,15 @@ class _Kernel:
         loops = [s for s in self.nest.statements() if isinstance(s, Loop) and not s.unrolled]
         return any(any(_updates(s, acc) for s in loop.body) and not _starts(loop.body, acc) for loop in loops)
 
-    # Memory.
-    def _address(self, operand: Operand) -> ir.Value:
-        builder = self.builder
-        address = self.bases[operand.name]
-        for axis, kind in enumerate(operand.strides):
-            if kind == "s":
-                offset = builder.mul(self.indices[axis], self.strides[operand.name, axis])
-                address = builder.gep(address, [offset], inbounds=True)
-        address = builder.bitcast(address, data_type(operand.dtype).as_pointer())
-        for axis, kind in enumerate(operand.strides):
-            if kind not in "0s":
-                steps = builder.mul(self.indices[axis], ir.Constant(I64, int(kind)))
-                address = builder.gep(address, [steps if kind != "1" else self.indices[axis]], inbounds=True)
-        return address
-
-    def _load(self, operand: Operand) -> ir.Value:
-        if operand.name in self.turned:
-            return from_memory(self.builder, operand.dtype, self.turned[operand.name].load(self.builder, self.indices))
-        data = self.builder.load(self._address(operand))
-        data.align = _alignment(operand.dtype)
-        self._mark(data, operand)
-        return from_memory(self.builder, operand.dtype, data)
-
-    def _store(self, operand: Operand, value: ir.Value) -> None:
-        data = to_memory(self.builder, operand.dtype, value)
-        store = self.builder.store(data, self._address(operand))
-        store.align = _alignment(operand.dtype)
-        self._mark(store, operand)
-
     def _scan_step(self, operand: Operand, axis: int, fold: Op, value: ir.Value) -> ir.Value:
         """What is stored one element before, folded with `value`; the first element is folded with the start."""
         builder, here = self.builder, self.indices[axis]
         first = builder.icmp_signed("==", here, ir.Constant(I64, 0))
         self.indices[axis] = builder.select(first, here, builder.sub(here, ir.Constant(I64, 1)))
-        stored = self._load(operand)
+        stored = self.memory.load(operand, self.indices)
         self.indices[axis] = here
         before = emit_where(builder, (first, neutral(fold, operand.dtype), stored))
         return combine(fold, operand.dtype)(builder, (before, value))
-
-    def _mark(self, instruction: ir.Instruction, operand: Operand) -> None:
-        own, others = self.scopes[operand.name]
-        instruction.set_metadata("alias.scope", own)
-        if others is not None:
-            instruction.set_metadata("noalias", others)
 
     # Loops.
     def _loop(self, loop: Loop) -> None:
@@ -290,9 +167,9 @@ class _Kernel:
     def _bounds(self, loop: Loop) -> tuple[ir.Value, ir.Value]:
         if loop.block_of is None:
             return self._range(loop.axis, loop.parallel)
-        block = self.blocks[loop.axis]
+        block = self.memory.blocks[loop.axis]
         start = self.builder.mul(self.indices[loop.block_of], block)
-        return start, self._smaller(self.builder.add(start, block), self.extents[loop.axis])
+        return start, self._smaller(self.builder.add(start, block), self.memory.extents[loop.axis])
 
     def _search(self, loop: Loop, start: ir.Value, stop: ir.Value, acc: int) -> None:
         """Find the extreme block by block, and then its first place in the block that had it first."""
@@ -337,7 +214,7 @@ class _Kernel:
 
                 def element_row(index: ir.Value, _: ir.Value) -> None:
                     self.indices[tiles.outer] = index
-                    for buffer in self.turned.values():
+                    for buffer in self.memory.turned.values():
                         buffer.row = builder.mul(builder.sub(index, top), ir.Constant(I64, TILE))
                     self._counted(Loop(tiles.inner, tiles.body), left, beside, 1, [], None)
 
@@ -356,23 +233,23 @@ class _Kernel:
 
         def source(i: ir.Value, j: ir.Value) -> ir.Value:
             self.indices[tiles.outer], self.indices[tiles.inner] = i, j
-            return self._address(operand)
+            return self.memory.address(operand, self.indices)
 
         def count(start: ir.Value, stop: ir.Value, step: int, body: Callable[[ir.Value], None]) -> None:
             self._repeat("turn", start, stop, step, [], lambda index, _: body(index))
 
         turn_tile(self.builder, count, source, buffer, rows, columns, operand.strides[tiles.outer] == "1")
-        self.turned[operand.name] = _Turned(buffer, tiles.inner, columns[0])
+        self.memory.turned[operand.name] = Turned(buffer, tiles.inner, columns[0])
 
     def _range(self, axis: int, parallel: bool) -> tuple[ir.Value, ir.Value]:
         """Where a loop begins and ends."""
         if parallel:
             return self.function.args[1], self.function.args[2]
-        return ir.Constant(I64, 0), self.extents[axis]
+        return ir.Constant(I64, 0), self.memory.extents[axis]
 
     def _strips(self, strips: Strips) -> None:
         """Strips of a loop: what parts hand on is kept in memory of the stack."""
-        start, stop = ir.Constant(I64, 0), self.extents[strips.axis]
+        start, stop = ir.Constant(I64, 0), self.memory.extents[strips.axis]
         carried = [acc for acc in self.folds if any(_updates(s, acc) for part in strips.parts for s in part)]
 
         def strip(first: ir.Value, end: ir.Value) -> None:
@@ -557,41 +434,3 @@ def _updates_within(s: Statement, acc: int) -> bool:
     if isinstance(s, Loop):
         return any(_updates_within(t, acc) for t in s.body)
     return _updates(s, acc)
-
-
-def _alignment(dtype: np.dtype) -> int:
-    return dtype.alignment
-
-
-def _alias_scopes(
-    module: ir.Module, operands: Sequence[Operand], name: str
-) -> dict[str, tuple[ir.MDValue, ir.MDValue | None]]:
-    """For each operand its alias scope and the scopes that it does not overlap: those of other memory.
-
-    True by construction: a kernel writes only to its own slots or results, which no other memory of it occupies.
-    """
-    domain = module.add_metadata([ir.MetaDataString(module, name)])
-
-    def scope(of: str) -> ir.MDValue:
-        return module.add_metadata([ir.MetaDataString(module, f"{name}.{of}"), domain])
-
-    # Two loads never get in each other's way, so memory that is only read needs no scopes of its own.
-    written = {memory: scope(memory) for memory in dict.fromkeys(o.memory for o in operands if not o.is_input)}
-    read = scope("inputs")
-    stores = module.add_metadata(list(written.values())) if written else None
-    marks: dict[str, tuple[ir.MDValue, ir.MDValue | None]] = {}
-    of_input = module.add_metadata([read]), stores
-    of_memory = {}
-    for memory, own in written.items():
-        others = [read, *(other for other in written.values() if other is not own)]
-        of_memory[memory] = module.add_metadata([own]), module.add_metadata(others)
-    for o in operands:
-        marks[o.name] = of_input if o.is_input else of_memory[o.memory]
-    return marks
-
-
-def _stack_memory(builder: ir.IRBuilder, nbytes: ir.Value) -> ir.Value:
-    """Memory for what is local to one turn of the outer loops, so that every thread has its own."""
-    memory = builder.alloca(ir.IntType(8), nbytes)
-    memory.align = _STACK_ALIGNMENT
-    return memory

@@ -1,0 +1,192 @@
+"""The memory of a kernel ``kernel(params, lo, hi)``: its parameters, and the elements of its operands.
+
+`params` points to 64-bit words: an extent for each axis, the length of a block for each axis that has blocks, then for
+each operand its address (of a local one the number of its bytes) and a stride in bytes for each axis of class ``s``,
+then the literals.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from llvmlite import ir
+
+from ..schedule.loopnest import LoopNest, Operand
+from .context import I64, POINTER
+from .scalar import data_type, from_memory, to_memory, value_type
+
+_STACK_ALIGNMENT = 64  # bytes: the widest vector
+
+Scopes = dict[str, tuple[ir.MDValue, ir.MDValue | None]]
+KERNEL_TYPE = ir.FunctionType(ir.VoidType(), [I64.as_pointer(), I64, I64])
+
+
+def parameter_words(nest: LoopNest) -> list[tuple[str, int, int]]:
+    """What the kernel's parameters are, in order.
+
+    ``("extent", axis, 0)``, ``("block", axis, 0)``, ``("pointer", operand, 0)``, ``("stride", operand, axis)``,
+    ``("literal", number, word)``. Local operands have, in place of the pointer, ``("bytes", operand, 0)`` where their
+    memory is seen first, and ``("offset", operand, 0)`` where it is seen again.
+    """
+    words = [("extent", axis, 0) for axis in range(nest.axes)]
+    words += [("block", axis, 0) for axis in nest.blocked_axes()]
+    for k, operand in enumerate(nest.operands):
+        if not operand.is_local:
+            words.append(("pointer", k, 0))
+        else:
+            words.append(("bytes" if operand.name == operand.memory else "offset", k, 0))
+        words += [("stride", k, axis) for axis, kind in enumerate(operand.strides) if kind == "s"]
+    for k, dtype in enumerate(nest.literals):
+        words += [("literal", k, w) for w in range(math.ceil(dtype.itemsize / 8))]
+    return words
+
+
+@dataclass(slots=True)
+class Turned:
+    """A transposed tile of an operand: where it is kept, and where in it the row of this turn begins."""
+
+    buffer: ir.Value
+    axis: int
+    left: ir.Value
+    row: ir.Value | None = None
+
+    def load(self, builder: ir.IRBuilder, indices: dict[int, ir.Value]) -> ir.Value:
+        place = builder.add(self.row, builder.sub(indices[self.axis], self.left))
+        return builder.load(builder.gep(self.buffer, [place], inbounds=True))
+
+
+class Memory:
+    """The parameters of a kernel, and loads and stores of what they point to.
+
+    Parameters
+    ----------
+    builder : ir.IRBuilder
+        Stands where the kernel begins.
+    params : ir.Value
+    nest : LoopNest
+    scopes : Scopes
+        Of the operands, as `alias_scopes` makes them.
+    """
+
+    def __init__(self, builder: ir.IRBuilder, params: ir.Value, nest: LoopNest, scopes: Scopes):
+        self.builder = builder
+        self.scopes = scopes
+        self.turned: dict[str, Turned] = {}
+        self.extents: dict[int, ir.Value] = {}
+        self.blocks: dict[int, ir.Value] = {}
+        self.bases: dict[str, ir.Value] = {}
+        self.strides: dict[tuple[str, int], ir.Value] = {}
+        self.literals: dict[int, ir.Value] = {}
+        literal_words: dict[int, list[ir.Value]] = {}
+        for position, (kind, k, detail) in enumerate(parameter_words(nest)):
+            word = builder.load(builder.gep(params, [ir.Constant(I64, position)]))
+            if kind == "extent":
+                self.extents[k] = word
+            elif kind == "block":
+                self.blocks[k] = word
+            elif kind == "pointer":
+                self.bases[nest.operands[k].name] = builder.inttoptr(word, POINTER)
+            elif kind == "bytes":
+                self.bases[nest.operands[k].name] = _stack_memory(builder, word)
+            elif kind == "offset":
+                operand = nest.operands[k]
+                self.bases[operand.name] = builder.gep(self.bases[operand.memory], [word], inbounds=True)
+            elif kind == "stride":
+                self.strides[nest.operands[k].name, detail] = word
+            else:
+                literal_words.setdefault(k, []).append(word)
+        for k, words in literal_words.items():
+            self.literals[k] = self._number(nest.literals[k], words)
+
+    def _number(self, dtype: np.dtype, words: list[ir.Value]) -> ir.Value:
+        """The literal whose bytes fill `words`."""
+        kind = value_type(dtype)
+        if dtype.kind in "mM":
+            return words[0]
+        if dtype.kind == "f":
+            width = 8 * dtype.itemsize
+            bits = words[0] if width == 64 else self.builder.trunc(words[0], ir.IntType(width))
+            return self.builder.bitcast(bits, kind)
+        part = np.dtype(f"f{dtype.itemsize // 2}")
+        if dtype.itemsize == 8:
+            words = [words[0], self.builder.lshr(words[0], ir.Constant(I64, 32))]
+        pair = ir.Constant(kind, ir.Undefined)
+        for k, word in enumerate(words):
+            pair = self.builder.insert_value(pair, self._number(part, [word]), k)
+        return pair
+
+    def address(self, operand: Operand, indices: dict[int, ir.Value]) -> ir.Value:
+        """Where the element of these indices lies."""
+        builder = self.builder
+        address = self.bases[operand.name]
+        for axis, kind in enumerate(operand.strides):
+            if kind == "s":
+                offset = builder.mul(indices[axis], self.strides[operand.name, axis])
+                address = builder.gep(address, [offset], inbounds=True)
+        address = builder.bitcast(address, data_type(operand.dtype).as_pointer())
+        for axis, kind in enumerate(operand.strides):
+            if kind not in "0s":
+                steps = builder.mul(indices[axis], ir.Constant(I64, int(kind)))
+                address = builder.gep(address, [steps if kind != "1" else indices[axis]], inbounds=True)
+        return address
+
+    def load(self, operand: Operand, indices: dict[int, ir.Value]) -> ir.Value:
+        """The element of these indices."""
+        if operand.name in self.turned:
+            return from_memory(self.builder, operand.dtype, self.turned[operand.name].load(self.builder, indices))
+        data = self.builder.load(self.address(operand, indices))
+        data.align = _alignment(operand.dtype)
+        self._mark(data, operand)
+        return from_memory(self.builder, operand.dtype, data)
+
+    def store(self, operand: Operand, indices: dict[int, ir.Value], value: ir.Value) -> None:
+        """Write the element of these indices."""
+        data = to_memory(self.builder, operand.dtype, value)
+        store = self.builder.store(data, self.address(operand, indices))
+        store.align = _alignment(operand.dtype)
+        self._mark(store, operand)
+
+    def _mark(self, instruction: ir.Instruction, operand: Operand) -> None:
+        own, others = self.scopes[operand.name]
+        instruction.set_metadata("alias.scope", own)
+        if others is not None:
+            instruction.set_metadata("noalias", others)
+
+
+def _alignment(dtype: np.dtype) -> int:
+    return dtype.alignment
+
+
+def alias_scopes(module: ir.Module, operands: Sequence[Operand], name: str) -> Scopes:
+    """For each operand its alias scope and the scopes that it does not overlap: those of other memory.
+
+    True by construction: a kernel writes only to its own slots or results, which no other memory of it occupies.
+    """
+    domain = module.add_metadata([ir.MetaDataString(module, name)])
+
+    def scope(of: str) -> ir.MDValue:
+        return module.add_metadata([ir.MetaDataString(module, f"{name}.{of}"), domain])
+
+    # Two loads never get in each other's way, so memory that is only read needs no scopes of its own.
+    written = {memory: scope(memory) for memory in dict.fromkeys(o.memory for o in operands if not o.is_input)}
+    read = scope("inputs")
+    stores = module.add_metadata(list(written.values())) if written else None
+    marks: Scopes = {}
+    of_input = module.add_metadata([read]), stores
+    of_memory = {}
+    for memory, own in written.items():
+        others = [read, *(other for other in written.values() if other is not own)]
+        of_memory[memory] = module.add_metadata([own]), module.add_metadata(others)
+    for o in operands:
+        marks[o.name] = of_input if o.is_input else of_memory[o.memory]
+    return marks
+
+
+def _stack_memory(builder: ir.IRBuilder, nbytes: ir.Value) -> ir.Value:
+    """Memory for what is local to one turn of the outer loops, so that every thread has its own."""
+    memory = builder.alloca(ir.IntType(8), nbytes)
+    memory.align = _STACK_ALIGNMENT
+    return memory
