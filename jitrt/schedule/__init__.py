@@ -25,6 +25,7 @@ from .compute_at import (
     inline_at,
     inline_most,
     limit,
+    self_mapped_axes,
     unmappable_axes,
 )
 from .domain import Axis, AxisKind, Domain
@@ -46,5 +47,6 @@ __all__ = [
     "inline_most",
     "limit",
     "propagate",
+    "self_mapped_axes",
     "unmappable_axes",
 ]

@@ -26,11 +26,13 @@ class Bounds:
     """Upper bounds of positions, from the correspondence of axes alone.
 
     An axis is *unmappable* if it leads both into a reduction over it and, by another way, to something that needs the
-    result: the loop would have to end before the other consumer may start.
+    result: the loop would have to end before the other consumer may start. A tensor is *self-mapped* if two of its axes
+    correspond to each other, as in ``x + x.T``.
     """
 
     fusion: Fusion
     unmappable: dict[Axis, str] = field(default_factory=dict)
+    self_mapped: dict[Tensor, tuple[int, int]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         reductions = [self._reduction(t) for t in self.fusion.tensors if t.reduction_axes]
@@ -53,6 +55,11 @@ class Bounds:
                     joined = of(axis) | of(image)
                     classes.join(axis, image)
                     members[classes.find(axis)] = joined
+        for tensor in self.fusion.tensors:
+            axes = tensor.domain.array_axes
+            for k, n in combinations(range(len(axes)), 2):
+                if tensor not in self.self_mapped and classes.find(axes[k]) is classes.find(axes[n]):
+                    self.self_mapped[tensor] = k, n
 
     def _images(self, tensor: Tensor, axis: Axis) -> list[Axis]:
         """Axes of the consumers that correspond to `axis`."""
@@ -109,6 +116,9 @@ class Bounds:
                     if mapped < count:
                         count = mapped
                         reason = f"axis {mapped} of {t.name} is not loop {mapped} of its consumer {consumer.name}"
+                        if t in self.self_mapped:
+                            k, n = self.self_mapped[t]
+                            reason += f": axes {k} and {n} of {t.name} are the same axis of what depends on it"
         while count and tensor.axes[count - 1].is_broadcast:
             count -= 1
         return count, reason

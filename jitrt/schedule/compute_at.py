@@ -24,7 +24,8 @@ def compute_at(fusion: Fusion, producer: Tensor, consumer: Tensor, position: int
     ----------
     fusion : Fusion
     producer, consumer : Tensor
-        The consumer need not read the producer directly.
+        The consumer need not read the producer directly. An input, which exists before, is computed nowhere: what is
+        between it and the consumer is.
     position : int
         Counted in loops of the consumer; negative positions count from the innermost, -1 being inside of all.
     best_effort : bool
@@ -43,7 +44,7 @@ def compute_at(fusion: Fusion, producer: Tensor, consumer: Tensor, position: int
     try:
         positions = propagate(fusion, consumer, position, selected)
         for tensor in reversed(fusion.tensors):
-            if tensor in selected:
+            if tensor in selected and tensor.definition is not None:
                 inline_at(fusion, tensor, positions.get(tensor, 0), best_effort)
     except ScheduleError:
         _restore(before)
@@ -91,11 +92,11 @@ def inline_at(fusion: Fusion, tensor: Tensor, position: int, best_effort: bool =
         )
 
 
-def compute_with(fusion: Fusion, tensors: Iterable[Tensor] | None = None) -> None:
+def compute_with(fusion: Fusion, tensors: Iterable[Tensor] | None = None, position: int = -1) -> None:
     """Compute tensors that have to be stored in the loops of one of their consumers, which then reads them at once.
 
     The storage of a tensor stays what its position makes it. The first consumer, that is one which does not depend on
-    another consumer, is taken, if the loops can be nested so.
+    another consumer, is taken, if the loops can be nested so, at most to `position`.
     """
     for tensor in reversed(fusion.tensors if tensors is None else list(tensors)):
         if tensor.definition is None or not tensor.uses:
@@ -104,6 +105,7 @@ def compute_with(fusion: Fusion, tensors: Iterable[Tensor] | None = None) -> Non
             if any(consumer in dependents(other) for other in tensor.consumers if other is not consumer):
                 continue
             limit = min(mapped_prefix(tensor.domain, consumer.domain, m) for m in edge_maps(tensor, consumer))
+            limit = min(limit, _normalised(tensor, position))
             if _compute_with(fusion, tensor, consumer, limit):
                 break
 
@@ -117,6 +119,14 @@ def unmappable_axes(fusion: Fusion) -> list[tuple[Tensor, int]]:
     """Axes, by tensor and number, that cannot be one loop with those of all consumers: the tensor has to be stored."""
     bounds = Bounds(fusion)
     return [(t, k) for t in fusion.tensors for k, a in enumerate(t.domain.logical) if a in bounds.unmappable]
+
+
+def self_mapped_axes(fusion: Fusion) -> list[tuple[Tensor, int, int]]:
+    """Tensors of which two axes are the same axis of what depends on them, as in ``x + x.T``, and these axes.
+
+    No loop is both at once: one of the two ways to read such a tensor needs it to be stored.
+    """
+    return [(t, *pair) for t, pair in Bounds(fusion).self_mapped.items()]
 
 
 def common_consumer(producer: Tensor, consumer: Tensor) -> Tensor | None:

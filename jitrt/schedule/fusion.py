@@ -69,6 +69,13 @@ class Tensor:
         """Root axes over which it is folded."""
         return [a for a in self.domain.root if a.is_reduction]
 
+    @property
+    def shared_loops(self) -> int:
+        """Number of loops that it shares with other tensors, which therefore have to stay as they are."""
+        firsts = [p.first_use[0] for p in self.producers if p.first_use and p.first_use[1] in (self, *self.siblings)]
+        own = self.first_use[0] if self.first_use else 0
+        return max(self.position, own, *firsts, *(p.position for p in self.producers), 0)
+
     def __repr__(self) -> str:
         return f"{self.name}{self.domain}"
 
@@ -91,9 +98,7 @@ class Tensor:
         return self
 
     def _check_free(self, position: int) -> None:
-        """Loops that are shared already must stay as they are."""
-        fixed = max([self.position, *(p.position for p in self.producers)])
-        if position < fixed:
+        if position < self.shared_loops:
             raise ScheduleError(f"axis {position} of {self.name} is a loop that it shares with another tensor")
 
 

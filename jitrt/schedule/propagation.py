@@ -44,7 +44,7 @@ def propagate(
             return positions
         _, _, source, target, way = best
         where[target], _ = _carried(source, target, way, where[source])
-        fixed = max([target.position, *(p.position for p in target.producers)])
+        fixed = target.shared_loops
         if way == "consumer":
             domain, aligned = replay_consumer(source.domain, target.domain, edge_map(source, target), positions[source])
         elif way == "producer":

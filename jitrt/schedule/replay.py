@@ -7,6 +7,7 @@ the same way, where merging with a lost or new broadcast axis changes nothing.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Hashable, Sequence
 
 from .domain import Axis, Domain, Merge, Split, Transform, origins
@@ -48,12 +49,15 @@ def _transformed(start: dict[Axis, Axis | None], transforms: Sequence[Transform]
 def mapped_prefix(producer: Domain, consumer: Domain, axis_map: AxisMap) -> int:
     """Number of outermost loop axes that both have at the same place.
 
-    A new axis of the consumer ends the prefix: inside of its loop the producer would be computed again and again.
+    A new axis of the consumer ends the prefix: inside of its loop the producer would be computed again and again. So
+    does a loop that the producer has merged with a broadcast axis, which the consumer runs over.
     """
     keys_p, keys_c = loop_keys(producer, consumer, axis_map)
     count = 0
-    for axis, key_p, key_c in zip(producer.axes, keys_p, keys_c):
+    for axis, other, key_p, key_c in zip(producer.axes, consumer.axes, keys_p, keys_c):
         if axis.is_reduction or key_p is None or key_p != key_c:
+            break
+        if axis.extent != other.extent and not axis.is_broadcast:
             break
         count += 1
     return count
@@ -154,7 +158,8 @@ def _replay(
             if source is None or source not in axes:
                 image[t.outer] = image[t.inner] = None
                 continue
-            outer, inner = Axis(t.outer.extent, source.kind), Axis(t.inner.extent, source.kind)
+            count = math.ceil(source.extent / t.inner.extent)  # not that of the reference, if a broadcast was merged in
+            outer, inner = Axis(count, source.kind), Axis(t.inner.extent, source.kind)
             image[t.outer], image[t.inner] = outer, inner
             made.append(Split(source, outer, inner))
             at = axes.index(source)
