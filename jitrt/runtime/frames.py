@@ -56,12 +56,14 @@ class Frame:
         self.scalars = [(k, self.values[n]) for k, n in enumerate(graph.inputs) if n in self.values]
         # Arrays of one call, by their place in the tuple that the driver reads.
         self.places: dict[Node, int] = {n: k for k, n in enumerate(graph.inputs)}
+        self.calls_numpy = any(isinstance(s, HostStep) and not is_python(s.node.op) for s in steps)
         by_numpy = [r for s in steps if isinstance(s, HostStep) for r in s.results]
         for node in (*graph.outputs, *by_numpy):
             self.places.setdefault(node, len(self.places))
         self.output_places = [self.places[n] for n in graph.outputs]
         self.fresh = [(self.places[n], n.type) for n in graph.outputs if n not in by_numpy and n not in self.hosted]
         self.sizes = [kind.nbytes for _, kind in self.fresh]
+        self.lent = sorted({self.places[host] for host, _ in self.hosted.values()})
         # An argument that was donated becomes the result.
         self.given = [(self.places[n], self.places[self.hosted[n][0]]) for n in graph.outputs if n in self.hosted]
         places = [self.places[n] for n in graph.outputs]
@@ -113,8 +115,9 @@ class Frame:
         returned: dict[Node, Any] = {}
         saved = self._save(objects) if watched else ()
         try:
-            for action in self.actions:
-                self.perform(action, objects, returned, watched)
+            with noting(watched if self.calls_numpy else 0):
+                for action in self.actions:
+                    self.perform(action, objects, returned, watched)
         except BaseException:
             for memory, before in saved:  # the plain function starts from what the arguments were
                 memory[...] = before
@@ -151,8 +154,7 @@ class Frame:
             if is_python(action.node.op):
                 self._run_python(action.node, objects, returned)
                 return
-            with noting(watched):
-                self._run_host(action, objects, returned)
+            self._run_host(action, objects, returned)
         else:
             self._run_native(action, objects, watched)
 
@@ -194,14 +196,17 @@ class Frame:
                 failure = Retrace if node.op.name == "call" else TypeError
                 raise failure(f"{node.op.name} gave {array.dtype}{array.shape}, not {result.type}")
             returned[result] = part if result.type.weak or node.op.name == "call" else array
-            objects[self.places[result]] = np.ascontiguousarray(array).reshape(array.shape)
+            contiguous = array.flags.c_contiguous
+            objects[self.places[result]] = array if contiguous else np.ascontiguousarray(array).reshape(array.shape)
 
     def _own(self, value: Any, objects: list[Any]) -> Any:
         """`value`, copied if it lies in memory that is used again: the frame, or a result that is not yet written."""
-        used_again = [self.memory, *(objects[self.places[host]] for host, _ in self.hosted.values())]
-        if isinstance(value, np.ndarray) and any(np.may_share_memory(value, memory) for memory in used_again):
-            return value.copy()
-        return value
+        if not isinstance(value, np.ndarray):
+            return value
+        used_again = [self.memory, *[objects[k] for k in self.lent]]
+        if value.base is None and value.flags.owndata and not any(value is memory for memory in used_again):
+            return value  # its memory is its own
+        return value.copy() if any(np.may_share_memory(value, memory) for memory in used_again) else value
 
     def _operand(self, user: Node, node: Node, objects: list[Any], returned: dict[Node, Any]) -> Any:
         """The value of an operand; a ufunc takes a literal as a scalar and broadcasts it, as in the user's code."""

@@ -48,8 +48,10 @@ def _binary(ufunc: np.ufunc, python: Callable[[Any, Any], Any], x: Any, y: Any) 
             return tracer._weak(Node(elementwise_op(ufunc), exact, (), ArrayType(np.dtype(np.bool_), (), weak=True)))
         return tracer._trace.python_call(python, *nodes)
     if all(isinstance(v, (Operators, *_NUMBERS)) for v in (x, y)):
-        if ufunc is np.power and tracer is x and x._is_array() and _is_half(y) and x._node.dtype.kind in "iufc":
+        if ufunc is np.power and tracer is x and x._is_array() and _is_half(y) and x.dtype.kind in "iufc":
             return _root(x, y)
+        if ufunc is np.power and tracer is x and x._is_array() and _is_square(x, y):
+            return np.square(x)  # type: ignore[arg-type]
         return ufunc(x, y)
     if tracer._is_array() and type(y if tracer is x else x) in (list, tuple):
         return ufunc(x, y)
@@ -62,6 +64,11 @@ def _root(x: Any, half: Any) -> Any:
     Integers are neither, and the root is their power, rounded correctly.
     """
     return np.sqrt(x.astype(np.result_type(x.dtype, half), copy=False))
+
+
+def _is_square(x: Any, exponent: Any) -> bool:
+    """Whether NumPy's operator takes squares: for the integer, and not for 2.0. Powers have other last bits."""
+    return x.dtype.kind == "c" and type(exponent) is int and exponent == 2
 
 
 def _is_half(exponent: Any) -> bool:
@@ -109,6 +116,8 @@ def _in_place(ufunc: np.ufunc) -> Callable[[Any, Any], Any]:
             other = other.operand(self, ufunc)
         if not isinstance(other, (Operators, list, tuple, *_NUMBERS)):
             return NotImplemented
+        if ufunc is np.power and _is_square(self, other):
+            return np.square(self, out=self)
         return ufunc(self, other, out=self)
 
     return update
@@ -143,6 +152,10 @@ class Operators:
 
     _scalar: bool
     _trace: Any
+
+    @property
+    def dtype(self) -> Any:
+        raise NotImplementedError
 
     def _is_array(self) -> bool:
         raise NotImplementedError

@@ -38,3 +38,30 @@ def test_cubes(exponent):
         np.testing.assert_array_max_ulp(result[near], expected[near], 1)
         np.testing.assert_array_equal(result[~near & (x != 0)] + 0.0, x[~near & (x != 0)] ** 3.0 + 0.0)
     np.testing.assert_array_equal(np.signbit(result[x == 0]), np.signbit(x[x == 0]))
+
+
+def _squared(z):
+    return z**2
+
+
+def _squared_in_place(z):
+    z **= 2
+    return z
+
+
+def _squared_where(z, inside):
+    z[inside] = z[inside] ** 2 + 1
+    return z
+
+
+@pytest.mark.parametrize("char", "FD")
+def test_squares_of_complex_numbers_are_those_of_the_operator(char):
+    """They are `np.square`; a power has other last bits, and other signs of zeros."""
+    rng = np.random.default_rng(0)
+    z = ((rng.normal(size=50) + 1j * rng.normal(size=50)) * 10.0 ** rng.integers(-9, 9, 50)).astype(char)
+    z[:3] = [0, complex(-0.0, 0.0), complex(1.0, -0.0)]
+    for function, args in ((_squared, ()), (_squared_in_place, ()), (_squared_where, (z.real > 0,))):
+        compiled = jitrt.jit(function)
+        explanation = compiled.explain(z.copy(), *args)
+        assert not explanation.plain_reason and "NumPy executes" not in str(explanation)
+        assert np.asarray(compiled(z.copy(), *args)).tobytes() == np.asarray(function(z.copy(), *args)).tobytes()
