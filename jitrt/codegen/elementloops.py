@@ -9,19 +9,24 @@ from typing import Any
 import numba
 import numpy as np
 
-from ..kernels import checked
+from ..once import once
 from ..trace.elementloops import ElementLoop
 
-# What the names in translated code mean.
-_NAMES = {
-    "np": np, "math": math, "_i8": np.int64, "_f8": np.float64, "_f4": np.float32,
-    "_add": checked.add, "_sub": checked.subtract, "_mul": checked.multiply, "_floordiv": checked.floor_divide,
-    "_mod": checked.modulo, "_neg": checked.negative, "_abs": checked.absolute, "_shl": checked.shift_left,
-    "_shr": checked.shift_right, "_fits": checked.fits, "_exact": checked.exact, "_truncate": checked.truncate,
-    "_div": checked.divide, "_div4": checked.divide_single, "_finite": checked.finite, "_pow": checked.power,
-    "_remainder": checked.remainder, "_floor_quotient": checked.floor_quotient, "_larger": checked.larger,
-    "_smaller": checked.smaller, "_total": checked.total,
-}  # fmt: skip
+
+@once
+def _names() -> dict[str, Any]:
+    """What the names in translated code mean."""
+    from ..kernels import checked  # here, since numba makes its functions, and most programs have no such loops
+
+    return {
+        "np": np, "math": math, "_i8": np.int64, "_f8": np.float64, "_f4": np.float32,
+        "_add": checked.add, "_sub": checked.subtract, "_mul": checked.multiply, "_floordiv": checked.floor_divide,
+        "_mod": checked.modulo, "_neg": checked.negative, "_abs": checked.absolute, "_shl": checked.shift_left,
+        "_shr": checked.shift_right, "_fits": checked.fits, "_exact": checked.exact, "_truncate": checked.truncate,
+        "_div": checked.divide, "_div4": checked.divide_single, "_finite": checked.finite, "_pow": checked.power,
+        "_remainder": checked.remainder, "_floor_quotient": checked.floor_quotient, "_larger": checked.larger,
+        "_smaller": checked.smaller, "_total": checked.total,
+    }  # fmt: skip
 
 
 def compile_loop(loop: ElementLoop, args: Sequence[Any]) -> Callable[..., Any]:
@@ -29,7 +34,7 @@ def compile_loop(loop: ElementLoop, args: Sequence[Any]) -> Callable[..., Any]:
 
     Floating-point operations are neither reordered nor contracted, and every index is checked.
     """
-    namespace = dict(_NAMES)
+    namespace = dict(_names())
     exec(compile(loop.source, "<jitrt element loop>", "exec"), namespace)
     dispatcher = numba.njit(boundscheck=True, error_model="numpy", nogil=True)(namespace["loop"])
     dispatcher.compile(tuple(numba.typeof(a) for a in args))
