@@ -7,6 +7,7 @@ would read in a loop what is complete only behind it, the positions are illegal.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Hashable, Iterator, Sequence
 
 from ..frozen import frozen
@@ -169,7 +170,7 @@ class _Printer:
     def __init__(self) -> None:
         self.lines: list[str] = []
         self.indent = ""
-        self.names = iter(LOOP_NAMES)
+        self.names = itertools.chain(LOOP_NAMES, (f"i{k}" for k in itertools.count()))
         self.started: set[Tensor] = set()
 
     def walk(self, items: Tree, loops: list[str]) -> None:

@@ -169,6 +169,9 @@ def _replay(
             if first is None or second is None:
                 image[t.result] = second if first is None else first
                 continue
+            if first.is_reduction != second.is_reduction:
+                image[t.result] = None  # one loop cannot fold along one of its axes and keep the other
+                continue
             kind = second.kind if first.is_broadcast else first.kind
             result = Axis(first.extent * second.extent, kind)
             image[t.result] = result

@@ -82,7 +82,7 @@ def by_loops(fusion, values):
         for out in e.outputs:
             index = dict(zip(out.axes, loops))
             outer_index(index, (*out.domain.views, *out.domain.transforms))
-            if any(index[a] >= a.extent for a in out.domain.logical if not a.is_broadcast):
+            if any(n >= a.extent for a, n in index.items() if not a.is_broadcast):
                 continue  # beyond the end of an axis that its blocks do not divide
             operands = [read(t, out, axis_map, index) for t, axis_map in zip(e.inputs, e.maps)]
             place = tuple(index[a] for a in stored_axes(out))

@@ -156,3 +156,53 @@ def test_random_fusions(first):
         check(f, rng)
         compute_with(f)
         check(f, rng)
+
+
+def test_a_merge_is_not_replayed_where_one_of_its_axes_is_folded():
+    f = Fusion()
+    x = f.elementwise("x", f.input("in", 3, 4))
+    total = f.output(f.reduce("total", x, (1,)))
+    y = f.output(f.elementwise("y", x))
+    y.merge(0)
+    propagate(f, y, 1)
+    assert [a.kind.value for a in total.axes] == ["i", "r"]
+    inline_most(f)
+    assert positions(f) == {}
+    check(f, np.random.default_rng(1))
+
+
+def test_more_loops_than_letters():
+    f = Fusion()
+    for k in range(20):
+        f.output(f.elementwise(f"t{k}", f.input(f"x{k}", 2)))
+    assert "for i2 in 2:" in str(f)
+
+
+def transform(tensor, rng):
+    """Some splits, merges and a new order of its loops."""
+    for _ in range(rng.integers(1, 4)):
+        n = len(tensor.axes)
+        match rng.integers(3):
+            case 0 if n:
+                tensor.split(int(rng.integers(n)), int(rng.integers(1, 6)))
+            case 1 if n > 1:
+                k = int(rng.integers(n - 1))
+                if tensor.axes[k].is_reduction == tensor.axes[k + 1].is_reduction:
+                    tensor.merge(k)
+            case _:
+                tensor.reorder([int(k) for k in rng.permutation(n)])
+
+
+@pytest.mark.parametrize("first", range(0, 200, 50))
+def test_random_fusions_with_transformed_loops(first):
+    for seed in range(first, first + 50):
+        rng = np.random.default_rng([seed, 7])
+        f = random_fusion(rng)
+        made = [t for t in f.tensors if t.definition is not None]
+        reference = made[rng.integers(len(made))]
+        transform(reference, rng)
+        propagate(f, reference, int(rng.integers(len(reference.axes) + 1)))
+        inline_most(f)
+        check(f, rng)
+        compute_with(f)
+        check(f, rng)
