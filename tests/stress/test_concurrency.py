@@ -171,6 +171,7 @@ def test_ctrl_c_is_seen_between_kernels():
         import jitrt
         f = jitrt.jit(lambda a: jitrt.while_loop(lambda v: v.max() < 2, lambda v: np.minimum(v * 1.0, 1.5), a))
         f(np.full(100, 3.0))
+        signal.signal(signal.SIGINT, signal.default_int_handler)  # shells start background jobs without
         threading.Timer(0.5, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
         try:
             f(np.ones(100))
