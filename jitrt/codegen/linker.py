@@ -33,6 +33,8 @@ def has_feature(name: str) -> bool:
 
 @once
 def _target_machine() -> llvm.TargetMachine:
+    llvm.initialize_native_target()
+    llvm.initialize_native_asmprinter()
     triple, name, features = machine()
     reloc = "static" if platform.machine().lower() in ("x86_64", "amd64", "i386", "i686") else "default"
     return llvm.Target.from_triple(triple).create_target_machine(
