@@ -16,7 +16,8 @@ from .pipeline import Compiled, NotWorthwhile, compile_graph
 from .runtime.dispatch import Words
 from .runtime.entry import Returned, make_plain_table, make_table
 from .runtime.errstate import Patience
-from .schedule.worthwhile import is_worth_copying, numpy_time
+from .runtime.steps import HostStep, KernelStep
+from .schedule.worthwhile import is_worth_copying, is_worth_python, numpy_time
 from .trace.arguments import rebuild
 from .trace.purity import Capture, Captures
 from .trace.segments import Cut, narrowed, needed, register_value
@@ -32,9 +33,6 @@ _TRIED_CALLS = 2
 _MOST_COMPILES = 8
 _TRACE = 500_000  # nanoseconds that a trace takes
 _TRACED_NODE = 100_000  # and each node of it
-_SEGMENT_CALL = 4_000  # nanoseconds that Python spends on a segment
-
-
 _WRITTEN_IN_PLACE = 1 << 17  # bytes
 
 
@@ -207,7 +205,7 @@ class Specialisation:
         values = [traced.values[k] for k in traced.registers]
         compiled = self._programs.compile(traced.graph, values, self._overwritable(traced), _written(traced))
         with self._lock:
-            self._check_worthwhile(traced)
+            self._check_worthwhile(traced, compiled)
             segment = self.root
             for cut in traced.cuts:
                 if segment.cut is None:
@@ -256,11 +254,27 @@ class Specialisation:
         if not (traced.cuts or config.strict() or is_worth_copying(traced.graph, written)):
             raise NotWorthwhile("it does little more than to write into arrays, which NumPy does without a copy")
 
-    def _check_worthwhile(self, traced: Traced) -> None:
-        graphs = [c.graph for c in traced.cuts if c.graph is not None]
-        cost = _SEGMENT_CALL * (1 + len(graphs))
-        if traced.cuts and not config.strict() and numpy_time([*graphs, traced.graph]) < cost:
-            raise NotWorthwhile("it looks at values so often that the arrays are too small for the rest to matter")
+    def _check_worthwhile(self, traced: Traced, compiled: Compiled) -> None:
+        if config.strict() or self._is_served_natively(traced, compiled):
+            return
+        cuts = [c for c in traced.cuts if c.graph is not None]
+        graphs = [*(c.graph for c in cuts if c.graph is not None), traced.graph]
+        steps = [s for c in (*(c.compiled for c in cuts), compiled) for s in c.program.steps]
+        kernels = [s.call for s in steps if isinstance(s, KernelStep)]
+        if not is_worth_python(graphs, [*kernels, *(s.node for s in steps if isinstance(s, HostStep))]):
+            why = "it looks at values so often that" if traced.cuts else "only Python can serve such calls, and"
+            raise NotWorthwhile(f"{why} the arrays are too small for the rest to matter")
+
+    def _is_served_natively(self, traced: Traced, compiled: Compiled) -> bool:
+        """Whether native code can serve calls, as far as results and steps go."""
+        # Native code would not see whether an argument can be overwritten.
+        if traced.cuts or self.donated or self.sharing is not None:
+            return False
+        results, structure = traced.results, traced.structure
+        several = structure == (tuple, (None,) * len(results))
+        if any(r.view is not None or r.weak for r in results) or not (structure is None or several):
+            return False
+        return not any(isinstance(step, HostStep) for step in compiled.program.steps)
 
     def inputs(self, leaves: list[Any]) -> list[Any]:
         """Values of the inputs of the graph: arguments, and captured arrays as they are now."""
@@ -296,13 +310,9 @@ class Specialisation:
 
     def table(self, function: Callable[..., Any], args: tuple, kwargs: dict, captures: Captures) -> Words | None:
         """What lets native code serve calls like this one, or None if that needs Python."""
-        # Native code would not see whether an argument can be overwritten.
-        if self.root.cut is not None or self.donated:
+        if not self._is_served_natively(self.traced, self.compiled):
             return None
-        results, structure = self.traced.results, self.traced.structure
-        several = structure == (tuple, (None,) * len(results))
-        if any(r.view is not None or r.weak for r in results) or not (structure is None or several):
-            return None
+        results, several = self.traced.results, self.traced.structure is not None
         returned = [Returned(r.source, r.index, r.scalar, r.value) for r in results]
         program, arguments, written = self.compiled.program, self.traced.arguments, self.traced.written
         captured, watched = places_of(captures.arrays), places_of(captures.values)

@@ -1,7 +1,8 @@
 """Whether a program gains anything over the plain function.
 
-A program with steps that NumPy executes is driven from Python, which costs some microseconds a call. On small arrays
-that is more than fusing the rest can save. What a program computes for an argument that the function writes into is
+A program with steps that NumPy executes is driven from Python, which costs some microseconds a call, and so is every
+call for which native code cannot take the arguments apart or put the results together. On small arrays that is more
+than fusing the rest can save. What a program computes for an argument that the function writes into is
 copied there at the end, when nothing can fail any more; NumPy's ``x += y`` writes at once. In both cases the plain
 function runs if it is expected to be as fast. The estimate is a fixed function of the graph: a decision by the clock
 would make results differ, in the last bit, from run to run.
@@ -19,12 +20,17 @@ from .nest import KernelCall
 # Nanoseconds, measured on arrays of 1 to 1e6 elements; only their proportions matter.
 _NUMPY_CALL = 500  # one call of a ufunc
 _NUMPY_BYTE = 0.05  # traffic of one byte of an operand or a result
-_PROGRAM_CALL = 10_000  # a call of a program that is driven from Python
-_HOST_STEP = 2_500  # what a step that NumPy executes costs beyond the execution itself
+_CACHED_BYTE = 0.012  # the same where all of a call fits into the caches of a core
+_CACHE = 1 << 20  # bytes
+_NUMPY_ROW = 10  # of a reduction: each run of elements that NumPy's inner loop takes at once
+_PROGRAM_CALL = 14_000  # a call of a program that is driven from Python
+_HOST_STEP = 3_000  # what a step that NumPy executes costs beyond the execution itself
 _PYTHON_STEP = 500  # the same, of an operator on Python numbers
 _ADDITION = 0.06  # of one element in a vectorised loop
+_COMPLEX = 10  # how much longer NumPy takes for functions of complex numbers, which it calls one by one
 _LAUNCH = 50  # of a kernel
 _NATIVE_CALL = 350  # a call of a program of kernels
+_SEGMENT_CALL = 4_000  # what Python spends on a segment: a program, and a look at a value behind it
 
 
 def is_worthwhile(traced: Graph, steps: Sequence[KernelCall | Node]) -> bool:
@@ -37,13 +43,33 @@ def is_worthwhile(traced: Graph, steps: Sequence[KernelCall | Node]) -> bool:
     steps : sequence
         Kernels, and nodes that NumPy executes.
     """
-    hosts = [s for s in steps if isinstance(s, Node)]
-    if not hosts:
+    if not any(isinstance(s, Node) for s in steps):
         return True
-    kernels = [s for s in steps if isinstance(s, KernelCall)]
-    ours: float = _PROGRAM_CALL + sum(_PYTHON_STEP if is_python(h.op) else _HOST_STEP for h in hosts)
-    ours += sum(_LAUNCH + _ADDITION * k.elements * k.cost for k in kernels)
-    return ours < numpy_time([traced])
+    return _PROGRAM_CALL + _steps_time(steps) < numpy_time([traced])
+
+
+def is_worth_python(traced: Sequence[Graph], steps: Sequence[KernelCall | Node]) -> bool:
+    """Whether a call that Python serves is expected to be faster than one of the plain function.
+
+    Parameters
+    ----------
+    traced : sequence of Graph
+        What the plain function computes: a graph for each segment.
+    steps : sequence
+        What the programs of all segments run.
+    """
+    if any(n.op.kind is Kind.CONTROL for g in traced for n in g.nodes()):
+        return True  # one node stands for many calls of NumPy
+    ours = _PROGRAM_CALL + _SEGMENT_CALL * (len(traced) - 1) + _steps_time(steps)
+    return ours < numpy_time(traced)
+
+
+def _steps_time(steps: Sequence[KernelCall | Node]) -> float:
+    """Nanoseconds that steps are expected to take, beyond what NumPy needs for those that it executes."""
+    hosts = (s for s in steps if isinstance(s, Node))
+    kernels = (s for s in steps if isinstance(s, KernelCall))
+    time: float = sum(_PYTHON_STEP if is_python(h.op) else _HOST_STEP for h in hosts)
+    return time + sum(_LAUNCH + _ADDITION * k.elements * k.cost for k in kernels)
 
 
 def is_worth_copying(traced: Graph, written: Sequence[int]) -> bool:
@@ -63,7 +89,7 @@ def is_worth_copying(traced: Graph, written: Sequence[int]) -> bool:
     read = {a for n in nodes for a in (n.args[1:] if n.op.kind is Kind.UPDATE else n.args)}
     traffic = sum(n.type.nbytes for n in (*read.intersection(traced.inputs), *traced.outputs))
     traffic += sum(2 * traced.outputs[k].type.nbytes for k in written)
-    return _NATIVE_CALL + _NUMPY_BYTE * traffic < numpy_time([traced])
+    return _NATIVE_CALL + _traffic_time(traffic) < numpy_time([traced])
 
 
 def numpy_time(graphs: Sequence[Graph]) -> float:
@@ -74,8 +100,22 @@ def numpy_time(graphs: Sequence[Graph]) -> float:
 def _numpy_time(node: Node) -> float:
     """What NumPy needs for a node that a kernel can replace."""
     if node.op.kind is Kind.UPDATE:
-        return _NUMPY_CALL + _NUMPY_BYTE * 2 * node.args[1].type.nbytes
+        return _NUMPY_CALL + _traffic_time(2 * node.args[1].type.nbytes)
     if node.op.kind not in (Kind.ELEMENTWISE, Kind.COMPOUND, Kind.ASSEMBLE, Kind.REDUCTION, Kind.SCAN, Kind.GATHER):
         return 0.0
     traffic = node.type.nbytes + sum(a.type.nbytes for a in node.args)
-    return _NUMPY_CALL + _NUMPY_BYTE * traffic + _ADDITION * node.type.size * (node.op.cost - 1)
+    function = _ADDITION * node.type.size * (node.op.cost - 1) * (_COMPLEX if node.dtype.kind == "c" else 1)
+    return _NUMPY_CALL + _traffic_time(traffic) + function + _NUMPY_ROW * _rows(node)
+
+
+def _traffic_time(nbytes: int) -> float:
+    """Nanoseconds that NumPy needs to read and write so many bytes."""
+    return (_CACHED_BYTE if nbytes <= _CACHE else _NUMPY_BYTE) * nbytes
+
+
+def _rows(node: Node) -> int:
+    """In how many pieces NumPy's inner loop goes over the operand of a reduction."""
+    if node.op.kind not in (Kind.REDUCTION, Kind.COMPOUND) or not node.type.ndim:
+        return 0
+    operand = node.args[0].type
+    return operand.size // operand.shape[-1] if operand.size > node.type.size else 0

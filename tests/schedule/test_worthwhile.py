@@ -68,3 +68,47 @@ def test_loops_over_time_write_once():
             x += y
 
     assert not jitrt.jit(steps).explain(np.arange(1e5), np.ones(100_000)).plain_reason
+
+
+def views(x):
+    return x[1:], x[:-1] * 2.0
+
+
+def by_name(x):
+    return {"lowest": x.min(axis=0), "highest": x.max(axis=0)}
+
+
+def doubled(x, y):
+    x += y
+    return x * 2
+
+
+def checked(x):
+    if x.max() > 0:
+        x = x / 2
+    return x + 1
+
+
+@pytest.mark.parametrize("function", [views, by_name, checked], ids=lambda f: f.__name__)
+def test_calls_that_only_python_can_serve_have_to_pay(function):
+    fast = jitrt.jit(function)
+    small, large = np.arange(8.0).reshape(4, 2), np.arange(2e6).reshape(-1, 2)
+    for _ in range(3):
+        for x in (small, large):
+            np.testing.assert_equal(fast(x), function(x))
+    assert "too small" in fast.explain(small).plain_reason
+    assert not fast.explain(large).plain_reason
+
+
+def test_the_same_array_twice_is_left_to_numpy_where_it_is_small():
+    fast = jitrt.jit(doubled)
+    for n in (5, 5, 5, 400_000, 400_000):
+        x, y = np.arange(float(n)), np.arange(float(n))
+        np.testing.assert_array_equal(fast(x, x), doubled(y, y))
+        np.testing.assert_array_equal(x, y)
+    assert "too small" in fast.explain(*[np.arange(5.0)] * 2).plain_reason
+
+
+def test_numpy_needs_long_for_reductions_of_short_rows():
+    assert "too small" in jitrt.jit(by_name).explain(np.ones((2, 3000))).plain_reason
+    assert not jitrt.jit(by_name).explain(np.ones((3000, 2))).plain_reason
