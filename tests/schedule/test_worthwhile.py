@@ -1,5 +1,9 @@
 """Programs that leave nearly everything to NumPy run as plain NumPy on small arrays."""
 
+import os
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 
@@ -112,3 +116,13 @@ def test_the_same_array_twice_is_left_to_numpy_where_it_is_small():
 def test_numpy_needs_long_for_reductions_of_short_rows():
     assert "too small" in jitrt.jit(by_name).explain(np.ones((2, 3000))).plain_reason
     assert not jitrt.jit(by_name).explain(np.ones((3000, 2))).plain_reason
+
+
+def test_a_process_whose_first_call_is_plain(tmp_path):
+    """What native code serves then is the first that LLVM is asked for."""
+    program = (
+        "import numpy, jitrt; f = jitrt.jit(lambda x: numpy.sort(x)); print(*[f(numpy.ones(3)) for _ in range(2)])"
+    )
+    settings = {**os.environ, "JITRT_STRICT": "0", "JITRT_CACHE_DIR": str(tmp_path)}
+    done = subprocess.run([sys.executable, "-c", program], env=settings, capture_output=True, text=True, timeout=120)
+    assert done.stdout.strip() == "[1. 1. 1.] [1. 1. 1.]", done.stderr
