@@ -16,6 +16,7 @@ from .pipeline import Lowered
 from .runtime import dispatch, errstate, results, threadpool, threads
 from .schedule.loopnest import LoopNest
 from .schedule.nest import KernelCall, describe
+from .schedule.reasons import host_name
 from .trace.arguments import flatten, rebuild
 
 _MOST_EXAMPLE_ELEMENTS = 1 << 20
@@ -138,7 +139,7 @@ def _described(memory: BlockMemory) -> list[str]:
         if isinstance(step, KernelCall):
             lines.append(f"{k}: {describe(step)}")
         elif isinstance(step, Node):
-            lines.append(f"{k}: NumPy executes {step.op.name}")
+            lines.append(f"{k}: NumPy executes {host_name(step)}")
         else:
             for title, body in zip(titles(step), step.blocks()):
                 lines.append(f"{k}: {title}")

@@ -13,6 +13,7 @@ from .runtime.steps import HostStep, KernelStep, Step
 from .schedule.control import BranchCall, LoopCall
 from .schedule.loopnest import LoopNest
 from .schedule.nest import describe
+from .schedule.reasons import host_name
 from .trace.trace import Traced
 
 
@@ -136,7 +137,7 @@ def _described(steps: Sequence[Step], indent: str = "") -> list[str]:
         if isinstance(step, KernelStep):
             lines.append(f"{k}: {describe(step.call)}".replace("\n", "\n" + indent))
         elif isinstance(step, HostStep):
-            lines.append(f"{k}: NumPy executes {step.node.op.name}")
+            lines.append(f"{k}: NumPy executes {host_name(step.node)}")
         else:
             for title, block in zip(titles(step.call), step.blocks):
                 lines.append(f"{k}: {title}")

@@ -23,6 +23,7 @@ from .legalise import legalise
 from .loopnest import Compute, Literal, Load, Store
 from .loopnest import Loop as NestLoop
 from .nest import KernelCall, build_kernel
+from .reasons import reasons
 from .rotation import Rotation, plan_rotation
 from .sharing import share_loops
 
@@ -170,9 +171,9 @@ def schedule(
         if node.op.name == "result" and node.args[0].op.kind is Kind.CONTROL:
             results.setdefault(node.args[0], {})[node["path"][0]] = node
     steps: list[KernelCall | LoopCall | BranchCall | Node] = []
-    for group in groups:
+    for group, reason in zip(groups, reasons(groups, legal.outputs, tools.is_inlined)):
         if group.host is None:
-            steps.append(build_kernel(group, layouts, tools.is_inlined))
+            steps.append(build_kernel(group, layouts, tools.is_inlined, reason))
         elif group.host.op.kind is Kind.CONTROL:
             make = _loop_call if group.host.op is LOOP else _branch_call
             steps.append(make(group.host, results[group.host], layouts, tools) or group.host)

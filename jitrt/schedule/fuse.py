@@ -344,7 +344,7 @@ class _Fusion:
         while k < len(groups):
             group = groups[k]
             for other in list(groups[k + 1 :]):
-                if _joinable(group, other) and (worthwhile is None or worthwhile(group, other)):
+                if not why_apart(group, other) and (worthwhile is None or worthwhile(group, other)):
                     self._merge(group, other)
                     if other in groups:
                         groups.remove(other)
@@ -368,17 +368,23 @@ class _Fusion:
                     users.append(group)
 
 
-def _joinable(a: Group, b: Group) -> bool:
-    """Whether one nest can do the work of both: one domain, at most one kind of fold or scan, and no dependence."""
+def why_apart(a: Group, b: Group, ordered: bool = False) -> str:
+    """Why one nest cannot do the work of both; empty if it can.
+
+    It can for one domain, at most one kind of fold or scan, and no dependence, which may be known (`ordered`).
+    """
+    if a.host is not None or b.host is not None:
+        return "NumPy executes one of them"
     if a.is_search or b.is_search:
-        return False
+        return "a search runs alone"
     if any(x.scanned is not None and not y.may_scan(x.scanned) for x, y in ((a, b), (b, a))):
-        return False
-    if a.host is not None or b.host is not None or a.kind[0] != b.kind[0]:
-        return False
+        return "a scan and a fold, or scans along two axes, need loops of their own"
+    if a.kind[0] != b.kind[0]:
+        return f"the one iterates over {a.kind[0]}, the other over {b.kind[0]}"
     if a.kind != b.kind and a.kind[1] and b.kind[1]:
-        return False
-    return not (a.reaches(b) or b.reaches(a))
+        same = a.kind[1] == b.kind[1]
+        return f"the one folds axes {a.kind[1]}, the other {'in other blocks' if same else b.kind[1]}"
+    return "" if not ordered and not (a.reaches(b) or b.reaches(a)) else "one has to wait for all of the other"
 
 
 def _share_a_load(a: Group, b: Group) -> bool:

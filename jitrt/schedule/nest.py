@@ -52,7 +52,7 @@ class KernelCall:
     cost : int
         Cost of one of them, in additions.
     reason : str
-        Why the group was not fused into one that reads its result.
+        Why the group was not fused with those that read its results, in lines.
     blocks : dict of int to int
         Length of a block, for axes that loops run over in blocks.
     local_bytes : dict of int to int
@@ -74,7 +74,7 @@ class KernelCall:
     members: int = 1
 
 
-def build_kernel(group: Group, layouts: Layouts, inlined: Callable[[Node], bool]) -> KernelCall:
+def build_kernel(group: Group, layouts: Layouts, inlined: Callable[[Node], bool], reason: str = "") -> KernelCall:
     """The loop nest that computes the sinks of `group`.
 
     Parameters
@@ -84,9 +84,11 @@ def build_kernel(group: Group, layouts: Layouts, inlined: Callable[[Node], bool]
         Where stored nodes lie.
     inlined : callable
         Whether a node is computed in the nest if the nest does not read it from memory.
+    reason : str
+        Why it is a nest of its own, for `explain`.
     """
     if group.sharing is not None:
-        return _build_shared(group.sharing, layouts, inlined, group.why_alone)
+        return _build_shared(group.sharing, layouts, inlined, reason)
     domain, folded, partition = group.kind
     blocked = partition[0] if partition else ()
     order, leaves, gathers = expressions(group, inlined)
@@ -117,7 +119,7 @@ def build_kernel(group: Group, layouts: Layouts, inlined: Callable[[Node], bool]
         assert sum(a.blocked for a in axes) == 1, "one axis is cut into blocks"
         axes = [replaced(a, block=math.ceil(a.extent / partition[1])) if a.blocked else a for a in axes]
         outer.append(NestAxis(partition[1], False, block_strides(group.sinks, len(accesses))))
-    return _Kernel(outer, [Member(group, order, accesses, axes, form)]).build(group.why_alone)
+    return _Kernel(outer, [Member(group, order, accesses, axes, form)]).build(reason)
 
 
 def _build_shared(sharing: Sharing, layouts: Layouts, inlined: Callable[[Node], bool], reason: str) -> KernelCall:
@@ -363,7 +365,7 @@ def describe(call: KernelCall) -> str:
     """The nest with its sizes, for `explain`."""
     sizes = " ".join(map(str, call.extents)) or "scalar"
     reads = ", ".join(f"{dtype_name(a.base.dtype)}@{a.offset}{list(a.strides)}" for a in call.layouts)
-    why = f"\n  # stored on its own: {call.reason}" if call.reason else ""
+    why = "".join(f"\n  # {line}" for line in call.reason.splitlines())
     if call.members > 1:
         why += f"\n  # {call.members} nests in one; a turn keeps {sum(call.local_bytes.values())} bytes on the stack"
     return f"{call.nest}\n  # extents {sizes}; {reads}{why}"
