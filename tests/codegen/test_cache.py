@@ -31,6 +31,9 @@ PROGRAM = textwrap.dedent(
 )
 
 
+ARITHMETIC = "import numpy as np, jitrt; print(jitrt.jit(lambda a, b: a * b + 1.0)(np.ones(3), np.ones(3)))"
+
+
 def run(directory, **env):
     """Number of modules that a fresh process compiles."""
     settings = dict(os.environ, JITRT_CACHE_DIR=str(directory), JITRT_STRICT="1", **env)
@@ -46,6 +49,17 @@ def modules(directory):
 def test_second_process_compiles_nothing(tmp_path):
     assert run(tmp_path) > 0
     assert run(tmp_path) == 0
+
+
+def test_the_cache_is_read_without_numbas_code_generator(tmp_path):
+    """Bare arithmetic asks numba for nothing, so nothing but the cache itself tells LLVM which machine this is."""
+    for is_first in (True, False):
+        settings = dict(os.environ, JITRT_CACHE_DIR=str(tmp_path), JITRT_STRICT="1", JITRT_LOG="codegen,cache")
+        done = subprocess.run(
+            [sys.executable, "-c", ARITHMETIC], env=settings, capture_output=True, text=True, timeout=120
+        )
+        assert done.stdout.split() == ["[2.", "2.", "2.]"]
+        assert ("compiled" in done.stderr) is is_first and "is not used" not in done.stderr
 
 
 def test_no_cache(tmp_path):
