@@ -91,9 +91,11 @@ class JitFunction(NativeCallable):
     def _call(self, args: tuple, kwargs: dict[str, Any]) -> Any:
         """A call that native code does not serve."""
         self._slow_calls += 1
-        if self._loops.serving and not kwargs:
+        if self._loops.answering and not kwargs:
             result = self._loops.serve(args)
             if result is not MISS:
+                if self._loops.may_be_short():
+                    self._serve_short_calls(args)
                 return result
         if self._plain is not None:
             self._plain_calls += 1

@@ -29,6 +29,10 @@ _MOST_STOPS = 8  # a loop that stops more often than that, and than it does not,
 _MOST_TRANSLATIONS = 16  # of one function, for types of arguments and values of the outside
 _LITTLE_WORK = 64  # trips of loops where the plain function may be faster than any call of compiled code
 _TRIALS = 5  # calls that are timed to learn that
+_MOST_TRIED = 64  # shapes of arguments for which that is learnt
+_SERVED_BETWEEN = 16  # calls that compiled code serves between two that may be tried
+_SHORT = 6e-6  # seconds: less than Python needs to call compiled code
+_SHORT_CALLS = 16  # calls in a row of which none takes longer
 _TOLERANCE = 1e-12  # where functions such as exp are involved, whose last places differ between libraries
 
 MISS = object()  # what a call returns that the engine does not serve
@@ -53,14 +57,17 @@ class LoopEngine:
     ----------
     serving : bool
         Whether there are compiled loops in use.
+    answering : bool
+        Whether there are loops that are compiled, or will be.
     """
 
     def __init__(self, function: Callable[..., Any]):
         self._function = function
         self._loops: dict[Any, _Loop] = {}
         self._parameters = -1  # until the function is looked at
-        self.serving = False
+        self.serving = self.answering = False
         self._translations = 0
+        self._served = 0
 
     @property
     def active(self) -> bool:
@@ -76,17 +83,29 @@ class LoopEngine:
         return MISS if loop is None else loop.call(args)
 
     def serve(self, args: tuple) -> Any:
-        """`call` for the calls that compiled code serves; `MISS` for others."""
+        """`call` for calls that are known to be served by compiled code, or to wait for it; `MISS` for others."""
         loop = self._loops.get(tuple([_kind(a) for a in args]))
-        return loop.run(args) if loop is not None and loop.trusted and loop.fits() else MISS
+        if loop is None or loop.translated is None or not loop.fits():
+            return MISS
+        self._served += 1
+        if loop.trusted:
+            return loop.run(args)
+        if loop.compiled is None:
+            loop.prepare(args)
+        return MISS if loop.compiled is not None else loop.plain(args)
+
+    def may_be_short(self) -> bool:
+        """Whether it is time to find out if calls like this one are too short for compiled code."""
+        return self._served % _SERVED_BETWEEN == 0
 
     def faster_plain(self, args: tuple) -> list[Capture] | None:
         """If the plain function is faster on calls like this one, the values of the outside that this depends on."""
         loop = self._loops.get(tuple([_kind(a) for a in args]))
-        if loop is None or not loop.trusted:
+        if loop is None:
             return None
-        self.serving = True
-        if _work(args) < _LITTLE_WORK and loop.plain_is_faster(args):
+        self.serving = self.serving or loop.trusted
+        if loop.plain_is_faster(args) if loop.trusted else loop.short_calls >= _SHORT_CALLS:
+            loop.short_calls = 0  # the next ones may be of another shape
             return [*loop.captured, *loop.arrays]
         return None
 
@@ -112,6 +131,7 @@ class LoopEngine:
             loop = self._loops[key] = _Loop(self._function, args)
             if loop.final:
                 self._parameters = 0
+            self.answering = self.answering or loop.translated is not None
         return loop if loop.translated is not None else None
 
 
@@ -151,6 +171,8 @@ class _Loop:
         self.unstarted = threading.Lock()  # taken by the one thread that starts to compile, and never given back
         self.final = False  # no other arguments change that the function is not compiled
         self.seconds = 0.0
+        self.short_calls = 0
+        self.tried: set[Any] = set()
         self.stops = self.runs = 0
         try:
             loop = translate(function, args)
@@ -212,19 +234,26 @@ class _Loop:
         try:
             return self.function(*args)
         finally:
-            self.seconds += time.perf_counter() - before
+            seconds = time.perf_counter() - before
+            self.seconds += seconds
+            self.short_calls = self.short_calls + 1 if seconds < _SHORT else 0
 
     def plain_is_faster(self, args: tuple) -> bool:
         """Whether calls are too short for compiled code to pay; both give the same bits, so that a clock may decide."""
-        if self.translated is None or not self.translated.exact or self.written:
+        if self.translated is None or not self.translated.exact or _work(args) >= _LITTLE_WORK:
             return False
+        shapes = tuple([a.shape if isinstance(a, np.ndarray) else a for a in args])
+        if shapes in self.tried or len(self.tried) >= _MOST_TRIED:
+            return False
+        self.tried.add(shapes)
         best = []
         for run in (self.function, lambda *a: self.run(a)):
             seconds = []
             for _ in range(_TRIALS):
+                copies = [_copy(a) if k in self.written else a for k, a in enumerate(args)]
                 before = time.perf_counter()
                 try:
-                    run(*args)
+                    run(*copies)
                 except Exception:
                     return False
                 seconds.append(time.perf_counter() - before)

@@ -389,6 +389,34 @@ def test_a_loop_compiles_in_the_background(monkeypatch):
     assert "loop over elements" in str(fast.explain(x)) and fast._loops.serving
 
 
+def _grow(x, step):
+    for k in range(1, len(x)):
+        x[k] += x[k - 1] * step
+    return x
+
+
+def test_short_calls_do_not_wait_for_compiled_code(monkeypatch):
+    """Native code calls the plain function for arguments like theirs; others are still waiting."""
+    monkeypatch.setenv("JITRT_STRICT", "0")
+    monkeypatch.setattr("jitrt.runtime.elementloops._SHORT", 1e9)
+    monkeypatch.setattr("jitrt.runtime.elementloops._WORTH_COMPILING", 1e9)
+    fast = jitrt.jit(_grow)
+    for n in (4, 9, 4):
+        before = fast.cache_info()
+        for k in range(40):
+            same(fast(np.arange(n) + 0.5 * k, 0.5), _grow(np.arange(n) + 0.5 * k, 0.5))
+        assert fast.cache_info().slow_calls - before.slow_calls < 40
+    assert fast.cache_info().tables == 2 and not fast._loops.serving
+
+
+def test_trials_of_short_calls_do_not_change_arguments():
+    fast = jitrt.jit(_grow)
+    for n in (3, 12, 3, 70, 12):
+        for k in range(40):
+            same(fast(np.arange(n) + 0.5 * k, 0.5), _grow(np.arange(n) + 0.5 * k, 0.5))
+    assert fast._loops.serving
+
+
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork")
 def test_a_forked_child_computes():
     def work(x):
