@@ -13,6 +13,7 @@ import numpy as np
 from . import config
 from .codegen.compile import Kernel, compile_nests
 from .codegen.scalar import has_kernel
+from .expr.contractions import RESULT
 from .expr.node import Graph, Node
 from .expr.optable import Kind
 from .frozen import frozen
@@ -122,11 +123,12 @@ def lower(
     clock.stage("prepare")
     strides = {node: value.strides for node, value in zip(graph.inputs, inputs) if isinstance(value, np.ndarray)}
     prepared = stages[-1][1]
+    # What NumPy executes for certain may be too much already; scheduling takes the longest of all.
+    _check_worthwhile(graph, [n for n in prepared.nodes() if n.op.kind is Kind.HOST and n.op is not RESULT])
     block = schedule(prepared, Layouts(strides), Tools(_has_kernel, _is_inlined), graph.strides)
     stages.append(("legalise", block.graph))
     clock.stage("schedule")
-    if not (config.strict() or is_worthwhile(graph, [s for s in block.steps if isinstance(s, (KernelCall, Node))])):
-        raise NotWorthwhile("most of it is left to NumPy, and the arrays are too small for the rest to matter")
+    _check_worthwhile(graph, [s for s in block.steps if isinstance(s, (KernelCall, Node))])
     scalars = [node for node in block.graph.inputs if node not in strides]
     nodes = block.graph.inputs
     final = {nodes[k]: block.graph.outputs[output] for k, output in written.items()}
@@ -135,6 +137,11 @@ def lower(
     # What computed an exception is not run again on arguments that were overwritten.
     watched = 0 if memory.layout.overwritten() - final.keys() else may_raise(prepared)
     return Lowered(block, memory, tuple(stages), clock, watched, graph.strides)
+
+
+def _check_worthwhile(graph: Graph, steps: Sequence[KernelCall | Node]) -> None:
+    if not (config.strict() or is_worthwhile(graph, steps)):
+        raise NotWorthwhile("most of it is left to NumPy, and the arrays are too small for the rest to matter")
 
 
 def generate(lowered: Lowered, threads: int | None = None) -> Compiled:

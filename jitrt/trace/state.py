@@ -12,7 +12,7 @@ from ..errors import Untraceable
 from ..expr import build as b
 from ..expr.contractions import Call, call, call_result
 from ..expr.interpret import evaluate
-from ..expr.node import Node, topological_order, type_of
+from ..expr.node import Graph, Node, topological_order, type_of
 from ..expr.optable import INPUT, MUTATING, VALUE_SHAPED, Kind
 from ..expr.pythonnumbers import python_operation
 from ..expr.types import ArrayType
@@ -27,6 +27,7 @@ from .userline import user_line
 
 _MOST_LOOKS = 1000  # at values in one call
 _MOST_SEGMENTS = 24  # of different structure in one call: each takes a compile
+_MOST_NODES = 500  # of these, the largest left out: a loop whose every turn is another graph
 
 
 class Trace:
@@ -63,7 +64,7 @@ class Trace:
         self.unsteady = unsteady
         self._fixed = fixed
         self._execute = execute
-        self._made: set[int] = set()
+        self._made: dict[Graph, int] = {}
         self._tracers: list[weakref.ref[Tracer]] = []
         self.first_values: dict[Node, Node] = {}
         """For each parameter of a loop that is being recorded, what it is in the first iteration."""
@@ -197,13 +198,13 @@ class Trace:
                 later = [n for n in later if not is_recorded_in_a_loop(n)]
             missing = list(dict.fromkeys([*missing, *(n for n in later if n not in self.registers)]))
             graph, inputs = cut(missing, self.registers, [self.orders.of_result(n) for n in missing])
+            self._check_effort(graph)
             values = [self.given[k] for k in inputs]
             samples = tuple(map(sample, values))
             compiled, outputs = self._execute(graph, values)
             for n, output in zip(missing, outputs):
                 self.registers[n] = len(self.given)
                 self.given.append(register_value(n, output))
-            self._check_effort(compiled)
         look = make_look()
         key = look.see(self.given)
         freed = self._free(wanted) if missing else ()
@@ -254,10 +255,12 @@ class Trace:
             self.orders.note(result, value.strides)
         return Tracer(result, self, scalar=isinstance(value, np.generic))
 
-    def _check_effort(self, compiled: Any) -> None:
-        """Stop where looks at values are so many, or so different, that computing each of them does not pay."""
-        self._made.add(id(compiled))
-        if len(self.cuts) >= _MOST_LOOKS or len(self._made) >= _MOST_SEGMENTS:
+    def _check_effort(self, graph: Graph) -> None:
+        """Stop where looks at values are so many, or so different, that compiling what is between them does not pay."""
+        if graph not in self._made:
+            self._made[graph] = len(graph.nodes())
+        nodes = sum(self._made.values()) - max(self._made.values())
+        if len(self.cuts) >= _MOST_LOOKS or len(self._made) > _MOST_SEGMENTS or nodes > _MOST_NODES:
             raise Untraceable(f"looks at values more than {len(self.cuts)} times", user_line())
 
     def _live(self) -> list[Node]:

@@ -118,6 +118,17 @@ def test_numpy_needs_long_for_reductions_of_short_rows():
     assert not jitrt.jit(by_name).explain(np.ones((3000, 2))).plain_reason
 
 
+def test_what_is_left_to_numpy_is_weighed_before_anything_is_scheduled(monkeypatch):
+    def products(a):
+        total = 0.0
+        for k in range(1, len(a)):
+            total = total + a[k, :k] @ a[0, :k]
+        return total
+
+    monkeypatch.setattr("jitrt.pipeline.schedule", None)
+    assert "left to NumPy" in jitrt.jit(products).explain(np.ones((9, 9))).plain_reason
+
+
 def test_a_process_whose_first_call_is_plain(tmp_path):
     """What native code serves then is the first that LLVM is asked for."""
     program = (

@@ -346,3 +346,19 @@ def test_looks_and_calls_are_logged(caplog):
         jitrt.jit(lambda x: np.sort(x) if x.sum() > 0 else x)(VALUES[0])
     assert "looks at a value (bool) at" in caplog.text and "leaves sort to NumPy" in caplog.text
     assert "test_segments.py" in caplog.text
+
+
+def test_a_loop_whose_turns_are_different_large_graphs_is_not_compiled_turn_by_turn():
+    def eliminate(a):
+        for k in range(len(a)):
+            pivot = k + int(np.argmax(np.abs(a[k:, k])))
+            a[[k, pivot]] = a[[pivot, k]]
+            for i in range(k + 1, len(a)):
+                a[i, k:] -= a[i, k] / a[k, k] * a[k, k:]
+        return a
+
+    make = lambda: np.random.default_rng(0).normal(size=(40, 40))  # noqa: E731
+    fast = jitrt.jit(eliminate)
+    assert "looks at values more than" in fast.explain(make()).plain_reason
+    assert fast._programs.count < 5
+    np.testing.assert_array_equal(fast(make()), eliminate(make()))
