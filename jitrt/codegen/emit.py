@@ -40,13 +40,12 @@ from .folds import (
     neutral,
     sum_block,
 )
-from .loophints import forbid_vectors, set_interleaving
+from .loophints import forbid_vectors, is_function, set_interleaving
 from .memory import KERNEL_TYPE, Memory, Turned, alias_scopes
 from .scalar import data_type, emit_where, emitter, from_memory, literal_value, to_memory
 from .turning import TILE, turn_tile
 
 _STRIP = 256  # elements: what is kept of a few values for as many fits into the first-level cache
-_FUNCTION_COST = 16  # of an elementary function, whose vector variant LLVM counts as one cheap call when it interleaves
 _LATENCY_HIDING_COST = 12  # additions a turn: more work than the latency of one addition to an accumulator
 
 
@@ -411,7 +410,7 @@ def _interleaving(loop: Loop) -> int | None:
     None, 0, where little is done but gather: an instruction that loads from eight places takes longer than eight loads.
     Else what LLVM chooses.
     """
-    functions = sum(isinstance(s, Compute) and s.op.cost >= _FUNCTION_COST for s in loop.body)
+    functions = sum(isinstance(s, Compute) and is_function(s) for s in loop.body)
     if not functions and any(isinstance(s, Gather) for s in loop.body):
         return 0
     return None if not functions else 2 if functions == 1 else 1

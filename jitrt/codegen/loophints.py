@@ -4,6 +4,10 @@ from __future__ import annotations
 
 from llvmlite import ir
 
+from ..schedule.loopnest import Compute
+
+_FUNCTION_COST = 16  # of an elementary function, whose vector variant LLVM counts as one cheap call when it interleaves
+
 
 class _LoopId(ir.MDValue):
     """A distinct node whose first operand is itself, which is how LLVM names a loop."""
@@ -11,6 +15,12 @@ class _LoopId(ir.MDValue):
     def descr(self, buffer: list[str]) -> None:
         operands = ", ".join([self.get_reference(), *(o.get_reference() for o in self.operands)])
         buffer += ("distinct !{ " + operands + " }", "\n")
+
+
+def is_function(s: Compute) -> bool:
+    """Whether `s` is an elementary function, or the modulus of a complex number."""
+    modulus = s.dtype.kind == "f" and any(t.kind == "c" for t in s.dtypes)
+    return s.op.cost >= _FUNCTION_COST or modulus
 
 
 def set_interleaving(latch: ir.Instruction, module: ir.Module, count: int) -> None:
