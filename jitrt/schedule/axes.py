@@ -86,7 +86,7 @@ def expressions(group: Group, inlined: Callable[[Node], bool]) -> tuple[list[Nod
 
 def accesses_of(group: Group, leaves: Sequence[Node], gathers: Sequence[Node], layouts: Layouts) -> list[Access]:
     """Where a group touches memory: what its sinks write, what it reads, and what it gathers from."""
-    written = [sink_access(s, layouts, group.kind[1]) for s in group.sinks]
+    written = [sink_access(s, layouts, s.folded_axes) for s in group.sinks]
     read = [Access(n, layouts[n], False) for n in leaves]
     return [*written, *read, *(_gather_access(n, layouts) for n in gathers)]
 
@@ -209,6 +209,13 @@ def arranged(
     if form == "rows":
         return kept + folded, form
     return kept[:-1] + folded + kept[-1:], form
+
+
+def crossing(axes: list[NestAxis]) -> tuple[list[NestAxis], str]:
+    """The order and the form of a nest that folds columns and rows: the rows, along the only kept axis, are inside."""
+    kept = [a for a in axes if not a.folded]
+    assert len(kept) == 1, "rows have one axis"
+    return [a for a in axes if a.folded] + kept, "columns"
 
 
 def unrolls(axes: list[NestAxis], cost: int) -> bool:

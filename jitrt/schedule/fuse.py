@@ -26,6 +26,7 @@ _COST_LIMIT = 1 << 20
 # 20 ms to compile wherever it stands, and a kernel that all of them call starts in 50 ns.
 _FUNCTION_COST = 16
 _FUNCTIONS_INLINED = 8
+_LONG_ROW = 64  # elements, of a row that is folded beside the columns
 _MERGED_SIBLINGS = 32  # above, comparing all pairs of groups would cost more than the merging saves
 
 
@@ -135,8 +136,10 @@ class Group:
 
     @property
     def kind(self) -> tuple:
-        """The kind of the sinks; a fold may have stores of its domain beside it."""
-        return next((s.kind for s in self.sinks if s.folded_axes), self.sinks[0].kind if self.sinks else ())
+        """The kind of the sinks; a fold may have stores of its domain beside it, one in blocks folds of its rows."""
+        folds = [s for s in self.sinks if s.folded_axes]
+        chosen = next((s for s in folds if s.is_partial), folds[0] if folds else None)
+        return chosen.kind if chosen is not None else self.sinks[0].kind if self.sinks else ()
 
 
 def storage(node: Node) -> Node:
@@ -144,6 +147,12 @@ def storage(node: Node) -> Node:
     while node.op.kind is Kind.VIEW:
         node = node.args[0]
     return node
+
+
+def stored_axes(node: Node, member: Group, axes: tuple[int, ...]) -> list[int]:
+    """Axes of the array `node` that `axes` of the domain of the member that stores it are."""
+    folded = next(s.folded_axes for s in member.sinks if s.into is node)
+    return [k - sum(f < k for f in folded) for k in axes]
 
 
 def parts_of(node: Node) -> list[Sink]:
@@ -337,6 +346,10 @@ class _Fusion:
         for siblings in by_kind.values():
             if len(siblings) <= _MERGED_SIBLINGS:
                 self._merge_all(siblings, _share_a_load)
+        columns = [g for g in self.groups if g.sinks and g.kind[2] is not None]
+        for group in columns[:_MERGED_SIBLINGS]:
+            rows = [g for g in self.groups if g.sinks and g is not group and crosses(group, g)]
+            self._merge_all([group, *rows[:_MERGED_SIBLINGS]], _share_a_load)
 
     def _merge_all(self, groups: list[Group], worthwhile: Callable[[Group, Group], bool] | None = None) -> None:
         """Join as many of `groups` as can be one nest; the list keeps those that are left."""
@@ -381,10 +394,25 @@ def why_apart(a: Group, b: Group, ordered: bool = False) -> str:
         return "a scan and a fold, or scans along two axes, need loops of their own"
     if a.kind[0] != b.kind[0]:
         return f"the one iterates over {a.kind[0]}, the other over {b.kind[0]}"
-    if a.kind != b.kind and a.kind[1] and b.kind[1]:
+    if a.kind != b.kind and a.kind[1] and b.kind[1] and not (crosses(a, b) or crosses(b, a)):
         same = a.kind[1] == b.kind[1]
         return f"the one folds axes {a.kind[1]}, the other {'in other blocks' if same else b.kind[1]}"
     return "" if not ordered and not (a.reaches(b) or b.reaches(a)) else "one has to wait for all of the other"
+
+
+def crosses(columns: Group, rows: Group) -> bool:
+    """Whether the one folds columns in blocks of rows, and the other just these rows, so that one pass does both.
+
+    The columns of a block are folded in memory while each row is folded in registers: what a thread does follows from
+    the blocks, and no result from the threads. Rows whose folds others read rather share their loop with these.
+    """
+    if columns.scanned is not None or rows.scanned is not None or rows.successors:
+        return False
+    (domain, folded, partition), (other, along, others) = columns.kind, rows.kind
+    if partition is None or others is not None or domain != other or not along:
+        return False
+    kept = [k for k, n in enumerate(domain) if n != 1 and k not in folded]
+    return len(kept) == 1 and domain[kept[0]] >= _LONG_ROW and kept == [k for k in along if domain[k] != 1]
 
 
 def _share_a_load(a: Group, b: Group) -> bool:

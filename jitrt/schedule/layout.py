@@ -6,6 +6,9 @@ with the strides of the base.
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
+
 import numpy as np
 from numpy.lib.stride_tricks import as_strided
 
@@ -82,6 +85,25 @@ class Layouts:
             return None if of is None else view_layout(node, of)
         strides = self._input_strides.get(node)
         return Layout(node, 0, contiguous_strides(node.shape, node.dtype.itemsize) if strides is None else strides)
+
+
+def local_layout(node: Node, own: Sequence[int], rows: int) -> tuple[tuple[int, ...], int, int]:
+    """Where a value lies that lasts for `rows` turns of the innermost of the loops over its axes `own`.
+
+    Returns
+    -------
+    tuple of int
+        Strides; those of its own axes are 0, since every turn sees the same memory.
+    int
+        Bytes from turn to turn, as long as it lasts.
+    int
+        Bytes of it all.
+    """
+    last = own[-1] if own else None
+    extents = tuple(rows if k == last else 1 if k in own else n for k, n in enumerate(node.shape))
+    strides = contiguous_strides(extents, node.dtype.itemsize)
+    turn = 0 if last is None else strides[last]
+    return tuple(0 if k in own else s for k, s in enumerate(strides)), turn, math.prod(extents) * node.dtype.itemsize
 
 
 def mapped_axes(view: Node, layouts: Layouts) -> tuple[int | None, ...]:

@@ -23,12 +23,13 @@ from .axes import (
     block_strides,
     by_strides,
     coalesced,
+    crossing,
     expressions,
     sink_access,
     unrolls,
 )
-from .fuse import Group, Sharing
-from .layout import Layout, Layouts, contiguous_strides
+from .fuse import Group, Sharing, stored_axes
+from .layout import Layout, Layouts, local_layout
 from .loopnest import Literal, Loop, LoopNest, Operand, Statement, parallel_axis
 from .statements import Member, MemberStatements, cost_of, element_count, threads_axis
 
@@ -107,8 +108,9 @@ def build_kernel(group: Group, layouts: Layouts, inlined: Callable[[Node], bool]
     axes = coalesced(by_strides(axes, accesses))
     if group.scanned is None:
         cost = cost_of(order, accesses)
-        unrolled = not group.is_search and unrolls(axes, cost)
-        axes, form = arranged(axes, cost, group.is_search, unrolled)
+        crossed = any(s.folded_axes not in ((), folded) for s in group.sinks)
+        unrolled = not group.is_search and not crossed and unrolls(axes, cost)
+        axes, form = crossing(axes) if crossed else arranged(axes, cost, group.is_search, unrolled)
         if unrolled and form != "tiles":
             axes = [*axes[:-1], replaced(axes[-1], unrolled=True)]
     else:
@@ -204,13 +206,8 @@ class _LocalMemory:
 
     def place(self, node: Node, member: Group, shared: tuple[int, ...], rows: int) -> None:
         """Give `node`, which `member` stores, memory for `rows` turns of the innermost shared loop."""
-        own = _stored_axes(node, member, shared)
-        last = own[-1] if own else None
-        extents = [rows if k == last else 1 if k in own else n for k, n in enumerate(node.shape)]
-        strides = contiguous_strides(tuple(extents), node.dtype.itemsize)
-        self.layouts.define(node, tuple(0 if k in own else s for k, s in enumerate(strides)))
-        self.turns[node] = 0 if last is None else strides[last]
-        self.nbytes[node] = math.prod(extents) * node.dtype.itemsize
+        strides, self.turns[node], self.nbytes[node] = local_layout(node, stored_axes(node, member, shared), rows)
+        self.layouts.define(node, strides)
 
     def access(self, access: Access, member: Group) -> Access:
         """`access`, in local memory if that is where the value lies."""
@@ -226,12 +223,6 @@ def _moved(access: Access, member: Group, layouts: Layouts) -> Layout:
         return layouts[access.node]
     sink = next(s for s in member.sinks if s.into is access.layout.base)
     return sink_access(sink, layouts, sink.folded_axes).layout
-
-
-def _stored_axes(node: Node, member: Group, axes: tuple[int, ...]) -> list[int]:
-    """Axes of the array `node` that `axes` of the domain of the member that stores it are."""
-    folded = next(s.folded_axes for s in member.sinks if s.into is node)
-    return [k - sum(f < k for f in folded) for k in axes]
 
 
 class _Kernel:

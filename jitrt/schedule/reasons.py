@@ -13,6 +13,7 @@ from ..expr.optable import Kind
 from .fuse import Group, Sink, storage, why_apart
 
 _MUCH = 1 << 12  # bytes of an array that it would be worth reading once instead of twice
+_UNDECIDED = "neither computes anything for the other", "nests that share a loop are one already"
 _MOST_NODES = 256  # that are counted as the cost of one value
 
 
@@ -89,7 +90,7 @@ def _read_again(groups: Sequence[Group], number: int, earlier: dict[Node, int]) 
         other = groups[k]
         nbytes = sum(n.type.nbytes for n, last in earlier.items() if last == k)
         if k >= 0 and nbytes >= _MUCH and other.host is None and not other.reaches(groups[number]):
-            why = why_apart(other, groups[number]) or "neither computes anything for the other"
+            why = why_apart(other, groups[number]) or _UNDECIDED[bool(other.sharing or groups[number].sharing)]
             yield f"{_size(nbytes)} that step {k} ({_name(other)}) reads are read again: {why}"
 
 

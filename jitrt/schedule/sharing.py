@@ -22,9 +22,9 @@ from ..expr.optable import Kind
 from .axes import accesses_of, expressions, loop_order
 from .compute_at import inline_most
 from .domain import Axis, AxisKind, Domain
-from .fuse import Group, Sharing, storage, topological
+from .fuse import Group, Sharing, storage, stored_axes, topological
 from .fusion import AxisMap, Expression, Fusion, Tensor
-from .layout import Layouts, mapped_axes
+from .layout import Layouts, local_layout, mapped_axes
 from .looptree import Classes, LoopNode, loop_tree
 
 STACK_BYTES = 1 << 15  # of one kernel: no thread has so small a stack that this would matter
@@ -240,7 +240,7 @@ class _Policy:
         """The sharing, with a place for what only members read: the stack as long as it lasts, then results."""
         groups = [m.group for m in members]
         passed = [s.into for g in groups for s in g.sinks if self._is_local(s.into, groups)]
-        local = _as_fit_the_stack(passed, turns)
+        local = _as_fit_the_stack([n for n in passed if _can_be_local(n, members, axes, rows)], turns)
         over: dict[Node, Node] = {}
         for node in passed:
             if node not in local:
@@ -356,6 +356,17 @@ def _is_a_turn(members: Sequence[_Candidate], turns: int) -> bool:
     longest = max(math.prod(m.domain) // turns for m in members)
     single = sum(m.cost for m in members if math.prod(m.domain) == turns)
     return longest >= _LONG_ROW and single <= _ROW_COST
+
+
+def _can_be_local(node: Node, members: Sequence[_Candidate], axes: tuple[tuple[int, ...], ...], rows: int) -> bool:
+    """Whether what members see of `node` is a view of memory that holds it for one turn only.
+
+    A reshape is not if an array in between joins an axis of the turns with another.
+    """
+    writer, shared = next((m.group, a) for m, a in zip(members, axes) if any(s.into is node for s in m.group.sinks))
+    layouts = Layouts({})
+    layouts.define(node, local_layout(node, stored_axes(node, writer, shared), rows)[0])
+    return all(layouts.find(leaf) is not None for m in members for leaf in m.leaves if storage(leaf) is node)
 
 
 def _as_fit_the_stack(local: list[Node], turns: int) -> list[Node]:

@@ -197,19 +197,27 @@ class MemberStatements:
         kept = [k for k, a in enumerate(self.axes, self.first) if not a.folded]
         folded = [k for k, a in enumerate(self.axes, self.first) if a.folded]
         if folds:
-            before: list[Statement] = []
-            after: list[Statement] = []
-            for operand, sink in folds:
-                acc, result = self.kernel.accumulator(), self.kernel.value()
-                before.append(Neutral(acc, sink.into.op, sink.value.dtype))
-                inner.append(Update(acc, self.values[sink.value]))
-                after.append(Result(result, acc))
-                if operand is not None:
-                    after.append(Store(operand, result))
-                if self._is_in_register(sink):
-                    self.kernel.registers[sink.into] = result
-            inner = [*before, *self._loops(folded, inner), *after]
+            before, updates, after = self._in_registers(folds)
+            inner = [*before, *self._loops(folded, [*inner, *updates]), *after]
         return self._loops(kept, inner, self._parallel(kept))
+
+    def _in_registers(
+        self, folds: list[tuple[Operand | None, Sink]]
+    ) -> tuple[list[Statement], list[Statement], list[Statement]]:
+        """What folds in registers take before their loop, at each element, and after it."""
+        before: list[Statement] = []
+        updates: list[Statement] = []
+        after: list[Statement] = []
+        for operand, sink in folds:
+            acc, result = self.kernel.accumulator(), self.kernel.value()
+            before.append(Neutral(acc, sink.into.op, sink.value.dtype))
+            updates.append(Update(acc, self.values[sink.value]))
+            after.append(Result(result, acc))
+            if operand is not None:
+                after.append(Store(operand, result))
+            if self._is_in_register(sink):
+                self.kernel.registers[sink.into] = result
+        return before, updates, after
 
     def _tiles(self, inner: list[Statement]) -> list[Statement]:
         """Loops around tiles of the two last axes."""
@@ -251,16 +259,18 @@ class MemberStatements:
         return self._loops(kept, [*before, loop], self._parallel(kept))
 
     def _columns(self, inner: list[Statement], folds: list[tuple[Operand | None, Sink]]) -> list[Statement]:
-        """Folds into memory: the innermost loop runs over kept elements."""
+        """Folds into memory: the innermost loop runs over kept elements; folds of these in registers."""
         row = self.first + len(self.axes) - 1
         kept = [k for k, a in enumerate(self.axes[:-1], self.first) if not a.folded]
         folded = [k for k, a in enumerate(self.axes[:-1], self.first) if a.folded]
         parallel = self._parallel(kept, row)
-        start: list[Statement] = [StoreNeutral(o, s.into.op) for o, s in folds if o is not None]
-        steps = [FoldInto(o, s.into.op, self.values[s.value]) for o, s in folds if o is not None]
+        columns = [(o, s) for o, s in folds if o is not None and s.folded_axes == self.group.kind[1]]
+        start: list[Statement] = [StoreNeutral(o, s.into.op) for o, s in columns]
+        steps: list[Statement] = [FoldInto(o, s.into.op, self.values[s.value]) for o, s in columns]
+        before, updates, after = self._in_registers([f for f in folds if f not in columns])
         body = [
             *self._loops([row], start, parallel),
-            *self._loops(folded, self._loops([row], [*inner, *steps], parallel)),
+            *self._loops(folded, [*before, *self._loops([row], [*inner, *steps, *updates], parallel), *after]),
         ]
         return self._loops(kept, body, parallel)
 

@@ -135,3 +135,15 @@ def test_few_long_rows_keep_their_two_stages():
 def test_explain_says_why_a_value_is_stored():
     x = np.random.default_rng(1).normal(size=(300, 64))
     assert "stored on its own" in str(check(standardised_columns, x))
+
+
+@pytest.mark.parametrize("shape", [(12, 5), (600, 7), (40, 3000)])
+def test_a_row_is_no_part_of_another_shape(shape):
+    """What is reshaped there and back has the same axes, but a row of it, alone on the stack, cannot be reshaped."""
+
+    def function(x):
+        n = -x
+        there = n.reshape(x.shape[::-1])
+        return np.cos(np.tanh(n) + n) - there.reshape(x.shape)
+
+    check(function, np.random.default_rng(1).normal(size=shape))
