@@ -59,6 +59,15 @@ class Orders:
         strides = self.strides(node) if strides is None else strides
         return None if strides is None else self.normal(node, _kept_order(node, [(strides, node.shape)]))
 
+    def of_copy(self, node: Node, strides: tuple[int, ...] | None, order: str) -> tuple[int, ...] | None:
+        """The strides of a copy, in one of NumPy's orders, of an array like `node` that has `strides`."""
+        in_fortran = contiguous_strides(node.shape[::-1], node.dtype.itemsize)[::-1]
+        if order == "K":
+            return self.of_result(node, strides)
+        if order == "F" or (order == "A" and strides == in_fortran):
+            return self.normal(node, in_fortran)
+        return None
+
     def note(self, node: Node, strides: tuple[int, ...] | None) -> None:
         """Note that `node` is stored with these strides."""
         self._known[node] = self.normal(node, strides)

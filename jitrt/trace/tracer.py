@@ -365,7 +365,12 @@ class Tracer(Operators):
         return Tracer(b.cast(self._node, target), self._trace, self._scalar)
 
     def copy(self, order: str = "C") -> Tracer:
-        return Tracer(self._trace.fresh(self._node), self._trace, self._scalar)
+        orders, node = self._trace.orders, self._trace.fresh(self._node)
+        strides = orders.of_copy(node, self._strides(), order)
+        if strides != orders.strides(node):
+            node = node if node is not self._node else self._trace.copy(node)
+            orders.note(node, strides)
+        return Tracer(node, self._trace, self._scalar)
 
     def conj(self) -> Tracer:
         if self.dtype.kind != "c":

@@ -94,3 +94,21 @@ def test_what_a_new_array_looks_like_decides_which_reshapes_are_views():
 
     for x in (plain, np.asfortranarray(plain), plain.T):
         assert np.array_equal(jitrt.jit(write)(x), write(x))
+
+
+@pytest.mark.parametrize("layout", [np.ascontiguousarray, np.asfortranarray, lambda x: x[::-1, ::-1]])
+@pytest.mark.parametrize("order", ["C", "F", "A", "K"])
+def test_copies_have_the_order_that_is_asked_for(layout, order):
+    def copies(x):
+        return (
+            x.copy(order),
+            (x + 1).copy(order),
+            (x.T * 2).copy(order=order),
+            np.array(x).copy(order),
+            x[:, 1:].copy(order),
+        )
+
+    x = layout(np.arange(12.0).reshape(3, 4))
+    for got, want in zip(jitrt.jit(copies)(x), copies(x)):
+        np.testing.assert_array_equal(got, want)
+        assert got.strides == want.strides
