@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 from .codegen.compile import Kernel
 from .expr.node import Graph
+from .expr.pythonnumbers import is_python
 from .frozen import frozen
 from .pipeline import Compiled
 from .runtime.steps import HostStep, KernelStep, Step
@@ -79,12 +80,14 @@ class Explanation:
 
     @property
     def host_calls(self) -> list[str]:
-        """What NumPy executes inside the program, with the lines of the user's code where they are known."""
+        """What NumPy or Python executes inside the program, with the lines of the user's code where they are known."""
         if self.traced is None or self.compiled is None:
             return []
         calls = [f"{name} at {line}: no row in the op table" for name, line in self.traced.host_calls]
         steps = [s.node for c in self.programs for s in c.program.steps if isinstance(s, HostStep)]
-        return calls + [f"{n.op.name} {n.type}: no kernel for it" for n in steps if n.op.name != "call"]
+        calls += [f"{n.op.name} {n.type}: Python's rules for its own numbers" for n in steps if is_python(n.op)]
+        others = [n for n in steps if n.op.name != "call" and not is_python(n.op)]
+        return calls + [f"{n.op.name} {n.type}: no kernel for it" for n in others]
 
     def sections(self) -> list[tuple[str, str]]:
         """Titles and texts of the parts of the explanation."""

@@ -76,3 +76,8 @@ def test_equal_arithmetic_is_done_once():
 def test_a_literal_divisor_needs_no_python():
     graph = jitrt.jit(lambda x, a: x * (2 * a / 3)).explain(np.ones(4), 0.3).graph
     assert not any(is_python(node.op) for node in graph.nodes())
+
+
+def test_explain_says_what_python_computes():
+    calls = jitrt.jit(lambda x, a: np.sqrt(x) * (1 / a)).explain(np.ones(4), 0.3).host_calls
+    assert len(calls) == 1 and "Python's rules" in calls[0]
