@@ -1,14 +1,25 @@
-"""jitrt makes ordinary NumPy code fast: put `@jitrt.jit` on a function, and it runs as fused kernels."""
+"""jitrt makes ordinary NumPy code fast: put `@jitrt.jit` on a function, and it runs as fused kernels.
 
-from . import config as _config
-from .aot import spec, warm_up
-from .errors import JitrtError, JitrtPerformanceWarning
-from .explain import Explanation
-from .jit import JitFunction, clear_caches, jit
-from .loops import cond, fori_loop, scan, while_loop
-from .memory.alias import non_aliasing
-from .runtime.threadpool import register as _register_threads
-from .runtime.threads import num_threads, set_num_threads
+Importing the package imports next to nothing: each public name brings its module when it is first used.
+"""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from typing import TYPE_CHECKING, Any
+
+from .config import configure_logging
+
+if TYPE_CHECKING:
+    from . import memory, schedule
+    from .aot import spec, warm_up
+    from .errors import JitrtError, JitrtPerformanceWarning
+    from .explain import Explanation
+    from .jitfunction import JitFunction, clear_caches, jit
+    from .loops import cond, fori_loop, scan, while_loop
+    from .memory.alias import non_aliasing
+    from .runtime.threads import num_threads, set_num_threads
 
 __version__ = "0.1.0"
 __all__ = [
@@ -21,14 +32,45 @@ __all__ = [
     "cond",
     "fori_loop",
     "jit",
+    "memory",
     "non_aliasing",
     "num_threads",
     "scan",
+    "schedule",
     "set_num_threads",
     "spec",
     "warm_up",
     "while_loop",
 ]
 
-_config.configure_logging()
-_register_threads()
+_MODULES = {
+    ".aot": ("spec", "warm_up"),
+    ".errors": ("JitrtError", "JitrtPerformanceWarning"),
+    ".explain": ("Explanation",),
+    ".jitfunction": ("JitFunction", "clear_caches", "jit"),
+    ".loops": ("cond", "fori_loop", "scan", "while_loop"),
+    ".memory.alias": ("non_aliasing",),
+    ".runtime.threads": ("num_threads", "set_num_threads"),
+}
+_MODULE_OF = {name: module for module, names in _MODULES.items() for name in names}
+_PACKAGES = ("memory", "schedule")
+
+
+def __getattr__(name: str) -> Any:
+    if name in _PACKAGES:
+        return importlib.import_module(f".{name}", __name__)
+    if name not in _MODULE_OF:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = globals()[name] = getattr(importlib.import_module(_MODULE_OF[name], __name__), name)
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})
+
+
+configure_logging()
+if "threadpoolctl" in sys.modules:  # what it is asked for at once must include the threads of kernels
+    from .runtime.threadpool import register
+
+    register()

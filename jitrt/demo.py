@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from .frozen import frozen
-from .jit import jit
+from .jitfunction import jit
 from .runtime.threads import num_threads
 
 _log = logging.getLogger("jitrt.demo")

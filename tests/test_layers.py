@@ -28,7 +28,7 @@ FACE = [
     "aot",
     "profile",
     "pandas_engine",
-    "jit",
+    "jitfunction",
     "demo",
     "__init__",
     "__main__",
