@@ -9,6 +9,7 @@ goes wrong, the code is compiled anew.
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
 import logging
@@ -38,13 +39,12 @@ _EMITTERS = (
     "expr/reductions.py",
     "runtime/threads.py",
 )
-_STORES_PER_CLEANING = 50
+_BLOCK = 4096  # bytes that a small file takes on most disks
 
 _loaded: dict[str, dict[str, int]] = {}  # modules that this process has taken from the cache, and their symbols
 _lock = threading.Lock()
 if hasattr(os, "register_at_fork"):  # a child must find the lock free
     os.register_at_fork(before=_lock.acquire, after_in_parent=_lock.release, after_in_child=_lock.release)
-_stores = 0
 _complained = False
 
 
@@ -88,20 +88,29 @@ def load(text: str) -> dict[str, int] | None:
         module, symbols, needed = json.loads(entry.read_text(encoding="utf-8"))
         with _lock:
             if module not in _loaded:
-                _link(folder / f"{module}.module", needed)
+                path = folder / f"{module}.module"
+                _link(path, needed)
                 _loaded[module] = {}
+                _mark_used(path)
             known = _loaded[module]
             for symbol in symbols:
                 if symbol not in known:
                     known[symbol] = linker.address(symbol)
                 if not known[symbol]:
                     raise ValueError(f"{module} does not contain {symbol}")
-            os.utime(entry)
+            _mark_used(entry)
             _log.info("%s comes from the disk cache", ", ".join(symbols))
             return {symbol: known[symbol] for symbol in symbols}
+    except FileNotFoundError:  # the module was deleted to keep the cache within its limit
+        return None
     except Exception as error:
         _complain("read", error)
         return None
+
+
+def _mark_used(path: Path) -> None:
+    with contextlib.suppress(OSError):  # a cache that may only be read serves all the same
+        os.utime(path)
 
 
 def _link(path: Path, needed: list[str]) -> None:
@@ -136,10 +145,11 @@ def store(module: str, code: bytes, entries: Iterable[tuple[str, list[str]]], ne
             return
         folder.mkdir(parents=True, exist_ok=True)
         _write(folder / f"{module}.module", hashlib.sha256(code).digest() + code)
+        entries = list(entries)
         for text, symbols in entries:
             _write(folder / f"{digest(text)}.entry", json.dumps([module, symbols, needed]).encode())
         _log.info("%s and %d bytes of code went to the disk cache", module, len(code))
-        _clean_now_and_then()
+        _clean_now_and_then(1 + len(entries), len(code))
     except Exception as error:
         _complain("write", error)
 
@@ -156,54 +166,70 @@ def _write(path: Path, data: bytes) -> None:
         raise
 
 
-def _clean_now_and_then() -> None:
-    """Every so many stores: delete what was not used for longest, until the cache is within its limit."""
-    global _stores
-    _stores += 1
-    if _stores % _STORES_PER_CLEANING == 1:
-        clean(cache_limit())
+def _clean_now_and_then(files: int, nbytes: int) -> None:
+    """When an eighth of the cache is new since the last time: delete what was not used for longest, in the background.
+
+    Looking at every file of a full cache takes as long as some compiles. What is new is known without: all processes
+    append to one file as many bytes as they have stored blocks.
+    """
+    directory, limit = cache_directory(), cache_limit()
+    assert directory is not None
+    path = directory / "stored"
+    with open(path, "ab") as stored:
+        stored.write(b"." * (files + nbytes // _BLOCK))
+        is_due = stored.tell() * _BLOCK > limit // 8
+    if is_due:
+        os.truncate(path, 0)
+        threading.Thread(target=clean, args=(limit - limit // 8, directory), name="jitrt cache").start()
 
 
-def clean(limit: int) -> int:
+def clean(limit: int, directory: Path | None = None) -> int:
     """Delete the files that were not used for longest until the cache has at most `limit` bytes.
+
+    Parameters
+    ----------
+    limit : int
+    directory : Path, optional
+        Of the cache; that of the environment if none is given.
 
     Returns
     -------
     int
         Bytes deleted.
     """
-    files = sorted(_files(), key=lambda item: item[1].st_mtime)
-    total = sum(status.st_size for _, status in files)
+    files = sorted(_files(directory or cache_directory()), key=lambda file: file[1])
+    total = sum(size for _, _, size in files)
     deleted = 0
-    for path, status in files:
+    for path, _, size in files:
         if total - deleted <= limit:
             break
-        path.unlink(missing_ok=True)
-        deleted += status.st_size
+        with contextlib.suppress(OSError):  # another process deletes, too, or the disk became read-only
+            os.unlink(path)
+            deleted += size
     return deleted
 
 
-def _files() -> list[tuple[Path, os.stat_result]]:
-    directory = cache_directory()
-    if directory is None or not directory.is_dir():
-        return []
+def _files(directory: Path | None) -> list[tuple[str, float, int]]:
+    """Paths of all files, when they were last used, and how many bytes they have."""
     found = []
-    for path in directory.glob("*/*"):
-        try:
-            found.append((path, path.stat()))
-        except OSError:  # deleted by another process meanwhile
-            continue
+    with contextlib.suppress(OSError):
+        for folder in os.scandir(directory) if directory else ():
+            with contextlib.suppress(OSError):
+                for file in os.scandir(folder):
+                    with contextlib.suppress(OSError):  # deleted by another process meanwhile
+                        status = file.stat()
+                        found.append((file.path, status.st_mtime, status.st_size))
     return found
 
 
 def summary() -> dict[str, Any]:
     """Where the cache is, and how much is in it."""
-    files = _files()
+    files = _files(cache_directory())
     return {
         "directory": str(cache_directory()),
-        "modules": sum(path.suffix == ".module" for path, _ in files),
-        "kernels": sum(path.suffix == ".entry" for path, _ in files),
-        "bytes": sum(status.st_size for _, status in files),
+        "modules": sum(path.endswith(".module") for path, _, _ in files),
+        "kernels": sum(path.endswith(".entry") for path, _, _ in files),
+        "bytes": sum(size for _, _, size in files),
         "limit": cache_limit(),
     }
 

@@ -34,10 +34,10 @@ PROGRAM = textwrap.dedent(
 ARITHMETIC = "import numpy as np, jitrt; print(jitrt.jit(lambda a, b: a * b + 1.0)(np.ones(3), np.ones(3)))"
 
 
-def run(directory, **env):
+def run(directory, program=PROGRAM, **env):
     """Number of modules that a fresh process compiles."""
     settings = dict(os.environ, JITRT_CACHE_DIR=str(directory), JITRT_STRICT="1", **env)
-    done = subprocess.run([sys.executable, "-c", PROGRAM], env=settings, capture_output=True, text=True, timeout=120)
+    done = subprocess.run([sys.executable, "-c", program], env=settings, capture_output=True, text=True, timeout=120)
     assert done.returncode == 0, done.stderr
     return int(done.stdout.split()[-1])
 
@@ -119,3 +119,25 @@ def test_cleaning_deletes_the_least_recently_used(tmp_path, monkeypatch):
     assert cache.clean(250) == 300
     assert [p.name for p in modules(tmp_path)] == ["3.module", "4.module"]
     assert cache.summary()["bytes"] == 200
+
+
+def test_a_module_in_use_is_not_the_least_recently_used(tmp_path):
+    run(tmp_path)
+    for path in tmp_path.glob("*/*"):
+        os.utime(path, (1, 1))
+    assert run(tmp_path) == 0
+    assert all(path.stat().st_mtime > 1 for path in modules(tmp_path))
+
+
+def test_a_deleted_module_is_compiled_anew_without_complaint(tmp_path):
+    first = run(tmp_path)
+    for path in modules(tmp_path):
+        path.unlink()
+    assert run(tmp_path, JITRT_LOG="cache") == first
+    assert run(tmp_path) == 0
+
+
+def test_a_folder_whose_times_cannot_be_changed_serves(tmp_path):
+    refusing = "import os\ndef refused(*args, **kwargs): raise PermissionError(1, 'refused')\nos.utime = refused\n"
+    assert run(tmp_path) > 0
+    assert run(tmp_path, program=refusing + PROGRAM) == 0
