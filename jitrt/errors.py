@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import threading
+
+_thread = threading.local()
+
 
 class JitrtError(Exception):
     """An internal error: some stage of the compiler could not do its work.
@@ -18,10 +22,31 @@ class JitrtPerformanceWarning(UserWarning):
     """A function gains nothing from being compiled, and why."""
 
 
-class Untraceable(BaseException):
-    """The function does something that a trace cannot follow, so it has to run as plain NumPy.
+class ControlException(BaseException):
+    """What ends a trace, raised through the user's code.
 
-    Not an `Exception`, so that an ``except Exception`` in the traced function does not swallow it.
+    Not an `Exception`, so that an ``except Exception`` in the traced function does not swallow it. A bare ``except``
+    and ``return`` behind ``finally`` do: the trace asks `latest_control` whether there was any.
+    """
+
+    def __init__(self, *args: object):
+        super().__init__(*args)
+        if getattr(_thread, "watched", False):
+            _thread.latest = self
+
+
+def watch_control(on: bool) -> None:
+    """Note control exceptions of this thread from now on, or no longer; what has been noted is dealt with."""
+    _thread.watched, _thread.latest = on, None
+
+
+def latest_control() -> ControlException | None:
+    """The last control exception that was noted."""
+    return getattr(_thread, "latest", None)
+
+
+class Untraceable(ControlException):
+    """The function does something that a trace cannot follow, so it has to run as plain NumPy.
 
     Parameters
     ----------

@@ -29,7 +29,7 @@ from .specialise import Call, Overlapping, internal_error, specialise
 from .trace import guards
 from .trace.arguments import Structure, copies_of, flatten, leaf_key, rebuild, sharing
 from .trace.donation import check_names, donated_leaves, overwritable
-from .trace.purity import Captures, scan
+from .trace.purity import Captures, catches, scan
 from .trace.storage import ReadOnly
 from .trace.trace import trace
 from .trace.tracer import Tracer
@@ -476,7 +476,12 @@ class JitFunction(NativeCallable):
     def _forget(self, used: Specialisation, failure: Exception) -> None:
         """After a failed run that plain NumPy survived: trace anew, or stop trying."""
         self._unsteady = self._unsteady or isinstance(failure, Retrace)
-        self._replace(used, None if isinstance(failure, Retrace) else internal_error(self.__name__, failure))
+        if isinstance(failure, Retrace):
+            self._replace(used, None)
+        elif self._captures is not None and catches(self._function, self._captures):
+            self._replace(used, Plain(f"catches {type(failure).__name__}, which depends on values"))
+        else:
+            self._replace(used, internal_error(self.__name__, failure))
 
     def _replace(self, used: Specialisation, replacement: Plain | None) -> None:
         with self._lock:

@@ -293,7 +293,10 @@ class Specialisation:
         while segment.cut is not None:
             cut = segment.cut
             segment.run(registers, self.patience)
-            following = segment.following.get(cut.look.see(registers))
+            try:
+                following = segment.following.get(cut.look.see(registers))
+            except Exception as error:  # the function may catch it
+                raise NewWay from error
             if following is None:
                 raise NewWay
             for k in cut.freed:

@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from ..errors import ControlException
 from ..expr import build as b
 from ..expr.indexing import take
 from ..expr.node import Node
@@ -27,11 +28,8 @@ EXACT = 1 << 53  # integers up to here are floats exactly
 Place = tuple[types.CodeType, int]
 
 
-class NotRolled(BaseException):
-    """A loop that was assumed to repeat does not; the function has to be traced again without the assumption.
-
-    Not an `Exception`, so that an ``except Exception`` in the traced function does not swallow it.
-    """
+class NotRolled(ControlException):
+    """A loop that was assumed to repeat does not; the function has to be traced again without the assumption."""
 
     def __init__(self, place: Place):
         super().__init__("a loop does not repeat")

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import Untraceable
+from ..errors import Untraceable, watch_control
 from ..expr import build as b
 from ..expr.control import Branch, Loop, branch, close, loop
 from ..expr.node import Node
@@ -77,6 +77,7 @@ def record_fori(state: Trace, n: int, body: Callable[[int, Any], Any], init: Any
         try:
             results, _ = _record(state, step, leaves, [], n - done, guarded=False)
         except (NotOneNode, Untraceable):
+            watch_control(True)
             value = body(done, value)
             continue
         return rebuild(structure, iter(results[1:]))

@@ -182,6 +182,18 @@ def _names(code: types.CodeType) -> set[str]:
     return set(code.co_names).union(*nested)
 
 
+def catches(function: Callable[..., Any], captures: Captures) -> bool:
+    """Whether `function`, or one that it reads from outside, has handlers of exceptions."""
+    codes = [getattr(inspect.unwrap(f), "__code__", None) for f in (function, *(c.value for c in captures.values))]
+    pending = [code for code in codes if code is not None]
+    while pending:
+        code = pending.pop()
+        if any(i.opname == "PUSH_EXC_INFO" for i in dis.get_instructions(code)):
+            return True
+        pending += [c for c in code.co_consts if isinstance(c, types.CodeType)]
+    return False
+
+
 class _Scan:
     """A walk over the code of a function and of the functions that it loads."""
 

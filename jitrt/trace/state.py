@@ -89,6 +89,7 @@ class Trace:
         """Ranges of loops that are being traced, by frame and place."""
         self.rolled = 0
         """Loops that have become nodes."""
+        self.failures = Failures()
         self._known: dict[Node, bool] = {}
 
     def copy(self, node: Node) -> Node:
@@ -149,7 +150,7 @@ class Trace:
         for source in topological_order((node,)) if self.first_values else ():
             if source in self.first_values and source not in self.values:
                 self.values[source] = self.value_of(self.first_values[source])
-        with np.errstate(all="ignore"), tracing(None):
+        with self.failures, np.errstate(all="ignore"), tracing(None):
             return evaluate((node,), self.values)[0]
 
     def is_known(self, node: Node) -> bool:
@@ -201,12 +202,14 @@ class Trace:
             self._check_effort(graph)
             values = [self.given[k] for k in inputs]
             samples = tuple(map(sample, values))
-            compiled, outputs = self._execute(graph, values)
+            with self.failures:
+                compiled, outputs = self._execute(graph, values)
             for n, output in zip(missing, outputs):
                 self.registers[n] = len(self.given)
                 self.given.append(register_value(n, output))
         look = make_look()
-        key = look.see(self.given)
+        with self.failures:
+            key = look.see(self.given)
         freed = self._free(wanted) if missing else ()
         self.cuts.append(
             Cut(graph, compiled, inputs, samples, first, tuple(missing), look, key, freed, why, user_line())
@@ -308,7 +311,8 @@ class Trace:
 
     def python_call(self, function: Callable[[Any, Any], Any], x: Node, y: Node) -> Any:
         """``function(x, y)`` of two Python numbers."""
-        value = function(self.value_of(x), self.value_of(y))
+        with self.failures:
+            value = function(self.value_of(x), self.value_of(y))
         node = python_operation(function, x, y, value)
         if node is None:
             return self.host_call(function, function.__name__, (Tracer(x, self), Tracer(y, self)), {})
@@ -376,6 +380,20 @@ def _read_only(value: Any) -> Any:
     view = value.view()
     view.flags.writeable = False
     return view
+
+
+class Failures:
+    """A context for what may raise an exception that other values do not raise: the function may catch it."""
+
+    def __init__(self) -> None:
+        self.last: tuple[BaseException, str] | None = None
+        """The last one, and the user's line."""
+
+    def __enter__(self) -> None: ...
+
+    def __exit__(self, kind: Any, error: BaseException | None, traceback: Any) -> None:
+        if isinstance(error, Exception):
+            self.last = error, user_line()
 
 
 class _Placeholder:

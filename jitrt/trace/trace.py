@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import Untraceable
+from ..errors import Untraceable, latest_control, watch_control
 from ..expr import build as b
 from ..expr.build import input_node
 from ..expr.node import Graph, Node, type_of
@@ -170,15 +170,42 @@ def _trace_once(
     args, kwargs = rebuild(structure, iter(symbolic))
     conditions = Conditions(state, excepted)
     state.decide = conditions.decide
+    watch_control(True)
     try:
         with tracing(state):
             result = with_tracers(function, by_array)(*args, **kwargs)
+        _check_nothing_swallowed(state)
     except (Exception, Untraceable) as error:
         conditions.check(error)
+        _check_control()
         raise
+    finally:
+        watch_control(False)
     conditions.check(None)
     _check_containers_unchanged(args, kwargs, symbolic, structure)
     return _describe(result, inputs, symbols, tuple(arguments), captures, state)
+
+
+def _check_control() -> None:
+    control = latest_control()
+    if control is not None:
+        raise control
+
+
+def _check_nothing_swallowed(state: Trace) -> None:
+    """Raise what the user's code has caught and cannot know about.
+
+    Raises
+    ------
+    ControlException
+        If it was one, and whatever the function does afterwards, it does not do without a trace.
+    Untraceable
+        If it was an exception because of values: calls with others have to go on behind it.
+    """
+    _check_control()
+    if state.failures.last is not None:
+        error, line = state.failures.last
+        raise Untraceable(f"catches {type(error).__name__}, which depends on values", line)
 
 
 def _input_type(value: Any) -> ArrayType:
