@@ -20,9 +20,10 @@ from .frozen import frozen
 from .memory.inplace import Decision
 from .memory.plan import BlockMemory, plan_block
 from .prepare.prepare import prepare
+from .runtime.assemble import assemble
 from .runtime.errstate import may_raise
-from .runtime.program import Program
-from .runtime.steps import BlockSteps, ControlStep, HostStep, KernelStep, Step
+from .runtime.program import Details, Program
+from .runtime.steps import BlockSteps, ControlStep, HostStep, KernelStep, Step, kernel_steps
 from .schedule.control import Block, Tools, schedule
 from .schedule.layout import Layouts
 from .schedule.nest import KernelCall
@@ -153,7 +154,10 @@ def generate(lowered: Lowered, threads: int | None = None) -> Compiled:
     lowered.clock.stage("codegen")
     _log.info("%d kernels, %d steps left to NumPy", len(calls), sum(isinstance(s, HostStep) for s in steps))
     limit = UNLIMITED if threads is None else threads
-    program = Program(block.graph, steps, memory.layout, limit, lowered.may_raise, lowered.strides)
+    image = assemble(block.graph, steps, memory.layout, lowered.strides, lowered.may_raise)
+    addresses = {step.kernel.name: step.kernel.address for step in kernel_steps(steps)}
+    details = Details(block.graph, steps, memory.layout, lowered.strides)
+    program = Program(image, [addresses[name] for name in image.kernels], limit, lambda: details)
     return Compiled(program, lowered.stages, memory.decisions, lowered.clock.seconds)
 
 

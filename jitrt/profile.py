@@ -9,11 +9,12 @@ from typing import Any
 import numpy as np
 
 from .expr.build import elementwise, input_node
-from .expr.node import Graph, Node, type_of
+from .expr.node import Graph, type_of
 from .frozen import frozen
 from .once import once
 from .pipeline import compile_graph
 from .runtime.frames import Frame
+from .runtime.hostframes import separate_frame
 from .runtime.program import Program
 from .runtime.steps import ControlStep, HostStep, KernelStep, Step, kernel_steps, touched_bytes
 
@@ -114,7 +115,7 @@ def best_time(function: Callable[[], Any]) -> float:
 
 def step_times(program: Program, inputs: Sequence[Any]) -> tuple[StepTime, ...]:
     """Times of the steps of `program`, each run by itself."""
-    frame = Frame(program.graph, program.steps, program.layout, program.limit, separate=True, strides=program.strides)
+    frame = separate_frame(program.details(), program.limit)
     if program.layout.overwritten():
         inputs = [value.copy() if isinstance(value, np.ndarray) else value for value in inputs]
     best: list[float] = [float("inf")] * len(program.steps)
@@ -133,10 +134,9 @@ def step_times(program: Program, inputs: Sequence[Any]) -> tuple[StepTime, ...]:
 
 def _seconds_of_actions(frame: Frame, inputs: Sequence[Any]) -> Iterator[float]:
     objects = frame.begin(inputs)
-    returned: dict[Node, Any] = {}
     for action in frame.actions:
         start = time.perf_counter()
-        frame.perform(action, objects, returned, 0)
+        frame.perform(action, objects, 0)
         yield time.perf_counter() - start
 
 

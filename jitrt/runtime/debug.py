@@ -19,7 +19,8 @@ from ..expr.node import Graph, Node
 from ..expr.types import ArrayType, dtype_name
 from ..memory.accesses import Access, accesses, byte_range, touched_extents
 from ..memory.frame import FrameLayout
-from .frames import Frame
+from .assemble import assemble
+from .hostframes import HostFrame
 from .steps import ControlStep, HostStep, KernelStep, Step
 
 MARGIN = 256  # bytes of canaries in front of and behind a frame or a result
@@ -63,7 +64,7 @@ class _Value:
         return f"slot {shape} of {node.op.name}, at 0x{self.offset:02X} of {self.region.name}"
 
 
-class DebugFrame(Frame):
+class DebugFrame(HostFrame):
     """A frame that raises `MemoryFault` when a kernel does not keep to its slots."""
 
     def __init__(
@@ -76,23 +77,18 @@ class DebugFrame(Frame):
     ):
         self.steps = steps
         self.layout = layout
-        self.step_of: dict[int, int] = {}
         self.values_of_call: dict[Node, _Value] = {}
-        super().__init__(graph, steps, layout, limit, separate=True, strides=strides)
+        super().__init__(graph, steps, layout, assemble(graph, steps, layout, strides, separate=True), limit)
+        self.step_of = {action: k for k, action in enumerate(self.actions) if not isinstance(action, HostStep)}
 
     def _allocate(self, nbytes: int) -> np.ndarray:
         self.frame = _Region("the frame", nbytes)
         return self.frame.memory
 
-    def _add_block(self, steps: list[Step]) -> None:
-        super()._add_block(steps)
-        if steps:
-            self.step_of[self.actions[-1]] = next(k for k, s in enumerate(self.steps) if s is steps[0])  # type: ignore[index]
-
-    def _new_result(self, place: int, kind: ArrayType, nbytes: int) -> np.ndarray:
+    def _new_result(self, place: int, kind: ArrayType, nbytes: int, strides: tuple[int, ...] | None) -> np.ndarray:
         node = next(n for n in self.graph.outputs if self.places[n] == place)
         region = self.regions[node] = _Region("a result", kind.nbytes)
-        return np.ndarray(kind.shape, kind.dtype, region.memory, strides=self.strides.get(place))
+        return np.ndarray(kind.shape, kind.dtype, region.memory, strides=strides)
 
     def run(self, inputs: Sequence[Any], watched: int) -> list[Any]:
         self.regions: dict[Node, _Region] = {}
@@ -110,7 +106,10 @@ class DebugFrame(Frame):
         guarded = [region.whole for region in self.regions.values()]
         return [o.copy(order="K") if any(np.may_share_memory(o, w) for w in guarded) else o for o in outputs]
 
-    def _run_native(self, action: int, objects: list[Any], watched: int) -> None:
+    def perform(self, action: Any, objects: list[Any], watched: int) -> None:
+        if isinstance(action, HostStep):
+            super().perform(action, objects, watched)
+            return
         self._find_values()
         number = self.step_of[action]
         step = self.steps[number]
@@ -128,7 +127,7 @@ class DebugFrame(Frame):
                 region.whole[:] = before[region]
                 region.memory[dead[region]] = poison
             poisoned = {region: region.memory.copy() for region in regions}
-            super()._run_native(action, objects, watched)
+            super().perform(action, objects, watched)
             self._check_changes(name, poisoned, writes)
             outcomes.append([v.region.memory[v.offset :][: mask.size][mask].tobytes() for v, mask in writes.items()])
         for value, one, other in zip(writes, *outcomes):

@@ -16,7 +16,6 @@ from .dispatch import Words, words
 from .objects import address, fields
 from .program import Program
 from .results import LARGE, handler, is_fortran
-from .steps import HostStep, total_work
 
 # A value that a function reads from outside: what it was, and the dict and key, or the cell and None, that hold it.
 Captured = tuple[Any, Any, Any]
@@ -80,17 +79,16 @@ def make_table(
     """
     if fields() is None or debug() or not (several or len(results) == 1):
         return None
-    if any(isinstance(step, HostStep) for step in program.steps):
+    image = program.image
+    fresh = {place for place, _, _ in image.fresh}
+    outputs = image.outputs
+    if not (image.actions and image.is_native) or fresh != {*outputs}:
         return None
     frame = program.new_frame()
-    fresh = dict(frame.fresh)
-    outputs = [frame.places[node] for node in program.graph.outputs]
-    if not frame.blocks or fresh.keys() != {*outputs}:
-        return None
     guarded = _Rows(
         {leaf: place for place, leaf in enumerate(arguments)},
         {place: address(view) for place, view in frame.scalars},
-        len(frame.places),
+        image.places,
     )
     try:
         guarded.add_call(args, kwargs)
@@ -101,9 +99,8 @@ def make_table(
     kept = guarded.kept
     kept += [frame, program, function]
     output_rows: list[int] = []
-    for place, kind in fresh.items():
+    for place, kind, strides in {row[0]: row for row in image.fresh}.values():
         kept.append(kind.dtype)
-        strides = frame.strides.get(place)
         if strides is not None and not is_fortran(kind.shape, strides, kind.dtype.itemsize):
             return None
         shape = _words(kind.shape, kept)
@@ -131,10 +128,10 @@ def make_table(
             "result_rows": _words(result_rows, kept),
             "blocks": len(frame.blocks),
             "block_table": _words([address(block) for block in frame.blocks], kept),
-            "release": total_work(program.steps) >= _RELEASING_WORK,
+            "release": image.work >= _RELEASING_WORK,
             "tuple": several,
             "handler": id(handler()),
-            "watched": program.may_raise,
+            "watched": image.may_raise,
             "function": id(function),
         },
     )

@@ -2,19 +2,42 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ..config import debug
-from ..expr.node import Graph
-from ..memory.frame import FrameLayout
-from .debug import DebugFrame
+from ..frozen import frozen
 from .errstate import FloatingPointRaised, Patience, errors
 from .frames import Frame
-from .steps import KernelStep, Step, kernel_steps
+from .image import Image
+
+if TYPE_CHECKING:
+    from ..expr.node import Graph
+    from ..memory.frame import FrameLayout
+    from .steps import KernelStep, Step
+
+
+@frozen(eq=False)
+class Details:
+    """What a program was made from.
+
+    Parameters
+    ----------
+    graph : Graph
+        The legalised graph.
+    steps : tuple of Step
+    layout : FrameLayout
+    strides : tuple
+        For each output its strides; None, and for all by default, those of a C-contiguous array.
+    """
+
+    graph: Graph
+    steps: tuple[Step, ...]
+    layout: FrameLayout
+    strides: tuple[tuple[int, ...] | None, ...] = ()
 
 
 @dataclass(eq=False, slots=True)
@@ -23,25 +46,36 @@ class Program:
 
     Parameters
     ----------
-    graph : Graph
-        The legalised graph.
-    steps : tuple of Step
-    layout : FrameLayout
+    image : Image
+    kernels : sequence of int
+        Addresses of the kernels.
     limit : int
         Most threads to use.
-    may_raise : int
-        Floating-point exceptions that NumPy may report for the graph, as `errstate.may_raise` numbers them.
-    strides : tuple
-        For each output its strides; None, and for all by default, those of a C-contiguous array.
+    details : callable
+        Gives the `Details`. Only steps that NumPy executes and people who ask need them, so a program that comes from
+        the disk cache makes them on demand.
     """
 
-    graph: Graph
-    steps: tuple[Step, ...]
-    layout: FrameLayout
+    image: Image
+    kernels: Sequence[int]
     limit: int
-    may_raise: int = 0
-    strides: tuple[tuple[int, ...] | None, ...] = ()
+    details: Callable[[], Details]
     _frames: list[Frame] = field(default_factory=list)
+
+    @property
+    def graph(self) -> Graph:
+        """The legalised graph."""
+        return self.details().graph
+
+    @property
+    def steps(self) -> tuple[Step, ...]:
+        """What a call runs."""
+        return self.details().steps
+
+    @property
+    def layout(self) -> FrameLayout:
+        """Where everything lies in the frame."""
+        return self.details().layout
 
     def run(self, inputs: Sequence[Any], patience: Patience | None = None, reports: bool = True) -> list[Any]:
         """Outputs of the graph, as fresh arrays.
@@ -67,7 +101,7 @@ class Program:
         if not reports:
             with np.errstate(all="ignore"):
                 return self.run(inputs)
-        watched = self.may_raise and self.may_raise & errors()
+        watched = self.image.may_raise and self.image.may_raise & errors()
         if watched and patience is not None and patience.is_over():
             raise FloatingPointRaised
         # Taking from and giving to the list are atomic, so every concurrent call has a frame of its own.
@@ -89,6 +123,8 @@ class Program:
 
     def kernel_steps(self) -> list[KernelStep]:
         """The steps that are kernels, those inside of loops included."""
+        from .steps import kernel_steps
+
         return list(kernel_steps(self.steps))
 
     def release(self) -> None:
@@ -97,5 +133,12 @@ class Program:
 
     def new_frame(self) -> Frame:
         """Memory for one more call at a time."""
-        make = DebugFrame if debug() else Frame
-        return make(self.graph, self.steps, self.layout, self.limit, strides=self.strides)
+        if self.image.is_native and not debug():
+            return Frame(self.image, self.kernels, self.limit)
+        from .debug import DebugFrame
+        from .hostframes import HostFrame
+
+        made = self.details()
+        if debug():
+            return DebugFrame(made.graph, made.steps, made.layout, self.limit, made.strides)
+        return HostFrame(made.graph, made.steps, made.layout, self.image, self.limit)

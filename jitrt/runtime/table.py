@@ -1,4 +1,4 @@
-"""Tables for the native driver: rows for kernels, loops and choices, and the words that they read.
+"""Tables for the native driver: rows for kernels, loops and choices, and the words that they read, without addresses.
 
 A loop is unrolled by the repeat length of its rotation, so that every pointer is known beforehand, except those that
 advance with the iterations:
@@ -26,14 +26,12 @@ from ..kernels import driver as native
 from ..schedule.control import BranchCall, LoopCall
 from ..schedule.layout import Layout
 from ..schedule.nest import KernelCall
-from . import threads
-from .objects import address, tuple_and_array_offsets
+from .image import FIRST_KERNEL, Table
 from .steps import BlockSteps, ControlStep, HostStep, KernelStep, Step, seconds, total_work
 
 # Shorter work stays on one thread: on a machine with other work to do, waiting for a worker that has been interrupted
 # costs more than its help saves.
 PARALLEL_SECONDS = 30e-6
-_PIECES_PER_THREAD = 4
 # After so many additions, some 50 ms, native code lets signal handlers run: Ctrl-C must be seen.
 WORK_BETWEEN_SIGNALS = 500_000_000
 _ROW_WORK = 200  # additions that walking a row amounts to
@@ -41,18 +39,21 @@ _ROW_WORK = 200  # additions that walking a row amounts to
 
 @frozen
 class Place:
-    """Where memory begins: `offset` bytes behind a fixed 0, an array of the call, or what a word of the table says.
+    """Where memory begins: `offset` bytes behind one of the following.
 
     Parameters
     ----------
     offset : int
+    region : int, optional
+        Number of memory that stays where it is: 0 for the frame, 1 and on for constants.
     item : int, optional
         Number of an array in the tuple that the driver gets.
     word : int, optional
-        Position of a word among the parameters.
+        Position of a word among the parameters that has the address.
     """
 
     offset: int
+    region: int | None = None
     item: int | None = None
     word: int | None = None
 
@@ -65,7 +66,7 @@ Find = Callable[[Node], Place]
 
 @dataclass(slots=True)
 class _Row:
-    """A row of the driver; `word` and, if `by_word`, `value` are positions of parameters instead of addresses."""
+    """A row of the driver as in `image.Table`."""
 
     kernel: int
     word: int
@@ -74,8 +75,8 @@ class _Row:
     by_word: bool = False
 
 
-def build_table(steps: Sequence[Step], find: Find, limit: int) -> np.ndarray:
-    """The block of words that makes the driver execute `steps`.
+def build_table(steps: Sequence[Step], find: Find, numbers: dict[str, int]) -> Table:
+    """The table that makes the driver execute `steps`.
 
     Parameters
     ----------
@@ -83,40 +84,26 @@ def build_table(steps: Sequence[Step], find: Find, limit: int) -> np.ndarray:
         None of them one that NumPy executes.
     find : callable
         Where the memory of a node is.
-    limit : int
-        Most threads to use.
+    numbers : dict of str to int
+        Numbers of kernels by their symbols; new ones are added.
     """
-    table = _Table()
-    rows = table.rows(steps, find)
-    if limit > 1 and any(r.jump for r in rows if r.kernel > len(native.CONTROL)):
-        threads.start_pool()
-    header, width = len(native.HEADER), len(native.PATCH)
-    row_table = header + width * len(table.patches)
-    first = row_table + len(native.ROW) * len(rows)
-    block = np.zeros(first + len(table.params), np.int64)
-    base = address(block)
-
-    def at(word: int) -> int:
-        return base + 8 * word
-
-    item, data = tuple_and_array_offsets()
-    block[:header] = (
-        len(table.patches), at(header), len(rows), at(row_table), threads.process_words(), limit, item, data,
-    )  # fmt: skip
-    for k, (word, place) in enumerate(table.patches):
-        block[header + width * k :][:width] = at(first + word), place.item or 0, place.offset
-    for k, row in enumerate(rows):
-        value = at(first + row.value) if row.by_word else row.value
-        block[row_table + len(native.ROW) * k :][: len(native.ROW)] = row.kernel, at(first + row.word), value, row.jump
-    block[first:] = table.params
-    return block
+    table = _Table(numbers)
+    rows = [(r.by_word, r.kernel, r.word, r.value, r.jump) for r in table.rows(steps, find)]
+    return Table(
+        np.array(table.params, np.int64),
+        np.array(table.relocations, np.int64).reshape(-1, 2),
+        np.array([(word, place.item, place.offset) for word, place in table.patches], np.int64).reshape(-1, 3),
+        np.array(rows, np.int64).reshape(-1, 5),
+    )
 
 
 class _Table:
-    """Parameters, and which of them are written when a call begins (`patches`) or an iteration (`moves`)."""
+    """Parameters, and which are written when a frame is made (`relocations`), a call begins or an iteration."""
 
-    def __init__(self) -> None:
+    def __init__(self, numbers: dict[str, int]) -> None:
+        self.numbers = numbers
         self.params: list[int] = []
+        self.relocations: list[tuple[int, int]] = []
         self.patches: list[tuple[int, Place]] = []
         self.moves: dict[int, list[tuple[int, int]]] = {}
 
@@ -125,7 +112,9 @@ class _Table:
         for step in steps:
             assert not isinstance(step, HostStep)
             if isinstance(step, KernelStep):
-                rows.append(_Row(step.kernel.address, len(self.params), step.call.span, _chunk(step.call)))
+                number = self.numbers.setdefault(step.kernel.name, len(self.numbers))
+                shared = step.call.span > 1 and seconds(step.call) >= PARALLEL_SECONDS
+                rows.append(_Row(FIRST_KERNEL + number, len(self.params), step.call.span, int(shared)))
                 self._add_parameters(step.call, find)
             elif isinstance(step.call, LoopCall):
                 rows += self._loop(step, step.call, find)
@@ -162,6 +151,8 @@ class _Table:
         elif place.word is not None:
             self.moves.setdefault(place.word, []).append((len(self.params), place.offset))
         else:
+            assert place.region is not None
+            self.relocations.append((len(self.params), place.region))
             return self._word(place.offset)
         return self._word(0)
 
@@ -294,12 +285,3 @@ def _inner(known: dict[Node, Place], body: BlockSteps, find: Find) -> Find:
         return find(node)
 
     return inner
-
-
-def _chunk(call: KernelCall) -> int:
-    """Iterations of the parallel loop that one thread takes at a time; 0 if the work is too small to be shared."""
-    if call.span <= 1 or seconds(call) < PARALLEL_SECONDS:
-        return 0
-    pieces = _PIECES_PER_THREAD * threads.num_threads()
-    chunk = -(-call.span // pieces)
-    return chunk if chunk < 64 else -(-chunk // 64) * 64

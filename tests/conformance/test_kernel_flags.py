@@ -48,7 +48,7 @@ def kernel(ufunc, arguments):
 
     def run(arguments):
         objects = tuple(frame.begin(list(arguments)))
-        return frame.run_native(action, id(objects), WATCHED & program.may_raise, 0) & WATCHED
+        return frame.run_native(action, id(objects), WATCHED & program.image.may_raise, 0) & WATCHED
 
     return run
 

@@ -7,7 +7,7 @@ import jitrt
 from jitrt.errors import JitrtError, MemoryFault
 from jitrt.frozen import replaced as replace
 from jitrt.runtime.debug import CANARY, POISONS, DebugFrame
-from jitrt.runtime.frames import Frame
+from jitrt.runtime.hostframes import HostFrame
 from jitrt.runtime.steps import KernelStep
 
 
@@ -79,7 +79,7 @@ def test_results_are_arrays_of_their_own(debugging):
 
 def test_a_program_runs_in_a_debug_frame_only_when_asked(monkeypatch):
     made = program()
-    assert type(made.new_frame()) is Frame
+    assert type(made.new_frame()) is HostFrame
     monkeypatch.setenv("JITRT_DEBUG", "1")
     assert type(made.new_frame()) is DebugFrame
 

@@ -199,7 +199,7 @@ def test_calls_that_raise_again_and_again_are_not_computed_twice():
 def test_programs_say_what_they_may_raise():
     def raised_by(function, *arguments):
         compiled = jitrt.jit(function)
-        return compiled.explain(*arguments).compiled.program.may_raise
+        return compiled.explain(*arguments).compiled.program.image.may_raise
 
     assert raised_by(lambda a: a > 1, ordinary) == 0
     assert raised_by(lambda a: np.maximum(a, 1).max(), ordinary) == 0

@@ -1,0 +1,151 @@
+"""Images: programs as numbers, from which a frame is made without knowing the graph.
+
+As in object code, nothing in an image is an address. Words that will hold one are named in tables: `Table.relocations`
+those in the frame and in constants, `Table.patches` those in arrays of the call, and kernels are numbers. So a program
+can be kept in the disk cache, and further frames of it cost little.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from ..expr.types import ArrayType
+from ..frozen import frozen
+from ..kernels import driver as native
+from . import threads
+from .objects import address, tuple_and_array_offsets
+
+FIRST_KERNEL = len(native.CONTROL) + 1
+"""The number of the first kernel in a row of a table; smaller ones are rows of the driver's own."""
+
+_PIECES_PER_THREAD = 4
+
+
+@frozen(eq=False)
+class Table:
+    """Consecutive steps that run natively, each of them a row or more.
+
+    Parameters
+    ----------
+    params : numpy.ndarray
+        64-bit words that the rows read and write. Of those that will hold an address, the distance from what it is
+        relative to.
+    relocations : numpy.ndarray
+        Words that will hold addresses: position, and 0 for the frame, or 1 and on for the constants.
+    patches : numpy.ndarray
+        Words that hold an address in an array of the call: position, place of the array, offset.
+    rows : numpy.ndarray
+        Rows as in `kernels.driver`, with positions of words for their addresses, and in front of it whether the third
+        is one, too. A kernel is a number from `FIRST_KERNEL` on, with 1 in place of the chunk if threads share it.
+    """
+
+    params: np.ndarray
+    relocations: np.ndarray
+    patches: np.ndarray
+    rows: np.ndarray
+
+
+@frozen(eq=False)
+class Image:
+    """A program without addresses.
+
+    Parameters
+    ----------
+    nbytes : int
+        Of the frame.
+    places : int
+        How many arrays a call has: inputs first, then outputs, then what NumPy gives in between.
+    scalars : tuple of (input, offset, dtype)
+        Inputs that are copied into the frame.
+    outputs : tuple of int
+        Places of the outputs.
+    fresh : tuple of (place, type, strides)
+        Outputs that are new arrays; strides are None for C-contiguous ones.
+    given : tuple of (place, place)
+        Outputs that are the memory of an argument that was donated, and the place of that argument.
+    saved : tuple of (place, start, stop)
+        Bytes of arguments that are overwritten.
+    constants : tuple of numpy.ndarray
+        C-contiguous arrays that kernels read where they lie.
+    actions : tuple of Table or None
+        What a call runs in order; None for a step that NumPy executes.
+    kernels : tuple of str
+        Symbols of the kernels.
+    work : int
+        Additions that all of it amounts to.
+    may_raise : int
+        Floating-point exceptions that NumPy may report for it, as `errstate.may_raise` numbers them.
+    """
+
+    nbytes: int
+    places: int
+    scalars: tuple[tuple[int, int, np.dtype], ...]
+    outputs: tuple[int, ...]
+    fresh: tuple[tuple[int, ArrayType, tuple[int, ...] | None], ...]
+    given: tuple[tuple[int, int], ...]
+    saved: tuple[tuple[int, int, int], ...]
+    constants: tuple[np.ndarray, ...]
+    actions: tuple[Table | None, ...]
+    kernels: tuple[str, ...]
+    work: int
+    may_raise: int
+
+    @property
+    def is_native(self) -> bool:
+        """Whether nothing of it is left to NumPy."""
+        return None not in self.actions
+
+
+def bind(table: Table, bases: Sequence[int], kernels: Sequence[int], limit: int) -> np.ndarray:
+    """The block of words that makes the driver execute a table.
+
+    Parameters
+    ----------
+    table : Table
+    bases : sequence of int
+        Addresses of the frame and of the constants.
+    kernels : sequence of int
+        Addresses of the kernels.
+    limit : int
+        Most threads to use.
+    """
+    header, width = len(native.HEADER), len(native.PATCH)
+    row_table = header + width * len(table.patches)
+    first = row_table + len(native.ROW) * len(table.rows)
+    block = np.zeros(first + len(table.params), np.int64)
+    base = address(block)
+    item, data = tuple_and_array_offsets()
+    block[:header] = (
+        len(table.patches), base + 8 * header, len(table.rows), base + 8 * row_table, threads.process_words(), limit,
+        item, data,
+    )  # fmt: skip
+
+    def at(position: np.ndarray) -> np.ndarray:
+        return base + 8 * (first + position)
+
+    position, place, offset = table.patches.T
+    block[header:row_table] = np.stack((at(position), place, offset), axis=1).reshape(-1)
+    by_word, kernel, word, value, jump = table.rows.T
+    is_kernel = kernel >= FIRST_KERNEL
+    called = kernel.copy()
+    called[is_kernel] = np.array(kernels, np.int64)[kernel[is_kernel] - FIRST_KERNEL]
+    shared = is_kernel & (jump != 0)
+    jump = jump.copy()
+    jump[shared] = [_chunk(int(span)) for span in value[shared]]
+    rows = np.stack((called, at(word), np.where(by_word, at(value), value), jump), axis=1)
+    block[row_table:first] = rows.reshape(-1)
+    block[first:] = table.params
+    position, region = table.relocations.T
+    block[first + position] += np.array(bases, np.int64)[region]
+    if limit > 1 and shared.any():
+        threads.start_pool()
+    return block
+
+
+def _chunk(span: int) -> int:
+    """Iterations of a parallel loop that one thread takes at a time."""
+    pieces = _PIECES_PER_THREAD * threads.num_threads()
+    chunk = -(-span // pieces)
+    return chunk if chunk < 64 else -(-chunk // 64) * 64
