@@ -14,6 +14,7 @@ from .frozen import frozen
 from .memory.plan import BlockMemory
 from .pipeline import Lowered
 from .runtime import dispatch, errstate, results, threadpool, threads
+from .schedule.control import CheckCall
 from .schedule.loopnest import LoopNest
 from .schedule.nest import KernelCall, describe
 from .schedule.reasons import host_name
@@ -140,6 +141,8 @@ def _described(memory: BlockMemory) -> list[str]:
             lines.append(f"{k}: {describe(step)}")
         elif isinstance(step, Node):
             lines.append(f"{k}: NumPy executes {host_name(step)}")
+        elif isinstance(step, CheckCall):
+            lines.append(f"{k}: {step}")
         else:
             for title, body in zip(titles(step), step.blocks()):
                 lines.append(f"{k}: {title}")

@@ -10,7 +10,7 @@ from .expr.node import Graph
 from .expr.pythonnumbers import is_python
 from .frozen import frozen
 from .pipeline import Compiled
-from .runtime.steps import HostStep, KernelStep, Step
+from .runtime.steps import CheckStep, HostStep, KernelStep, Step
 from .schedule.control import BranchCall, LoopCall
 from .schedule.loopnest import LoopNest
 from .schedule.nest import describe
@@ -141,6 +141,8 @@ def _described(steps: Sequence[Step], indent: str = "") -> list[str]:
             lines.append(f"{k}: {describe(step.call)}".replace("\n", "\n" + indent))
         elif isinstance(step, HostStep):
             lines.append(f"{k}: NumPy executes {host_name(step.node)}")
+        elif isinstance(step, CheckStep):
+            lines.append(f"{k}: {step.call}")
         else:
             for title, block in zip(titles(step.call), step.blocks):
                 lines.append(f"{k}: {title}")

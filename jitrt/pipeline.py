@@ -23,8 +23,8 @@ from .prepare.prepare import prepare
 from .runtime.assemble import assemble
 from .runtime.errstate import may_raise
 from .runtime.program import Details, Program
-from .runtime.steps import BlockSteps, ControlStep, HostStep, KernelStep, Step, kernel_steps
-from .schedule.control import Block, Tools, schedule
+from .runtime.steps import BlockSteps, CheckStep, ControlStep, HostStep, KernelStep, Step, kernel_steps
+from .schedule.control import Block, CheckCall, Tools, schedule
 from .schedule.layout import Layouts
 from .schedule.nest import KernelCall
 from .schedule.worthwhile import is_worthwhile
@@ -207,6 +207,8 @@ def _steps(block: Block, memory: BlockMemory, kernels: dict[int, Kernel]) -> tup
             steps.append(KernelStep(step, kernels[id(step)]))
         elif isinstance(step, Node):
             steps.append(HostStep(step, tuple(results.get(step, (step,)))))
+        elif isinstance(step, CheckCall):
+            steps.append(CheckStep(step))
         else:
             inner = []
             for body in step.blocks():

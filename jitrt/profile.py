@@ -16,7 +16,7 @@ from .pipeline import compile_graph
 from .runtime.frames import Frame
 from .runtime.hostframes import separate_frame
 from .runtime.program import Program
-from .runtime.steps import ControlStep, HostStep, KernelStep, Step, kernel_steps, touched_bytes
+from .runtime.steps import CheckStep, ControlStep, HostStep, KernelStep, Step, kernel_steps, touched_bytes
 
 _BANDWIDTH_ELEMENTS = 8 << 20  # 64 MiB of float64: more than the caches of most machines
 _SECONDS = 0.2  # to spend on repeats
@@ -146,7 +146,7 @@ def _what(step: Step) -> str:
         return f"NumPy executes {node['call'].name if node.op.name == 'call' else node.op.name}"
     if isinstance(step, ControlStep):
         return f"a loop or choice with {len(list(kernel_steps([step])))} kernels"
-    return f"kernel {step.kernel.name}"
+    return "a check of indices" if isinstance(step, CheckStep) else f"kernel {step.kernel.name}"
 
 
 def _nbytes(step: Step) -> int:

@@ -5,11 +5,12 @@
     jitrt_run(block: i64*, objects: i64, watched: i64, position: i64) -> i64
 
 where `block` is a table of 64-bit words (its layout is `Header` and `Row` below) and `objects` the address of a Python
-tuple that holds the arrays of this call. First the addresses of the arrays' data are written into the parameters of
-the kernels, then the kernels are called in order. Loops and choices are rows among those of the kernels. The lowest
-bits of the result say which of the floating-point exceptions `watched` (see `floatflags`) the kernels raised, on
-whatever threads. The bits from `POSITION_BIT` on are 0 in the end; before, they are the row where the caller has to go
-on after it has looked for signals, by another call with that `position`.
+tuple that holds the arrays of this call. First the addresses of the arrays' data are written into the parameters of the
+kernels, then the kernels are called in order. Loops and choices are rows among those of the kernels. The lowest bits of
+the result say which of the floating-point exceptions `watched` (see `floatflags`) the kernels raised, on whatever
+threads; the bit `OUT_OF_BOUNDS` that a check has failed, and that no row behind it has run. The bits from
+`POSITION_BIT` on are 0 in the end; before, they are the row where the caller has to go on after it has looked for
+signals, by another call with that `position`.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ ROW = ("kernel", "params", "span", "chunk")
 
 # Rows whose first word is one of these instead of a kernel. The other words are called `at`, `value` and `jump` here;
 # jumps are relative to the row itself.
-CONTROL = ("count", "unless", "jump", "set", "move", "add", "copy", "turn")
+CONTROL = ("count", "unless", "jump", "set", "move", "add", "copy", "turn", "check")
 COUNT = 1  # if word[at] >= value: jump; otherwise add 1 to it
 UNLESS = 2  # if the byte at the address word[at] is 0: jump
 JUMP = 3  # jump
@@ -39,7 +40,10 @@ MOVE = 5  # word[at] = word[value] + jump
 ADD = 6  # word[at] += value
 COPY = 7  # copy `value` bytes to the address word[at] from the address in the word behind it
 TURN = 8  # jump; add 1 to word[at], and every `value` times return to the caller in between
+CHECK = 9  # end unless -value <= the word at the address word[at], and the one at the address behind that < value
 
+OUT_OF_BOUNDS_BIT = 4  # beside the floating-point exceptions
+OUT_OF_BOUNDS = 1 << OUT_OF_BOUNDS_BIT
 POSITION_BIT = 8
 
 KERNEL = ir.FunctionType(ir.VoidType(), [WORDS, I64, I64])
@@ -138,6 +142,12 @@ def _emit_control(
             builder.store(builder.add(builder.load(builder.inttoptr(value, WORDS)), jump), target)
         elif number == ADD:
             builder.store(builder.add(builder.load(target), value), target)
+        elif number == CHECK:
+            places = (builder.load(builder.gep(target, [word(n)])) for n in range(2))
+            low, high = (builder.load(builder.inttoptr(place, WORDS)) for place in places)
+            below = builder.icmp_signed("<", low, builder.neg(value))
+            with builder.if_then(builder.or_(below, builder.icmp_signed(">=", high, value)), likely=False):
+                builder.ret(word(OUT_OF_BOUNDS))
         else:
             into, source = (builder.load(builder.gep(target, [word(n)])) for n in range(2))
             _copy_bytes(builder, into, source, value)

@@ -14,7 +14,8 @@ table describes is passed on to a method of `self`.
 
 NumPy reports floating-point exceptions as the current error state says (`numpy.errstate`, a context variable). If a
 program raises one that is not ignored, its results are dropped, and the plain function runs: NumPy then warns, raises,
-or calls at the user's line. Functions that raise again and again run plain for some calls without being tried.
+or calls at the user's line. So it does if an index is out of bounds. Functions that raise again and again run plain for
+some calls without being tried.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from __future__ import annotations
 from llvmlite import ir
 
 from . import guard
-from .driver import POSITION_BIT
+from .driver import OUT_OF_BOUNDS_BIT, POSITION_BIT
 from .guard import emit_guard, emit_hash, field
 from .words import BYTES, I1, I32, I64, WORDS, call_api, counted, record, repeat_while, variable, word
 
@@ -373,6 +374,9 @@ class _Serve:
 
             def turn() -> None:
                 state = self._run_block(block, items, watched, builder.load(position))
+                with builder.if_then(builder.trunc(builder.lshr(state, word(OUT_OF_BOUNDS_BIT)), I1), likely=False):
+                    self._drop_outputs(table["outputs"])
+                    self._return_plain(table["function"])
                 builder.store(builder.or_(builder.load(raised), builder.and_(state, watched)), raised)
                 following = builder.ashr(state, word(POSITION_BIT))
                 unfinished = builder.icmp_signed("!=", following, word(0))

@@ -2,7 +2,8 @@
 
 A *gather* has one element for each of its indices: along some axes of the source its position is computed, along the
 others it is that of the element itself. Kernels compute it together with what uses it, and cannot raise; so bounds are
-checked in front of it, from the least and the greatest index.
+checked in front of it, from the least and the greatest index. Where a check fails the program ends, having written
+nothing that its caller sees, and the plain function raises NumPy's exception.
 """
 
 from __future__ import annotations
@@ -40,7 +41,7 @@ def _check_bounds(low: Any, high: Any, extent: int, axis: int) -> np.ndarray:
 
 
 GATHER = row(Op("gather", Kind.GATHER, numpy=_gather, cost=_COST))
-CHECK_BOUNDS = row(Op("check_bounds", Kind.HOST, numpy=_check_bounds))
+CHECK_BOUNDS = row(Op("check_bounds", Kind.CHECK, numpy=_check_bounds))
 
 
 def gathered_indices(n: Node) -> tuple[Node, ...]:
@@ -74,11 +75,12 @@ def _positions(index: Node, extent: int, mode: str = "raise") -> Node:
 
 
 def _checks(index: Node, extent: int, name: int) -> list[Node]:
-    """What raises if an index is out of bounds; literal ones have been looked at."""
-    if index.op.name == "constant" or not index.type.size:
+    """What fails if an index is out of bounds; literal ones have been looked at."""
+    range_ = np.iinfo(index.dtype)
+    if index.op.name == "constant" or not index.type.size or -extent <= range_.min <= range_.max < extent:
         return []
-    every = tuple(range(index.type.ndim))
-    bounds = tuple(b.cast(reduce(op, index, every) if every else index, _INTP) for op in _EXTREMES)
+    every, position = tuple(range(index.type.ndim)), b.cast(index, _INTP)
+    bounds = tuple(reduce(op, position, every) if every else position for op in _EXTREMES)
     return [Node(CHECK_BOUNDS, bounds, b.params(extent=extent, axis=name), _DONE)]
 
 

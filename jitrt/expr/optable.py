@@ -31,6 +31,7 @@ class Kind(enum.Enum):
     ASSEMBLE = "assemble"  # parts written into one array
     UPDATE = "update"  # an array of which a region has another value
     COMPOUND = "compound"  # defined by its lowering to other operations
+    CHECK = "check"  # a condition without which nothing that depends on it may run
     HOST = "host"  # NumPy executes it
     CONTROL = "control"  # a loop or a choice: its bodies are graphs of their own
 

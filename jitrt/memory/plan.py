@@ -14,7 +14,7 @@ import numpy as np
 from ..expr.node import Graph, Node
 from ..expr.types import ArrayType
 from ..frozen import frozen, replaced
-from ..schedule.control import Block, BranchCall, LoopCall, buffer
+from ..schedule.control import Block, BranchCall, CheckCall, LoopCall, Step, buffer, can_fail
 from ..schedule.fuse import storage
 from ..schedule.loopnest import Gather, Load, Loop, Operand, Statement, Store, Strips, Tiles
 from ..schedule.nest import KernelCall
@@ -27,7 +27,6 @@ from .order import lighter_order
 
 _WORTH_REORDERING = 1 << 20  # bytes of a frame
 
-Step = KernelCall | LoopCall | BranchCall | Node
 Uses = tuple[list[Node], list[Node]]
 
 
@@ -107,11 +106,11 @@ def plan_block(
 
 
 def _lighter_order(block: Block, controlled: Mapping[int, Uses]) -> list[int]:
-    """Another order of the steps of a block; what NumPy executes keeps its own, since it may raise or draw numbers."""
+    """Another order of the steps of a block; what can fail keeps its own, since it may raise or draw numbers."""
     number = {group: k for k, group in enumerate(block.groups)}
     after = [{number[g] for g in group.successors} for group in block.groups]
-    hosts = [k for k, step in enumerate(block.steps) if isinstance(step, Node)]
-    for k, following in itertools.pairwise(hosts):
+    failing = [k for k, step in enumerate(block.steps) if can_fail(step)]
+    for k, following in itertools.pairwise(failing):
         after[k].add(following)
     uses, _ = _uses(block.steps, alias_sets(block.graph.nodes()), controlled)
     kept = {*block.graph.outputs, *block.graph.inputs}
@@ -146,7 +145,7 @@ def plan_steps(
     outputs = [n for n in graph.outputs if n in spans]
     if is_body:
         spans = {n: span for n, span in spans.items() if n not in outputs}
-    safe_from = max((k + 1 for k, step in enumerate(steps) if isinstance(step, Node)), default=0)
+    safe_from = max((k + 1 for k, step in enumerate(steps) if can_fail(step)), default=0)
     sharing = share_memory(steps, spans, outputs, held, donated, safe_from, final)
     merged: dict[int, list[tuple[Access, Access]]] = {}
     for read, write in sharing.merged:
@@ -204,6 +203,8 @@ def _uses(
             direct, writes = own, [a.node for a in found if a.writes]
         elif isinstance(step, Node):
             direct, writes = [storage(a) for a in step.args], []
+        elif isinstance(step, CheckCall):
+            direct, writes = [step.low.base, step.high.base], []
         else:
             direct, writes = controlled[k]
         reads = list(dict.fromkeys(base for n in direct for base in aliases.get(n, (n,))))

@@ -21,7 +21,7 @@ from ..memory.accesses import Access, accesses, byte_range, touched_extents
 from ..memory.frame import FrameLayout
 from .assemble import assemble
 from .hostframes import HostFrame
-from .steps import ControlStep, HostStep, KernelStep, Step
+from .steps import CheckStep, ControlStep, HostStep, KernelStep, Step
 
 MARGIN = 256  # bytes of canaries in front of and behind a frame or a result
 CANARY = 0xA5
@@ -249,5 +249,7 @@ def _elements(mask: np.ndarray, access: Access) -> np.ndarray:
 def _name(number: int, step: Step) -> str:
     if isinstance(step, KernelStep):
         return f"step {number}, kernel {step.kernel.name}"
+    if isinstance(step, CheckStep):
+        return f"step {number}, a check of indices"
     assert isinstance(step, ControlStep)
     return f"step {number}, a {'choice' if len(step.blocks) > 1 else 'loop'}"

@@ -29,6 +29,10 @@ class FloatingPointRaised(Exception):
     """Kernels raised a floating-point exception that the error state does not ignore: the plain function decides."""
 
 
+class OutOfBounds(FloatingPointRaised, IndexError):
+    """An index is out of bounds: the plain function says which one, at the user's line."""
+
+
 def may_raise(graph: Graph) -> int:
     """The exceptions that NumPy may report for a prepared graph, as a sum of their numbers.
 

@@ -10,7 +10,7 @@ import numpy as np
 from ..expr.types import ArrayType
 from ..kernels import driver as native
 from . import results, threads
-from .errstate import FloatingPointRaised
+from .errstate import FloatingPointRaised, OutOfBounds
 from .image import Image, bind
 from .objects import address
 
@@ -99,6 +99,8 @@ class Frame:
         position = 0
         while True:  # Python runs signal handlers between the calls
             state = self.run_native(action, id(arrays), watched, position)
+            if state & native.OUT_OF_BOUNDS:
+                raise OutOfBounds("an index is out of bounds")
             if state & watched:
                 raise FloatingPointRaised
             position = state >> native.POSITION_BIT

@@ -9,7 +9,7 @@ from ..codegen.compile import Kernel
 from ..expr.node import Node
 from ..frozen import frozen
 from ..memory.frame import FrameLayout
-from ..schedule.control import BranchCall, LoopCall
+from ..schedule.control import BranchCall, CheckCall, LoopCall
 from ..schedule.nest import KernelCall
 
 
@@ -46,7 +46,14 @@ class ControlStep:
     blocks: tuple[BlockSteps, ...]
 
 
-Step = KernelStep | HostStep | ControlStep
+@frozen
+class CheckStep:
+    """A check of indices: where it fails the plain function has to run."""
+
+    call: CheckCall
+
+
+Step = KernelStep | HostStep | ControlStep | CheckStep
 
 
 UNBOUNDED = 1 << 20  # iterations of a loop that nobody can count beforehand

@@ -27,7 +27,7 @@ from ..schedule.control import BranchCall, LoopCall
 from ..schedule.layout import Layout
 from ..schedule.nest import KernelCall
 from .image import FIRST_KERNEL, Table
-from .steps import BlockSteps, ControlStep, HostStep, KernelStep, Step, seconds, total_work
+from .steps import BlockSteps, CheckStep, ControlStep, HostStep, KernelStep, Step, seconds, total_work
 
 # Shorter work stays on one thread: on a machine with other work to do, waiting for a worker that has been interrupted
 # costs more than its help saves.
@@ -116,6 +116,10 @@ class _Table:
                 shared = step.call.span > 1 and seconds(step.call) >= PARALLEL_SECONDS
                 rows.append(_Row(FIRST_KERNEL + number, len(self.params), step.call.span, int(shared)))
                 self._add_parameters(step.call, find)
+            elif isinstance(step, CheckStep):
+                rows.append(_Row(native.CHECK, len(self.params), step.call.extent))
+                for layout in (step.call.low, step.call.high):
+                    self._pointer(_place(layout, find))
             elif isinstance(step.call, LoopCall):
                 rows += self._loop(step, step.call, find)
             else:

@@ -48,12 +48,12 @@ class Tools:
 
 @frozen(eq=False)
 class Block:
-    """A graph that is divided into steps: kernels, loops, choices, and nodes that NumPy executes."""
+    """A graph that is divided into steps: kernels, loops, choices, checks, and nodes that NumPy executes."""
 
     graph: Graph
     layouts: Layouts
     groups: tuple[Group, ...]
-    steps: tuple[KernelCall | LoopCall | BranchCall | Node, ...]
+    steps: tuple[Step, ...]
 
     def accesses(self) -> Iterator[tuple[list[Node], list[Node]]]:
         """The stored values that each step reads and writes."""
@@ -157,6 +157,42 @@ class BranchCall:
         return list(self.results.values())
 
 
+@frozen(eq=False)
+class CheckCall:
+    """A check of indices, between the kernels that find their extremes and those that use them.
+
+    Parameters
+    ----------
+    low, high : Layout
+        Where the least and the greatest index lie.
+    extent : int
+        Of the axis: the indices have to be from ``-extent`` to ``extent - 1``.
+    """
+
+    low: Layout
+    high: Layout
+    extent: int
+
+    def __str__(self) -> str:
+        return f"end, and run the plain function, unless all indices are from {-self.extent} to {self.extent - 1}"
+
+    def blocks(self) -> tuple[Block, ...]:
+        return ()
+
+    def writes(self) -> list[Node]:
+        return []
+
+
+Step = KernelCall | LoopCall | BranchCall | CheckCall | Node
+
+
+def can_fail(step: object) -> bool:
+    """Whether the plain function may have to run because of a step: what it has written by then must not be seen."""
+    if isinstance(step, (LoopCall, BranchCall)):
+        return any(can_fail(inner) for block in step.blocks() for inner in block.steps)
+    return isinstance(step, (Node, CheckCall))
+
+
 def schedule(
     graph: Graph, layouts: Layouts, tools: Tools, strides_of_outputs: Sequence[tuple[int, ...] | None] = ()
 ) -> Block:
@@ -170,13 +206,16 @@ def schedule(
     for node in legal.nodes():
         if node.op.name == "result" and node.args[0].op.kind is Kind.CONTROL:
             results.setdefault(node.args[0], {})[node["path"][0]] = node
-    steps: list[KernelCall | LoopCall | BranchCall | Node] = []
+    steps: list[Step] = []
     for group, reason in zip(groups, reasons(groups, legal.outputs, tools.is_inlined)):
         if group.host is None:
             steps.append(build_kernel(group, layouts, tools.is_inlined, reason))
         elif group.host.op.kind is Kind.CONTROL:
             make = _loop_call if group.host.op is LOOP else _branch_call
             steps.append(make(group.host, results[group.host], layouts, tools) or group.host)
+        elif group.host.op.kind is Kind.CHECK:
+            low, high = group.host.args
+            steps.append(CheckCall(layouts[low], layouts[high], group.host["extent"]))
         else:
             steps.append(group.host)
     return Block(legal, layouts, tuple(groups), tuple(steps))

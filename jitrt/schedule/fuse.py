@@ -21,6 +21,7 @@ from .assignments import orderings
 
 RECOMPUTED_COST = 3  # additions: about what a store and a load of an element cost
 _KERNEL_KINDS = (Kind.ELEMENTWISE, Kind.REDUCTION, Kind.SCAN, Kind.GATHER, Kind.ASSEMBLE)
+_HOST_KINDS = (Kind.UPDATE, Kind.HOST, Kind.CONTROL, Kind.CHECK)
 _COST_LIMIT = 1 << 20
 # A loop over elements that has been unrolled computes the same function of one number many times. Its code takes some
 # 20 ms to compile wherever it stands, and a kernel that all of them call starts in 50 ns.
@@ -98,7 +99,7 @@ class Sharing:
 
 @dataclass(eq=False, slots=True)
 class Group:
-    """Sinks that one kernel computes, or one node that NumPy executes (`host`).
+    """Sinks that one kernel computes, or one node that is a step of its own (`host`): a check, or for NumPy to execute.
 
     `loads` are the stored arrays, inputs and constants that it reads, `scanned` is the axis of its scans, and
     `why_alone` the printed reason why it was not fused with the groups that read it. With `sharing` the sinks are those
@@ -234,7 +235,7 @@ class _Fusion:
                 self._place_scan(node)
             elif node in self.compiled:
                 self._place(node, [Sink(node.args[0], node)])
-            elif node.op.kind in (*_KERNEL_KINDS, Kind.UPDATE, Kind.HOST, Kind.CONTROL) and node.op.name != "result":
+            elif node.op.kind in (*_KERNEL_KINDS, *_HOST_KINDS) and node.op.name != "result":
                 self._place_host(node)
         self._merge_siblings()
         return topological(self.groups, self.order)

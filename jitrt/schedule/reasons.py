@@ -71,10 +71,12 @@ def _reading(group: Group, node: Node) -> Group:
     return next((m for m in members if node in m.loads), group)
 
 
+_HOW_READ = {Kind.CONTROL: "is given whole arrays", Kind.CHECK: "comes before any element is read"}
+
+
 def _why_stored(group: Group, sink: Sink, reader: Group) -> str:
     if reader.host is not None:
-        control = reader.host.op.kind is Kind.CONTROL
-        return f"{_name(reader)} {'is given' if control else 'is executed by NumPy on'} whole arrays"
+        return f"{_name(reader)} {_HOW_READ.get(reader.host.op.kind, 'is executed by NumPy on whole arrays')}"
     if sink.is_partial:
         return "its blocks are shared out among threads, and all of them are needed"
     if group.why_alone:
