@@ -5,6 +5,7 @@ Nothing is patched: the function itself, its module and other threads see what t
 
 from __future__ import annotations
 
+import builtins
 import functools
 import types
 from collections.abc import Callable
@@ -60,11 +61,16 @@ def with_tracers(function: Callable[..., Any], tracers: dict[int, Any]) -> Calla
             return functools.partial(replaced(value.func), *map(replaced, value.args), **keywords)
         return stand_in(value)
 
+    def imported(*args: Any, **kwargs: Any) -> Any:
+        """What an import statement inside a copy finds."""
+        return replaced(__import__(*args, **kwargs))
+
     def copy(f: types.FunctionType) -> types.FunctionType:
         if id(f) in copies:
             return copies[id(f)]
         if id(f.__globals__) not in namespaces:
-            namespaces[id(f.__globals__)] = dict(f.__globals__), set()
+            own = {"__builtins__": vars(builtins) | {"__import__": imported}}
+            namespaces[id(f.__globals__)] = f.__globals__ | own, set()
         namespace, done = namespaces[id(f.__globals__)]
         closure = tuple(types.CellType() for _ in f.__closure__ or ())
         copies[id(f)] = made = types.FunctionType(f.__code__, namespace, f.__name__, None, closure)

@@ -20,6 +20,7 @@ import numpy as np
 
 from ..errors import Untraceable
 from ..frozen import frozen
+from .imports import imported_names
 
 _PURE_BUILTINS = frozenset(
     getattr(builtins, name)
@@ -37,6 +38,7 @@ _IMPURE_NUMPY = frozenset(
     loadtxt genfromtxt fromfile fromregex memmap open_memmap frombuffer nditer""".split()
 )
 _LOADS = frozenset({"LOAD_GLOBAL", "LOAD_NAME"})
+_LOCAL_LOADS = frozenset({"LOAD_FAST", "LOAD_FAST_CHECK", "LOAD_DEREF", "LOAD_CLASSDEREF"})
 _ATTRIBUTES = frozenset({"LOAD_ATTR", "LOAD_METHOD"})
 _SKIPPED = frozenset({"CACHE", "EXTENDED_ARG", "PUSH_NULL", "PRECALL", "NOP"})
 _EFFECTS = {
@@ -44,7 +46,6 @@ _EFFECTS = {
     "DELETE_GLOBAL": "deletes a global variable",
     "STORE_ATTR": "sets an attribute",
     "DELETE_ATTR": "deletes an attribute",
-    "IMPORT_NAME": "imports a module",
     "LOAD_BUILD_CLASS": "defines a class",
 }
 
@@ -245,12 +246,22 @@ class _Scan:
         keyword_defaults = function.__kwdefaults__ or {}
         for keyword, default in keyword_defaults.items():
             self.value(default, f"a default of {name}", (keyword_defaults, keyword))
-        self.code(function.__code__, function, frozenset(function.__code__.co_freevars))
+        self.code(function.__code__, function, frozenset(function.__code__.co_freevars), {})
 
-    def code(self, code: types.CodeType, function: types.FunctionType, free: frozenset[str]) -> None:
-        """Walk `code`, that of `function` or nested in it; `free` are names of the scopes around `function`."""
+    def code(
+        self,
+        code: types.CodeType,
+        function: types.FunctionType,
+        free: frozenset[str],
+        imports: dict[str, list[Any]],
+    ) -> None:
+        """Walk `code`, that of `function` or nested in it.
+
+        `free` are names of the scopes around `function`, `imports` what import statements in it bind.
+        """
         cells = dict(zip(function.__code__.co_freevars, function.__closure__ or ()))
         instructions = [i for i in dis.get_instructions(code) if i.opname not in _SKIPPED]
+        imports = imports | {n: found for n, *found in imported_names(instructions, function.__globals__)}
         for k, instruction in enumerate(instructions):
             name, operand = instruction.opname, instruction.argval
             try:
@@ -263,13 +274,16 @@ class _Scan:
                     self._global(function, operand, attributes)
                 elif name == "LOAD_DEREF" and operand in free and operand in cells:
                     self._loaded(contents(cells[operand]), operand, (cells[operand], None), attributes)
+                elif name in _LOCAL_LOADS and operand in imports:
+                    module, part = imports[operand]
+                    self._loaded(module, module.__name__, None, [part, *attributes] if part else attributes)
             except Untraceable as e:
                 raise Untraceable(e.reason, e.line or _line(code, instruction)) from None
         for constant in code.co_consts:
             if type(constant) is float:
                 self.captures.floats.add(constant)
             if isinstance(constant, types.CodeType):
-                self.code(constant, function, free & frozenset(constant.co_freevars))
+                self.code(constant, function, free & frozenset(constant.co_freevars), imports)
 
     def _global(self, function: types.FunctionType, name: str, attributes: list[str]) -> None:
         namespace = function.__globals__

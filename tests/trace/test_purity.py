@@ -54,10 +54,12 @@ def opens_a_file(a):
         return a + len(f.read())
 
 
-def imports_inside(a):
-    import os
+def imports_what_nobody_has_imported(a):
+    if len(a) > 1000:
+        import this
 
-    return a + len(os.sep)
+        return a + len(this.s)
+    return a + 1
 
 
 def sets_an_attribute(a):
@@ -75,7 +77,7 @@ def generates(a):
 
 IMPURE = [
     prints, counts, appends_to_a_global, draws, draws_from_random, reads_the_clock, reads_a_dict, opens_a_file,
-    imports_inside, sets_an_attribute, calls_something_impure, generates,
+    imports_what_nobody_has_imported, sets_an_attribute, calls_something_impure, generates,
 ]  # fmt: skip
 
 
