@@ -15,8 +15,8 @@ from .optable import Kind, NotCovered, Op, numpy_function, row
 from .types import ArrayType
 from .ufuncs import NUMPY_UFUNCS
 
-MATMUL = row(Op("matmul", Kind.HOST, numpy=np.matmul))
-DOT = row(Op("dot", Kind.HOST, numpy=np.dot))
+MATMUL = row(Op("matmul", Kind.HOST, numpy=np.matmul, takes_out=True))
+DOT = row(Op("dot", Kind.HOST, numpy=np.dot, takes_out=True))
 EINSUM = row(
     Op(
         "einsum",

@@ -71,6 +71,8 @@ class Op:
         Whether 0-d operands give a 0-d array, as NumPy's array functions do, and not a NumPy scalar, as ufuncs do.
     read_only : bool
         Whether NumPy lets nobody write through this view.
+    takes_out : bool
+        Whether `numpy`, which allocates its result, writes the same bits into an array that it is given as ``out``.
     """
 
     name: str
@@ -88,6 +90,7 @@ class Op:
     integer_flags: frozenset[str] = frozenset()
     view_like: bool = False
     read_only: bool = False
+    takes_out: bool = False
 
     def __repr__(self) -> str:
         return f"Op({self.name})"

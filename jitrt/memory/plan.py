@@ -26,6 +26,8 @@ from .liveness import lifetimes
 from .order import lighter_order
 
 _WORTH_REORDERING = 1 << 20  # bytes of a frame
+# bytes of what NumPy makes, from which on it is told where: smaller memory it finds in a cache, and sooner than ours
+_WORTH_PLACING = 1 << 14
 
 Uses = tuple[list[Node], list[Node]]
 
@@ -112,7 +114,7 @@ def _lighter_order(block: Block, controlled: Mapping[int, Uses]) -> list[int]:
     failing = [k for k, step in enumerate(block.steps) if can_fail(step)]
     for k, following in itertools.pairwise(failing):
         after[k].add(following)
-    uses, _ = _uses(block.steps, alias_sets(block.graph.nodes()), controlled)
+    uses, _ = _uses(block.steps, block.graph, controlled)
     kept = {*block.graph.outputs, *block.graph.inputs}
     nbytes = {n: rounded(n.type.nbytes) for _, writes in uses for n in writes if n not in kept}
     return lighter_order(after, [[*reads, *writes] for reads, writes in uses], nbytes)
@@ -140,7 +142,7 @@ def plan_steps(
     controlled : mapping of int to (reads, writes)
         What loops and choices read and write, by the number of the step.
     """
-    uses, held = _uses(steps, alias_sets(graph.nodes()), controlled)
+    uses, held = _uses(steps, graph, controlled)
     spans = lifetimes(uses)
     outputs = [n for n in graph.outputs if n in spans]
     if is_body:
@@ -186,13 +188,12 @@ def _overwritten_bytes(
     return ranges
 
 
-def _uses(
-    steps: Sequence[Step], aliases: dict[Node, frozenset[Node]], controlled: Mapping[int, Uses]
-) -> tuple[list[Uses], dict[Node, int]]:
+def _uses(steps: Sequence[Step], graph: Graph, controlled: Mapping[int, Uses]) -> tuple[list[Uses], dict[Node, int]]:
     """For each step the stored values that it reads and that it writes to memory; until where values are held.
 
     A value is held where it, or what may be an alias of it, is read otherwise than as the operand of a kernel.
     """
+    aliases = alias_sets(graph.nodes())
     uses: list[Uses] = []
     held: dict[Node, int] = {}
     for k, step in enumerate(steps):
@@ -202,7 +203,7 @@ def _uses(
             own = [a.node for a in found if a.reads]
             direct, writes = own, [a.node for a in found if a.writes]
         elif isinstance(step, Node):
-            direct, writes = [storage(a) for a in step.args], []
+            direct, writes = [storage(a) for a in step.args], [step] if _is_placed(step, graph) else []
         elif isinstance(step, CheckCall):
             direct, writes = [step.low.base, step.high.base], []
         else:
@@ -211,6 +212,11 @@ def _uses(
         held.update((n, k) for n in reads if n not in own)
         uses.append((reads, writes))
     return uses, held
+
+
+def _is_placed(node: Node, graph: Graph) -> bool:
+    """Whether NumPy is told where to write what it executes for `node`; its own array is a result as it is."""
+    return node.op.takes_out and node.type.nbytes >= _WORTH_PLACING and node not in graph.outputs
 
 
 def _with_merged_operands(call: KernelCall, pairs: Sequence[tuple[Access, Access]]) -> KernelCall | None:

@@ -136,6 +136,13 @@ class DebugFrame(HostFrame):
         for value, mask in writes.items():
             self._note_written(value, mask)
 
+    def _run_host(self, step: HostStep, objects: list[Any]) -> None:
+        self._find_values()
+        super()._run_host(step, objects)
+        for node in step.results:
+            if (value := self.values_of_call.get(node)) is not None:
+                self._note_written(value, np.ones(node.type.nbytes, np.bool_))
+
     def _find_values(self) -> None:
         """The values of this call; results are there only after it began."""
         if self.values_of_call:

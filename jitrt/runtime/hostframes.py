@@ -78,7 +78,12 @@ class HostFrame(Frame):
 
     def _run_host(self, step: HostStep, objects: list[Any]) -> None:
         node = step.node
-        value = evaluate_node(node, [self._operand(node, a, objects) for a in node.args])
+        args = [self._operand(node, a, objects) for a in node.args]
+        if node in self.values or node in self.hosted:
+            assert node.op.numpy is not None
+            self.returned[node] = node.op.numpy(*args, **node.numpy_kwargs, out=self._array(node, objects))
+            return
+        value = evaluate_node(node, args)
         for result in step.results:
             part = value if result is node else evaluate_node(result, [value])
             part = self._own(part, objects)
@@ -117,11 +122,17 @@ class HostFrame(Frame):
             array = self.values[node]
             return array.item() if node.type.weak else array[()] if array.ndim == 0 else array
         if node in self.hosted:
-            host, slot = self.hosted[node]
-            array = np.ndarray(slot.shape, slot.dtype, objects[self.places[host]], slot.offset)
+            array = self._array(node, objects)
             return array[()] if array.ndim == 0 else array
         base = storage(node)
         return evaluate((node,), {base: self._value(base, objects)})[0]
+
+    def _array(self, node: Node, objects: list[Any]) -> np.ndarray:
+        """The memory of a value that lies in the frame or in that of a result."""
+        if node in self.values:
+            return self.values[node]
+        host, slot = self.hosted[node]
+        return np.ndarray(slot.shape, slot.dtype, objects[self.places[host]], slot.offset)
 
 
 def separate_frame(made: Details, limit: int) -> HostFrame:
