@@ -14,6 +14,7 @@ from llvmlite import ir
 from ..expr.optable import OPS, Kind, Op
 from ..expr.reductions import EXTREME, FOLD_IDENTITY
 from .context import I64, call_intrinsic
+from .loophints import leave_as_it_is
 from .scalar import Emitter, emitter, make_complex, value_type
 
 _LANES_BLOCK = 512  # elements that are added in lanes before pairs are formed: 16 in each of 32 lanes
@@ -163,6 +164,6 @@ def _count_up(
     builder.position_at_end(body)
     value.add_incoming(step(level, value), builder.block)
     level.add_incoming(builder.add(level, ir.Constant(I64, 1)), builder.block)
-    builder.branch(head)
+    leave_as_it_is(builder.branch(head), builder.module)
     builder.position_at_end(after)
     return value

@@ -41,6 +41,11 @@ def forbid_vectors(latch: ir.Instruction, module: ir.Module) -> None:
     _set_hint(latch, module, "llvm.loop.vectorize.enable", ir.Constant(ir.IntType(1), 0))
 
 
-def _set_hint(latch: ir.Instruction, module: ir.Module, name: str, value: ir.Constant) -> None:
-    hint = module.add_metadata([ir.MetaDataString(module, name), value])
+def leave_as_it_is(latch: ir.Instruction, module: ir.Module) -> None:
+    """Let LLVM neither unroll nor vectorise the loop that `latch` closes: it has few turns, and its code would grow."""
+    _set_hint(latch, module, "llvm.loop.disable_nonforced")
+
+
+def _set_hint(latch: ir.Instruction, module: ir.Module, name: str, *values: ir.Constant) -> None:
+    hint = module.add_metadata([ir.MetaDataString(module, name), *values])
     latch.set_metadata("llvm.loop", _LoopId(module, [hint], name=str(len(module.metadata))))
