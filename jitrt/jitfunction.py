@@ -25,9 +25,9 @@ from .runtime.entry import make_plain_table
 from .runtime.errstate import FloatingPointRaised
 from .runtime.frames import Retrace
 from .specialisation import NewWay, Plain, Programs, Specialisation, finish, places_of
-from .specialise import Call, Overlapping, internal_error, specialise
+from .specialise import Call, Unspecialised, internal_error, specialise
 from .trace import guards
-from .trace.arguments import Structure, copies_of, flatten, leaf_key, rebuild, sharing
+from .trace.arguments import Growing, Structure, copies_of, flatten_call, leaf_key, rebuild, sharing
 from .trace.donation import check_names, donated_leaves, overwritable
 from .trace.purity import Captures, catches, scan
 from .trace.storage import ReadOnly
@@ -103,7 +103,7 @@ class JitFunction(NativeCallable):
                 self._dispatch.serve_plain(self._function)
             return self._function(*args, **kwargs)
         leaves: list[Any] = []
-        structure = flatten((args, kwargs), leaves, objects=True)
+        structure = flatten_call(args, kwargs, leaves, self._growing())
         if any(type(leaf) is Tracer for leaf in leaves):
             return self._function(*args, **kwargs)  # inside of another function's trace
         if not kwargs and self._loops.active:
@@ -119,7 +119,7 @@ class JitFunction(NativeCallable):
         if found.is_changing:
             return self._go_a_new_way(found, leaves, structure, args, kwargs)
         try:
-            result = found.call(leaves)
+            result = found.call(leaves, (args, kwargs))
             self._serve_natively(found, args, kwargs)
             return result
         except NewWay:
@@ -149,7 +149,7 @@ class JitFunction(NativeCallable):
             written = [number for number, _ in traced.written]
             if found.sharing is not None or sharing(found.inputs(leaves), written) is None:
                 compiled = found.once(traced, before) if found.is_changing else found.add(traced)
-                return finish(traced, compiled, list(traced.values))
+                return finish(traced, compiled, list(traced.values), (args, kwargs))
         except FloatingPointRaised:
             pass
         except ReadOnly as error:
@@ -236,7 +236,7 @@ class JitFunction(NativeCallable):
         if not kwargs and (loop := self._loops.source(args)):
             return Explanation(self.__name__, "", loop=loop)
         leaves: list[Any] = []
-        structure = flatten((args, kwargs), leaves, objects=True)
+        structure = flatten_call(args, kwargs, leaves, self._growing())
         found = self._find(leaves, structure)
         if isinstance(found, Plain):
             return Explanation(self.__name__, found.reason)
@@ -268,7 +268,7 @@ class JitFunction(NativeCallable):
         explanation = self.explain(*args, **kwargs)
         if not (explanation.plain_reason or explanation.loop):
             leaves: list[Any] = []
-            structure = flatten((args, kwargs), leaves, objects=True)
+            structure = flatten_call(args, kwargs, leaves, self._growing())
             self._serve_natively(self._find(leaves, structure), args, kwargs)
         return explanation
 
@@ -303,7 +303,7 @@ class JitFunction(NativeCallable):
         """
         args, kwargs = with_examples(args, kwargs)
         leaves: list[Any] = []
-        structure = flatten((args, kwargs), leaves, objects=True)
+        structure = flatten_call(args, kwargs, leaves, self._growing())
         try:
             traced = trace(self._function, leaves, structure, self._current_captures())
             inputs = [leaves[k] for k in traced.arguments] + [c.read() for c in traced.captured]
@@ -326,7 +326,7 @@ class JitFunction(NativeCallable):
             Prints a table: time and memory traffic of each kernel, calls that NumPy makes, and Python.
         """
         leaves: list[Any] = []
-        structure = flatten((args, kwargs), leaves, objects=True)
+        structure = flatten_call(args, kwargs, leaves, self._growing())
         copies = copies_of(leaves)
         args, kwargs = rebuild(structure, iter(copies))
         with np.errstate(all="ignore"):
@@ -380,8 +380,8 @@ class JitFunction(NativeCallable):
                         guards.log.info(guards.explain_miss(self.__name__, key, self._specialisations, len(leaves)))
                     try:
                         found = self._specialise(leaves, structure, captures, None, donated)
-                    except Overlapping:
-                        return Plain("arguments overlap in memory")
+                    except Unspecialised as reason:
+                        return Plain(str(reason))
                     self._remember(key, found)
         else:
             self._unused_traces = 0
@@ -410,9 +410,16 @@ class JitFunction(NativeCallable):
         with self._lock:
             knowing = self._specialisations.get(key)
             if knowing is None:
-                knowing = self._specialise(leaves, structure, captures, shared)
+                try:
+                    knowing = self._specialise(leaves, structure, captures, shared)
+                except Unspecialised as error:
+                    return Plain(str(error))
                 self._remember(key, knowing)
         return knowing
+
+    def _growing(self) -> Growing:
+        """The lists that the function only appends to, as far as that is known."""
+        return Growing() if self._captures is None else self._captures.growing
 
     def _current_captures(self) -> Captures:
         """What the function reads beside its arguments; scanned anew when a captured value is another one."""

@@ -21,6 +21,7 @@ from .schedule.worthwhile import is_worth_copying, is_worth_python, numpy_time
 from .trace.arguments import rebuild
 from .trace.purity import Capture, Captures
 from .trace.segments import Cut, narrowed, needed, register_value
+from .trace.stores import apply, find
 from .trace.trace import Result, Traced
 
 _MOST_PROGRAMS = 512  # of segments, kept by their graphs
@@ -268,11 +269,13 @@ class Specialisation:
     def _is_served_natively(self, traced: Traced, compiled: Compiled) -> bool:
         """Whether native code can serve calls, as far as results and steps go."""
         # Native code would not see whether an argument can be overwritten.
-        if traced.cuts or self.donated or self.sharing is not None:
+        if traced.cuts or traced.stores or self.donated or self.sharing is not None:
             return False
         results, structure = traced.results, traced.structure
         several = structure == (tuple, (None,) * len(results))
-        if any(r.view is not None or r.weak for r in results) or not (structure is None or several):
+        if any(r.view is not None or r.weak or r.source == "given" for r in results) or not (
+            structure is None or several
+        ):
             return False
         return not any(isinstance(step, HostStep) for step in compiled.program.steps)
 
@@ -280,8 +283,8 @@ class Specialisation:
         """Values of the inputs of the graph: arguments, and captured arrays as they are now."""
         return [leaves[k] for k in self.traced.arguments] + [c.read() for c in self.traced.captured]
 
-    def call(self, leaves: list[Any]) -> Any:
-        """Run the segments.
+    def call(self, leaves: list[Any], arguments: tuple[tuple, dict[str, Any]]) -> Any:
+        """Run the segments, for `arguments` with these leaves.
 
         Raises
         ------
@@ -303,7 +306,7 @@ class Specialisation:
                 registers[k] = None
             segment = following
         assert segment.traced is not None and segment.compiled is not None
-        result = finish(segment.traced, segment.compiled, registers, self.patience)
+        result = finish(segment.traced, segment.compiled, registers, arguments, self.patience)
         self.new_ways = 0
         self._calls += 1
         if self._calls == _TRIED_CALLS and self.root.cut is not None:
@@ -343,15 +346,25 @@ def _written(traced: Traced) -> tuple[tuple[int, int], ...]:
     )
 
 
-def finish(traced: Traced, compiled: Compiled, registers: list[Any], patience: Patience | None = None) -> Any:
-    """Run the last segment, write back what it changed, and give the result."""
+def finish(
+    traced: Traced,
+    compiled: Compiled,
+    registers: list[Any],
+    arguments: tuple[tuple, dict[str, Any]],
+    patience: Patience | None = None,
+) -> Any:
+    """Run the last segment, write back and store what it changed, and give the result."""
     outputs = compiled.program.run([registers[k] for k in traced.registers], patience)
     for number, output in traced.written:
         if outputs[output] is not registers[number]:
             registers[number][...] = outputs[output]
     views: dict[tuple[str, int], dict[Node, Any]] = {}
-    made = [_make(r, outputs, registers, views) for r in traced.results]
-    return rebuild(traced.structure, iter(made))
+    made = iter([_make(r, outputs, registers, arguments, views) for r in traced.results])
+    result = rebuild(traced.structure, made)
+    if traced.stores:
+        places = [find(arguments, store.path) for store in traced.stores]
+        apply(traced.stores, places, [rebuild(store.structure, made) for store in traced.stores])
+    return result
 
 
 def places_of(captures: list[Capture]) -> list[tuple[Any, Any, Any]]:
@@ -359,10 +372,18 @@ def places_of(captures: list[Capture]) -> list[tuple[Any, Any, Any]]:
     return [(c.value, c.container, c.key) for c in captures]
 
 
-def _make(result: Result, outputs: list[Any], inputs: list[Any], views: dict[tuple[str, int], dict[Node, Any]]) -> Any:
+def _make(
+    result: Result,
+    outputs: list[Any],
+    inputs: list[Any],
+    arguments: tuple[tuple, dict[str, Any]],
+    views: dict[tuple[str, int], dict[Node, Any]],
+) -> Any:
     """One leaf of the result; `views` remembers views of each array, so that those of a common copy share it."""
     if result.source == "value":
         return result.value
+    if result.source == "given":
+        return find(arguments, result.value)
     value = outputs[result.index] if result.source == "array" else inputs[result.index]
     if result.weak:
         return value.item() if isinstance(value, (np.ndarray, np.generic)) else value

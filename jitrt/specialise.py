@@ -25,8 +25,8 @@ _log = logging.getLogger("jitrt.trace")
 _CALL_WITH_OBJECTS = 15_000  # nanoseconds
 
 
-class Overlapping(Exception):
-    """A function cannot be traced with these arguments, which overlap in memory."""
+class Unspecialised(Exception):
+    """A function cannot be traced with these arguments, which says nothing about others that are alike."""
 
 
 @frozen(eq=False)
@@ -70,10 +70,9 @@ def specialise(call: Call, programs: Programs, unsteady: bool) -> Specialisation
 
     Raises
     ------
-    Overlapping
-        If the arguments overlap, and the trace, which took them for different arrays, failed.
-    Exception
-        What the function itself raises for these arguments.
+    Unspecialised
+        If the function itself raises an exception for these arguments, or if they overlap, and the trace, which took
+        them for different arrays, failed.
     """
     try:
         classes = classes_in(call.structure)
@@ -97,7 +96,7 @@ def specialise(call: Call, programs: Programs, unsteady: bool) -> Specialisation
     if isinstance(failure.__cause__, Untraceable):  # NumPy's C code replaces what a conversion raises
         return _plain(call, failure.__cause__)
     if call.shared is None and overlap([leaf for leaf in call.leaves if isinstance(leaf, np.ndarray)]):
-        raise Overlapping  # what a trace finds that takes arguments for different arrays says nothing
+        raise Unspecialised("arguments overlap in memory")
     return _after_failure(call, failure)
 
 
@@ -107,15 +106,20 @@ def _plain(call: Call, reason: BaseException) -> Plain:
 
 
 def _after_failure(call: Call, failure: Exception) -> Plain:
-    """Tell the user's exceptions from ours: the plain function raises its own."""
+    """Tell the user's exceptions from ours: the plain function raises its own.
+
+    Raises
+    ------
+    Unspecialised
+        If it was the user's.
+    """
     args, kwargs = rebuild(call.structure, iter(copies_of(call.leaves)))
     raises = True
     with contextlib.suppress(Exception):
         call.function(*args, **kwargs)
         raises = False
     if raises:
-        args, kwargs = rebuild(call.structure, iter(call.leaves))
-        call.function(*args, **kwargs)
+        raise Unspecialised(f"it raises {type(failure).__name__}: {failure}")
     return internal_error(call.name, failure)
 
 

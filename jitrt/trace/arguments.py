@@ -10,6 +10,7 @@ import numpy as np
 from numpy.lib.array_utils import byte_bounds
 
 from ..errors import Untraceable
+from ..frozen import frozen
 
 # Values of these types are part of a trace: another value is another trace.
 STATIC_TYPES = frozenset({int, bool, str, bytes, type(None), slice, type(...), range})
@@ -27,10 +28,77 @@ class Record:
     """Marks the structure of an object with attributes."""
 
 
-def flatten(value: Any, leaves: list[Any], objects: bool = False, depth: int = 0) -> Structure:
+class Again:
+    """Marks the structure of a list, dict or object that has occurred before, and is followed by its number."""
+
+
+@frozen
+class Growing:
+    """The lists that a function does nothing with but to append to them: what they hold is no part of a call.
+
+    Parameters
+    ----------
+    attributes : frozenset of str
+        Attributes of objects that hold such lists.
+    positions : frozenset of int
+        Positional arguments that are such lists.
+    """
+
+    attributes: frozenset[str] = frozenset()
+    positions: frozenset[int] = frozenset()
+
+
+class Appended:
+    """Stands for a list that grows, during a trace."""
+
+    __slots__ = ("items",)
+
+    def __init__(self) -> None:
+        self.items: list[Any] = []
+
+    def append(self, value: Any) -> None:
+        self.items.append(value)
+
+    def extend(self, values: Any) -> None:
+        self.items.extend(values)
+
+    def __getattr__(self, name: str) -> Any:
+        raise Untraceable("reads a list that it otherwise appends to")
+
+    def __len__(self) -> int:
+        return self.__getattr__("__len__")
+
+    def __iter__(self) -> Any:
+        return self.__getattr__("__iter__")
+
+    def __getitem__(self, index: Any) -> Any:
+        return self.__getattr__("__getitem__")
+
+
+def flatten_call(args: tuple, kwargs: dict[str, Any], leaves: list[Any], growing: Growing) -> Structure:
+    """The leaves and the structure of a call, ``(args, kwargs)``, with its objects."""
+    seen: dict[int, int] = {}
+    parts = [
+        _grown(v, seen) if k in growing.positions and type(v) is list else _flatten(v, leaves, seen, 0, growing)
+        for k, v in enumerate(args)
+    ]
+    seen[id(kwargs)] = len(seen)
+    named = tuple([_flatten(v, leaves, seen, 0, growing) for v in kwargs.values()])
+    return (tuple, ((tuple, tuple(parts)), (dict, tuple(kwargs), named)))
+
+
+def _grown(value: list, seen: dict[int, int]) -> Structure:
+    if id(value) in seen:
+        return (Again, seen[id(value)], ())
+    seen[id(value)] = len(seen)
+    return (Appended, ())
+
+
+def flatten(value: Any, leaves: list[Any], objects: bool = False) -> Structure:
     """Append the leaves of nested tuples, lists and dicts to `leaves`; return what is left, a hashable value.
 
-    With `objects`, the attributes of objects of the user's classes are leaves, too.
+    With `objects`, the attributes of objects of the user's classes are leaves, too, and what occurs twice is taken
+    apart once.
 
     Examples
     --------
@@ -41,40 +109,87 @@ def flatten(value: Any, leaves: list[Any], objects: bool = False, depth: int = 0
     >>> rebuild(structure, iter(["x", "y"]))
     {'a': ('x', ['y'])}
     """
+    return _flatten(value, leaves, {} if objects else None, 0, Growing())
+
+
+def _flatten(value: Any, leaves: list[Any], seen: dict[int, int] | None, depth: int, growing: Growing) -> Structure:
+    """`seen` numbers the lists, dicts and objects by their identity; None if they do not matter."""
     kind = type(value)
     if kind is np.ndarray or kind is float:
         leaves.append(value)
         return None
-    if kind is tuple or kind is list:
-        return (kind, tuple([flatten(v, leaves, objects, depth) for v in value]))
-    if kind is dict:
-        return (dict, tuple(value), tuple([flatten(v, leaves, objects, depth) for v in value.values()]))
+    if kind is tuple:
+        return (kind, tuple([_flatten(v, leaves, seen, depth, growing) for v in value]))
+    if kind is list or kind is dict:
+        if seen is not None:
+            if id(value) in seen:
+                return (Again, seen[id(value)], ())
+            seen[id(value)] = len(seen)
+        if kind is list:
+            return (kind, tuple([_flatten(v, leaves, seen, depth, growing) for v in value]))
+        return (dict, tuple(value), tuple([_flatten(v, leaves, seen, depth, growing) for v in value.values()]))
     if isinstance(value, tuple) and hasattr(value, "_fields"):
-        return (kind, tuple([flatten(v, leaves, objects, depth) for v in value]))
-    if objects and depth < _DEEPEST and len(leaves) < _MOST_LEAVES and has_plain_attributes(kind):  # type: ignore[arg-type]
-        attributes = vars(value)
-        parts = [flatten(v, leaves, True, depth + 1) for v in attributes.values()]
-        return (Record, kind, tuple(attributes), tuple(parts))
+        return (kind, tuple([_flatten(v, leaves, seen, depth, growing) for v in value]))
+    if seen is not None and has_plain_attributes(kind):  # type: ignore[arg-type]
+        if id(value) in seen:
+            return (Again, seen[id(value)], ())
+        if depth < _DEEPEST and len(leaves) < _MOST_LEAVES:
+            seen[id(value)] = len(seen)
+            attributes = vars(value)
+            parts = [
+                _grown(v, seen)
+                if name in growing.attributes and type(v) is list
+                else _flatten(v, leaves, seen, depth + 1, growing)
+                for name, v in attributes.items()
+            ]
+            return (Record, kind, tuple(attributes), tuple(parts))
     leaves.append(value)
     return None
 
 
 def rebuild(structure: Structure, leaves: Any) -> Any:
     """The value of that `structure` with the leaves that the iterator `leaves` gives."""
+    return _rebuild(structure, leaves, [])
+
+
+def _rebuild(structure: Structure, leaves: Any, made: list[Any]) -> Any:
+    """`made` are the lists, dicts and objects so far."""
     if structure is None:
         return next(leaves)
     kind = structure[0]
+    if kind is Again:
+        return made[structure[1]]
+    if kind is Appended:
+        made.append(Appended())
+        return made[-1]
     if kind is Record:
-        made = object.__new__(structure[1])
-        made.__dict__.update({name: rebuild(s, leaves) for name, s in zip(structure[2], structure[3])})
-        return made
+        value = object.__new__(structure[1])
+        made.append(value)
+        value.__dict__.update({name: _rebuild(s, leaves, made) for name, s in zip(structure[2], structure[3])})
+        return value
     if kind is dict:
-        return {key: rebuild(s, leaves) for key, s in zip(structure[1], structure[2])}
-    children = [rebuild(s, leaves) for s in structure[1]]
+        value = {}
+        made.append(value)
+        value.update((key, _rebuild(s, leaves, made)) for key, s in zip(structure[1], structure[2]))
+        return value
+    if kind is list:
+        value = []
+        made.append(value)
+        value.extend([_rebuild(s, leaves, made) for s in structure[1]])
+        return value
+    children = [_rebuild(s, leaves, made) for s in structure[1]]
     return kind(*children) if hasattr(kind, "_fields") else kind(children)
 
 
-_OWN_WAYS = ("__getattr__", "__array__", "__array_ufunc__", "__array_function__", "__jitrt_function__", "__slots__")
+_OWN_WAYS = (
+    "__del__",
+    "__getattr__",
+    "__array__",
+    "__array_ufunc__",
+    "__array_function__",
+    "__jitrt_function__",
+    "__slots__",
+)
 _HEAP_TYPE = 1 << 9  # Py_TPFLAGS_HEAPTYPE, which classes of C code may have, too
 
 
@@ -97,7 +212,9 @@ def has_plain_attributes(kind: type) -> bool:
     own = kind.__mro__[:-1]
     if not own or type(kind) is not type or any(not c.__flags__ & _HEAP_TYPE for c in own):
         return False
-    usual = all(getattr(kind, name) is getattr(object, name) for name in ("__getattribute__", "__setattr__", "__new__"))
+    usual = all(getattr(kind, name) is getattr(object, name) for name in ("__getattribute__", "__new__"))
+    setting = next(c for c in kind.__mro__ if "__setattr__" in vars(c))
+    usual = usual and (setting is object or getattr(vars(setting).get("__dataclass_params__"), "frozen", False))
     usual = usual and kind.__basicsize__ == _Usual.__basicsize__
     return usual and not any(hasattr(kind, name) for name in _OWN_WAYS) and kind.__module__.split(".")[0] != "numpy"
 

@@ -1,4 +1,4 @@
-"""Copies of functions that find other objects where they read from outside.
+"""Copies of functions and classes that find other objects where they read from outside.
 
 Nothing is patched: the function itself, its module and other threads see what they saw before.
 """
@@ -7,17 +7,21 @@ from __future__ import annotations
 
 import builtins
 import functools
+import inspect
 import types
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from typing import Any
 
 import numpy as np
 
+from ..errors import Untraceable
+from .arguments import has_plain_attributes
 from .context import current
 from .creation import stand_in
 from .loopsites import only_called
-from .purity import MISSING, contents, is_numpy
+from .purity import MISSING, PURE_FUNCTIONS, contents, is_numpy
 from .rolling import traced_range
+from .userline import user_line
 
 
 class _ModuleView(types.ModuleType):
@@ -31,73 +35,129 @@ class _ModuleView(types.ModuleType):
         return self._replaced(getattr(self._module, name))
 
 
-def with_tracers(function: Callable[..., Any], tracers: dict[int, Any]) -> Callable[..., Any]:
-    """A copy of `function` that finds tracers in place of captured arrays and what NumPy creates.
-
-    The functions that it calls are copied, too.
+class Clones:
+    """Copies of functions and classes that find tracers in place of captured arrays and what NumPy creates.
 
     Parameters
     ----------
-    function : callable
     tracers : dict of int to Tracer
         By the identity of the captured array.
+    known : set
+        The code that was found to do nothing that a replay would leave out.
+    classes : bool
+        Whether the user's classes are copied, too: code that asks for the class of an object would see the copy.
     """
-    copies: dict[int, types.FunctionType] = {}
-    namespaces: dict[int, tuple[dict[str, Any], set[str]]] = {}
-    views: dict[int, _ModuleView] = {}
 
-    def replaced(value: Any) -> Any:
+    def __init__(self, tracers: dict[int, Any], known: Collection[types.CodeType], classes: bool):
+        self._tracers = tracers
+        self._known = known
+        self._copies_classes = classes
+        self._functions: dict[int, types.FunctionType] = {}
+        self._classes: dict[type, type] = {}
+        self._members: dict[type, set[str]] = {}
+        self._namespaces: dict[int, tuple[dict[str, Any], set[str]]] = {}
+        self._views: dict[int, _ModuleView] = {}
+
+    def of(self, value: Any) -> Any:
+        """What code finds in place of `value`."""
         if isinstance(value, np.ndarray):
-            return tracers.get(id(value), value)
+            return self._tracers.get(id(value), value)
         if isinstance(value, types.ModuleType) and not is_numpy_module(value):
-            if id(value) not in views:
-                views[id(value)] = _ModuleView(value, replaced)
-            return views[id(value)]
+            if id(value) not in self._views:
+                self._views[id(value)] = _ModuleView(value, self.of)
+            return self._views[id(value)]
         inner = getattr(value, "__jitrt_function__", value)
-        if isinstance(inner, types.FunctionType) and not is_numpy(inner):
-            return copy(inner)
+        if isinstance(inner, types.FunctionType) and not is_numpy(inner) and inner not in PURE_FUNCTIONS:
+            return self._function(inner)
         if isinstance(value, functools.partial):
-            keywords = {k: replaced(v) for k, v in value.keywords.items()}
-            return functools.partial(replaced(value.func), *map(replaced, value.args), **keywords)
+            keywords = {k: self.of(v) for k, v in value.keywords.items()}
+            return functools.partial(self.of(value.func), *map(self.of, value.args), **keywords)
+        if isinstance(value, type):
+            return self.class_of(value)
         return stand_in(value)
 
-    def imported(*args: Any, **kwargs: Any) -> Any:
-        """What an import statement inside a copy finds."""
-        return replaced(__import__(*args, **kwargs))
+    def class_of(self, kind: type) -> type:
+        """The class that stands for a class of the user's; others stand for themselves."""
+        if not self._copies_classes or not _is_copied(kind):
+            return kind
+        if kind not in self._classes:
+            bases = tuple(self.class_of(base) for base in kind.__bases__ if base is not object)
+            others = tuple(base for base in bases if base not in kind.__bases__)
+            namespace = {"__module__": kind.__module__, "__qualname__": kind.__qualname__, "__jitrt_class__": kind}
+            self._classes[kind] = made = type(kind.__name__, (kind, *others), namespace)
+            for name, member in vars(kind).items():
+                found = self._member(member)
+                if found is not member:
+                    setattr(made, name, found)
+                    if isinstance(found, functools.cached_property):
+                        found.__set_name__(made, name)
+            self._members[made] = set(vars(made))
+        return self._classes[kind]
 
-    def copy(f: types.FunctionType) -> types.FunctionType:
-        if id(f) in copies:
-            return copies[id(f)]
-        if id(f.__globals__) not in namespaces:
-            own = {"__builtins__": vars(builtins) | {"__import__": imported}}
-            namespaces[id(f.__globals__)] = f.__globals__ | own, set()
-        namespace, done = namespaces[id(f.__globals__)]
+    def _member(self, member: Any) -> Any:
+        """What stands for a member of a class."""
+        code = getattr(inspect.unwrap(getattr(member, "__jitrt_function__", member)), "__code__", None)
+        if code is not None and code not in self._known:
+            return _refuse
+        if isinstance(member, (staticmethod, classmethod)):
+            return type(member)(self._member(member.__func__))
+        if isinstance(member, property):
+            return property(*(f and self._member(f) for f in (member.fget, member.fset, member.fdel)))
+        if isinstance(member, functools.cached_property):
+            return functools.cached_property(self._member(member.func))
+        is_code = isinstance(member, types.FunctionType) or hasattr(member, "__jitrt_function__")
+        return self.of(member) if is_code or isinstance(member, np.ndarray) else member
+
+    def have_been_changed(self) -> bool:
+        """Whether something was stored in a function, a module or a class, which only its copy knows."""
+        functions = any(vars(f) for f in self._functions.values())
+        modules = any(vars(v).keys() != vars(_ModuleView(v._module, self.of)).keys() for v in self._views.values())
+        members = any(set(vars(kind)) - {"__slotnames__"} != known for kind, known in self._members.items())
+        return functions or modules or members  # the name is what `copy` notes of a class
+
+    def _imported(self, *args: Any, **kwargs: Any) -> Any:
+        """What an import statement inside a copy finds."""
+        return self.of(__import__(*args, **kwargs))
+
+    def _function(self, f: types.FunctionType) -> types.FunctionType:
+        if id(f) in self._functions:
+            return self._functions[id(f)]
+        if id(f.__globals__) not in self._namespaces:
+            own = {"__builtins__": vars(builtins) | {"__import__": self._imported}}
+            self._namespaces[id(f.__globals__)] = f.__globals__ | own, set()
+        namespace, done = self._namespaces[id(f.__globals__)]
         closure = tuple(types.CellType() for _ in f.__closure__ or ())
-        copies[id(f)] = made = types.FunctionType(f.__code__, namespace, f.__name__, None, closure)
+        self._functions[id(f)] = made = types.FunctionType(f.__code__, namespace, f.__name__, None, closure)
         for name in _global_names(f.__code__) - done:
             done.add(name)
             if name in namespace:
-                namespace[name] = replaced(namespace[name])
+                namespace[name] = self.of(namespace[name])
         if "type" in f.__code__.co_names and (state := current()) is not None:
             state.symbolic = False  # it would tell symbols from integers
         if "range" in f.__code__.co_names and "range" not in f.__globals__:
             # Code that does something else with it than call it may compare it by identity.
             calls = only_called(f.__code__, "range")
             namespace["range"] = traced_range if calls and namespace.get("range") is not range else range
-        for cell, original in zip(closure, f.__closure__ or ()):
+        for name, cell, original in zip(f.__code__.co_freevars, closure, f.__closure__ or ()):
             if (value := contents(original)) is not MISSING:
-                cell.cell_contents = replaced(value)
-        made.__defaults__ = tuple(map(replaced, f.__defaults__)) if f.__defaults__ else None
-        made.__kwdefaults__ = {k: replaced(v) for k, v in (f.__kwdefaults__ or {}).items()} or None
+                cell.cell_contents = value if name == "__class__" else self.of(value)
+        made.__defaults__ = tuple(map(self.of, f.__defaults__)) if f.__defaults__ else None
+        made.__kwdefaults__ = {k: self.of(v) for k, v in (f.__kwdefaults__ or {}).items()} or None
         return made
 
-    result = replaced(function)
-    assert callable(result)
-    return result
+
+def _refuse(*args: Any, **kwargs: Any) -> Any:
+    """Stands for a method that no name in the code leads to."""
+    raise Untraceable("calls a method by a name that it computes", user_line())
 
 
 def is_numpy_module(module: types.ModuleType) -> bool:
     return module.__name__ == "numpy" or module.__name__.startswith("numpy.")
+
+
+def _is_copied(kind: type) -> bool:
+    """Whether a class is one of the user's, of which nothing notices that it has a subclass."""
+    return has_plain_attributes(kind) and not any("__init_subclass__" in vars(c) for c in kind.__mro__[:-1])
 
 
 def _global_names(code: types.CodeType) -> set[str]:

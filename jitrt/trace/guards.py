@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from .arguments import Structure
+from .arguments import Again, Record, Structure
 
 log = logging.getLogger("jitrt.guards")
 
@@ -73,6 +73,10 @@ def _shape(structure: Structure) -> str:
     if structure is None:
         return "."
     kind, *rest = structure
+    if kind is Again:
+        return "the same object"
+    if kind is Record:
+        return f"{rest[0].__name__}({', '.join(f'{k}={_shape(s)}' for k, s in zip(*rest[1:]))})"
     if kind is dict:
         return "{" + ", ".join(f"{k!r}: {_shape(s)}" for k, s in zip(*rest)) + "}"
     inner = ", ".join(map(_shape, rest[0]))

@@ -8,11 +8,13 @@ resolves every global and closure name that the code loads; what it cannot vouch
 from __future__ import annotations
 
 import builtins
+import copy
+import dataclasses
 import dis
 import functools
 import inspect
 import types
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -20,23 +22,28 @@ import numpy as np
 
 from ..errors import Untraceable
 from ..frozen import frozen
+from .arguments import Growing, has_plain_attributes
 from .imports import imported_names
 
 _PURE_BUILTINS = frozenset(
     getattr(builtins, name)
     for name in """abs all any bool bytes callable complex dict divmod enumerate filter float format frozenset hasattr
     int isinstance issubclass iter len list map max min next object pow range repr reversed round set slice sorted
-    str sum tuple type zip NotImplemented Ellipsis""".split()
+    str sum super tuple type zip NotImplemented Ellipsis""".split()
 )
 _PURE_MODULES = frozenset(
     {"math", "cmath", "operator", "_operator", "itertools", "functools", "_functools", "numbers", "typing"}
 )
+# Functions of Python's library that do with objects what its code could do itself.
+PURE_FUNCTIONS = frozenset({dataclasses.replace, copy.copy, copy.deepcopy})
+_BY_NAME = frozenset({getattr, setattr, delattr})
 _CONSTANT_MODULES = frozenset({"numpy", "math", "cmath"})  # what they hold, nobody rebinds
 # Functions of NumPy that change the process or a file, or that read from outside.
 _IMPURE_NUMPY = frozenset(
     """seterr seterrcall setbufsize errstate set_printoptions printoptions save savez savez_compressed savetxt load
     loadtxt genfromtxt fromfile fromregex memmap open_memmap frombuffer nditer""".split()
 )
+_HAS_DEFAULT_FACTORY = getattr(dataclasses, "_HAS_DEFAULT_FACTORY", None)  # a default of the `__init__` of dataclasses
 _LOADS = frozenset({"LOAD_GLOBAL", "LOAD_NAME"})
 _LOCAL_LOADS = frozenset({"LOAD_FAST", "LOAD_FAST_CHECK", "LOAD_DEREF", "LOAD_CLASSDEREF"})
 _ATTRIBUTES = frozenset({"LOAD_ATTR", "LOAD_METHOD"})
@@ -44,15 +51,13 @@ _SKIPPED = frozenset({"CACHE", "EXTENDED_ARG", "PUSH_NULL", "PRECALL", "NOP"})
 _EFFECTS = {
     "STORE_GLOBAL": "assigns a global variable",
     "DELETE_GLOBAL": "deletes a global variable",
-    "STORE_ATTR": "sets an attribute",
-    "DELETE_ATTR": "deletes an attribute",
     "LOAD_BUILD_CLASS": "defines a class",
 }
 
 
-# Attributes by which an array is written. Objects that are not arrays but have them come from inside of the function:
-# the scan and the guard refuse others.
-_ARRAY_ATTRIBUTES = frozenset({"real", "imag", "shape"})
+_STORES = frozenset({"STORE_ATTR", "DELETE_ATTR"})
+# Names by which code reaches the class of an object, which has no copy in the trace.
+_CLASS_NAMES = frozenset({"type", "__class__"})
 
 
 @frozen
@@ -99,11 +104,42 @@ class Captures:
         Numbers, strings and functions, which a guard compares by identity.
     floats : set of float
         Numbers that the code itself contains, or captures.
+    classes : set of type
+        The user's classes that the code names.
+    sets_attributes : bool
+        Whether the code sets attributes of objects, its own or those of its arguments.
+    asks_for_classes : bool
+        Whether it asks for the class of an object.
+    makes_objects : bool
+        Whether it makes objects of the classes of others.
+    computes_names : bool
+        Whether it has names of attributes as strings.
+    codes : set
+        All code that has been scanned.
+    appended, read : set of str
+        Attributes with which it does nothing but to append to them, and those that it uses in another way.
+    positions : frozenset of int
+        Parameters that are appended to alone.
     """
 
     arrays: list[Capture] = field(default_factory=list)
     values: list[Capture] = field(default_factory=list)
     floats: set[float] = field(default_factory=set)
+    classes: set[type] = field(default_factory=set)
+    sets_attributes: bool = False
+    asks_for_classes: bool = False
+    makes_objects: bool = False
+    computes_names: bool = False
+    codes: set[types.CodeType] = field(default_factory=set)
+    appended: set[str] = field(default_factory=set)
+    read: set[str] = field(default_factory=set)
+    positions: frozenset[int] = frozenset()
+
+    @property
+    def growing(self) -> Growing:
+        """The lists that the function does nothing with but to append to them."""
+        attributes = frozenset() if self.computes_names else frozenset(self.appended - self.read)
+        return Growing(attributes, self.positions)
 
     def unchanged(self) -> bool:
         """Whether every captured value is still the object that was scanned."""
@@ -124,8 +160,10 @@ def scan(function: Callable[..., Any]) -> Captures:
     code = getattr(function, "__code__", None)
     if code is not None and code.co_flags & inspect.CO_GENERATOR:
         raise Untraceable(f"{code.co_name} is a generator")
-    captures = Captures()
+    captures = Captures(positions=_appended_parameters(code) if code is not None else frozenset())
     _Scan(captures).value(function, getattr(function, "__name__", "function"), None)
+    if captures.classes:
+        scan_methods(function, captures.classes, captures)
     return captures
 
 
@@ -138,19 +176,24 @@ def scan_methods(function: Callable[..., Any], classes: set[type], captures: Cap
         As for `scan`.
     """
     walk = _Scan(captures)
+    names = set(_OPERATORS)
+    done: set[tuple[type, str, bool]] = set()
     pending: list[Any] = [function, *(c.value for c in captures.values)]
-    done: set[str] = set()
     while pending:
         code = getattr(inspect.unwrap(pending.pop()), "__code__", None)
-        names = (_names(code) if code is not None else set()) - done
-        done |= names
-        for kind in classes:
-            for name in (names | _OPERATORS) & _members(kind):
-                holder = next(c for c in kind.__mro__ if name in vars(c))
-                member = vars(holder)[name]
-                for part in _functions_of(member):
-                    walk.value(part, f"{kind.__name__}.{name}", (vars(holder), name) if part is member else None)
-                    pending.append(part)
+        names |= _names(code) if code is not None else set()
+        for kind in {*classes, *captures.classes}:
+            makes = captures.asks_for_classes or captures.makes_objects or kind in captures.classes
+            used = names | _CONSTRUCTORS if makes else names
+            calls_bases = "super" in names
+            for name in used & _members(kind) - {name for k, name, bases in done if k is kind and bases >= calls_bases}:
+                done.add((kind, name, calls_bases))
+                holders = [c for c in kind.__mro__[:-1] if name in vars(c)]
+                for holder in holders if calls_bases else holders[:1]:
+                    member = vars(holder)[name]
+                    for part in _functions_of(member):
+                        walk.value(part, f"{kind.__name__}.{name}", (vars(holder), name) if part is member else None)
+                        pending.append(part)
 
 
 # Methods that code calls without their names.
@@ -159,6 +202,10 @@ _OPERATORS = frozenset(
     for name in """call len getitem contains iter add sub mul truediv pow matmul neg abs radd rsub rmul rtruediv
     enter exit bool float int eq lt le gt ge""".split()
 )
+
+
+# Those of a class that is called.
+_CONSTRUCTORS = frozenset({"__init__", "__post_init__"})
 
 
 def _members(kind: type) -> set[str]:
@@ -172,15 +219,15 @@ def _functions_of(member: Any) -> list[Any]:
     if isinstance(member, (staticmethod, classmethod)):
         return [member.__func__]
     if isinstance(member, property):
-        return [f for f in (member.fget,) if f is not None]
+        return [f for f in (member.fget, member.fset, member.fdel) if f is not None]
     if isinstance(member, functools.cached_property):
-        raise Untraceable("reads a cached property")
+        return [member.func]
     return [member]
 
 
 def _names(code: types.CodeType) -> set[str]:
     nested = (_names(c) for c in code.co_consts if isinstance(c, types.CodeType))
-    return set(code.co_names).union(*nested)
+    return {*code.co_names, *(c for c in code.co_consts if isinstance(c, str))}.union(*nested)
 
 
 def catches(function: Callable[..., Any], captures: Captures) -> bool:
@@ -213,6 +260,11 @@ class _Scan:
             Container and key that hold it; None for what nobody rebinds.
         """
         loaded, value = value, getattr(value, "__jitrt_function__", value)
+        if isinstance(value, Hashable) and value in PURE_FUNCTIONS | _BY_NAME:
+            self.captures.makes_objects |= value in PURE_FUNCTIONS
+            self.captures.computes_names |= value in _BY_NAME
+            self.captures.sets_attributes |= value in _BY_NAME
+            return
         if isinstance(value, types.FunctionType) and not is_numpy(value):
             if place is not None:
                 self.captures.values.append(Capture(name, loaded, *place))
@@ -229,6 +281,10 @@ class _Scan:
                 self.captures.values.append(Capture(name, loaded, *place))
             for part in (value.func, *value.args, *value.keywords.values()):
                 self.value(part, name, None)
+        elif isinstance(value, type) and has_plain_attributes(value):
+            if place is not None:
+                self.captures.values.append(Capture(name, value, *place))
+            self.captures.classes.add(value)
         elif _is_plain(value):
             if isinstance(value, float):
                 self.captures.floats.add(float(value))
@@ -259,16 +315,29 @@ class _Scan:
 
         `free` are names of the scopes around `function`, `imports` what import statements in it bind.
         """
+        if _CLASS_NAMES.intersection(code.co_names):
+            self.captures.asks_for_classes = True
+        self.captures.codes.add(code)
         cells = dict(zip(function.__code__.co_freevars, function.__closure__ or ()))
         instructions = [i for i in dis.get_instructions(code) if i.opname not in _SKIPPED]
         imports = imports | {n: found for n, *found in imported_names(instructions, function.__globals__)}
         for k, instruction in enumerate(instructions):
             name, operand = instruction.opname, instruction.argval
+            if name in _ATTRIBUTES or name in _STORES:
+                appends = name in _ATTRIBUTES and _appends(instructions[k + 1 : k + 2])
+                (self.captures.appended if appends else self.captures.read).add(operand)
             try:
-                if name in _EFFECTS and not (name == "STORE_ATTR" and operand in _ARRAY_ATTRIBUTES):
+                if name in _EFFECTS:
                     raise Untraceable(f"{code.co_name} {_EFFECTS[name]}")
+                if name in _STORES:
+                    self.captures.sets_attributes = True
+                    if _is_captured(instructions[:k], code):
+                        raise Untraceable(f"{code.co_name} sets an attribute of what is no argument")
                 if name == "STORE_DEREF" and operand in code.co_freevars:
                     raise Untraceable(f"{code.co_name} assigns a nonlocal variable")
+                following = instructions[k + 1 : k + 3]
+                if [i.opname for i in following] == ["COPY", "LOAD_ATTR"] and _is_captured(instructions[: k + 1], code):
+                    raise Untraceable(f"{code.co_name} sets an attribute of what is no argument")
                 attributes = _attributes(instructions[k + 1 :])
                 if name in _LOADS:
                     self._global(function, operand, attributes)
@@ -302,6 +371,8 @@ class _Scan:
             name, value = f"{name}.{attribute}", getattr(value, attribute, MISSING)
         if value is MISSING or isinstance(value, types.ModuleType):
             return
+        if rest and isinstance(value, type) and has_plain_attributes(value):
+            rest.clear()  # its members are looked at as those of its objects are
         if rest and _has_state(value):
             raise Untraceable(f"reads {name}.{rest[0]}")
         self.value(value, name, place)
@@ -318,6 +389,34 @@ def _attributes(following: list[dis.Instruction]) -> list[str]:
             break
         names.append(str(instruction.argval))
     return names
+
+
+def _appends(following: list[dis.Instruction]) -> bool:
+    """Whether what comes next looks up how to append."""
+    return any(i.opname in _ATTRIBUTES and i.argval in ("append", "extend") for i in following)
+
+
+def _appended_parameters(code: types.CodeType) -> frozenset[int]:
+    """Positions of the parameters that a function does nothing with but to append to them."""
+    instructions = [i for i in dis.get_instructions(code) if i.opname not in _SKIPPED]
+    appended: set[str] = set()
+    used = set(code.co_cellvars)
+    for k, instruction in enumerate(instructions):
+        if "FAST" in instruction.opname:
+            names = instruction.argval if isinstance(instruction.argval, tuple) else (instruction.argval,)
+            one = len(names) == 1 and instruction.opname.startswith("LOAD_FAST")
+            (appended if one and _appends(instructions[k + 1 : k + 2]) else used).update(names)
+    parameters = code.co_varnames[: code.co_argcount]
+    return frozenset(k for k, name in enumerate(parameters) if name in appended - used)
+
+
+def _is_captured(before: list[dis.Instruction], code: types.CodeType) -> bool:
+    """Whether the object that was loaded last is reached from a global variable or from one of an outer function."""
+    loads = (i for i in reversed(before) if i.opname not in _ATTRIBUTES)
+    last = next(loads, None)
+    return last is not None and (
+        last.opname in _LOADS or (last.opname == "LOAD_DEREF" and last.argval in code.co_freevars)
+    )
 
 
 def contents(cell: types.CellType) -> Any:
@@ -340,6 +439,8 @@ def _is_plain(value: Any) -> bool:
     """Whether `value` is immutable data."""
     if isinstance(value, tuple):
         return all(map(_is_plain, value))
+    if value is _HAS_DEFAULT_FACTORY:
+        return True
     plain = (int, float, complex, str, bytes, bool, type(None), np.generic, np.dtype, range, slice, type(...))
     return isinstance(value, plain)
 

@@ -14,8 +14,8 @@ from ..expr.node import Graph, Node, type_of
 from ..expr.types import ArrayType
 from ..expr.updates import through
 from ..frozen import frozen
-from .arguments import Structure, flatten, is_dynamic, rebuild
-from .clones import with_tracers
+from .arguments import Structure, is_dynamic, rebuild
+from .clones import Clones
 from .conditions import Conditions
 from .context import tracing
 from .loopnumber import NotRolled, Place
@@ -23,6 +23,7 @@ from .purity import Capture, Captures
 from .segments import Cut, Execute, cut
 from .state import Trace
 from .storage import Cell
+from .stores import Containers, Given, Store
 from .tracer import Tracer
 
 
@@ -34,7 +35,7 @@ class Result:
     ----------
     source : str
         ``"array"``: output number `index` of the graph; ``"input"``: the input number `index` itself;
-        ``"value"``: the Python object `value`.
+        ``"value"``: the Python object `value`; ``"given"``: what is at the path `value` of the arguments.
     view : Node, optional
         View operations that lead from the array to the leaf, as a chain of nodes on `base`.
     scalar, weak : bool
@@ -64,9 +65,11 @@ class Traced:
     captured : tuple of Capture
         For the inputs after those, where to read them.
     results : tuple of Result
-        How each leaf of the result is made.
+        How each leaf of the result, and then of what is stored, is made.
     structure : Structure
         Nesting of the result.
+    stores : tuple of Store
+        What the function changes in the objects, dicts and lists that it was given.
     host_calls : tuple of (name, line)
         Calls left to NumPy, with the user's lines.
     written : tuple of (int, int)
@@ -86,6 +89,7 @@ class Traced:
     structure: Structure
     host_calls: tuple[tuple[str, str], ...]
     written: tuple[tuple[int, int], ...]
+    stores: tuple[Store, ...] = ()
     cuts: tuple[Cut, ...] = ()
     registers: tuple[int, ...] = ()
     values: tuple[Any, ...] = ()
@@ -168,12 +172,19 @@ def _trace_once(
         symbolic[k] = symbol
     by_array = {id(c.value): symbol for symbol, c in zip(symbols[len(arguments) :], captures.arrays)}
     args, kwargs = rebuild(structure, iter(symbolic))
+    containers = Containers((args, kwargs))
+    has_classes = captures.asks_for_classes or any(isinstance(leaf, type) for leaf in leaves)
+    if captures.sets_attributes and has_classes:
+        raise Untraceable("sets attributes, perhaps of a class, of which there is no copy")
+    clones = Clones(by_array, captures.codes, classes=not captures.asks_for_classes)
+    for value in containers.objects():
+        object.__setattr__(value, "__class__", clones.class_of(type(value)))  # also where it is frozen
     conditions = Conditions(state, excepted)
     state.decide = conditions.decide
     watch_control(True)
     try:
         with tracing(state):
-            result = with_tracers(function, by_array)(*args, **kwargs)
+            result = clones.of(function)(*args, **kwargs)
         _check_nothing_swallowed(state)
     except (Exception, Untraceable) as error:
         conditions.check(error)
@@ -182,8 +193,9 @@ def _trace_once(
     finally:
         watch_control(False)
     conditions.check(None)
-    _check_containers_unchanged(args, kwargs, symbolic, structure)
-    return _describe(result, inputs, symbols, tuple(arguments), captures, state)
+    if clones.have_been_changed():
+        raise Untraceable("sets an attribute of what is no argument")
+    return _describe(result, containers, inputs, symbols, tuple(arguments), captures, state)
 
 
 def _check_control() -> None:
@@ -215,14 +227,9 @@ def _input_type(value: Any) -> ArrayType:
     return type_
 
 
-def _check_containers_unchanged(args: tuple, kwargs: dict, symbolic: list[Any], structure: Structure) -> None:
-    after: list[Any] = []
-    if flatten((args, kwargs), after, objects=True) != structure or any(x is not y for x, y in zip(after, symbolic)):
-        raise Untraceable("changes a list or dict that it was given")
-
-
 def _describe(
     result: Any,
+    containers: Containers,
     inputs: list[Node],
     symbols: list[Tracer],
     arguments: tuple[int, ...],
@@ -230,7 +237,7 @@ def _describe(
     state: Trace,
 ) -> Traced:
     flat: list[Any] = []
-    structure = flatten(result, flat)
+    structure, stores = containers.stores(result, flat)
     plain = [leaf for leaf in flat if type(leaf) is np.ndarray]
     if any(np.may_share_memory(x, y) for k, x in enumerate(plain) for y in plain[:k]):
         raise Untraceable("returns arrays that share memory and do not depend on its arguments")
@@ -298,6 +305,7 @@ def _describe(
         structure,
         tuple(state.host_calls),
         tuple(written),
+        stores,
         tuple(state.cuts),
         registers,
         tuple(state.given),
@@ -305,6 +313,8 @@ def _describe(
 
 
 def _plain_result(leaf: Any) -> Result:
+    if isinstance(leaf, Given):
+        return Result("given", value=leaf.path)
     if isinstance(leaf, np.ndarray):
         raise Untraceable("returns an array that does not depend on its arguments")
     if isinstance(leaf, (int, float, complex, bool, str, bytes, type(None), np.generic, np.dtype, slice, range)):

@@ -1,0 +1,159 @@
+"""What a traced function leaves behind in the objects, dicts and lists that it was given.
+
+The trace works on copies of them. What it has put into a copy by the end is a further result of the program, and is
+put into the object itself when nothing can fail any more: until then a call that has to run plain finds everything as
+it was.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from ..errors import Untraceable
+from ..frozen import frozen
+from .arguments import Appended, Record, Structure, has_plain_attributes
+
+# From the arguments of a call to an object in them: names of attributes, keys and indices.
+Path = tuple[Any, ...]
+
+
+class Attributes:
+    """In a path: the dict of the attributes of the object so far."""
+
+
+@frozen
+class Store:
+    """A change of a list or of a dict, which may be that of an object's attributes.
+
+    Parameters
+    ----------
+    path : Path
+        Where the list or dict is.
+    keys : tuple, optional
+        What is assigned to in a dict; None for a list, whose elements are all replaced.
+    structure : Structure
+        Of what is stored: a tuple of elements, or of the values of the keys.
+    removed : tuple
+        Keys that are deleted.
+    appends : bool
+        Whether the elements of a list stay, and others are added.
+    """
+
+    path: Path
+    keys: tuple[Any, ...] | None
+    structure: Structure
+    removed: tuple[Any, ...] = ()
+    appends: bool = False
+
+
+@frozen(eq=False)
+class Given:
+    """A leaf of a result that is an object, a dict or a list of the caller's."""
+
+    path: Path
+
+
+class Containers:
+    """The objects, dicts and lists that a trace got for its arguments, with what they held then."""
+
+    def __init__(self, arguments: tuple[tuple, dict[str, Any]]):
+        self._known: dict[int, tuple[Any, Path, Any]] = {}
+        args, kwargs = arguments
+        self._walk(args, (0,))
+        for name, value in kwargs.items():  # the dict itself is made for each call
+            self._walk(value, (1, name))
+
+    def _walk(self, value: Any, path: Path) -> None:
+        if id(value) in self._known:
+            return
+        kind = type(value)
+        if kind is Appended:
+            self._known[id(value)] = value, path, None
+        elif kind is list or isinstance(value, tuple):
+            if kind is list:
+                self._known[id(value)] = value, path, list(value)
+            for k, v in enumerate(value):
+                self._walk(v, (*path, k))
+        elif kind is dict:
+            self._known[id(value)] = value, path, dict(value)
+            for k, v in value.items():
+                self._walk(v, (*path, k))
+        elif has_plain_attributes(original_class(value)):
+            self._known[id(value)] = value, path, dict(vars(value))
+            for k, v in vars(value).items():
+                self._walk(v, (*path, Attributes, k))
+
+    def objects(self) -> list[Any]:
+        """The objects."""
+        return [c for c, _, _ in self._known.values() if type(c) not in (list, dict, Appended)]
+
+    def _flatten(self, value: Any, leaves: list[Any], made: set[int]) -> Structure:
+        """As `arguments.flatten` does it for results: what the caller has given is a leaf."""
+        kind = type(value)
+        if id(value) in self._known and self._known[id(value)][0] is value:
+            leaves.append(Given(self._known[id(value)][1]))
+            return None
+        if kind is list or kind is dict or has_plain_attributes(original_class(value)):
+            if id(value) in made:
+                raise Untraceable("the same list, dict or object is twice in what it returns or stores")
+            made.add(id(value))
+        if (isinstance(value, tuple) and (kind is tuple or hasattr(value, "_fields"))) or kind is list:
+            return (kind, tuple([self._flatten(v, leaves, made) for v in value]))
+        if kind is dict:
+            return (dict, tuple(value), tuple([self._flatten(v, leaves, made) for v in value.values()]))
+        if id(value) in made:
+            parts = tuple([self._flatten(v, leaves, made) for v in vars(value).values()])
+            return (Record, original_class(value), tuple(vars(value)), parts)
+        leaves.append(value)
+        return None
+
+    def stores(self, result: Any, leaves: list[Any]) -> tuple[Structure, tuple[Store, ...]]:
+        """The structure of the result, and what has been stored; `leaves` get those of the result first."""
+        made: set[int] = set()
+        structure = self._flatten(result, leaves, made)
+        found = []
+        for container, path, before in self._known.values():
+            if type(container) is Appended:
+                if container.items:
+                    added = self._flatten(tuple(container.items), leaves, made)
+                    found.append(Store(path, None, added, appends=True))
+                continue
+            if type(container) is list:
+                if len(before) != len(container) or any(a is not b for a, b in zip(before, container)):
+                    found.append(Store(path, None, self._flatten(tuple(container), leaves, made)))
+                continue
+            after = container if type(container) is dict else vars(container)
+            where = path if type(container) is dict else (*path, Attributes)
+            keys = tuple(k for k, v in after.items() if k not in before or v is not before[k])
+            removed = tuple(k for k in before if k not in after)
+            if keys or removed:
+                order = [*(k for k in before if k in after), *(k for k in keys if k not in before)]
+                if list(after) != order:
+                    raise Untraceable("deletes a key or attribute and sets it again")
+                values = self._flatten(tuple(after[k] for k in keys), leaves, made)
+                found.append(Store(where, keys, values, removed))
+        return structure, tuple(found)
+
+
+def original_class(value: Any) -> type:
+    """The class of an object outside of the trace."""
+    return vars(type(value)).get("__jitrt_class__", type(value))
+
+
+def find(arguments: Any, path: Path) -> Any:
+    """What is at a path."""
+    for key in path:
+        arguments = vars(arguments) if key is Attributes else arguments[key]
+    return arguments
+
+
+def apply(stores: Sequence[Store], places: Sequence[Any], values: Sequence[Any]) -> None:
+    """Store `values` in the lists and dicts `places`, all found before anything is stored."""
+    for store, place, value in zip(stores, places, values):
+        if store.keys is None:
+            place[len(place) if store.appends else 0 :] = value
+            continue
+        for key in store.removed:
+            del place[key]
+        place.update(zip(store.keys, value))
