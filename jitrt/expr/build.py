@@ -72,7 +72,9 @@ def where(condition: Node, a: Node, b: Node) -> Node:
 def broadcast_shape(args: Sequence[Node]) -> tuple[int, ...]:
     shape = args[0].shape
     for arg in args[1:]:
-        if arg.shape != shape:
+        if shape == ():
+            shape = arg.shape
+        elif arg.shape not in (shape, ()):
             return np.broadcast_shapes(*(a.shape for a in args))
     return shape
 

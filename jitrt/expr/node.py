@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import struct
 import threading
 import weakref
 from collections.abc import Hashable, Iterable, Iterator, Sequence
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 Params = tuple[tuple[str, Hashable], ...]
 
 _interned: weakref.WeakValueDictionary[tuple, Node] = weakref.WeakValueDictionary()
+_references = _interned.data  # type: ignore[attr-defined]  # looking there itself takes a third of the time
 _intern_lock = threading.Lock()
 if hasattr(os, "register_at_fork"):  # a child must find the lock free
     os.register_at_fork(
@@ -43,11 +45,14 @@ class Node:
     def __new__(cls, op: Op, args: tuple[Node, ...], params: Params, type: ArrayType) -> Node:
         key = (op, args, params, type)
         with _intern_lock:
-            node = _interned.get(key)
+            reference = _references.get(key)
+            node = None if reference is None else reference()
             if node is None:
                 node = object.__new__(cls)
-                for name, value in zip(("op", "args", "params", "type"), key):
-                    object.__setattr__(node, name, value)
+                _set_op(node, op)
+                _set_args(node, args)
+                _set_params(node, params)
+                _set_type(node, type)
                 _interned[key] = node
             return node
 
@@ -83,6 +88,12 @@ class Node:
         return f"<{self.op.name} {self.type}>"
 
 
+_bytes_of_float = struct.Struct("=d").pack
+_set_op, _set_args, _set_params, _set_type = (
+    vars(Node)[name].__set__ for name in ("op", "args", "params", "type")
+)  # a Node refuses assignments
+
+
 class Constant:
     """A literal: an array or a Python scalar whose value is part of the graph.
 
@@ -96,9 +107,13 @@ class Constant:
 
     def __init__(self, value: Any):
         self.value = value
+        if type(value) is float:  # what most literals are
+            self.key: tuple = ("float", _bytes_of_float(value))
+            self._hash = hash(self.key)
+            return
         data = np.asarray(value)
         if data.nbytes <= self._COMPARED_BY_BYTES and not data.dtype.hasobject:
-            self.key: tuple = (type(value).__name__, data.dtype.str, data.shape, data.tobytes())
+            self.key = (type(value).__name__, data.dtype.str, data.shape, data.tobytes())
         else:
             self.key = ("object", id(value))
         self._hash = hash(self.key)
@@ -201,9 +216,12 @@ def type_of(value: Any) -> ArrayType:
     TypeError
         If `value` is of none of these types.
     """
+    known = _TYPES_OF_PYTHON_SCALARS.get(type(value))
+    if known is not None:
+        return known
     if isinstance(value, (np.ndarray, np.generic)):
         return ArrayType(canonical(value.dtype), value.shape)
-    dtype = PYTHON_SCALARS.get(type(value))
-    if dtype is None:
-        raise TypeError(f"{type(value).__name__} is neither an array nor a number")
-    return ArrayType(dtype, (), weak=type(value) is not bool)
+    raise TypeError(f"{type(value).__name__} is neither an array nor a number")
+
+
+_TYPES_OF_PYTHON_SCALARS = {t: ArrayType(dtype, (), weak=t is not bool) for t, dtype in PYTHON_SCALARS.items()}

@@ -7,6 +7,8 @@ Afterwards every elementwise node has operands of its own shape and of the dtype
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 import numpy as np
 
 from ..expr import build as b
@@ -53,13 +55,19 @@ def _is_typed(n: Node) -> bool:
 def _as_operand(x: Node, dtype: np.dtype, shape: tuple[int, ...]) -> Node:
     """`x` cast and broadcast; what has one element is cast first, the rest where it is used."""
     if x.type.weak and x.op.name == "constant":
-        # The array conversion raises the OverflowError that NumPy raises for a Python integer out of range.
-        x = b.constant(np.asarray(x["value"].value, dtype)[()])
+        x = _typed_literal(x, dtype)
     if x.dtype == dtype:
         return b.broadcast_to(x, shape)
     if x.type.size == 1:
         return b.broadcast_to(b.cast(x, dtype), shape)
     return b.cast(b.broadcast_to(x, shape), dtype)
+
+
+@lru_cache(maxsize=1024)
+def _typed_literal(x: Node, dtype: np.dtype) -> Node:
+    """The number `x` in `dtype`; the same function at another shape has the same literals."""
+    # The array conversion raises the OverflowError that NumPy raises for a Python integer out of range.
+    return b.constant(np.asarray(x["value"].value, dtype)[()])
 
 
 RULES = (drop_identity_cast, explicit_operands, lower_compound)

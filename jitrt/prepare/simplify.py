@@ -21,7 +21,8 @@ def literal(n: Node) -> Any:
         n = n.args[0]
     if n.op.name != "constant" or n.type.size != 1:
         return None
-    return np.asarray(n["value"].value).reshape(())[()]
+    value = n["value"].value
+    return value if isinstance(value, np.generic) else np.asarray(value).reshape(())[()]
 
 
 def _is(n: Node, value: float) -> bool:
