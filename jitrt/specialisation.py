@@ -273,9 +273,7 @@ class Specialisation:
             return False
         results, structure = traced.results, traced.structure
         several = structure == (tuple, (None,) * len(results))
-        if any(r.view is not None or r.weak or r.source == "given" for r in results) or not (
-            structure is None or several
-        ):
+        if any(r.view is not None or r.source == "given" for r in results) or not (structure is None or several):
             return False
         return not any(isinstance(step, HostStep) for step in compiled.program.steps)
 
@@ -319,7 +317,7 @@ class Specialisation:
         if not self._is_served_natively(self.traced, self.compiled):
             return None
         results, several = self.traced.results, self.traced.structure is not None
-        returned = [Returned(r.source, r.index, r.scalar, r.value) for r in results]
+        returned = [Returned(r.source, r.index, r.scalar, r.value, r.weak) for r in results]
         program, arguments, written = self.compiled.program, self.traced.arguments, self.traced.written
         captured, watched = places_of(captures.arrays), places_of(captures.values)
         return make_table(function, program, args, kwargs, arguments, captured, watched, written, returned, several)

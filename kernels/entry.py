@@ -46,13 +46,15 @@ APART = ("first", "first_low", "first_high", "second", "second_low", "second_hig
 OUTPUT = ("descr", "ndim", "shape", "place", "large", "fortran")
 # An output whose elements are copied into an argument when all has gone well.
 WRITTEN = ("into", "place")
-# A result: the array at a place, the NumPy scalar that it holds, or the object at an address.
+# A result: the object at a place, the NumPy scalar that the array there holds, the object at an address, or the Python
+# number that the array at a place holds.
 RESULT = ("kind", "place")
-ARRAY, SCALAR, OBJECT = range(3)
+ARRAY, SCALAR, OBJECT, FLOAT, INTEGER = range(5)
 # Fields of objects, whose offsets the code contains: `words` is that of `self`.
 FIELDS = (*guard.FIELDS, "words", "capsule")
 LONGEST_SKIP = 10  # the binary logarithm of the most calls that run plain before kernels are tried again
 
+F64 = ir.DoubleType()
 _METHOD = ir.FunctionType(BYTES, [BYTES, WORDS, I64, BYTES])
 _SIGNATURES = {
     "Py_IncRef": ir.FunctionType(ir.VoidType(), [I64]),
@@ -63,6 +65,7 @@ _SIGNATURES = {
     "PyTuple_New": ir.FunctionType(I64, [I64]),
     "PyTuple_Size": ir.FunctionType(I64, [I64]),
     "PyTuple_SetItem": ir.FunctionType(I32, [I64, I64, I64]),
+    "PyFloat_FromDouble": ir.FunctionType(I64, [F64]),
     "PyLong_FromLongLong": ir.FunctionType(I64, [I64]),
     "PyObject_Vectorcall": ir.FunctionType(I64, [I64, WORDS, I64, I64]),
     "PyObject_VectorcallMethod": ir.FunctionType(I64, [I64, WORDS, I64, I64]),
@@ -92,7 +95,7 @@ def emit_entry(module: ir.Module, run: ir.Function, fields: dict[str, int], item
         Offset of a tuple's items, which the driver adds to the address that it is given.
     """
     errors = _emit_errors(module, fields["capsule"])
-    serve = _Serve(module, run, errors, item).emit()
+    serve = _Serve(module, run, errors, item, fields["data"]).emit()
     hash_ = emit_hash(module, fields)
     _emit_call(module, _emit_fits(module, emit_guard(module, fields), fields["data"]), hash_, serve, fields)
 
@@ -272,14 +275,14 @@ def _emit_call(
 class _Serve:
     """Emission of ``serve(state, table, args, nargs, names, places) -> i64``: the result of a call that fits."""
 
-    def __init__(self, module: ir.Module, run: ir.Function, errors: ir.Function, item: int):
+    def __init__(self, module: ir.Module, run: ir.Function, errors: ir.Function, item: int, data: int):
         kind = ir.FunctionType(I64, [WORDS, WORDS, WORDS, I64, I64, WORDS])
         self.function = ir.Function(module, kind, "jitrt_serve")
         self.function.linkage = "internal"
         state, table, self.args, self.nargs, self.names, self.places = self.function.args
         self.builder = ir.IRBuilder(self.function.append_basic_block("entry"))
         self.state, self.table = _Words(self.builder, STATE, state), _Words(self.builder, TABLE, table)
-        self.run, self.errors, self.item = run, errors, item
+        self.run, self.errors, self.item, self.data = run, errors, item, data
 
     def emit(self) -> ir.Function:
         builder, table = self.builder, self.table
@@ -442,7 +445,13 @@ class _Serve:
         builder.store(place, result)
         with builder.if_then(builder.icmp_signed("!=", kind, word(OBJECT))):
             builder.store(builder.load(builder.gep(self.places, [place])), result)
-        _call(builder, "Py_IncRef", builder.load(result))
+        with builder.if_then(builder.icmp_signed("<", kind, word(FLOAT))):
+            _call(builder, "Py_IncRef", builder.load(result))
+        for number, type_, make in ((FLOAT, F64, "PyFloat_FromDouble"), (INTEGER, I64, "PyLong_FromLongLong")):
+            with builder.if_then(builder.icmp_signed("==", kind, word(number))):
+                data = field(builder, builder.load(result), self.data)
+                value = builder.load(builder.inttoptr(data, type_.as_pointer()))
+                builder.store(_call(builder, make, value), result)
         with builder.if_then(builder.icmp_signed("==", kind, word(SCALAR))):
             builder.store(_call(builder, "PyArray_Return", builder.load(result)), result)
         return builder.load(result)

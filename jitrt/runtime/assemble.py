@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from ..expr.node import Graph, Node
+from ..expr.optable import Kind
 from ..memory.frame import FrameLayout
 from .image import Image, Table
 from .steps import HostStep, Step, total_work
@@ -59,7 +60,7 @@ class _Assembler:
         graph, places, hosted = self.graph, self.places, self.layout.hosted
         by_numpy = {r for s in self.steps if isinstance(s, HostStep) for r in s.results}
         given = [n for n in graph.outputs if n in hosted]
-        fresh = [n for n in graph.outputs if n not in by_numpy and n not in hosted]
+        fresh = [n for n in graph.outputs if n not in by_numpy and n not in hosted and n.op.kind is not Kind.CHECK]
         order = dict(zip((places[n] for n in graph.outputs), strides))
         slots = [(k, self.layout.slots.get(n)) for k, n in enumerate(graph.inputs)]
         actions = tuple(self._actions(separate))

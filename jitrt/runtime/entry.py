@@ -26,18 +26,24 @@ _RELEASING_WORK = 100_000
 
 @frozen
 class Returned:
-    """A result: output number `index` as an array or a NumPy scalar, input number `index`, or a Python object.
+    """A result: output number `index` as an array or a number, input number `index`, or a Python object.
 
     Parameters
     ----------
     source : str
         ``"array"``, ``"input"`` or ``"value"``.
+    scalar, weak : bool
+        Whether it is a NumPy scalar or a Python number, not an array.
     """
 
     source: str
     index: int
     scalar: bool
     value: Any
+    weak: bool = False
+
+
+_PYTHON_NUMBERS = {np.dtype(np.float64): native.FLOAT, np.dtype(np.int64): native.INTEGER}
 
 
 class _Unguarded(Exception):
@@ -81,8 +87,10 @@ def make_table(
         return None
     image = program.image
     fresh = {place for place, _, _ in image.fresh}
+    dtypes = {place: kind.dtype for place, kind, _ in image.fresh}
     outputs = image.outputs
-    if not (image.actions and image.is_native) or fresh != {*outputs}:
+    made = {outputs[r.index] for r in results if r.source == "array"} | {outputs[o] for _, o in written}
+    if not (image.actions and image.is_native) or not made <= fresh:
         return None
     frame = program.new_frame()
     guarded = _Rows(
@@ -108,7 +116,11 @@ def make_table(
     result_rows: list[int] = []
     for result in results:
         if result.source == "array":
-            result_rows += (native.SCALAR if result.scalar else native.ARRAY, outputs[result.index])
+            dtype = dtypes[outputs[result.index]]
+            if result.weak and dtype not in _PYTHON_NUMBERS:
+                return None
+            kind = _PYTHON_NUMBERS[dtype] if result.weak else native.SCALAR if result.scalar else native.ARRAY
+            result_rows += (kind, outputs[result.index])
         elif result.source == "input":
             result_rows += (native.ARRAY, result.index)
         else:

@@ -14,23 +14,16 @@ from typing import Any
 import numpy as np
 
 from ..errors import Untraceable
-from ..expr.build import constant
 from ..expr.node import Node
-from ..expr.optable import OPS
 from ..expr.types import ArrayType
-from ..expr.ufuncs import elementwise_op
 from .loopnumber import LoopNumber
+from .numbers import operation
 from .userline import user_line
 
-# Python evaluates these on two floats exactly as float64 kernels do, and division by a number that is not zero;
-# powers and comparisons differ.
-_EXACT_ON_FLOATS = frozenset({np.add, np.subtract, np.multiply})
 # Python's operators that turn an integer into a float if the other number is one.
 _CONVERTING = frozenset(
     (operator.add, operator.sub, operator.mul, operator.truediv, operator.floordiv, operator.mod, operator.pow)
 )
-# Comparisons of two numbers of one type are exact, but give a Python bool, which is not what a kernel's result becomes.
-_EXACT_COMPARISONS = frozenset({np.less, np.less_equal, np.greater, np.greater_equal, np.equal, np.not_equal})
 _NUMBERS = (np.ndarray, np.generic, int, float, complex)
 
 
@@ -41,12 +34,8 @@ def _binary(ufunc: np.ufunc, python: Callable[[Any, Any], Any], x: Any, y: Any) 
     tracer = x if isinstance(x, Operators) else y
     if all(v._is_weak() if isinstance(v, Operators) else type(v) in (int, float, complex, bool) for v in (x, y)):
         nodes = tuple(_number_node(v, tracer, python) for v in (x, y))
-        floats = all(n.dtype.kind == "f" for n in nodes)
-        if floats and (ufunc in _EXACT_ON_FLOATS or (ufunc is np.divide and _is_nonzero(nodes[1]))):
-            return tracer._weak(Node(elementwise_op(ufunc), nodes, (), ArrayType(np.dtype(np.float64), (), weak=True)))
-        if ufunc in _EXACT_COMPARISONS and (exact := _as_floats(nodes)) is not None:
-            return tracer._weak(Node(elementwise_op(ufunc), exact, (), ArrayType(np.dtype(np.bool_), (), weak=True)))
-        return tracer._trace.python_call(python, *nodes)
+        made = operation(tracer._trace, ufunc, *nodes)
+        return tracer._trace.python_call(python, *nodes) if made is None else tracer._weak(made)
     if all(isinstance(v, (Operators, *_NUMBERS)) for v in (x, y)):
         if ufunc is np.power and tracer is x and x._is_array() and _is_half(y) and x.dtype.kind in "iufc":
             return _root(x, y)
@@ -82,22 +71,6 @@ def _number_node(value: Any, tracer: Operators, python: Callable[[Any, Any], Any
     if type(value) in (int, bool) and tracer._node.dtype.kind == "f" and python in _CONVERTING:
         value = float(value)
     return tracer._trace.lift(value)
-
-
-def _is_nonzero(node: Node) -> bool:
-    return node.op is OPS["constant"] and node["value"].value != 0
-
-
-def _as_floats(nodes: tuple[Node, ...]) -> tuple[Node, ...] | None:
-    """Python floats and literal integers as floats; None if an integer is not one exactly."""
-    found = []
-    for node in nodes:
-        if node.dtype.kind == "i" and node.op.name == "constant" and abs(node["value"].value) <= 1 << 53:
-            node = constant(float(node["value"].value))
-        if node.dtype != np.float64:
-            return None
-        found.append(node)
-    return tuple(found)
 
 
 def _forward(ufunc: np.ufunc, python: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:

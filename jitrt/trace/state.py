@@ -90,6 +90,8 @@ class Trace:
         self.rolled = 0
         """Loops that have become nodes."""
         self.failures = Failures()
+        self.conditions: dict[Node, None] = {}
+        """What is assumed of values: where it does not hold, the plain function runs."""
         self._known: dict[Node, bool] = {}
 
     def copy(self, node: Node) -> Node:
@@ -153,6 +155,23 @@ class Trace:
         with self.failures, np.errstate(all="ignore"), tracing(None):
             return evaluate((node,), self.values)[0]
 
+    def can_assume(self, *nodes: Node) -> bool:
+        """Whether conditions of these values can be looked at behind everything else: not of what a loop computes."""
+        if self.first_values and any(map(is_recorded_in_a_loop, nodes)):
+            return False
+        counters = {counter.node for counter in self.counters.values()}
+        return not counters or counters.isdisjoint(topological_order(nodes))
+
+    def assume(self, condition: Node) -> bool:
+        """Let the trace hold for calls in which `condition` is true; False if it is not now."""
+        if condition not in self.conditions:
+            if not self.value_of(condition):
+                return False
+            self.looks.append(condition)  # a loop that computes it anew does not become one node
+            if not self.is_known(condition):
+                self.conditions[condition] = None
+        return True
+
     def is_known(self, node: Node) -> bool:
         """Whether the value of `node` depends on no input."""
         known = self._known.get(node)
@@ -193,7 +212,7 @@ class Trace:
         missing = [n for n in wanted if n not in self.registers]
         first, samples = len(self.given), ()
         if missing:
-            later = [*self._live(), *self.pending_calls()]
+            later = [*self._live(), *self.pending_calls(), *self.conditions]
             self.call_results = []
             if self.first_values:
                 later = [n for n in later if not is_recorded_in_a_loop(n)]
@@ -279,7 +298,7 @@ class Trace:
 
     def _free(self, wanted: Sequence[Node]) -> tuple[int, ...]:
         """Forget the registers that nothing needs any more."""
-        live = {*self._live(), *wanted}
+        live = {*self._live(), *wanted, *self.conditions}
         freed = [(n, k) for n, k in self.registers.items() if k >= self.inputs and n not in live]
         for n, k in freed:
             del self.registers[n]

@@ -9,6 +9,7 @@ import numpy as np
 
 from ..errors import Untraceable, latest_control, watch_control
 from ..expr import build as b
+from ..expr.assumptions import assumption
 from ..expr.build import input_node
 from ..expr.node import Graph, Node, type_of
 from ..expr.types import ArrayType
@@ -243,8 +244,9 @@ def _describe(
         raise Untraceable("returns arrays that share memory and do not depend on its arguments")
     of_input: dict[Cell, int] = {}
     written = []
-    roots: list[Node] = []
-    strides: list[tuple[int, ...] | None] = []
+    # What the graph checks comes first, before it computes anything in vain.
+    roots: list[Node] = [assumption(state.conditions)] if state.conditions else []
+    strides: list[tuple[int, ...] | None] = [None] * len(roots)
     for number, symbol in enumerate(symbols):
         if symbol._cell is not None and symbol._cell not in of_input:
             of_input[symbol._cell] = number
