@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Sequence
 
 import numpy as np
@@ -43,6 +44,7 @@ from .folds import (
 from .loophints import forbid_vectors, is_function, set_interleaving
 from .memory import KERNEL_TYPE, Memory, Turned, alias_scopes
 from .scalar import data_type, emit_where, emitter, from_memory, literal_value, to_memory
+from .searching import VectorSearch, lanes
 from .turning import TILE, turn_tile
 
 _STRIP = 256  # elements: what is kept of a few values for as many fits into the first-level cache
@@ -153,7 +155,7 @@ class _Kernel:
         pairwise = [acc for acc in innermost if acc in self.sums]
         if any(is_search(self.folds[acc][0]) for acc in innermost):
             (acc,) = updated
-            self._search(loop, start, stop, acc)
+            self._search_row(loop, start, stop, acc)
             return
         if not pairwise:
             self._counted(loop, start, stop, 1, [a for a in updated if a not in self.sums], None)
@@ -169,6 +171,32 @@ class _Kernel:
         block = self.memory.blocks[loop.axis]
         start = self.builder.mul(self.indices[loop.block_of], block)
         return start, self._smaller(self.builder.add(start, block), self.memory.extents[loop.axis])
+
+    def _search_row(self, loop: Loop, start: ir.Value, stop: ir.Value, acc: int) -> None:
+        """Find the extreme: in vectors if all that is done is to look at neighbours, and they fill one."""
+        fold, dtype = self.folds[acc]
+        match loop.body:
+            case (Load(_, operand), Update()) if operand.strides[loop.axis] == "1" and dtype.kind in "fiu":
+                builder = self.builder
+                enough = builder.icmp_signed(">=", builder.sub(stop, start), ir.Constant(I64, lanes(dtype)))
+                with builder.if_else(enough) as (in_vectors, one_by_one):
+                    with in_vectors:
+                        address = functools.partial(self._address_at, operand, loop.axis)
+                        free = -2 - 2 * len(self.folds)
+                        search = VectorSearch(builder, self._repeat, self.accumulators, free, fold, dtype, address)
+                        first = search.place(start, stop), builder.block
+                    with one_by_one:
+                        self._search(loop, start, stop, acc)
+                        second = self.accumulators[acc], builder.block
+                self.accumulators[acc] = builder.phi(I64)
+                for value, block in (first, second):
+                    self.accumulators[acc].add_incoming(value, block)
+            case _:
+                self._search(loop, start, stop, acc)
+
+    def _address_at(self, operand: Operand, axis: int, index: ir.Value) -> ir.Value:
+        self.indices[axis] = index
+        return self.memory.address(operand, self.indices)
 
     def _search(self, loop: Loop, start: ir.Value, stop: ir.Value, acc: int) -> None:
         """Find the extreme block by block, and then its first place in the block that had it first."""

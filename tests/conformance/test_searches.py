@@ -38,6 +38,17 @@ def test_rows(char, size):
     check(together(cases), x)
 
 
+@pytest.mark.parametrize("char", "bHqfd")
+def test_rows_of_every_length(char):
+    """Vectors, the one at the end that overlaps another, and what is shorter than a vector."""
+    compiled = jitrt.jit(lambda x: (x.argmax(1), x.argmin(1)))
+    for size in (*range(1, 36), *range(61, 70), *range(126, 132), 500, 513, 4095, 4097, 9000):
+        x = edge_cases(char, size)
+        for rows in (x, np.roll(x, 1, axis=1), x[:, ::-1].copy()):
+            for found, wanted in zip(compiled(rows), (rows.argmax(1), rows.argmin(1))):
+                np.testing.assert_array_equal(found, wanted)
+
+
 @pytest.mark.parametrize("layout", LINES)
 def test_layouts(layout):
     x = LINES[layout](ordinary("f", 700) // 1)

@@ -1,0 +1,207 @@
+"""Places of extremes in memory: a row of neighbours is searched in vectors, its end by a vector that overlaps.
+
+Vectors compare as NumPy's loops do: a nan is more extreme than any number, and of equal elements the first one is found.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+from llvmlite import ir
+
+from ..expr.optable import Op
+from .context import I64, call_intrinsic
+from .folds import exceeds, neutral
+from .scalar import data_type
+
+_VECTOR = 64  # bytes
+_VECTORS_BLOCK = 64  # vectors whose extreme is found before it is compared with that of the blocks before
+_TOGETHER = 4  # vectors, lest each wait for the one before
+_I1 = ir.IntType(1)
+
+Accumulators = dict[int, ir.Value]
+Turn = Callable[[ir.Value, ir.Value], None]
+Repeat = Callable[[str, ir.Value, ir.Value, int, list[int], Turn], None]
+
+
+class VectorSearch:
+    """The search of one row.
+
+    Parameters
+    ----------
+    builder : llvmlite.ir.IRBuilder
+    repeat : callable
+        ``repeat(name, start, stop, step, carried, turn)`` emits a loop around ``turn(index, following)``, with
+        `accumulators` of the numbers `carried` from turn to turn.
+    accumulators : dict of int to llvmlite.ir.Value
+        The numbers below `free` are not used by anyone else.
+    free : int
+    fold : Op
+    dtype : numpy.dtype
+    address : callable
+        Where an element lies.
+    """
+
+    def __init__(
+        self,
+        builder: ir.IRBuilder,
+        repeat: Repeat,
+        accumulators: Accumulators,
+        free: int,
+        fold: Op,
+        dtype: np.dtype,
+        address: Callable[[ir.Value], ir.Value],
+    ):
+        self.builder, self.repeat, self.accumulators = builder, repeat, accumulators
+        self.fold, self.dtype, self.address = fold, dtype, address
+        self.best, self.where, self.nans = free - 1, free - 2, free - 3
+        self.lanes = [free - 4 - k for k in range(_TOGETHER)]
+        self.width = lanes(dtype)
+        self.vector = ir.VectorType(data_type(dtype), self.width)
+
+    def place(self, start: ir.Value, stop: ir.Value) -> ir.Value:
+        """The place of the extreme among at least as many elements as a vector has."""
+        builder, fold, dtype = self.builder, self.fold, self.dtype
+        last = builder.sub(stop, I64(self.width))
+        self.accumulators[self.best], self.accumulators[self.where] = neutral(fold, dtype), start
+
+        def block(first: ir.Value, following: ir.Value) -> None:
+            end = self._smaller(following, stop)
+            found, before = self._extreme(first, end, last), self.accumulators[self.best]
+            better = exceeds(builder, fold, dtype, found, before)
+            self.accumulators[self.best] = builder.select(better, found, before)
+            self.accumulators[self.where] = builder.select(better, first, self.accumulators[self.where])
+
+        self.repeat("search.blocks", start, stop, _VECTORS_BLOCK * self.width, [self.best, self.where], block)
+        extreme, where = self.accumulators[self.best], self.accumulators[self.where]
+        at_once = builder.icmp_signed("<=", builder.sub(stop, start), I64(I64.width))
+        if dtype.kind == "f":
+            at_once = builder.and_(at_once, builder.fcmp_ordered("ord", extreme, extreme))
+        wanted = self._splat(extreme)
+        found = []
+        with builder.if_else(at_once) as (by_bits, by_vectors):
+            with by_bits:
+                found.append((self._first_bit(wanted, start, stop, last), builder.block))
+            with by_vectors:
+                found.append((self._first(wanted, where, last), builder.block))
+        place = builder.phi(I64)
+        for value, origin in found:
+            place.add_incoming(value, origin)
+        return place
+
+    def _extreme(self, first: ir.Value, end: ir.Value, last: ir.Value) -> ir.Value:
+        """The extreme of a block. The vector at its end may begin before it: what stands there was looked at before."""
+        builder, step = self.builder, self.width * _TOGETHER
+        carried = [self.nans, *self.lanes] if self.dtype.kind == "f" else self.lanes
+        self.accumulators[self.nans] = ir.Constant(ir.VectorType(_I1, self.width), [_I1(0)] * self.width)
+        start = self._splat(neutral(self.fold, self.dtype))
+        for lane in self.lanes:
+            self.accumulators[lane] = start
+
+        def several(index: ir.Value, _: ir.Value) -> None:
+            for k, lane in enumerate(self.lanes):
+                self._look(builder.add(index, I64(k * self.width)), lane)
+
+        def one(index: ir.Value, _: ir.Value) -> None:
+            self._look(self._smaller(index, last), self.lanes[0])
+
+        whole = builder.add(first, builder.and_(builder.sub(end, first), I64(-step)))
+        self.repeat("search.vectors", first, whole, step, carried, several)
+        self.repeat("search.vector", whole, end, self.width, [c for c in carried if c not in self.lanes[1:]], one)
+        total = self.accumulators[self.lanes[0]]
+        for lane in self.lanes[1:]:
+            total = self._more_extreme(self.accumulators[lane], total)
+        half = self.width // 2
+        while half:
+            places = [ir.IntType(32)((k + half) % self.width) for k in range(self.width)]
+            other = builder.shuffle_vector(total, total, ir.Constant(ir.VectorType(ir.IntType(32), self.width), places))
+            total, half = self._more_extreme(other, total), half // 2
+        found = builder.extract_element(total, ir.IntType(32)(0))
+        if self.dtype.kind != "f":
+            return found
+        nan = ir.Constant(found.type, float("nan"))
+        return builder.select(self._any(self.accumulators[self.nans]), nan, found)
+
+    def _look(self, index: ir.Value, lane: int) -> None:
+        x = self._load(index)
+        self.accumulators[lane] = self._more_extreme(x, self.accumulators[lane])
+        if self.dtype.kind == "f":
+            nan = self.builder.fcmp_unordered("uno", x, x)
+            self.accumulators[self.nans] = self.builder.or_(self.accumulators[self.nans], nan)
+
+    def _more_extreme(self, x: ir.Value, y: ir.Value) -> ir.Value:
+        """The more extreme of two vectors, lane by lane, and `y` where `x` is nan."""
+        builder, order = self.builder, ">" if self.fold.ufunc is np.maximum else "<"
+        if self.dtype.kind == "f":
+            return builder.select(builder.fcmp_ordered(order, x, y), x, y)
+        compare = builder.icmp_signed if self.dtype.kind == "i" else builder.icmp_unsigned
+        return builder.select(compare(order, x, y), x, y)
+
+    def _first_bit(self, wanted: ir.Value, start: ir.Value, stop: ir.Value, last: ir.Value) -> ir.Value:
+        """The place of the first element that is wanted, a number, in a row of no more elements than a word has bits.
+
+        No branch depends on where it is, which no processor could foresee.
+        """
+        builder, found = self.builder, self.where
+        self.accumulators[found] = I64(0)
+
+        def look(index: ir.Value, _: ir.Value) -> None:
+            here = self._smaller(index, last)
+            bits = self._bits(self._equal(self._load(here), wanted))
+            bits = bits if self.width == I64.width else builder.zext(bits, I64)
+            bits = builder.shl(bits, builder.sub(here, start))
+            self.accumulators[found] = builder.or_(self.accumulators[found], bits)
+
+        self.repeat("search.bits", start, stop, self.width, [found], look)
+        return builder.add(start, builder.cttz(self.accumulators[found], _I1(1)))
+
+    def _equal(self, x: ir.Value, wanted: ir.Value) -> ir.Value:
+        compare = self.builder.fcmp_ordered if self.dtype.kind == "f" else self.builder.icmp_signed
+        return compare("==", x, wanted)
+
+    def _bits(self, mask: ir.Value) -> ir.Value:
+        return self.builder.bitcast(mask, ir.IntType(self.width))
+
+    def _first(self, wanted: ir.Value, where: ir.Value, last: ir.Value) -> ir.Value:
+        """The place of the first element from `where` on that is wanted, or is nan; there is one."""
+        builder, before = self.builder, self.builder.block
+        head, after = builder.append_basic_block("search.place"), builder.append_basic_block("search.end")
+        builder.branch(head)
+        builder.position_at_end(head)
+        index = builder.phi(I64)
+        index.add_incoming(where, before)
+        here = self._smaller(index, last)
+        x = self._load(here)
+        same = self._equal(x, wanted)
+        if self.dtype.kind == "f":
+            same = builder.or_(same, builder.fcmp_unordered("uno", x, x))
+        bits = self._bits(same)
+        index.add_incoming(builder.add(index, I64(self.width)), builder.block)
+        builder.cbranch(builder.icmp_unsigned("!=", bits, ir.Constant(bits.type, 0)), after, head)
+        builder.position_at_end(after)
+        lane = builder.cttz(bits, _I1(1))
+        lane = lane if self.width == I64.width else builder.zext(lane, I64)
+        return builder.add(here, lane)
+
+    def _load(self, index: ir.Value) -> ir.Value:
+        data = self.builder.load(self.builder.bitcast(self.address(index), self.vector.as_pointer()))
+        data.align = self.dtype.alignment
+        return data
+
+    def _splat(self, value: ir.Value) -> ir.Value:
+        places = ir.Constant(ir.VectorType(ir.IntType(32), self.width), [ir.IntType(32)(0)] * self.width)
+        one = self.builder.insert_element(ir.Constant(self.vector, ir.Undefined), value, ir.IntType(32)(0))
+        return self.builder.shuffle_vector(one, one, places)
+
+    def _any(self, mask: ir.Value) -> ir.Value:
+        bits = self._bits(mask)
+        return self.builder.icmp_unsigned("!=", bits, ir.Constant(bits.type, 0))
+
+    def _smaller(self, x: ir.Value, y: ir.Value) -> ir.Value:
+        return call_intrinsic(self.builder, "smin", (x, y))
+
+
+def lanes(dtype: np.dtype) -> int:
+    """Elements of a vector."""
+    return _VECTOR // dtype.itemsize
