@@ -1,6 +1,6 @@
 """Places of extremes in memory: a row of neighbours is searched in vectors, its end by a vector that overlaps.
 
-Vectors compare as NumPy's loops do: a nan is more extreme than any number, and of equal elements the first one is found.
+Vectors compare as NumPy's loops do: a nan is more extreme than any number; of equal elements the first is found.
 """
 
 from __future__ import annotations
