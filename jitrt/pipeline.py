@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from . import config
+from . import collection, config
 from .codegen.compile import Kernel, compile_nests
 from .codegen.scalar import has_kernel
 from .expr.contractions import RESULT
@@ -82,7 +82,8 @@ def compile_graph(
     NotWorthwhile
         If the plain function is expected to be faster.
     """
-    return generate(lower(graph, inputs, donated, written), threads)
+    with collection.paused():
+        return generate(lower(graph, inputs, donated, written), threads)
 
 
 @frozen

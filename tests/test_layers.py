@@ -9,6 +9,7 @@ ROOT = Path(__file__).parents[1]
 LAYERS = [
     "frozen",
     "once",
+    "collection",
     "errors",
     "config",
     "expr",

@@ -1,0 +1,80 @@
+"""The garbage collector rests while something is compiled, and is afterwards as it was."""
+
+import gc
+import os
+import threading
+
+import numpy as np
+import pytest
+
+import jitrt
+from jitrt import collection
+
+
+@pytest.fixture(params=[True, False], ids=["enabled", "disabled"])
+def enabled(request):
+    """What the user has chosen."""
+    (gc.enable if request.param else gc.disable)()
+    yield request.param
+    gc.enable()
+
+
+def test_pauses_nest_and_restore(enabled):
+    with collection.paused():
+        with collection.paused():
+            assert not gc.isenabled()
+        assert not gc.isenabled()
+    assert gc.isenabled() is enabled
+
+
+def test_an_error_ends_the_pause(enabled):
+    with pytest.raises(KeyError), collection.paused():
+        raise KeyError
+    assert gc.isenabled() is enabled
+
+
+def test_the_last_thread_ends_the_pause(enabled):
+    inside, leave = threading.Event(), threading.Event()
+
+    def work():
+        with collection.paused():
+            inside.set()
+            leave.wait(60)
+
+    thread = threading.Thread(target=work)
+    with collection.paused():
+        thread.start()
+        assert inside.wait(60)
+    assert not gc.isenabled()
+    leave.set()
+    thread.join()
+    assert gc.isenabled() is enabled
+
+
+def test_compiling_leaves_the_collector_as_it_was(enabled):
+    np.testing.assert_array_equal(jitrt.jit(lambda a: a * 3 - 1)(np.ones(4)), 2.0)
+    assert gc.isenabled() is enabled
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork on this platform")
+@pytest.mark.filterwarnings("ignore:This process.*is multi-threaded:DeprecationWarning")
+def test_a_child_does_not_wait_for_its_parents_threads(enabled):
+    inside, leave = threading.Event(), threading.Event()
+
+    def work():
+        with collection.paused():
+            inside.set()
+            leave.wait(60)
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    assert inside.wait(60)
+    child = os.fork()
+    if child == 0:
+        good = gc.isenabled() is enabled
+        with collection.paused():
+            good = good and not gc.isenabled()
+        os._exit(0 if good and gc.isenabled() is enabled else 1)
+    leave.set()
+    thread.join()
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
