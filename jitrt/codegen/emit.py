@@ -41,13 +41,13 @@ from .folds import (
     neutral,
     sum_block,
 )
-from .loophints import forbid_vectors, is_function, set_interleaving
+from .loophints import forbid_vectors, interleaving, set_interleaving
 from .memory import KERNEL_TYPE, Memory, Turned, alias_scopes
-from .scalar import data_type, emit_where, emitter, from_memory, literal_value, to_memory
+from .scalar import data_type, emit_where, emitter, literal_value
 from .searching import VectorSearch, lanes
+from .strips import StripLoop, divided, division_of
 from .turning import TILE, turn_tile
 
-_STRIP = 256  # elements: what is kept of a few values for as many fits into the first-level cache
 _LATENCY_HIDING_COST = 12  # additions a turn: more work than the latency of one addition to an accumulator
 
 
@@ -78,9 +78,9 @@ class _Kernel:
 
     def _block(self, body: Sequence[Statement]) -> None:
         for statement in body:
-            self._statement(statement)
+            self.statement(statement)
 
-    def _statement(self, s: Statement) -> None:
+    def statement(self, s: Statement) -> None:
         builder = self.builder
         match s:
             case Load(target, operand):
@@ -183,7 +183,7 @@ class _Kernel:
                     with in_vectors:
                         address = functools.partial(self._address_at, operand, loop.axis)
                         free = -2 - 2 * len(self.folds)
-                        search = VectorSearch(builder, self._repeat, self.accumulators, free, fold, dtype, address)
+                        search = VectorSearch(builder, self.repeat, self.accumulators, free, fold, dtype, address)
                         first = search.place(start, stop), builder.block
                     with one_by_one:
                         self._search(loop, start, stop, acc)
@@ -212,7 +212,7 @@ class _Kernel:
             self.accumulators[best] = builder.select(better, found, before)
             self.accumulators[where] = builder.select(better, first, self.accumulators[where])
 
-        self._repeat(f"axis{loop.axis}.blocks", start, stop, SEARCH_BLOCK, [best, where], block)
+        self.repeat(f"axis{loop.axis}.blocks", start, stop, SEARCH_BLOCK, [best, where], block)
         first, extreme = self.accumulators[where], self.accumulators[best]
         (value,) = (s.value for s in loop.body if isinstance(s, Update))
         self.accumulators[where] = stop
@@ -225,7 +225,7 @@ class _Kernel:
             self.accumulators[where] = self._smaller(place, self.accumulators[where])
 
         last = self._smaller(builder.add(first, ir.Constant(I64, SEARCH_BLOCK)), stop)
-        self._repeat(f"axis{loop.axis}.search", first, last, 1, [where], compare)
+        self.repeat(f"axis{loop.axis}.search", first, last, 1, [where], compare)
         self.accumulators[acc] = self.accumulators[where]
 
     def _tiles(self, tiles: Tiles) -> None:
@@ -245,11 +245,11 @@ class _Kernel:
                         buffer.row = builder.mul(builder.sub(index, top), ir.Constant(I64, TILE))
                     self._counted(Loop(tiles.inner, tiles.body), left, beside, 1, [], None)
 
-                self._repeat(f"axis{tiles.outer}", top, below, 1, [], element_row)
+                self.repeat(f"axis{tiles.outer}", top, below, 1, [], element_row)
 
-            self._repeat(f"axis{tiles.inner}.tiles", inner[1], inner[2], TILE, [], columns)
+            self.repeat(f"axis{tiles.inner}.tiles", inner[1], inner[2], TILE, [], columns)
 
-        self._repeat(f"axis{tiles.outer}.tiles", outer[1], outer[2], TILE, [], rows)
+        self.repeat(f"axis{tiles.outer}.tiles", outer[1], outer[2], TILE, [], rows)
 
     def _turn(
         self, operand: Operand, tiles: Tiles, rows: tuple[ir.Value, ir.Value], columns: tuple[ir.Value, ir.Value]
@@ -263,7 +263,7 @@ class _Kernel:
             return self.memory.address(operand, self.indices)
 
         def count(start: ir.Value, stop: ir.Value, step: int, body: Callable[[ir.Value], None]) -> None:
-            self._repeat("turn", start, stop, step, [], lambda index, _: body(index))
+            self.repeat("turn", start, stop, step, [], lambda index, _: body(index))
 
         turn_tile(self.builder, count, source, buffer, rows, columns, operand.strides[tiles.outer] == "1")
         self.memory.turned[operand.name] = Turned(buffer, tiles.inner, columns[0])
@@ -275,60 +275,9 @@ class _Kernel:
         return ir.Constant(I64, 0), self.memory.extents[axis]
 
     def _strips(self, strips: Strips) -> None:
-        """Strips of a loop: what parts hand on is kept in memory of the stack."""
-        start, stop = ir.Constant(I64, 0), self.memory.extents[strips.axis]
         carried = [acc for acc in self.folds if any(_updates(s, acc) for part in strips.parts for s in part)]
-
-        def strip(first: ir.Value, end: ir.Value) -> None:
-            kept: dict[int, tuple[np.dtype, ir.Value]] = {}
-            for k, part in enumerate(strips.parts):
-                later = {v for other in strips.parts[k + 1 :] for s in other for v in _used(s)}
-                self._strip_part(Loop(strips.axis, part), first, self._smaller(end, stop), kept, later, carried)
-
-        self._repeat(f"axis{strips.axis}.strips", start, stop, _STRIP, carried, strip)
-
-    def _strip_part(
-        self,
-        loop: Loop,
-        first: ir.Value,
-        end: ir.Value,
-        kept: dict[int, tuple[np.dtype, ir.Value]],
-        later: set[int],
-        carried: list[int],
-    ) -> None:
-        """One part over one strip; `kept` holds, by value, what earlier parts have written for later ones."""
-        builder, used = self.builder, {v for s in loop.body for v in _used(s)}
-
-        def element(index: ir.Value, _: ir.Value) -> None:
-            place = builder.sub(index, first)
-            self.indices[loop.axis] = index
-            for value in used & kept.keys():
-                dtype, buffer = kept[value]
-                data = builder.load(builder.gep(buffer, [place], inbounds=True))
-                self.values[value] = from_memory(builder, dtype, data)
-            for s in loop.body:
-                self._statement(s)
-                if isinstance(s, (Compute, Gather, Result)) and s.target in later:
-                    dtype = self._dtype(s)
-                    if s.target not in written:
-                        with builder.goto_entry_block():
-                            written[s.target] = dtype, builder.alloca(data_type(dtype), _STRIP)
-                    data = to_memory(builder, dtype, self.values[s.target])
-                    builder.store(data, builder.gep(written[s.target][1], [place], inbounds=True))
-
-        written: dict[int, tuple[np.dtype, ir.Value]] = {}
-        updated = [acc for acc in carried if any(_updates(s, acc) for s in loop.body)]
-        self._repeat(f"axis{loop.axis}", first, end, 1, updated, element, _interleaving(loop))
-        kept |= written
-
-    def _dtype(self, s: Compute | Gather | Result) -> np.dtype:
-        """The dtype of the value of `s`."""
-        match s:
-            case Compute():
-                return s.dtype
-            case Gather():
-                return s.operand.dtype
-        return self.folds[s.acc][1]
+        loop = StripLoop(self, strips.axis, division_of(strips))
+        loop.emit(ir.Constant(I64, 0), self.memory.extents[strips.axis], carried)
 
     def _smaller(self, x: ir.Value, y: ir.Value) -> ir.Value:
         return self.builder.select(self.builder.icmp_signed("<", x, y), x, y)
@@ -341,12 +290,16 @@ class _Kernel:
         step: int,
         carried: list[int],
         pairwise: list[int] | None,
-        interleaving: int | None = None,
+        hint: int | None = None,
     ) -> None:
         """``for index in range(start, stop, step)`` with the accumulators `carried` from turn to turn.
 
         With `pairwise`, a turn adds up one block of those accumulators, and the sums are then pushed.
         """
+        division = divided(loop.body, loop.axis) if pairwise is None else None
+        if division is not None:
+            StripLoop(self, loop.axis, division).emit(start, stop, carried)
+            return
 
         def turn(index: ir.Value, following: ir.Value) -> None:
             if pairwise is None:
@@ -359,9 +312,9 @@ class _Kernel:
             for acc in pairwise:
                 self.sums[acc].push(self.builder, self.accumulators[acc])
 
-        self._repeat(f"axis{loop.axis}", start, stop, step, carried, turn, interleaving or _interleaving(loop))
+        self.repeat(f"axis{loop.axis}", start, stop, step, carried, turn, hint or interleaving(loop.body))
 
-    def _repeat(
+    def repeat(
         self,
         name: str,
         start: ir.Value,
@@ -408,7 +361,7 @@ class _Kernel:
         """
         carried = carried + pairwise
         if sum(s.op.cost for s in loop.body if isinstance(s, Compute)) > _LATENCY_HIDING_COST:
-            self._counted(loop, start, stop, 1, carried, None, interleaving=1)
+            self._counted(loop, start, stop, 1, carried, None, hint=1)
             return
         groups = self.builder.and_(self.builder.sub(stop, start), ir.Constant(I64, -LANE_GROUP))
         middle = self.builder.add(start, groups)
@@ -416,32 +369,10 @@ class _Kernel:
         whole = {acc: self.accumulators[acc] for acc in pairwise}
         for acc in pairwise:
             self.accumulators[acc] = neutral(*self.folds[acc])
-        self._counted(loop, middle, stop, 1, carried, None, interleaving=1)
+        self._counted(loop, middle, stop, 1, carried, None, hint=1)
         for acc in pairwise:
             add = combine(*self.folds[acc])
             self.accumulators[acc] = add(self.builder, (whole[acc], self.accumulators[acc]))
-
-
-def _used(s: Statement) -> tuple[int, ...]:
-    """The values that a statement of a part reads."""
-    match s:
-        case Compute(_, _, args) | Gather(_, _, args):
-            return args
-        case Store(_, value) | Update(_, value):
-            return (value,)
-    return ()
-
-
-def _interleaving(loop: Loop) -> int | None:
-    """Two vectors at a time with one function, one with several, lest their code stand there four times.
-
-    None, 0, where little is done but gather: an instruction that loads from eight places takes longer than eight loads.
-    Else what LLVM chooses.
-    """
-    functions = sum(isinstance(s, Compute) and is_function(s) for s in loop.body)
-    if not functions and any(isinstance(s, Gather) for s in loop.body):
-        return 0
-    return None if not functions else 2 if functions == 1 else 1
 
 
 def _updates(s: Statement, acc: int) -> bool:

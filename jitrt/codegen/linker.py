@@ -14,6 +14,7 @@ from llvmlite import ir
 from numba.core import config
 from numba.core.codegen import get_host_cpu_features
 
+from ..kernels import numpy_loops
 from ..once import once
 
 
@@ -73,10 +74,13 @@ def address(symbol: str) -> int:
 
 def is_resolvable(symbols: Iterable[str]) -> bool:
     """Whether the process defines all of `symbols`. LLVM ends a process in which it misses one."""
+    symbols = list(symbols)
+    numpy_loops.bind(symbols)
     return all(llvm.address_of_symbol(symbol) for symbol in symbols)
 
 
 def undefined(module: ir.Module) -> list[str]:
-    """Functions that a module calls and does not contain, those of LLVM itself excepted."""
-    functions = [f for f in module.functions if f.is_declaration]
-    return sorted(f.name for f in functions if not f.name.startswith("llvm."))
+    """What a module refers to and does not contain, functions of LLVM itself excepted."""
+    functions = [f.name for f in module.functions if f.is_declaration and not f.name.startswith("llvm.")]
+    variables = [v.name for v in module.global_values if isinstance(v, ir.GlobalVariable) and v.linkage == "external"]
+    return sorted(functions + variables)

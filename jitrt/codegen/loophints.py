@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from llvmlite import ir
 
-from ..schedule.loopnest import Compute
+from ..schedule.loopnest import Compute, Gather, Statement
 
 _FUNCTION_COST = 16  # of an elementary function, whose vector variant LLVM counts as one cheap call when it interleaves
 
@@ -21,6 +23,18 @@ def is_function(s: Compute) -> bool:
     """Whether `s` is an elementary function, or the modulus of a complex number."""
     modulus = s.dtype.kind == "f" and any(t.kind == "c" for t in s.dtypes)
     return s.op.cost >= _FUNCTION_COST or modulus
+
+
+def interleaving(body: Sequence[Statement]) -> int | None:
+    """Two vectors at a time with one function, one with several, lest their code stand there four times.
+
+    None, 0, where little is done but gather: an instruction that loads from eight places takes longer than eight loads.
+    Else what LLVM chooses.
+    """
+    functions = sum(isinstance(s, Compute) and is_function(s) for s in body)
+    if not functions and any(isinstance(s, Gather) for s in body):
+        return 0
+    return None if not functions else 2 if functions == 1 else 1
 
 
 def set_interleaving(latch: ir.Instruction, module: ir.Module, count: int) -> None:

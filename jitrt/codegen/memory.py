@@ -21,6 +21,8 @@ from .scalar import data_type, from_memory, to_memory, value_type
 
 _STACK_ALIGNMENT = 64  # bytes: the widest vector
 
+_SCRATCH = ""  # in place of the name of an operand
+
 Scopes = dict[str, tuple[ir.MDValue, ir.MDValue | None]]
 KERNEL_TYPE = ir.FunctionType(ir.VoidType(), [I64.as_pointer(), I64, I64])
 
@@ -162,7 +164,14 @@ class Memory:
         self._mark(store, operand)
 
     def _mark(self, instruction: ir.Instruction, operand: Operand) -> None:
-        own, others = self.scopes[operand.name]
+        self._set_scopes(instruction, operand.name)
+
+    def mark_scratch(self, instruction: ir.Instruction) -> None:
+        """Tell LLVM that `instruction` accesses memory of the stack, which NumPy's loops know, and nothing else."""
+        self._set_scopes(instruction, _SCRATCH)
+
+    def _set_scopes(self, instruction: ir.Instruction, name: str) -> None:
+        own, others = self.scopes[name]
         instruction.set_metadata("alias.scope", own)
         if others is not None:
             instruction.set_metadata("noalias", others)
@@ -192,6 +201,8 @@ def alias_scopes(module: ir.Module, operands: Sequence[Operand], name: str) -> S
     for memory, own in written.items():
         others = [read, *(other for other in written.values() if other is not own)]
         of_memory[memory] = module.add_metadata([own]), module.add_metadata(others)
+    scratch = module.add_metadata([scope("scratch")])
+    marks[_SCRATCH] = scratch, module.add_metadata([read, *written.values()])
     for o in operands:
         marks[o.name] = of_input if o.is_input else of_memory[o.memory]
     return marks

@@ -20,10 +20,11 @@ from numba.np.numpy_support import from_dtype
 
 from ..expr.optable import OPS, Kind, Op
 from ..expr.ufuncs import CUBE
-from ..kernels import vmath
+from ..kernels import numpy_loops, vmath
+from ..kernels.numpy_strips import emit_call
 from ..once import once
 from .arithmetic import arithmetic
-from .context import call_intrinsic, context, has_avx512, has_fma
+from .context import I64, call_intrinsic, context, has_avx512, has_fma
 from .integerflags import with_flags
 
 _SUPPORTED = frozenset("?bBhHiIlLfdFDmM")
@@ -34,10 +35,6 @@ _INTRINSICS = {
 # One instruction each, so that most programs need none of numba's tables, whose making takes 10 ms.
 _INSTRUCTIONS = {"add": "fadd", "subtract": "fsub", "multiply": "fmul", "divide": "fdiv", "negative": "fneg"}
 _CASTABLE = frozenset("biufc")
-
-# NumPy's single-precision pow is one ulp off the correctly rounded result in a fifth of all cases. Programs that go on
-# in double precision would show the difference to a better pow, so NumPy's own is used. numba's complex expm1 cancels.
-_NUMPY_EXACTLY = frozenset({("power", "f"), ("float_power", "f"), ("expm1", "F"), ("expm1", "D")})
 
 # Since NumPy 2.5 such an operation raises OverflowError where the result does not fit; a kernel cannot raise.
 _TIMES_RAISE = frozenset({"add", "subtract", "multiply"}) if np.lib.NumpyVersion(np.__version__) >= "2.5.0" else ()
@@ -89,6 +86,13 @@ def emitter(op: Op, operands: tuple[np.dtype, ...], result: np.dtype) -> Emitter
 
 @lru_cache(maxsize=4096)
 def _emitter(op: Op, operands: tuple[np.dtype, ...], result: np.dtype) -> Emitter | None:
+    own = _own_emitter(op, operands, result)
+    loop = None if own is not None else numpys_loop(op, operands, result)
+    return own if loop is None else lambda builder, args: _call_loop(builder, loop, args, value_type(result))
+
+
+def _own_emitter(op: Op, operands: tuple[np.dtype, ...], result: np.dtype) -> Emitter | None:
+    """What emits `op` as instructions in the kernel."""
     if op.name == "copy":
         return lambda builder, args: args[0]
     if op.name == "cast":
@@ -103,7 +107,7 @@ def _emitter(op: Op, operands: tuple[np.dtype, ...], result: np.dtype) -> Emitte
         own = vmath.complex_emitter(op.name, operands[0].char, has_fma(), has_avx512())
         if own is not None:
             return own
-    if op.ufunc is None or (op.name, operands[0].char) in _NUMPY_EXACTLY:
+    if op.ufunc is None or operands[0].char in op.numpys_bits:
         return None
     if op.name in _TIMES_RAISE and result.kind in "mM":
         return None
@@ -118,6 +122,25 @@ def _emitter(op: Op, operands: tuple[np.dtype, ...], result: np.dtype) -> Emitte
         own = arithmetic(op.name, operands, result)
     emit = own if own is not None else _ufunc_emitter(op.ufunc, operands, result)
     return None if emit is None else with_flags(emit, op, operands)
+
+
+@lru_cache(maxsize=4096)
+def numpys_loop(op: Op, operands: tuple[np.dtype, ...], result: np.dtype) -> str | None:
+    """The symbol of NumPy's inner loop for these dtypes, if kernels compute `op` by calls of it."""
+    if op.ufunc is None or op.library != "numpy" or _own_emitter(op, operands, result) is not None:
+        return None
+    return numpy_loops.symbol(op.name, "".join(t.char for t in operands) + "->" + result.char)
+
+
+def _call_loop(builder: ir.IRBuilder, loop: str, args: Sequence[ir.Value], result: ir.Type) -> ir.Value:
+    """A call for one element."""
+    with builder.goto_entry_block():
+        places = [builder.alloca(t) for t in (*(a.type for a in args), result)]
+    for place, value in zip(places, args):
+        builder.store(value, place)
+    step = ir.Constant(I64, 0)  # as NumPy has it for a single element
+    emit_call(builder, loop, [(place, step) for place in places], ir.Constant(I64, 1), has_fma(), has_avx512())
+    return builder.load(places[-1])
 
 
 def _intrinsic(name: str) -> Emitter:

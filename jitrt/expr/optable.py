@@ -67,6 +67,8 @@ class Op:
         Those of `flags` that are left where one operand is known to be a finite real number other than zero.
     integer_flags : frozenset of str
         Those that NumPy reports where all operands are integers, by a test of its own: kernels raise none for them.
+    numpys_bits : str
+        Characters of the dtypes for which kernels call NumPy's own loop, whose results no kernel of ours would have.
     view_like : bool
         Whether 0-d operands give a 0-d array, as NumPy's array functions do, and not a NumPy scalar, as ufuncs do.
     read_only : bool
@@ -88,6 +90,7 @@ class Op:
     complex_flags: frozenset[str] = frozenset()
     flags_beside_a_number: frozenset[str] | None = None
     integer_flags: frozenset[str] = frozenset()
+    numpys_bits: str = ""
     view_like: bool = False
     read_only: bool = False
     takes_out: bool = False

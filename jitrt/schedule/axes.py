@@ -218,7 +218,7 @@ def crossing(axes: list[NestAxis]) -> tuple[list[NestAxis], str]:
     return [a for a in axes if a.folded] + kept, "columns"
 
 
-def unrolls(axes: list[NestAxis], cost: int) -> bool:
+def unrolls(axes: list[NestAxis], cost: int, order: Sequence[Node]) -> bool:
     """Whether the innermost loop is so short, and its code so small, that the loop around it should make the vectors.
 
     Parameters
@@ -226,7 +226,11 @@ def unrolls(axes: list[NestAxis], cost: int) -> bool:
     axes : list of NestAxis
     cost : int
         Additions of an element.
+    order : sequence of Node
+        What is computed: NumPy's own loops take whole strips.
     """
+    if any(n.args and n.args[0].dtype.char in n.op.numpys_bits for n in order):
+        return False
     if len(axes) < 2 or axes[-1].blocked or axes[-1].extent * cost > _UNROLLED_COST:
         return False
     return axes[-1].extent <= UNROLLED and math.prod(a.extent for a in axes[:-1]) >= _LONG

@@ -109,7 +109,7 @@ def build_kernel(group: Group, layouts: Layouts, inlined: Callable[[Node], bool]
     if group.scanned is None:
         cost = cost_of(order, accesses)
         crossed = any(s.folded_axes not in ((), folded) for s in group.sinks)
-        unrolled = not group.is_search and not crossed and unrolls(axes, cost)
+        unrolled = not group.is_search and not crossed and unrolls(axes, cost, order)
         axes, form = crossing(axes) if crossed else arranged(axes, cost, group.is_search, unrolled)
         if unrolled and form != "tiles":
             axes = [*axes[:-1], replaced(axes[-1], unrolled=True)]
@@ -188,7 +188,7 @@ def _member(
         axes.insert(0, NestAxis(extent, False, along, blocked=True, block=rows))
     axes = coalesced(by_strides(axes, accesses))
     cost = cost_of(order, accesses)
-    unrolled = unrolls(axes, cost)
+    unrolled = unrolls(axes, cost, order)
     axes, form = arranged(axes, cost, unrolled=unrolled)
     if unrolled and form != "tiles":
         axes = [*axes[:-1], replaced(axes[-1], unrolled=True)]
