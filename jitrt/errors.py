@@ -63,3 +63,7 @@ class Untraceable(ControlException):
 
     def __str__(self) -> str:
         return f"{self.reason} ({self.line})" if self.line else self.reason
+
+
+class NotWorthwhile(Exception):
+    """The plain function is expected to be faster."""

@@ -9,7 +9,7 @@ from .codegen.compile import Kernel
 from .expr.node import Graph
 from .expr.pythonnumbers import is_python
 from .frozen import frozen
-from .pipeline import Compiled
+from .programs import Compiled
 from .runtime.steps import CheckStep, HostStep, KernelStep, Step
 from .schedule.control import BranchCall, LoopCall
 from .schedule.loopnest import LoopNest

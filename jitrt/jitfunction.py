@@ -13,10 +13,10 @@ import numpy as np
 
 from . import config
 from .aot import Stages, with_examples
-from .errors import JitrtPerformanceWarning, Untraceable
+from .errors import JitrtPerformanceWarning, NotWorthwhile, Untraceable
 from .explain import Explanation
 from .pandas_engine import PandasEngine
-from .pipeline import NotWorthwhile, lower
+from .pipeline import lower
 from .profile import Profile, best_time, machine_bandwidth, step_times
 from .runtime import results
 from .runtime.dispatch import NativeCallable, release_all

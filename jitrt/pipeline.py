@@ -13,29 +13,28 @@ import numpy as np
 from . import collection, config
 from .codegen.compile import Kernel, compile_nests
 from .codegen.scalar import has_kernel
+from .errors import NotWorthwhile
 from .expr.contractions import RESULT
 from .expr.node import Graph, Node
 from .expr.optable import Kind
+from .expr.worthwhile import Amount, is_worthwhile
 from .frozen import frozen
 from .memory.inplace import Decision
 from .memory.plan import BlockMemory, plan_block
 from .prepare.prepare import prepare
 from .runtime.assemble import assemble
 from .runtime.errstate import may_raise
-from .runtime.program import Details, Program
-from .runtime.steps import BlockSteps, CheckStep, ControlStep, HostStep, KernelStep, Step, kernel_steps
+from .runtime.program import UNLIMITED, Details, Program
+from .runtime.steps import BlockSteps, CheckStep, ControlStep, HostStep, KernelStep, Step, kernel_steps, work
 from .schedule.control import Block, CheckCall, Tools, schedule
 from .schedule.layout import Layouts
 from .schedule.nest import KernelCall
-from .schedule.worthwhile import is_worthwhile
-
-UNLIMITED = 1 << 30  # threads
 
 _log = logging.getLogger("jitrt.schedule")
 
 
 @frozen
-class Compiled:
+class Made:
     """A program, and what each stage made on the way to it.
 
     Parameters
@@ -58,32 +57,15 @@ class Compiled:
 def compile_graph(
     graph: Graph,
     inputs: Sequence[Any],
-    threads: int | None = None,
     donated: Collection[int] = (),
     written: Mapping[int, int] = MappingProxyType({}),
-) -> Compiled:
+) -> Made:
     """Compile `graph` for inputs of the types and strides of `inputs`.
 
-    Parameters
-    ----------
-    graph : Graph
-        What a trace recorded.
-    inputs : sequence
-        Values of ``graph.inputs``; only dtypes, shapes and strides matter.
-    threads : int, optional
-        Most threads that the program may use.
-    donated : collection of int, optional
-        Numbers of inputs, contiguous arrays, whose memory may be overwritten.
-    written : mapping of int to int, optional
-        Inputs, contiguous arrays, that have to hold an output in the end, and the number of that output.
-
-    Raises
-    ------
-    NotWorthwhile
-        If the plain function is expected to be faster.
+    Parameters and exceptions as for `programs.compile_graph`, which asks for this where it does not know the program.
     """
     with collection.paused():
-        return generate(lower(graph, inputs, donated, written), threads)
+        return generate(lower(graph, inputs, donated, written))
 
 
 @frozen
@@ -142,28 +124,26 @@ def lower(
 
 
 def _check_worthwhile(graph: Graph, steps: Sequence[KernelCall | Node]) -> None:
-    if not (config.strict() or is_worthwhile(graph, steps)):
+    kernels = [s for s in steps if isinstance(s, KernelCall)]
+    hosts = tuple(s for s in steps if isinstance(s, Node))
+    amount = Amount(len(kernels), sum(map(work, kernels)), hosts)
+    if not (config.strict() or is_worthwhile(graph, amount)):
         raise NotWorthwhile("most of it is left to NumPy, and the arrays are too small for the rest to matter")
 
 
-def generate(lowered: Lowered, threads: int | None = None) -> Compiled:
-    """The program of `lowered`, for at most `threads` threads."""
+def generate(lowered: Lowered) -> Made:
+    """The program of `lowered`."""
     block, memory = lowered.block, lowered.memory
     lowered.clock.start()
     calls = list(memory.kernel_calls())
     steps = _steps(block, memory, dict(zip(map(id, calls), compile_nests([c.nest for c in calls]))))
     lowered.clock.stage("codegen")
     _log.info("%d kernels, %d steps left to NumPy", len(calls), sum(isinstance(s, HostStep) for s in steps))
-    limit = UNLIMITED if threads is None else threads
     image = assemble(block.graph, steps, memory.layout, lowered.strides, lowered.may_raise)
     addresses = {step.kernel.name: step.kernel.address for step in kernel_steps(steps)}
     details = Details(block.graph, steps, memory.layout, lowered.strides)
-    program = Program(image, [addresses[name] for name in image.kernels], limit, lambda: details)
-    return Compiled(program, lowered.stages, memory.decisions, lowered.clock.seconds)
-
-
-class NotWorthwhile(Exception):
-    """The plain function is expected to be faster."""
+    program = Program(image, [addresses[name] for name in image.kernels], UNLIMITED, lambda: details)
+    return Made(program, lowered.stages, memory.decisions, lowered.clock.seconds)
 
 
 class Clock:

@@ -12,7 +12,7 @@ from .expr.build import elementwise, input_node
 from .expr.node import Graph, type_of
 from .frozen import frozen
 from .once import once
-from .pipeline import compile_graph
+from .programs import compile_graph
 from .runtime.frames import Frame
 from .runtime.hostframes import separate_frame
 from .runtime.program import Program

@@ -10,14 +10,14 @@ from typing import Any
 import numpy as np
 
 from . import config
+from .errors import NotWorthwhile
 from .expr.interpret import evaluate
 from .expr.node import Graph, Node
-from .pipeline import Compiled, NotWorthwhile, compile_graph
+from .expr.worthwhile import NOTHING, is_worth_copying, is_worth_python, numpy_time
+from .programs import Compiled, compile_graph
 from .runtime.dispatch import Words
 from .runtime.entry import Returned, make_plain_table, make_table
 from .runtime.errstate import Patience
-from .runtime.steps import HostStep, KernelStep
-from .schedule.worthwhile import is_worth_copying, is_worth_python, numpy_time
 from .trace.arguments import rebuild
 from .trace.purity import Capture, Captures
 from .trace.segments import Cut, narrowed, needed, register_value
@@ -165,7 +165,7 @@ class Specialisation:
 
     @property
     def frame_bytes(self) -> int:
-        return self.compiled.program.layout.nbytes
+        return self.compiled.program.image.nbytes
 
     @property
     def is_changing(self) -> bool:
@@ -260,9 +260,8 @@ class Specialisation:
             return
         cuts = [c for c in traced.cuts if c.graph is not None]
         graphs = [*(c.graph for c in cuts if c.graph is not None), traced.graph]
-        steps = [s for c in (*(c.compiled for c in cuts), compiled) for s in c.program.steps]
-        kernels = [s.call for s in steps if isinstance(s, KernelStep)]
-        if not is_worth_python(graphs, [*kernels, *(s.node for s in steps if isinstance(s, HostStep))]):
+        amounts = [c.program.amount() for c in (*(c.compiled for c in cuts), compiled)]
+        if not is_worth_python(graphs, sum(amounts, NOTHING)):
             why = "it looks at values so often that" if traced.cuts else "only Python can serve such calls, and"
             raise NotWorthwhile(f"{why} the arrays are too small for the rest to matter")
 
@@ -275,7 +274,7 @@ class Specialisation:
         several = structure == (tuple, (None,) * len(results))
         if any(r.view is not None or r.source == "given" for r in results) or not (structure is None or several):
             return False
-        return not any(isinstance(step, HostStep) for step in compiled.program.steps)
+        return compiled.program.image.is_native
 
     def inputs(self, leaves: list[Any]) -> list[Any]:
         """Values of the inputs of the graph: arguments, and captured arrays as they are now."""

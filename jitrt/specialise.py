@@ -10,10 +10,9 @@ from typing import Any
 import numpy as np
 
 from . import config
-from .errors import JitrtError, Untraceable
+from .errors import JitrtError, NotWorthwhile, Untraceable
+from .expr.worthwhile import numpy_time
 from .frozen import frozen
-from .pipeline import NotWorthwhile
-from .schedule.worthwhile import numpy_time
 from .specialisation import Plain, Programs, Specialisation
 from .trace.arguments import Structure, classes_in, copies_of, overlap, rebuild
 from .trace.purity import Captures, scan_methods

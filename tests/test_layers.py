@@ -20,6 +20,7 @@ LAYERS = [
     "codegen",
     "runtime",
     "pipeline",
+    "programs",
 ]
 FACE = [
     "explain",

@@ -2,9 +2,12 @@
 
 A folder of the cache belongs to one *fingerprint*: versions, processor, and the text of the modules that emit code. In
 it a module is one file, ``<hash>.module`` (checksum, then object code), and each text that it was compiled from is one
-small file, ``<hash>.entry``, that names the module, its symbols, and those that the process has to have. Files are
-written under another name and renamed, so a reader sees a whole file or none, however many processes write. Whatever
-goes wrong, the code is compiled anew.
+small file, ``<hash>.entry``, that names the module, its symbols, and those that the process has to have. A whole
+program is one file, too, ``<hash>.program`` (checksum, the modules of its kernels, then what its frames are made from),
+so that a process that asks for the same program again needs none of the stages in front of code generation.
+
+Files are written under another name and renamed, so a reader sees a whole file or none, however many processes write.
+Whatever goes wrong, the code is compiled anew.
 """
 
 from __future__ import annotations
@@ -23,6 +26,7 @@ from typing import Any
 
 import llvmlite
 import numba
+import numpy as np
 
 from ..config import cache_directory, cache_limit
 from ..once import once
@@ -31,8 +35,8 @@ from .context import code_generator
 
 _log = logging.getLogger("jitrt.cache")
 _EMITTERS = (
-    "codegen",
-    "kernels",
+    "codegen/",
+    "kernels/",
     "schedule/loopnest.py",
     "schedule/nest.py",
     "schedule/legalise.py",
@@ -41,7 +45,10 @@ _EMITTERS = (
 )
 _BLOCK = 4096  # bytes that a small file takes on most disks
 
+Home = tuple[str, list[str]]  # a module, and the symbols that the process has to have for it
+
 _loaded: dict[str, dict[str, int]] = {}  # modules that this process has taken from the cache, and their symbols
+_homes: dict[str, Home] = {}  # of symbols that are in the cache
 _lock = threading.Lock()
 if hasattr(os, "register_at_fork"):  # a child must find the lock free
     os.register_at_fork(before=_lock.acquire, after_in_parent=_lock.release, after_in_child=_lock.release)
@@ -54,20 +61,41 @@ def digest(text: str) -> str:
 
 
 @once
+def _modules() -> dict[str, str]:
+    """Every module of the package, and what stands for its text: size and time of the last change.
+
+    So do they for Python's own bytecode.
+    """
+    package = Path(__file__).parents[1]
+    kernels = package / "kernels" if (package / "kernels").is_dir() else package.parent / "kernels"
+    found = {}
+    for place, name in [(package, ""), (kernels, "kernels/"), *((f, f"{f.name}/") for f in _folders(package))]:
+        with os.scandir(place) as entries:
+            for file in entries:
+                if file.name.endswith(".py"):
+                    status = file.stat()
+                    found[name + file.name] = f"{status.st_size} {status.st_mtime_ns}"
+    return dict(sorted(found.items()))
+
+
+def _folders(package: Path) -> list[Path]:
+    with os.scandir(package) as entries:
+        return [package / e.name for e in entries if e.is_dir() and e.name not in ("kernels", "__pycache__")]
+
+
+@once
 def fingerprint() -> str:
     """A hash of everything beside its text that a module's code depends on."""
     parts = [numba.__version__, llvmlite.__version__, sys.implementation.cache_tag or "", sys.byteorder]
     parts += linker.machine()
-    package = Path(__file__).parents[1]
-    kernels = package / "kernels" if (package / "kernels").is_dir() else package.parent / "kernels"
-    for name in _EMITTERS:
-        place = kernels if name == "kernels" else package / name
-        names = sorted(n for n in os.listdir(place) if n.endswith(".py")) if place.is_dir() else [""]
-        for file in names:
-            # The size and the time of the last change stand for the text, as they do for Python's own bytecode.
-            status = os.stat(place / file)
-            parts.append(f"{name} {file} {status.st_size} {status.st_mtime_ns}")
+    parts += [f"{name} {text}" for name, text in _modules().items() if name.startswith(_EMITTERS)]
     return digest("\n".join(parts))
+
+
+@once
+def _sources() -> str:
+    """Everything beside what it was made from that a program depends on, and the code of its kernels does not."""
+    return "\n".join([np.__version__, *(f"{name} {text}" for name, text in _modules().items())])
 
 
 def _folder() -> Path | None:
@@ -86,26 +114,65 @@ def load(text: str) -> dict[str, int] | None:
         if not entry.exists():
             return None
         module, symbols, needed = json.loads(entry.read_text(encoding="utf-8"))
-        with _lock:
-            if module not in _loaded:
-                path = folder / f"{module}.module"
-                _link(path, needed)
-                _loaded[module] = {}
-                _mark_used(path)
-            known = _loaded[module]
-            for symbol in symbols:
-                if symbol not in known:
-                    known[symbol] = linker.address(symbol)
-                if not known[symbol]:
-                    raise ValueError(f"{module} does not contain {symbol}")
-            _mark_used(entry)
-            _log.info("%s comes from the disk cache", ", ".join(symbols))
-            return {symbol: known[symbol] for symbol in symbols}
+        found = _symbols(folder, (module, needed), symbols)
+        _mark_used(entry)
+        _log.info("%s comes from the disk cache", ", ".join(symbols))
+        return found
     except FileNotFoundError:  # the module was deleted to keep the cache within its limit
         return None
     except Exception as error:
         _complain("read", error)
         return None
+
+
+def load_program(text: str) -> tuple[dict[str, int], bytes] | None:
+    """Addresses of the kernels of a program, and what else was stored of it; None if the cache does not have it."""
+    try:
+        folder = _folder()
+        if folder is None:
+            return None
+        path = folder / f"{digest(text + _sources())}.program"
+        if not path.exists():
+            return None
+        head, _, data = _checked(path).partition(b"\n")
+        addresses: dict[str, int] = {}
+        for module, needed, symbols in json.loads(head):
+            addresses |= _symbols(folder, (module, needed), symbols)
+        _mark_used(path)
+        _log.info("a program of %d kernels comes from the disk cache", len(addresses))
+        return addresses, data
+    except FileNotFoundError:
+        return None
+    except Exception as error:
+        _complain("read", error)
+        return None
+
+
+def _symbols(folder: Path, home: Home, symbols: Iterable[str]) -> dict[str, int]:
+    """Addresses of symbols of a module, which is linked if it was not."""
+    module, needed = home
+    with _lock:
+        if module not in _loaded:
+            path = folder / f"{module}.module"
+            _link(path, needed)
+            _loaded[module] = {}
+            _mark_used(path)
+        known = _loaded[module]
+        for symbol in symbols:
+            if symbol not in known:
+                known[symbol] = linker.address(symbol)
+            if not known[symbol]:
+                raise ValueError(f"{module} does not contain {symbol}")
+            _homes[symbol] = home
+        return {symbol: known[symbol] for symbol in symbols}
+
+
+def _checked(path: Path) -> bytes:
+    """What a file has behind the checksum of it."""
+    data = path.read_bytes()
+    if hashlib.sha256(data[32:]).digest() != data[:32]:
+        raise ValueError(f"{path} is damaged")
+    return data[32:]
 
 
 def _mark_used(path: Path) -> None:
@@ -114,10 +181,7 @@ def _mark_used(path: Path) -> None:
 
 
 def _link(path: Path, needed: list[str]) -> None:
-    data = path.read_bytes()
-    checksum, code = data[:32], data[32:]
-    if hashlib.sha256(code).digest() != checksum:
-        raise ValueError(f"{path} is damaged")
+    code = _checked(path)
     if not linker.is_resolvable(needed):
         code_generator()  # numba makes the functions of its own known
         if not linker.is_resolvable(needed):
@@ -148,8 +212,44 @@ def store(module: str, code: bytes, entries: Iterable[tuple[str, list[str]]], ne
         entries = list(entries)
         for text, symbols in entries:
             _write(folder / f"{digest(text)}.entry", json.dumps([module, symbols, needed]).encode())
+            _homes.update((symbol, (module, needed)) for symbol in symbols)
         _log.info("%s and %d bytes of code went to the disk cache", module, len(code))
         _clean_now_and_then(1 + len(entries), len(code))
+    except Exception as error:
+        _complain("write", error)
+
+
+def store_program(text: str, symbols: Iterable[str], data: bytes) -> None:
+    """Keep a program.
+
+    Parameters
+    ----------
+    text : str
+        What it was made from.
+    symbols : iterable of str
+        Its kernels. If the cache does not have them all, it does not keep the program.
+    data : bytes
+        What `load_program` gives back beside them.
+    """
+    try:
+        folder = _folder()
+        homes: dict[str, tuple[list[str], list[str]]] = {}
+        for symbol in symbols:
+            if symbol not in _homes:
+                return
+            module, needed = _homes[symbol]
+            homes.setdefault(module, (needed, []))[1].append(symbol)
+        if folder is None:
+            return
+        head = json.dumps([(module, *rest) for module, rest in homes.items()]).encode()
+        content = head + b"\n" + data
+        _write(folder / f"{digest(text + _sources())}.program", hashlib.sha256(content).digest() + content)
+        _log.info(
+            "a program of %d kernels and %d bytes went to the disk cache",
+            sum(len(rest[1]) for rest in homes.values()),
+            len(content),
+        )
+        _clean_now_and_then(1, len(content))
     except Exception as error:
         _complain("write", error)
 
@@ -228,6 +328,7 @@ def summary() -> dict[str, Any]:
     return {
         "directory": str(cache_directory()),
         "modules": sum(path.endswith(".module") for path, _, _ in files),
+        "programs": sum(path.endswith(".program") for path, _, _ in files),
         "kernels": sum(path.endswith(".entry") for path, _, _ in files),
         "bytes": sum(size for _, _, size in files),
         "limit": cache_limit(),

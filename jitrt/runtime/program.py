@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..config import debug
+from ..expr.worthwhile import Amount
 from ..frozen import frozen
 from .errstate import FloatingPointRaised, Patience, errors
 from .frames import Frame
@@ -18,6 +19,8 @@ if TYPE_CHECKING:
     from ..expr.node import Graph
     from ..memory.frame import FrameLayout
     from .steps import KernelStep, Step
+
+UNLIMITED = 1 << 30  # threads
 
 
 @frozen(eq=False)
@@ -120,6 +123,15 @@ class Program:
         if patience is not None:
             patience.note(raised=False)
         return outputs
+
+    def amount(self) -> Amount:
+        """What a call does."""
+        kernels = sum(len(table.rows) for table in self.image.actions if table is not None)
+        if self.image.is_native:
+            return Amount(kernels, self.image.work, ())
+        from .steps import HostStep
+
+        return Amount(kernels, self.image.work, tuple(s.node for s in self.steps if isinstance(s, HostStep)))
 
     def kernel_steps(self) -> list[KernelStep]:
         """The steps that are kernels, those inside of loops included."""

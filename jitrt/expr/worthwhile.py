@@ -12,10 +12,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ..expr.node import Graph, Node
-from ..expr.optable import Kind
-from ..expr.pythonnumbers import is_python
-from .nest import KernelCall
+from ..frozen import frozen
+from .node import Graph, Node
+from .optable import Kind
+from .pythonnumbers import is_python
 
 # Nanoseconds, measured on arrays of 1 to 1e6 elements; only their proportions matter.
 _NUMPY_CALL = 500  # one call of a ufunc
@@ -33,43 +33,64 @@ _NATIVE_CALL = 350  # a call of a program of kernels
 _SEGMENT_CALL = 4_000  # what Python spends on a segment: a program, and a look at a value behind it
 
 
-def is_worthwhile(traced: Graph, steps: Sequence[KernelCall | Node]) -> bool:
-    """Whether a program of these steps is expected to be faster than the plain function.
+@frozen
+class Amount:
+    """What a program does in a call.
+
+    Parameters
+    ----------
+    kernels : int
+        How many it has.
+    additions : int
+        What they amount to.
+    hosts : tuple of Node
+        What NumPy executes.
+    """
+
+    kernels: int
+    additions: int
+    hosts: tuple[Node, ...]
+
+    def __add__(self, other: Amount) -> Amount:
+        return Amount(self.kernels + other.kernels, self.additions + other.additions, self.hosts + other.hosts)
+
+    @property
+    def time(self) -> float:
+        """Nanoseconds that it is expected to take, beyond what NumPy needs for what it executes."""
+        hosts: float = sum(_PYTHON_STEP if is_python(h.op) else _HOST_STEP for h in self.hosts)
+        return hosts + _LAUNCH * self.kernels + _ADDITION * self.additions
+
+
+NOTHING = Amount(0, 0, ())
+
+
+def is_worthwhile(traced: Graph, amount: Amount) -> bool:
+    """Whether a program is expected to be faster than the plain function.
 
     Parameters
     ----------
     traced : Graph
         What the plain function computes.
-    steps : sequence
-        Kernels, and nodes that NumPy executes.
+    amount : Amount
+        What the program does.
     """
-    if not any(isinstance(s, Node) for s in steps):
-        return True
-    return _PROGRAM_CALL + _steps_time(steps) < numpy_time([traced])
+    return not amount.hosts or _PROGRAM_CALL + amount.time < numpy_time([traced])
 
 
-def is_worth_python(traced: Sequence[Graph], steps: Sequence[KernelCall | Node]) -> bool:
+def is_worth_python(traced: Sequence[Graph], amount: Amount) -> bool:
     """Whether a call that Python serves is expected to be faster than one of the plain function.
 
     Parameters
     ----------
     traced : sequence of Graph
         What the plain function computes: a graph for each segment.
-    steps : sequence
-        What the programs of all segments run.
+    amount : Amount
+        What the programs of all segments do.
     """
     if any(n.op.kind is Kind.CONTROL for g in traced for n in g.nodes()):
         return True  # one node stands for many calls of NumPy
-    ours = _PROGRAM_CALL + _SEGMENT_CALL * (len(traced) - 1) + _steps_time(steps)
+    ours = _PROGRAM_CALL + _SEGMENT_CALL * (len(traced) - 1) + amount.time
     return ours < numpy_time(traced)
-
-
-def _steps_time(steps: Sequence[KernelCall | Node]) -> float:
-    """Nanoseconds that steps are expected to take, beyond what NumPy needs for those that it executes."""
-    hosts = (s for s in steps if isinstance(s, Node))
-    kernels = (s for s in steps if isinstance(s, KernelCall))
-    time: float = sum(_PYTHON_STEP if is_python(h.op) else _HOST_STEP for h in hosts)
-    return time + sum(_LAUNCH + _ADDITION * k.elements * k.cost for k in kernels)
 
 
 def is_worth_copying(traced: Graph, written: Sequence[int]) -> bool:

@@ -1,0 +1,144 @@
+"""From a graph to its program: one that this process has made already, one from the disk cache, or a new one.
+
+A program is a pure function of the graph, the strides of its inputs and a few options. They are its key, so the stages
+of the `pipeline` run for a graph that is new on this machine, and are imported for no other.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Collection, Mapping, Sequence
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from . import config
+from .codegen import cache
+from .expr.content import NotPortable, content
+from .expr.node import Graph
+from .frozen import frozen
+from .runtime import imagefile
+from .runtime.image import Image
+from .runtime.program import UNLIMITED, Details, Program
+from .trace.segments import sample
+
+if TYPE_CHECKING:
+    from .memory.inplace import Decision
+    from .pipeline import Made
+
+_log = logging.getLogger("jitrt.cache")
+_MOST_KNOWN = 1024
+
+_known: dict[str, tuple[Image, Sequence[int]]] = {}
+
+
+@frozen(eq=False)
+class Compiled:
+    """A program, and what each stage made on the way to it.
+
+    Parameters
+    ----------
+    program : Program
+    made : callable
+        Gives what the stages made; where the program was not made here, they run for the purpose.
+    """
+
+    program: Program
+    made: Callable[[], Made]
+
+    @property
+    def stages(self) -> tuple[tuple[str, Graph], ...]:
+        """The graph after every pass, in order, by the names of the passes."""
+        return self.made().stages
+
+    @property
+    def decisions(self) -> tuple[Decision, ...]:
+        """What is done in place."""
+        return self.made().decisions
+
+    @property
+    def seconds(self) -> dict[str, float]:
+        """Time that each stage took."""
+        return self.made().seconds
+
+
+def compile_graph(
+    graph: Graph,
+    inputs: Sequence[Any],
+    threads: int | None = None,
+    donated: Collection[int] = (),
+    written: Mapping[int, int] = MappingProxyType({}),
+) -> Compiled:
+    """The program that computes `graph` for inputs of the types and strides of `inputs`.
+
+    Parameters
+    ----------
+    graph : Graph
+        What a trace recorded.
+    inputs : sequence
+        Values of ``graph.inputs``; only dtypes, shapes and strides matter.
+    threads : int, optional
+        Most threads that the program may use.
+    donated : collection of int, optional
+        Numbers of inputs, contiguous arrays, whose memory may be overwritten.
+    written : mapping of int to int, optional
+        Inputs, contiguous arrays, that have to hold an output in the end, and the number of that output.
+
+    Raises
+    ------
+    NotWorthwhile
+        If the plain function is expected to be faster.
+    """
+    made: list[Made] = []
+    samples = [sample(value) for value in inputs]
+
+    def make() -> Made:
+        if not made:
+            from .pipeline import compile_graph as compile_anew
+
+            made.append(compile_anew(graph, samples, donated, written))
+        return made[0]
+
+    def details() -> Details:
+        return make().program.details()
+
+    key = _key(graph, inputs, donated, written)
+    found = None if key is None else _known.get(key) or _from_disk(key)
+    if found is None:
+        program = make().program
+        found = program.image, program.kernels
+        if key is not None:
+            data = imagefile.encode(found[0])
+            if data is not None:
+                cache.store_program(key, found[0].kernels, data)
+    if key is not None and found[0].is_native:
+        if len(_known) >= _MOST_KNOWN:
+            _known.pop(next(iter(_known)), None)
+        _known[key] = found
+    return Compiled(Program(*found, UNLIMITED if threads is None else threads, details), make)
+
+
+def _key(graph: Graph, inputs: Sequence[Any], donated: Collection[int], written: Mapping[int, int]) -> str | None:
+    """What a program is made from, as text; None if that makes sense in this process alone."""
+    if config.debug():  # its frames look at the steps
+        return None
+    try:
+        text = content(graph)
+    except NotPortable:
+        return None
+    strides = [value.strides if isinstance(value, np.ndarray) else None for value in inputs]
+    return f"program {text} {strides} {sorted(donated)} {sorted(written.items())} {config.strict()}"
+
+
+def _from_disk(key: str) -> tuple[Image, Sequence[int]] | None:
+    found = cache.load_program(key)
+    if found is None:
+        return None
+    addresses, data = found
+    try:
+        image = imagefile.decode(data)
+        return image, [addresses[name] for name in image.kernels]
+    except Exception as error:
+        _log.warning("a program in the disk cache is not used (%s: %s)", type(error).__name__, error)
+        return None

@@ -1,0 +1,291 @@
+"""Programs in the disk cache: a process that asks for the same again gets them whole, and the same results."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import jitrt
+from jitrt import programs
+from jitrt.expr import build as b
+from jitrt.expr.content import NotPortable, content
+from jitrt.expr.node import Graph
+from jitrt.expr.types import ArrayType
+from jitrt.runtime.imagefile import decode, encode
+
+# Functions of all kinds of steps, with their arguments; each file of arguments is made anew for every call.
+FUNCTIONS = """
+import numpy as np
+
+RAMP = np.arange(7.0)
+RAMP.flags.writeable = False
+
+def chain(x, y):
+    return (x * y + 1.5) / (y - 7.0)
+
+def rows(x):
+    e = np.exp(x - x.max(axis=-1, keepdims=True))
+    return e / e.sum(axis=-1, keepdims=True)
+
+def folds(x):
+    return x.sum(), x.mean(axis=0), x.min(), np.argmax(x)
+
+def views(x):
+    y = x * 2
+    return y, y[1:], y.T, x[::-1]
+
+def changes(x, y):
+    x += y
+    y[2:] = x[:-2] * 3
+    return x - y
+
+def scalars(x, s, t):
+    return x * s + t
+
+def loop(x, n):
+    for _ in range(n):
+        x = np.concatenate((x[:1], (x[2:] + x[:-2]) * 0.5, x[-1:]))
+    return x
+
+def until(x):
+    y = x
+    while y.max() > 0.1:
+        y = y * 0.5
+    return y
+
+def segments(x):
+    if x.sum() > 0:
+        return np.sqrt(np.abs(x))
+    return x * x
+
+def constants(x):
+    return x + np.arange(7.0) * RAMP
+
+def strided(x):
+    return x + x[:, ::-1]
+
+def integers(x):
+    return x // 3, x % 5, x << 2, x == 4
+
+def scan(x):
+    return np.cumsum(x, axis=1)
+
+def large(x, y):
+    return np.tanh(x) * y + x.sum(axis=1, keepdims=True)
+
+def by_numpy(x):
+    return np.sort(x * 2) + 1, np.median(x)
+
+def rng():
+    return np.random.default_rng(7)
+
+CASES = [
+    (chain, lambda: (rng().normal(size=50), rng().normal(size=50))),
+    (rows, lambda: (rng().normal(size=(20, 30)),)),
+    (rows, lambda: (rng().normal(size=(20, 30)).astype("f4"),)),
+    (folds, lambda: (rng().normal(size=(20, 30)),)),
+    (views, lambda: (rng().normal(size=(4, 5)),)),
+    (changes, lambda: (rng().normal(size=40), rng().normal(size=40))),
+    (changes, lambda: (rng().normal(size=40000), rng().normal(size=40000))),
+    (scalars, lambda: (rng().normal(size=9), 2.5, np.float32(3))),
+    (scalars, lambda: (rng().normal(size=9), 2.5, 1j)),
+    (loop, lambda: (rng().normal(size=500), 60)),
+    (until, lambda: (np.abs(rng().normal(size=500)),)),
+    (segments, lambda: (np.abs(rng().normal(size=500)),)),
+    (segments, lambda: (-np.abs(rng().normal(size=500)),)),
+    (constants, lambda: (rng().normal(size=7),)),
+    (strided, lambda: (np.asfortranarray(rng().normal(size=(6, 8))),)),
+    (integers, lambda: (rng().integers(-9, 9, 30),)),
+    (scan, lambda: (rng().normal(size=(6, 8)),)),
+    (large, lambda: (rng().normal(size=(600, 700)), rng().normal(size=(600, 700)))),
+    (by_numpy, lambda: (rng().normal(size=3000),)),
+]
+"""
+RUN = (
+    FUNCTIONS
+    + """
+import json, logging, sys, jitrt
+from_disk = []
+
+class Handler(logging.Handler):
+    def emit(self, record):
+        from_disk.append(record.getMessage().startswith("a program of") and "comes from" in record.getMessage())
+
+logging.getLogger("jitrt.cache").addHandler(Handler())
+logging.getLogger("jitrt.cache").setLevel(logging.INFO)
+
+def flat(value):
+    if isinstance(value, (tuple, list)):
+        return [leaf for item in value for leaf in flat(item)]
+    return [value]
+
+def bits(value):
+    return [(type(v).__name__, np.asarray(v).dtype.str, np.asarray(v).tobytes().hex()) for v in flat(value)]
+
+np.seterr(all="ignore")
+results = []
+for function, make in CASES:
+    fast = jitrt.jit(function)
+    for _ in range(2):
+        mine, plain = make(), make()
+        got, want = [fast(*mine), mine], [function(*plain), plain]
+        for one, other in zip(flat(got), flat(want), strict=True):
+            assert np.shape(one) == np.shape(other) and np.asarray(one).dtype == np.asarray(other).dtype
+            tolerance = 1e-5 if np.asarray(other).dtype == "f4" else 1e-12
+            np.testing.assert_allclose(one, other, rtol=tolerance, atol=tolerance)
+        results.append(bits(got))
+print(json.dumps([sum(from_disk), results]))
+"""
+)
+
+
+def run(directory, script=RUN, **settings):
+    """What a new process prints, as JSON."""
+    environment = {**os.environ, "JITRT_CACHE_DIR": str(directory), "JITRT_STRICT": "1", **settings}
+    done = subprocess.run([sys.executable, "-c", script], env=environment, capture_output=True, text=True, timeout=240)
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+def files(directory):
+    return sorted(Path(directory).glob("*/*.program"))
+
+
+@pytest.fixture(scope="module")
+def filled(tmp_path_factory):
+    """A cache that a process has filled, and the results of that process."""
+    directory = tmp_path_factory.mktemp("programs")
+    found, results = run(directory)
+    assert found == 0 and len(files(directory)) >= 19
+    return directory, results
+
+
+@pytest.mark.parametrize("settings", [{}, {"PYTHONHASHSEED": "77"}, {"JITRT_NUM_THREADS": "1"}], ids=str)
+def test_another_process_gets_all_programs_whole(filled, settings):
+    directory, results = filled
+    before = files(directory)
+    found, again = run(directory, **settings)
+    assert found >= 19 and again == results
+    assert files(directory) == before  # nothing had another key
+
+
+def damaged(data, how):
+    if how == "cut":
+        return data[: len(data) // 2]
+    if how == "empty":
+        return b""
+    place = {"checksum": 3, "image": len(data) - 60}[how]
+    return data[:place] + bytes([data[place] ^ 0x10]) + data[place + 1 :]
+
+
+@pytest.mark.parametrize("how", ["cut", "empty", "checksum", "image"])
+def test_damaged_programs_are_made_anew(filled, tmp_path, how):
+    directory, results = filled
+    (folder,) = {path.parent for path in files(directory)}
+    copy = tmp_path / folder.name
+    copy.mkdir()
+    for path in folder.iterdir():
+        data = path.read_bytes()
+        (copy / path.name).write_bytes(damaged(data, how) if path.suffix == ".program" else data)
+    found, again = run(tmp_path)
+    assert found == 0 and again == results
+    assert all(path.read_bytes() == (directory / folder.name / path.name).read_bytes() for path in files(tmp_path))
+
+
+def test_programs_whose_code_was_deleted_are_made_anew(filled, tmp_path):
+    directory, results = filled
+    for path in files(directory):
+        (tmp_path / path.parent.name).mkdir(exist_ok=True)
+        (tmp_path / path.parent.name / path.name).write_bytes(path.read_bytes())
+    found, again = run(tmp_path)
+    assert found <= 1 and again == results  # one program has no kernels
+
+
+def test_a_half_written_program_is_no_program(filled, tmp_path):
+    """What a process leaves that is killed while it writes has another name."""
+    directory, results = filled
+    folder = tmp_path / files(directory)[0].parent.name
+    folder.mkdir()
+    for path in files(directory):
+        (folder / f".writing-{path.stem}").write_bytes(path.read_bytes()[:100])
+    found, again = run(tmp_path)
+    assert found == 0 and again == results
+
+
+EXPLAIN = """
+import json, sys, numpy as np, jitrt
+fast = jitrt.jit(lambda x: np.sqrt(x * 2 + 1))
+fast(np.ones(9))
+found = fast.explain(np.ones(9))
+nests = [str(nest) for nest in found.loop_nests]
+print(json.dumps([found.frame_bytes, str(found.graph), nests, list(dict(found.sections()))]))
+"""
+
+
+def test_a_program_from_the_disk_explains_itself(tmp_path):
+    first = run(tmp_path, EXPLAIN)
+    assert len(files(tmp_path)) == 1
+    assert run(tmp_path, EXPLAIN) == first
+
+
+def graph(literal=1.5, shape=(3,), op=np.add, dtype="f8"):
+    x = b.input_node(0, ArrayType(np.dtype(dtype), shape))
+    return Graph((x,), (b.elementwise(op, x, b.constant(literal)),))
+
+
+def test_graphs_that_differ_have_other_contents():
+    ones = np.ones(3)
+    graphs = [graph(), graph(0.0), graph(-0.0), graph(np.float64(0)), graph(0), graph(False), graph(np.nan)]
+    graphs += [graph(shape=(4,)), graph(op=np.subtract), graph(dtype="f4"), graph(ones), graph(ones.astype("f4"))]
+    graphs += [graph(np.arange(100.0), (100,)), graph(np.arange(100.0)[::-1], (100,))]
+    graphs += [graph(0j), graph(complex(0.0, -0.0))]
+    assert len({content(g) for g in graphs}) == len(graphs)
+    long = [graph(np.arange(1000.0), (1000,)) for _ in range(2)]
+    assert content(long[0]) == content(long[1])  # other objects, the same elements
+
+
+def test_what_means_nothing_elsewhere_has_no_content():
+    with pytest.raises(NotPortable):
+        content(graph(np.ones(200_000), (200_000,)))
+    call = jitrt.jit(lambda x: np.sort(x) + 1).explain(np.ones(3)).graph
+    with pytest.raises(NotPortable):
+        content(call)
+
+
+def test_keys_differ_where_programs_do(monkeypatch):
+    x, y = np.ones((3, 4)), np.asfortranarray(np.ones((3, 4)))
+    made = graph(shape=(3, 4))
+    keys = [
+        programs._key(made, [x], (), {}),
+        programs._key(made, [y], (), {}),
+        programs._key(made, [x], (0,), {}),
+        programs._key(made, [x], (), {0: 0}),
+    ]
+    monkeypatch.setenv("JITRT_STRICT", "0")
+    keys.append(programs._key(made, [x], (), {}))
+    assert None not in keys and len({*keys}) == len(keys)
+    monkeypatch.setenv("JITRT_DEBUG", "1")
+    assert programs._key(made, [x], (), {}) is None
+
+
+@pytest.mark.parametrize("function", [lambda x: x * np.arange(5.0), lambda x: (np.exp(x), x.sum(), x[1:] * 2)])
+def test_images_survive_as_bytes(function):
+    image = jitrt.jit(function).explain(np.ones(5)).compiled.program.image
+    data = encode(image)
+    again = decode(data)
+    assert encode(again) == data
+    for name in ("nbytes", "places", "outputs", "fresh", "given", "saved", "kernels", "work", "may_raise"):
+        assert getattr(again, name) == getattr(image, name)
+    assert all(c.flags.aligned and c.flags.owndata for c in again.constants)
+    for wrong in (data[:-8], data + bytes(8), data[8:], b""):
+        with pytest.raises(Exception):  # noqa: B017  (whatever the bytes lead to)
+            decode(wrong)
+
+
+def test_equal_functions_share_a_program():
+    first, second = (jitrt.jit(lambda x: x * 31.0 - 2).explain(np.ones(6)).compiled for _ in range(2))
+    assert first.program.image is second.program.image
