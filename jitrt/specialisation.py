@@ -20,6 +20,7 @@ from .runtime.entry import Returned, make_plain_table, make_table
 from .runtime.errstate import Patience
 from .trace.arguments import rebuild
 from .trace.purity import Capture, Captures
+from .trace.scopes import entered
 from .trace.segments import Cut, narrowed, needed, register_value
 from .trace.stores import apply, find
 from .trace.trace import Result, Traced
@@ -113,7 +114,8 @@ class Segment:
         registers.extend([None] * len(self.cut.outputs))
         compiled, inputs, kept = self.plan
         if compiled is not None:
-            outputs = compiled.program.run([registers[k] for k in inputs], patience)
+            with entered(self.cut.scope):
+                outputs = compiled.program.run([registers[k] for k in inputs], patience)
             first, nodes = self.cut.first, self.cut.outputs
             for k, output in zip(kept, outputs):
                 registers[first + k] = register_value(nodes[k], output)
@@ -268,7 +270,7 @@ class Specialisation:
     def _is_served_natively(self, traced: Traced, compiled: Compiled) -> bool:
         """Whether native code can serve calls, as far as results and steps go."""
         # Native code would not see whether an argument can be overwritten.
-        if traced.cuts or traced.stores or self.donated or self.sharing is not None:
+        if traced.cuts or traced.stores or traced.scope or self.donated or self.sharing is not None:
             return False
         results, structure = traced.results, traced.structure
         several = structure == (tuple, (None,) * len(results))
@@ -294,7 +296,8 @@ class Specialisation:
             cut = segment.cut
             segment.run(registers, self.patience)
             try:
-                following = segment.following.get(cut.look.see(registers))
+                with entered(cut.look_scope):
+                    following = segment.following.get(cut.look.see(registers))
             except Exception as error:  # the function may catch it
                 raise NewWay from error
             if following is None:
@@ -325,6 +328,7 @@ class Specialisation:
 def _are_alike(one: Cut, other: Cut) -> bool:
     """Whether two traces computed the same up to a look at a value, as far as types tell."""
     same = one.inputs == other.inputs and one.look.reads == other.look.reads and one.freed == other.freed
+    same = same and (one.scope, one.look_scope) == (other.scope, other.look_scope)
     return same and [n.type for n in one.outputs] == [n.type for n in other.outputs]
 
 
@@ -351,7 +355,8 @@ def finish(
     patience: Patience | None = None,
 ) -> Any:
     """Run the last segment, write back and store what it changed, and give the result."""
-    outputs = compiled.program.run([registers[k] for k in traced.registers], patience)
+    with entered(traced.scope):
+        outputs = compiled.program.run([registers[k] for k in traced.registers], patience)
     for number, output in traced.written:
         if outputs[output] is not registers[number]:
             registers[number][...] = outputs[output]

@@ -19,7 +19,7 @@ from .arguments import has_plain_attributes
 from .context import current
 from .creation import stand_in
 from .loopsites import only_called
-from .purity import MISSING, PURE_FUNCTIONS, contents, is_numpy
+from .purity import MISSING, PURE_FUNCTIONS, SCOPES, contents, is_numpy
 from .rolling import traced_range
 from .userline import user_line
 
@@ -67,14 +67,14 @@ class Clones:
                 self._views[id(value)] = _ModuleView(value, self.of)
             return self._views[id(value)]
         inner = getattr(value, "__jitrt_function__", value)
-        if isinstance(inner, types.FunctionType) and not is_numpy(inner) and inner not in PURE_FUNCTIONS:
+        is_copied = isinstance(inner, types.FunctionType) and not is_numpy(inner)
+        if is_copied and inner not in PURE_FUNCTIONS and inner not in SCOPES:
             return self._function(inner)
         if isinstance(value, functools.partial):
             keywords = {k: self.of(v) for k, v in value.keywords.items()}
             return functools.partial(self.of(value.func), *map(self.of, value.args), **keywords)
-        if isinstance(value, type):
-            return self.class_of(value)
-        return stand_in(value)
+        found = stand_in(value)
+        return self.class_of(value) if found is value and isinstance(value, type) else found
 
     def class_of(self, kind: type) -> type:
         """The class that stands for a class of the user's; others stand for themselves."""

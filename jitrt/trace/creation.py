@@ -10,6 +10,7 @@ import cmath
 import functools
 import math
 import types
+import warnings
 from collections.abc import Callable
 from functools import lru_cache
 from typing import Any
@@ -22,6 +23,7 @@ from ..expr.types import canonical
 from ..once import once
 from .assignment import list_node
 from .context import current
+from .scopes import CaughtWarnings, ErrorState, filter_warnings
 from .state import Trace
 from .tracer import Tracer
 
@@ -179,6 +181,11 @@ def _wrapped(function: Callable[..., Any], make: Callable[..., Any]) -> Callable
     return call
 
 
+def _in_traces(kind: Callable[..., Any], traced: Callable[..., Any]) -> Callable[..., Any]:
+    """What makes objects of one kind, and of another one during a trace."""
+    return lambda *args, **kwargs: (kind if current() is None else traced)(*args, **kwargs)
+
+
 @once
 def _stand_ins() -> dict[int, Any]:
     """What is seen in place of NumPy's objects, by their identity."""
@@ -194,6 +201,10 @@ def _stand_ins() -> dict[int, Any]:
     for library in (math, cmath):
         numeric = [f for f in vars(library).values() if isinstance(f, types.BuiltinFunctionType)]
         found.update((id(f), _wrapped(f, _number_call)) for f in numeric)
+    found[id(np.errstate)] = _in_traces(np.errstate, ErrorState)
+    found[id(warnings.catch_warnings)] = _in_traces(warnings.catch_warnings, CaughtWarnings)
+    for function in (warnings.simplefilter, warnings.filterwarnings):
+        found[id(function)] = _wrapped(function, filter_warnings)
     for module in (np, math, cmath):
         changed = types.ModuleType(module.__name__)
         vars(changed).update({name: found.get(id(value), value) for name, value in vars(module).items()})

@@ -14,6 +14,7 @@ import dis
 import functools
 import inspect
 import types
+import warnings
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass, field
 from typing import Any
@@ -36,6 +37,8 @@ _PURE_MODULES = frozenset(
 )
 # Functions of Python's library that do with objects what its code could do itself.
 PURE_FUNCTIONS = frozenset({dataclasses.replace, copy.copy, copy.deepcopy})
+# What changes the error state, or the filters of warnings, as long as a `with` statement lasts.
+SCOPES = frozenset({np.errstate, warnings.catch_warnings, warnings.simplefilter, warnings.filterwarnings})
 _BY_NAME = frozenset({getattr, setattr, delattr})
 _CONSTANT_MODULES = frozenset({"numpy", "math", "cmath"})  # what they hold, nobody rebinds
 # Functions of NumPy that change the process or a file, or that read from outside.
@@ -260,7 +263,7 @@ class _Scan:
             Container and key that hold it; None for what nobody rebinds.
         """
         loaded, value = value, getattr(value, "__jitrt_function__", value)
-        if isinstance(value, Hashable) and value in PURE_FUNCTIONS | _BY_NAME:
+        if isinstance(value, Hashable) and value in PURE_FUNCTIONS | SCOPES | _BY_NAME:
             self.captures.makes_objects |= value in PURE_FUNCTIONS
             self.captures.computes_names |= value in _BY_NAME
             self.captures.sets_attributes |= value in _BY_NAME

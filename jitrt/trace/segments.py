@@ -9,7 +9,7 @@ Values that a segment leaves for later ones are *registers*, numbered along the 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections.abc import Callable, Container, Hashable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -106,6 +106,17 @@ class MadeCall:
 _ARRAYS = (np.ndarray, np.generic)
 
 
+class Fence:
+    """No look at all: what comes next has to be computed apart."""
+
+    __slots__ = ()
+    reads: tuple[int, ...] = ()
+
+    def see(self, registers: list[Any]) -> Hashable:
+        """Nothing."""
+        return None
+
+
 @frozen(eq=False)
 class Cut:
     """A look at a value.
@@ -124,7 +135,7 @@ class Cut:
         The register that takes the first output.
     outputs : tuple of Node
         What the following registers hold.
-    look : Look or MadeCall
+    look : Look, MadeCall or Fence
         What is seen.
     key : hashable
         What tells what the function saw from what it may see in other calls.
@@ -132,6 +143,8 @@ class Cut:
         Registers that nothing needs afterwards.
     why, line : str
         What looks, and where in the user's code.
+    scope, look_scope : optional
+        The error states (`scopes.Scope`) under which the graph is computed, and under which is looked.
     """
 
     graph: Graph | None
@@ -140,11 +153,13 @@ class Cut:
     samples: tuple[Any, ...]
     first: int
     outputs: tuple[Node, ...]
-    look: Look | MadeCall
+    look: Look | MadeCall | Fence
     key: Hashable
     freed: tuple[int, ...]
     why: str
     line: str
+    scope: Any = None
+    look_scope: Any = None
 
 
 def key_of(value: Any) -> Hashable:
@@ -218,7 +233,7 @@ def cut(
     """
     sources: list[Node] = []
     done: dict[Node, Node] = {}
-    for node in _order(roots, registers):
+    for node in in_order(roots, registers):
         if node in registers:
             done[node] = input_node(len(sources), node.type)
             sources.append(node)
@@ -230,7 +245,7 @@ def cut(
     return graph, tuple(registers[n] for n in sources)
 
 
-def _order(roots: Iterable[Node], known: dict[Node, int]) -> list[Node]:
+def in_order(roots: Iterable[Node], known: Container[Node]) -> list[Node]:
     """Nodes that `roots` need, arguments before users, without what lies behind known ones."""
     order: list[Node] = []
     seen: set[Node] = set()

@@ -20,11 +20,14 @@ from .assignment import list_node
 from .context import tracing
 from .loopnumber import Counter, Place
 from .order import Orders
-from .segments import Cut, Execute, Look, MadeCall, Operand, cut, is_recorded_in_a_loop, register_value, sample
+from .scopes import Phases, Scope, entered
+from .segments import Cut, Execute, Fence, Look, MadeCall, Operand, cut, is_recorded_in_a_loop, register_value, sample
 from .storage import Cell
 from .tracer import Tracer
 from .userline import user_line
 
+# A graph, what computes it, what it reads, and samples of that; the first two are None where nothing is computed.
+_Computed = tuple[Graph | None, Any, tuple[int, ...], tuple[Any, ...]]
 _MOST_LOOKS = 1000  # at values in one call
 _MOST_SEGMENTS = 24  # of different structure in one call: each takes a compile
 _MOST_NODES = 500  # of these, the largest left out: a loop whose every turn is another graph
@@ -92,6 +95,10 @@ class Trace:
         self.failures = Failures()
         self.conditions: dict[Node, None] = {}
         """What is assumed of values: where it does not hold, the plain function runs."""
+        self.phases = Phases(self)
+        self.catching = 0
+        """How many ``with warnings.catch_warnings()`` are open."""
+        self._errors = np.geterr()
         self._known: dict[Node, bool] = {}
 
     def copy(self, node: Node) -> Node:
@@ -206,33 +213,48 @@ class Trace:
 
     def _cut(self, wanted: list[Node], make_look: Callable[[], Look | MadeCall], why: str) -> None:
         """Compute `wanted`, and let the further way depend on what is seen of it."""
-        assert self._execute is not None
-        graph, compiled = None, None
-        inputs: tuple[int, ...] = ()
+        made: _Computed = (None, None, (), ())
+        scope = None
+        if any(n not in self.registers for n in wanted):
+            scope = self.phases.settle(wanted)
         missing = [n for n in wanted if n not in self.registers]
-        first, samples = len(self.given), ()
+        first = len(self.given)
         if missing:
-            later = [*self._live(), *self.pending_calls(), *self.conditions]
+            later = [*self.live(), *self.pending_calls(), *self.conditions]
             self.call_results = []
             if self.first_values:
                 later = [n for n in later if not is_recorded_in_a_loop(n)]
             missing = list(dict.fromkeys([*missing, *(n for n in later if n not in self.registers)]))
-            graph, inputs = cut(missing, self.registers, [self.orders.of_result(n) for n in missing])
-            self._check_effort(graph)
-            values = [self.given[k] for k in inputs]
-            samples = tuple(map(sample, values))
-            with self.failures:
-                compiled, outputs = self._execute(graph, values)
-            for n, output in zip(missing, outputs):
-                self.registers[n] = len(self.given)
-                self.given.append(register_value(n, output))
+            made = self._compute(missing, scope)
         look = make_look()
         with self.failures:
             key = look.see(self.given)
         freed = self._free(wanted) if missing else ()
-        self.cuts.append(
-            Cut(graph, compiled, inputs, samples, first, tuple(missing), look, key, freed, why, user_line())
-        )
+        look_scope = self.phases.scope or None
+        self.cuts.append(Cut(*made, first, tuple(missing), look, key, freed, why, user_line(), scope, look_scope))
+
+    def cut_off(self, nodes: list[Node], why: str, line: str, scope: Scope) -> None:
+        """Compute `nodes` under an error state of their own."""
+        first = len(self.given)
+        made = self._compute(nodes, scope)
+        self.call_results = [n for n in self.call_results if n not in self.registers]
+        self.values |= {n: _read_only(self.given[self.registers[n]]) for n in nodes}
+        self.cuts.append(Cut(*made, first, tuple(nodes), Fence(), None, (), why, line, scope))
+
+    def _compute(self, nodes: list[Node], scope: Scope | None) -> _Computed:
+        """Put the values of `nodes` into registers; the graph, what computes it, what it reads, and samples of that."""
+        if self._execute is None:
+            raise Untraceable("looks at values, or computes under several error states", user_line())
+        graph, inputs = cut(nodes, self.registers, [self.orders.of_result(n) for n in nodes])
+        self._check_effort(graph)
+        values = [self.given[k] for k in inputs]
+        samples = tuple(map(sample, values))
+        with self.failures, np.errstate(**self._errors), entered(scope):
+            compiled, outputs = self._execute(graph, values)
+        for n, output in zip(nodes, outputs):
+            self.registers[n] = len(self.given)
+            self.given.append(register_value(n, output))
+        return graph, compiled, inputs, samples
 
     def call_and_look(self, function: Callable[..., Any], name: str, args: tuple, kwargs: dict[str, Any]) -> Any:
         """The result of a call that NumPy makes, and whose shape the function sees."""
@@ -285,7 +307,7 @@ class Trace:
         if len(self.cuts) >= _MOST_LOOKS or len(self._made) > _MOST_SEGMENTS or nodes > _MOST_NODES:
             raise Untraceable(f"looks at values more than {len(self.cuts)} times", user_line())
 
-    def _live(self) -> list[Node]:
+    def live(self) -> list[Node]:
         """What the arrays and scalars that the function still holds are made of."""
         self._tracers = [ref for ref in self._tracers if ref() is not None]
         found = (ref() for ref in self._tracers)
@@ -298,7 +320,7 @@ class Trace:
 
     def _free(self, wanted: Sequence[Node]) -> tuple[int, ...]:
         """Forget the registers that nothing needs any more."""
-        live = {*self._live(), *wanted, *self.conditions}
+        live = {*self.live(), *wanted, *self.conditions}
         freed = [(n, k) for n, k in self.registers.items() if k >= self.inputs and n not in live]
         for n, k in freed:
             del self.registers[n]

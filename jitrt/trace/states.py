@@ -53,8 +53,8 @@ class State:
         Lists and dicts.
     integers : dict of str to int
         The variables that are integers.
-    cells, copies, writes, looks : int
-        How many cells, copies, assignments and looks at values there had been.
+    cells, copies, writes, looks, phases : int
+        How many cells, copies, assignments, looks at values and error states there had been.
     """
 
     structure: dict[str, Hashable] = field(default_factory=dict)
@@ -66,6 +66,7 @@ class State:
     copies: int = 0
     writes: int = 0
     looks: int = 0
+    phases: int = 0
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -99,6 +100,7 @@ class State:
             self.copies,
             self.writes,
             self.looks,
+            self.phases,
         )
 
 
@@ -260,6 +262,7 @@ def observe(
     walk.state.structure = {name: walk.value(value) for name, value in variables.items()}
     walk.state.integers = {name: value for name, value in variables.items() if type(value) is int}
     walk.state.cells = Cell.made()
+    walk.state.phases = trace.phases.number
     walk.state.copies, walk.state.writes, walk.state.looks = trace.copies, len(trace.writes), len(trace.looks)
     return walk.state
 
@@ -273,6 +276,8 @@ def step_between(
     the loop; those of other loops do not change meanwhile.
     """
     if list(before.structure.items()) != list(after.structure.items()) or not _containers_stay(before, after):
+        return None
+    if before.phases != after.phases:
         return None
     outside = _written_outside(before, after, trace)
     if outside is None:

@@ -21,6 +21,7 @@ from .conditions import Conditions
 from .context import tracing
 from .loopnumber import NotRolled, Place
 from .purity import Capture, Captures
+from .scopes import Scope
 from .segments import Cut, Execute, cut
 from .state import Trace
 from .storage import Cell
@@ -81,6 +82,8 @@ class Traced:
         Where the values of the inputs of the graph are.
     values : tuple
         What the registers held at the end of the trace.
+    scope : Scope, optional
+        The error state under which the graph is computed.
     """
 
     graph: Graph
@@ -94,6 +97,7 @@ class Traced:
     cuts: tuple[Cut, ...] = ()
     registers: tuple[int, ...] = ()
     values: tuple[Any, ...] = ()
+    scope: Scope | None = None
 
 
 def trace(
@@ -239,6 +243,7 @@ def _describe(
 ) -> Traced:
     flat: list[Any] = []
     structure, stores = containers.stores(result, flat)
+    scope = state.phases.settle()
     plain = [leaf for leaf in flat if type(leaf) is np.ndarray]
     if any(np.may_share_memory(x, y) for k, x in enumerate(plain) for y in plain[:k]):
         raise Untraceable("returns arrays that share memory and do not depend on its arguments")
@@ -311,6 +316,7 @@ def _describe(
         tuple(state.cuts),
         registers,
         tuple(state.given),
+        scope,
     )
 
 

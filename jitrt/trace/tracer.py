@@ -92,6 +92,7 @@ class Tracer(Operators):
         self._content = node if cell is None else cell.content
         self._choice: Choice | None = None
         trace._tracers.append(weakref.ref(self))
+        trace.phases.mark(node)
 
     @property
     def _node(self) -> Node:
@@ -567,6 +568,7 @@ def _wrap(result: Any, trace: Trace, viewed: dict[Node, Tracer] | None = None, c
     """
     if isinstance(result, (list, tuple)):
         return type(result)(_wrap(r, trace, viewed, contiguous) for r in result)
+    trace.phases.check(result)
     base = result
     while viewed and base.op.kind is Kind.VIEW and base not in viewed:
         base = base.args[0]
@@ -588,6 +590,7 @@ def _elementwise(ufunc: np.ufunc, inputs: tuple, trace: Trace) -> tuple[Node, Tr
         if node.type.weak and node.op.name == "constant" and node.dtype.kind == "i":
             _check_python_int(ufunc, node, nodes)
     node = b.elementwise(ufunc, *nodes)
+    trace.phases.check(node)
     return node, trace, node.shape == ()
 
 
