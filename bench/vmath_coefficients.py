@@ -11,6 +11,7 @@ import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 
+import numpy as np
 from mpmath import mp, mpf
 from vmath_remez import minimax, rational
 
@@ -105,6 +106,9 @@ SERIES = {
         "expm1(r) = r + r**2 p(r)",
     ),
     "exp2": Series(lambda r: (mpf(2) ** r - 1) / r, lambda r: r / mpf(2) ** r, -0.5, 0.5, (11, 5), "2**r = 1 + r p(r)"),
+    "exp2_near": Series(
+        lambda r: (mpf(2) ** r - 1) / r, lambda r: r / mpf(2) ** r, -0.043, 0.0431, (6, 2), "2**r = 1 + r p(r)"
+    ),
     "sinh": Series(_odd(mp.sinh), _odd_weight(mp.sinh), 0.0, HALF_LN2**2, (4, 1), "sinh(r) = r + r**3 p(r**2)"),
     # Where more roundings leave less room for the polynomial's own error.
     "sinh_long": Series(_odd(mp.sinh), _odd_weight(mp.sinh), 0.0, HALF_LN2**2, (4, 2), "sinh(r) = r + r**3 p(r**2)"),
@@ -136,6 +140,15 @@ SERIES = {
         0.41422,
         (9, 9),
         "log10(1 + f) = f log10(e) + f**2 p(f)",
+    ),
+    # For the reciprocals of vmath_wide_power.
+    "log2_cubic": Series(
+        lambda r: (mp.log1p(r) - r + r**2 / 2) / r**3 / mp.log(2),
+        lambda r: abs(r) ** 3 * mp.log(2) / abs(mp.log1p(r)),
+        -0.043,
+        0.0411,
+        (9, 1),
+        "log2(1 + r) = (r - r**2/2) log2(e) + r**3 p(r)",
     ),
     "log_near": _log_near(mpf(1), "f", (8, 3)),
     "log2_near": _log_near(mp.log(2), "f log2(e)", (8, 3)),
@@ -176,8 +189,18 @@ SERIES = {
 }
 
 
-# Quotients in float64 that serve float32: function, interval, degrees of numerator and denominator.
-RATIONALS = {"tan": (lambda z: mp.tan(ROOT(z)) / ROOT(z), 0.0, 0.6191, (1, 2))}
+# Quotients in float64 that serve float32: function, interval, degrees of numerator and denominator, by what the
+# denominator is multiplied, and the meaning.
+RATIONALS = {
+    "tan": (
+        lambda z: mp.tan(mp.pi * ROOT(z)) / ROOT(z) * (mpf(1) / 4 - z),
+        0.0,
+        0.2501,
+        (3, 1),
+        (0.25, -1.0),
+        "tan(pi t) = t p(t**2) / q(t**2), q with its zero at 1/4",
+    )
+}
 
 
 def main(names: list[str]) -> None:
@@ -209,12 +232,13 @@ def main(names: list[str]) -> None:
             lines += [f"            {value!r}," for value in table[name][bits]]
             lines.append("        ),")
         lines.append("    },")
-    for name, definition in RATIONALS.items():
+    for name, (*definition, factor, meaning) in RATIONALS.items():
         numerator, denominator, error = rational(*definition)
         print(f"{name} as a quotient: error 2**{float(mp.log(error, 2)):.2f}")
-        for part, values in (("numerator", numerator), ("denominator", denominator)):
+        product = tuple(map(float, np.polynomial.polynomial.polymul(denominator, factor)))
+        for part, values in (("numerator", numerator), ("denominator", product)):
             text = ", ".join(map(repr, values))
-            lines += [f"    # {name}(r) = r p(r**2) / q(r**2)", f'    "{name}_{part}": {{64: ({text})}},']
+            lines += [f"    # {meaning}", f'    "{name}_{part}": {{64: ({text})}},']
     lines += ["}", "", "# The greatest relative error that each polynomial adds to its function.", "ERRORS = {"]
     for name in SERIES:
         if name in table:

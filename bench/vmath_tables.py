@@ -71,6 +71,30 @@ def logarithms(base: int | None, bits: int, digits: int) -> tuple[list[float], l
     return inverses, values
 
 
+# Reciprocals of five bits behind the point, for significands from 47/64 on that are rounded to sixteenths of an octave.
+# ``m c - 1`` is a multiple of the last place of m over 2**5, and exact below these bounds, for m above and below one.
+SHORT_BITS, SHORT_BOUNDS = 5, {True: mpf(2) ** -4, False: mpf(2) ** -5}
+
+
+def short_reciprocals() -> tuple[list[float], list[float], list[float]]:
+    """Reciprocals c, and -log2(c) as multiples of 2**-42, which exponents leave in a sum, and what is missing there."""
+    rows = []
+    for k in range(16):
+        scale = mpf(1) if k < 8 else mpf(1) / 2
+        low, high = (scale * (1 + (k + half) / 16) for half in (mpf(-0.5), mpf(0.5)))
+        if k == 0:
+            low = 1 - mpf(1) / 64
+        candidates = [mpf(c) / 2**SHORT_BITS for c in range(1 << (SHORT_BITS + 1))]
+        c = min(candidates, key=lambda c: max(abs(low * c - 1), abs(high * c - 1))) if k else mpf(1)
+        assert max(abs(low * c - 1), abs(high * c - 1)) < SHORT_BOUNDS[k < 8]
+        exact = -mp.log(c, 2)
+        value = mp.nint(exact * 2**42) / 2**42
+        rows.append((float(c), float(value), float(exact - value)))
+    # The leading bits are read after 17 thirty-seconds have been added: eight sixteenths, and half of one to round.
+    inverses, values, rests = zip(*(rows[8:] + rows[:8]), strict=True)
+    return list(inverses), list(values), list(rests)
+
+
 LEADING_BITS = {64: 2, 32: 3}
 
 
@@ -198,6 +222,10 @@ def main() -> None:
     for name, base in (("ln", None), ("log2", 2), ("log10", 10)):
         add(name, lambda bits, base=base: logarithms(base, bits, DIGITS[bits] - 3), "inverse", "value")
     add("exp2", powers_of_two, "value", "rest")
+    tables |= {
+        f"power_{part}": {64: column}
+        for part, column in zip(("inverse", "value", "rest"), short_reciprocals(), strict=True)
+    }
     add("cbrt", cube_roots, "inverse", "value")
     add("arctan", directions, "across", "along", "value")
     names = ("centre", *(f"power{k}" for k in range(TANH_DEGREE + 1)))

@@ -295,3 +295,16 @@ def select(mask: Number, chosen: Number | float, other: Number | float) -> Numbe
     other = chosen._same(other)
     value = mask.back.apply("select", chosen.kind, chosen.bits, mask.value, chosen.value, other.value)
     return Number(mask.back, value, chosen.kind, chosen.bits)
+
+
+def rarely(
+    name: str, mask: Number, general: Callable[..., Number], usual: Callable[..., Number], *operands: Number
+) -> Number:
+    """``general(*operands)`` where the mask holds, which should seldom be, ``usual(*operands)`` elsewhere.
+
+    The usual formula sees one in the place of the others' operands. On registers of AVX-512, whose back ends alone know
+    this, nothing else runs where the mask holds for no lane; the general formula is a function with `name` in its own.
+    """
+    back, bits = mask.back, operands[0].bits
+    values = [operand.value for operand in operands]
+    return Number(back, back.apply("rarely", FLOAT, bits, mask.value, name, general, usual, *values), FLOAT, bits)

@@ -72,6 +72,8 @@ class Arrays:
             if operation == "lshr":
                 unsigned = _UNSIGNED[bits]
                 return (values[0].view(unsigned) >> unsigned(values[1])).view(_DTYPE[INT, bits])
+            if operation == "rarely":
+                return self._rarely(bits, *values)
             if operation in _OF_AVX512:
                 return _OF_AVX512[operation](bits, *values)
             if operation in ("widen", "narrow"):
@@ -82,6 +84,19 @@ class Arrays:
         result = formula(*(Number(self, value.astype(np.float64)) for value in values))
         with np.errstate(all="ignore"):
             return result.value.astype(np.float32)
+
+    def _rarely(
+        self,
+        bits: int,
+        mask: Any,
+        name: str,
+        general: Callable[..., Number],
+        usual: Callable[..., Number],
+        *values: Any,
+    ) -> Any:
+        ones = (np.where(mask, value.dtype.type(1), value) for value in values)
+        rare = general(*(Number(self, value, FLOAT, bits) for value in values))
+        return np.where(mask, rare.value, usual(*(Number(self, value, FLOAT, bits) for value in ones)).value)
 
     def beyond(self, bound: float, name: str, bits: int, x: Any, result: Any) -> Any:
         rare = np.flatnonzero(np.abs(x) > bound)

@@ -9,7 +9,7 @@ from functools import lru_cache
 from llvmlite import ir
 
 from .number import FLOAT, INT, MASK, Number
-from .vmath_rare import emit_beyond, emit_lanes_beyond
+from .vmath_rare import add_attribute, emit_beyond, emit_lanes_beyond
 
 _INT_COMPARE = {"==", "!=", "<", "<=", ">", ">="}
 _FLOAT_TYPE = {64: ir.DoubleType(), 32: ir.FloatType()}
@@ -166,6 +166,53 @@ class Vectors(LLVM):
     def beyond(self, bound: float, name: str, bits: int, x: ir.Value, result: ir.Value) -> ir.Value:
         return emit_lanes_beyond(self.builder, bound, name, bits, x, result)
 
+    def _rarely(
+        self,
+        kind: str,
+        bits: int,
+        mask: ir.Value,
+        name: str,
+        general: Callable[..., Number],
+        usual: Callable[..., Number],
+        *values: ir.Value,
+    ) -> ir.Value:
+        """Branches around what only rare lanes need; the usual formula stands there once."""
+        builder, vector = self.builder, values[0].type
+        one = self.constant(1.0, FLOAT, bits)
+        flags = builder.bitcast(mask, ir.IntType(vector.count))
+        any_rare = builder.icmp_unsigned("!=", flags, ir.Constant(flags.type, 0))
+        entry = builder.block
+        with builder.if_then(any_rare, likely=False):
+            replaced = [builder.select(mask, one, value) for value in values]
+            replacing = builder.block
+        operands = []
+        for value, other in zip(values, replaced, strict=True):
+            operand = builder.phi(vector)
+            operand.add_incoming(value, entry)
+            operand.add_incoming(other, replacing)
+            operands.append(Number(self, operand, FLOAT, bits))
+        result = usual(*operands).value
+        computed = builder.block
+        with builder.if_then(any_rare, likely=False):
+            function = self._general(f"jitrt.{name}.f{bits}.general", general, bits, vector, len(values))
+            mended = builder.select(mask, builder.call(function, values), result)
+            mending = builder.block
+        final = builder.phi(vector)
+        final.add_incoming(result, computed)
+        final.add_incoming(mended, mending)
+        return final
+
+    def _general(
+        self, name: str, formula: Callable[..., Number], bits: int, vector: ir.Type, arity: int
+    ) -> ir.Function:
+        """A function of its own, so that loops stay short."""
+        function = self.builder.module.globals.get(name)
+        if function is None:
+            function = pure_function(self.builder.module, name, vector, arity, "noinline")
+            back = Vectors(ir.IRBuilder(function.append_basic_block("entry")))
+            back.builder.ret(formula(*(Number(back, value, FLOAT, bits) for value in function.args)).value)
+        return function
+
     def _intrinsic(self, name: str, bits: int, *values: ir.Value) -> ir.Value:
         return self._call(f"llvm.{name}.v{512 // bits}f{bits}", self._type(FLOAT, bits), *values)
 
@@ -221,6 +268,15 @@ class Vectors(LLVM):
             lanes,
             _CURRENT_ROUNDING,
         )
+
+
+def pure_function(module: ir.Module, name: str, type_: ir.Type, arity: int, *attributes: str) -> ir.Function:
+    """A function without side effects, to be filled in, of arguments and a result of one type."""
+    function = ir.Function(module, ir.FunctionType(type_, [type_] * arity), name)
+    function.linkage = "internal"
+    for attribute in ("nounwind", "willreturn", "memory(none)", *attributes):
+        add_attribute(function, attribute)
+    return function
 
 
 class _Written(ir.Constant):

@@ -25,6 +25,7 @@ from . import (
     vmath_wide_area,
     vmath_wide_exp,
     vmath_wide_log,
+    vmath_wide_power,
     vmath_wide_root,
     vmath_wide_trig,
 )
@@ -76,8 +77,8 @@ _ALL = (
     Function("arctanh", 1, vmath_area.arctanh, wide=vmath_wide_area.arctanh),
     Function("logaddexp", 2, vmath_area.logaddexp, wide=vmath_area.logaddexp),
     Function("logaddexp2", 2, vmath_area.logaddexp2, wide=vmath_area.logaddexp2),
-    Function("power", 2, vmath_power.power, wide=vmath_power.power),
-    Function("float_power", 2, vmath_power.power, "d", wide=vmath_power.power),
+    Function("power", 2, vmath_power.power, wide=vmath_wide_power.power),
+    Function("float_power", 2, vmath_power.power, "d", wide=vmath_wide_power.power),
     Function("expit", 1, vmath_exp.expit, wide=vmath_exp.expit),
     Function("erf", 1, vmath_erf.erf, wide=vmath_erf.erf),
     Function("erfc", 1, vmath_erf.erfc, wide=vmath_erf.erfc),

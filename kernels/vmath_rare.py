@@ -55,25 +55,32 @@ def emit_lanes_beyond(
     def constant(value: int) -> ir.Constant:
         return ir.Constant(integers, [value] * width)
 
-    lowest, infinity = _representation(bound, bits) + 1, _representation(float("inf"), bits)
-    magnitude = builder.and_(builder.bitcast(x, integers), constant((1 << (bits - 1)) - 1))
-    rare = builder.icmp_unsigned("<=", builder.sub(magnitude, constant(lowest)), constant(infinity - lowest))
-    flags = builder.bitcast(rare, ir.IntType(width))
+    def branch_if_any(lanes: ir.Value, target: ir.Block) -> None:
+        flags = builder.bitcast(lanes, ir.IntType(width))
+        some = builder.icmp_unsigned("!=", flags, ir.Constant(flags.type, 0))
+        builder.cbranch(some, target, done).set_weights([1, 1000])
+
+    # Twice the representation is the magnitude's, in the order of magnitudes, with nan above infinity: one comparison
+    # less in the loop than what leaves nan out, behind the branch.
+    doubled = builder.shl(builder.bitcast(x, integers), constant(1))
+    rare = builder.icmp_unsigned(">", doubled, constant(2 * _representation(bound, bits)))
     entry = builder.block
-    loop = builder.append_basic_block("lane")
-    done = builder.append_basic_block("done")
-    branch = builder.cbranch(builder.icmp_unsigned("!=", flags, ir.Constant(flags.type, 0)), loop, done)
-    branch.set_weights([1, 1000])
+    number, loop, done = (builder.append_basic_block(label) for label in ("number", "lane", "done"))
+    branch_if_any(rare, number)
+    builder.position_at_end(number)
+    infinity = constant(2 * _representation(float("inf"), bits))
+    branch_if_any(builder.and_(rare, builder.icmp_unsigned("<=", doubled, infinity)), loop)
     builder.position_at_end(loop)
     changed, lane, following, so_far = _turn(builder, scalar, x, width)
     builder.cbranch(builder.icmp_unsigned("<", following, ir.Constant(_INT32, width)), loop, done)
-    lane.add_incoming(ir.Constant(_INT32, 0), entry)
+    lane.add_incoming(ir.Constant(_INT32, 0), number)
     lane.add_incoming(following, loop)
-    so_far.add_incoming(result, entry)
+    so_far.add_incoming(result, number)
     so_far.add_incoming(changed, loop)
     builder.position_at_end(done)
     final = builder.phi(x.type)
     final.add_incoming(result, entry)
+    final.add_incoming(result, number)
     final.add_incoming(changed, loop)
     return final
 

@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 from llvmlite import ir
 
 from .number import FLOAT, Number
-from .number_llvm import Vectors
+from .number_llvm import Vectors, pure_function
 from .vmath_rare import add_attribute, keep
 
 _INT32 = ir.IntType(32)
@@ -41,16 +41,15 @@ def _define(
 ) -> ir.Function:
     """The function of scalars, which calls its narrowest variant, which calls the next."""
     whole, *narrower = widths
-    function = _function(module, f"{scalar_name}.x{whole}", ir.VectorType(_ELEMENT[bits], whole), arity)
-    add_attribute(function, "alwaysinline")
+    vector = ir.VectorType(_ELEMENT[bits], whole)
+    function = pure_function(module, f"{scalar_name}.x{whole}", vector, arity, "alwaysinline")
     builder = ir.IRBuilder(function.append_basic_block("entry"))
     back = Vectors(builder)
     builder.ret(formula(*(Number(back, value, FLOAT, bits) for value in function.args)).value)
     defined = [function]
     for width in narrower:
         wider, vector = function, ir.VectorType(_ELEMENT[bits], width)
-        function = _function(module, f"{scalar_name}.x{width}", vector, arity)
-        add_attribute(function, "noinline")
+        function = pure_function(module, f"{scalar_name}.x{width}", vector, arity, "noinline")
         defined.append(function)
         builder = ir.IRBuilder(function.append_basic_block("entry"))
         repeated = ir.Constant(ir.VectorType(_INT32, 2 * width), [k % width for k in range(2 * width)])
@@ -59,8 +58,7 @@ def _define(
         first = ir.Constant(ir.VectorType(_INT32, width), list(range(width)))
         builder.ret(builder.shuffle_vector(result, result, first))
     narrowest = widths[-1]
-    scalar = _function(module, scalar_name, _ELEMENT[bits], arity)
-    add_attribute(scalar, "noinline")
+    scalar = pure_function(module, scalar_name, _ELEMENT[bits], arity, "noinline")
     builder = ir.IRBuilder(scalar.append_basic_block("entry"))
     everywhere = ir.Constant(ir.VectorType(_INT32, narrowest), [0] * narrowest)
     values = []
@@ -77,11 +75,3 @@ def _call(builder: ir.IRBuilder, function: ir.Function, values: Sequence[ir.Valu
     call = builder.call(function, values)
     add_attribute(call, "noinline")
     return call
-
-
-def _function(module: ir.Module, name: str, type_: ir.Type, arity: int) -> ir.Function:
-    function = ir.Function(module, ir.FunctionType(type_, [type_] * arity), name)
-    function.linkage = "internal"
-    for attribute in ("nounwind", "willreturn", "memory(none)"):
-        add_attribute(function, attribute)
-    return function

@@ -3,27 +3,31 @@
 from __future__ import annotations
 
 from . import vmath_trig
-from .number import Number, select
+from .number import Number, Special
 from .vmath_coefficients import COEFFICIENTS
-from .vmath_parts import FORMATS, polynomial
-from .vmath_trig import BOUNDS, FUSED_PARTS, TWO_OVER_PI
+from .vmath_parts import INVERSE_PI, polynomial, split_constant
+
+# The first part is short, so that its product with a float32 is exact; up to the bound so is what it leaves.
+INVERSE_PI_PARTS = split_constant(INVERSE_PI, 64, 29)
+BOUND = 2.0**24
 
 
 def tan(x: Number) -> Number:
     """The tangent."""
     if x.bits == 64:
         return vmath_trig.tan(x)
-    return x.beyond(BOUNDS[32, True], "tan", x.in_float64(_by_quotient))
+    # The difference of two zeros has lost their sign.
+    return x.beyond(BOUND, "tan", x.in_float64(_by_quotient).repair(x, zero=Special.OPERAND))
 
 
 def _by_quotient(x: Number) -> Number:
-    """A quotient of polynomials, or its negative inverse: float64 has the digits for both, and for the reduction."""
-    rounded = x.fma(TWO_OVER_PI, FORMATS[64].rounder)
-    n = rounded - FORMATS[64].rounder
-    high, low, _ = FUSED_PARTS[64]
-    r = n.fma(-low, n.fma(-high, x))
-    square = r * r
-    numerator = r * polynomial(square, COEFFICIENTS["tan_numerator"][64])
-    denominator = polynomial(square, COEFFICIENTS["tan_denominator"][64])
-    odd = (rounded.to_bits() & 1).differs(0)
-    return select(odd, -denominator, numerator) / select(odd, numerator, denominator)
+    """``tan(pi t)`` for ``x = pi (n + t)`` and ``|t| <= 1/2``: float64 has the digits for the whole period.
+
+    A quotient of polynomials, whose denominator is zero at the pole.
+    """
+    high, low = INVERSE_PI_PARTS
+    turns = x * high
+    t = x.fma(low, turns - turns.rint())
+    square = t * t
+    numerator = t * polynomial(square, COEFFICIENTS["tan_numerator"][64])
+    return numerator / polynomial(square, COEFFICIENTS["tan_denominator"][64])

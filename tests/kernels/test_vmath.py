@@ -147,9 +147,11 @@ def test_compiled_equals_numpy_back_end(name: str, char: str, avx512: bool) -> N
 
 @pytest.mark.parametrize(("name", "char", "avx512"), COMPILED_ROWS)
 def test_results_do_not_depend_on_the_place(name: str, char: str, avx512: bool) -> None:
-    """Whole vectors, what remains behind them, and single elements."""
+    """Whole vectors, what remains behind them, and single elements; special values beside ordinary ones."""
     _library, call = _compiled(name, char, avx512)
     arguments = [x[:77].copy() for x in _arguments(name, char, 100, 2)]
+    for i, x in enumerate(arguments):
+        x[i::7] = np.resize(SPECIAL, x[i::7].size)
     results = []
     for count in (77, 1):
         result = np.empty_like(arguments[0])
@@ -160,7 +162,7 @@ def test_results_do_not_depend_on_the_place(name: str, char: str, avx512: bool) 
 
 
 @pytest.mark.skipif(platform.machine() not in ("x86_64", "AMD64"), reason="compiles for x86-64")
-@pytest.mark.parametrize("name", ["exp", "log", "power", "tanh", "arctan2", "erf", "sin"])
+@pytest.mark.parametrize("name", ["exp", "log", "power", "tanh", "arctan2", "erf", "sin", "tan", "arctanh"])
 @pytest.mark.parametrize("char", "df")
 def test_vectorises_with_avx2_alone(name: str, char: str) -> None:
     llvm.initialize_native_target()
