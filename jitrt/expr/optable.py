@@ -58,6 +58,9 @@ class Op:
         Exactly so for integers; for floating point only up to rounding, and rules must respect that.
     cost : int
         Cost of one element in units of an addition; the fusion policy weighs recomputation by it.
+    numpy_cost : int
+        Cost of one element of eight bytes or more in NumPy's loop, in the same units, if that loop works on one
+        element after the other; otherwise 0.
     flags : frozenset of str
         Floating-point exceptions, in the words of `numpy.errstate`, that it can raise where an operand is floating
         point or complex: ``divide``, ``over``, ``under``, ``invalid``. None where NumPy raises none, and no kernel.
@@ -86,6 +89,7 @@ class Op:
     commutative: bool = False
     associative: bool = False
     cost: int = 1
+    numpy_cost: int = 0
     flags: frozenset[str] = frozenset()
     complex_flags: frozenset[str] = frozenset()
     flags_beside_a_number: frozenset[str] | None = None

@@ -50,6 +50,14 @@ _COSTS = {
     ),
 }
 
+# Functions that NumPy 2 has no vector loop for on any processor, or none for float64.
+_NUMPY_COSTS = {
+    **dict.fromkeys(["sin", "cos", "hypot", "power", "remainder", "floor_divide", "gcd", "lcm"], 100),
+    **dict.fromkeys(["float_power", "fmod", "nextafter"], 80),
+    **dict.fromkeys(["logaddexp", "logaddexp2"], 250),
+    **dict.fromkeys(["fabs", "deg2rad", "rad2deg", "degrees", "radians", "heaviside"], 25),
+}
+
 _COMMUTATIVE = frozenset(
     [
         "add",
@@ -149,6 +157,7 @@ def _row_of_numpy_ufunc(ufunc: np.ufunc) -> Op:
             commutative=name in _COMMUTATIVE,
             associative=name in _ASSOCIATIVE,
             cost=_COSTS.get(name, 1),
+            numpy_cost=_NUMPY_COSTS.get(name, 0),
             flags=frozenset(_FLAGS.get(name, ())),
             complex_flags=frozenset(_COMPLEX_FLAGS.get(name, ())),
             flags_beside_a_number=frozenset(_FLAGS_BESIDE_A_NUMBER.get(name, _FLAGS.get(name, ()))),
@@ -190,6 +199,7 @@ def elementwise_op(ufunc: np.ufunc) -> Op:
         ufunc=ufunc,
         library="scipy.special" if _is_scipys(ufunc) else "other",
         cost=16,
+        numpy_cost=100,
         flags=frozenset({"divide", "over", "under", "invalid"}),
     )
 

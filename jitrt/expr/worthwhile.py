@@ -28,6 +28,7 @@ _HOST_STEP = 3_000  # what a step that NumPy executes costs beyond the execution
 _PYTHON_STEP = 500  # the same, of an operator on Python numbers
 _ADDITION = 0.06  # of one element in a vectorised loop
 _COMPLEX = 10  # how much longer NumPy takes for functions of complex numbers, which it calls one by one
+_WIDE = 8  # bytes of an element for which `numpy_cost` was measured
 _LAUNCH = 50  # of a kernel
 _NATIVE_CALL = 350  # a call of a program of kernels
 _SEGMENT_CALL = 4_000  # what Python spends on a segment: a program, and a look at a value behind it
@@ -56,8 +57,8 @@ class Amount:
 
     @property
     def time(self) -> float:
-        """Nanoseconds that it is expected to take, beyond what NumPy needs for what it executes."""
-        hosts: float = sum(_PYTHON_STEP if is_python(h.op) else _HOST_STEP for h in self.hosts)
+        """Nanoseconds that it is expected to take, beyond what opaque calls need."""
+        hosts: float = sum(_PYTHON_STEP if is_python(h.op) else _HOST_STEP + _numpy_time(h) for h in self.hosts)
         return hosts + _LAUNCH * self.kernels + _ADDITION * self.additions
 
 
@@ -125,7 +126,10 @@ def _numpy_time(node: Node) -> float:
     if node.op.kind not in (Kind.ELEMENTWISE, Kind.COMPOUND, Kind.ASSEMBLE, Kind.REDUCTION, Kind.SCAN, Kind.GATHER):
         return 0.0
     traffic = node.type.nbytes + sum(a.type.nbytes for a in node.args)
-    function = _ADDITION * node.type.size * (node.op.cost - 1) * (_COMPLEX if node.dtype.kind == "c" else 1)
+    cost = node.op.cost * (_COMPLEX if node.dtype.kind == "c" else 1)
+    if node.dtype.itemsize >= _WIDE:
+        cost = max(cost, node.op.numpy_cost)
+    function = _ADDITION * node.type.size * (cost - 1)
     return _NUMPY_CALL + _traffic_time(traffic) + function + _NUMPY_ROW * _rows(node)
 
 

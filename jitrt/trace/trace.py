@@ -12,6 +12,7 @@ from ..expr import build as b
 from ..expr.assumptions import assumption
 from ..expr.build import input_node
 from ..expr.node import Graph, Node, type_of
+from ..expr.optable import Kind
 from ..expr.types import ArrayType
 from ..expr.updates import through
 from ..frozen import frozen
@@ -98,6 +99,11 @@ class Traced:
     registers: tuple[int, ...] = ()
     values: tuple[Any, ...] = ()
     scope: Scope | None = None
+
+
+_WRITTEN_BY_KERNELS = frozenset(
+    {Kind.ELEMENTWISE, Kind.REDUCTION, Kind.ASSEMBLE, Kind.SCAN, Kind.GATHER, Kind.COMPOUND}
+)
 
 
 def trace(
@@ -286,10 +292,15 @@ def _describe(
             results.append(Result("input", number, None if seen is base else seen, base))
             continue
         base = node if cell is None else cell.content
-        key = cell or (id(leaf) if leaf._is_array() else node)
+        key = _memory_of(leaf)
         if state.registers.get(base, -1) >= len(inputs) and base.shape and claimed.setdefault(base, key) == key:
             seen = through(base, leaf._region()) if cell is not None else base
             results.append(Result("input", state.registers[base], None if seen is base else seen, base))
+            continue
+        if node is not base and _is_all_of(leaf, base) and sum(_memory_of(x) == key for x in flat) == 1:
+            results.append(Result("array", len(roots)))
+            roots.append(node)
+            strides.append(state.orders.of_result(node, leaf._strides()))
             continue
         if key not in places:
             places[key] = len(roots)
@@ -318,6 +329,24 @@ def _describe(
         tuple(state.given),
         scope,
     )
+
+
+def _memory_of(leaf: Any) -> Any:
+    """What is the same for results that share memory."""
+    if not isinstance(leaf, Tracer):
+        return None
+    return leaf._cell or (id(leaf) if leaf._is_array() else leaf._node)
+
+
+def _is_all_of(leaf: Tracer, base: Node) -> bool:
+    """Whether a view has the elements of an array that a kernel writes, each once and in ascending order of memory.
+
+    Then the kernel can write the view's elements, and nobody has to make a view of the array.
+    """
+    node = leaf._node
+    if base.op.kind not in _WRITTEN_BY_KERNELS or (node.type.size, node.dtype) != (base.type.size, base.dtype):
+        return False
+    return min(leaf._strides() or (0,)) >= 0
 
 
 def _plain_result(leaf: Any) -> Result:

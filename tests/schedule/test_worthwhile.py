@@ -137,3 +137,15 @@ def test_a_process_whose_first_call_is_plain(tmp_path):
     settings = {**os.environ, "JITRT_STRICT": "0", "JITRT_CACHE_DIR": str(tmp_path)}
     done = subprocess.run([sys.executable, "-c", program], env=settings, capture_output=True, text=True, timeout=120)
     assert done.stdout.strip() == "[1. 1. 1.] [1. 1. 1.]", done.stderr
+
+
+def test_what_numpy_computes_one_by_one_counts_for_more():
+    def angles(x):
+        return np.sin(x) * np.cos(x), np.sort(x)
+
+    def sums(x):
+        return (x + 1) * (x - 1), np.sort(x)
+
+    x = np.arange(3000.0)
+    assert "left to NumPy" in jitrt.jit(sums).explain(x).plain_reason
+    assert not jitrt.jit(angles).explain(x).plain_reason

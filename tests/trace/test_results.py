@@ -298,3 +298,46 @@ class TestNesting:
         fast = jitrt.jit(distinct)
         for values in ([1.0, 2.0, 1.0], [1.0, 1.0, 1.0], [3.0, 1.0, 2.0]):
             same(fast(np.array(values)), distinct(np.array(values)))
+
+
+class TestViewsOfWhatIsComputed:
+    """A result that is a view of all of a computed array is that array; its memory is in NumPy's order."""
+
+    ALL_OF_IT = (
+        lambda a: (a * 2 + 1).T,
+        lambda a: (a + 1).reshape(-1),
+        lambda a: (a.T + 1).reshape(1, -1),
+        lambda a: np.exp(a).sum(axis=0, keepdims=True).squeeze(0),
+        lambda a: (a * 3).swapaxes(0, 1)[..., None],
+        lambda a: ((a + 1).T, a.T * 2),
+        lambda a: np.where(a.T > 0, a.T, 1).ravel(),
+    )
+    LAYOUTS = (x, np.asfortranarray(x), np.arange(96.0).reshape(12, 8)[::2, ::-1], x[:1], x[:, :1], np.empty((0, 4)))
+
+    @pytest.mark.parametrize("number", range(len(ALL_OF_IT)))
+    @pytest.mark.parametrize("layout", range(len(LAYOUTS)))
+    def test_order_of_memory(self, number, layout):
+        function, a = self.ALL_OF_IT[number], self.LAYOUTS[layout]
+        got, want = check(function, a)
+        for g, w in zip(got if isinstance(got, tuple) else (got,), want if isinstance(want, tuple) else (want,)):
+            assert g.flags.c_contiguous == w.flags.c_contiguous
+            assert g.flags.f_contiguous == w.flags.f_contiguous
+
+    @pytest.mark.parametrize("number", [0, 1, 2, 3, 5, 6])  # the other one's memory is in no order of C or Fortran
+    def test_native_code_serves_the_calls(self, number):
+        fast = jitrt.jit(self.ALL_OF_IT[number])
+        for _ in range(5):
+            fast(x)
+        assert fast.cache_info().slow_calls == 1
+
+    def test_results_that_share_memory_still_do(self):
+        def both(a):
+            b = a + 1
+            return b, b.T
+
+        got, _ = check(both, x)
+        assert np.shares_memory(*got)
+
+    def test_parts_of_complex_numbers_keep_their_distance(self):
+        got, want = check(lambda a: ((a + 1j) * 2).real, x)
+        assert got.strides == want.strides
