@@ -88,11 +88,11 @@ def accesses(step: int, call: KernelCall) -> list[Access]:
 
 def have_common_bytes(a: Access, b: Access, shift: int = 0) -> bool:
     """Whether two accesses touch a byte in common if the memory of `b` begins `shift` bytes behind that of `a`."""
-    one, other = _phantom(a, 0), _phantom(b, shift)
-    if not np.may_share_memory(one, other):
+    (start, stop), (other_start, other_stop) = byte_range(a), byte_range(b)
+    if stop <= other_start + shift or other_stop + shift <= start:
         return False
     try:
-        return bool(np.shares_memory(one, other, max_work=_EXACT_WORK))  # type: ignore[arg-type]
+        return bool(np.shares_memory(_phantom(a, 0), _phantom(b, shift), max_work=_EXACT_WORK))  # type: ignore[arg-type]
     except np.exceptions.TooHardError:
         return True
 

@@ -207,9 +207,9 @@ def schedule(
         if node.op.name == "result" and node.args[0].op.kind is Kind.CONTROL:
             results.setdefault(node.args[0], {})[node["path"][0]] = node
     steps: list[Step] = []
-    for group, reason in zip(groups, reasons(groups, legal.outputs, tools.is_inlined)):
+    for group, because in zip(groups, reasons(groups, legal.outputs, tools.is_inlined)):
         if group.host is None:
-            steps.append(build_kernel(group, layouts, tools.is_inlined, reason))
+            steps.append(build_kernel(group, layouts, tools.is_inlined, because))
         elif group.host.op.kind is Kind.CONTROL:
             make = _loop_call if group.host.op is LOOP else _branch_call
             steps.append(make(group.host, results[group.host], layouts, tools) or group.host)

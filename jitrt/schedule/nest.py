@@ -52,8 +52,8 @@ class KernelCall:
         Iterations of the innermost statements.
     cost : int
         Cost of one of them, in additions.
-    reason : str
-        Why the group was not fused with those that read its results, in lines.
+    because : callable
+        Gives the reason why the group was not fused with those that read its results, in lines.
     blocks : dict of int to int
         Length of a block, for axes that loops run over in blocks.
     local_bytes : dict of int to int
@@ -69,13 +69,20 @@ class KernelCall:
     span: int
     elements: int
     cost: int
-    reason: str = ""
+    because: Callable[[], str] = str
     blocks: dict[int, int] = field(default_factory=dict)
     local_bytes: dict[int, int] = field(default_factory=dict)
     members: int = 1
 
+    @property
+    def reason(self) -> str:
+        """Why it is a nest of its own: worked out when `explain` asks."""
+        return self.because()
 
-def build_kernel(group: Group, layouts: Layouts, inlined: Callable[[Node], bool], reason: str = "") -> KernelCall:
+
+def build_kernel(
+    group: Group, layouts: Layouts, inlined: Callable[[Node], bool], because: Callable[[], str] = str
+) -> KernelCall:
     """The loop nest that computes the sinks of `group`.
 
     Parameters
@@ -85,11 +92,11 @@ def build_kernel(group: Group, layouts: Layouts, inlined: Callable[[Node], bool]
         Where stored nodes lie.
     inlined : callable
         Whether a node is computed in the nest if the nest does not read it from memory.
-    reason : str
-        Why it is a nest of its own, for `explain`.
+    because : callable
+        Gives the reason why it is a nest of its own.
     """
     if group.sharing is not None:
-        return _build_shared(group.sharing, layouts, inlined, reason)
+        return _build_shared(group.sharing, layouts, inlined, because)
     domain, folded, partition = group.kind
     blocked = partition[0] if partition else ()
     order, leaves, gathers = expressions(group, inlined)
@@ -121,10 +128,12 @@ def build_kernel(group: Group, layouts: Layouts, inlined: Callable[[Node], bool]
         assert sum(a.blocked for a in axes) == 1, "one axis is cut into blocks"
         axes = [replaced(a, block=math.ceil(a.extent / partition[1])) if a.blocked else a for a in axes]
         outer.append(NestAxis(partition[1], False, block_strides(group.sinks, len(accesses))))
-    return _Kernel(outer, [Member(group, order, accesses, axes, form)]).build(reason)
+    return _Kernel(outer, [Member(group, order, accesses, axes, form)]).build(because)
 
 
-def _build_shared(sharing: Sharing, layouts: Layouts, inlined: Callable[[Node], bool], reason: str) -> KernelCall:
+def _build_shared(
+    sharing: Sharing, layouts: Layouts, inlined: Callable[[Node], bool], because: Callable[[], str]
+) -> KernelCall:
     """The kernel of groups that share outer loops."""
     stored = {s.into: (m, shared) for m, shared in zip(sharing.members, sharing.axes) for s in m.sinks}
     over = Layouts({})
@@ -156,7 +165,7 @@ def _build_shared(sharing: Sharing, layouts: Layouts, inlined: Callable[[Node], 
     if rows > 1:
         strides = tuple(-rows * a.turn for a in every)
         turns[-1] = replaced(turns[-1], extent=math.ceil(extent / rows), strides=strides)
-    return _Kernel(turns, members, sharing.local, local.nbytes).build(reason)
+    return _Kernel(turns, members, sharing.local, local.nbytes).build(because)
 
 
 def _outer_strides(accesses: Sequence[list[Access]], sharing: Sharing, level: int) -> Iterator[int]:
@@ -257,7 +266,7 @@ class _Kernel:
         self.stored: dict[Node, list[str]] = {}  # names of the memory that an earlier member has written
         self.names = dict.fromkeys("xyt", 0)
 
-    def build(self, reason: str) -> KernelCall:
+    def build(self, because: Callable[[], str]) -> KernelCall:
         body: list[Statement] = []
         first_axis, first_access = len(self.outer), 0
         for member in self.members:
@@ -287,7 +296,7 @@ class _Kernel:
             span=1 if shared is None else extents[shared],
             elements=max(counts),
             cost=math.ceil(work / max(*counts, 1)),
-            reason=reason,
+            because=because,
             blocks={k: self.axes[k].block for k in nest.blocked_axes()},
             local_bytes={k: nbytes for k, (_, _, nbytes) in enumerate(operands) if nbytes},
             members=len(self.members),

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 
 from ..expr.node import Node
 from ..expr.optable import Kind
@@ -17,8 +18,10 @@ _UNDECIDED = "neither computes anything for the other", "nests that share a loop
 _MOST_NODES = 256  # that are counted as the cost of one value
 
 
-def reasons(groups: Sequence[Group], outputs: Sequence[Node], inlined: Callable[[Node], bool]) -> list[str]:
-    """For each group what is to be said, in lines: about the values that others read, and about what it reads again.
+def reasons(
+    groups: Sequence[Group], outputs: Sequence[Node], inlined: Callable[[Node], bool]
+) -> list[Callable[[], str]]:
+    """For each group what gives the lines to be said: about values that others read, and about what it reads again.
 
     Parameters
     ----------
@@ -33,8 +36,8 @@ def reasons(groups: Sequence[Group], outputs: Sequence[Node], inlined: Callable[
         for node in group.loads if group.host is None else map(storage, group.host.args):
             if number not in (of := readers.setdefault(node, [])):
                 of.append(number)
-    lines = []
-    for number, group in enumerate(groups):
+
+    def lines(number: int, group: Group) -> str:
         said: dict[str, None] = {}
         if group.host is None:
             for sink in {s.into: s for s in group.sinks}.values():
@@ -42,8 +45,9 @@ def reasons(groups: Sequence[Group], outputs: Sequence[Node], inlined: Callable[
                     said[_stored(group, sink, {k: groups[k] for k in others}, sink.into in outputs, inlined)] = None
             earlier = {n: max((k for k in readers[n] if k < number), default=-1) for n in group.loads}
             said.update(dict.fromkeys(_read_again(groups, number, earlier)))
-        lines.append("\n".join(said))
-    return lines
+        return "\n".join(said)
+
+    return [partial(lines, number, group) for number, group in enumerate(groups)]
 
 
 def _stored(

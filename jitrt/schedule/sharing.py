@@ -90,6 +90,8 @@ class _Policy:
         self.outputs = frozenset(graph.outputs)
         self.layouts = layouts
         self.joined: dict[Group, Group] = {}
+        # Whatever a group leads to comes later; of joined groups, the first counts.
+        self.place = {group: k for k, group in enumerate(groups)}
         self.candidates: dict[Group, _Candidate] = {}
         self.writer: dict[Node, Group] = {}
         for group in groups:
@@ -173,14 +175,15 @@ class _Policy:
 
     def _order_by_way_of_others(self, made: dict[Group, Expression]) -> None:
         """A member that another one needs by way of groups that are not members has to be complete before it."""
+        last = max(self.place[group] for group in made)
         for group, expression in made.items():
-            stack = [s for s in group.successors if s not in made]
+            stack = [s for s in group.successors if s not in made and self.place[s] < last]
             seen = set(stack)
             while stack:
                 for successor in stack.pop().successors:
                     if successor in made:
                         made[successor].after.append(expression)
-                    elif successor not in seen:
+                    elif successor not in seen and self.place[successor] < last:
                         seen.add(successor)
                         stack.append(successor)
 
@@ -198,6 +201,7 @@ class _Policy:
             sharing=sharing,
         )
         self.joined.update(dict.fromkeys(groups, joined))
+        self.place[joined] = min(self.place[g] for g in groups)
         place = self.groups.index(groups[0])
         self.groups = [g for g in self.groups if g not in groups]
         self.groups.insert(place, joined)
