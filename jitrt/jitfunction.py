@@ -29,6 +29,7 @@ from .specialise import Call, Unspecialised, internal_error, specialise
 from .trace import guards
 from .trace.arguments import Growing, Structure, copies_of, flatten_call, leaf_key, rebuild, sharing
 from .trace.donation import check_names, donated_leaves, overwritable
+from .trace.draws import drawing
 from .trace.purity import Captures, catches, scan
 from .trace.storage import ReadOnly
 from .trace.trace import trace
@@ -143,13 +144,8 @@ class JitFunction(NativeCallable):
         if found.is_changing and not found.gains_anyway:
             return self._function(*args, **kwargs)
         try:
-            run, before, changing = self._programs.execute, self._programs.count, found.is_changing
-            captures, shared = self._current_captures(), found.sharing
-            traced = trace(self._function, leaves, structure, captures, shared, run, self._unsteady, changing)
-            written = [number for number, _ in traced.written]
-            if found.sharing is not None or sharing(found.inputs(leaves), written) is None:
-                compiled = found.once(traced, before) if found.is_changing else found.add(traced)
-                return finish(traced, compiled, list(traced.values), (args, kwargs))
+            with drawing(leaves):
+                return self._trace_and_run(found, leaves, structure, (args, kwargs))
         except FloatingPointRaised:
             pass
         except ReadOnly as error:
@@ -157,6 +153,25 @@ class JitFunction(NativeCallable):
         except (Exception, Untraceable, NotWorthwhile) as reason:
             _log.info("%s runs as plain NumPy: %s", self.__name__, reason)
         return self._function(*args, **kwargs)
+
+    def _trace_and_run(
+        self, found: Specialisation, leaves: list[Any], structure: Structure, arguments: tuple[tuple, dict[str, Any]]
+    ) -> Any:
+        """A call that is traced.
+
+        Raises
+        ------
+        Untraceable
+            If the plain function has to run.
+        """
+        run, before, changing = self._programs.execute, self._programs.count, found.is_changing
+        captures, shared = self._current_captures(), found.sharing
+        traced = trace(self._function, leaves, structure, captures, shared, run, self._unsteady, changing)
+        written = [number for number, _ in traced.written]
+        if found.sharing is None and sharing(found.inputs(leaves), written) is not None:
+            raise Untraceable("arguments overlap in memory, and one of them is written")
+        compiled = found.once(traced, before) if found.is_changing else found.add(traced)
+        return finish(traced, compiled, list(traced.values), arguments)
 
     def _note_changing_values(self, found: Specialisation) -> None:
         """Say that a function is traced at every call from now on, or runs plain where that does not pay."""

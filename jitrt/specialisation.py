@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import threading
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, field
@@ -19,6 +20,7 @@ from .runtime.dispatch import Words
 from .runtime.entry import Returned, make_plain_table, make_table
 from .runtime.errstate import Patience
 from .trace.arguments import rebuild
+from .trace.draws import drawing
 from .trace.purity import Capture, Captures
 from .trace.scopes import entered
 from .trace.segments import Cut, narrowed, needed, register_value
@@ -36,6 +38,9 @@ _MOST_COMPILES = 8
 _TRACE = 500_000  # nanoseconds that a trace takes
 _TRACED_NODE = 100_000  # and each node of it
 _WRITTEN_IN_PLACE = 1 << 17  # bytes
+
+
+_no_draws = contextlib.nullcontext()
 
 
 class NewWay(Exception):
@@ -140,6 +145,7 @@ class Specialisation:
         self._calls = 0
         self._ways: list[Traced] = []
         self.new_ways = 0
+        self.draws = False
         self.root = Segment()
         self._compiles = 0
         self.add(traced)
@@ -205,6 +211,7 @@ class Specialisation:
             If the plain function is expected to be faster.
         """
         self._check_copies(traced)
+        self.draws = self.draws or traced.draws
         values = [traced.values[k] for k in traced.registers]
         compiled = self._programs.compile(traced.graph, values, self._overwritable(traced), _written(traced))
         with self._lock:
@@ -290,6 +297,16 @@ class Specialisation:
         NewWay
             If no call has seen these values yet.
         """
+        with drawing(leaves) if self.draws else _no_draws:
+            result = self._run(leaves, arguments)
+        self.new_ways = 0
+        self._calls += 1
+        if self._calls == _TRIED_CALLS and self.root.cut is not None:
+            with self._lock:
+                self._narrow()
+        return result
+
+    def _run(self, leaves: list[Any], arguments: tuple[tuple, dict[str, Any]]) -> Any:
         registers = self.inputs(leaves)
         segment = self.root
         while segment.cut is not None:
@@ -306,13 +323,7 @@ class Specialisation:
                 registers[k] = None
             segment = following
         assert segment.traced is not None and segment.compiled is not None
-        result = finish(segment.traced, segment.compiled, registers, arguments, self.patience)
-        self.new_ways = 0
-        self._calls += 1
-        if self._calls == _TRIED_CALLS and self.root.cut is not None:
-            with self._lock:
-                self._narrow()
-        return result
+        return finish(segment.traced, segment.compiled, registers, arguments, self.patience)
 
     def table(self, function: Callable[..., Any], args: tuple, kwargs: dict, captures: Captures) -> Words | None:
         """What lets native code serve calls like this one, or None if that needs Python."""

@@ -15,6 +15,7 @@ from .expr.worthwhile import numpy_time
 from .frozen import frozen
 from .specialisation import Plain, Programs, Specialisation
 from .trace.arguments import Structure, classes_in, copies_of, overlap, rebuild
+from .trace.draws import drawing, kept
 from .trace.purity import Captures, scan_methods
 from .trace.storage import ReadOnly
 from .trace.trace import trace
@@ -78,7 +79,8 @@ def specialise(call: Call, programs: Programs, unsteady: bool) -> Specialisation
         if classes:
             scan_methods(call.function, classes, call.captures)
         run = programs.execute_quietly
-        traced = trace(call.function, call.leaves, call.structure, call.captures, call.shared, run, unsteady)
+        with drawing(call.leaves, restores=True):
+            traced = trace(call.function, call.leaves, call.structure, call.captures, call.shared, run, unsteady)
         if classes and not config.strict() and numpy_time([traced.graph]) < _CALL_WITH_OBJECTS:
             raise NotWorthwhile("the arrays are too small for a call with objects, which Python takes apart")
         for cut in traced.cuts:
@@ -114,7 +116,7 @@ def _after_failure(call: Call, failure: Exception) -> Plain:
     """
     args, kwargs = rebuild(call.structure, iter(copies_of(call.leaves)))
     raises = True
-    with contextlib.suppress(Exception):
+    with contextlib.suppress(Exception), kept(call.captures.generators):
         call.function(*args, **kwargs)
         raises = False
     if raises:

@@ -140,12 +140,15 @@ class Call:
         From the operands' values to ``(args, kwargs)`` of the call.
     name, line : str
         What `explain` shows: the function and the line of the user's code.
+    is_effect : bool
+        Whether it does something beside giving a result, so that it is made even if nothing needs that.
     """
 
     function: Callable[..., Any]
     arrange: Callable[[list[Any]], tuple[tuple, dict]]
     name: str
     line: str
+    is_effect: bool = False
 
     def __call__(self, *values: Any) -> Any:
         args, kwargs = self.arrange(list(values))
@@ -168,6 +171,11 @@ def _at(value: Any, path: tuple) -> Any:
 def call(function: Call, args: tuple[Node, ...]) -> Node:
     """A call whose result's parts are taken by `call_result`; every call is a node of its own."""
     return Node(CALL, args, b.params(call=function), ArrayType(np.dtype(np.int8), ()))
+
+
+def is_effect(node: Node) -> bool:
+    """Whether a node is a part of what a call gives that has to be made in any case."""
+    return node.op is RESULT and node.args[0]["call"].is_effect
 
 
 def call_result(of: Node, path: tuple, type: ArrayType) -> Node:

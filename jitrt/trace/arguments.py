@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from copy import deepcopy
 from functools import lru_cache
 from typing import Any
 
@@ -14,6 +15,9 @@ from ..frozen import frozen
 
 # Values of these types are part of a trace: another value is another trace.
 STATIC_TYPES = frozenset({int, bool, str, bytes, type(None), slice, type(...), range})
+
+# Arguments that take part in a trace by what is drawn from them.
+GENERATORS = (np.random.Generator, np.random.RandomState)
 
 Structure = Any
 
@@ -255,7 +259,8 @@ def copies_of(leaves: Sequence[Any]) -> list[Any]:
             copies[id(array)][...] = array
         for array in group:
             copies[id(array)].flags.writeable = array.flags.writeable
-    return [copies.get(id(leaf), leaf) for leaf in leaves]
+    generators = {id(leaf): deepcopy(leaf) for leaf in leaves if type(leaf) in GENERATORS}
+    return [generators.get(id(leaf), copies.get(id(leaf), leaf)) for leaf in leaves]
 
 
 def leaf_key(leaf: Any) -> Any:
@@ -282,6 +287,8 @@ def leaf_key(leaf: Any) -> Any:
         return kind, leaf.dtype
     if isinstance(leaf, (np.dtype, type, np.ufunc)):
         return (kind, leaf)
+    if kind in GENERATORS:
+        return kind
     raise Untraceable(f"an argument of type {kind.__module__}.{kind.__qualname__}")
 
 

@@ -15,9 +15,10 @@ from typing import Any
 import numpy as np
 
 from ..errors import Untraceable
-from .arguments import has_plain_attributes
+from .arguments import GENERATORS, has_plain_attributes
 from .context import current
 from .creation import stand_in
+from .draws import TracedGenerator, of_object
 from .loopsites import only_called
 from .purity import MISSING, PURE_FUNCTIONS, SCOPES, contents, is_numpy
 from .rolling import traced_range
@@ -57,6 +58,7 @@ class Clones:
         self._members: dict[type, set[str]] = {}
         self._namespaces: dict[int, tuple[dict[str, Any], set[str]]] = {}
         self._views: dict[int, _ModuleView] = {}
+        self._generators: dict[int, TracedGenerator] = {}
 
     def of(self, value: Any) -> Any:
         """What code finds in place of `value`."""
@@ -73,6 +75,8 @@ class Clones:
         if isinstance(value, functools.partial):
             keywords = {k: self.of(v) for k, v in value.keywords.items()}
             return functools.partial(self.of(value.func), *map(self.of, value.args), **keywords)
+        if type(value) in GENERATORS:
+            return self._generators.setdefault(id(value), of_object(value))
         found = stand_in(value)
         return self.class_of(value) if found is value and isinstance(value, type) else found
 

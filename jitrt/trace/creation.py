@@ -21,6 +21,7 @@ from ..expr import build as b
 from ..expr.movement import extents
 from ..expr.types import canonical
 from ..once import once
+from . import draws
 from .assignment import list_node
 from .context import current
 from .scopes import CaughtWarnings, ErrorState, filter_warnings
@@ -198,6 +199,7 @@ def _stand_ins() -> dict[int, Any]:
     for functions, make in makers:
         found.update((id(f), _wrapped(f, make)) for f in functions)
     found |= {id(grid): _Grid(grid) for grid in (np.mgrid, np.ogrid)}
+    found |= _random_stand_ins()
     for library in (math, cmath):
         numeric = [f for f in vars(library).values() if isinstance(f, types.BuiltinFunctionType)]
         found.update((id(f), _wrapped(f, _number_call)) for f in numeric)
@@ -205,11 +207,25 @@ def _stand_ins() -> dict[int, Any]:
     found[id(warnings.catch_warnings)] = _in_traces(warnings.catch_warnings, CaughtWarnings)
     for function in (warnings.simplefilter, warnings.filterwarnings):
         found[id(function)] = _wrapped(function, filter_warnings)
-    for module in (np, math, cmath):
+    for module in (np.random, np, math, cmath):
         changed = types.ModuleType(module.__name__)
         vars(changed).update({name: found.get(id(value), value) for name, value in vars(module).items()})
         found[id(module)] = changed
     return found
+
+
+def _random_stand_ins() -> dict[int, Any]:
+    """For functions that draw from NumPy's own generator, and those that make generators."""
+    found = {id(maker): _wrapped(maker, draws.made) for maker in draws.MAKERS}
+    for name, function in vars(np.random).items():
+        if getattr(function, "__self__", None) is draws.GLOBAL:
+            found[id(function)] = _wrapped(function, functools.partial(_draw, name))
+    return found
+
+
+def _draw(name: str, state: Trace, function: Callable[..., Any], args: tuple, kwargs: dict[str, Any]) -> Any:
+    """A function that draws from NumPy's own generator."""
+    return getattr(draws.of_object(draws.GLOBAL), name)(*args, **kwargs)
 
 
 def _number_call(state: Trace, function: Callable[..., Any], args: tuple, kwargs: dict[str, Any]) -> Any:

@@ -15,7 +15,7 @@ import functools
 import inspect
 import types
 import warnings
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -23,7 +23,8 @@ import numpy as np
 
 from ..errors import Untraceable
 from ..frozen import frozen
-from .arguments import Growing, has_plain_attributes
+from .arguments import GENERATORS, Growing, has_plain_attributes
+from .draws import GLOBAL, MAKERS
 from .imports import imported_names
 
 _PURE_BUILTINS = frozenset(
@@ -117,6 +118,8 @@ class Captures:
         Whether it makes objects of the classes of others.
     computes_names : bool
         Whether it has names of attributes as strings.
+    generators : list
+        The random generators that it names.
     codes : set
         All code that has been scanned.
     appended, read : set of str
@@ -133,6 +136,7 @@ class Captures:
     asks_for_classes: bool = False
     makes_objects: bool = False
     computes_names: bool = False
+    generators: list[Any] = field(default_factory=list)
     codes: set[types.CodeType] = field(default_factory=set)
     appended: set[str] = field(default_factory=set)
     read: set[str] = field(default_factory=set)
@@ -263,7 +267,7 @@ class _Scan:
             Container and key that hold it; None for what nobody rebinds.
         """
         loaded, value = value, getattr(value, "__jitrt_function__", value)
-        if isinstance(value, Hashable) and value in PURE_FUNCTIONS | SCOPES | _BY_NAME:
+        if _is_one_of(value, PURE_FUNCTIONS | SCOPES | _BY_NAME):
             self.captures.makes_objects |= value in PURE_FUNCTIONS
             self.captures.computes_names |= value in _BY_NAME
             self.captures.sets_attributes |= value in _BY_NAME
@@ -279,6 +283,10 @@ class _Scan:
                 raise Untraceable(f"reads the array {name}")
             if all(c.value is not value for c in self.captures.arrays):
                 self.captures.arrays.append(Capture(name, value, *place))
+        elif type(value) in GENERATORS or _is_one_of(value, MAKERS) or getattr(value, "__self__", None) is GLOBAL:
+            if place is not None:
+                self.captures.values.append(Capture(name, value, *place))
+            self.captures.generators.append(value if type(value) in GENERATORS else GLOBAL)
         elif isinstance(value, functools.partial):
             if place is not None:
                 self.captures.values.append(Capture(name, loaded, *place))
@@ -427,6 +435,10 @@ def contents(cell: types.CellType) -> Any:
         return cell.cell_contents
     except ValueError:  # not yet assigned
         return MISSING
+
+
+def _is_one_of(value: Any, functions: Collection[Any]) -> bool:
+    return any(value is f for f in functions)
 
 
 def _has_state(value: Any) -> bool:

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.lib.stride_tricks import as_strided
 
 from ..expr.build import input_node
+from ..expr.contractions import is_effect
 from ..expr.interpret import evaluate
 from ..expr.node import Graph, Node, topological_order
 from ..frozen import frozen
@@ -210,7 +211,7 @@ def needed(traced: Sequence[Cut], last: Iterable[int]) -> list[tuple[int, ...]]:
     found: list[tuple[int, ...]] = []
     for made in reversed(traced):
         used.update(made.look.reads)
-        kept = tuple(k for k in range(len(made.outputs)) if made.first + k in used)
+        kept = tuple(k for k, n in enumerate(made.outputs) if made.first + k in used or is_effect(n))
         found.append(kept)
         if made.graph is not None:
             used.update(narrowed(made, kept)[1])

@@ -18,6 +18,7 @@ from ..expr.pythonnumbers import python_operation
 from ..expr.types import ArrayType
 from .assignment import list_node
 from .context import tracing
+from .draws import MOST_DRAWS
 from .loopnumber import Counter, Place
 from .order import Orders
 from .scopes import Phases, Scope, entered
@@ -28,6 +29,8 @@ from .userline import user_line
 
 # A graph, what computes it, what it reads, and samples of that; the first two are None where nothing is computed.
 _Computed = tuple[Graph | None, Any, tuple[int, ...], tuple[Any, ...]]
+_TOKEN = np.zeros((), np.int8)
+_TOKEN.flags.writeable = False
 _MOST_LOOKS = 1000  # at values in one call
 _MOST_SEGMENTS = 24  # of different structure in one call: each takes a compile
 _MOST_NODES = 500  # of these, the largest left out: a loop whose every turn is another graph
@@ -99,6 +102,11 @@ class Trace:
         self.catching = 0
         """How many ``with warnings.catch_warnings()`` are open."""
         self._errors = np.geterr()
+        self.draws = 0
+        """How often random numbers have been drawn."""
+        self.generators = 0
+        """How many random generators the function has made."""
+        self._token: Node | None = None
         self._known: dict[Node, bool] = {}
 
     def copy(self, node: Node) -> Node:
@@ -257,6 +265,8 @@ class Trace:
         for n, output in zip(nodes, outputs):
             self.registers[n] = len(self.given)
             self.given.append(register_value(n, output))
+        if self._token in self.registers:  # segments follow each other anyway
+            self._token = None
         return graph, compiled, inputs, samples
 
     def call_and_look(self, function: Callable[..., Any], name: str, args: tuple, kwargs: dict[str, Any]) -> Any:
@@ -381,14 +391,62 @@ class Trace:
         self.values[result] = value
         return result
 
-    def _call_node(self, function: Callable[..., Any], name: str, args: tuple, kwargs: dict[str, Any]) -> Node:
+    def draw(
+        self,
+        function: Callable[..., Any],
+        shadow: Callable[..., Any],
+        name: str,
+        args: tuple,
+        kwargs: dict[str, Any],
+    ) -> Any:
+        """Record that random numbers are drawn, after those that were drawn before.
+
+        Parameters
+        ----------
+        function : callable
+            What draws them.
+        shadow : callable
+            What gives numbers of the same type, and leaves the generator as it is.
+        name : str
+        args, kwargs
+            Of the call.
+        """
+        self.draws += 1
+        if self.first_values or self.draws > MOST_DRAWS or kwargs.get("out") is not None:
+            raise Untraceable(f"draws random numbers ({name}) in a loop, or into an array", user_line())
+        # Each draw takes a token from the one before, so that no step is moved across another.
+        tokens = () if self._token is None else (Tracer(self._token, self),)
+
+        def call(tokens: tuple, args: tuple, kwargs: dict[str, Any]) -> Any:
+            return function(*args, **kwargs), _TOKEN
+
+        node = self._call_node(call, name, (tokens, args, kwargs), {}, is_effect=True)
+        operands = [_read_only(self.value_of(n)) for n in node.args]
+        _, given, named = node["call"].arrange(operands)[0]
+        with np.errstate(all="ignore"), tracing(None):
+            value = shadow(*given, **named)
+        self.values[node] = (value, _TOKEN)
+        self.host_calls.append((name, node["call"].line))
+        self._token = call_result(node, (1,), type_of(_TOKEN))
+        self.call_results.append(self._token)
+        self.values[self._token] = _TOKEN
+        return self._wrap_result(node, value, (0,))
+
+    def _call_node(
+        self,
+        function: Callable[..., Any],
+        name: str,
+        args: tuple,
+        kwargs: dict[str, Any],
+        is_effect: bool = False,
+    ) -> Node:
         operands: list[Node] = []
         template = _with_placeholders((args, kwargs), operands, self)
 
         def arrange(values: list[Any]) -> tuple[tuple, dict]:
             return _with_values(template, values)
 
-        return call(Call(function, arrange, name, user_line()), tuple(operands))
+        return call(Call(function, arrange, name, user_line(), is_effect), tuple(operands))
 
     def _wrap_result(self, node: Node, value: Any, path: tuple) -> Any:
         if isinstance(value, (tuple, list)):

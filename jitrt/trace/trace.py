@@ -16,10 +16,11 @@ from ..expr.optable import Kind
 from ..expr.types import ArrayType
 from ..expr.updates import through
 from ..frozen import frozen
-from .arguments import Structure, is_dynamic, rebuild
+from .arguments import GENERATORS, Structure, is_dynamic, rebuild
 from .clones import Clones
 from .conditions import Conditions
 from .context import tracing
+from .draws import of_argument
 from .loopnumber import NotRolled, Place
 from .purity import Capture, Captures
 from .scopes import Scope
@@ -85,6 +86,8 @@ class Traced:
         What the registers held at the end of the trace.
     scope : Scope, optional
         The error state under which the graph is computed.
+    draws : bool
+        Whether random numbers are drawn.
     """
 
     graph: Graph
@@ -99,6 +102,7 @@ class Traced:
     registers: tuple[int, ...] = ()
     values: tuple[Any, ...] = ()
     scope: Scope | None = None
+    draws: bool = False
 
 
 _WRITTEN_BY_KERNELS = frozenset(
@@ -181,6 +185,9 @@ def _trace_once(
     symbolic = list(leaves)
     for symbol, k in zip(symbols, arguments):
         symbolic[k] = symbol
+    for k, leaf in enumerate(leaves):
+        if type(leaf) in GENERATORS:
+            symbolic[k] = of_argument(k, leaf)
     by_array = {id(c.value): symbol for symbol, c in zip(symbols[len(arguments) :], captures.arrays)}
     args, kwargs = rebuild(structure, iter(symbolic))
     containers = Containers((args, kwargs))
@@ -328,6 +335,7 @@ def _describe(
         registers,
         tuple(state.given),
         scope,
+        state.draws > 0,
     )
 
 
