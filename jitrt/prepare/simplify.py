@@ -10,7 +10,7 @@ from ..expr import build as b
 from ..expr.node import Node
 from ..expr.optable import Kind
 from ..expr.rewrite import Rule, rule
-from ..expr.ufuncs import CUBE, NUMPY_UFUNCS
+from ..expr.ufuncs import CUBE, NUMPY_UFUNCS, WHERE
 
 _FOLDED_BYTES = 4096  # a constant may grow to this size by folding; beyond, only if it does not grow at all
 
@@ -121,6 +121,24 @@ def inverse_power(n: Node) -> Node | None:
     return _ufunc(np.divide, n, b.broadcast_to(b.constant(n.dtype.type(1)), n.shape), n.args[0])
 
 
+@rule("power", "x ** 0.5 → sqrt(x)", "NumPy's own fast path: -inf and -0.0 tell it from the power")
+def root_as_power(n: Node) -> Node | None:
+    return _ufunc(np.sqrt, n, n.args[0]) if n.dtype.kind == "f" and _is(n.args[1], 0.5) else None
+
+
+@rule("power", "x ** y, one y → its root where y is 0.5", "as above; of kernels the power of an array of exponents")
+def power_by_number(n: Node) -> Node | None:
+    """The condition is one of each element: a choice between loops would keep other operations out of them."""
+    x, y = n.args
+    single = y.args[0] if y.op.name == "broadcast_to" else y
+    if n.dtype != np.float64 or single.type.size != 1 or literal(single) is not None:
+        return None
+    half, one = (b.broadcast_to(b.constant(np.float64(number)), n.shape) for number in (0.5, 1.0))
+    is_half = Node(NUMPY_UFUNCS[np.equal], (y, half), (), b.ArrayType(np.dtype(bool), n.shape))
+    root = _ufunc(np.sqrt, n, Node(WHERE, (is_half, x, one), (), n.type))
+    return Node(WHERE, (is_half, root, _ufunc(np.float_power, n, x, y)), (), n.type)
+
+
 @rule("power", "x ** 3 → x * x * x, or one correctly rounded step", "integers wrap alike; floats keep pow's accuracy")
 def third_power(n: Node) -> Node | None:
     x, y = n.args
@@ -167,6 +185,8 @@ RULES: tuple[Rule, ...] = (
     add_zero,
     small_power,
     inverse_power,
+    root_as_power,
+    power_by_number,
     third_power,
     drop_identity,
     square_as_product,

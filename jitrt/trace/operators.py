@@ -37,27 +37,34 @@ def _binary(ufunc: np.ufunc, python: Callable[[Any, Any], Any], x: Any, y: Any) 
         made = operation(tracer._trace, ufunc, *nodes)
         return tracer._trace.python_call(python, *nodes) if made is None else tracer._weak(made)
     if all(isinstance(v, (Operators, *_NUMBERS)) for v in (x, y)):
-        if ufunc is np.power and tracer is x and x._is_array() and _is_half(y) and x.dtype.kind in "iufc":
-            return _root(x, y)
-        if ufunc is np.power and tracer is x and x._is_array() and _is_square(x, y):
-            return np.square(x)  # type: ignore[arg-type]
-        return ufunc(x, y)
+        compute: Callable[[Any, Any], Any] = (
+            _power if ufunc is np.power and tracer is x and tracer._is_array() else ufunc
+        )
+        return compute(x, y)
     if tracer._is_array() and type(y if tracer is x else x) in (list, tuple):
         return ufunc(x, y)
     return NotImplemented
 
 
+def _power(x: Any, y: Any, **out: Any) -> Any:
+    """``x**y`` for an array: NumPy's operator does not call `power` for some exponents, whose powers it is not."""
+    if x.dtype.kind == "c" and type(y) in (int, float) and (type(y), y) in _SIMPLE_POWERS:
+        return _SIMPLE_POWERS[type(y), y](x, **out)
+    if x.dtype.kind == "c" and isinstance(y, Operators) and y._is_weak() and y.dtype.kind == "f":
+        return np.positive(np.where(y == 0.5, np.sqrt(x), np.power(x, y)), **out)
+    return _root(x, y) if _is_half(y) and x.dtype.kind in "iu" else np.power(x, y, **out)
+
+
+# Of floats `power` itself has these special cases. Those of complex numbers are for Python's own numbers alone.
+_SIMPLE_POWERS = {(int, -1): np.reciprocal, (int, 2): np.square, (float, 0.5): np.sqrt}
+
+
 def _root(x: Any, half: Any) -> Any:
-    """``x**0.5``, for which NumPy's operator takes the root of floats: -inf and -0.0 tell it from a power.
+    """``x**0.5``, for which NumPy takes the root of floats: -inf and -0.0 tell it from a power.
 
     Integers are neither, and the root is their power, rounded correctly.
     """
     return np.sqrt(x.astype(np.result_type(x.dtype, half), copy=False))
-
-
-def _is_square(x: Any, exponent: Any) -> bool:
-    """Whether NumPy's operator takes squares: for the integer, and not for 2.0. Powers have other last bits."""
-    return x.dtype.kind == "c" and type(exponent) is int and exponent == 2
 
 
 def _is_half(exponent: Any) -> bool:
@@ -89,8 +96,8 @@ def _in_place(ufunc: np.ufunc) -> Callable[[Any, Any], Any]:
             other = other.operand(self, ufunc)
         if not isinstance(other, (Operators, list, tuple, *_NUMBERS)):
             return NotImplemented
-        if ufunc is np.power and _is_square(self, other):
-            return np.square(self, out=self)
+        if ufunc is np.power:
+            return _power(self, other, out=self)
         return ufunc(self, other, out=self)
 
     return update

@@ -20,6 +20,73 @@ def test_bits_are_numpys(char, exponent):
     np.testing.assert_array_equal(np.signbit(result[expected == 0]), np.signbit(expected[expected == 0]))
 
 
+def _power(x, y):
+    return np.power(x, y)
+
+
+def _raised(x, y):
+    x **= y
+    return x
+
+
+@pytest.mark.parametrize("function", [_power, _raised])
+@pytest.mark.parametrize("exponent", [0.5, np.float64(0.5), -1.0, 2.0, 1, 0.0], ids=repr)
+@pytest.mark.parametrize("char", "fd")
+def test_one_exponent_for_all(function, exponent, char):
+    """NumPy's loop looks at the exponent, however it was called: roots, with those of -inf and -0.0."""
+    x = np.concatenate([special(char), np.random.default_rng(2).normal(size=300).astype(char)])
+    with np.errstate(all="ignore"):
+        expected = function(x.copy(), exponent)
+        for compiled in (jitrt.jit(lambda x: function(x, exponent)), lambda x: jitrt.jit(function)(x, float(exponent))):
+            result = compiled(x.copy())
+            if result.dtype != expected.dtype:  # a NumPy scalar is not weak, and a Python number is
+                continue
+            np.testing.assert_array_max_ulp(result, expected, 1)
+            np.testing.assert_array_equal(np.signbit(result[expected == 0]), np.signbit(expected[expected == 0]))
+
+
+@pytest.mark.parametrize("exponent", [0.5, -1.0, 3.0])
+def test_one_exponent_is_no_choice_of_programs(exponent):
+    compiled, x = jitrt.jit(lambda x, y: np.sqrt(x**y + 1)), np.full(5, 2.0)
+    assert len(compiled.explain(x, exponent).kernels) == 1
+    np.testing.assert_allclose(compiled(x, exponent), np.sqrt(x**exponent + 1), rtol=4e-16)
+
+
+def _operator(x, y):
+    return x**y
+
+
+def _assert_close(result, expected, ulps):
+    """Equal parts up to so many last places, and equal bits but for signs of nan where that is 0."""
+    real = expected.dtype.char.lower()
+    one, other = (np.nan_to_num(a.view(real), nan=7.0, posinf=np.inf, neginf=-np.inf) for a in (result, expected))
+    np.testing.assert_array_max_ulp(one, other, ulps)
+    np.testing.assert_array_equal(np.signbit(one), np.signbit(other))
+
+
+@pytest.mark.parametrize("exponent", [-1, 0, 1, 3, -3, 4, 7, 99, -99, 100, -1.0, 2.0, 2.5, 1 + 1j, 0.5j], ids=repr)
+@pytest.mark.parametrize("function", [_power, _operator, _raised])
+@pytest.mark.parametrize("char", "FD")
+def test_complex_powers_have_numpys_bits(char, function, exponent):
+    with np.errstate(all="ignore"):
+        numbers = np.random.default_rng(1).standard_normal(2_000).astype(char.lower()).view(char)
+        z = np.concatenate([special(char), numbers])
+        expected, result = function(z.copy(), exponent), jitrt.jit(lambda z: function(z, exponent))(z.copy())
+        # For that NumPy's operator takes the reciprocal.
+        is_reciprocal = type(exponent) is int and exponent == -1 and function is not _power
+        _assert_close(result, expected, 2 if is_reciprocal else 0)
+
+
+@pytest.mark.parametrize("function", [_operator, _raised])
+@pytest.mark.parametrize("char", "FD")
+def test_complex_roots_by_the_operator(char, function):
+    z = special(char)
+    with np.errstate(all="ignore"):
+        expected = function(z.copy(), 0.5)
+        _assert_close(jitrt.jit(lambda z: function(z, 0.5))(z.copy()), expected, 2)
+        _assert_close(jitrt.jit(function)(z.copy(), 0.5), expected, 2)
+
+
 @pytest.mark.parametrize("char", "hil")
 def test_roots_of_integers(char):
     x = np.arange(0, 400).astype(char)
