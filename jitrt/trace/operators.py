@@ -37,10 +37,8 @@ def _binary(ufunc: np.ufunc, python: Callable[[Any, Any], Any], x: Any, y: Any) 
         made = operation(tracer._trace, ufunc, *nodes)
         return tracer._trace.python_call(python, *nodes) if made is None else tracer._weak(made)
     if all(isinstance(v, (Operators, *_NUMBERS)) for v in (x, y)):
-        compute: Callable[[Any, Any], Any] = (
-            _power if ufunc is np.power and tracer is x and tracer._is_array() else ufunc
-        )
-        return compute(x, y)
+        of_array = ufunc is np.power and tracer is x and tracer._is_array()
+        return _power(x, y) if of_array else ufunc(x, y)
     if tracer._is_array() and type(y if tracer is x else x) in (list, tuple):
         return ufunc(x, y)
     return NotImplemented
@@ -51,7 +49,8 @@ def _power(x: Any, y: Any, **out: Any) -> Any:
     if x.dtype.kind == "c" and type(y) in (int, float) and (type(y), y) in _SIMPLE_POWERS:
         return _SIMPLE_POWERS[type(y), y](x, **out)
     if x.dtype.kind == "c" and isinstance(y, Operators) and y._is_weak() and y.dtype.kind == "f":
-        return np.positive(np.where(y == 0.5, np.sqrt(x), np.power(x, y)), **out)
+        exponent: Any = y
+        return np.positive(np.where(exponent == 0.5, np.sqrt(x), np.power(x, exponent)), **out)
     return _root(x, y) if _is_half(y) and x.dtype.kind in "iu" else np.power(x, y, **out)
 
 
