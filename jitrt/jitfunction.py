@@ -30,6 +30,7 @@ from .trace import guards
 from .trace.arguments import Growing, Structure, copies_of, flatten_call, leaf_key, rebuild, sharing
 from .trace.donation import check_names, donated_leaves, overwritable
 from .trace.draws import drawing
+from .trace.integers import LARGEST, SMALLEST, IntegerWanted, VaryingIntegers
 from .trace.purity import Captures, catches, scan
 from .trace.storage import ReadOnly
 from .trace.trace import trace
@@ -42,6 +43,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 _MOST_PLAIN_CALLS = 16
 # A function that is traced this often without ever being called twice alike gains nothing from more traces.
 _MOST_TRACES_WITHOUT_USE = 64
+_MOST_TRACES_OF_INTEGERS = 128  # the same for one that was seen to need the values of integers, which may come again
 _MOST_SPECIALISATIONS = 256
 _MOST_FRAME_BYTES = 256 << 20
 _UNLIMITED = 1 << 62
@@ -80,6 +82,7 @@ class JitFunction(NativeCallable):
         self._programs = Programs(threads)
         self._unsteady = False
         self._loops = LoopEngine(function)
+        self._integers = VaryingIntegers()
         self._captures: Captures | None = None
         self._plain: Plain | None = None
         self._specialisations: dict[Any, Specialisation | Plain] = {}
@@ -130,7 +133,7 @@ class JitFunction(NativeCallable):
         # NumPy's own exception, or its warning, at the user's line, comes from the plain function.
         result = self._function(*args, **kwargs)
         if not isinstance(failure, FloatingPointRaised):
-            self._forget(found, failure)
+            self._forget(found, failure, leaves, structure)
         return result
 
     def _go_a_new_way(
@@ -139,6 +142,10 @@ class JitFunction(NativeCallable):
         """A call that sees other values than earlier ones: trace it, and remember its way."""
         if not found.is_changing:
             found.new_ways += 1
+            if found.is_changing and (integers := found.integers(leaves)):  # which may be why
+                self._integers.fix(structure, integers)
+                self._replace(found, None)
+                return self._function(*args, **kwargs)
             if found.is_changing:
                 self._note_changing_values(found)
         if found.is_changing and not found.gains_anyway:
@@ -148,6 +155,9 @@ class JitFunction(NativeCallable):
                 return self._trace_and_run(found, leaves, structure, (args, kwargs))
         except FloatingPointRaised:
             pass
+        except IntegerWanted as wanted:
+            self._integers.fix(structure, wanted.leaves)
+            self._replace(found, None)
         except ReadOnly as error:
             raise ValueError(str(error)).with_traceback(error.__traceback__) from None
         except (Exception, Untraceable, NotWorthwhile) as reason:
@@ -165,8 +175,8 @@ class JitFunction(NativeCallable):
             If the plain function has to run.
         """
         run, before, changing = self._programs.execute, self._programs.count, found.is_changing
-        captures, shared = self._current_captures(), found.sharing
-        traced = trace(self._function, leaves, structure, captures, shared, run, self._unsteady, changing)
+        captures, shared, integers = self._current_captures(), found.sharing, found.integers(leaves)
+        traced = trace(self._function, leaves, structure, captures, shared, run, self._unsteady, changing, integers)
         written = [number for number, _ in traced.written]
         if found.sharing is None and sharing(found.inputs(leaves), written) is not None:
             raise Untraceable("arguments overlap in memory, and one of them is written")
@@ -385,18 +395,32 @@ class JitFunction(NativeCallable):
             _log.info("%s runs as plain NumPy: %s", self.__name__, reason)
             return self._plain or Plain(str(reason))
         donated = self._donated(leaves, structure, captures) if self._donate else ()
-        key = (structure, *keys, *donated)
+        integers = self._integers.symbols(structure, leaves)
+        if any(not SMALLEST <= leaves[k] <= LARGEST for k in integers):
+            return Plain("an integer of more than 64 bits")
+        key = _key(structure, keys, integers, donated)
         found = self._specialisations.get(key)
         if found is None:
             with self._lock:
-                found = self._specialisations.get(key)
-                if found is None:
+                while found is None:
+                    integers = self._integers.note(structure, leaves)
+                    key = _key(structure, keys, integers, donated)
+                    found = self._specialisations.get(key)
+                    if found is not None:
+                        break
                     if guards.log.isEnabledFor(logging.INFO):
                         guards.log.info(guards.explain_miss(self.__name__, key, self._specialisations, len(leaves)))
                     try:
-                        found = self._specialise(leaves, structure, captures, None, donated)
+                        found = self._specialise(leaves, structure, captures, None, donated, integers)
+                    except IntegerWanted as wanted:
+                        self._integers.fix(structure, wanted.leaves)
+                        continue
                     except Unspecialised as reason:
                         return Plain(str(reason))
+                    if isinstance(found, Plain) and integers:  # which may be why
+                        self._integers.fix(structure, integers)
+                        found = None
+                        continue
                     self._remember(key, found)
         else:
             self._unused_traces = 0
@@ -426,7 +450,11 @@ class JitFunction(NativeCallable):
             knowing = self._specialisations.get(key)
             if knowing is None:
                 try:
-                    knowing = self._specialise(leaves, structure, captures, shared)
+                    knowing = self._specialise(leaves, structure, captures, shared, (), found.integers(leaves))
+                except IntegerWanted as wanted:
+                    self._integers.fix(structure, wanted.leaves)
+                    self._replace(found, None)
+                    return Plain(str(wanted))
                 except Unspecialised as error:
                     return Plain(str(error))
                 self._remember(key, knowing)
@@ -477,9 +505,10 @@ class JitFunction(NativeCallable):
             len(self._specialisations) > _MOST_SPECIALISATIONS or self._frame_bytes() > _MOST_FRAME_BYTES
         ):
             self._dispatch.remove(self._specialisations.pop(next(iter(self._specialisations))))
-        if self._unused_traces > _MOST_TRACES_WITHOUT_USE and self._dispatch.have_served():
+        most = _MOST_TRACES_OF_INTEGERS if self._integers.has_fixed(key[0]) else _MOST_TRACES_WITHOUT_USE
+        if self._unused_traces > most and self._dispatch.have_served():
             self._unused_traces = 0
-        if self._unused_traces > _MOST_TRACES_WITHOUT_USE:
+        if self._unused_traces > most:
             reason = f"{self._unused_traces} calls in a row had arguments of new shapes or values"
             self._run_plain(reason)
             warnings.warn(f"{self.__name__} runs as plain NumPy: {reason}", JitrtPerformanceWarning, stacklevel=4)
@@ -491,14 +520,17 @@ class JitFunction(NativeCallable):
         captures: Captures,
         shared: Sequence[int] | None,
         donated: tuple[int, ...] = (),
+        integers: frozenset[int] = frozenset(),
     ) -> Specialisation | Plain:
-        call = Call(self._function, self.__name__, leaves, structure, captures, shared, donated)
+        call = Call(self._function, self.__name__, leaves, structure, captures, shared, donated, integers)
         return specialise(call, self._programs, self._unsteady)
 
-    def _forget(self, used: Specialisation, failure: Exception) -> None:
+    def _forget(self, used: Specialisation, failure: Exception, leaves: list[Any], structure: Structure) -> None:
         """After a failed run that plain NumPy survived: trace anew, or stop trying."""
-        self._unsteady = self._unsteady or isinstance(failure, Retrace)
         if isinstance(failure, Retrace):
+            integers = used.integers(leaves)
+            self._integers.fix(structure, integers)
+            self._unsteady = self._unsteady or not integers
             self._replace(used, None)
         elif self._captures is not None and catches(self._function, self._captures):
             self._replace(used, Plain(f"catches {type(failure).__name__}, which depends on values"))
@@ -576,3 +608,9 @@ def jit(function: Any = None, *, threads: int | None = None, donate: Sequence[st
 
 
 jit.__pandas_udf__ = PandasEngine  # type: ignore[attr-defined]
+
+
+def _key(structure: Structure, keys: list[Any], integers: frozenset[int], donated: tuple[int, ...]) -> Any:
+    """What tells calls apart that need other specialisations; of `integers` only the type matters."""
+    found = [int if k in integers else key for k, key in enumerate(keys)] if integers else keys
+    return (structure, *found, *donated)

@@ -160,6 +160,10 @@ class Specialisation:
         """The last segment of that way."""
         return self._last.compiled  # type: ignore[return-value]
 
+    def integers(self, leaves: Sequence[Any]) -> frozenset[int]:
+        """Numbers of the `leaves` that are Python integers and may have any value."""
+        return frozenset(k for k in self.traced.arguments if type(leaves[k]) is int)
+
     @property
     def may_write(self) -> bool:
         """Whether a call may write into an input: also if it may go a way that no trace has gone."""

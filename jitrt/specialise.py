@@ -46,6 +46,8 @@ class Call:
         For each input the first input that is the same memory; by default all are told apart.
     donated : tuple of int
         Numbers of the leaves that may be overwritten.
+    integers : frozenset of int
+        Numbers of the leaves that are Python integers of any value.
     """
 
     function: Callable[..., Any]
@@ -55,6 +57,7 @@ class Call:
     captures: Captures
     shared: Sequence[int] | None
     donated: tuple[int, ...]
+    integers: frozenset[int] = frozenset()
 
 
 def specialise(call: Call, programs: Programs, unsteady: bool) -> Specialisation | Plain:
@@ -73,6 +76,8 @@ def specialise(call: Call, programs: Programs, unsteady: bool) -> Specialisation
     Unspecialised
         If the function itself raises an exception for these arguments, or if they overlap, and the trace, which took
         them for different arrays, failed.
+    IntegerWanted
+        If values of some of the integers are needed.
     """
     try:
         classes = classes_in(call.structure)
@@ -80,7 +85,16 @@ def specialise(call: Call, programs: Programs, unsteady: bool) -> Specialisation
             scan_methods(call.function, classes, call.captures)
         run = programs.execute_quietly
         with drawing(call.leaves, restores=True):
-            traced = trace(call.function, call.leaves, call.structure, call.captures, call.shared, run, unsteady)
+            traced = trace(
+                call.function,
+                call.leaves,
+                call.structure,
+                call.captures,
+                call.shared,
+                run,
+                unsteady,
+                integers=call.integers,
+            )
         if classes and not config.strict() and numpy_time([traced.graph]) < _CALL_WITH_OBJECTS:
             raise NotWorthwhile("the arrays are too small for a call with objects, which Python takes apart")
         for cut in traced.cuts:

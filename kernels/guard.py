@@ -17,13 +17,13 @@ from .words import I1, I32, I64, WORDS, call_api, counted, record, repeat_while,
 
 # What a value has to be: `kind` is one of the constants below, `object` the type or the object, `descr` the dtype,
 # `ndim`, `shape` and `strides` those of an array, `flags` its flags that have to be set; `ndim` is the number of items
-# of a container. An array is noted in
-# `places` under `place`, a number copied to `slot` with `words` words. `source`, one of the constants below, says where
-# the value is found, with `base` and `key`.
+# of a container. An array is noted in `places` under `place`, a number copied to `slot` with `words` words. A Python
+# integer of 64 bits is copied to `slot`, or has to be `ndim` where that is 0. `source`, one of the constants below,
+# says where the value is found, with `base` and `key`.
 ROW = (
     "kind", "object", "descr", "ndim", "shape", "strides", "flags", "place", "slot", "words", "source", "base", "key",
 )  # fmt: skip
-ARRAY, NUMBER, IDENTICAL, TYPED, CONTAINER = range(5)
+ARRAY, NUMBER, IDENTICAL, TYPED, CONTAINER, INTEGER = range(6)
 # An argument with the number `key`; a dict's item; what a cell holds; an item of the tuple, list or dict that was the
 # value of row `base`. Items of a dict are asked for in its order, in which `key` has to be the next.
 ARGUMENT, LOOKED_UP, IN_CELL, IN_TUPLE, IN_LIST, NEXT_IN_DICT = range(6)
@@ -39,6 +39,7 @@ _SIGNATURES = {
     "PyTuple_GetItem": ir.FunctionType(I64, [I64, I64]),
     "PyList_GetItem": ir.FunctionType(I64, [I64, I64]),
     "PyObject_Size": ir.FunctionType(I64, [I64]),
+    "PyLong_AsLongLongAndOverflow": ir.FunctionType(I64, [I64, I32.as_pointer()]),
 }
 API = tuple(_SIGNATURES)
 """Functions of CPython that the code calls, linked as `words.symbol` says."""
@@ -73,7 +74,7 @@ class _Guard:
 
     def emit(self) -> ir.Function:
         builder = self.builder
-        self.found, self.name = variable(builder), variable(builder)
+        self.found, self.name, self.overflow = (variable(builder) for _ in range(3))
         with counted(builder, self.count) as k:
             row = dict(zip(ROW, record(builder, self.rows, k, ROW)))
             value = self._value(row)
@@ -88,6 +89,8 @@ class _Guard:
                 self._check_array(value, row)
             with builder.if_then(self._is(row, "kind", NUMBER)):
                 self._copy_number(value, row)
+            with builder.if_then(self._is(row, "kind", INTEGER)):
+                self._convert_integer(value, row)
             with builder.if_then(self._is(row, "kind", CONTAINER)):
                 size = _call(builder, "PyObject_Size", value)
                 self._require(builder.icmp_signed("==", size, row["ndim"]))
@@ -144,6 +147,18 @@ class _Guard:
         target = builder.inttoptr(row["slot"], WORDS)
         with counted(builder, row["words"]) as k:
             builder.store(builder.load(builder.gep(source, [k])), builder.gep(target, [k]))
+
+    def _convert_integer(self, value: ir.Value, row: dict[str, ir.Value]) -> None:
+        builder = self.builder
+        builder.store(word(0), self.overflow)
+        low = builder.bitcast(self.overflow, I32.as_pointer())
+        converted = _call(builder, "PyLong_AsLongLongAndOverflow", value, low)
+        self._require(builder.icmp_signed("==", builder.load(self.overflow), word(0)))
+        with builder.if_else(self._is(row, "slot", 0)) as (compared, copied):
+            with compared:
+                self._require(builder.icmp_signed("==", converted, row["ndim"]))
+            with copied:
+                builder.store(converted, builder.inttoptr(row["slot"], WORDS))
 
     def _is(self, row: dict[str, ir.Value], name: str, constant: int) -> ir.Value:
         return self.builder.icmp_signed("==", row[name], word(constant))

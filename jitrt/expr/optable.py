@@ -127,6 +127,7 @@ NUMPY_FUNCTIONS: dict[Callable[..., Any], Callable[..., Any]] = {}
 METHODS: dict[str, Callable[..., Any]] = {}
 VIEW_FUNCTIONS: set[Callable[..., Any]] = set()
 CONTIGUOUS_FUNCTIONS: set[Callable[..., Any]] = set()
+BY_VALUE_FUNCTIONS: set[Callable[..., Any]] = set()
 
 # NumPy's functions of nothing but the types and shapes of their arguments.
 METADATA = frozenset(
@@ -158,12 +159,17 @@ def row(op: Op) -> Op:
 
 
 def numpy_function(
-    *callables: Callable[..., Any], method: str | None = None, view: bool = False, contiguous: bool = False
+    *callables: Callable[..., Any],
+    method: str | None = None,
+    view: bool = False,
+    contiguous: bool = False,
+    by_value: bool = False,
 ) -> Callable[[Callable], Callable]:
     """Declare what NumPy's `callables` mean on nodes.
 
     `method` is the ndarray method with the same arguments; `view` says that a result may share the operand's memory,
-    which those of other functions never do; `contiguous`, that it does so only if it is C-contiguous.
+    which those of other functions never do; `contiguous`, that it does so only if it is C-contiguous. `by_value` says
+    that integers among the arguments are elements, and none of them an axis, an extent or a position.
     """
 
     def declare(build: Callable[..., Any]) -> Callable[..., Any]:
@@ -173,6 +179,8 @@ def numpy_function(
                 VIEW_FUNCTIONS.add(function)
             if contiguous:
                 CONTIGUOUS_FUNCTIONS.add(function)
+            if by_value:
+                BY_VALUE_FUNCTIONS.add(function)
         if method is not None:
             METHODS[method] = callables[0]
         return build

@@ -21,15 +21,15 @@ _OPERATORS: dict[Callable[[Any, Any], Any], Op] = {
 }  # fmt: skip
 
 
-def python_operation(function: Callable[[Any, Any], Any], x: Node, y: Node, value: Any) -> Node | None:
-    """The node of ``function(x, y)`` of two Python numbers, which is `value` for the inputs of this trace.
+def python_operation(function: Callable[..., Any], args: tuple[Node, ...], value: Any) -> Node | None:
+    """The node of ``function(*args)`` of Python numbers, which is `value` for the inputs of this trace.
 
     None if there is no row for it: comparisons, and results that are no floating-point numbers.
     """
     op = _OPERATORS.get(function)
     if op is None or type(value) not in (float, complex):
         return None
-    return Node(op, (x, y), (), type_of(value))
+    return Node(op, args, (), type_of(value))
 
 
 def is_python(op: Op) -> bool:

@@ -3,6 +3,7 @@
 from . import (
     angle,
     assembly,
+    assumptions,
     contractions,
     control,
     indexing,
@@ -14,11 +15,11 @@ from . import (
     ufuncs,
     updates,
 )
-from .optable import CONTIGUOUS_FUNCTIONS, METHODS, NUMPY_FUNCTIONS, OPS, VIEW_FUNCTIONS
+from .optable import BY_VALUE_FUNCTIONS, CONTIGUOUS_FUNCTIONS, METHODS, NUMPY_FUNCTIONS, OPS, VIEW_FUNCTIONS
 
-__all__ = ["CONTIGUOUS_FUNCTIONS", "METHODS", "NUMPY_FUNCTIONS", "OPS", "VIEW_FUNCTIONS"]
+__all__ = ["BY_VALUE_FUNCTIONS", "CONTIGUOUS_FUNCTIONS", "METHODS", "NUMPY_FUNCTIONS", "OPS", "VIEW_FUNCTIONS"]
 
 ROW_MODULES = (
-    angle, assembly, contractions, control, indexing, movement, pythonnumbers, reductions, scans, selection, ufuncs,
-    updates,
+    angle, assembly, assumptions, contractions, control, indexing, movement, pythonnumbers, reductions, scans,
+    selection, ufuncs, updates,
 )  # fmt: skip

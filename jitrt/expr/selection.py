@@ -17,7 +17,7 @@ from .ufuncs import clip_ufunc, where_dtype
 _NO_VALUE = np._NoValue
 
 
-@numpy_function(np.where)
+@numpy_function(np.where, by_value=True)
 def where(condition: Any, /, *choices: Any) -> Node:
     if len(choices) != 2:
         raise NotCovered("where with one argument")
@@ -58,7 +58,7 @@ def select(condlist: Any, choicelist: Any, default: Any = 0) -> Node:
     return result
 
 
-@numpy_function(np.clip, method="clip")
+@numpy_function(np.clip, method="clip", by_value=True)
 def clip(a: Any, a_min: Any = _NO_VALUE, a_max: Any = _NO_VALUE, out: Any = None, **kwargs: Any) -> Node:
     low = kwargs.pop("min", None) if a_min is _NO_VALUE else a_min
     high = kwargs.pop("max", None) if a_max is _NO_VALUE else a_max
@@ -88,7 +88,7 @@ def _declare_filled(function: Callable[..., Any], value: Any) -> None:
         if len(args) > 1 or any(v not in ("K", "C", True) for v in kwargs.values()) or isinstance(fill, np.ndarray):
             raise NotCovered(f"{function.__name__} with such arguments")
         target = canonical(np.dtype(dtype)) if dtype is not None else a.dtype
-        node = fill if isinstance(fill, Node) else b.constant(np.asarray(fill).astype(target)[()])
+        node = fill if isinstance(fill, Node) else b.constant(np.full((), fill, target)[()])
         # A view even of one element: 0-d arrays stay arrays here.
         return b.view("broadcast_to", b.cast(node, target), shape=a.shape if shape is None else extents(shape))
 

@@ -285,6 +285,12 @@ class _Rows:
             size = -(-np.asarray(value).nbytes // 8)
             slot = self.slots[where]
             return {"kind": guard.NUMBER, "object": id(kind), "place": where, "slot": slot, "words": size}
+        if kind is int and place is not None:
+            if where not in self.slots:
+                return {"kind": guard.TYPED, "object": id(kind), "place": where}
+            return {"kind": guard.INTEGER, "object": id(kind), "place": where, "slot": self.slots[where]}
+        if kind is int and -(1 << 63) <= value < 1 << 63:
+            return {"kind": guard.INTEGER, "object": id(kind), "place": where, "ndim": value}
         if place is None and (value is None or kind in (bool, int, str)):
             return self._identical(value)
         raise _Unguarded

@@ -17,6 +17,7 @@ from ..expr.assembly import stack
 from ..expr.movement import encode_index
 from ..expr.node import Node
 from ..expr.optable import NotCovered
+from .numbers import is_symbol, stored
 from .storage import fit
 from .userline import user_line
 
@@ -62,7 +63,7 @@ def _write(target: Tracer, value: Node) -> None:
 def _value_node(value: Any, target: Tracer) -> Node:
     """What is assigned, as a node; a number in the dtype of the target."""
     if is_tracer(value):
-        return value._node
+        return stored(target._trace, value._node, target.dtype)
     if isinstance(value, (bool, int, float, complex, np.generic)):
         element = np.empty((), target.dtype)
         element[()] = value  # raises what NumPy raises for a number that does not fit
@@ -118,14 +119,19 @@ def assign_item(array: Tracer, index: Any, value: Any) -> None:
     assign(array if whole else array._view(b.view("getitem", array._node, index=encoded)), value)
 
 
-def static_index(index: Any) -> Any:
-    """`index` with the integers that depend on no argument as Python integers."""
+def static_index(index: Any, wanted: bool = True) -> Any:
+    """`index` with the integers that depend on no argument as Python integers.
+
+    If they are `wanted`, those that depend on arguments end the trace.
+    """
     if isinstance(index, tuple) and type(index) is tuple:
-        return tuple(map(static_index, index))
+        return tuple(static_index(i, wanted) for i in index)
     if is_tracer(index) and index.dtype.kind in "iu" and not index.shape and index._known():
         return operator.index(index)
+    if wanted and is_tracer(index) and index._is_weak() and is_symbol(index._node):
+        index._trace.want_integers(index._node)
     if type(index) is slice:
-        return slice(*(static_index(v) for v in (index.start, index.stop, index.step)))
+        return slice(*(static_index(v, wanted) for v in (index.start, index.stop, index.step)))
     return index
 
 

@@ -138,6 +138,7 @@ class Clones:
                 namespace[name] = self.of(namespace[name])
         if "type" in f.__code__.co_names and (state := current()) is not None:
             state.symbolic = False  # it would tell symbols from integers
+            state.want_all_integers()
         if "range" in f.__code__.co_names and "range" not in f.__globals__:
             # Code that does something else with it than call it may compare it by identity.
             calls = only_called(f.__code__, "range")

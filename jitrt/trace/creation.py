@@ -24,6 +24,7 @@ from ..once import once
 from . import draws
 from .assignment import list_node
 from .context import current
+from .numbers import stored
 from .scopes import CaughtWarnings, ErrorState, filter_warnings
 from .state import Trace
 from .tracer import Tracer
@@ -59,7 +60,7 @@ def _filled(state: Trace, function: Callable[..., Any], args: tuple, kwargs: dic
         return function(*args, **kwargs)
     if type(fill) is Tracer and not fill.shape:
         target = fill.dtype if dtype is None else canonical(np.dtype(dtype))
-        node = b.cast(fill._node, target)
+        node = b.cast(stored(state, fill._node, target), target)
     else:
         if function is not np.full:
             fill = np.ones((), dtype)[()] if fill else np.zeros((), dtype)[()]
@@ -92,6 +93,8 @@ def _converted(state: Trace, function: Callable[..., Any], args: tuple, kwargs: 
         return literal(state, function(*args, **kwargs))
     array = array_of(state, value)
     if dtype is not None and np.dtype(dtype) != array.dtype:
+        if np.dtype(dtype).kind != "f":  # of integers, that may not fit
+            state.want_integers(array._node)
         array = array.astype(dtype)
     elif array is value and (copy or (dense and not array._is_contiguous())):
         array = array.copy()

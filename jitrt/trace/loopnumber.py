@@ -78,6 +78,8 @@ class LoopNumber:
             return self.as_float()
         if is_traced(other) and not other._node.type.weak and other.dtype.kind in "fc" and function in _ARITHMETIC:
             return self.counter.tracer(self.node())
+        if is_traced(other) and other._node.type.weak:
+            other._trace.want_integers(other._node)
         raise NotRolled(self.counter.place)
 
     def element_of(self, array: Node) -> Node:

@@ -15,9 +15,8 @@ import numpy as np
 
 from ..errors import Untraceable
 from ..expr.node import Node
-from ..expr.types import ArrayType
 from .loopnumber import LoopNumber
-from .numbers import operation
+from .numbers import operation, unary
 from .userline import user_line
 
 # Python's operators that turn an integer into a float if the other number is one.
@@ -102,13 +101,12 @@ def _in_place(ufunc: np.ufunc) -> Callable[[Any, Any], Any]:
     return update
 
 
-def _unary(ufunc: np.ufunc) -> Callable[[Any], Any]:
+def _unary(ufunc: np.ufunc, python: Callable[[Any], Any]) -> Callable[[Any], Any]:
     def apply(self: Any) -> Any:
-        result = ufunc(self)
-        if self._is_weak():
-            node = result._node
-            return self._weak(Node(node.op, node.args, (), ArrayType(node.dtype, (), weak=True)))
-        return result
+        if not self._is_weak():
+            return ufunc(self)
+        made = unary(self._trace, ufunc, self._node)
+        return self._trace.python_call(python, self._node) if made is None else self._weak(made)
 
     return apply
 
@@ -176,7 +174,10 @@ _COMPARISONS = {
     "lt": (np.less, operator.lt), "le": (np.less_equal, operator.le), "gt": (np.greater, operator.gt),
     "ge": (np.greater_equal, operator.ge), "eq": (np.equal, operator.eq), "ne": (np.not_equal, operator.ne),
 }  # fmt: skip
-_UNARY = {"neg": np.negative, "pos": np.positive, "abs": np.absolute, "invert": np.invert}
+_UNARY: dict[str, tuple[np.ufunc, Callable[[Any], Any]]] = {
+    "neg": (np.negative, operator.neg), "pos": (np.positive, operator.pos), "abs": (np.absolute, operator.abs),
+    "invert": (np.invert, operator.invert),
+}  # fmt: skip
 _CONVERSIONS: dict[str, Callable[..., Any]] = {
     "bool": bool, "int": int, "float": float, "complex": complex, "index": operator.index, "str": str, "repr": repr,
     "format": format, "trunc": math.trunc, "floor": math.floor, "ceil": math.ceil, "contains": operator.contains,
@@ -188,7 +189,7 @@ for _name, (_ufunc, _python) in _BINARY.items():
     setattr(Operators, f"__i{_name}__", _in_place(_ufunc))
 for _name, (_ufunc, _python) in _COMPARISONS.items():
     setattr(Operators, f"__{_name}__", _forward(_ufunc, _python))
-for _name, _ufunc in _UNARY.items():
-    setattr(Operators, f"__{_name}__", _unary(_ufunc))
-for _name, _python in _CONVERSIONS.items():
-    setattr(Operators, f"__{_name}__", _conversion(_name, _python))
+for _name, (_ufunc, _convert) in _UNARY.items():
+    setattr(Operators, f"__{_name}__", _unary(_ufunc, _convert))
+for _name, _convert in _CONVERSIONS.items():
+    setattr(Operators, f"__{_name}__", _conversion(_name, _convert))

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import weakref
-from collections.abc import Callable, Sequence, Set
+from collections.abc import Callable, Mapping, Sequence, Set
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -19,6 +20,7 @@ from ..expr.types import ArrayType
 from .assignment import list_node
 from .context import tracing
 from .draws import MOST_DRAWS
+from .integers import IntegerWanted
 from .loopnumber import Counter, Place
 from .order import Orders
 from .scopes import Phases, Scope, entered
@@ -33,6 +35,7 @@ _TOKEN = np.zeros((), np.int8)
 _TOKEN.flags.writeable = False
 _MOST_LOOKS = 1000  # at values in one call
 _MOST_SEGMENTS = 24  # of different structure in one call: each takes a compile
+_MOST_INTEGER_LOOKS = 4  # at conditions of numbers: a function with more of them goes another way for each integer
 _MOST_NODES = 500  # of these, the largest left out: a loop whose every turn is another graph
 
 
@@ -52,6 +55,8 @@ class Trace:
     fixed : set of float, optional
         Numbers that are the same in every trace of the function: others are inputs of what is computed, so that it is
         found again. By default all are literals.
+    integers : mapping of Node to int, optional
+        Inputs that are Python integers, and the numbers of their leaves among the arguments.
     """
 
     def __init__(
@@ -61,6 +66,7 @@ class Trace:
         execute: Execute | None = None,
         unsteady: bool = False,
         fixed: Set[float] | None = None,
+        integers: Mapping[Node, int] = MappingProxyType({}),
     ):
         self.inputs = len(inputs)
         self.given = list(given)
@@ -68,6 +74,7 @@ class Trace:
         self.values = {node: _read_only(value) for node, value in zip(inputs, given)}
         self.cuts: list[Cut] = []
         self.unsteady = unsteady
+        self.integers = integers
         self._fixed = fixed
         self._execute = execute
         self._made: dict[Graph, int] = {}
@@ -108,6 +115,7 @@ class Trace:
         """How many random generators the function has made."""
         self._token: Node | None = None
         self._known: dict[Node, bool] = {}
+        self._integer_looks = 0
 
     def copy(self, node: Node) -> Node:
         """A copy of `node`, numbered within the trace so that the same function traced again gives the same nodes."""
@@ -212,6 +220,10 @@ class Trace:
         if self.is_known(node):
             self.looks.append(node)
             return convert(register_value(node, self.value_of(node)))
+        if node.type.weak:
+            if why != "bool" or self._integer_looks >= _MOST_INTEGER_LOOKS:
+                self.want_integers(node)
+            self._integer_looks += node.dtype != np.float64
         if why == "bool" and self.decide is not None:
             decided = self.decide(node)
             if decided is not None:
@@ -221,6 +233,17 @@ class Trace:
         self.looks.append(node)
         self._cut([node], lambda: Look(self.registers[node], convert), why)
         return convert(self.given[self.registers[node]])
+
+    def want_integers(self, node: Node) -> None:
+        """End the trace if the value of `node`, which is wanted, depends on nothing but integers."""
+        sources = [n for n in topological_order((node,)) if n.op is INPUT]
+        if sources and all(n in self.integers for n in sources):
+            raise IntegerWanted(self.integers[n] for n in sources)
+
+    def want_all_integers(self) -> None:
+        """End the trace if there are integers that are symbols."""
+        if self.integers:
+            raise IntegerWanted(self.integers.values())
 
     def _cut(self, wanted: list[Node], make_look: Callable[[], Look | MadeCall], why: str) -> None:
         """Compute `wanted`, and let the further way depend on what is seen of it."""
@@ -363,13 +386,13 @@ class Trace:
         self.host_calls.append((name, node["call"].line))
         return self._wrap_result(node, result, ())
 
-    def python_call(self, function: Callable[[Any, Any], Any], x: Node, y: Node) -> Any:
-        """``function(x, y)`` of two Python numbers."""
+    def python_call(self, function: Callable[..., Any], *args: Node) -> Any:
+        """``function(*args)`` of Python numbers."""
         with self.failures:
-            value = function(self.value_of(x), self.value_of(y))
-        node = python_operation(function, x, y, value)
+            value = function(*map(self.value_of, args))
+        node = python_operation(function, args, value)
         if node is None:
-            return self.host_call(function, function.__name__, (Tracer(x, self), Tracer(y, self)), {})
+            return self.host_call(function, function.__name__, tuple(Tracer(a, self) for a in args), {})
         self.values.setdefault(node, value)
         return Tracer(node, self)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import Any
 
 import numpy as np
@@ -119,6 +119,7 @@ def trace(
     execute: Execute | None = None,
     unsteady: bool = False,
     changing: bool = False,
+    integers: Collection[int] = (),
 ) -> Traced:
     """Run `function` on tracers.
 
@@ -138,6 +139,8 @@ def trace(
         Whether calls that NumPy makes give other types in other calls of the function.
     changing : bool
         Whether the function is traced at every call, since it looks at values that change.
+    integers : collection of int, optional
+        Numbers of the leaves that are Python integers and inputs of the program.
 
     Returns
     -------
@@ -147,13 +150,17 @@ def trace(
     ------
     Untraceable
         If the function has to run as plain NumPy.
+    IntegerWanted
+        If it needs the values of some of the `integers`.
     Exception
         Whatever the function itself raises.
     """
     excepted: set[Place] = set()
     while True:
         try:
-            return _trace_once(function, leaves, structure, captures, sharing, execute, unsteady, changing, excepted)
+            return _trace_once(
+                function, leaves, structure, captures, sharing, execute, unsteady, changing, integers, excepted
+            )
         except NotRolled as failed:
             excepted.add(failed.place)
 
@@ -167,13 +174,16 @@ def _trace_once(
     execute: Execute | None,
     unsteady: bool,
     changing: bool,
+    integers: Collection[int],
     excepted: set[Place],
 ) -> Traced:
     """Run `function` on tracers, where nothing is assumed about the loops `excepted`."""
-    arguments = [k for k, leaf in enumerate(leaves) if is_dynamic(leaf)]
+    arguments = [k for k, leaf in enumerate(leaves) if is_dynamic(leaf) or k in integers]
     given = [leaves[k] for k in arguments] + [c.read() for c in captures.arrays]
     inputs = [input_node(number, _input_type(value)) for number, value in enumerate(given)]
-    state = Trace(inputs, given, execute, unsteady or changing, captures.floats if changing else None)
+    fixed = captures.floats if changing else None
+    symbolic_integers = {node: k for node, k in zip(inputs, arguments) if k in integers}
+    state = Trace(inputs, given, execute, unsteady or changing, fixed, symbolic_integers)
     symbols: list[Tracer] = []
     for number, (node, value) in enumerate(zip(inputs, given)):
         if sharing is not None and sharing[number] < number:

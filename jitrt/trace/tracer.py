@@ -19,7 +19,7 @@ from ..expr.indexing import choose_by_arrays
 from ..expr.movement import getitem
 from ..expr.node import Node
 from ..expr.optable import METADATA, MUTATING, Kind, NotCovered
-from ..expr.rows import CONTIGUOUS_FUNCTIONS, METHODS, NUMPY_FUNCTIONS, VIEW_FUNCTIONS
+from ..expr.rows import BY_VALUE_FUNCTIONS, CONTIGUOUS_FUNCTIONS, METHODS, NUMPY_FUNCTIONS, VIEW_FUNCTIONS
 from ..expr.types import ArrayType
 from ..expr.ufuncs import COPY
 from ..expr.updates import Region, region_between, through
@@ -36,6 +36,7 @@ from .assignment import (
     write_ufunc_out,
 )
 from .loopnumber import LoopNumber
+from .numbers import is_symbol, operands, stored
 from .operators import Operators
 from .storage import Cell
 from .userline import user_line
@@ -156,7 +157,11 @@ class Tracer(Operators):
             return {"c": complex, "b": bool, "i": int}.get(self._node.dtype.kind, float)
         return self._node.dtype.type if self._scalar else np.ndarray
 
-    __hash__ = None  # type: ignore[assignment]
+    def __hash__(self) -> int:
+        if self._is_array():
+            raise TypeError("unhashable type: 'numpy.ndarray'")
+        return self._value("hash", hash)
+
     __array_priority__ = 1000.0
 
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any:
@@ -226,6 +231,8 @@ class Tracer(Operators):
         if build is None:
             return self._trace.host_call(func, func.__name__, args, kwargs)
         try:
+            if func in BY_VALUE_FUNCTIONS:
+                args, kwargs = _with_elements(args, kwargs, self._trace)
             result = build(*_nodes(args, self._trace), **_nodes(kwargs, self._trace))
         except NotCovered:
             return self._trace.host_call(func, func.__name__, args, kwargs)
@@ -323,6 +330,8 @@ class Tracer(Operators):
             raise AttributeError(f"attribute {name!r} of {self.__class__.__name__!r} objects is not writable")
 
     def __getattr__(self, name: str) -> Any:
+        if self._is_weak():
+            return getattr(self._value(name, _itself), name)
         function = METHODS.get(name)
         if function is not None:
             return lambda *args, **kwargs: function(self, *args, **kwargs)
@@ -406,7 +415,7 @@ class Tracer(Operators):
     def __getitem__(self, index: Any) -> Tracer:
         if type(index) is LoopNumber and self._is_array() and self.ndim == 1:
             return Tracer(index.element_of(self._node), self._trace, scalar=True)
-        index = static_index(index)
+        index = static_index(index, wanted=not self._is_element(index))
         mask = mask_of(self, index)
         if mask is not None:
             return _chosen(
@@ -416,7 +425,7 @@ class Tracer(Operators):
         try:
             items = index if isinstance(index, tuple) else (index,)
             if any(isinstance(i, (Tracer, np.ndarray, list)) for i in items):
-                node = choose_by_arrays(self._node, _nodes(items, self._trace))
+                node = choose_by_arrays(self._node, tuple(i._node if isinstance(i, Tracer) else i for i in items))
                 self._trace.orders.note_indexed(node)
             else:
                 node = getitem(self._node, index)
@@ -428,6 +437,12 @@ class Tracer(Operators):
         if scalar or self._scalar:
             return Tracer(node, self._trace, scalar)
         return self._view(node)
+
+    def _is_element(self, index: Any) -> bool:
+        """Whether an index is an integer for each axis: no view, whatever the integers are."""
+        items = index if type(index) is tuple else (index,)
+        integers = (type(i) is int or (type(i) is Tracer and i.dtype.kind == "i" and not i.shape) for i in items)
+        return self._is_array() and len(items) == self.ndim and all(integers)
 
     def __setitem__(self, index: Any, value: Any) -> None:
         if not self._is_array():
@@ -495,6 +510,10 @@ class Flat:
 _FOLDS_OF_CHOICES = frozenset({np.sum, np.prod, np.any, np.all})
 
 
+def _itself(value: Any) -> Any:
+    return value
+
+
 def _is_choice(value: Any) -> bool:
     return type(value) is Tracer and value._choice is not None
 
@@ -536,12 +555,31 @@ _UNTRACEABLE_ATTRIBUTES = frozenset(
 def _nodes(value: Any, trace: Trace) -> Any:
     """`value` with its tracers replaced by their nodes, and arrays by captures or literals."""
     if isinstance(value, Tracer):
+        if _is_integer(value):
+            trace.want_integers(value._node)
         return value._node
     if type(value) in (tuple, list):
         return type(value)(_nodes(v, trace) for v in value)
     if type(value) is dict:
         return {k: _nodes(v, trace) for k, v in value.items()}
     return trace.lift(value) if type(value) is np.ndarray else value
+
+
+def _with_elements(args: tuple, kwargs: dict[str, Any], trace: Trace) -> tuple[tuple, dict[str, Any]]:
+    """The arguments with nodes in place of Python integers, as elements of arrays like the others."""
+    given = (*args, *kwargs.values())
+    dtypes = {v.dtype for v in given if isinstance(v, (np.ndarray, np.generic)) and not _is_integer(v)}
+    target = np.result_type(*dtypes) if dtypes else np.dtype(np.int64)
+    for dtype in dtypes:
+        for value in filter(_is_integer, given):
+            stored(trace, value._node, dtype)
+    found = [stored(trace, v._node, target) if _is_integer(v) else v for v in given]
+    return tuple(found[: len(args)]), dict(zip(kwargs, found[len(args) :]))
+
+
+def _is_integer(value: Any) -> bool:
+    """Whether `value` stands for a Python integer."""
+    return type(value) is Tracer and value._is_weak() and is_symbol(value._node)
 
 
 def _phantoms(value: Any) -> Any:
@@ -585,7 +623,10 @@ def _wrap(result: Any, trace: Trace, viewed: dict[Node, Tracer] | None = None, c
 
 
 def _elementwise(ufunc: np.ufunc, inputs: tuple, trace: Trace) -> tuple[Node, Trace, bool]:
-    nodes = tuple(i._node if isinstance(i, Tracer) else trace.lift(i) for i in inputs)
+    given = tuple(i._node if isinstance(i, Tracer) else trace.lift(i) for i in inputs)
+    nodes = operands(trace, ufunc, given)
+    if nodes is None:
+        raise NotCovered(f"{ufunc.__name__} with an integer that does not fit")
     for node in nodes:
         if node.type.weak and node.op.name == "constant" and node.dtype.kind == "i":
             _check_python_int(ufunc, node, nodes)

@@ -1,0 +1,272 @@
+"""Python integers among the arguments: results are those of plain NumPy for every value, and few traces serve them."""
+
+import math
+
+import numpy as np
+import pytest
+
+import jitrt
+
+ARRAYS = [
+    np.linspace(-2, 2, 7),
+    np.linspace(-2, 2, 7, dtype=np.float32),
+    np.arange(7),
+    np.arange(7, dtype=np.int8),
+    np.arange(7, dtype=np.uint64),
+    np.linspace(-2, 2, 7) > 0,
+    np.linspace(-2, 2, 7) + 1j,
+]
+INTEGERS = [
+    3, 0, 1, 2, 5, 7, -1, -4, 10, 200, 300, 40_000, 2**31, 2**40, 2**53 + 1, 2**62 - 1, 2**63, 2**64, -(2**63),
+    -(2**65), 3, 4, 6, 8, 9, 11, 12,
+]  # fmt: skip
+
+
+def same(a, b):
+    if isinstance(a, (tuple, list)):
+        return type(a) is type(b) and len(a) == len(b) and all(map(same, a, b))
+    if type(a) is not type(b):
+        return False
+    if isinstance(a, (np.ndarray, np.generic)):
+        alike = a.dtype == b.dtype and a.shape == b.shape
+        if a.dtype == object:
+            return alike and np.array_equal(a, b)
+        return alike and np.allclose(a, b, rtol=1e-6, atol=0, equal_nan=True)
+    return a == b or a != a
+
+
+def check(function, array, integers=INTEGERS):
+    fast = jitrt.jit(function)
+    for k in integers:
+        try:
+            want = function(array.copy(), k)
+        except Exception as error:
+            with pytest.raises(type(error)):
+                fast(array.copy(), k)
+            continue
+        found = fast(array.copy(), k)
+        assert same(want, found), f"{k}: {want} and not {found}"
+    return fast
+
+
+def comparisons(x, k):
+    return x > k, x == k, k <= x
+
+
+def quotients(x, k):
+    return x / (k or 1), x // (k or 1), k / (abs(x) + 10)
+
+
+def numpys_functions(x, k):
+    return np.sqrt(abs(k)), np.add(k, 1), np.maximum(x, k), np.clip(x, -1, k), np.where(x > 0, x, k)
+
+
+def pythons_numbers(x, k):
+    return x + k, k, k + 1, -k, +k, abs(k), ~k, k & 7, k | 1, k ^ 3, k // 2, k % 3, k / 7, 3 * k * k - k
+
+
+def branches(x, k):
+    if k > 3:
+        return x * k
+    return x + (1 if k % 2 else 2)
+
+
+def elements(x, k):
+    return x[k % 3] * 2, x[-(k % 5)], np.array([k, k + 1]) + x[:2]
+
+
+def stores(x, k):
+    y = np.zeros_like(x)
+    y[1] = k
+    y[2:] = k
+    y[y == k] = k
+    return y
+
+
+def stores_elements(x, k):
+    y = x.copy()
+    y[k % 3] = k
+    y[k % 3] += 1
+    return y
+
+
+def creates(x, k):
+    return np.full(3, k) * 1.5 + np.full_like(x[:3], k)
+
+
+def mathematics(x, k):
+    return x * math.cos(k) + math.sqrt(k * k)
+
+
+def decays(x, k):
+    return x * (1 - 0.9 ** (k % 50 + 1)) + k * 0.1
+
+
+def generator(x, k):
+    return x * (((k * 6364136223846793005 + 1442695040888963407) % 2**64) / 2**64)
+
+
+def counts_down(x, k):
+    n = abs(k) % 4
+    while n > 0:
+        x = x * 2
+        n -= 1
+    return x
+
+
+def loops(x, k):
+    for i in range(10):
+        x = x + (i + k) * 0.5
+    return x
+
+
+def needs_the_value(x, k):
+    y = x * sum([1 for _ in range(abs(k) % 4)]) + x[k % 3 :].sum()
+    y = y * math.floor(k * 0.5)
+    return y, f"{k}", {0: 1, 1: 2}.get(k, 5), k << 1, k in (1, 2, 3), min(k, 4), np.zeros(abs(k) % 3), k.bit_length()
+
+
+def asks_for_the_type(x, k):
+    return x * 2 if type(k) is int else x + isinstance(k, int)
+
+
+def exponents(x, k):
+    return (abs(x) + 1) ** (k % 4), 2 ** (k % 5), np.power(abs(x), abs(k) % 3)
+
+
+def axes(x, k):
+    return x.reshape(-1, 1).sum(axis=k % 2), np.roll(x, k % 100), np.sum(x, axis=0, initial=k % 7)
+
+
+ARITHMETIC = [
+    lambda x, k: x * k - k + 2 * x,
+    comparisons,
+    quotients,
+    numpys_functions,
+    pythons_numbers,
+    branches,
+    elements,
+    stores,
+    mathematics,
+    decays,
+    counts_down,
+]
+OTHERS = [
+    stores_elements,
+    creates,
+    generator,
+    loops,
+    needs_the_value,
+    asks_for_the_type,
+    exponents,
+    axes,
+]
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("array", ARRAYS, ids=lambda a: str(a.dtype))
+@pytest.mark.parametrize("function", ARITHMETIC, ids=lambda f: f.__name__)
+def test_arithmetic(function, array):
+    check(function, array)
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("array", ARRAYS[1:4], ids=lambda a: str(a.dtype))
+@pytest.mark.parametrize("function", OTHERS, ids=lambda f: f.__name__)
+def test_others(function, array):
+    check(function, array, INTEGERS[::2])
+
+
+@pytest.mark.filterwarnings("ignore:overflow")
+@pytest.mark.parametrize("function", ARITHMETIC, ids=lambda f: f.__name__)
+def test_few_traces(function):
+    fast = check(function, ARRAYS[0], [*range(-50, 300), 2**40])
+    info = fast.cache_info()
+    assert info.compiled <= 5 and info.plain == 0
+
+
+def test_native_code_serves_integers_of_any_value():
+    fast, x = jitrt.jit(lambda x, k, n: (x * k + k / 7, k // 2)), np.ones(3)
+    for k in range(4):
+        fast(x, k, 1000)
+    before = fast.cache_info().slow_calls
+    for k in [*range(1000), 2**50, -(2**50)]:
+        result, half = fast(x, k, int("1000"))
+        assert result[0] == k + k / 7 and half == k // 2 and type(half) is int
+    assert fast.cache_info().slow_calls == before
+    np.testing.assert_array_equal(fast(x, 2**70, 1000)[0], x * 2**70 + 2**70 / 7)
+
+
+def test_bools_and_other_types_are_told_apart():
+    fast, x = jitrt.jit(lambda x, k: x * k), np.arange(3)
+    for k in [*range(6), True, 2.5, np.int8(3), False, np.float32(2), 4, np.arange(3)]:
+        assert same(fast(x, k), x * k)
+
+
+class Walk:
+    def __init__(self, start):
+        self.steps = start
+
+    @jitrt.jit
+    def move(self, x):
+        return x + self.steps * 0.5
+
+
+def test_attributes():
+    x = np.ones(50_000)
+    for n in range(12):
+        np.testing.assert_array_equal(Walk(n).move(x), x + n * 0.5)
+
+
+def test_keywords_and_containers():
+    fast, x = jitrt.jit(lambda x, options, *, lag: x * options["k"][0] + lag), np.ones(4)
+    for k in range(20):
+        np.testing.assert_array_equal(fast(x, {"k": [k, "a"]}, lag=3 * k), x * k + 3 * k)
+    assert fast.cache_info().compiled <= 5
+
+
+def test_a_later_way_needs_the_value():
+    def step(x, k):
+        if x.sum() > 0:
+            return x * k
+        return x[k:]
+
+    fast, x = jitrt.jit(step), np.ones(6)
+    for k in range(6):
+        np.testing.assert_array_equal(fast(x, k), x * k)
+    for k in range(6):
+        np.testing.assert_array_equal(fast(-x, k), -x[k:])
+        np.testing.assert_array_equal(fast(x, k), x * k)
+
+
+def test_writes_into_arguments():
+    def add(x, k):
+        x += k
+        x[1:] *= k
+        return k * 2
+
+    fast = jitrt.jit(add)
+    for dtype in (np.int16, np.float64):
+        mine, plain = np.arange(5, dtype=dtype), np.arange(5, dtype=dtype)
+        for k in [1, 2, 3, 4, 5, 0, -1, 7, 100_000, 3]:
+            try:
+                want = add(plain, k)
+            except OverflowError:
+                with pytest.raises(OverflowError):
+                    fast(mine, k)
+            else:
+                assert fast(mine, k) == want
+            np.testing.assert_array_equal(mine, plain)
+
+
+def test_captured_by_a_nested_jit_function():
+    inner = jitrt.jit(lambda x, k: x * k)
+    outer, x = jitrt.jit(lambda x, k: inner(x, k + 1) - inner(x, 3)), np.ones(3)
+    for k in range(12):
+        np.testing.assert_array_equal(outer(x, k), x * (k + 1) - x * 3)
+
+
+def test_fill_values_that_do_not_fit():
+    fast, x = jitrt.jit(lambda x: np.full_like(x, 200) + x), np.arange(3, dtype=np.int8)
+    with pytest.raises(OverflowError):
+        fast(x)
