@@ -46,7 +46,7 @@ from .memory import KERNEL_TYPE, Memory, Turned, alias_scopes
 from .scalar import data_type, emit_where, emitter, literal_value
 from .searching import VectorSearch, lanes
 from .strips import StripLoop, divided, division_of
-from .turning import TILE, turn_tile
+from .turning import TILE, Tile
 
 _LATENCY_HIDING_COST = 12  # additions a turn: more work than the latency of one addition to an accumulator
 
@@ -231,13 +231,15 @@ class _Kernel:
     def _tiles(self, tiles: Tiles) -> None:
         """Loops over tiles around the two loops in a tile."""
         builder = self.builder
-        outer, inner = ((axis, *self._range(axis, axis == tiles.parallel)) for axis in (tiles.outer, tiles.inner))
+        outer = tiles.outer, *self._range(tiles.outer, tiles.outer == tiles.parallel)
+        inner = tiles.inner, *self._bounds(Loop(tiles.inner, (), tiles.inner == tiles.parallel, tiles.block_of))
 
         def rows(top: ir.Value, bottom: ir.Value) -> None:
             def columns(left: ir.Value, right: ir.Value) -> None:
                 below, beside = self._smaller(bottom, outer[2]), self._smaller(right, inner[2])
-                for operand in tiles.turned:
-                    self._turn(operand, tiles, (top, below), (left, beside))
+                turned = {o: self._turned(o, tiles, (top, below), (left, beside)) for o in tiles.turned}
+                for operand in {s.operand: None for s in tiles.body if isinstance(s, Load) and s.operand in turned}:
+                    turned[operand].read()
 
                 def element_row(index: ir.Value, _: ir.Value) -> None:
                     self.indices[tiles.outer] = index
@@ -246,15 +248,18 @@ class _Kernel:
                     self._counted(Loop(tiles.inner, tiles.body), left, beside, 1, [], None)
 
                 self.repeat(f"axis{tiles.outer}", top, below, 1, [], element_row)
+                for operand in {s.operand: None for s in tiles.body if isinstance(s, Store) and s.operand in turned}:
+                    turned[operand].write()
+                self.memory.turned.clear()
 
             self.repeat(f"axis{tiles.inner}.tiles", inner[1], inner[2], TILE, [], columns)
 
         self.repeat(f"axis{tiles.outer}.tiles", outer[1], outer[2], TILE, [], rows)
 
-    def _turn(
+    def _turned(
         self, operand: Operand, tiles: Tiles, rows: tuple[ir.Value, ir.Value], columns: tuple[ir.Value, ir.Value]
-    ) -> None:
-        """Transpose one tile of `operand` into a buffer, from which the body then loads it."""
+    ) -> Tile:
+        """One tile of `operand`, with a buffer where the body finds it transposed."""
         with self.builder.goto_entry_block():
             buffer = self.builder.alloca(data_type(operand.dtype), TILE * TILE)
 
@@ -265,8 +270,9 @@ class _Kernel:
         def count(start: ir.Value, stop: ir.Value, step: int, body: Callable[[ir.Value], None]) -> None:
             self.repeat("turn", start, stop, step, [], lambda index, _: body(index))
 
-        turn_tile(self.builder, count, source, buffer, rows, columns, operand.strides[tiles.outer] == "1")
         self.memory.turned[operand.name] = Turned(buffer, tiles.inner, columns[0])
+        contiguous = operand.strides[tiles.outer] == "1"
+        return Tile(self.builder, count, operand.dtype, source, buffer, rows, columns, contiguous)
 
     def _range(self, axis: int, parallel: bool) -> tuple[ir.Value, ir.Value]:
         """Where a loop begins and ends."""

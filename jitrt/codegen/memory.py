@@ -66,9 +66,9 @@ class Turned:
     left: ir.Value
     row: ir.Value | None = None
 
-    def load(self, builder: ir.IRBuilder, indices: dict[int, ir.Value]) -> ir.Value:
+    def address(self, builder: ir.IRBuilder, indices: dict[int, ir.Value]) -> ir.Value:
         place = builder.add(self.row, builder.sub(indices[self.axis], self.left))
-        return builder.load(builder.gep(self.buffer, [place], inbounds=True))
+        return builder.gep(self.buffer, [place], inbounds=True)
 
 
 class Memory:
@@ -150,7 +150,8 @@ class Memory:
     def load(self, operand: Operand, indices: dict[int, ir.Value]) -> ir.Value:
         """The element of these indices."""
         if operand.name in self.turned:
-            return from_memory(self.builder, operand.dtype, self.turned[operand.name].load(self.builder, indices))
+            data = self.builder.load(self.turned[operand.name].address(self.builder, indices))
+            return from_memory(self.builder, operand.dtype, data)
         data = self.builder.load(self.address(operand, indices))
         data.align = _alignment(operand.dtype)
         self._mark(data, operand)
@@ -159,6 +160,9 @@ class Memory:
     def store(self, operand: Operand, indices: dict[int, ir.Value], value: ir.Value) -> None:
         """Write the element of these indices."""
         data = to_memory(self.builder, operand.dtype, value)
+        if operand.name in self.turned:
+            self.builder.store(data, self.turned[operand.name].address(self.builder, indices))
+            return
         store = self.builder.store(data, self.address(operand, indices))
         store.align = _alignment(operand.dtype)
         self._mark(store, operand)

@@ -1,41 +1,39 @@
-"""Transposing a tile: from memory that runs along one axis into a buffer that runs along the other.
+"""Transposing a tile: memory that runs along one axis, and a buffer that runs along the other.
 
-Whole blocks are transposed in registers; what is left at the edges, element by element.
+Blocks are transposed in registers. Where a tile has no whole number of them, vectors load and store what is there.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 
+import numpy as np
 from llvmlite import ir
 
-from .context import I64
+from .context import I64, call_intrinsic
 
 BLOCK = 8  # rows and columns that are transposed in registers
 TILE = 32  # rows and columns of a tile: as many cache lines for each operand
 
 _I32 = ir.IntType(32)
+_MASK = ir.VectorType(ir.IntType(1), BLOCK)
+_LANES = ir.VectorType(I64, BLOCK)
 Count = Callable[[ir.Value, ir.Value, int, Callable[[ir.Value], None]], None]
 
 
-def turn_tile(
-    builder: ir.IRBuilder,
-    count: Count,
-    source: Callable[[ir.Value, ir.Value], ir.Value],
-    buffer: ir.Value,
-    rows: tuple[ir.Value, ir.Value],
-    columns: tuple[ir.Value, ir.Value],
-    contiguous: bool,
-) -> None:
-    """Copy the elements ``(i, j)`` of a tile to ``buffer[(i - rows[0]) * TILE + j - columns[0]]``.
+@dataclass(slots=True)
+class Tile:
+    """A tile of an operand, and the buffer where element ``(i, j)`` is at ``(i - rows[0]) * TILE + j - columns[0]``.
 
     Parameters
     ----------
     builder : llvmlite.ir.IRBuilder
     count : callable
         ``count(start, stop, step, body)`` emits a loop around ``body(index)``.
+    dtype : numpy.dtype
     source : callable
-        The address of an element, for `i` and `j`.
+        The address of an element of the operand, for `i` and `j`.
     buffer : llvmlite.ir.Value
         The address of the first of ``TILE * TILE`` elements.
     rows, columns : pair of llvmlite.ir.Value
@@ -43,41 +41,98 @@ def turn_tile(
     contiguous : bool
         Whether elements of neighbouring `i` are neighbours in memory.
     """
-    (top, bottom), (left, right) = rows, columns
-    element = buffer.type.pointee
 
-    def target(i: ir.Value, j: ir.Value) -> ir.Value:
-        row = builder.mul(builder.sub(i, top), I64(TILE))
-        return builder.gep(buffer, [builder.add(row, builder.sub(j, left))], inbounds=True)
+    builder: ir.IRBuilder
+    count: Count
+    dtype: np.dtype
+    source: Callable[[ir.Value, ir.Value], ir.Value]
+    buffer: ir.Value
+    rows: tuple[ir.Value, ir.Value]
+    columns: tuple[ir.Value, ir.Value]
+    contiguous: bool
 
-    def one_by_one(first: ir.Value, last: ir.Value, start: ir.Value, stop: ir.Value) -> None:
+    def read(self) -> None:
+        """Copy the elements of the operand to the buffer."""
+        if self._is_made_of_vectors():
+            self._in_blocks(self._read_block)
+        else:
+            self._one_by_one(self.source, self._target)
+
+    def write(self) -> None:
+        """Copy the elements of the buffer to the operand."""
+        if self._is_made_of_vectors():
+            self._in_blocks(self._write_block)
+        else:
+            self._one_by_one(self._target, self.source)
+
+    def _is_made_of_vectors(self) -> bool:
+        element = self.buffer.type.pointee
+        return self.contiguous and isinstance(element, (ir.IntType, ir.FloatType, ir.DoubleType))
+
+    def _target(self, i: ir.Value, j: ir.Value) -> ir.Value:
+        builder = self.builder
+        row = builder.mul(builder.sub(i, self.rows[0]), I64(TILE))
+        return builder.gep(self.buffer, [builder.add(row, builder.sub(j, self.columns[0]))], inbounds=True)
+
+    def _one_by_one(self, source: Callable[..., ir.Value], target: Callable[..., ir.Value]) -> None:
         def copy(i: ir.Value, j: ir.Value) -> None:
-            data = builder.load(source(i, j))
+            data = self.builder.load(source(i, j))
             data.align = 1
-            builder.store(data, target(i, j))
+            self.builder.store(data, target(i, j)).align = 1
 
-        count(start, stop, 1, lambda j: count(first, last, 1, lambda i: copy(i, j)))
+        self.count(*self.columns, 1, lambda j: self.count(*self.rows, 1, lambda i: copy(i, j)))
 
-    if not contiguous or not isinstance(element, (ir.IntType, ir.FloatType, ir.DoubleType)):
-        one_by_one(top, bottom, left, right)
-        return
-    vector = ir.VectorType(element, BLOCK).as_pointer()
-    whole_rows = builder.add(top, builder.and_(builder.sub(bottom, top), I64(-BLOCK)))
-    whole_columns = builder.add(left, builder.and_(builder.sub(right, left), I64(-BLOCK)))
+    def _in_blocks(self, block: Callable[[ir.Value, ir.Value], None]) -> None:
+        self.count(*self.rows, BLOCK, lambda i: self.count(*self.columns, BLOCK, lambda j: block(i, j)))
 
-    def block(i: ir.Value, j: ir.Value) -> None:
+    def _read_block(self, i: ir.Value, j: ir.Value) -> None:
+        """Behind the last column the last one is read again; the buffer has room for whole blocks."""
+        builder = self.builder
+        last, there = builder.sub(self.columns[1], I64(1)), self._lanes_there(builder.sub(self.rows[1], i))
+        columns = (call_intrinsic(builder, "smin", (builder.add(j, I64(k)), last)) for k in range(BLOCK))
+        lines = [self._masked("load", self.source(i, column), there) for column in columns]
+        for k, line in enumerate(_transposed(builder, lines)):
+            place = builder.bitcast(self._target(builder.add(i, I64(k)), j), line.type.as_pointer())
+            builder.store(line, place).align = 1
+
+    def _write_block(self, i: ir.Value, j: ir.Value) -> None:
+        builder = self.builder
+        vector = ir.VectorType(self.buffer.type.pointee, BLOCK).as_pointer()
         lines = []
         for k in range(BLOCK):
-            line = builder.load(builder.bitcast(source(i, builder.add(j, I64(k))), vector))
+            line = builder.load(builder.bitcast(self._target(builder.add(i, I64(k)), j), vector))
             line.align = 1
             lines.append(line)
+        rows = builder.sub(self.rows[1], i)
         for k, line in enumerate(_transposed(builder, lines)):
-            store = builder.store(line, builder.bitcast(target(builder.add(i, I64(k)), j), vector))
-            store.align = 1
+            column = builder.add(j, I64(k))
+            is_there = builder.icmp_signed("<", column, self.columns[1])
+            there = self._lanes_there(builder.select(is_there, rows, I64(0)))
+            self._masked("store", self.source(i, column), there, line)
 
-    count(top, whole_rows, BLOCK, lambda i: count(left, whole_columns, BLOCK, lambda j: block(i, j)))
-    one_by_one(whole_rows, bottom, left, right)
-    one_by_one(top, whole_rows, whole_columns, right)
+    def _lanes_there(self, number: ir.Value) -> ir.Value:
+        """A mask of the first `number` lanes."""
+        builder = self.builder
+        one = builder.insert_element(ir.Constant(_LANES, ir.Undefined), number, _I32(0))
+        every = builder.shuffle_vector(one, one, ir.Constant(ir.VectorType(_I32, BLOCK), [_I32(0)] * BLOCK))
+        return builder.icmp_signed(">", every, ir.Constant(_LANES, [I64(k) for k in range(BLOCK)]))
+
+    def _masked(self, what: str, address: ir.Value, mask: ir.Value, data: ir.Value | None = None) -> ir.Value:
+        """A load or a store that touches the lanes of `mask` only."""
+        module, element = self.builder.module, self.buffer.type.pointee
+        vector = ir.VectorType(element, BLOCK)
+        pointer, alignment = vector.as_pointer(), _I32(self.dtype.alignment)
+        kind = f"i{element.width}" if isinstance(element, ir.IntType) else f"f{8 * self.dtype.itemsize}"
+        name = f"llvm.masked.{what}.v{BLOCK}{kind}.p0"
+        if data is None:
+            signature = ir.FunctionType(vector, [pointer, _I32, _MASK, vector])
+        else:
+            signature = ir.FunctionType(ir.VoidType(), [vector, pointer, _I32, _MASK])
+        function = module.globals.get(name) or ir.Function(module, signature, name)
+        address = self.builder.bitcast(address, pointer)
+        if data is None:
+            return self.builder.call(function, [address, alignment, mask, ir.Constant(vector, None)])
+        return self.builder.call(function, [data, address, alignment, mask])
 
 
 def _transposed(builder: ir.IRBuilder, lines: list[ir.Value]) -> list[ir.Value]:

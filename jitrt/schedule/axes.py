@@ -18,6 +18,7 @@ from .tiles import crossing_axis
 SHORT_FOLD = 16  # an inner fold over fewer elements costs more in loop overhead than in work
 _SHORT_COSTLY_FOLD = 8  # and over fewer where elementary functions are computed, which rather run along memory
 _COSTLY = 16  # additions: the cost of an elementary function
+_DIVISION = 6  # of a division
 UNROLLED = 4  # turns at most of an innermost loop that is unrolled, so that the loop around it makes vectors
 _UNROLLED_COST = 96  # additions of all turns together: the size of the code
 _LONG = 32  # turns of a loop that makes vectors
@@ -189,17 +190,22 @@ def arranged(
     ``elementwise``: no folds. ``tiles``: no folds, the last two axes in tiles.
     ``rows``: folded axes innermost, folded in registers. ``columns``: one kept axis
     innermost, folded into memory, which vectorises across the kept elements, unless folds have to be `in_registers`.
+    ``turned``: a short axis around a long one, in tiles, though memory runs along the short one: folds into memory, or
+    none.
     """
     kept = [a for a in axes if not a.folded]
     folded = [a for a in axes if a.folded]
     if not folded:
+        if len(axes) > 1 and not unrolled and _is_short_and_costly(axes[-1], cost) and _runs_across(*axes[:-3:-1]):
+            return [*axes[:-2], axes[-1], axes[-2]], "turned"
         crossing = crossing_axis([a.extent for a in axes], list(zip(*(a.strides for a in axes))))
         if crossing is None or any(a.blocked for a in axes):  # a block of rows is a tile's height already
             return axes, "elementwise"
         return [*axes[:crossing], *axes[crossing + 1 : -1], axes[crossing], axes[-1]], "tiles"
     if not kept or in_registers:
         return kept + folded, "rows"
-    shortest = SHORT_FOLD if cost < _COSTLY else _SHORT_COSTLY_FOLD
+    turns = len(folded) == 1 and not folded[0].blocked and _runs_across(folded[0], kept[-1])
+    shortest = SHORT_FOLD if cost < _COSTLY or turns else _SHORT_COSTLY_FOLD
     short_fold = not unrolled and math.prod(a.extent for a in folded) < shortest and kept[-1].extent >= SHORT_FOLD
     if axes[-1].folded:
         form = "columns" if short_fold else "rows"
@@ -208,7 +214,20 @@ def arranged(
         form = "rows" if short_row and not unrolled else "columns"
     if form == "rows":
         return kept + folded, form
+    if turns:
+        form = "turned"
     return kept[:-1] + folded + kept[-1:], form
+
+
+def _is_short_and_costly(inner: NestAxis, cost: int) -> bool:
+    """Whether elements of an inner loop that fill no vector cost more than to transpose what they touch."""
+    return inner.extent < SHORT_FOLD if cost >= _COSTLY else inner.extent < SHORT_ROW and cost >= _DIVISION
+
+
+def _runs_across(short: NestAxis, long: NestAxis) -> bool:
+    """Whether all that an element touches along `short` lies within a step along `long`, which has a tile's length."""
+    along = [(abs(s), abs(t)) for s, t in zip(short.strides, long.strides) if s and t]
+    return long.extent >= _LONG and bool(along) and all(s < t for s, t in along)
 
 
 def crossing(axes: list[NestAxis]) -> tuple[list[NestAxis], str]:

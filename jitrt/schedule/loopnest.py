@@ -12,7 +12,7 @@
                | ACC (FOLD)= VALUE                      update
                | VALUE = result ACC
                | VALUE = OPERAND[AXES] before in AXIS (FOLD) VALUE    step of a scan in memory
-               | for AXIS, AXIS in tiles [parallel AXIS] [turning OPERAND*]: statement*
+               | for AXIS, AXIS in tiles [of block AXIS] [parallel AXIS] [turning OPERAND*]: statement*
                | for AXIS in strips: (part: statement*)*
 
 An operand ``t…`` is *local*: rows that one turn of the outer loops needs, on the stack of the thread. Operands whose
@@ -188,7 +188,8 @@ class Strips:
 class Tiles:
     """Loops over two axes in square tiles; that over `parallel`, one of them, runs over the range of the kernel.
 
-    The operands `turned`, which run along the outer axis, are transposed tile by tile before the body reads them.
+    The operands `turned`, which run along the outer axis, are transposed tile by tile, before the body reads them, and
+    after it has written them. `block_of` is that of a `Loop` over the inner axis.
     """
 
     outer: int
@@ -196,6 +197,7 @@ class Tiles:
     body: tuple[Statement, ...]
     turned: tuple[Operand, ...] = ()
     parallel: int | None = None
+    block_of: int | None = None
 
 
 Statement = (
@@ -243,7 +245,8 @@ class LoopNest:
 
     def blocked_axes(self) -> list[int]:
         """Axes that loops run over in blocks."""
-        return sorted({s.axis for s in self.statements() if isinstance(s, Loop) and s.block_of is not None})
+        blocked = (s for s in self.statements() if isinstance(s, (Loop, Tiles)) and s.block_of is not None)
+        return sorted({s.inner if isinstance(s, Tiles) else s.axis for s in blocked})
 
     def statements(self) -> Iterator[Statement]:
         """All statements, outer before inner."""
@@ -274,7 +277,8 @@ def _lines(body: tuple[Statement, ...], indent: str) -> Iterator[str]:
         elif isinstance(s, Tiles):
             mark = f" parallel {axis_name(s.parallel)}" if s.parallel is not None else ""
             turned = f", turning {' '.join(o.name for o in s.turned)}" if s.turned else ""
-            yield f"{indent}for {axis_name(s.outer)}, {axis_name(s.inner)} in tiles{mark}{turned}:"
+            block = f" of block {axis_name(s.block_of)}" if s.block_of is not None else ""
+            yield f"{indent}for {axis_name(s.outer)}, {axis_name(s.inner)} in tiles{block}{mark}{turned}:"
             yield from _lines(s.body, indent + "  ")
         elif isinstance(s, Strips):
             yield f"{indent}for {axis_name(s.axis)} in strips:"

@@ -307,7 +307,7 @@ class _Kernel:
         strides = [a.strides[number] for a in self.outer] + [0] * (len(self.axes) - len(self.outer))
         strides[first_axis : first_axis + len(member.axes)] = [a.strides[k] for a in member.axes]
         behind = first_axis + len(member.axes) if member.axes else len(self.outer)
-        vectors = (behind - 2, behind - 1) if member.form == "tiles" else (behind - 1,)
+        vectors = (behind - 2, behind - 1) if member.form in ("tiles", "turned") else (behind - 1,)
         known = (behind - 2, behind - 1) if member.axes and member.axes[-1].unrolled else ()
         operand = Operand(self._name(access), access.node.dtype, _stride_classes(access, strides, vectors, known))
         nbytes = self.nbytes[access.layout.base] if access.is_local else 0

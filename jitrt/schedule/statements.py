@@ -135,9 +135,9 @@ class MemberStatements:
         for sink in self.group.sinks:
             if not sink.folded_axes and self._is_in_register(sink):
                 self.kernel.registers[sink.into] = self.values[sink.value]
-        if self.form == "tiles":
+        if self.form == "tiles" or (self.form == "turned" and not folds):
             return self._tiles(inner)
-        return self._columns(inner, folds) if self.form == "columns" else self._rows(inner, folds)
+        return self._columns(inner, folds) if self.form in ("columns", "turned") else self._rows(inner, folds)
 
     def _is_in_register(self, sink: Sink) -> bool:
         """Whether a turn of the shared loops, or the kernel, computes a single element of what is stored."""
@@ -227,7 +227,8 @@ class MemberStatements:
         strides = zip(*(a.strides for a in self.axes))
         places = [access.node for access, along in zip(self.member.accesses, strides) if is_crossing(along)]
         turned = tuple(self.read[n] for n in places if n in self.read and n not in self.gathered)
-        tiles = Tiles(outer, row, tuple(inner), turned, parallel if parallel in (outer, row) else None)
+        turned = self._crossing(outer, row) if self.form == "turned" else turned
+        tiles = self._in_tiles(outer, row, inner, turned, parallel)
         return self._loops(axes[:-2], [tiles], parallel)
 
     def _scan_rows(self) -> list[Statement]:
@@ -268,11 +269,26 @@ class MemberStatements:
         start: list[Statement] = [StoreNeutral(o, s.into.op) for o, s in columns]
         steps: list[Statement] = [FoldInto(o, s.into.op, self.values[s.value]) for o, s in columns]
         before, updates, after = self._in_registers([f for f in folds if f not in columns])
-        body = [
-            *self._loops([row], start, parallel),
-            *self._loops(folded, [*before, *self._loops([row], [*inner, *steps, *updates], parallel), *after]),
-        ]
-        return self._loops(kept, body, parallel)
+        loops: list[Statement]
+        if self.form == "turned":
+            (outer,) = folded
+            turned = self._crossing(outer, row)
+            loops = [self._in_tiles(outer, row, [*inner, *steps], turned, parallel)]
+        else:
+            loops = self._loops(folded, [*before, *self._loops([row], [*inner, *steps, *updates], parallel), *after])
+        return self._loops(kept, [*self._loops([row], start, parallel), *loops], parallel)
+
+    def _crossing(self, outer: int, inner: int) -> tuple[Operand, ...]:
+        """Operands that run along the outer axis of two."""
+        every = dict.fromkeys((*self.read.values(), *(o for o in self.written if o is not None)))
+        return tuple(o for o in every if (o.strides[outer], o.strides[inner]) == ("1", "s"))
+
+    def _in_tiles(
+        self, outer: int, inner: int, body: list[Statement], turned: tuple[Operand, ...], parallel: int | None
+    ) -> Tiles:
+        """Loops over two axes in tiles."""
+        block_of = len(self.kernel.outer) - 1 if self.kernel.axes[inner].blocked else None
+        return Tiles(outer, inner, tuple(body), turned, parallel if parallel in (outer, inner) else None, block_of)
 
     def _loops(self, axes: list[int], body: list[Statement], parallel: int | None = None) -> list[Statement]:
         """Loops over `axes`, the first outermost, around `body`."""

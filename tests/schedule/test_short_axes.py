@@ -87,3 +87,123 @@ def test_loop_nests(golden):
     x = np.ones((500, 3))
     nests = jitrt.jit(lambda x: (x.sum(axis=0), x.max(axis=1) + 1)).explain(x).loop_nests
     golden("schedule/short_rows", "\n\n".join(map(str, nests)))
+
+
+def softmax(x):
+    e = np.exp(x - x.max(axis=-1, keepdims=True))
+    return e / e.sum(axis=-1, keepdims=True)
+
+
+def turned(x, y, w):
+    """Folds and functions along short rows, whose tiles are transposed."""
+    return (
+        x.sum(-1), x.max(-1), x.min(-1), x.prod(-1), x.mean(-1), np.sqrt((x * x).sum(-1)), softmax(x),
+        np.any(x > 2, -1), ((x - y) ** 2).sum(-1), (x * w).sum(-1), x / np.abs(x).sum(-1, keepdims=True),
+        np.exp(x - y[..., :1]), np.sin(x) / w, np.log(np.abs(x) + 1) * y[..., -1:],
+        (x.sum(-1), (x + y).sum(-1), x.max(-1)),
+    )  # fmt: skip
+
+
+def agree(function, *args, relative=1e-12):
+    for want, got in zip(function(*args), jitrt.jit(function)(*args), strict=True):
+        for w, g in zip(want, got) if isinstance(want, tuple) else [(want, got)]:
+            np.testing.assert_allclose(g, w, rtol=relative, atol=relative)
+            assert (g.dtype, g.shape) == (w.dtype, w.shape)
+
+
+@pytest.mark.parametrize("short", [5, 6, 7, 8, 9, 12, 15, 16])
+def test_transposed_tiles(short):
+    """Whole tiles and what is left of them, in rows and in columns; neighbours in memory stay what they are."""
+    for char, relative in (("d", 1e-12), ("f", 1e-5)):
+        w = (rng.random(short) + 1).astype(char)
+        for count in (31, 32, 33, 39, 40, 64, 65, 1500):
+            x, y = (rng.normal(size=(count, short)).astype(char) for _ in range(2))
+            agree(turned, x, y, w, relative=relative)
+    agree(turned, rng.normal(size=(3, 40, short)), rng.normal(size=(3, 40, short)), w, relative=relative)
+
+
+@pytest.mark.parametrize("short", [5, 7, 8, 11, 15])
+def test_transposed_tiles_of_views(short):
+    wide = rng.normal(size=(203, 2 * short + 3))
+    w = rng.random(short) + 1
+    views = [
+        wide[:, :short],
+        wide[:, 1 : short + 1],
+        wide[::-1, -short:],
+        wide[::3, 2 : short + 2],
+        wide[:, short - 1 :: -1],
+    ]
+    views += [
+        np.broadcast_to(wide[0, :short], (50, short)),
+        np.asfortranarray(wide[:, :short]),
+        wide[1:, : 2 * short : 2],
+    ]
+    for x in views:
+        for y in (x, np.ascontiguousarray(x), wide[: len(x), :short]):
+            if y.shape == x.shape:
+                agree(turned, x, y, w)
+    guarded = np.full((100, short + 2), 7.0)
+    guarded[1:-1, 1:-1] = rng.normal(size=(98, short))
+
+    def inside(x):
+        x[1:-1, 1:-1] = softmax(x[1:-1, 1:-1])
+
+    expected, inner = guarded.copy(), guarded
+    inside(expected)
+    jitrt.jit(inside)(inner)
+    np.testing.assert_allclose(inner, expected, rtol=1e-12)
+
+
+@pytest.mark.parametrize("char", "?bhHilqFD")
+def test_transposed_tiles_of_other_types(char):
+    for short in (5, 8, 13):
+        x = rng.integers(0, 2 if char == "?" else 5, (300, short)).astype(char)
+
+        def f(x):
+            return (
+                x.sum(-1),
+                x.any(-1),
+                x.prod(-1),
+                (x * x).sum(-1, keepdims=True) * 2,
+                x / ((x * x).sum(-1, keepdims=True) + 1),
+            )
+
+        agree(f, x, relative=1e-6)
+
+
+def test_transposed_tiles_in_place():
+    """A result that takes the place of its operand, written tile by tile."""
+
+    def f(x):
+        for _ in range(3):
+            x = x / np.sqrt((x * x).sum(axis=-1, keepdims=True)) + np.exp(x) * 0.1
+        return x
+
+    def g(x):
+        x /= x.sum(axis=-1, keepdims=True)
+        np.exp(x, out=x)
+
+    for short in (5, 11):
+        for count in (40, 5001):
+            x = rng.random((count, short)) + 0.5
+            np.testing.assert_allclose(jitrt.jit(f)(x), f(x), rtol=1e-12)
+            one, other = x.copy(), x.copy()
+            g(one)
+            jitrt.jit(g)(other)
+            np.testing.assert_allclose(other, one, rtol=1e-12)
+
+
+def test_transposed_tiles_on_threads():
+    x = rng.normal(size=(40_003, 11))
+
+    def f(x):
+        return softmax(x), x.sum(1), x.max(1), x / np.abs(x).sum(1, keepdims=True)
+
+    for one, several, want in zip(jitrt.jit(f, threads=1)(x), jitrt.jit(f)(x), f(x)):
+        np.testing.assert_array_equal(one, several)
+        np.testing.assert_allclose(one, want, rtol=1e-12, atol=1e-12)
+
+
+def test_loop_nests_of_transposed_tiles(golden):
+    nests = jitrt.jit(lambda x: (x.sum(axis=1), softmax(x))).explain(np.ones((500, 5))).loop_nests
+    golden("schedule/transposed_tiles", "\n\n".join(map(str, nests)))
