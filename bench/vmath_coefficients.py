@@ -157,6 +157,9 @@ SERIES = {
     "cbrt_near": _cbrt_near(1 / 8.9, (10, 5)),
     "cbrt_nearer": _cbrt_near(1 / 16.9, (7, 3)),
     "arctan_near": Series(_odd(mp.atan), _odd_weight(mp.atan), 0.0, 0.3126**2, (8, 3), "arctan(t) = t + t**3 p(t**2)"),
+    "arctan_near_zero": Series(
+        _odd(mp.atan), _odd_weight(mp.atan), 0.0, 0.188**2, (6, 2), "arctan(t) = t + t**3 p(t**2)"
+    ),
     "sin": Series(_odd(mp.sin), _odd_weight(mp.sin), 0.0, 0.6191, (5, 2), "sin(r) = r + r**3 p(r**2)"),
     "cos": Series(
         lambda z: (mp.cos(ROOT(z)) - 1 + z / 2) / z**2,

@@ -156,6 +156,20 @@ def directions(bits: int) -> tuple[list[float], list[float], list[float]]:
     return turned[0], turned[1], turned[2]
 
 
+def octants(bits: int) -> tuple[list[float], list[float], list[float]]:
+    """Ratios in eighths, of which the first is zero, and the angles that they stand for in each octant, in two parts.
+
+    Octants are in the order in which ``|y| > |x|`` and, twice as much, ``x < 0`` count them.
+    """
+    ratios = [0.0, *(k / 8 for k in range(2, 9))]
+    angles = [mp.atan(ratio) for ratio in ratios]
+    half, whole = mp.pi / 2, mp.pi
+    turned = [*angles, *(half - a for a in angles), *(whole - a for a in angles), *(half + a for a in angles)]
+    values = [nearest(angle, bits) for angle in turned]
+    rests = [float(nearest(angle - value, bits)) for angle, value in zip(turned, values, strict=True)]
+    return ratios * 2, [float(value) for value in values], rests
+
+
 def powers_of_two(bits: int) -> tuple[list[float], list[float]]:
     """Powers of two with sixteenths as exponents, and by which part of themselves they are too small."""
     values, rests = [], []
@@ -228,6 +242,8 @@ def main() -> None:
     }
     add("cbrt", cube_roots, "inverse", "value")
     add("arctan", directions, "across", "along", "value")
+    parts = ("along", "value", "rest")
+    tables |= {f"arctan2_{part}": {32: column} for part, column in zip(parts, octants(32), strict=True)}
     names = ("centre", *(f"power{k}" for k in range(TANH_DEGREE + 1)))
     tables |= {f"tanh_{name}": {32: column} for name, column in zip(names, hyperbolic_tangents(32), strict=True)}
     lines = [
