@@ -125,6 +125,9 @@ SERIES = {
         "atanh(s) = s + s**3/3 + s**5 p(s**2)",
     ),
     "atanh_wide": Series(_odd(mp.atanh), _odd_weight(mp.atanh), 0.0, 0.0417, (7, 2), "atanh(s) = s + s**3 p(s**2)"),
+    "atanh_near_zero": Series(
+        _odd(mp.atanh), _odd_weight(mp.atanh), 0.0, 0.2001**2, (7, 2), "atanh(s) = s + s**3 p(s**2)"
+    ),
     "log2": Series(
         lambda f: (mp.log1p(f) / f - 1) / f / mp.log(2),
         lambda f: f**2 * mp.log(2) / abs(mp.log1p(f)),

@@ -298,13 +298,21 @@ def select(mask: Number, chosen: Number | float, other: Number | float) -> Numbe
 
 
 def rarely(
-    name: str, mask: Number, general: Callable[..., Number], usual: Callable[..., Number], *operands: Number
+    name: str,
+    mask: Number,
+    general: Callable[..., Number],
+    usual: Callable[..., Number],
+    *operands: Number,
+    ordinary: float = 1.0,
 ) -> Number:
     """``general(*operands)`` where the mask holds, which should seldom be, ``usual(*operands)`` elsewhere.
 
-    The usual formula sees one in the place of the others' operands. On registers of AVX-512, whose back ends alone know
-    this, nothing else runs where the mask holds for no lane; the general formula is a function with `name` in its own.
+    The usual formula sees an ordinary number in the place of the others' operands. On registers of AVX-512, whose back
+    ends alone know this, nothing else runs where the mask holds for no lane; the general formula is a function of its
+    own, with `name` in its name.
     """
     back, bits = mask.back, operands[0].bits
     values = [operand.value for operand in operands]
-    return Number(back, back.apply("rarely", FLOAT, bits, mask.value, name, general, usual, *values), FLOAT, bits)
+    instead = operands[0].constant(ordinary).value
+    value = back.apply("rarely", FLOAT, bits, mask.value, name, general, usual, instead, *values)
+    return Number(back, value, FLOAT, bits)

@@ -92,11 +92,12 @@ class Arrays:
         name: str,
         general: Callable[..., Number],
         usual: Callable[..., Number],
+        instead: Any,
         *values: Any,
     ) -> Any:
-        ones = (np.where(mask, value.dtype.type(1), value) for value in values)
+        replaced = (np.where(mask, instead, value) for value in values)
         rare = general(*(Number(self, value, FLOAT, bits) for value in values))
-        return np.where(mask, rare.value, usual(*(Number(self, value, FLOAT, bits) for value in ones)).value)
+        return np.where(mask, rare.value, usual(*(Number(self, value, FLOAT, bits) for value in replaced)).value)
 
     def beyond(self, bound: float, name: str, bits: int, x: Any, result: Any) -> Any:
         rare = np.flatnonzero(np.abs(x) > bound)

@@ -174,16 +174,16 @@ class Vectors(LLVM):
         name: str,
         general: Callable[..., Number],
         usual: Callable[..., Number],
+        instead: ir.Value,
         *values: ir.Value,
     ) -> ir.Value:
         """Branches around what only rare lanes need; the usual formula stands there once."""
         builder, vector = self.builder, values[0].type
-        one = self.constant(1.0, FLOAT, bits)
         flags = builder.bitcast(mask, ir.IntType(vector.count))
         any_rare = builder.icmp_unsigned("!=", flags, ir.Constant(flags.type, 0))
         entry = builder.block
         with builder.if_then(any_rare, likely=False):
-            replaced = [builder.select(mask, one, value) for value in values]
+            replaced = [builder.select(mask, instead, value) for value in values]
             replacing = builder.block
         operands = []
         for value, other in zip(values, replaced, strict=True):
