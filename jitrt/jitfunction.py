@@ -7,23 +7,20 @@ import logging
 import sys
 import warnings
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple, TypeVar, overload
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, overload
 
 import numpy as np
 
 from . import config
-from .aot import Stages, with_examples
 from .errors import JitrtPerformanceWarning, NotWorthwhile, Untraceable
-from .explain import Explanation
 from .pandas_engine import PandasEngine
-from .pipeline import lower
-from .profile import Profile, best_time, machine_bandwidth, step_times
+from .programs import expect_compiles
 from .runtime import results
 from .runtime.dispatch import NativeCallable, release_all
-from .runtime.elementloops import MISS, LoopEngine
 from .runtime.entry import make_plain_table
 from .runtime.errstate import FloatingPointRaised
 from .runtime.frames import Retrace
+from .runtime.loopengine import MISS, loop_engine
 from .specialisation import NewWay, Plain, Programs, Specialisation, finish, places_of
 from .specialise import Call, Unspecialised, internal_error, specialise
 from .trace import guards
@@ -35,6 +32,11 @@ from .trace.purity import Captures, catches, scan
 from .trace.storage import ReadOnly
 from .trace.trace import trace
 from .trace.tracer import Tracer
+
+if TYPE_CHECKING:  # what only people ask for is imported when they do
+    from .aot import Stages
+    from .explain import Explanation
+    from .profile import Profile
 
 _log = logging.getLogger("jitrt.trace")
 F = TypeVar("F", bound=Callable[..., Any])
@@ -81,7 +83,7 @@ class JitFunction(NativeCallable):
         self._donate = tuple(donate)
         self._programs = Programs(threads)
         self._unsteady = False
-        self._loops = LoopEngine(function)
+        self._loops = loop_engine(function)
         self._integers = VaryingIntegers()
         self._captures: Captures | None = None
         self._plain: Plain | None = None
@@ -91,6 +93,8 @@ class JitFunction(NativeCallable):
         self._slow_calls = 0
         if config.disabled():
             self._run_plain("JITRT_DISABLE is set")
+        else:
+            expect_compiles()
 
     def _call(self, args: tuple, kwargs: dict[str, Any]) -> Any:
         """A call that native code does not serve."""
@@ -256,6 +260,8 @@ class JitFunction(NativeCallable):
         Explanation
             Prints the graph, the passes, the loop nests, the frame and the kernels, or why the plain function runs.
         """
+        from .explain import Explanation
+
         if self._plain is not None:
             return Explanation(self.__name__, self._plain.reason)
         if not kwargs and (loop := self._loops.source(args)):
@@ -289,6 +295,8 @@ class JitFunction(NativeCallable):
         >>> len(scale.compile(jitrt.spec("f8", (30, 40)), 2.0).kernels)
         1
         """
+        from .aot import with_examples
+
         args, kwargs = with_examples(args, kwargs)
         explanation = self.explain(*args, **kwargs)
         if not (explanation.plain_reason or explanation.loop):
@@ -326,6 +334,9 @@ class JitFunction(NativeCallable):
           t0:f4[8] = add x0 1.5
           in (t0) }
         """
+        from .aot import Stages, with_examples
+        from .pipeline import lower
+
         args, kwargs = with_examples(args, kwargs)
         leaves: list[Any] = []
         structure = flatten_call(args, kwargs, leaves, self._growing())
@@ -350,6 +361,8 @@ class JitFunction(NativeCallable):
         Profile
             Prints a table: time and memory traffic of each kernel, calls that NumPy makes, and Python.
         """
+        from .profile import Profile, best_time, machine_bandwidth, step_times
+
         leaves: list[Any] = []
         structure = flatten_call(args, kwargs, leaves, self._growing())
         copies = copies_of(leaves)

@@ -23,7 +23,7 @@ from .memory.inplace import Decision
 from .memory.plan import BlockMemory, plan_block
 from .prepare.prepare import prepare
 from .runtime.assemble import assemble
-from .runtime.errstate import may_raise
+from .runtime.mayraise import may_raise
 from .runtime.program import UNLIMITED, Details, Program
 from .runtime.steps import BlockSteps, CheckStep, ControlStep, HostStep, KernelStep, Step, kernel_steps, work
 from .schedule.control import Block, CheckCall, Tools, schedule

@@ -1,7 +1,8 @@
 """From a graph to its program: one that this process has made already, one from the disk cache, or a new one.
 
 A program is a pure function of the graph, the strides of its inputs and a few options. They are its key, so the stages
-of the `pipeline` run for a graph that is new on this machine, and are imported for no other.
+of the `pipeline` run for a graph that is new on this machine only. A process that finds all of its programs in the disk
+cache imports neither them nor numba, which together take most of the time until its first result.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from .codegen import cache
 from .expr.content import NotPortable, content
 from .expr.node import Graph
 from .frozen import frozen
+from .once import once
 from .runtime import imagefile
 from .runtime.image import Image
 from .runtime.program import UNLIMITED, Details, Program
@@ -61,6 +63,13 @@ class Compiled:
     def seconds(self) -> dict[str, float]:
         """Time that each stage took."""
         return self.made().seconds
+
+
+@once
+def expect_compiles() -> None:
+    """Import the compiler if this process will need it for certain, so that no call has to wait for that."""
+    if cache.is_empty():
+        from . import pipeline  # noqa: F401
 
 
 def compile_graph(

@@ -289,3 +289,47 @@ def test_images_survive_as_bytes(function):
 def test_equal_functions_share_a_program():
     first, second = (jitrt.jit(lambda x: x * 31.0 - 2).explain(np.ones(6)).compiled for _ in range(2))
     assert first.program.image is second.program.image
+
+
+IMPORTS = """
+import json, sys, numpy as np
+
+def imported():
+    return [name in sys.modules for name in ("jitrt.trace", "jitrt.pipeline", "jitrt.codegen.emit", "numba")]
+
+import jitrt
+seen = [imported()]
+fast = jitrt.jit(lambda x: np.tanh(x) * 2 + 1)
+seen.append(imported())
+assert np.allclose(fast(np.ones(9)), np.tanh(1) * 2 + 1)
+seen.append(imported())
+print(json.dumps(seen))
+"""
+
+
+def test_the_compiler_is_imported_where_something_has_to_be_compiled(tmp_path):
+    """Where there is no cache yet that is certain, and no call waits for it; later only a miss needs it."""
+    assert run(tmp_path, IMPORTS) == [[False] * 4, [True] * 4, [True] * 4]
+    assert run(tmp_path, IMPORTS) == [[False] * 4, [True, False, False, False], [True, False, False, False]]
+    assert run("", IMPORTS) == [[False] * 4, [True] * 4, [True] * 4]
+
+
+MISS = """
+import json, sys, numpy as np, jitrt
+fast = jitrt.jit(lambda x: np.tanh(x) * 3 + 1)
+fast(np.ones(9))
+print(json.dumps("numba" in sys.modules))
+"""
+
+
+def test_a_miss_in_a_cache_with_other_programs_is_compiled(tmp_path):
+    run(tmp_path, IMPORTS)
+    assert run(tmp_path, MISS) is True
+    assert run(tmp_path, MISS) is False
+
+
+def test_numbas_options_are_in_the_fingerprint(tmp_path):
+    """They change the code that is made, and are read without numba."""
+    run(tmp_path, IMPORTS)
+    run(tmp_path, IMPORTS, NUMBA_ENABLE_AVX="0")
+    assert len({path.parent for path in files(tmp_path)}) == 2

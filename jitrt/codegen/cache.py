@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
+import importlib.util
 import json
 import logging
 import os
@@ -25,13 +26,12 @@ from pathlib import Path
 from typing import Any
 
 import llvmlite
-import numba
+import llvmlite.binding as llvm
 import numpy as np
 
 from ..config import cache_directory, cache_limit
 from ..once import once
 from . import linker
-from .context import code_generator
 
 _log = logging.getLogger("jitrt.cache")
 _EMITTERS = (
@@ -86,10 +86,29 @@ def _folders(package: Path) -> list[Path]:
 @once
 def fingerprint() -> str:
     """A hash of everything beside its text that a module's code depends on."""
-    parts = [numba.__version__, llvmlite.__version__, sys.implementation.cache_tag or "", sys.byteorder]
-    parts += linker.machine()
+    parts = [llvmlite.__version__, sys.implementation.cache_tag or "", sys.byteorder, *_numba(), *_machine()]
     parts += [f"{name} {text}" for name, text in _modules().items() if name.startswith(_EMITTERS)]
     return digest("\n".join(parts))
+
+
+def _numba() -> list[str]:
+    """What stands for numba's version and options, as long as it is not imported."""
+    spec = importlib.util.find_spec("numba")
+    place = Path(spec.origin).parent / "_version.py" if spec is not None and spec.origin else Path()
+    chosen = [f"{name}={value}" for name, value in sorted(os.environ.items()) if name.startswith("NUMBA_")]
+    file = Path(".numba_config.yaml")
+    return [place.read_text(encoding="utf-8"), *chosen, file.read_text(encoding="utf-8") if file.is_file() else ""]
+
+
+def _machine() -> list[str]:
+    """The processor, which numba makes code for, and what a program has told numba to make it for instead."""
+    found = [llvm.get_process_triple(), llvm.get_host_cpu_name(), llvm.get_host_cpu_features().flatten()]
+    if "numba" in sys.modules:
+        from numba.core import config
+
+        told = {name: getattr(config, name) for name in ("CPU_NAME", "CPU_FEATURES")}
+        found += [f"{name}={told[name]}" for name in told if (told[name] or "") != os.environ.get(f"NUMBA_{name}", "")]
+    return found
 
 
 @once
@@ -102,6 +121,16 @@ def _folder() -> Path | None:
     """The folder of this fingerprint; None if there is no cache."""
     directory = cache_directory()
     return None if directory is None else directory / fingerprint()
+
+
+def is_empty() -> bool:
+    """Whether nothing can be found, because there is no cache, or none yet for this fingerprint."""
+    try:
+        folder = _folder()
+        return folder is None or not folder.is_dir()
+    except Exception as error:
+        _complain("read", error)
+        return True
 
 
 def load(text: str) -> dict[str, int] | None:
@@ -183,6 +212,8 @@ def _mark_used(path: Path) -> None:
 def _link(path: Path, needed: list[str]) -> None:
     code = _checked(path)
     if not linker.is_resolvable(needed):
+        from .context import code_generator
+
         code_generator()  # numba makes the functions of its own known
         if not linker.is_resolvable(needed):
             raise ValueError(f"{path} needs functions that this process does not have")

@@ -1,26 +1,30 @@
-"""Object code: made of small modules, and linked into the process, without numba's code generator.
+"""Object code: made of small modules, and linked into the process, without numba.
 
-numba's code generator takes some milliseconds to make, which a process that finds all kernels in the disk cache need
-not spend. What it tells LLVM about the machine is told here in the same words.
+A process that finds everything in the disk cache never imports numba: linking does not depend on the features of the
+processor. Where code is made, what numba's code generator tells LLVM about the machine is told in the same words.
 """
 
 from __future__ import annotations
 
 import platform
 from collections.abc import Iterable
+from typing import TYPE_CHECKING
 
 import llvmlite.binding as llvm
-from llvmlite import ir
-from numba.core import config
-from numba.core.codegen import get_host_cpu_features
 
 from ..kernels import numpy_loops
 from ..once import once
+
+if TYPE_CHECKING:
+    from llvmlite import ir
 
 
 @once
 def machine() -> tuple[str, str, str]:
     """The triple, the processor and its features that code is made for; as numba's options say."""
+    from numba.core import config
+    from numba.core.codegen import get_host_cpu_features
+
     name, features = (getattr(config, option) for option in ("CPU_NAME", "CPU_FEATURES"))
     name = name or llvm.get_host_cpu_name()
     features = get_host_cpu_features() if features is None else features
@@ -32,13 +36,12 @@ def has_feature(name: str) -> bool:
     return f"+{name}" in machine()[2].split(",")
 
 
-@once
-def _target_machine() -> llvm.TargetMachine:
+def _target_machine(name: str = "", features: str = "") -> llvm.TargetMachine:
+    """What makes code for a processor of that name; a bare one links code for any."""
     llvm.initialize_native_target()
     llvm.initialize_native_asmprinter()
-    triple, name, features = machine()
     reloc = "static" if platform.machine().lower() in ("x86_64", "amd64", "i386", "i686") else "default"
-    return llvm.Target.from_triple(triple).create_target_machine(
+    return llvm.Target.from_triple(llvm.get_process_triple()).create_target_machine(
         cpu=name, features=features, opt=0, reloc=reloc, codemodel="jitdefault", jit=True
     )
 
@@ -46,7 +49,7 @@ def _target_machine() -> llvm.TargetMachine:
 @once
 def _engine() -> llvm.ExecutionEngine:
     module = llvm.parse_assembly("")
-    module.triple = machine()[0]
+    module.triple = llvm.get_process_triple()
     return llvm.create_mcjit_compiler(module, _target_machine())
 
 
@@ -55,10 +58,11 @@ def assemble(module: ir.Module) -> bytes:
 
     For straight code that runs once a call, optimising it would save some 30 ns of every call.
     """
-    module.triple = machine()[0]
+    triple, name, features = machine()
+    module.triple = triple
     parsed = llvm.parse_assembly(str(module))
     parsed.verify()
-    return _target_machine().emit_object(parsed)
+    return _target_machine(name, features).emit_object(parsed)
 
 
 def link(code: bytes) -> None:
@@ -81,6 +85,8 @@ def is_resolvable(symbols: Iterable[str]) -> bool:
 
 def undefined(module: ir.Module) -> list[str]:
     """What a module refers to and does not contain, functions of LLVM itself excepted."""
+    from llvmlite import ir
+
     functions = [f.name for f in module.functions if f.is_declaration and not f.name.startswith("llvm.")]
     variables = [v.name for v in module.global_values if isinstance(v, ir.GlobalVariable) and v.linkage == "external"]
     return sorted(functions + variables)

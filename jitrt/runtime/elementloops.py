@@ -16,11 +16,11 @@ from typing import Any
 import numpy as np
 
 from .. import config
-from ..codegen.elementloops import compile_loop
 from ..errors import JitrtError
 from ..trace.elementloops import ElementLoop, has_loops, translate
 from ..trace.elementtypes import Array, NotTranslated, Scalar
 from ..trace.purity import Capture
+from .loopengine import MISS
 
 _log = logging.getLogger("jitrt.trace")
 
@@ -34,8 +34,6 @@ _SERVED_BETWEEN = 16  # calls that compiled code serves between two that may be 
 _SHORT = 6e-6  # seconds: less than Python needs to call compiled code
 _SHORT_CALLS = 16  # calls in a row of which none takes longer
 _TOLERANCE = 1e-12  # where functions such as exp are involved, whose last places differ between libraries
-
-MISS = object()  # what a call returns that the engine does not serve
 
 # Held while a loop compiles in the background: a fork waits for it, and the child finds numba unlocked.
 _compiling = threading.Lock()
@@ -274,6 +272,8 @@ class _Loop:
             return
         try:
             with _compiling:
+                from ..codegen.elementloops import compile_loop  # brings numba
+
                 self.compiled = compile_loop(loop, full)
         except Exception as error:  # numba's refusals have many types
             self.refuse(f"numba: {type(error).__name__}: {error}")

@@ -1,4 +1,4 @@
-"""NumPy's error state (`numpy.errstate`): which exceptions a program may raise, and which of them are asked for."""
+"""NumPy's error state (`numpy.errstate`): which floating-point exceptions are asked for, and what is then done."""
 
 from __future__ import annotations
 
@@ -10,19 +10,13 @@ from typing import Any
 import numpy as np
 from numpy._core import umath
 
-from ..expr.control import bodies
-from ..expr.node import Graph, Node
-from ..expr.optable import Kind
-from ..expr.pythonnumbers import is_python
-from ..expr.ufuncs import elementwise_op
 from ..kernels import entry
 from ..kernels.floatflags import DIVIDE, INVALID, OVER, UNDER
 from ..once import once
-from ..prepare.simplify import literal
 from . import threads
 from .objects import builtin, fields
 
-_NUMBERS = {"divide": DIVIDE, "over": OVER, "under": UNDER, "invalid": INVALID}
+NUMBERS = {"divide": DIVIDE, "over": OVER, "under": UNDER, "invalid": INVALID}
 
 
 class FloatingPointRaised(Exception):
@@ -31,37 +25,6 @@ class FloatingPointRaised(Exception):
 
 class OutOfBounds(FloatingPointRaised, IndexError):
     """An index is out of bounds: the plain function says which one, at the user's line."""
-
-
-def may_raise(graph: Graph) -> int:
-    """The exceptions that NumPy may report for a prepared graph, as a sum of their numbers.
-
-    Examples
-    --------
-    >>> from jitrt.expr.build import elementwise, input_node
-    >>> from jitrt.expr.types import ArrayType
-    >>> x = input_node(0, ArrayType(np.dtype(np.float64), (2,)))
-    >>> may_raise(Graph((x,), (elementwise(np.sqrt, x),))) == UNDER + INVALID
-    True
-    """
-    found: set[str] = set()
-    inner = 0
-    for node in graph.nodes():
-        for body in bodies(node):
-            inner |= may_raise(body)
-        operands = tuple(a.dtype for a in node.args)
-        op = node.op
-        if op.kind is Kind.HOST and not is_python(op) and any(t.kind in "fc" for t in (*operands, node.dtype)):
-            found |= _NUMBERS.keys()
-        row = elementwise_op(op.ufunc) if op.ufunc is not None else op
-        found |= row.raises(operands, beside_a_number=any(map(_is_a_number, node.args)))
-    return inner | sum(_NUMBERS[name] for name in found)
-
-
-def _is_a_number(node: Node) -> bool:
-    """Whether `node` is known to be a finite real number other than zero."""
-    value = literal(node)
-    return value is not None and value.dtype.kind in "biuf" and 0 < abs(value) < np.inf
 
 
 @once
@@ -103,7 +66,7 @@ def _reader() -> Callable[[], int]:
 
 def _errors_in_python() -> int:
     state = np.geterr()
-    return sum(number for name, number in _NUMBERS.items() if state[name] != "ignore")  # type: ignore[literal-required]
+    return sum(number for name, number in NUMBERS.items() if state[name] != "ignore")  # type: ignore[literal-required]
 
 
 _silent = contextlib.nullcontext()

@@ -6,22 +6,21 @@ import ctypes
 import os
 import threading
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 import llvmlite.binding as llvm
 import numpy as np
-from llvmlite import ir
 
 from ..codegen import cache
-from ..codegen.compile import assemble_module
 from ..config import threads_from_environment
 from ..kernels import allocator
-from ..kernels.allocator import emit_allocator
-from ..kernels.driver import emit_driver
-from ..kernels.entry import emit_entry
 from ..kernels.pool import LINE, MOST_WORKERS, POOL_WORDS, SLEEPERS
 from ..kernels.words import symbol
 from ..once import once
 from .objects import address, api, fields, tuple_and_array_offsets
+
+if TYPE_CHECKING:
+    from llvmlite import ir
 
 # What native code reads at every call: the number of threads, and the address of the pool (0 before there is one).
 _process = np.array([threads_from_environment(), 0], np.int64)
@@ -109,13 +108,23 @@ def _native() -> dict[str, int]:
         names += ["jitrt_call", "jitrt_hash_of", "jitrt_errors"]
     text = f"driver {offsets} {tuple_and_array_offsets()}"
 
-    def emit(module: ir.Module) -> None:
-        run = emit_driver(module)
-        emit_allocator(module)
-        if offsets is not None:
-            emit_entry(module, run, offsets, tuple_and_array_offsets()[0])
+    return cache.load(text) or _assembled(text, names)
 
-    return cache.load(text) or assemble_module(cache.digest(text + cache.fingerprint()), emit, {text: names})
+
+def _assembled(text: str, names: list[str]) -> dict[str, int]:
+    """The native code that every process needs, which is in the disk cache from the first one on."""
+    from ..codegen.compile import assemble_module
+    from ..kernels import driver, entry
+
+    offsets = fields()
+
+    def emit(module: ir.Module) -> None:
+        run = driver.emit_driver(module)
+        allocator.emit_allocator(module)
+        if offsets is not None:
+            entry.emit_entry(module, run, offsets, tuple_and_array_offsets()[0])
+
+    return assemble_module(cache.digest(text + cache.fingerprint()), emit, {text: names})
 
 
 @once

@@ -11,7 +11,7 @@ from jitrt.runtime import errstate
 from jitrt.runtime.steps import HostStep
 
 UFUNCS = sorted((u for u in NUMPY_UFUNCS if u.nin < 3), key=lambda u: u.__name__)
-WATCHED = sum(errstate._NUMBERS[kind] for kind in ("divide", "over", "invalid"))
+WATCHED = sum(errstate.NUMBERS[kind] for kind in ("divide", "over", "invalid"))
 POINTS = {
     "d": [0.0, -0.0, 1.0, -1.0, 0.5, -2.5, 3.0, 800.0, -800.0, 1e300, -1e300, np.inf, -np.inf, np.nan],
     "f": [0.0, -0.0, 1.0, -1.0, 0.5, -2.5, 3.0, 100.0, -110.0, 1e38, -1e38, np.inf, -np.inf, np.nan],
@@ -27,7 +27,7 @@ def reported(ufunc, arguments):
 
     def handler(kind, flag):
         nonlocal found
-        found |= sum(n for name, n in errstate._NUMBERS.items() if kind.startswith(name[:4]))
+        found |= sum(n for name, n in errstate.NUMBERS.items() if kind.startswith(name[:4]))
 
     with np.errstate(all="call", call=handler):
         ufunc(*arguments)

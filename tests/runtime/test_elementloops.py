@@ -487,7 +487,7 @@ def check_random_loop(seed):
             given = tuple(a[::-1].copy() if isinstance(a, np.ndarray) else a for a in args)
         want = outcome(function, given)
         got = outcome(lambda *a: engine.call(a), given)
-        if got[0] is jitrt.runtime.elementloops.MISS:
+        if got[0] is jitrt.runtime.loopengine.MISS:
             return False
         assert got[2] == want[2], source
         same(got[:2], want[:2])

@@ -205,13 +205,13 @@ def test_programs_say_what_they_may_raise():
     assert raised_by(lambda a: np.maximum(a, 1).max(), ordinary) == 0
     assert raised_by(lambda a: a + 1, np.arange(5)) == 0
     assert raised_by(lambda a: np.where(a > 0, a, -a), ordinary) == 0
-    invalid = errstate._NUMBERS["invalid"]
+    invalid = errstate.NUMBERS["invalid"]
     assert not raised_by(lambda a: np.where(a > 2, a * 2 + 1, 1 / a), ordinary) & invalid
     assert not raised_by(lambda a: ((a / 3 - 0.5).max(), np.exp(a) * a.size), ordinary) & invalid
     for function in (lambda a: a * 0.0, lambda a: a - np.inf, lambda a: a - a, lambda a: a * (1 + 2j)):
         assert raised_by(function, ordinary) & invalid
-    assert raised_by(lambda a: np.sqrt(a), ordinary) & errstate._NUMBERS["invalid"]
-    assert raised_by(lambda a: a.sum(), ordinary) & errstate._NUMBERS["over"]
+    assert raised_by(lambda a: np.sqrt(a), ordinary) & errstate.NUMBERS["invalid"]
+    assert raised_by(lambda a: a.sum(), ordinary) & errstate.NUMBERS["over"]
 
 
 @pytest.mark.parametrize("dtype", [np.int64, np.int32, np.int8, np.uint16, np.uint64])

@@ -1,0 +1,57 @@
+"""Which functions may be loops over elements, by a look at their code that needs no translator."""
+
+from __future__ import annotations
+
+import dis
+import types
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from ..trace.purity import Capture
+    from .elementloops import LoopEngine
+
+MISS = object()  # what a call returns that the engine does not serve
+
+_JUMPS_BACK = {code for name, code in dis.opmap.items() if name == "FOR_ITER" or "JUMP_BACKWARD" in name}
+
+
+class NoLoops:
+    """The engine of a function without loops, which serves no call."""
+
+    active = answering = serving = False
+
+    def call(self, args: tuple) -> Any:
+        return MISS
+
+    serve = call
+
+    def may_be_short(self) -> bool:
+        return False
+
+    def faster_plain(self, args: tuple) -> list[Capture] | None:
+        return None
+
+    def source(self, args: tuple) -> str:
+        return ""
+
+
+def loop_engine(function: Callable[..., Any]) -> LoopEngine | NoLoops:
+    """What serves calls of `function` as a loop over elements.
+
+    Examples
+    --------
+    >>> loop_engine(lambda x: x + 1).active
+    False
+    """
+    code = getattr(function, "__code__", None)
+    if not isinstance(code, types.CodeType) or not _jumps_back(code):
+        return NoLoops()
+    from .elementloops import LoopEngine
+
+    return LoopEngine(function)
+
+
+def _jumps_back(code: types.CodeType) -> bool:
+    inner = (c for c in code.co_consts if isinstance(c, types.CodeType))
+    return not _JUMPS_BACK.isdisjoint(code.co_code[::2]) or any(map(_jumps_back, inner))
