@@ -69,6 +69,7 @@ class _Kernel:
         self.accumulators: dict[int, ir.Value] = {}
         self.sums: dict[int, PairwiseSum] = {}
         self.indices: dict[int, ir.Value] = {}
+        self.starts: dict[int, ir.Value] = {}  # of loops over these axes
         self.memory = Memory(self.builder, self.function.args[0], nest, alias_scopes(module, nest.operands, name))
 
     def emit(self) -> ir.Function:
@@ -148,6 +149,7 @@ class _Kernel:
                 self._block(loop.body)
             return
         start, stop = self._bounds(loop)
+        self.starts[loop.axis] = start
         updated = [
             acc for acc in self.folds if any(_updates_within(s, acc) for s in loop.body) and not _starts(loop.body, acc)
         ]
@@ -166,11 +168,22 @@ class _Kernel:
         self._counted(loop, start, stop, block, carried, pairwise)
 
     def _bounds(self, loop: Loop) -> tuple[ir.Value, ir.Value]:
+        builder, extent = self.builder, self.memory.extents[loop.axis]
+        first, last = (ir.Constant(I64, k) for k in loop.window or (0, 0))
+        if loop.follows is not None:
+            turn = self.indices[loop.follows]
+            is_first = builder.icmp_signed("==", turn, self.starts[loop.follows])
+            newest = builder.add(turn, last)
+            start = builder.select(is_first, builder.add(turn, first), newest)
+            return start, self._smaller(builder.add(newest, ir.Constant(I64, 1)), extent)
         if loop.block_of is None:
             return self._range(loop.axis, loop.parallel)
         block = self.memory.blocks[loop.axis]
-        start = self.builder.mul(self.indices[loop.block_of], block)
-        return start, self._smaller(self.builder.add(start, block), self.memory.extents[loop.axis])
+        start = builder.mul(self.indices[loop.block_of], block)
+        stop = builder.add(start, block)
+        if loop.window is not None:
+            start, stop = builder.add(start, first), builder.add(stop, last)
+        return start, self._smaller(stop, extent)
 
     def _search_row(self, loop: Loop, start: ir.Value, stop: ir.Value, acc: int) -> None:
         """Find the extreme: in vectors if all that is done is to look at neighbours, and they fill one."""

@@ -138,7 +138,7 @@ class Memory:
         address = self.bases[operand.name]
         for axis, kind in enumerate(operand.strides):
             if kind == "s":
-                offset = builder.mul(indices[axis], self.strides[operand.name, axis])
+                offset = builder.mul(self._row(operand, axis, indices[axis]), self.strides[operand.name, axis])
                 address = builder.gep(address, [offset], inbounds=True)
         address = builder.bitcast(address, data_type(operand.dtype).as_pointer())
         for axis, kind in enumerate(operand.strides):
@@ -146,6 +146,13 @@ class Memory:
                 steps = builder.mul(indices[axis], ir.Constant(I64, int(kind)))
                 address = builder.gep(address, [steps if kind != "1" else indices[axis]], inbounds=True)
         return address
+
+    def _row(self, operand: Operand, axis: int, index: ir.Value) -> ir.Value:
+        """The index along an axis in memory, which may hold a few rows only, one in place of another."""
+        if operand.ring is None or operand.ring[0] != axis:
+            return index
+        _, shift, rows = operand.ring
+        return self.builder.urem(self.builder.add(index, ir.Constant(I64, shift)), ir.Constant(I64, rows))
 
     def load(self, operand: Operand, indices: dict[int, ir.Value]) -> ir.Value:
         """The element of these indices."""

@@ -233,7 +233,9 @@ def _positions(body: Sequence[Statement], path: tuple[_Around, ...]) -> Iterator
     """Statements in the order in which they stand, with the loops around them."""
     for s in body:
         if isinstance(s, Loop):
-            yield from _positions(s.body, (*path, _Around(id(s), s.axis, s.block_of)))
+            # Windows of blocks overlap: the number of a block does not lead to elements of its own.
+            block_of = s.block_of if s.window is None else None
+            yield from _positions(s.body, (*path, _Around(id(s), s.axis, block_of)))
         elif isinstance(s, Tiles):
             yield from _positions(s.body, (*path, _Around(id(s), s.outer, None), _Around(id(s.body), s.inner, None)))
         elif isinstance(s, Strips):  # each part is a loop; over one strip the parts run one after the other

@@ -36,6 +36,9 @@ class NestAxis:
     block: int = 0  # length of a block, if the blocks are turns of a shared loop
     scanned: bool = False
     unrolled: bool = False  # whether code is emitted for every turn
+    counts: bool = False  # whether its turns are parts of axes that are inside
+    window: tuple[int, int] | None = None  # the indices that an index 0 of what is stored in the end needs
+    slides: bool = False  # whether turns of another axis step along this one
 
 
 @frozen
@@ -44,6 +47,7 @@ class Access:
 
     `node` is what is stored or read there, for a gather the gather; `indexed` are the strides of its indices.
     `turn` is the stride, in bytes, along the blocked axis of memory that is local to a turn; 0 for other memory.
+    `ring`, of memory that holds but a few rows, is what is added to the number of a row, and how many there are.
     """
 
     node: Node
@@ -52,6 +56,7 @@ class Access:
     is_local: bool = False
     turn: int = 0
     indexed: tuple[int, ...] = ()
+    ring: tuple[int, int] | None = None
 
 
 def expressions(group: Group, inlined: Callable[[Node], bool]) -> tuple[list[Node], list[Node], list[Node]]:

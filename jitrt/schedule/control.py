@@ -26,6 +26,7 @@ from .nest import KernelCall, build_kernel
 from .reasons import reasons
 from .rotation import Rotation, plan_rotation
 from .sharing import share_loops
+from .windows import slide
 
 BUFFER = row(Op("buffer", Kind.SOURCE))  # memory without a value of its own
 SMALL = 4096  # bytes: the first value of less is copied to where the loop keeps it
@@ -201,7 +202,8 @@ def schedule(
     legal = rewrite(legal, (_contiguous_first_values(layouts),))
     if any(strides is not None for strides in strides_of_outputs):
         legal = _in_memory_order(legal, layouts, strides_of_outputs)
-    groups = share_loops(fuse(legal, tools.has_kernel), legal, layouts, tools.is_inlined)
+    groups = slide(fuse(legal, tools.has_kernel), legal, layouts, tools.is_inlined)
+    groups = share_loops(groups, legal, layouts, tools.is_inlined)
     results: dict[Node, dict[int, Node]] = {}
     for node in legal.nodes():
         if node.op.name == "result" and node.args[0].op.kind is Kind.CONTROL:

@@ -8,7 +8,7 @@ computing it again is cheaper than a store and a load.
 from __future__ import annotations
 
 import heapq
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 
 from ..expr.indexing import gathered_indices
@@ -18,8 +18,8 @@ from ..expr.reductions import EXTREME
 from ..expr.updates import OVERWRITE, Region
 from ..frozen import frozen
 from .assignments import orderings
+from .cost import RECOMPUTED_COST
 
-RECOMPUTED_COST = 3  # additions: about what a store and a load of an element cost
 _KERNEL_KINDS = (Kind.ELEMENTWISE, Kind.REDUCTION, Kind.SCAN, Kind.GATHER, Kind.ASSEMBLE)
 _HOST_KINDS = (Kind.UPDATE, Kind.HOST, Kind.CONTROL, Kind.CHECK)
 _COST_LIMIT = 1 << 20
@@ -97,13 +97,47 @@ class Sharing:
     over: dict[Node, Node] = field(default_factory=dict)
 
 
+@frozen
+class Sliding:
+    """Groups that are computed side by side, producers a few elements ahead of those that read them at several offsets.
+
+    Parameters
+    ----------
+    members : tuple of Group
+        Producers before users.
+    windows : tuple of tuple of (int, int)
+        For each member and each axis of its domain the first and the last index that the index 0 of what is stored in
+        the end needs, directly or not.
+    axis : int or None
+        The axis that turns step along: in each, a member computes the one row that is missing from its window.
+    blocked : int or None
+        The axis that is cut into blocks: for each, a member computes the windows of all its elements.
+    block : int
+        Elements of a block.
+    local : frozenset of Node
+        Stored values that only members read: as many rows as the window of the member that stores it, on the stack.
+    """
+
+    members: tuple[Group, ...]
+    windows: tuple[tuple[tuple[int, int], ...], ...]
+    axis: int | None
+    blocked: int | None
+    block: int
+    local: frozenset[Node]
+
+    @property
+    def first(self) -> int:
+        """The first axis with windows; loops over those in front of it are common to all."""
+        return min(k for k in (self.axis, self.blocked) if k is not None)
+
+
 @dataclass(eq=False, slots=True)
 class Group:
     """Sinks that one kernel computes, or one node that is a step of its own (`host`): a check, or for NumPy to execute.
 
     `loads` are the stored arrays, inputs and constants that it reads, `scanned` is the axis of its scans, and
-    `why_alone` the printed reason why it was not fused with the groups that read it. With `sharing` the sinks are those
-    of the members that are not local.
+    `why_alone` the printed reason why it was not fused with the groups that read it. With `sharing` or `sliding` the
+    sinks are those of its members that are not local.
     """
 
     sinks: list[Sink] = field(default_factory=list)
@@ -113,6 +147,13 @@ class Group:
     successors: set[Group] = field(default_factory=set)
     why_alone: str = ""
     sharing: Sharing | None = None
+    sliding: Sliding | None = None
+
+    @property
+    def members(self) -> tuple[Group, ...]:
+        """The groups that it consists of."""
+        joined = self.sharing or self.sliding
+        return joined.members if joined is not None else (self,)
 
     def reaches(self, other: Group) -> bool:
         """Whether `other` needs, directly or not, something that this group computes."""
@@ -399,6 +440,33 @@ def why_apart(a: Group, b: Group, ordered: bool = False) -> str:
         same = a.kind[1] == b.kind[1]
         return f"the one folds axes {a.kind[1]}, the other {'in other blocks' if same else b.kind[1]}"
     return "" if not ordered and not (a.reaches(b) or b.reaches(a)) else "one has to wait for all of the other"
+
+
+def needed_in_between(members: Collection[Group]) -> bool:
+    """Whether a group that is no member needs a member, and is needed by another."""
+    stack = [s for g in members for s in g.successors if s not in members]
+    seen = set(stack)
+    while stack:
+        for successor in stack.pop().successors:
+            if successor in members:
+                return True
+            if successor not in seen:
+                seen.add(successor)
+                stack.append(successor)
+    return False
+
+
+def replaced_by(groups: list[Group], members: Sequence[Group], joined: Group) -> list[Group]:
+    """`groups` with `joined` for its `members`, whose dependences it takes over."""
+    joined.successors = {s for g in members for s in g.successors} - set(members)
+    place = groups.index(members[0])
+    left = [g for g in groups if g not in members]
+    left.insert(place, joined)
+    for g in left:
+        if not g.successors.isdisjoint(members):
+            g.successors.difference_update(members)
+            g.successors.add(joined)
+    return left
 
 
 def crosses(columns: Group, rows: Group) -> bool:

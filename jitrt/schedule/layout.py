@@ -106,6 +106,28 @@ def local_layout(node: Node, own: Sequence[int], rows: int) -> tuple[tuple[int, 
     return tuple(0 if k in own else s for k, s in enumerate(strides)), turn, math.prod(extents) * node.dtype.itemsize
 
 
+def window_offsets(view: Node, layouts: Layouts) -> tuple[int, ...] | None:
+    """For each axis of a view the index of the same axis of the stored array at which it begins.
+
+    None if the view is not the elements of a stored, contiguous array between two corners, as it is for a transposed or
+    a reversed one.
+    """
+    layout = layouts.find(view)
+    if layout is None or view.dtype != layout.base.dtype or len(layout.strides) != layout.base.type.ndim:
+        return None
+    shape, left = layout.base.shape, layout.offset
+    steps = contiguous_strides(shape, view.dtype.itemsize)
+    if layouts[layout.base].strides != steps:
+        return None
+    offsets = []
+    for extent, stride, whole, step in zip(view.shape, layout.strides, shape, steps):
+        first, left = divmod(left, step)
+        if (extent != 1 and stride != step) or first + extent > whole:
+            return None
+        offsets.append(first)
+    return tuple(offsets) if not left else None
+
+
 def mapped_axes(view: Node, layouts: Layouts) -> tuple[int | None, ...]:
     """For each axis of a view the axis of the stored array that it runs over, from end to end; None if it is another.
 

@@ -18,6 +18,10 @@
 An operand ``t…`` is *local*: rows that one turn of the outer loops needs, on the stack of the thread. Operands whose
 names differ in primes only are one memory seen along other axes.
 
+A loop ``of block b +0..+2`` runs over one block and two elements behind it. A loop ``behind t +0..+2`` runs in the turn
+`t` of another loop over the one index `t` + 2; in the first turn of a thread over `t` to `t` + 2. An operand
+``t0[i+1 mod 3,j]`` has memory for three rows, which later ones use again.
+
 A nest names no sizes and no addresses: extents, strides and pointers are parameters of the kernel. What it does say of
 a stride is its class: ``0`` (the operand does not depend on the axis), ``1`` (neighbouring elements) or ``s`` (any).
 Two computations with one text are one kernel, so the text is the structural key.
@@ -44,11 +48,16 @@ def axis_name(axis: int) -> str:
 
 @frozen
 class Operand:
-    """Memory that a nest reads or writes: `strides` holds a class for each axis of the nest."""
+    """Memory that a nest reads or writes: `strides` holds a class for each axis of the nest.
+
+    Memory with a `ring` holds so many rows along an axis, which follow each other in a circle: the axis, what is added
+    to its index, and their number.
+    """
 
     name: str
     dtype: np.dtype
     strides: tuple[str, ...]
+    ring: tuple[int, int, int] | None = None
 
     @property
     def memory(self) -> str:
@@ -152,7 +161,8 @@ class Loop:
 
     `parallel` loops run over the range that the kernel is called with. `block_of`, if not None, is the axis of blocks:
     the loop then runs over one block of its extent. The length of a block is a parameter of the kernel. Code is emitted
-    for each turn of an `unrolled` loop, which says how many there are.
+    for each turn of an `unrolled` loop, which says how many there are. With `follows`, the axis of another loop, it
+    runs over the indices that are new in the `window` of a turn of that loop; a block with a `window` is longer by it.
     """
 
     axis: int
@@ -160,6 +170,8 @@ class Loop:
     parallel: bool = False
     block_of: int | None = None
     unrolled: int = 0
+    follows: int | None = None
+    window: tuple[int, int] | None = None
 
 
 @frozen
@@ -272,7 +284,9 @@ def _lines(body: tuple[Statement, ...], indent: str) -> Iterator[str]:
         if isinstance(s, Loop):
             block = f" of block {axis_name(s.block_of)}" if s.block_of is not None else ""
             turns = f" of {s.unrolled} unrolled" if s.unrolled else ""
-            yield f"{indent}for {axis_name(s.axis)}{turns}{block}{' parallel' if s.parallel else ''}:"
+            behind = f" behind {axis_name(s.follows)}" if s.follows is not None else ""
+            window = f" +{s.window[0]}..+{s.window[1]}" if s.window is not None else ""
+            yield f"{indent}for {axis_name(s.axis)}{turns}{block}{behind}{window}{' parallel' if s.parallel else ''}:"
             yield from _lines(s.body, indent + "  ")
         elif isinstance(s, Tiles):
             mark = f" parallel {axis_name(s.parallel)}" if s.parallel is not None else ""
@@ -318,5 +332,12 @@ def _line(s: Statement) -> str:
 
 def _element(operand: Operand, indices: int = 0) -> str:
     strides = operand.strides[: len(operand.strides) - indices]
-    axes = ",".join(axis_name(k) for k, stride in enumerate(strides) if stride != "0")
+    axes = ",".join(_index(operand, k) for k, stride in enumerate(strides) if stride != "0")
     return f"{operand.name}[{axes}]"
+
+
+def _index(operand: Operand, axis: int) -> str:
+    if operand.ring is None or operand.ring[0] != axis:
+        return axis_name(axis)
+    _, shift, rows = operand.ring
+    return f"{axis_name(axis)}{f'+{shift}' if shift else ''} mod {rows}"

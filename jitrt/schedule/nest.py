@@ -31,6 +31,7 @@ from .axes import (
 from .fuse import Group, Sharing, stored_axes
 from .layout import Layout, Layouts, local_layout
 from .loopnest import Literal, Loop, LoopNest, Operand, Statement, parallel_axis
+from .slidingnest import sliding_members
 from .statements import Member, MemberStatements, cost_of, element_count, threads_axis
 
 
@@ -97,6 +98,10 @@ def build_kernel(
     """
     if group.sharing is not None:
         return _build_shared(group.sharing, layouts, inlined, because)
+    if group.sliding is not None:
+        outer, members, nbytes = sliding_members(group.sliding, layouts, inlined)
+        slides = group.sliding.axis is not None
+        return _Kernel(outer, members, group.sliding.local, nbytes, slides).build(because)
     domain, folded, partition = group.kind
     blocked = partition[0] if partition else ()
     order, leaves, gathers = expressions(group, inlined)
@@ -123,11 +128,11 @@ def build_kernel(
     else:
         stored = {s.into for s in group.sinks}
         axes, form = arranged_scan(axes, all(n in stored for n in order if n.op.kind is Kind.SCAN))
-    outer: list[NestAxis] = []
+    outer = []
     if partition:
         assert sum(a.blocked for a in axes) == 1, "one axis is cut into blocks"
         axes = [replaced(a, block=math.ceil(a.extent / partition[1])) if a.blocked else a for a in axes]
-        outer.append(NestAxis(partition[1], False, block_strides(group.sinks, len(accesses))))
+        outer.append(NestAxis(partition[1], False, block_strides(group.sinks, len(accesses)), counts=True))
     return _Kernel(outer, [Member(group, order, accesses, axes, form)]).build(because)
 
 
@@ -164,7 +169,7 @@ def _build_shared(
     every = [a for m in members for a in m.accesses]
     if rows > 1:
         strides = tuple(-rows * a.turn for a in every)
-        turns[-1] = replaced(turns[-1], extent=math.ceil(extent / rows), strides=strides)
+        turns[-1] = replaced(turns[-1], extent=math.ceil(extent / rows), strides=strides, counts=True)
     return _Kernel(turns, members, sharing.local, local.nbytes).build(because)
 
 
@@ -246,6 +251,8 @@ class _Kernel:
         Stored values that only members read.
     nbytes : dict of Node to int
         Bytes of the local values.
+    slides : bool
+        Whether the innermost shared loop is one of turns that step along an axis of the members.
     """
 
     def __init__(
@@ -254,8 +261,9 @@ class _Kernel:
         members: list[Member],
         local: frozenset[Node] = frozenset(),
         nbytes: dict[Node, int] | None = None,
+        slides: bool = False,
     ):
-        self.outer, self.members, self.local = outer, members, local
+        self.outer, self.members, self.local, self.slides = outer, members, local, slides
         self.nbytes = nbytes or {}
         self.axes = [*outer, *(a for m in members for a in m.axes)]
         self.registers: dict[Node, int] = {}
@@ -309,7 +317,8 @@ class _Kernel:
         behind = first_axis + len(member.axes) if member.axes else len(self.outer)
         vectors = (behind - 2, behind - 1) if member.form in ("tiles", "turned") else (behind - 1,)
         known = (behind - 2, behind - 1) if member.axes and member.axes[-1].unrolled else ()
-        operand = Operand(self._name(access), access.node.dtype, _stride_classes(access, strides, vectors, known))
+        ring = None if access.ring is None else (first_axis, *access.ring)
+        operand = Operand(self._name(access), access.node.dtype, _stride_classes(access, strides, vectors, known), ring)
         nbytes = self.nbytes[access.layout.base] if access.is_local else 0
         layout = Layout(access.layout.base, access.layout.offset, (*strides, *access.indexed))
         self.operands.append((operand, layout, nbytes))
@@ -367,5 +376,7 @@ def describe(call: KernelCall) -> str:
     reads = ", ".join(f"{dtype_name(a.base.dtype)}@{a.offset}{list(a.strides)}" for a in call.layouts)
     why = "".join(f"\n  # {line}" for line in call.reason.splitlines())
     if call.members > 1:
-        why += f"\n  # {call.members} nests in one; a turn keeps {sum(call.local_bytes.values())} bytes on the stack"
+        seen_first = (o.is_local and o.name == o.memory for o in call.nest.operands)
+        kept = sum(call.local_bytes[k] for k, is_first in enumerate(seen_first) if is_first)
+        why += f"\n  # {call.members} nests in one; a turn keeps {kept} bytes on the stack"
     return f"{call.nest}\n  # extents {sizes}; {reads}{why}"

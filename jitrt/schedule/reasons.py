@@ -11,6 +11,7 @@ from functools import partial
 
 from ..expr.node import Node
 from ..expr.optable import Kind
+from .cost import count, size
 from .fuse import Group, Sink, storage, why_apart
 
 _MUCH = 1 << 12  # bytes of an array that it would be worth reading once instead of twice
@@ -56,23 +57,22 @@ def _stored(
     node = sink.into
     names = " and ".join(f"step {k} ({_name(g)})" for k, g in readers.items())
     whys = dict.fromkeys(_why_stored(group, sink, reader) for reader in readers.values())
-    moved = f"{_size(node.type.nbytes * len(readers))} read"
+    moved = f"{size(node.type.nbytes * len(readers))} read"
     if not is_output:
-        moved = f"{_size(node.type.nbytes)} written and {moved}"
+        moved = f"{size(node.type.nbytes)} written and {moved}"
     repeated = 0
     for reader in readers.values():
         if reader.host is None:
             elements = math.prod(_reading(reader, node).kind[0]) if sink.folded_axes else node.type.size
             each = math.prod(sink.domain) // max(node.type.size, 1) if sink.folded_axes else 1
             repeated += elements * each * (_cost(group, sink.value, inlined) + bool(sink.folded_axes))
-    against = f", against {_count(repeated)} additions if computed there" if repeated else ""
+    against = f", against {count(repeated)} additions if computed there" if repeated else ""
     return f"{node.op.name} is stored on its own, for {names}: {'; '.join(whys)}; {moved}{against}"
 
 
 def _reading(group: Group, node: Node) -> Group:
     """The member of a group that reads `node`."""
-    members = group.sharing.members if group.sharing is not None else (group,)
-    return next((m for m in members if node in m.loads), group)
+    return next((m for m in group.members if node in m.loads), group)
 
 
 _HOW_READ = {Kind.CONTROL: "is given whole arrays", Kind.CHECK: "comes before any element is read"}
@@ -96,8 +96,11 @@ def _read_again(groups: Sequence[Group], number: int, earlier: dict[Node, int]) 
         other = groups[k]
         nbytes = sum(n.type.nbytes for n, last in earlier.items() if last == k)
         if k >= 0 and nbytes >= _MUCH and other.host is None and not other.reaches(groups[number]):
-            why = why_apart(other, groups[number]) or _UNDECIDED[bool(other.sharing or groups[number].sharing)]
-            yield f"{_size(nbytes)} that step {k} ({_name(other)}) reads are read again: {why}"
+            why = (
+                why_apart(other, groups[number])
+                or _UNDECIDED[len(other.members) > 1 or len(groups[number].members) > 1]
+            )
+            yield f"{size(nbytes)} that step {k} ({_name(other)}) reads are read again: {why}"
 
 
 def _cost(group: Group, value: Node, inlined: Callable[[Node], bool]) -> int:
@@ -121,21 +124,3 @@ def host_name(node: Node) -> str:
 
 def _name(group: Group) -> str:
     return host_name(group.host) if group.host is not None else group.sinks[-1].into.op.name
-
-
-def _size(nbytes: int) -> str:
-    return f"{_count(nbytes)}B" if nbytes >= 1000 else f"{nbytes} B"
-
-
-def _count(n: int) -> str:
-    """A number with three digits.
-
-    Examples
-    --------
-    >>> _count(8_000_000), _count(12_345), _count(999)
-    ('8 M', '12.3 k', '999')
-    """
-    for unit, name in ((10**12, "T"), (10**9, "G"), (10**6, "M"), (10**3, "k")):
-        if n >= unit:
-            return f"{n / unit:.3g} {name}"
-    return str(n)

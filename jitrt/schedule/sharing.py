@@ -22,7 +22,7 @@ from ..expr.optable import Kind
 from .axes import accesses_of, expressions, loop_order
 from .compute_at import inline_most
 from .domain import Axis, AxisKind, Domain
-from .fuse import Group, Sharing, storage, stored_axes, topological
+from .fuse import Group, Sharing, needed_in_between, replaced_by, storage, stored_axes, topological
 from .fusion import AxisMap, Expression, Fusion, Tensor
 from .layout import Layouts, local_layout, mapped_axes
 from .looptree import Classes, LoopNode, loop_tree
@@ -190,25 +190,18 @@ class _Policy:
     def _join(self, members: list[_Candidate], depth: int) -> None:
         sharing, why = self._sharing(members, depth)
         groups = [m.group for m in members]
-        if sharing is None or _needed_in_between(groups):
+        if sharing is None or needed_in_between(groups):
             for group in groups:
                 group.why_alone = group.why_alone or why
             return
         joined = Group(
             [s for g in groups for s in g.sinks if s.into not in sharing.local and s.into not in sharing.over],
             loads={n for g in groups for n in g.loads} - sharing.local - sharing.over.keys(),
-            successors={s for g in groups for s in g.successors} - set(groups),
             sharing=sharing,
         )
         self.joined.update(dict.fromkeys(groups, joined))
         self.place[joined] = min(self.place[g] for g in groups)
-        place = self.groups.index(groups[0])
-        self.groups = [g for g in self.groups if g not in groups]
-        self.groups.insert(place, joined)
-        for g in self.groups:
-            if not g.successors.isdisjoint(groups):
-                g.successors.difference_update(groups)
-                g.successors.add(joined)
+        self.groups = replaced_by(self.groups, groups, joined)
 
     def _sharing(self, members: list[_Candidate], depth: int) -> tuple[Sharing | None, str]:
         """How the members share at most `depth` loops, and why they should not."""
@@ -286,7 +279,7 @@ def _candidate(group: Group, layouts: Layouts, inlined: Callable[[Node], bool]) 
 
 def _may_share(group: Group) -> bool:
     """Whether the group is a nest of plain stores and folds."""
-    if group.host is not None or group.scanned is not None or group.is_search:
+    if group.host is not None or group.scanned is not None or group.is_search or group.sliding is not None:
         return False
     if not group.sinks or 0 in group.kind[0]:
         return False
@@ -329,20 +322,6 @@ def _innermost_common(root: LoopNode) -> tuple[list[Expression], int]:
         else:
             members.append(item)
     return members, depth
-
-
-def _needed_in_between(members: Sequence[Group]) -> bool:
-    """Whether a group that is no member needs a member, and is needed by another."""
-    stack = [s for g in members for s in g.successors if s not in members]
-    seen = set(stack)
-    while stack:
-        for successor in stack.pop().successors:
-            if successor in members:
-                return True
-            if successor not in seen:
-                seen.add(successor)
-                stack.append(successor)
-    return False
 
 
 def _is_one_turn(members: Sequence[_Candidate]) -> bool:

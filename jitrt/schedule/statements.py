@@ -81,6 +81,7 @@ class KernelState(Protocol):
     axes: list[NestAxis]
     local: frozenset[Node]
     registers: dict[Node, int]
+    slides: bool
 
     def operand(self, access: Access, number: int, member: Member, first_axis: int, k: int) -> Operand: ...
 
@@ -292,11 +293,22 @@ class MemberStatements:
 
     def _loops(self, axes: list[int], body: list[Statement], parallel: int | None = None) -> list[Statement]:
         """Loops over `axes`, the first outermost, around `body`."""
-        counter = len(self.kernel.outer) - 1  # the loop that counts blocks
+        turns = len(self.kernel.outer) - 1
+        counter = turns - self.kernel.slides  # the loop that counts blocks
         for axis in reversed(axes):
-            blocked = self.kernel.axes[axis].blocked
-            unrolled = self.kernel.axes[axis].extent if self.kernel.axes[axis].unrolled else 0
-            body = [Loop(axis, tuple(body), axis == parallel, counter if blocked else None, unrolled)]
+            own = self.kernel.axes[axis]
+            unrolled = own.extent if own.unrolled else 0
+            body = [
+                Loop(
+                    axis,
+                    tuple(body),
+                    axis == parallel,
+                    counter if own.blocked else None,
+                    unrolled,
+                    turns if own.slides else None,
+                    own.window,
+                )
+            ]
         return body
 
 
@@ -311,5 +323,4 @@ def threads_axis(axes: Sequence[NestAxis], candidates: Sequence[int], elements: 
 
 def element_count(member: Member, outer: Sequence[NestAxis]) -> int:
     """Iterations of the innermost statements of a member."""
-    turns = outer[:-1] if any(a.blocked for a in member.axes) else outer
-    return math.prod(a.extent for a in (*turns, *member.axes))
+    return math.prod(a.extent for a in (*outer, *member.axes) if not a.counts)

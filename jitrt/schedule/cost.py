@@ -1,0 +1,64 @@
+"""The cost model of fusion: bytes that are moved, against operations that are repeated.
+
+A value that is stored is written once and read by each nest that needs it. A value that is not is computed again where
+it is needed, in whole or at the edges of blocks. The two are compared in additions.
+"""
+
+from __future__ import annotations
+
+RECOMPUTED_COST = 3  # additions: about what a store and a load of an element cost
+_BYTES_PER_ADDITION = 16 // RECOMPUTED_COST  # a store and a load of a float64 move 16
+
+
+def bytes_moved(nbytes: int, readers: int) -> int:
+    """Bytes that a stored value of `nbytes` moves: one write, and a read by each of its readers.
+
+    Examples
+    --------
+    >>> bytes_moved(1000, 2)
+    3000
+    """
+    return nbytes * (1 + readers)
+
+
+def is_worth_repeating(additions: float, nbytes: int) -> bool:
+    """Whether it costs less to compute `additions` again than to move `nbytes`.
+
+    Examples
+    --------
+    Three additions an element, rather than to store and to load a float64; not four:
+
+    >>> is_worth_repeating(3, 16), is_worth_repeating(4, 16)
+    (True, False)
+    """
+    return additions * _BYTES_PER_ADDITION <= nbytes
+
+
+def weighed(moved: int, repeated: int) -> str:
+    """What stands against what, in words.
+
+    Examples
+    --------
+    >>> weighed(8_000_000, 12_345)
+    '8 MB moved, against 12.3 k additions repeated'
+    """
+    return f"{size(moved)} moved, against {count(repeated)} additions repeated"
+
+
+def size(nbytes: int) -> str:
+    """A number of bytes, with three digits."""
+    return f"{count(nbytes)}B" if nbytes >= 1000 else f"{nbytes} B"
+
+
+def count(n: int) -> str:
+    """A number with three digits.
+
+    Examples
+    --------
+    >>> count(8_000_000), count(12_345), count(999)
+    ('8 M', '12.3 k', '999')
+    """
+    for unit, name in ((10**12, "T"), (10**9, "G"), (10**6, "M"), (10**3, "k")):
+        if n >= unit:
+            return f"{n / unit:.3g} {name}"
+    return str(n)
