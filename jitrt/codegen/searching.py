@@ -82,7 +82,7 @@ class VectorSearch:
         found = []
         with builder.if_else(at_once) as (by_bits, by_vectors):
             with by_bits:
-                found.append((self._first_bit(wanted, start, stop, last), builder.block))
+                found.append((self._first_bit(wanted, start, last), builder.block))
             with by_vectors:
                 found.append((self._first(wanted, where, last), builder.block))
         place = builder.phi(I64)
@@ -138,7 +138,7 @@ class VectorSearch:
         compare = builder.icmp_signed if self.dtype.kind == "i" else builder.icmp_unsigned
         return builder.select(compare(order, x, y), x, y)
 
-    def _first_bit(self, wanted: ir.Value, start: ir.Value, stop: ir.Value, last: ir.Value) -> ir.Value:
+    def _first_bit(self, wanted: ir.Value, start: ir.Value, last: ir.Value) -> ir.Value:
         """The place of the first element that is wanted, a number, in a row of no more elements than a word has bits.
 
         No branch depends on where it is, which no processor could foresee.
@@ -146,14 +146,14 @@ class VectorSearch:
         builder, found = self.builder, self.where
         self.accumulators[found] = I64(0)
 
-        def look(index: ir.Value, _: ir.Value) -> None:
-            here = self._smaller(index, last)
-            bits = self._bits(self._equal(self._load(here), wanted))
+        def look(index: ir.Value, _: ir.Value | None = None) -> None:
+            bits = self._bits(self._equal(self._load(index), wanted))
             bits = bits if self.width == I64.width else builder.zext(bits, I64)
-            bits = builder.shl(bits, builder.sub(here, start))
+            bits = builder.shl(bits, builder.sub(index, start))
             self.accumulators[found] = builder.or_(self.accumulators[found], bits)
 
-        self.repeat("search.bits", start, stop, self.width, [found], look)
+        self.repeat("search.bits", start, last, self.width, [found], look)
+        look(last)
         return builder.add(start, builder.cttz(self.accumulators[found], _I1(1)))
 
     def _equal(self, x: ir.Value, wanted: ir.Value) -> ir.Value:

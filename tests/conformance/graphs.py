@@ -3,6 +3,7 @@
 import numpy as np
 
 EXTENTS = (1, 2, 3, 4, 5, 7)
+WIDE_EXTENTS = (1, 5, 8, 11, 33, 64)  # rows that fill tiles and vectors, and leave something of them
 BINARY = ("np.add", "np.subtract", "np.multiply", "np.maximum", "np.minimum", "np.hypot", "np.logaddexp")
 UNARY = ("np.negative", "np.abs", "np.sin", "np.tanh", "np.square", "np.floor", "np.exp(-np.abs", "np.sqrt(np.abs")
 FOLDS = ("sum", "mean", "max", "min", "std", "prod")
@@ -11,8 +12,9 @@ FOLDS = ("sum", "mean", "max", "min", "std", "prod")
 class Writer:
     """Writes one function, line by line, keeping the value of every variable at hand."""
 
-    def __init__(self, seed: int):
+    def __init__(self, seed: int, extents: tuple[int, ...] = EXTENTS):
         self.rng = np.random.default_rng(seed)
+        self.extents, self.largest = extents, 5000 * extents[-1] // EXTENTS[-1]
         self.lines: list[str] = []
         self.values: dict[str, np.ndarray] = {}
         self.arguments: dict[str, np.ndarray] = {}
@@ -21,7 +23,7 @@ class Writer:
             self.arguments[name] = self.values[name] = self._argument()
 
     def _argument(self) -> np.ndarray:
-        shape = [int(self.rng.choice(EXTENTS)) for _ in range(self.rng.integers(1, 4))]
+        shape = [int(self.rng.choice(self.extents)) for _ in range(self.rng.integers(1, 4))]
         if self.rng.random() < 0.05:
             shape[self.rng.integers(len(shape))] = 0
         dtype = self.rng.choice(["float64", "float64", "float32", "int64", "int32"])
@@ -56,7 +58,7 @@ class Writer:
                 return
         kind = np.asarray(value).dtype.kind
         huge = kind != "b" and np.size(value) and not np.all(np.abs(value) < 1e6)
-        if np.size(value) > 5000 or huge or np.ndim(value) > 5:
+        if np.size(value) > self.largest or huge or np.ndim(value) > 5:
             return  # overflows differ, by the order of operations, between one correct way and another
         name = f"t{len(self.lines)}"
         self.values[name] = value

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from compare import assert_same
-from graphs import Writer
+from graphs import EXTENTS, WIDE_EXTENTS, Writer
 
 import jitrt
 
@@ -14,8 +14,8 @@ GROUP = 25
 pytestmark = pytest.mark.filterwarnings("ignore::RuntimeWarning")
 
 
-def run(seed):
-    source, arguments, _ = Writer(seed).write(3 + seed % 10)
+def run(seed, extents=EXTENTS):
+    source, arguments, _ = Writer(seed, extents).write(3 + seed % 10)
     namespace = {"np": np}
     exec(source, namespace)
     compiled = jitrt.jit(namespace["f"])
@@ -75,3 +75,16 @@ def test_random_functions(first):
 def test_many_random_functions(first):
     for seed in range(first, first + GROUP):
         run(seed)
+
+
+@pytest.mark.parametrize("first", range(0, IN_CI // 3, GROUP))
+def test_random_functions_of_wide_arrays(first):
+    for seed in range(first, first + GROUP):
+        run(seed, WIDE_EXTENTS)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("first", range(IN_CI // 3, AT_LENGTH, GROUP))
+def test_many_random_functions_of_wide_arrays(first):
+    for seed in range(first, first + GROUP):
+        run(seed, WIDE_EXTENTS)
