@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import logging
+import types
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -16,7 +17,7 @@ from .frozen import frozen
 from .specialisation import Plain, Programs, Specialisation
 from .trace.arguments import Structure, classes_in, copies_of, overlap, rebuild
 from .trace.draws import drawing, kept
-from .trace.purity import Captures, scan_methods
+from .trace.purity import Captures, scan_functions, scan_methods
 from .trace.storage import ReadOnly
 from .trace.trace import trace
 
@@ -83,6 +84,7 @@ def specialise(call: Call, programs: Programs, unsteady: bool) -> Specialisation
         classes = classes_in(call.structure)
         if classes:
             scan_methods(call.function, classes, call.captures)
+        scan_functions([leaf for leaf in call.leaves if isinstance(leaf, types.FunctionType)], call.captures)
         run = programs.execute_quietly
         with drawing(call.leaves, restores=True):
             traced = trace(

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import logging
+import sys
+import types
 from collections.abc import Sequence
 from copy import deepcopy
 from functools import lru_cache
@@ -194,6 +197,8 @@ _OWN_WAYS = (
     "__jitrt_function__",
     "__slots__",
 )
+# Modules whose objects are more than they hold; those of `argparse` are not.
+_OTHERS = (sys.stdlib_module_names | {"numpy"}) - {"__main__", "argparse"}
 _HEAP_TYPE = 1 << 9  # Py_TPFLAGS_HEAPTYPE, which classes of C code may have, too
 
 
@@ -220,7 +225,8 @@ def has_plain_attributes(kind: type) -> bool:
     setting = next(c for c in kind.__mro__ if "__setattr__" in vars(c))
     usual = usual and (setting is object or getattr(vars(setting).get("__dataclass_params__"), "frozen", False))
     usual = usual and kind.__basicsize__ == _Usual.__basicsize__
-    return usual and not any(hasattr(kind, name) for name in _OWN_WAYS) and kind.__module__.split(".")[0] != "numpy"
+    is_users = kind.__module__.split(".")[0] not in _OTHERS
+    return usual and is_users and not any(hasattr(kind, name) for name in _OWN_WAYS)
 
 
 def classes_in(structure: Structure) -> set[type]:
@@ -285,10 +291,13 @@ def leaf_key(leaf: Any) -> Any:
         if leaf.dtype.kind not in "biufcmM":
             raise Untraceable(f"a scalar of {leaf.dtype}")
         return kind, leaf.dtype
-    if isinstance(leaf, (np.dtype, type, np.ufunc)):
+    if isinstance(leaf, (np.dtype, type, np.ufunc)) or kind is logging.Logger:
         return (kind, leaf)
     if kind in GENERATORS:
         return kind
+    if kind is types.FunctionType:
+        alone = leaf.__closure__ is None and leaf.__defaults__ is None and leaf.__kwdefaults__ is None
+        return (kind, leaf.__code__, id(leaf.__globals__)) if alone else (kind, leaf)
     raise Untraceable(f"an argument of type {kind.__module__}.{kind.__qualname__}")
 
 

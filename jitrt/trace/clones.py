@@ -8,21 +8,21 @@ from __future__ import annotations
 import builtins
 import functools
 import inspect
+import logging
 import types
 from collections.abc import Callable, Collection
 from typing import Any
 
 import numpy as np
 
-from ..errors import Untraceable
 from .arguments import GENERATORS, has_plain_attributes
 from .context import current
 from .creation import stand_in
 from .draws import TracedGenerator, of_object
+from .elsewhere import Logger, Remembering, of_vectorize, refusing
 from .loopsites import only_called
 from .purity import MISSING, PURE_FUNCTIONS, SCOPES, contents, is_numpy
 from .rolling import traced_range
-from .userline import user_line
 
 
 class _ModuleView(types.ModuleType):
@@ -45,12 +45,21 @@ class Clones:
         By the identity of the captured array.
     known : set
         The code that was found to do nothing that a replay would leave out.
+    refused : dict
+        What a replay would leave out, by its identity, and why; the code may reach it but not call it.
     classes : bool
         Whether the user's classes are copied, too: code that asks for the class of an object would see the copy.
     """
 
-    def __init__(self, tracers: dict[int, Any], known: Collection[types.CodeType], classes: bool):
+    def __init__(
+        self,
+        tracers: dict[int, Any],
+        known: Collection[types.CodeType],
+        refused: dict[int, tuple[Any, str]],
+        classes: bool,
+    ):
         self._tracers = tracers
+        self._refused = refused
         self._known = known
         self._copies_classes = classes
         self._functions: dict[int, types.FunctionType] = {}
@@ -62,6 +71,8 @@ class Clones:
 
     def of(self, value: Any) -> Any:
         """What code finds in place of `value`."""
+        if id(value) in self._refused:
+            return refusing(self._refused[id(value)][1])
         if isinstance(value, np.ndarray):
             return self._tracers.get(id(value), value)
         if isinstance(value, types.ModuleType) and not is_numpy_module(value):
@@ -75,6 +86,12 @@ class Clones:
         if isinstance(value, functools.partial):
             keywords = {k: self.of(v) for k, v in value.keywords.items()}
             return functools.partial(self.of(value.func), *map(self.of, value.args), **keywords)
+        if type(value) is np.vectorize:
+            return of_vectorize(value, self.of(value.pyfunc))
+        if type(value) is functools._lru_cache_wrapper:
+            return Remembering(value)
+        if type(value) is logging.Logger:
+            return Logger(value)
         if type(value) in GENERATORS:
             return self._generators.setdefault(id(value), of_object(value))
         found = stand_in(value)
@@ -102,7 +119,7 @@ class Clones:
         """What stands for a member of a class."""
         code = getattr(inspect.unwrap(getattr(member, "__jitrt_function__", member)), "__code__", None)
         if code is not None and code not in self._known:
-            return _refuse
+            return refusing("calls a method that does what a replay would leave out")
         if isinstance(member, (staticmethod, classmethod)):
             return type(member)(self._member(member.__func__))
         if isinstance(member, property):
@@ -127,7 +144,8 @@ class Clones:
         if id(f) in self._functions:
             return self._functions[id(f)]
         if id(f.__globals__) not in self._namespaces:
-            own = {"__builtins__": vars(builtins) | {"__import__": self._imported}}
+            refused = {name: self.of(v) for name, v in vars(builtins).items() if id(v) in self._refused}
+            own = {"__builtins__": vars(builtins) | {"__import__": self._imported} | refused}
             self._namespaces[id(f.__globals__)] = f.__globals__ | own, set()
         namespace, done = self._namespaces[id(f.__globals__)]
         closure = tuple(types.CellType() for _ in f.__closure__ or ())
@@ -149,11 +167,6 @@ class Clones:
         made.__defaults__ = tuple(map(self.of, f.__defaults__)) if f.__defaults__ else None
         made.__kwdefaults__ = {k: self.of(v) for k, v in (f.__kwdefaults__ or {}).items()} or None
         return made
-
-
-def _refuse(*args: Any, **kwargs: Any) -> Any:
-    """Stands for a method that no name in the code leads to."""
-    raise Untraceable("calls a method by a name that it computes", user_line())
 
 
 def is_numpy_module(module: types.ModuleType) -> bool:

@@ -24,6 +24,7 @@ from ..once import once
 from . import draws
 from .assignment import list_node
 from .context import current
+from .elsewhere import Vectorized
 from .numbers import stored
 from .scopes import CaughtWarnings, ErrorState, filter_warnings
 from .state import Trace
@@ -206,6 +207,7 @@ def _stand_ins() -> dict[int, Any]:
     for library in (math, cmath):
         numeric = [f for f in vars(library).values() if isinstance(f, types.BuiltinFunctionType)]
         found.update((id(f), _wrapped(f, _number_call)) for f in numeric)
+    found[id(np.vectorize)] = _in_traces(np.vectorize, Vectorized)
     found[id(np.errstate)] = _in_traces(np.errstate, ErrorState)
     found[id(warnings.catch_warnings)] = _in_traces(warnings.catch_warnings, CaughtWarnings)
     for function in (warnings.simplefilter, warnings.filterwarnings):

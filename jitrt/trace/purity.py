@@ -13,9 +13,10 @@ import dataclasses
 import dis
 import functools
 import inspect
+import logging
 import types
 import warnings
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -120,6 +121,8 @@ class Captures:
         Whether it has names of attributes as strings.
     generators : list
         The random generators that it names.
+    refused : dict of int to (object, str)
+        Functions behind branches that do what a replay would leave out, by their identity, and why.
     codes : set
         All code that has been scanned.
     appended, read : set of str
@@ -137,6 +140,7 @@ class Captures:
     makes_objects: bool = False
     computes_names: bool = False
     generators: list[Any] = field(default_factory=list)
+    refused: dict[int, tuple[Any, str]] = field(default_factory=dict)
     codes: set[types.CodeType] = field(default_factory=set)
     appended: set[str] = field(default_factory=set)
     read: set[str] = field(default_factory=set)
@@ -174,6 +178,21 @@ def scan(function: Callable[..., Any]) -> Captures:
     return captures
 
 
+def scan_functions(functions: Iterable[types.FunctionType], captures: Captures) -> None:
+    """Add to `captures` what functions depend on that are arguments.
+
+    Raises
+    ------
+    Untraceable
+        As for `scan`.
+    """
+    walk = _Scan(captures)
+    for function in functions:
+        if function.__code__.co_flags & inspect.CO_GENERATOR:
+            raise Untraceable(f"{function.__name__} is a generator")
+        walk.value(function, function.__name__, None)
+
+
 def scan_methods(function: Callable[..., Any], classes: set[type], captures: Captures) -> None:
     """Add to `captures` what the methods of these classes depend on that `function`, or one of them, may call.
 
@@ -183,6 +202,7 @@ def scan_methods(function: Callable[..., Any], classes: set[type], captures: Cap
         As for `scan`.
     """
     walk = _Scan(captures)
+    walk.behind_a_branch = True  # a name does not tell whose method it is, nor whether that is called
     names = set(_OPERATORS)
     done: set[tuple[type, str, bool]] = set()
     pending: list[Any] = [function, *(c.value for c in captures.values)]
@@ -255,6 +275,7 @@ class _Scan:
     def __init__(self, captures: Captures):
         self.captures = captures
         self.seen: set[int] = set()
+        self.behind_a_branch = False
 
     def value(self, value: Any, name: str, place: tuple[Any, Any] | None) -> None:
         """Check that a value may be used without running the code that uses it.
@@ -277,7 +298,7 @@ class _Scan:
                 self.captures.values.append(Capture(name, loaded, *place))
             if value.__module__ not in _PURE_MODULES and id(value) not in self.seen:
                 self.seen.add(id(value))
-                self.function(value, name)
+                self.called(value, lambda: self.function(value, name))
         elif isinstance(value, np.ndarray):
             if place is None:
                 raise Untraceable(f"reads the array {name}")
@@ -287,6 +308,13 @@ class _Scan:
             if place is not None:
                 self.captures.values.append(Capture(name, value, *place))
             self.captures.generators.append(value if type(value) in GENERATORS else GLOBAL)
+        elif type(value) is np.vectorize or type(value) is functools._lru_cache_wrapper:
+            if place is not None:
+                self.captures.values.append(Capture(name, value, *place))
+            self.value(value.pyfunc if isinstance(value, np.vectorize) else value.__wrapped__, name, None)
+        elif type(value) is logging.Logger:
+            if place is not None:
+                self.captures.values.append(Capture(name, value, *place))
         elif isinstance(value, functools.partial):
             if place is not None:
                 self.captures.values.append(Capture(name, loaded, *place))
@@ -301,8 +329,23 @@ class _Scan:
                 self.captures.floats.add(float(value))
             if place is not None:
                 self.captures.values.append(Capture(name, value, *place))
-        elif not _is_pure_callable(value, name):
-            raise Untraceable(f"uses {name}, of type {type(value).__name__}, whose effects are unknown")
+        elif isinstance(value, types.BuiltinFunctionType):
+            self.called(value, lambda: _check_pure(value, name))
+        else:
+            _check_pure(value, name)
+
+    def called(self, function: Any, check: Callable[[], None]) -> None:
+        """Check a function that the code names. Where a branch comes first, the trace will show if it is called."""
+        captures = self.captures
+        seen, codes, behind_a_branch = set(self.seen), set(captures.codes), self.behind_a_branch
+        try:
+            check()
+        except Untraceable as reason:
+            self.behind_a_branch = behind_a_branch
+            if not behind_a_branch:
+                raise
+            self.seen, captures.codes = seen - {id(function)}, codes
+            captures.refused[id(function)] = function, str(reason)
 
     def function(self, function: types.FunctionType, name: str) -> None:
         if function.__code__.co_flags & _COROUTINES:
@@ -332,8 +375,10 @@ class _Scan:
         cells = dict(zip(function.__code__.co_freevars, function.__closure__ or ()))
         instructions = [i for i in dis.get_instructions(code) if i.opname not in _SKIPPED]
         imports = imports | {n: found for n, *found in imported_names(instructions, function.__globals__)}
+        behind_a_branch = self.behind_a_branch
         for k, instruction in enumerate(instructions):
             name, operand = instruction.opname, instruction.argval
+            self.behind_a_branch |= "JUMP" in name or name == "FOR_ITER"
             if name in _ATTRIBUTES or name in _STORES:
                 appends = name in _ATTRIBUTES and _appends(instructions[k + 1 : k + 2])
                 (self.captures.appended if appends else self.captures.read).add(operand)
@@ -364,6 +409,7 @@ class _Scan:
                 self.captures.floats.add(constant)
             if isinstance(constant, types.CodeType):
                 self.code(constant, function, free & frozenset(constant.co_freevars), imports)
+        self.behind_a_branch = behind_a_branch
 
     def _global(self, function: types.FunctionType, name: str, attributes: list[str]) -> None:
         namespace = function.__globals__
@@ -460,12 +506,20 @@ def _is_plain(value: Any) -> bool:
     return isinstance(value, plain)
 
 
+def _check_pure(value: Any, name: str) -> None:
+    """Raise `Untraceable` if `value` is nothing that a replay may leave out."""
+    if not _is_pure_callable(value, name):
+        raise Untraceable(f"uses {name}, of type {type(value).__name__}, whose effects are unknown")
+
+
 def _is_pure_callable(value: Any, name: str) -> bool:
     try:
         if value in _PURE_BUILTINS:
             return True
     except TypeError:
         return False
+    if value is np.vectorize:
+        return True
     if isinstance(value, type):
         named_tuple = issubclass(value, tuple) and hasattr(value, "_fields")
         return named_tuple or issubclass(value, (BaseException, np.generic, np.dtype, np.ndarray))

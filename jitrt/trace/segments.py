@@ -107,6 +107,20 @@ class MadeCall:
 _ARRAYS = (np.ndarray, np.generic)
 
 
+class Watch:
+    """A look at something outside of the function."""
+
+    __slots__ = ("_condition",)
+    reads: tuple[int, ...] = ()
+
+    def __init__(self, condition: Callable[[], bool]):
+        self._condition = condition
+
+    def see(self, registers: list[Any]) -> Hashable:
+        """Whether it is true now."""
+        return self._condition()
+
+
 class Fence:
     """No look at all: what comes next has to be computed apart."""
 
@@ -136,7 +150,7 @@ class Cut:
         The register that takes the first output.
     outputs : tuple of Node
         What the following registers hold.
-    look : Look, MadeCall or Fence
+    look : Look, MadeCall, Watch or Fence
         What is seen.
     key : hashable
         What tells what the function saw from what it may see in other calls.
@@ -154,7 +168,7 @@ class Cut:
     samples: tuple[Any, ...]
     first: int
     outputs: tuple[Node, ...]
-    look: Look | MadeCall | Fence
+    look: Look | MadeCall | Watch | Fence
     key: Hashable
     freed: tuple[int, ...]
     why: str

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import types
 import weakref
 from collections.abc import Callable, Mapping, Sequence, Set
 from types import MappingProxyType
@@ -17,14 +18,28 @@ from ..expr.node import Graph, Node, topological_order, type_of
 from ..expr.optable import INPUT, MUTATING, VALUE_SHAPED, Kind
 from ..expr.pythonnumbers import python_operation
 from ..expr.types import ArrayType
+from .arguments import flatten
 from .assignment import list_node
+from .closures import FunctionTemplate
 from .context import tracing
 from .draws import MOST_DRAWS
 from .integers import IntegerWanted
 from .loopnumber import Counter, Place
 from .order import Orders
 from .scopes import Phases, Scope, entered
-from .segments import Cut, Execute, Fence, Look, MadeCall, Operand, cut, is_recorded_in_a_loop, register_value, sample
+from .segments import (
+    Cut,
+    Execute,
+    Fence,
+    Look,
+    MadeCall,
+    Operand,
+    Watch,
+    cut,
+    is_recorded_in_a_loop,
+    register_value,
+    sample,
+)
 from .storage import Cell
 from .tracer import Tracer
 from .userline import user_line
@@ -114,6 +129,8 @@ class Trace:
         self.generators = 0
         """How many random generators the function has made."""
         self._token: Node | None = None
+        self.lent: list[tuple[Cell, Node]] = []
+        """Memory that others go on using, and what it held."""
         self._known: dict[Node, bool] = {}
         self._integer_looks = 0
 
@@ -245,7 +262,7 @@ class Trace:
         if self.integers:
             raise IntegerWanted(self.integers.values())
 
-    def _cut(self, wanted: list[Node], make_look: Callable[[], Look | MadeCall], why: str) -> None:
+    def _cut(self, wanted: list[Node], make_look: Callable[[], Look | MadeCall | Watch], why: str) -> None:
         """Compute `wanted`, and let the further way depend on what is seen of it."""
         made: _Computed = (None, None, (), ())
         scope = None
@@ -385,6 +402,22 @@ class Trace:
             raise Untraceable(f"{name} writes into an array", user_line()) from None
         self.host_calls.append((name, node["call"].line))
         return self._wrap_result(node, result, ())
+
+    def borrowed(self, function: Callable[..., Any], name: str, args: tuple, kwargs: dict[str, Any]) -> Any:
+        """The result of a call that NumPy makes, arrays of others which the function must not write into."""
+        result = self.host_call(function, name, args, kwargs)
+        leaves: list[Any] = []
+        flatten(result, leaves)
+        self.lent += [(t._storage(), t._node) for t in leaves if type(t) is Tracer and t._is_array()]
+        return result
+
+    def watch(self, condition: Callable[[], bool], why: str) -> bool:
+        """The truth of something outside, which is asked for in every call."""
+        if self._execute is None or self.first_values:
+            raise Untraceable(f"depends on {why}", user_line())
+        self.looks.append(None)
+        self._cut([], lambda: Watch(condition), why)
+        return bool(self.cuts[-1].key)
 
     def python_call(self, function: Callable[..., Any], *args: Node) -> Any:
         """``function(*args)`` of Python numbers."""
@@ -530,14 +563,19 @@ class _Placeholder:
         self.index = index
 
 
-def _with_placeholders(value: Any, operands: list[Node], trace: Trace) -> Any:
+def _with_placeholders(value: Any, operands: list[Node], trace: Trace, inside: tuple[Any, ...] = ()) -> Any:
+    """`value` with placeholders for operands; `inside` are the functions that lead to it."""
     if isinstance(value, Tracer):
         operands.append(value._node)
         return _Placeholder(len(operands) - 1)
     if isinstance(value, (tuple, list)) and type(value) in (tuple, list):
-        return type(value)(_with_placeholders(v, operands, trace) for v in value)
+        return type(value)(_with_placeholders(v, operands, trace, inside) for v in value)
     if type(value) is dict:
-        return {k: _with_placeholders(v, operands, trace) for k, v in value.items()}
+        return {k: _with_placeholders(v, operands, trace, inside) for k, v in value.items()}
+    if isinstance(value, types.FunctionType) and value not in inside:
+        reached = (*inside, value)
+        template = FunctionTemplate(value, lambda v: _with_placeholders(v, operands, trace, reached))
+        return template if template.is_needed else value
     if isinstance(value, np.ndarray):
         operands.append(trace.lift(value))
         return _Placeholder(len(operands) - 1)
@@ -551,6 +589,8 @@ def _with_values(template: Any, values: list[Any]) -> Any:
         return type(template)(_with_values(v, values) for v in template)
     if type(template) is dict:
         return {k: _with_values(v, values) for k, v in template.items()}
+    if isinstance(template, FunctionTemplate):
+        return template.filled(lambda part: _with_values(part, values))
     return template
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import logging
+import types
 from collections.abc import Callable, Collection, Sequence
 from typing import Any
 
@@ -21,6 +23,7 @@ from .clones import Clones
 from .conditions import Conditions
 from .context import tracing
 from .draws import of_argument
+from .elsewhere import Logger
 from .loopnumber import NotRolled, Place
 from .purity import Capture, Captures
 from .scopes import Scope
@@ -198,13 +201,18 @@ def _trace_once(
     for k, leaf in enumerate(leaves):
         if type(leaf) in GENERATORS:
             symbolic[k] = of_argument(k, leaf)
+        elif type(leaf) is logging.Logger:
+            symbolic[k] = Logger(leaf)
     by_array = {id(c.value): symbol for symbol, c in zip(symbols[len(arguments) :], captures.arrays)}
+    clones = Clones(by_array, captures.codes, captures.refused, classes=not captures.asks_for_classes)
+    symbolic = [clones.of(leaf) if isinstance(leaf, types.FunctionType) else leaf for leaf in symbolic]
     args, kwargs = rebuild(structure, iter(symbolic))
     containers = Containers((args, kwargs))
     has_classes = captures.asks_for_classes or any(isinstance(leaf, type) for leaf in leaves)
     if captures.sets_attributes and has_classes:
         raise Untraceable("sets attributes, perhaps of a class, of which there is no copy")
-    clones = Clones(by_array, captures.codes, classes=not captures.asks_for_classes)
+    if captures.refused and captures.asks_for_classes:
+        raise Untraceable(next(reason for _, reason in captures.refused.values()))
     for value in containers.objects():
         object.__setattr__(value, "__class__", clones.class_of(type(value)))  # also where it is frozen
     conditions = Conditions(state, excepted)
@@ -221,6 +229,8 @@ def _trace_once(
     finally:
         watch_control(False)
     conditions.check(None)
+    if any(cell.content is not content for cell, content in state.lent):
+        raise Untraceable("writes into an array that a function keeps for its next calls")
     if clones.have_been_changed():
         raise Untraceable("sets an attribute of what is no argument")
     return _describe(result, containers, inputs, symbols, tuple(arguments), captures, state)

@@ -13,6 +13,7 @@ import corpus_physics
 import corpus_python
 import corpus_report
 import corpus_signals
+import corpus_simulation
 import corpus_statistical
 import numpy as np
 import pytest
@@ -23,7 +24,7 @@ import jitrt
 
 MODULES = (
     corpus_algorithms, corpus_finance, corpus_geometry, corpus_images, corpus_learning, corpus_mutation,
-    corpus_physics, corpus_python, corpus_signals, corpus_statistical,
+    corpus_physics, corpus_python, corpus_signals, corpus_simulation, corpus_statistical,
 )  # fmt: skip
 
 
