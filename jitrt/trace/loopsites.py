@@ -8,8 +8,8 @@ import types
 from functools import lru_cache
 
 from ..frozen import frozen
+from .bytecode import decoded
 
-_SKIPPED = frozenset({"CACHE", "EXTENDED_ARG", "PRECALL", "NOP", "NOT_TAKEN"})
 _CALLS = frozenset({"CALL", "CALL_FUNCTION"})
 _STORES = frozenset({"STORE_FAST", "STORE_FAST_LOAD_FAST"})
 # Statements in the body that change a value on the stack of the frame, where nobody sees it.
@@ -51,16 +51,16 @@ def loop_site(code: types.CodeType, call: int) -> LoopSite | None:
     if found is None:
         return None
     head, store, end = found
-    body = [i for i in _instructions(code) if head.offset < i.offset < end and i is not store]
+    body = [i for i in decoded(code) if head.offset < i.offset < end and i is not store]
     if store.opname not in _STORES or any(i.opname in _HIDDEN for i in body):
         return None
     readers = body
     if getattr(code, "co_exceptiontable", b"") or not hasattr(code, "co_exceptiontable"):
-        readers = [i for i in _instructions(code) if i is not store]  # handlers stand behind the loop
+        readers = [i for i in decoded(code) if i is not store]  # handlers stand behind the loop
     variable, *loaded = store.argval if isinstance(store.argval, tuple) else (store.argval,)
     mentions = [i for i in readers if _mentions(i, variable)]
     reads = variable in loaded or any(i.opname != "STORE_FAST" for i in mentions)
-    elsewhere = any(_mentions(i, variable) and i.opname != "STORE_FAST" for i in _instructions(code) if i not in body)
+    elsewhere = any(_mentions(i, variable) and i.opname != "STORE_FAST" for i in decoded(code) if i not in body)
     return LoopSite(head.offset, variable, reads, bool(mentions), elsewhere)
 
 
@@ -89,7 +89,7 @@ class ConditionSite:
 @lru_cache(maxsize=1024)
 def condition_site(code: types.CodeType, test: int) -> ConditionSite | None:
     """What the truth of the value that is tested at the offset `test` decides; None if it is something else."""
-    instructions = _instructions(code)
+    instructions = decoded(code)
     k = sum(i.offset <= test for i in instructions) - 1
     if k >= 0 and instructions[k].opname == "TO_BOOL":
         k += 1
@@ -147,7 +147,7 @@ def only_counts(code: types.CodeType, start: int, end: int, name: str) -> bool:
     """Whether code between two offsets does nothing with an integer variable but to add literals to it."""
     if getattr(code, "co_exceptiontable", b"\0"):
         return False  # handlers stand elsewhere
-    inside = [i for i in _instructions(code) if start <= i.offset <= end]
+    inside = [i for i in decoded(code) if start <= i.offset <= end]
     k = 0
     while k < len(inside):
         if not _mentions(inside[k], name):
@@ -165,10 +165,8 @@ def only_counts(code: types.CodeType, start: int, end: int, name: str) -> bool:
 
 def only_called(code: types.CodeType, name: str) -> bool:
     """Whether the code uses the global `name` only to call it, and at least once."""
-    uses = [
-        k for k, i in enumerate(_instructions(code)) if i.argval == name and i.opname in ("LOAD_GLOBAL", "LOAD_NAME")
-    ]
-    instructions = _instructions(code)
+    uses = [k for k, i in enumerate(decoded(code)) if i.argval == name and i.opname in ("LOAD_GLOBAL", "LOAD_NAME")]
+    instructions = decoded(code)
     for k in uses:
         instruction = instructions[k]
         followed = instructions[k + 1 : k + 2]
@@ -178,14 +176,9 @@ def only_called(code: types.CodeType, name: str) -> bool:
     return bool(uses)
 
 
-@lru_cache(maxsize=256)
-def _instructions(code: types.CodeType) -> tuple[dis.Instruction, ...]:
-    return tuple(i for i in dis.get_instructions(code) if i.opname not in _SKIPPED)
-
-
 def _following(code: types.CodeType, call: int) -> tuple[dis.Instruction, dis.Instruction, int] | None:
     """Of a loop over the result of a call: the head, the store of the variable, the offset of the end."""
-    instructions = _instructions(code)
+    instructions = decoded(code)
     # While a Python function runs, its caller's offset may be that of the inline cache behind the call.
     k = sum(i.offset <= call for i in instructions) - 1
     if k < 0 or instructions[k].opname not in _CALLS or len(instructions) < k + 4:

@@ -25,6 +25,7 @@ import numpy as np
 from ..errors import Untraceable
 from ..frozen import frozen
 from .arguments import GENERATORS, Growing, has_plain_attributes
+from .bytecode import decoded
 from .draws import GLOBAL, MAKERS
 from .imports import imported_names
 
@@ -52,7 +53,6 @@ _HAS_DEFAULT_FACTORY = getattr(dataclasses, "_HAS_DEFAULT_FACTORY", None)  # a d
 _LOADS = frozenset({"LOAD_GLOBAL", "LOAD_NAME"})
 _LOCAL_LOADS = frozenset({"LOAD_FAST", "LOAD_FAST_CHECK", "LOAD_DEREF", "LOAD_CLASSDEREF"})
 _ATTRIBUTES = frozenset({"LOAD_ATTR", "LOAD_METHOD"})
-_SKIPPED = frozenset({"CACHE", "EXTENDED_ARG", "PUSH_NULL", "PRECALL", "NOP"})
 _EFFECTS = {
     "STORE_GLOBAL": "assigns a global variable",
     "DELETE_GLOBAL": "deletes a global variable",
@@ -263,7 +263,7 @@ def catches(function: Callable[..., Any], captures: Captures) -> bool:
     pending = [code for code in codes if code is not None]
     while pending:
         code = pending.pop()
-        if any(i.opname == "PUSH_EXC_INFO" for i in dis.get_instructions(code)):
+        if any(i.opname == "PUSH_EXC_INFO" for i in decoded(code)):
             return True
         pending += [c for c in code.co_consts if isinstance(c, types.CodeType)]
     return False
@@ -373,7 +373,7 @@ class _Scan:
             self.captures.asks_for_classes = True
         self.captures.codes.add(code)
         cells = dict(zip(function.__code__.co_freevars, function.__closure__ or ()))
-        instructions = [i for i in dis.get_instructions(code) if i.opname not in _SKIPPED]
+        instructions = _without_nulls(code)
         imports = imports | {n: found for n, *found in imported_names(instructions, function.__globals__)}
         behind_a_branch = self.behind_a_branch
         for k, instruction in enumerate(instructions):
@@ -448,6 +448,10 @@ def _attributes(following: list[dis.Instruction]) -> list[str]:
     return names
 
 
+def _without_nulls(code: types.CodeType) -> list[dis.Instruction]:
+    return [i for i in decoded(code) if i.opname != "PUSH_NULL"]
+
+
 def _appends(following: list[dis.Instruction]) -> bool:
     """Whether what comes next looks up how to append."""
     return any(i.opname in _ATTRIBUTES and i.argval in ("append", "extend") for i in following)
@@ -455,7 +459,7 @@ def _appends(following: list[dis.Instruction]) -> bool:
 
 def _appended_parameters(code: types.CodeType) -> frozenset[int]:
     """Positions of the parameters that a function does nothing with but to append to them."""
-    instructions = [i for i in dis.get_instructions(code) if i.opname not in _SKIPPED]
+    instructions = _without_nulls(code)
     appended: set[str] = set()
     used = set(code.co_cellvars)
     for k, instruction in enumerate(instructions):
