@@ -134,11 +134,7 @@ class JitFunction(NativeCallable):
             return self._go_a_new_way(found, leaves, structure, args, kwargs)
         except Exception as error:
             failure = error
-        # NumPy's own exception, or its warning, at the user's line, comes from the plain function.
-        result = self._function(*args, **kwargs)
-        if not isinstance(failure, FloatingPointRaised):
-            self._forget(found, failure, leaves, structure)
-        return result
+        return self._serve_plain(found, failure, args, kwargs)
 
     def _go_a_new_way(
         self, found: Specialisation, leaves: list[Any], structure: Structure, args: tuple, kwargs: dict[str, Any]
@@ -200,18 +196,47 @@ class JitFunction(NativeCallable):
         """Let native code serve further calls like this one."""
         with self._lock:
             if self._dispatch.wants(found):
-                table = found.table(self._function, args, kwargs, self._current_captures())
+                captures = self._current_captures()
+                table = found.table(self._function, args, kwargs, captures)
+                if table is None and isinstance(found, Specialisation):
+                    table = found.guards(self._served_by(found), args, kwargs, captures)
                 if table is not None:
                     self._dispatch.add(found, table, args, kwargs)
                 elif isinstance(found, Specialisation):
                     self._dispatch.refuse(found)
+
+    def _served_by(self, found: Specialisation) -> Callable[..., Any]:
+        """What Python does in calls for which native code has found out that `found` serves them."""
+
+        def serve(*args: Any, **kwargs: Any) -> Any:
+            leaves = [*args, *kwargs.values()]
+            if found.is_changing or (found.may_write and found.shares(leaves)):
+                return self._call(args, kwargs)
+            try:
+                return found.call(leaves, (args, kwargs))
+            except NewWay:
+                return self._call(args, kwargs)
+            except Exception as error:
+                failure = error
+            return self._serve_plain(found, failure, args, kwargs)
+
+        return serve
+
+    def _serve_plain(self, found: Specialisation, failure: Exception, args: tuple, kwargs: dict[str, Any]) -> Any:
+        """The plain function's result, or NumPy's own exception or warning at the user's line."""
+        leaves: list[Any] = []
+        structure = flatten_call(args, kwargs, leaves, self._growing())
+        result = self._function(*args, **kwargs)
+        if not isinstance(failure, FloatingPointRaised):
+            self._forget(found, failure, leaves, structure)
+        return result
 
     def _serve_short_calls(self, args: tuple) -> None:
         """Let native code call the plain function where even compiled loops over elements are not faster."""
         captures = self._loops.faster_plain(args)
         if captures is not None:
             with self._lock:
-                table = make_plain_table(self._function, args, {}, places_of(captures))
+                table = make_plain_table(self._function, args, {}, places_of(captures), ())
                 if table is not None:
                     self._dispatch.add(Plain("such calls are too short for compiled code"), table, args, {})
 

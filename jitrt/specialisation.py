@@ -19,7 +19,7 @@ from .programs import Compiled, compile_graph
 from .runtime.dispatch import Words
 from .runtime.entry import Returned, make_plain_table, make_table
 from .runtime.errstate import Patience
-from .trace.arguments import rebuild
+from .trace.arguments import rebuild, sharing
 from .trace.draws import drawing
 from .trace.purity import Capture, Captures
 from .trace.scopes import entered
@@ -55,7 +55,7 @@ class Plain:
 
     def table(self, function: Callable[..., Any], args: tuple, kwargs: dict, captures: Captures) -> Words | None:
         """What lets native code serve calls like this one, or None if that needs Python."""
-        return make_plain_table(function, args, kwargs, places_of([*captures.values, *captures.arrays]))
+        return make_plain_table(function, args, kwargs, places_of([*captures.values, *captures.arrays]), ())
 
 
 class Programs:
@@ -109,6 +109,8 @@ class Segment:
     cut: Cut | None = None
     traced: Traced | None = None
     compiled: Compiled | None = None
+    direct: Callable[[list[Any]], Any] | None = None
+    """From the outputs to the result of the call, if there is nothing else to do at its end."""
     following: dict[Hashable, Segment] = field(default_factory=dict)
     plan: tuple[Compiled | None, tuple[int, ...], tuple[int, ...]] = (None, (), ())
     """What computes the outputs that are kept, the registers that it reads, and which outputs these are."""
@@ -232,7 +234,7 @@ class Specialisation:
                     found = segment.following[cut.key] = Segment()
                     self._segments += 1
                 segment = found
-            segment.traced, segment.compiled = traced, compiled
+            segment.traced, segment.compiled, segment.direct = traced, compiled, _direct(traced)
             self._last = segment
             self._ways.append(traced)
             if self._calls > _TRIED_CALLS:
@@ -326,8 +328,11 @@ class Specialisation:
             for k in cut.freed:
                 registers[k] = None
             segment = following
-        assert segment.traced is not None and segment.compiled is not None
-        return finish(segment.traced, segment.compiled, registers, arguments, self.patience)
+        traced, compiled = segment.traced, segment.compiled
+        assert traced is not None and compiled is not None
+        if segment.direct is not None:
+            return segment.direct(compiled.program.run([registers[k] for k in traced.registers], self.patience))
+        return finish(traced, compiled, registers, arguments, self.patience)
 
     def table(self, function: Callable[..., Any], args: tuple, kwargs: dict, captures: Captures) -> Words | None:
         """What lets native code serve calls like this one, or None if that needs Python."""
@@ -338,6 +343,21 @@ class Specialisation:
         program, arguments, written = self.compiled.program, self.traced.arguments, self.traced.written
         captured, watched = places_of(captures.arrays), places_of(captures.values)
         return make_table(function, program, args, kwargs, arguments, captured, watched, written, returned, several)
+
+    def guards(
+        self, serve: Callable[..., Any], args: tuple, kwargs: dict[str, Any], captures: Captures
+    ) -> Words | None:
+        """What lets native code find that `serve` serves calls like this one, or None if that needs Python."""
+        nested = any(isinstance(value, (tuple, list, dict)) for value in (*args, *kwargs.values()))
+        if nested or self.donated or self.sharing is not None:
+            return None
+        watched, arrays = places_of(captures.values), places_of(captures.arrays)
+        return make_plain_table(serve, args, kwargs, watched, arrays)
+
+    def shares(self, leaves: list[Any]) -> bool:
+        """Whether an array that a call may write has memory in common with another one."""
+        inputs = self.inputs(leaves)
+        return sharing(inputs, self.written(inputs)) is not None
 
 
 def _are_alike(one: Cut, other: Cut) -> bool:
@@ -360,6 +380,21 @@ def _written(traced: Traced) -> tuple[tuple[int, int], ...]:
         for k, array, output in found
         if k is not None and array.nbytes >= _WRITTEN_IN_PLACE and array.flags.c_contiguous
     )
+
+
+def _direct(traced: Traced) -> Callable[[list[Any]], Any] | None:
+    """What gives the result if it is made of fresh arrays, and numbers, alone; otherwise None."""
+    if traced.written or traced.stores or traced.scope:
+        return None
+    if any(r.source != "array" or r.weak or r.view is not None for r in traced.results):
+        return None
+    places = [(r.index, r.scalar) for r in traced.results]
+    if traced.structure is None:
+        ((index, scalar),) = places
+        return lambda outputs: outputs[index][()] if scalar else outputs[index]
+    if traced.structure == (tuple, (None,) * len(places)):
+        return lambda outputs: tuple([outputs[k][()] if scalar else outputs[k] for k, scalar in places])
+    return None
 
 
 def finish(

@@ -20,6 +20,7 @@ from ..expr.types import ArrayType, dtype_name
 from ..memory.accesses import Access, accesses, byte_range, touched_extents
 from ..memory.frame import FrameLayout
 from .assemble import assemble
+from .hostcalls import HostCall
 from .hostframes import HostFrame
 from .steps import CheckStep, ControlStep, HostStep, KernelStep, Step
 
@@ -79,7 +80,7 @@ class DebugFrame(HostFrame):
         self.layout = layout
         self.values_of_call: dict[Node, _Value] = {}
         super().__init__(graph, steps, layout, assemble(graph, steps, layout, strides, separate=True), limit)
-        self.step_of = {action: k for k, action in enumerate(self.actions) if not isinstance(action, HostStep)}
+        self.step_of = {action: k for k, action in enumerate(self.actions) if not isinstance(action, HostCall)}
 
     def _allocate(self, nbytes: int) -> np.ndarray:
         self.frame = _Region("the frame", nbytes)
@@ -107,10 +108,13 @@ class DebugFrame(HostFrame):
         return [o.copy(order="K") if any(np.may_share_memory(o, w) for w in guarded) else o for o in outputs]
 
     def perform(self, action: Any, objects: list[Any], watched: int) -> None:
-        if isinstance(action, HostStep):
-            super().perform(action, objects, watched)
-            return
         self._find_values()
+        if isinstance(action, HostCall):
+            super().perform(action, objects, watched)
+            for node in action.step.results:
+                if (value := self.values_of_call.get(node)) is not None:
+                    self._note_written(value, np.ones(node.type.nbytes, np.bool_))
+            return
         number = self.step_of[action]
         step = self.steps[number]
         assert not isinstance(step, HostStep)
@@ -135,13 +139,6 @@ class DebugFrame(HostFrame):
                 raise MemoryFault(f"{name} reads memory that was not written: what it stores in {value} depends on it")
         for value, mask in writes.items():
             self._note_written(value, mask)
-
-    def _run_host(self, step: HostStep, objects: list[Any]) -> None:
-        self._find_values()
-        super()._run_host(step, objects)
-        for node in step.results:
-            if (value := self.values_of_call.get(node)) is not None:
-                self._note_written(value, np.ones(node.type.nbytes, np.bool_))
 
     def _find_values(self) -> None:
         """The values of this call; results are there only after it began."""

@@ -150,25 +150,31 @@ def make_table(
 
 
 def make_plain_table(
-    function: Callable[..., Any], args: tuple, kwargs: dict[str, Any], watched: Sequence[Captured]
+    function: Callable[..., Any],
+    args: tuple,
+    kwargs: dict[str, Any],
+    watched: Sequence[Captured],
+    captured: Sequence[Captured],
 ) -> Words | None:
     """The table by which native code calls `function` with arguments like these; None if Python has to look at them.
 
     Parameters
     ----------
     function : callable
-        The plain function.
+        The plain function, or another one in Python that serves such calls.
     args, kwargs
-        Arguments for which it was found that the plain function should run.
+        Arguments for which it was found that `function` should run.
     watched : sequence of Captured
         Values from outside, which have to be the same objects.
+    captured : sequence of Captured
+        Arrays from outside, which have to have the same types, shapes and strides.
     """
     if fields() is None:
         return None
     guarded = _Rows({}, {}, 0)
     try:
         guarded.add_call(args, kwargs)
-        guarded.add_outside([(None, w) for w in watched])
+        guarded.add_outside([*((None, w) for w in watched), *((guarded.unused, c) for c in captured)])
     except _Unguarded:
         return None
     guarded.kept.append(function)

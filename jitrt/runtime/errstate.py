@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
-from collections.abc import Callable, Iterator
+import functools
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -74,14 +75,12 @@ _silent = contextlib.nullcontext()
 
 def noting(watched: int) -> contextlib.AbstractContextManager[Any]:
     """A context for calls that NumPy makes inside of a program: instead of warning they raise `FloatingPointRaised`."""
-    return _raising() if watched else _silent
+    return np.errstate(**_calls(watched), call=_raise) if watched else _silent
 
 
-@contextlib.contextmanager
-def _raising() -> Iterator[None]:
-    kinds: dict[str, Any] = {name: "ignore" if how == "ignore" else "call" for name, how in np.geterr().items()}
-    with np.errstate(**kinds, call=_raise):
-        yield
+@functools.cache
+def _calls(watched: int) -> dict[str, Any]:
+    return {name: "call" for name, number in NUMBERS.items() if watched & number}
 
 
 def _raise(kind: str, flag: int) -> None:

@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
-from ..expr.interpret import evaluate, evaluate_node
+from ..expr.interpret import evaluate
 from ..expr.node import Graph, Node
 from ..expr.optable import Kind
 from ..expr.pythonnumbers import is_python
-from ..expr.types import canonical
 from ..memory.frame import FrameLayout
 from ..prepare.simplify import literal
 from ..schedule.fuse import storage
 from .assemble import assemble, numbered_places
 from .errstate import noting
-from .frames import Frame, Retrace
+from .frames import Frame
+from .hostcalls import Fetch, HostCall, allocating, gathered, into_memory, on_python_numbers
 from .image import Image
 from .program import Details
 from .steps import HostStep, Step, kernel_steps
@@ -44,95 +45,93 @@ class HostFrame(Frame):
         self.values: dict[Node, np.ndarray] = {
             node: np.ndarray(slot.shape, slot.dtype, self.memory, slot.offset) for node, slot in layout.slots.items()
         }
-        hosts = (s for s in steps if isinstance(s, HostStep))
-        self.actions = [next(hosts) if action is None else action for action in self.actions]
         self.calls_numpy = any(isinstance(s, HostStep) and not is_python(s.node.op) for s in steps)
         self.lent = sorted({self.places[host] for host, _ in self.hosted.values()})
-        self.returned: dict[Node, Any] = {}
+        self._fixed: list[Any] = []  # objects that are the same in every call, and room for what NumPy returns
+        self._returned: dict[Node, int] = {}  # by what steps return, the number of the object
+        hosts = (s for s in steps if isinstance(s, HostStep))
+        self.actions = [self._bound(next(hosts)) if action is None else action for action in self.actions]
+        self.outputs = tuple(self._returned.get(node, k) for node, k in zip(graph.outputs, image.outputs))
 
     def run(self, inputs: Sequence[Any], watched: int) -> list[Any]:
-        self.returned = {}
-        try:
-            with noting(watched if self.calls_numpy else 0):
-                outputs = super().run(inputs, watched)
-            return [self.returned.get(node, value) for node, value in zip(self.graph.outputs, outputs)]
-        finally:
-            self.returned = {}
+        with noting(watched if self.calls_numpy else 0):
+            return super().run(inputs, watched)
+
+    def begin(self, inputs: Sequence[Any]) -> list[Any]:
+        return [*super().begin(inputs), *self._fixed]
 
     def perform(self, action: Any, objects: list[Any], watched: int) -> None:
-        if not isinstance(action, HostStep):
-            super().perform(action, objects, watched)
-        elif is_python(action.node.op):
-            self._run_python(action.node, objects)
+        if isinstance(action, HostCall):
+            action.run(objects)
         else:
-            self._run_host(action, objects)
+            super().perform(action, objects, watched)
 
-    def _run_python(self, node: Node, objects: list[Any]) -> None:
-        """Execute an operator on Python numbers."""
-        assert node.op.numpy is not None
-        value = node.op.numpy(*[self._value(a, objects) for a in node.args])
-        if type(value) is not node.dtype.type(0).item().__class__:
-            raise Retrace(f"{node.op.name} gave {type(value).__name__}, not {node.type}")
-        self.returned[node] = value
-        objects[self.places[node]] = np.asarray(value)
-
-    def _run_host(self, step: HostStep, objects: list[Any]) -> None:
+    def _bound(self, step: HostStep) -> HostCall:
+        """What executes a step; steps before it are bound already."""
         node = step.node
-        args = [self._operand(node, a, objects) for a in node.args]
+        operands = gathered([self._operand(node, a) for a in node.args])
+        if is_python(node.op):
+            return on_python_numbers(step, operands, self.places[node], self._room(node))
         if node in self.values or node in self.hosted:
-            assert node.op.numpy is not None
-            self.returned[node] = node.op.numpy(*args, **node.numpy_kwargs, out=self._array(node, objects))
-            return
-        value = evaluate_node(node, args)
-        for result in step.results:
-            part = value if result is node else evaluate_node(result, [value])
-            part = self._own(part, objects)
-            array = np.asarray(part)
-            if array.shape != result.shape or canonical(array.dtype) != result.dtype:
-                # Types of rows are inferred, and inferred types are right; only those of other calls can change.
-                failure = Retrace if node.op.name == "call" else TypeError
-                raise failure(f"{node.op.name} gave {array.dtype}{array.shape}, not {result.type}")
-            self.returned[result] = part if result.type.weak or node.op.name == "call" else array
-            contiguous = array.flags.c_contiguous
-            objects[self.places[result]] = array if contiguous else np.ascontiguousarray(array).reshape(array.shape)
+            return into_memory(step, operands, self._memory(node), self._room(node))
+        places = [self.places[r] for r in step.results]
+        return allocating(step, operands, places, [self._room(r) for r in step.results], self._own)
+
+    def _room(self, node: Node) -> int:
+        """The number of the object that a step returns for `node`."""
+        return self._returned.setdefault(node, self._object(None))
+
+    def _object(self, value: Any) -> int:
+        """The number of an object that is `value` when a call begins."""
+        self._fixed.append(value)
+        return self.image.places + len(self._fixed) - 1
 
     def _own(self, value: Any, objects: list[Any]) -> Any:
         """`value`, copied if it lies in memory that is used again: the frame, or a result that is not yet written."""
         if not isinstance(value, np.ndarray):
             return value
-        used_again = [self.memory, *[objects[k] for k in self.lent]]
+        used_again = [self.memory, *[objects[k] for k in self.lent]] if self.lent else [self.memory]
         if value.base is None and value.flags.owndata and not any(value is memory for memory in used_again):
             return value  # its memory is its own
         return value.copy() if any(np.may_share_memory(value, memory) for memory in used_again) else value
 
-    def _operand(self, user: Node, node: Node, objects: list[Any]) -> Any:
-        """The value of an operand; a ufunc takes a literal as a scalar and broadcasts it, as in the user's code."""
+    def _operand(self, user: Node, node: Node) -> int | Fetch:
+        """Where an operand is; a ufunc takes a literal as a scalar and broadcasts it, as in the user's code."""
         number = literal(node) if user.op.kind is Kind.ELEMENTWISE and user.op.ufunc is not None else None
-        return self._value(node, objects) if number is None else number
+        return self._value(node) if number is None else self._object(number)
 
-    def _value(self, node: Node, objects: list[Any]) -> Any:
-        """The value of an operand of a step that NumPy executes."""
-        if node in self.returned:
-            return self.returned[node]
+    def _value(self, node: Node) -> int | Fetch:
+        """Where the operand of a step that NumPy executes is: the number of an object, or what gives it."""
+        if node in self._returned:
+            return self._returned[node]
         if node in self.places:
-            return objects[self.places[node]]
+            return self.places[node]
         if node.op.name == "constant":
-            return node["value"].value
-        if node in self.values:
-            array = self.values[node]
-            return array.item() if node.type.weak else array[()] if array.ndim == 0 else array
-        if node in self.hosted:
-            array = self._array(node, objects)
-            return array[()] if array.ndim == 0 else array
+            return self._object(node["value"].value)
+        if node in self.values or node in self.hosted:
+            memory = self._memory(node)
+            if node.type.weak:
+                return lambda objects: memory(objects).item()
+            if not node.type.ndim:
+                return lambda objects: memory(objects)[()]
+            return self._object(self.values[node]) if node in self.values else memory
         base = storage(node)
-        return evaluate((node,), {base: self._value(base, objects)})[0]
+        found = self._value(base)
+        if base in self.values and base.type.ndim and isinstance(found, int):
+            view = evaluate((node,), {base: self.values[base]})[0]
+            if isinstance(view, np.ndarray) and np.may_share_memory(view, self.values[base]):
+                return self._object(view)
+        fetch = operator.itemgetter(found) if isinstance(found, int) else found
+        return lambda objects: evaluate((node,), {base: fetch(objects)})[0]
 
-    def _array(self, node: Node, objects: list[Any]) -> np.ndarray:
-        """The memory of a value that lies in the frame or in that of a result."""
+    def _memory(self, node: Node) -> Fetch:
+        """What gives the memory of a value that lies in the frame or in that of a result."""
         if node in self.values:
-            return self.values[node]
+            memory = self.values[node]
+            return lambda objects: memory
         host, slot = self.hosted[node]
-        return np.ndarray(slot.shape, slot.dtype, objects[self.places[host]], slot.offset)
+        place = self.places[host]
+        return lambda objects: np.ndarray(slot.shape, slot.dtype, objects[place], slot.offset)
 
 
 def separate_frame(made: Details, limit: int) -> HostFrame:

@@ -498,6 +498,8 @@ class Trace:
     ) -> Node:
         operands: list[Node] = []
         template = _with_placeholders((args, kwargs), operands, self)
+        if len(operands) == len(args) and all(isinstance(p, _Placeholder) for p in template[0]) and not kwargs:
+            return call(Call(function, _arguments, name, user_line()), tuple(operands))
 
         def arrange(values: list[Any]) -> tuple[tuple, dict]:
             return _with_values(template, values)
@@ -552,6 +554,11 @@ class Failures:
     def __exit__(self, kind: Any, error: BaseException | None, traceback: Any) -> None:
         if isinstance(error, Exception):
             self.last = error, user_line()
+
+
+def _arguments(values: list[Any]) -> tuple[tuple, dict]:
+    """The arguments of a call that takes its operands as they are."""
+    return tuple(values), {}
 
 
 class _Placeholder:

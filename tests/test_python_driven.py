@@ -1,0 +1,153 @@
+"""Calls that Python serves, since NumPy executes some of the steps: native code still looks at the arguments."""
+
+import warnings
+
+import numpy as np
+import pytest
+
+import jitrt
+
+W = np.linspace(0.5, 1.5, 40)
+x = np.linspace(-1.0, 3.0, 40)
+
+
+def sorts(a):
+    y = np.exp(a) * 2 + 1
+    s = np.sort(y)
+    return s * 3 - 1, s + y
+
+
+def reads_a_global(a):
+    return np.sort(a * W) + W.sum()
+
+
+def looks(a):
+    if a.sum() > 0:
+        return np.sort(a) * 2 + W
+    return a - 1
+
+
+def nested(a):
+    return {"a": a + 1, "b": (np.median(a) + a * 2, 3)}
+
+
+def several_parts(a):
+    values, counts = np.unique(np.floor(a * 3), return_counts=True)
+    low, high = np.percentile(a, [10, 90])
+    return values * 1.0 + counts.sum(), low + high, np.linalg.norm(a) * a
+
+
+def product(a):
+    return (np.outer(a, a) @ W) * a + np.linalg.norm(a, ord=1)
+
+
+FUNCTIONS = (sorts, reads_a_global, looks, nested, several_parts, product)
+
+
+def leaves(value):
+    if isinstance(value, dict):
+        return [leaf for v in value.values() for leaf in leaves(v)]
+    return [leaf for v in value for leaf in leaves(v)] if isinstance(value, tuple) else [value]
+
+
+def same(got, want):
+    for g, w in zip(leaves(got), leaves(want), strict=True):
+        assert type(g) is type(w)
+        np.testing.assert_allclose(g, w, rtol=1e-13)
+
+
+@pytest.mark.parametrize("function", FUNCTIONS, ids=lambda f: f.__name__)
+def test_calls_do_not_look_for_their_specialisation_again(function):
+    fast = jitrt.jit(function)
+    for _ in range(3):
+        same(fast(x), function(x))
+    before = fast.cache_info().slow_calls
+    for k in range(5):
+        same(fast(x + k), function(x + k))
+    assert fast.cache_info().slow_calls == before
+
+
+@pytest.mark.parametrize("function", FUNCTIONS, ids=lambda f: f.__name__)
+def test_other_arguments_are_told_apart(function):
+    fast = jitrt.jit(function)
+    values = (x, x[::-1], x.astype(np.float32), -x - 5, np.asfortranarray(x), x)
+    for _ in range(3):
+        for value in values:
+            got, want = fast(value), function(value)
+            for g, w in zip(leaves(got), leaves(want), strict=True):
+                np.testing.assert_allclose(g, w, rtol=2e-5)
+
+
+@pytest.mark.parametrize("new", [W * 2, W.astype(np.float32), W[::-1]], ids=["values", "dtype", "strides"])
+def test_a_global_array_that_is_another_one(monkeypatch, new):
+    fast = jitrt.jit(reads_a_global)
+    for _ in range(3):
+        fast(x)
+    monkeypatch.setitem(globals(), "W", new)
+    np.testing.assert_allclose(fast(x), reads_a_global(x), rtol=1e-6)
+
+
+def test_a_global_array_that_has_another_shape(monkeypatch):
+    own = W.copy()
+    monkeypatch.setitem(globals(), "W", own)
+    fast = jitrt.jit(reads_a_global)
+    for _ in range(3):
+        fast(x)
+    own.shape = (40, 1)
+    same(fast(x), reads_a_global(x))
+
+
+def test_exceptions_are_those_of_numpy():
+    def inverse(a, b):
+        return np.linalg.inv(a) * b + 1
+
+    fast = jitrt.jit(inverse)
+    good, bad = np.eye(3) * 2, np.zeros((3, 3))
+    for a in (good, good, bad, good, bad):
+        if a is bad:
+            with pytest.raises(np.linalg.LinAlgError, match="Singular"):
+                fast(a, good)
+        else:
+            np.testing.assert_array_equal(fast(a, good), inverse(a, good))
+
+
+def test_warnings_are_those_of_numpy():
+    def roots(a):
+        return np.sort(np.sqrt(a)) + np.linalg.norm(a)
+
+    fast = jitrt.jit(roots)
+    good, bad = np.ones(5), -np.ones(5)
+    for a in (good, good, good, bad, good, bad):
+        with warnings.catch_warnings(record=True) as seen:
+            warnings.simplefilter("always")
+            got = fast(a)
+        with warnings.catch_warnings(record=True) as wanted:
+            warnings.simplefilter("always")
+            want = roots(a)
+        np.testing.assert_array_equal(got, want)
+        assert [(str(w.message), w.lineno) for w in seen] == [(str(w.message), w.lineno) for w in wanted]
+
+
+def test_arguments_that_are_written_and_overlap():
+    def shifts(a, b):
+        if b.sum() > 0:
+            a += b
+        else:
+            a -= b
+        return a
+
+    fast = jitrt.jit(shifts)
+    for _ in range(4):
+        for start in (5, 1, 0):
+            one, two = np.arange(20.0), np.arange(20.0)
+            fast(one[start : start + 10], one[:10])
+            shifts(two[start : start + 10], two[:10])
+            np.testing.assert_array_equal(one, two)
+
+
+def test_what_numpy_returns_is_not_overwritten_by_the_next_call():
+    fast = jitrt.jit(lambda a: np.squeeze(np.linalg.qr(np.outer(a, a) + np.eye(len(a)))[0] * 2) + 1)
+    first = fast(x)
+    kept = first.copy()
+    fast(x + 1)
+    np.testing.assert_array_equal(first, kept)
