@@ -44,7 +44,7 @@ from .folds import (
 from .loophints import forbid_vectors, interleaving, set_interleaving
 from .memory import KERNEL_TYPE, Memory, Turned, alias_scopes
 from .scalar import data_type, emit_where, emitter, literal_value
-from .searching import VectorSearch, lanes
+from .searching import VectorSearch, fits_masks, lanes
 from .strips import StripLoop, divided, division_of
 from .turning import TILE, Tile
 
@@ -186,12 +186,12 @@ class _Kernel:
         return start, self._smaller(stop, extent)
 
     def _search_row(self, loop: Loop, start: ir.Value, stop: ir.Value, acc: int) -> None:
-        """Find the extreme: in vectors if all that is done is to look at neighbours, and they fill one."""
+        """Find the extreme: in vectors if all that is done is to look at neighbours."""
         fold, dtype = self.folds[acc]
         match loop.body:
             case (Load(_, operand), Update()) if operand.strides[loop.axis] == "1" and dtype.kind in "fiu":
                 builder = self.builder
-                enough = builder.icmp_signed(">=", builder.sub(stop, start), ir.Constant(I64, lanes(dtype)))
+                enough = builder.icmp_signed(">", builder.sub(stop, start), ir.Constant(I64, lanes(dtype)))
                 with builder.if_else(enough) as (in_vectors, one_by_one):
                     with in_vectors:
                         address = functools.partial(self._address_at, operand, loop.axis)
@@ -199,7 +199,10 @@ class _Kernel:
                         search = VectorSearch(builder, self.repeat, self.accumulators, free, fold, dtype, address)
                         first = search.place(start, stop), builder.block
                     with one_by_one:
-                        self._search(loop, start, stop, acc)
+                        if fits_masks(dtype):
+                            self.accumulators[acc] = search.place_in_vector(start, stop)
+                        else:
+                            self._search(loop, start, stop, acc)
                         second = self.accumulators[acc], builder.block
                 self.accumulators[acc] = builder.phi(I64)
                 for value, block in (first, second):

@@ -13,12 +13,15 @@ from llvmlite import ir
 from ..expr.optable import Op
 from .context import I64, call_intrinsic
 from .folds import exceeds, neutral
+from .masks import first_lanes, masked_load, splat
 from .scalar import data_type
 
 _VECTOR = 64  # bytes
 _VECTORS_BLOCK = 64  # vectors whose extreme is found before it is compared with that of the blocks before
 _TOGETHER = 4  # vectors, lest each wait for the one before
 _I1 = ir.IntType(1)
+_I32 = ir.IntType(32)
+_MASKED = 4  # bytes of an element: of smaller ones some processors cannot load single lanes
 
 Accumulators = dict[int, ir.Value]
 Turn = Callable[[ir.Value, ir.Value], None]
@@ -62,8 +65,46 @@ class VectorSearch:
 
     def place(self, start: ir.Value, stop: ir.Value) -> ir.Value:
         """The place of the extreme among at least as many elements as a vector has."""
-        builder, fold, dtype = self.builder, self.fold, self.dtype
+        builder = self.builder
         last = builder.sub(stop, I64(self.width))
+        at_once = builder.icmp_signed("<=", builder.sub(stop, start), I64(I64.width))
+        extreme, where = self._either(
+            at_once,
+            lambda: (self._extreme(start, stop, last), start),
+            lambda: self._extreme_block(start, stop, last),
+        )
+        if self.dtype.kind == "f":
+            at_once = builder.and_(at_once, builder.fcmp_ordered("ord", extreme, extreme))
+        wanted = splat(builder, extreme, self.width)
+        (place,) = self._either(
+            at_once,
+            lambda: (self._first_bit(wanted, start, last),),
+            lambda: (self._first(wanted, where, last),),
+        )
+        return place
+
+    def _either(
+        self,
+        condition: ir.Value,
+        then: Callable[[], tuple[ir.Value, ...]],
+        otherwise: Callable[[], tuple[ir.Value, ...]],
+    ) -> list[ir.Value]:
+        """What one of two branches gives."""
+        builder, found = self.builder, []
+        with builder.if_else(condition) as branches:
+            for branch, values in zip(branches, (then, otherwise)):
+                with branch:
+                    found.append((values(), builder.block))
+        joined = []
+        for k, value in enumerate(found[0][0]):
+            joined.append(builder.phi(value.type))
+            for values_, origin in found:
+                joined[-1].add_incoming(values_[k], origin)
+        return joined
+
+    def _extreme_block(self, start: ir.Value, stop: ir.Value, last: ir.Value) -> tuple[ir.Value, ir.Value]:
+        """The extreme of a long row, and where the first block begins that has it."""
+        builder, fold, dtype = self.builder, self.fold, self.dtype
         self.accumulators[self.best], self.accumulators[self.where] = neutral(fold, dtype), start
 
         def block(first: ir.Value, following: ir.Value) -> None:
@@ -74,28 +115,14 @@ class VectorSearch:
             self.accumulators[self.where] = builder.select(better, first, self.accumulators[self.where])
 
         self.repeat("search.blocks", start, stop, _VECTORS_BLOCK * self.width, [self.best, self.where], block)
-        extreme, where = self.accumulators[self.best], self.accumulators[self.where]
-        at_once = builder.icmp_signed("<=", builder.sub(stop, start), I64(I64.width))
-        if dtype.kind == "f":
-            at_once = builder.and_(at_once, builder.fcmp_ordered("ord", extreme, extreme))
-        wanted = self._splat(extreme)
-        found = []
-        with builder.if_else(at_once) as (by_bits, by_vectors):
-            with by_bits:
-                found.append((self._first_bit(wanted, start, last), builder.block))
-            with by_vectors:
-                found.append((self._first(wanted, where, last), builder.block))
-        place = builder.phi(I64)
-        for value, origin in found:
-            place.add_incoming(value, origin)
-        return place
+        return self.accumulators[self.best], self.accumulators[self.where]
 
     def _extreme(self, first: ir.Value, end: ir.Value, last: ir.Value) -> ir.Value:
         """The extreme of a block. The vector at its end may begin before it: what stands there was looked at before."""
         builder, step = self.builder, self.width * _TOGETHER
         carried = [self.nans, *self.lanes] if self.dtype.kind == "f" else self.lanes
         self.accumulators[self.nans] = ir.Constant(ir.VectorType(_I1, self.width), [_I1(0)] * self.width)
-        start = self._splat(neutral(self.fold, self.dtype))
+        start = splat(builder, neutral(self.fold, self.dtype), self.width)
         for lane in self.lanes:
             self.accumulators[lane] = start
 
@@ -112,16 +139,35 @@ class VectorSearch:
         total = self.accumulators[self.lanes[0]]
         for lane in self.lanes[1:]:
             total = self._more_extreme(self.accumulators[lane], total)
-        half = self.width // 2
-        while half:
-            places = [ir.IntType(32)((k + half) % self.width) for k in range(self.width)]
-            other = builder.shuffle_vector(total, total, ir.Constant(ir.VectorType(ir.IntType(32), self.width), places))
-            total, half = self._more_extreme(other, total), half // 2
-        found = builder.extract_element(total, ir.IntType(32)(0))
+        found = self._of_lanes(total)
         if self.dtype.kind != "f":
             return found
         nan = ir.Constant(found.type, float("nan"))
         return builder.select(self._any(self.accumulators[self.nans]), nan, found)
+
+    def _of_lanes(self, total: ir.Value) -> ir.Value:
+        """The extreme of the lanes of a vector that holds no nan."""
+        builder, half = self.builder, self.width // 2
+        while half:
+            kind = ir.VectorType(_I32, half)
+            low, high = (
+                builder.shuffle_vector(total, total, ir.Constant(kind, [_I32(start + k) for k in range(half)]))
+                for start in (0, half)
+            )
+            total, half = self._more_extreme(high, low), half // 2
+        return builder.extract_element(total, _I32(0))
+
+    def place_in_vector(self, start: ir.Value, stop: ir.Value) -> ir.Value:
+        """The place of the extreme among no more elements than a vector has, and at least one."""
+        builder, others = self.builder, splat(self.builder, neutral(self.fold, self.dtype), self.width)
+        there = first_lanes(builder, builder.sub(stop, start), self.width)
+        x = masked_load(builder, self.address(start), self.dtype, there, others)
+        same = builder.and_(self._equal(x, splat(builder, self._of_lanes(x), self.width)), there)
+        bits = self._bits(same)
+        if self.dtype.kind == "f":
+            nans = self._bits(builder.fcmp_unordered("uno", x, x))
+            bits = builder.select(builder.icmp_unsigned("!=", nans, ir.Constant(nans.type, 0)), nans, bits)
+        return builder.add(start, builder.zext(builder.cttz(bits, _I1(1)), I64))
 
     def _look(self, index: ir.Value, lane: int) -> None:
         x = self._load(index)
@@ -189,17 +235,17 @@ class VectorSearch:
         data.align = self.dtype.alignment
         return data
 
-    def _splat(self, value: ir.Value) -> ir.Value:
-        places = ir.Constant(ir.VectorType(ir.IntType(32), self.width), [ir.IntType(32)(0)] * self.width)
-        one = self.builder.insert_element(ir.Constant(self.vector, ir.Undefined), value, ir.IntType(32)(0))
-        return self.builder.shuffle_vector(one, one, places)
-
     def _any(self, mask: ir.Value) -> ir.Value:
         bits = self._bits(mask)
         return self.builder.icmp_unsigned("!=", bits, ir.Constant(bits.type, 0))
 
     def _smaller(self, x: ir.Value, y: ir.Value) -> ir.Value:
         return call_intrinsic(self.builder, "smin", (x, y))
+
+
+def fits_masks(dtype: np.dtype) -> bool:
+    """Whether processors load single lanes of such elements."""
+    return dtype.itemsize >= _MASKED
 
 
 def lanes(dtype: np.dtype) -> int:

@@ -12,13 +12,12 @@ import numpy as np
 from llvmlite import ir
 
 from .context import I64, call_intrinsic
+from .masks import first_lanes, masked_load, masked_store
 
 BLOCK = 8  # rows and columns that are transposed in registers
 TILE = 32  # rows and columns of a tile: as many cache lines for each operand
 
 _I32 = ir.IntType(32)
-_MASK = ir.VectorType(ir.IntType(1), BLOCK)
-_LANES = ir.VectorType(I64, BLOCK)
 Count = Callable[[ir.Value, ir.Value, int, Callable[[ir.Value], None]], None]
 
 
@@ -88,9 +87,10 @@ class Tile:
     def _read_block(self, i: ir.Value, j: ir.Value) -> None:
         """Behind the last column the last one is read again; the buffer has room for whole blocks."""
         builder = self.builder
-        last, there = builder.sub(self.columns[1], I64(1)), self._lanes_there(builder.sub(self.rows[1], i))
+        last, there = builder.sub(self.columns[1], I64(1)), first_lanes(builder, builder.sub(self.rows[1], i), BLOCK)
+        nothing = ir.Constant(ir.VectorType(self.buffer.type.pointee, BLOCK), None)
         columns = (call_intrinsic(builder, "smin", (builder.add(j, I64(k)), last)) for k in range(BLOCK))
-        lines = [self._masked("load", self.source(i, column), there) for column in columns]
+        lines = [masked_load(builder, self.source(i, column), self.dtype, there, nothing) for column in columns]
         for k, line in enumerate(_transposed(builder, lines)):
             place = builder.bitcast(self._target(builder.add(i, I64(k)), j), line.type.as_pointer())
             builder.store(line, place).align = 1
@@ -107,32 +107,8 @@ class Tile:
         for k, line in enumerate(_transposed(builder, lines)):
             column = builder.add(j, I64(k))
             is_there = builder.icmp_signed("<", column, self.columns[1])
-            there = self._lanes_there(builder.select(is_there, rows, I64(0)))
-            self._masked("store", self.source(i, column), there, line)
-
-    def _lanes_there(self, number: ir.Value) -> ir.Value:
-        """A mask of the first `number` lanes."""
-        builder = self.builder
-        one = builder.insert_element(ir.Constant(_LANES, ir.Undefined), number, _I32(0))
-        every = builder.shuffle_vector(one, one, ir.Constant(ir.VectorType(_I32, BLOCK), [_I32(0)] * BLOCK))
-        return builder.icmp_signed(">", every, ir.Constant(_LANES, [I64(k) for k in range(BLOCK)]))
-
-    def _masked(self, what: str, address: ir.Value, mask: ir.Value, data: ir.Value | None = None) -> ir.Value:
-        """A load or a store that touches the lanes of `mask` only."""
-        module, element = self.builder.module, self.buffer.type.pointee
-        vector = ir.VectorType(element, BLOCK)
-        pointer, alignment = vector.as_pointer(), _I32(self.dtype.alignment)
-        kind = f"i{element.width}" if isinstance(element, ir.IntType) else f"f{8 * self.dtype.itemsize}"
-        name = f"llvm.masked.{what}.v{BLOCK}{kind}.p0"
-        if data is None:
-            signature = ir.FunctionType(vector, [pointer, _I32, _MASK, vector])
-        else:
-            signature = ir.FunctionType(ir.VoidType(), [vector, pointer, _I32, _MASK])
-        function = module.globals.get(name) or ir.Function(module, signature, name)
-        address = self.builder.bitcast(address, pointer)
-        if data is None:
-            return self.builder.call(function, [address, alignment, mask, ir.Constant(vector, None)])
-        return self.builder.call(function, [data, address, alignment, mask])
+            there = first_lanes(builder, builder.select(is_there, rows, I64(0)), BLOCK)
+            masked_store(builder, line, self.source(i, column), self.dtype, there)
 
 
 def _transposed(builder: ir.IRBuilder, lines: list[ir.Value]) -> list[ir.Value]:
