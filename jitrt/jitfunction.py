@@ -176,7 +176,18 @@ class JitFunction(NativeCallable):
         """
         run, before, changing = self._programs.execute, self._programs.count, found.is_changing
         captures, shared, integers = self._current_captures(), found.sharing, found.integers(leaves)
-        traced = trace(self._function, leaves, structure, captures, shared, run, self._unsteady, changing, integers)
+        traced = trace(
+            self._function,
+            leaves,
+            structure,
+            captures,
+            shared,
+            run,
+            self._unsteady,
+            changing,
+            integers,
+            found.memory,
+        )
         written = [number for number, _ in traced.written]
         if found.sharing is None and sharing(found.inputs(leaves), written) is not None:
             raise Untraceable("arguments overlap in memory, and one of them is written")

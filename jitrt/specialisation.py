@@ -35,8 +35,9 @@ _MOST_NEW_WAYS = 8
 _TRIED_CALLS = 2
 # A function that is traced at every call and has something to compile in so many calls in a row gains nothing.
 _MOST_COMPILES = 8
-_TRACE = 500_000  # nanoseconds that a trace takes
-_TRACED_NODE = 100_000  # and each node of it
+_TRACE = 250_000  # nanoseconds that a trace takes where most of it is as it was in the call before
+_TRACED_NODE = 10_000  # and each node of it
+_MOST_REMEMBERED = 1 << 14  # nodes of a function that is traced at every call
 _WRITTEN_IN_PLACE = 1 << 17  # bytes
 
 
@@ -150,6 +151,8 @@ class Specialisation:
         self.draws = False
         self.root = Segment()
         self._compiles = 0
+        self._saves: tuple[Traced, bool] | None = None
+        self._memory: dict[Hashable, Any] = {}
         self.add(traced)
 
     @property
@@ -193,11 +196,19 @@ class Specialisation:
     @property
     def gains_anyway(self) -> bool:
         """Whether calls are faster than plain NumPy even if the function is traced at each of them."""
-        traced = self.traced
-        graphs = [c.graph for c in traced.cuts if c.graph is not None]
-        nodes = sum(len(g.nodes()) for g in (*graphs, traced.graph))
-        gains = numpy_time([*graphs, traced.graph]) > _TRACE + _TRACED_NODE * nodes
-        return gains and self._compiles < _MOST_COMPILES and self._segments <= _MOST_SEGMENTS
+        if self._saves is None or self._saves[0] is not self.traced:
+            traced = self.traced
+            graphs = [c.graph for c in traced.cuts if c.graph is not None]
+            nodes = sum(len(g.nodes()) for g in (*graphs, traced.graph))
+            self._saves = traced, numpy_time([*graphs, traced.graph]) > _TRACE + _TRACED_NODE * nodes
+        return self._saves[1] and self._compiles < _MOST_COMPILES and self._segments <= _MOST_SEGMENTS
+
+    @property
+    def memory(self) -> dict[Hashable, Any] | None:
+        """What is recorded in every call again; None if the function is not traced at every call."""
+        if len(self._memory) > _MOST_REMEMBERED:
+            self._memory.clear()
+        return self._memory if self.is_changing else None
 
     def once(self, traced: Traced, before: int) -> Compiled:
         """What computes the last segment of a way that no call will go again.

@@ -30,17 +30,29 @@ def _binary(ufunc: np.ufunc, python: Callable[[Any, Any], Any], x: Any, y: Any) 
     """``x <op> y`` where one of them is a tracer."""
     if type(x) is LoopNumber or type(y) is LoopNumber:
         x, y = (v.operand(w, python) if type(v) is LoopNumber else v for v, w in ((x, y), (y, x)))
+    x_is_number, y_is_number = _is_number(x), _is_number(y)
     tracer = x if isinstance(x, Operators) else y
-    if all(v._is_weak() if isinstance(v, Operators) else type(v) in (int, float, complex, bool) for v in (x, y)):
+    if x_is_number and y_is_number:
         nodes = tuple(_number_node(v, tracer, python) for v in (x, y))
         made = operation(tracer._trace, ufunc, *nodes)
         return tracer._trace.python_call(python, *nodes) if made is None else tracer._weak(made)
-    if all(isinstance(v, (Operators, *_NUMBERS)) for v in (x, y)):
-        of_array = ufunc is np.power and tracer is x and tracer._is_array()
-        return _power(x, y) if of_array else ufunc(x, y)
+    if isinstance(x, _OPERANDS) and isinstance(y, _OPERANDS):
+        if ufunc is np.power and tracer is x and tracer._is_array():
+            return _power(x, y)
+        if x_is_number or y_is_number or type(x) is type(y):  # NumPy would ask nobody else
+            return tracer.__array_ufunc__(ufunc, "__call__", x, y)
+        return ufunc(x, y)
     if tracer._is_array() and type(y if tracer is x else x) in (list, tuple):
         return ufunc(x, y)
     return NotImplemented
+
+
+_PYTHON_NUMBERS = frozenset({int, float, complex, bool})
+
+
+def _is_number(value: Any) -> bool:
+    """Whether `value` is, or stands for, a Python number."""
+    return value._is_weak() if isinstance(value, Operators) else type(value) in _PYTHON_NUMBERS
 
 
 def _power(x: Any, y: Any, **out: Any) -> Any:
@@ -137,6 +149,9 @@ class Operators:
     def _is_array(self) -> bool:
         raise NotImplementedError
 
+    def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any:
+        raise NotImplementedError
+
     def _is_weak(self) -> bool:
         raise NotImplementedError
 
@@ -162,6 +177,7 @@ class Operators:
         return other // self, other % self
 
 
+_OPERANDS: Any = (Operators, *_NUMBERS)
 _BINARY = {
     "add": (np.add, operator.add), "sub": (np.subtract, operator.sub), "mul": (np.multiply, operator.mul),
     "truediv": (np.divide, operator.truediv), "floordiv": (np.floor_divide, operator.floordiv),

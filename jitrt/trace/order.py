@@ -36,6 +36,8 @@ class Orders:
     def strides(self, node: Node) -> tuple[int, ...] | None:
         """The strides in bytes of `node`; None for those of a C-contiguous array."""
         if node not in self._known:
+            if node.type.ndim < 2 and node.op.kind is Kind.ELEMENTWISE:
+                return None
             for n in topological_order((node,)):
                 if n not in self._known:
                     self.note(n, self._compute(n))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import types
 import weakref
-from collections.abc import Callable, Mapping, Sequence, Set
+from collections.abc import Callable, Hashable, Mapping, Sequence, Set
 from types import MappingProxyType
 from typing import Any
 
@@ -72,6 +72,8 @@ class Trace:
         found again. By default all are literals.
     integers : mapping of Node to int, optional
         Inputs that are Python integers, and the numbers of their leaves among the arguments.
+    memory : dict, optional
+        Nodes and graphs that earlier traces of the function have made, by what they were made of.
     """
 
     def __init__(
@@ -82,6 +84,7 @@ class Trace:
         unsteady: bool = False,
         fixed: Set[float] | None = None,
         integers: Mapping[Node, int] = MappingProxyType({}),
+        memory: dict[Hashable, Any] | None = None,
     ):
         self.inputs = len(inputs)
         self.given = list(given)
@@ -90,6 +93,7 @@ class Trace:
         self.cuts: list[Cut] = []
         self.unsteady = unsteady
         self.integers = integers
+        self.memory: dict[Hashable, Any] = {} if memory is None else memory
         self._fixed = fixed
         self._execute = execute
         self._made: dict[Graph, int] = {}
@@ -165,19 +169,29 @@ class Trace:
         """
         if isinstance(value, Node):
             return value
+        if type(value) in (int, float) and value and value == value:  # zeros of both signs are equal, nan is not
+            node = self.memory.get((type(value), value))
+            if node is None:
+                node = self._lift_scalar(value)
+                if node.op is not INPUT:
+                    self.memory[type(value), value] = node
+            return node
         if type(value) is np.ndarray and value.dtype.kind in "biufcmM" and value.dtype.isnative:
             # A snapshot: the function may write into its own array later.
             return b.constant(value.copy())
-        if isinstance(value, float) and self._fixed is not None and value not in self._fixed:
-            return self._new_register(value)
         if type(value) in (bool, int, float, complex) or isinstance(value, np.generic):
-            try:
-                return b.constant(value)
-            except OverflowError:
-                raise Untraceable(f"the integer {value}", user_line()) from None
+            return self._lift_scalar(value)
         if type(value) in (list, tuple):
             return list_node(self, value)
         raise Untraceable(f"an operand of type {type(value).__name__}", user_line())
+
+    def _lift_scalar(self, value: Any) -> Node:
+        if isinstance(value, float) and self._fixed is not None and value not in self._fixed:
+            return self._new_register(value)
+        try:
+            return b.constant(value)
+        except OverflowError:
+            raise Untraceable(f"the integer {value}", user_line()) from None
 
     def _new_register(self, value: Any) -> Node:
         """The node of a number that is a value in this trace and not a part of what is computed."""
@@ -296,7 +310,7 @@ class Trace:
         """Put the values of `nodes` into registers; the graph, what computes it, what it reads, and samples of that."""
         if self._execute is None:
             raise Untraceable("looks at values, or computes under several error states", user_line())
-        graph, inputs = cut(nodes, self.registers, [self.orders.of_result(n) for n in nodes])
+        graph, inputs = self.graph_of(nodes, [self.orders.of_result(n) for n in nodes])
         self._check_effort(graph)
         values = [self.given[k] for k in inputs]
         samples = tuple(map(sample, values))
@@ -308,6 +322,16 @@ class Trace:
         if self._token in self.registers:  # segments follow each other anyway
             self._token = None
         return graph, compiled, inputs, samples
+
+    def graph_of(
+        self, roots: Sequence[Node], strides: Sequence[tuple[int, ...] | None]
+    ) -> tuple[Graph, tuple[int, ...]]:
+        """The graph that computes `roots`, with these strides, from registers, and the registers that it reads."""
+        key = ("graph", tuple(roots), tuple(strides))
+        known = self.memory.get(key)
+        if known is None or known[0] != self.registers:
+            known = self.memory[key] = dict(self.registers), cut(roots, self.registers, strides)
+        return known[1]
 
     def call_and_look(self, function: Callable[..., Any], name: str, args: tuple, kwargs: dict[str, Any]) -> Any:
         """The result of a call that NumPy makes, and whose shape the function sees."""
@@ -355,7 +379,9 @@ class Trace:
     def _check_effort(self, graph: Graph) -> None:
         """Stop where looks at values are so many, or so different, that compiling what is between them does not pay."""
         if graph not in self._made:
-            self._made[graph] = len(graph.nodes())
+            if ("size", graph) not in self.memory:
+                self.memory["size", graph] = len(graph.nodes())
+            self._made[graph] = self.memory["size", graph]
         nodes = sum(self._made.values()) - max(self._made.values())
         if len(self.cuts) >= _MOST_LOOKS or len(self._made) > _MOST_SEGMENTS or nodes > _MOST_NODES:
             raise Untraceable(f"looks at values more than {len(self.cuts)} times", user_line())

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import types
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Hashable, Sequence
 from typing import Any
 
 import numpy as np
@@ -27,7 +27,7 @@ from .elsewhere import Logger
 from .loopnumber import NotRolled, Place
 from .purity import Capture, Captures
 from .scopes import Scope
-from .segments import Cut, Execute, cut
+from .segments import Cut, Execute
 from .state import Trace
 from .storage import Cell
 from .stores import Containers, Given, Store
@@ -123,6 +123,7 @@ def trace(
     unsteady: bool = False,
     changing: bool = False,
     integers: Collection[int] = (),
+    memory: dict[Hashable, Any] | None = None,
 ) -> Traced:
     """Run `function` on tracers.
 
@@ -144,6 +145,9 @@ def trace(
         Whether the function is traced at every call, since it looks at values that change.
     integers : collection of int, optional
         Numbers of the leaves that are Python integers and inputs of the program.
+    memory : dict, optional
+        Nodes and graphs that earlier traces of the function have made, by what they were made of; it gains those of
+        this one.
 
     Returns
     -------
@@ -162,7 +166,7 @@ def trace(
     while True:
         try:
             return _trace_once(
-                function, leaves, structure, captures, sharing, execute, unsteady, changing, integers, excepted
+                function, leaves, structure, captures, sharing, execute, unsteady, changing, integers, memory, excepted
             )
         except NotRolled as failed:
             excepted.add(failed.place)
@@ -178,6 +182,7 @@ def _trace_once(
     unsteady: bool,
     changing: bool,
     integers: Collection[int],
+    memory: dict[Hashable, Any] | None,
     excepted: set[Place],
 ) -> Traced:
     """Run `function` on tracers, where nothing is assumed about the loops `excepted`."""
@@ -186,7 +191,7 @@ def _trace_once(
     inputs = [input_node(number, _input_type(value)) for number, value in enumerate(given)]
     fixed = captures.floats if changing else None
     symbolic_integers = {node: k for node, k in zip(inputs, arguments) if k in integers}
-    state = Trace(inputs, given, execute, unsteady or changing, fixed, symbolic_integers)
+    state = Trace(inputs, given, execute, unsteady or changing, fixed, symbolic_integers, memory)
     symbols: list[Tracer] = []
     for number, (node, value) in enumerate(zip(inputs, given)):
         if sharing is not None and sharing[number] < number:
@@ -341,7 +346,7 @@ def _describe(
             strides.append(None)
     graph, registers = Graph(tuple(inputs), tuple(roots), tuple(strides)), tuple(range(len(inputs)))
     if state.cuts:
-        graph, registers = cut(roots, state.registers, strides)
+        graph, registers = state.graph_of(roots, strides)
     return Traced(
         graph,
         arguments,

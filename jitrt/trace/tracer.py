@@ -623,16 +623,20 @@ def _wrap(result: Any, trace: Trace, viewed: dict[Node, Tracer] | None = None, c
 
 
 def _elementwise(ufunc: np.ufunc, inputs: tuple, trace: Trace) -> tuple[Node, Trace, bool]:
-    given = tuple(i._node if isinstance(i, Tracer) else trace.lift(i) for i in inputs)
-    nodes = operands(trace, ufunc, given)
-    if nodes is None:
-        raise NotCovered(f"{ufunc.__name__} with an integer that does not fit")
-    for node in nodes:
-        if node.type.weak and node.op.name == "constant" and node.dtype.kind == "i":
-            _check_python_int(ufunc, node, nodes)
-    node = b.elementwise(ufunc, *nodes)
+    given = tuple([i._node if type(i) is Tracer else trace.lift(i) for i in inputs])
+    node = trace.memory.get((ufunc, given))
+    if node is None:
+        nodes = operands(trace, ufunc, given)
+        if nodes is None:
+            raise NotCovered(f"{ufunc.__name__} with an integer that does not fit")
+        for n in nodes:
+            if n.type.weak and n.op.name == "constant" and n.dtype.kind == "i":
+                _check_python_int(ufunc, n, nodes)
+        node = b.elementwise(ufunc, *nodes)
+        if not any(map(is_symbol, given)):  # of which something may be assumed
+            trace.memory[ufunc, given] = node
     trace.phases.check(node)
-    return node, trace, node.shape == ()
+    return node, trace, not node.shape
 
 
 def _check_python_int(ufunc: np.ufunc, literal: Node, nodes: tuple[Node, ...]) -> None:
