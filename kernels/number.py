@@ -235,6 +235,10 @@ class Number:
         """The smaller of two magnitudes, and the bound for nan."""
         return self._with_parameters("range", (self._same(bound).value, 10))
 
+    def within(self, bound: float) -> Number:
+        """The number with the smaller of its magnitude and the bound; that is the bound for nan."""
+        return self._with_parameters("range", (self.constant(bound).value, 2))
+
     def larger(self, bound: float) -> Number:
         """The larger of the two, and the bound for nan."""
         return self._with_parameters("range", (self.constant(bound).value, 5))

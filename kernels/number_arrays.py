@@ -130,6 +130,8 @@ def _scale(bits: int, x: Any, exponent: Any) -> Any:
 
 
 def _range(bits: int, x: Any, bound: Any, choice: int) -> Any:
+    if choice == 2:
+        return np.copysign(np.fmin(np.abs(x), bound), x)
     if choice == 10:
         return np.fmin(np.abs(x), np.abs(bound))
     if choice == 11:

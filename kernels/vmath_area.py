@@ -153,6 +153,13 @@ def _log_of_sum(x: Number, y: Number, to_natural: tuple[float, float]) -> tuple[
     return larger, *_log_parts(x.constant(1.0), (high, low), x.constant(0.0))
 
 
+def _numbers(x: Number, y: Number) -> Pair:
+    """Both, or zeros where either is no number: differences of infinities would raise a flag."""
+    largest = format_of(x).largest
+    are_numbers = (x.abs() <= largest) & (y.abs() <= largest)
+    return select(are_numbers, x, 0.0), select(are_numbers, y, 0.0)
+
+
 def _special_sum(x: Number, y: Number, value: Number) -> Number:
     """`value` for finite x and y; the larger one where either is infinite, nan where either is nan."""
     form = format_of(x)
@@ -166,7 +173,7 @@ def logaddexp(x: Number, y: Number) -> Number:
     if x.bits == 32:
         # Close to a sum of one the logarithm cancels; float64 has the digits for it.
         return x.in_float64(logaddexp, y)
-    larger, high, low = _log_of_sum(x, y, (1.0, 0.0))
+    larger, high, low = _log_of_sum(*_numbers(x, y), (1.0, 0.0))
     total, error = two_sum(larger, high)
     return _special_sum(x, y, total + (error + low))
 
@@ -176,7 +183,7 @@ def logaddexp2(x: Number, y: Number) -> Number:
     if x.bits == 32:
         # Close to a sum of one the logarithm cancels; float64 has the digits for it.
         return x.in_float64(logaddexp2, y)
-    larger, high, low = _log_of_sum(x, y, LN2_PAIR[x.bits])
+    larger, high, low = _log_of_sum(*_numbers(x, y), LN2_PAIR[x.bits])
     unit_high, unit_low = LOG2_E_PARTS[x.bits]
     product, product_low = two_product(high, high.constant(unit_high))
     product_low = product_low + (low * unit_high + high * unit_low)

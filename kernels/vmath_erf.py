@@ -61,8 +61,8 @@ def erf(x: Number) -> Number:
     """The error function."""
     form = format_of(x)
     magnitude = x.abs()
-    square = magnitude * magnitude
-    near = magnitude.fma(polynomial(square, COEFFICIENTS["erf"][x.bits]), magnitude)
+    small = clamp(magnitude, None, 1.0)
+    near = small.fma(polynomial(small * small, COEFFICIENTS["erf"][x.bits]), small)
     rounded, (high, low) = _tail(clamp(magnitude, 0.75, {64: 6.0, 32: 4.0}[x.bits]))
     scale = ((rounded.to_bits() << form.stored) + form.one).to_float()
     far, error = fast_two_sum(x.constant(1.0), -(high * scale))
@@ -77,9 +77,10 @@ def erfc(x: Number) -> Number:
         return x.in_float64(erfc)
     form = format_of(x)
     magnitude = x.abs()
-    ratio = polynomial(x * x, COEFFICIENTS["erf"][x.bits])
-    total, error = fast_two_sum(x.constant(1.0), -x)
-    near = total + (error - x * ratio)
+    small = x.within(1.0) if x.back.avx512 else clamp(x, -1.0, 1.0)
+    ratio = polynomial(small * small, COEFFICIENTS["erf"][x.bits])
+    total, error = fast_two_sum(x.constant(1.0), -small)
+    near = total + (error - small * ratio)
     largest = {64: 27.5, 32: 10.5}[x.bits]
     bounded = clamp(magnitude, 0.75, largest)
     rounded, (high, low) = _tail(bounded)

@@ -130,12 +130,16 @@ def _expm1_parts(x: Number) -> tuple[Number, Number]:
 
 def expm1(x: Number) -> Number:
     """``exp(x) - 1`` without cancellation near zero."""
-    # Above the largest argument the doubled half overflows; far below, the result is minus one.
+    # Far below, the result is minus one.
     top, bottom = {64: (709.9, -40.0), 32: (88.8, -20.0)}[x.bits]
     high, low = _expm1_parts(clamp(x, bottom, top))
-    half = keep_nan(high + low, x)
     # Halving a subnormal number is not exact; there the function is the identity.
-    return select(x.abs() < format_of(x).smallest_normal * 4.0, x, half + half)
+    return select(x.abs() < format_of(x).smallest_normal * 4.0, x, _doubled(high + low, x, top))
+
+
+def _doubled(half: Number, x: Number, top: float) -> Number:
+    """``2 * half``, beyond `top` what overflows if x is a number, and x for infinity and nan."""
+    return half * select(x <= top, 2.0, x)
 
 
 def _halves_of_powers(rounded: Number, magnitude: Number) -> tuple[Number, Number]:
@@ -154,7 +158,8 @@ def _sinh_or_cosh(x: Number, sign: float) -> Number:
     are exact for n = 0. Computed at half the size, so that nothing overflows too early.
     """
     form = format_of(x)
-    magnitude = clamp(x.abs(), None, {64: 710.5, 32: 89.5}[x.bits])
+    top = {64: 710.5, 32: 89.5}[x.bits]
+    magnitude = clamp(x.abs(), None, top)
     rounded, r, r_low = reduce_by_ln2(magnitude)
     growing, falling = _halves_of_powers(rounded, magnitude)
     falling = falling * sign
@@ -173,8 +178,7 @@ def _sinh_or_cosh(x: Number, sign: float) -> Number:
         # The halves of a product near the format's end overflow; that far out the error of the product does not count.
         low = select(magnitude < float(2 * form.stored), low + product_low, low)
     low = second.fma(r_low, low) + first_low
-    half = keep_nan(high + first.fma(cosh_tail, second.fma(sinh_tail, low)), x)
-    return half + half
+    return _doubled(high + first.fma(cosh_tail, second.fma(sinh_tail, low)), x.abs(), top)
 
 
 def sinh(x: Number) -> Number:

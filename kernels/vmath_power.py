@@ -112,28 +112,25 @@ def log2_parts(x: Number, k: Number, m: Number, sum_: Number) -> tuple[Number, N
 def power(x: Number, y: Number) -> Number:
     """``x**y``, two to the power ``y log2|x|`` in two parts, with the sign and special cases of IEEE 754."""
     form = format_of(x)
-    infinity = x.constant(float("inf"))
     size = x.abs()
-    tiny = size < form.smallest_normal
-    step = float(form.stored + 2)
-    k, m = split_exponent(select(tiny, size * 2.0**step, size))
-    k = select(tiny, k - step, k)
-    zero = size.equals(0.0)
     is_integer = y.rint().equals(y)
     half = y * 0.5
     is_odd = is_integer & half.rint().differs(half)
-    negative = x < 0.0
-    undefined = negative & ~is_integer & (size <= form.largest)
-    # An infinite sum of opposite signs raises the flag of the domain error, a division by zero that of the pole.
-    k = select(undefined, infinity, k)
-    high, low = log2_parts(x, k, m, select(zero & (y < 0.0), 0.0, m + 1.0))
-    high = select(zero, -infinity, select(size > form.largest, infinity, high))
-    # Where the result is one, not the product of zero and infinity, which would raise a flag.
-    high = select(y.equals(0.0), 0.0, high)
+    zero, rises, falls = size.equals(0.0), size > 1.0, y < 0.0
+    is_number, is_exponent = (size > 0.0) & (size <= form.largest), y.abs() <= form.largest
+    undefined = (x < 0.0) & is_number & is_exponent & ~is_integer
+    # Far below the bound powers of all but one leave the format. What is no number is put in place at the end.
+    usual = is_number & is_exponent & ~undefined
+    y_bounded = select(usual, clamp(y, -(2.0**form.bits), 2.0**form.bits), 0.0)
+    base = select(is_number, size, 1.0)
+    tiny = base < form.smallest_normal
+    step = float(form.stored + 2)
+    k, m = split_exponent(select(tiny, base * 2.0**step, base))
+    k = select(tiny, k - step, k)
+    high, low = log2_parts(x, k, m, m + 1.0)
     limit = 2.0 ** (form.bits - form.stored - 1) * 1.5
-    y_bounded = y.at_most(2.0 ** (form.bias - 60)).at_least(-(2.0 ** (form.bias - 60))) if not x.back.fma else y
     exponent, exponent_low = two_product(y_bounded, high)
-    exponent_low = y.fma(low, exponent_low)
+    exponent_low = y_bounded.fma(low, exponent_low)
     exponent_low = select(exponent.abs() < limit, exponent_low, 0.0)
     bottom = -float(form.bias + form.stored + 5)
     exponent = clamp(exponent, bottom, form.bias + 1.25)
@@ -145,9 +142,18 @@ def power(x: Number, y: Number) -> Number:
     bits = value.to_bits() + ((rounded.to_bits() << form.stored) - (1 << form.stored))
     bits = select(subnormal, bits + (form.tiny_step << form.stored), bits)
     scaled = bits.to_float() * select(subnormal, x.constant(2.0 ** (1 - form.tiny_step)), 2.0)
+    # One over zero raises the flag of the pole, zero over zero that of the domain error: by a factor that is else one,
+    # lest LLVM finds out.
+    pole = zero & falls
+    marked = pole | undefined
+    numerator = select(pole, x.constant(1.0), select(undefined, 0.0, m))
+    factor = numerator / select(marked, 0.0, m)
+    # NumPy's infinite powers of large numbers overflow.
+    grown = select(y.equals(float("inf")), base, 1.0)
+    limiting = select((rises & ~falls) | (falls & ~rises), grown * grown + float("inf"), 0.0)
+    scaled = select(usual, scaled, select(marked, 1.0, limiting)) * factor
     sign = x.to_bits() & -(1 << (form.bits - 1))
     scaled = select(is_odd, (scaled.to_bits() ^ sign).to_float(), scaled)
-    scaled = select(undefined, float("nan"), scaled)
     scaled = select(x.is_nan() | y.is_nan(), x + y, scaled)
     is_one = y.equals(0.0) | x.equals(1.0) | (size.equals(1.0) & (y.abs() > form.largest))
     return select(is_one, 1.0, scaled)

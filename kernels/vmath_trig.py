@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from .number import Number, select
 from .vmath_coefficients import COEFFICIENTS
-from .vmath_parts import HALF_PI, format_of, polynomial, product_remainder, split_constant, two_sum
+from .vmath_parts import HALF_PI, clamp, format_of, polynomial, product_remainder, split_constant, two_sum
 
 TWO_OVER_PI = 0.6366197723675814
 FUSED_PARTS = {64: split_constant(HALF_PI, 64, 53, 53), 32: split_constant(HALF_PI, 32, 24, 24)}
@@ -20,7 +20,10 @@ BOUNDS = {(64, True): 2.0**30, (64, False): 2.0**20, (32, True): 2.0**16, (32, F
 
 
 def _reduce(magnitude: Number) -> tuple[Number, Number, Number]:
-    """n in the low bits of an integer, r and c."""
+    """n in the low bits of an integer, r and c.
+
+    Beyond the bound r may be anything, and is kept from raising flags; nan is left in c.
+    """
     form = format_of(magnitude)
     rounded = magnitude.fma(TWO_OVER_PI, form.rounder)
     n = rounded - form.rounder
@@ -32,13 +35,17 @@ def _reduce(magnitude: Number) -> tuple[Number, Number, Number]:
         product_error = n.fma(second, -product)
         r = remaining - product
         c = n.fma(-third, ((remaining - r) - product) - product_error)
-        return rounded.to_bits(), r, c
+        return rounded.to_bits(), _bounded(r), c
     *exact, last = SHORT_PARTS[magnitude.bits]
     r, c = magnitude - n * exact[0], magnitude.constant(0.0)
     for part in exact[1:]:
         r, error = two_sum(r, -(n * part))
         c = c + error
-    return rounded.to_bits(), r, c - n * last
+    return rounded.to_bits(), _bounded(r), c - n * last
+
+
+def _bounded(r: Number) -> Number:
+    return r.within(1.0) if r.back.avx512 else clamp(r, -1.0, 1.0)
 
 
 def _sign_bit(x: Number) -> int:

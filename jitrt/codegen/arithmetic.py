@@ -114,31 +114,34 @@ def _timedelta_remainder(builder: ir.IRBuilder, dtype: np.dtype, x: ir.Value, y:
 
 
 def _float_divmod(builder: ir.IRBuilder, x: ir.Value, y: ir.Value) -> tuple[ir.Value, ir.Value]:
-    """NumPy's ``npy_divmod``: quotient and remainder in Python's sense."""
+    """NumPy's ``npy_divmod`` for a divisor that is not zero: quotient and remainder in Python's sense."""
     zero, one = y.type(0.0), y.type(1.0)
     rest = builder.frem(x, y)
     quotient = builder.fdiv(builder.fsub(x, rest), y)
     nonzero = builder.fcmp_unordered("!=", rest, zero)
-    differ = builder.xor(builder.fcmp_ordered("<", y, zero), builder.fcmp_ordered("<", rest, zero))
-    move = builder.and_(nonzero, differ)
+    # Signs and sizes are compared as bits, for an ordered comparison with nan raises a flag.
+    integer, half = {"double": (ir.IntType(64), 0x3FE << 52), "float": (ir.IntType(32), 0x7E << 23)}[str(y.type)]
+    signs = builder.xor(builder.bitcast(y, integer), builder.bitcast(rest, integer))
+    move = builder.and_(nonzero, builder.icmp_signed("<", signs, integer(0)))
     quotient = builder.select(move, builder.fsub(quotient, one), quotient)
     moved = builder.select(move, builder.fadd(rest, y), rest)
     modulus = builder.select(nonzero, moved, call_intrinsic(builder, "copysign", (zero, y)))
     floor = call_intrinsic(builder, "floor", (quotient,))
-    up = builder.fcmp_ordered(">", builder.fsub(quotient, floor), y.type(0.5))
-    floor = builder.select(up, builder.fadd(floor, one), floor)
+    above = builder.icmp_signed(">", builder.bitcast(builder.fsub(quotient, floor), integer), integer(half))
+    floor = builder.select(above, builder.fadd(floor, one), floor)
     signed_zero = call_intrinsic(builder, "copysign", (zero, builder.fdiv(x, y)))
-    floor = builder.select(builder.fcmp_unordered("!=", quotient, zero), floor, signed_zero)
-    by_zero = builder.fcmp_ordered("==", y, zero)
-    return builder.select(by_zero, builder.fdiv(x, y), floor), builder.select(by_zero, rest, modulus)
+    return builder.select(builder.fcmp_unordered("!=", quotient, zero), floor, signed_zero), modulus
 
 
 def _float_floor_divide(builder: ir.IRBuilder, dtype: np.dtype, x: ir.Value, y: ir.Value) -> ir.Value:
-    return _float_divmod(builder, x, y)[0]
+    by_zero = builder.fcmp_ordered("==", y, y.type(0.0))
+    dividend, divisor = builder.select(by_zero, x.type(0.0), x), builder.select(by_zero, y.type(1.0), y)
+    return builder.select(by_zero, builder.fdiv(x, y), _float_divmod(builder, dividend, divisor)[0])
 
 
 def _float_remainder(builder: ir.IRBuilder, dtype: np.dtype, x: ir.Value, y: ir.Value) -> ir.Value:
-    return _float_divmod(builder, x, y)[1]
+    by_zero = builder.fcmp_ordered("==", y, y.type(0.0))
+    return builder.select(by_zero, builder.frem(x, y), _float_divmod(builder, x, y)[1])
 
 
 def _float_sign(builder: ir.IRBuilder, dtype: np.dtype, x: ir.Value) -> ir.Value:
