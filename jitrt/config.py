@@ -79,6 +79,9 @@ def configure_logging() -> None:
         return
     handler = logging.StreamHandler()
     handler.setFormatter(logging.Formatter("%(name)s: %(message)s"))
+    if unknown := sorted(wanted - {"all", *LOGGED_STAGES}):
+        text = "JITRT_LOG: nothing is called %s; there are %s, and all"
+        logging.getLogger("jitrt").warning(text, ", ".join(unknown), ", ".join(LOGGED_STAGES))
     for stage in LOGGED_STAGES if "all" in wanted else wanted:
         logger = logging.getLogger(f"jitrt.{stage}")
         logger.setLevel(logging.INFO)

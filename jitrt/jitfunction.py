@@ -397,23 +397,29 @@ class JitFunction(NativeCallable):
         Profile
             Prints a table: time and memory traffic of each kernel, calls that NumPy makes, and Python.
         """
-        from .profile import Profile, best_time, machine_bandwidth, step_times
+        from .profile import Profile, StepTime, best_time, machine_bandwidth, step_times
 
         leaves: list[Any] = []
         structure = flatten_call(args, kwargs, leaves, self._growing())
-        copies = copies_of(leaves)
-        args, kwargs = rebuild(structure, iter(copies))
+        args, kwargs = rebuild(structure, iter(copies_of(leaves)))
         with np.errstate(all="ignore"):
             self(*args, **kwargs)
+            plain_reason = self.explain(*args, **kwargs).plain_reason
+            if plain_reason:  # which may be that it prints: not thousands of times
+                seconds = best_time(lambda: self._function(*args, **kwargs), most_runs=10)
+                return Profile(self.__name__, seconds, seconds, (), machine_bandwidth(), plain_reason)
             seconds = best_time(lambda: self(*args, **kwargs))
             plain = best_time(lambda: self._function(*args, **kwargs))
-        explanation = self.explain(*args, **kwargs)
-        if explanation.traced is None or explanation.compiled is None:
-            reason = explanation.plain_reason or "a loop over elements, compiled by numba"
-            return Profile(self.__name__, seconds, plain, (), machine_bandwidth(), reason)
-        inputs = [copies[k] for k in explanation.traced.arguments] + [c.read() for c in explanation.traced.captured]
-        steps = step_times(explanation.compiled.program, inputs)
-        return Profile(self.__name__, seconds, plain, steps, machine_bandwidth())
+        steps: tuple[StepTime, ...] = ()
+        copies = copies_of(leaves)
+        if not kwargs and self._loops.serving:
+            steps = (StepTime("a loop over elements, compiled by numba", seconds, 0, False),)
+        elif isinstance(found := self._find(copies, structure), Plain):
+            plain_reason = found.reason
+        else:
+            programs = found.programs_of(copies)
+            steps = tuple(step for program, inputs in programs for step in step_times(program, inputs))
+        return Profile(self.__name__, seconds, plain, steps, machine_bandwidth(), plain_reason)
 
     def cache_info(self) -> CacheInfo:
         """What the function keeps for further calls.

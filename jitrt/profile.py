@@ -17,9 +17,11 @@ from .runtime.frames import Frame
 from .runtime.hostframes import separate_frame
 from .runtime.program import Program
 from .runtime.steps import CheckStep, ControlStep, HostStep, KernelStep, Step, kernel_steps, touched_bytes
+from .schedule.loopnest import Compute, FoldInto, LoopNest, Neutral, ScanStep
 
 _BANDWIDTH_ELEMENTS = 8 << 20  # 64 MiB of float64: more than the caches of most machines
 _SECONDS = 0.2  # to spend on repeats
+_SHOWN = 6  # operations of a kernel that are named
 
 
 @frozen
@@ -87,11 +89,12 @@ class Profile:
         if self.plain_reason:
             return f"{lines[0]}\nruns as plain NumPy: {self.plain_reason}"
         for k, step in enumerate(self.steps):
-            text = f"{k:4}  {1e6 * step.seconds:10.2f} µs  {_share(step.seconds, self.seconds):>5}"
+            text = f"{k:4}  {1e6 * step.seconds:10.2f} µs  {_share(step.seconds, self.seconds):>5}  "
+            traffic = ""
             if step.nbytes:
                 speed = step.nbytes / step.seconds
-                text += f"  {step.nbytes / 1e6:10.3f} MB  {speed / 1e9:7.1f} GB/s ({_share(speed, self.bandwidth):>4})"
-            lines.append(f"{text}  {step.what}")
+                traffic = f"{step.nbytes / 1e6:9.3f} MB  {speed / 1e9:6.1f} GB/s ({_share(speed, self.bandwidth):>4})"
+            lines.append(f"{text}{traffic:31}  {step.what}")
         parts = {"kernels": self.kernel_seconds, "NumPy": self.numpy_seconds, "Python": self.python_seconds}
         lines.append(", ".join(f"{name} {_share(seconds, self.seconds)}" for name, seconds in parts.items()))
         lines.append(f"this machine: {self.bandwidth / 1e9:.1f} GB/s")
@@ -102,10 +105,10 @@ def _share(part: float, whole: float) -> str:
     return f"{100 * part / whole:.0f} %" if whole else "-"
 
 
-def best_time(function: Callable[[], Any]) -> float:
+def best_time(function: Callable[[], Any], most_runs: int = 10_000) -> float:
     """Seconds that `function` takes, the best of as many runs as fit into a moment."""
     best, spent, runs = float("inf"), 0.0, 0
-    while runs < 3 or (spent < _SECONDS and runs < 10_000):
+    while runs < 3 or (spent < _SECONDS and runs < most_runs):
         start = time.perf_counter()
         function()
         taken = time.perf_counter() - start
@@ -145,8 +148,17 @@ def _what(step: Step) -> str:
         node = step.node
         return f"NumPy executes {node['call'].name if node.op.name == 'call' else node.op.name}"
     if isinstance(step, ControlStep):
-        return f"a loop or choice with {len(list(kernel_steps([step])))} kernels"
-    return "a check of indices" if isinstance(step, CheckStep) else f"kernel {step.kernel.name}"
+        kernels = len(list(kernel_steps([step])))
+        return f"a loop or choice with {kernels} kernel{'s' if kernels > 1 else ''}"
+    return "a check of indices" if isinstance(step, CheckStep) else f"kernel: {_operations(step.kernel.nest)}"
+
+
+def _operations(nest: LoopNest) -> str:
+    """What a kernel computes, in a few words."""
+    names = [s.op.name for s in nest.statements() if isinstance(s, Compute)]
+    names += [s.fold.name for s in nest.statements() if isinstance(s, (Neutral, FoldInto, ScanStep))]
+    shown = list(dict.fromkeys(n for n in names if n not in ("copy", "cast")))
+    return ", ".join(shown[:_SHOWN]) + ("" if len(shown) <= _SHOWN else ", …") if shown else "copies"
 
 
 def _nbytes(step: Step) -> int:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import threading
-from collections.abc import Callable, Hashable, Sequence
+from collections import deque
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -19,6 +20,7 @@ from .programs import Compiled, compile_graph
 from .runtime.dispatch import Words
 from .runtime.entry import Returned, make_plain_table, make_table
 from .runtime.errstate import Patience
+from .runtime.program import Program
 from .trace.arguments import rebuild, sharing
 from .trace.draws import drawing
 from .trace.purity import Capture, Captures
@@ -325,8 +327,18 @@ class Specialisation:
 
     def _run(self, leaves: list[Any], arguments: tuple[tuple, dict[str, Any]]) -> Any:
         registers = self.inputs(leaves)
+        (segment,) = deque(self._way(registers), maxlen=1)
+        traced, compiled = segment.traced, segment.compiled
+        assert traced is not None and compiled is not None
+        if segment.direct is not None:
+            return segment.direct(compiled.program.run([registers[k] for k in traced.registers], self.patience))
+        return finish(traced, compiled, registers, arguments, self.patience)
+
+    def _way(self, registers: list[Any]) -> Iterator[Segment]:
+        """The segments that a call goes through; each is run once the next one is asked for, but for the last."""
         segment = self.root
         while segment.cut is not None:
+            yield segment
             cut = segment.cut
             segment.run(registers, self.patience)
             try:
@@ -339,11 +351,26 @@ class Specialisation:
             for k in cut.freed:
                 registers[k] = None
             segment = following
-        traced, compiled = segment.traced, segment.compiled
-        assert traced is not None and compiled is not None
-        if segment.direct is not None:
-            return segment.direct(compiled.program.run([registers[k] for k in traced.registers], self.patience))
-        return finish(traced, compiled, registers, arguments, self.patience)
+        yield segment
+
+    def programs_of(self, leaves: list[Any]) -> list[tuple[Program, list[Any]]]:
+        """The programs that a call runs, each with its inputs; the last one is not run.
+
+        Raises
+        ------
+        NewWay
+            If no call has seen these values yet.
+        """
+        found = []
+        with drawing(leaves) if self.draws else _no_draws:
+            registers = self.inputs(leaves)
+            for segment in self._way(registers):
+                compiled, inputs = segment.plan[:2]
+                if segment.traced is not None:
+                    compiled, inputs = segment.compiled, segment.traced.registers
+                if compiled is not None:
+                    found.append((compiled.program, [registers[k] for k in inputs]))
+        return found
 
     def table(self, function: Callable[..., Any], args: tuple, kwargs: dict, captures: Captures) -> Words | None:
         """What lets native code serve calls like this one, or None if that needs Python."""

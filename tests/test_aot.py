@@ -112,6 +112,30 @@ def test_profile_works_on_copies():
     assert profile.steps and profile.seconds > 0
 
 
+def test_profile_names_what_kernels_compute():
+    profile = jitrt.jit(lambda a: np.exp(a).sum() + a).profile(x)
+    assert "kernel: " in str(profile) and "exp" in str(profile) and "reduce_add" in str(profile)
+
+
+def test_profile_of_segments():
+    def function(a):
+        total = a.sum()
+        return np.sqrt(a) * total if total > 0 else a - total
+
+    profile = jitrt.jit(function).profile(x)
+    assert not profile.plain_reason
+    assert "reduce_add" in profile.steps[0].what and "sqrt" in profile.steps[-1].what
+
+
+def test_profile_does_not_print_for_ever(capsys):
+    def talks(a):
+        print("called")
+        return a + 1
+
+    assert "print" in jitrt.jit(talks).profile(x).plain_reason
+    assert 0 < capsys.readouterr().out.count("called") < 20
+
+
 def test_profile_of_a_plain_function():
     profile = jitrt.jit(lambda a: a.tobytes()).profile(x)
     assert "runs as plain NumPy" in str(profile)

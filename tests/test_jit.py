@@ -132,6 +132,15 @@ def test_logging(monkeypatch, caplog):
         logger.setLevel(level)
 
 
+def test_logging_of_something_unknown(monkeypatch, caplog):
+    monkeypatch.setenv("JITRT_LOG", "cahce")
+    before = set(logging.getLogger().manager.loggerDict)
+    config.configure_logging()
+    assert "cahce" in caplog.text and "cache" in caplog.text
+    for name in set(logging.getLogger().manager.loggerDict) - before:
+        logging.getLogger(name).handlers.clear()
+
+
 def test_the_package_exports_what_it_says():
     module = importlib.import_module("jitrt")
     assert all(hasattr(module, name) for name in module.__all__)
