@@ -404,22 +404,22 @@ class JitFunction(NativeCallable):
         args, kwargs = rebuild(structure, iter(copies_of(leaves)))
         with np.errstate(all="ignore"):
             self(*args, **kwargs)
-            plain_reason = self.explain(*args, **kwargs).plain_reason
-            if plain_reason:  # which may be that it prints: not thousands of times
+            explanation = self.explain(*args, **kwargs)
+            if explanation.plain_reason:  # which may be that it prints: not thousands of times
                 seconds = best_time(lambda: self._function(*args, **kwargs), most_runs=10)
-                return Profile(self.__name__, seconds, seconds, (), machine_bandwidth(), plain_reason)
+                return Profile(self.__name__, seconds, seconds, (), machine_bandwidth(), explanation.plain_reason)
             seconds = best_time(lambda: self(*args, **kwargs))
             plain = best_time(lambda: self._function(*args, **kwargs))
         steps: tuple[StepTime, ...] = ()
-        copies = copies_of(leaves)
-        if not kwargs and self._loops.serving:
-            steps = (StepTime("a loop over elements, compiled by numba", seconds, 0, False),)
+        reason, copies = "", copies_of(leaves)
+        if explanation.loop:
+            steps = (StepTime("a loop over elements, compiled by numba in the background", seconds, 0, False),)
         elif isinstance(found := self._find(copies, structure), Plain):
-            plain_reason = found.reason
+            reason = found.reason
         else:
             programs = found.programs_of(copies)
             steps = tuple(step for program, inputs in programs for step in step_times(program, inputs))
-        return Profile(self.__name__, seconds, plain, steps, machine_bandwidth(), plain_reason)
+        return Profile(self.__name__, seconds, plain, steps, machine_bandwidth(), reason)
 
     def cache_info(self) -> CacheInfo:
         """What the function keeps for further calls.
