@@ -327,7 +327,7 @@ class Specialisation:
 
     def _run(self, leaves: list[Any], arguments: tuple[tuple, dict[str, Any]]) -> Any:
         registers = self.inputs(leaves)
-        (segment,) = deque(self._way(registers), maxlen=1)
+        (segment,) = (self.root,) if self.root.cut is None else deque(self._way(registers), maxlen=1)
         traced, compiled = segment.traced, segment.compiled
         assert traced is not None and compiled is not None
         if segment.direct is not None:

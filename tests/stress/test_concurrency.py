@@ -24,7 +24,7 @@ def functions():
         c = k + 0.5
         made += [
             lambda a, b, c=c: a * c + b,
-            lambda a, b, c=c: (np.sqrt(a * a + c), (a - b).sum()),
+            lambda a, b, c=c: (np.sqrt(a * a + c), (a - b / 4).sum()),  # of one sign: sums do not cancel
             lambda a, b, c=c: np.where(a > b, a * c, b).max(axis=0),
             lambda a, b, c=c: np.add(a, b * c, out=a)[1:],
         ]
