@@ -1,6 +1,9 @@
 """The direction of imports: downwards only, and numba in the layers that generate or run code."""
 
 import ast
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
@@ -100,3 +103,37 @@ def test_numba_is_imported_where_code_is_generated_or_run():
             if top in ("numba", "llvmlite") and own not in MAY_IMPORT_NUMBA:
                 wrong.append(f"{path.relative_to(ROOT)} imports {top}")
     assert not wrong
+
+
+def test_the_whole_of_numba_is_imported_before_its_parts():
+    wrong = []
+    for _, path in _modules():
+        whole = []
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.Import | ast.ImportFrom):
+                names = [a.name for a in node.names] if isinstance(node, ast.Import) else [node.module or ""]
+                whole += [node.lineno] * ("numba" in names)
+                if any(n.startswith("numba.") for n in names) and not any(line < node.lineno for line in whole):
+                    wrong.append(f"{path.relative_to(ROOT)}:{node.lineno}")
+    assert not wrong
+
+
+def test_threads_that_generate_code_at_once_find_all_of_numba(tmp_path):
+    code = """
+import sys, threading
+sys.setswitchinterval(1e-5)
+import jitrt
+def whole():
+    from jitrt.codegen import elementloops
+def parts():
+    from jitrt import pipeline
+threads = [threading.Thread(target=f) for f in (whole, parts, whole, parts)]
+failures = []
+threading.excepthook = lambda failure: failures.append(failure.exc_value)
+for t in threads: t.start()
+for t in threads: t.join()
+assert not failures, failures
+"""
+    environment = os.environ | {"JITRT_CACHE_DIR": str(tmp_path)}
+    for _ in range(3):
+        subprocess.run([sys.executable, "-c", code], check=True, env=environment)

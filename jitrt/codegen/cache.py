@@ -104,6 +104,7 @@ def _machine() -> list[str]:
     """The processor, which numba makes code for, and what a program has told numba to make it for instead."""
     found = [llvm.get_process_triple(), llvm.get_host_cpu_name(), llvm.get_host_cpu_features().flatten()]
     if "numba" in sys.modules:
+        import numba  # noqa: F401 (the whole before its parts, see `codegen`)
         from numba.core import config
 
         told = {name: getattr(config, name) for name in ("CPU_NAME", "CPU_FEATURES")}

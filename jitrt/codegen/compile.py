@@ -9,6 +9,7 @@ import threading
 import time
 from collections.abc import Callable, Iterable
 
+import numba  # noqa: F401 (the whole before its parts, see `codegen`)
 from llvmlite import ir
 from numba.core.codegen import CPUCodeLibrary
 from numba.core.compiler_lock import global_compiler_lock

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import numba  # noqa: F401 (the whole before its parts, see `codegen`)
 from llvmlite import ir
 from numba.core import callconv
 from numba.core.codegen import CPUCodegen

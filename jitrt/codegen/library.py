@@ -13,6 +13,7 @@ registers around it.
 from __future__ import annotations
 
 import llvmlite.binding as llvm
+import numba  # noqa: F401 (the whole before its parts, see `codegen`)
 from numba.core.codegen import JITCodeLibrary
 
 

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 @once
 def machine() -> tuple[str, str, str]:
     """The triple, the processor and its features that code is made for; as numba's options say."""
+    import numba  # noqa: F401 (the whole before its parts, see `codegen`)
     from numba.core import config
     from numba.core.codegen import get_host_cpu_features
 

@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 from functools import lru_cache
 from typing import Any
 
+import numba  # noqa: F401 (the whole before its parts, see `codegen`)
 import numpy as np
 from llvmlite import ir
 from numba.core import types, typing
