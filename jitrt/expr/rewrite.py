@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 from ..frozen import frozen
 from .node import Graph, Node
+from .optable import Kind, Op
 
 
 @frozen
@@ -16,8 +17,8 @@ class Rule:
     ----------
     name : str
         What it does, as *before → after*.
-    ops : frozenset of str
-        Names of the operations at whose nodes it is tried; empty for all.
+    ops : callable
+        Whether it is tried at nodes of an operation.
     apply : callable
         From a node to the node that replaces it, or None where the rule does not apply.
     exact : str
@@ -25,18 +26,22 @@ class Rule:
     """
 
     name: str
-    ops: frozenset[str]
+    ops: Callable[[Op], bool]
     apply: Callable[[Node], Node | None]
     exact: str
 
 
-def rule(ops: str, name: str, exact: str) -> Callable[[Callable[[Node], Node | None]], Rule]:
-    """Make a `Rule` of a function; `ops` are names separated by blanks, ``*`` for all."""
+def rule(ops: str | Callable[[Op], bool], name: str, exact: str) -> Callable[[Callable[[Node], Node | None]], Rule]:
+    """Make a `Rule` of a function; `ops` are names separated by blanks, or what tells whether an operation is one."""
+    if isinstance(ops, str):
+        names = frozenset(ops.split())
+        return lambda apply: Rule(name, lambda op: op.name in names, apply, exact)
+    return lambda apply: Rule(name, ops, apply, exact)
 
-    def make(apply: Callable[[Node], Node | None]) -> Rule:
-        return Rule(name, frozenset() if ops == "*" else frozenset(ops.split()), apply, exact)
 
-    return make
+def of_kind(*kinds: Kind) -> Callable[[Op], bool]:
+    """For `rule`: operations of these kinds."""
+    return lambda op: op.kind in kinds
 
 
 def rewrite(graph: Graph, rules: tuple[Rule, ...]) -> Graph:
@@ -45,15 +50,11 @@ def rewrite(graph: Graph, rules: tuple[Rule, ...]) -> Graph:
     A node is visited after its arguments; the first rule that changes it wins, and the replacement is visited in turn.
     Takes time linear in the number of nodes visited, and no recursion.
     """
-    by_op: dict[str, tuple[Rule, ...]] = {}
+    by_op: dict[Op, tuple[Rule, ...]] = {}
     done: dict[Node, Node] = {node: node for node in graph.inputs}
     replaced: dict[Node, Node | None] = {}  # a rule is asked once: two large constants that it makes are not equal
 
-    def step(node: Node) -> Node | None:
-        candidates = by_op.get(node.op.name)
-        if candidates is None:
-            candidates = tuple(r for r in rules if not r.ops or node.op.name in r.ops)
-            by_op[node.op.name] = candidates
+    def step(node: Node, candidates: tuple[Rule, ...]) -> Node | None:
         for r in candidates:
             replacement = r.apply(node)
             if replacement is not None and replacement is not node:
@@ -71,11 +72,14 @@ def rewrite(graph: Graph, rules: tuple[Rule, ...]) -> Graph:
             if pending:
                 stack.extend(reversed(pending))
                 continue
-            args = tuple(done[a] for a in node.args)
+            args = tuple([done[a] for a in node.args])
             rebuilt = node if args == node.args else Node(node.op, args, node.params, node.type)
-            if rebuilt not in replaced:
-                replaced[rebuilt] = step(rebuilt)
-            replacement = replaced[rebuilt]
+            candidates = by_op.get(node.op)
+            if candidates is None:
+                candidates = by_op[node.op] = tuple(r for r in rules if r.ops(node.op))
+            if candidates and rebuilt not in replaced:
+                replaced[rebuilt] = step(rebuilt, candidates)
+            replacement = replaced.get(rebuilt)
             if replacement is None:
                 done[node] = done[rebuilt] = rebuilt
             elif replacement in done:

@@ -13,22 +13,26 @@ import numpy as np
 
 from ..expr import build as b
 from ..expr.node import Node
-from ..expr.optable import Kind
+from ..expr.optable import Kind, Op
 from ..expr.rewrite import rule
 from ..expr.types import ArrayType
 from ..expr.ufuncs import WHERE, loop_dtypes
 
 
-@rule("*", "compound → its definition", "the rows quote NumPy's own definitions")
+@rule(lambda op: op.lower is not None, "compound → its definition", "the rows quote NumPy's own definitions")
 def lower_compound(n: Node) -> Node | None:
     if n.op.lower is None or (n.op.kind is Kind.ELEMENTWISE and not _is_typed(n)):
         return None
     return n.op.lower(n)
 
 
-@rule("*", "implicit cast, broadcast → explicit", "NEP 50: the dtypes of the loop that NumPy resolves")
+def _has_loops(op: Op) -> bool:
+    return op.kind is Kind.ELEMENTWISE and (op.ufunc is not None or op is WHERE)
+
+
+@rule(_has_loops, "implicit cast, broadcast → explicit", "NEP 50: the dtypes of the loop that NumPy resolves")
 def explicit_operands(n: Node) -> Node | None:
-    if n.op.kind is not Kind.ELEMENTWISE or (n.op.ufunc is None and n.op is not WHERE) or _is_typed(n):
+    if _is_typed(n):
         return None
     args = tuple(_as_operand(a, t, n.shape) for a, t in zip(n.args, _operand_dtypes(n)))
     # A Python number stays weak, since the types of its users depend on it.

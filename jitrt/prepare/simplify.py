@@ -8,8 +8,8 @@ import numpy as np
 
 from ..expr import build as b
 from ..expr.node import Node
-from ..expr.optable import Kind
-from ..expr.rewrite import Rule, rule
+from ..expr.optable import CONSTANT, Kind, Op
+from ..expr.rewrite import Rule, of_kind, rule
 from ..expr.ufuncs import CUBE, NUMPY_UFUNCS, WHERE
 
 _FOLDED_BYTES = 4096  # a constant may grow to this size by folding; beyond, only if it does not grow at all
@@ -38,23 +38,31 @@ def _ufunc(ufunc: np.ufunc, like: Node, *args: Node) -> Node:
     return Node(NUMPY_UFUNCS[ufunc], args, (), like.type)
 
 
-@rule("*", "operation on constants → constant", "NumPy computes it, in the dtype of the node")
+def _is_folded(op: Op) -> bool:
+    foldable = op.kind in (Kind.ELEMENTWISE, Kind.REDUCTION, Kind.VIEW)
+    return foldable and op.numpy is not None and op.name != "broadcast_to"
+
+
+@rule(_is_folded, "operation on constants → constant", "NumPy computes it, in the dtype of the node")
 def fold_constants(n: Node) -> Node | None:
-    if n.op.kind not in (Kind.ELEMENTWISE, Kind.REDUCTION, Kind.VIEW) or n.op.numpy is None:
-        return None
-    if n.op.name == "broadcast_to" or any(a.op.name != "constant" for a in n.args):
+    if any(a.op is not CONSTANT for a in n.args):
         return None
     if n.type.nbytes > max(_FOLDED_BYTES, *(a.type.nbytes for a in n.args)):
         return None
+    assert n.op.numpy is not None
     with np.errstate(all="ignore"):
         value = np.asarray(n.op.numpy(*(a["value"].value for a in n.args), **n.numpy_kwargs))
     assert value.dtype == n.dtype and value.shape == n.shape, (n, value.dtype, value.shape)
     return b.constant(value[()] if value.ndim == 0 else np.ascontiguousarray(value))
 
 
-@rule("*", "f(broadcast(c), …) of literals → broadcast(f(c, …))", "elementwise: equal elements give equal results")
+@rule(
+    of_kind(Kind.ELEMENTWISE),
+    "f(broadcast(c), …) of literals → broadcast(f(c, …))",
+    "elementwise: equal elements give equal results",
+)
 def hoist_broadcast(n: Node) -> Node | None:
-    if n.op.kind is not Kind.ELEMENTWISE or n.shape == () or any(literal(a) is None for a in n.args):
+    if n.shape == () or any(literal(a) is None for a in n.args):
         return None
     scalars = tuple(b.constant(literal(a)) for a in n.args)
     return b.broadcast_to(Node(n.op, scalars, n.params, b.ArrayType(n.dtype, ())), n.shape)
@@ -68,9 +76,9 @@ def merge_broadcasts(n: Node) -> Node | None:
     return b.broadcast_to(x.args[0], n.shape) if x.op.name == "broadcast_to" else None
 
 
-@rule("*", "scan along one element → its operand", "the first result is the first element")
+@rule(of_kind(Kind.SCAN), "scan along one element → its operand", "the first result is the first element")
 def short_scan(n: Node) -> Node | None:
-    return n.args[0] if n.op.kind is Kind.SCAN and n.shape[n["axis"]] <= 1 else None
+    return n.args[0] if n.shape[n["axis"]] <= 1 else None
 
 
 @rule("multiply", "x * 1 → x", "1 is neutral, also for nan, inf and -0.0")

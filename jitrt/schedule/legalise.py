@@ -11,7 +11,7 @@ from ..expr.indexing import gathered_indices
 from ..expr.node import Graph, Node
 from ..expr.optable import Kind, Op, row
 from ..expr.reductions import FOLD_IDENTITY
-from ..expr.rewrite import Rule, rewrite, rule
+from ..expr.rewrite import Rule, of_kind, rewrite, rule
 from ..expr.types import ArrayType
 from ..expr.ufuncs import COPY
 from ..expr.updates import overwrite
@@ -76,9 +76,9 @@ def _stored_reshaped(output: Node, layouts: Layouts) -> Node:
     return overwrite(ArrayType(output.dtype, output.shape), [layout.base], [(as_computed,)])
 
 
-@rule("*", "fold over nothing → its neutral element", "NumPy's definition")
+@rule(of_kind(Kind.REDUCTION), "fold over nothing → its neutral element", "NumPy's definition")
 def _empty_fold(n: Node) -> Node | None:
-    if n.op.kind is not Kind.REDUCTION or n.args[0].type.size:
+    if n.args[0].type.size:
         return None
     return b.broadcast_to(b.constant(FOLD_IDENTITY[n.op](n.dtype)), n.shape)
 
