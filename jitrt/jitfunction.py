@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import logging
 import sys
@@ -30,6 +31,7 @@ from .trace.draws import drawing
 from .trace.integers import LARGEST, SMALLEST, IntegerWanted, VaryingIntegers
 from .trace.purity import Captures, catches, scan
 from .trace.storage import ReadOnly
+from .trace.stores import Arguments
 from .trace.trace import trace
 from .trace.tracer import Tracer
 
@@ -111,7 +113,7 @@ class JitFunction(NativeCallable):
                 self._dispatch.serve_plain(self._function)
             return self._function(*args, **kwargs)
         leaves: list[Any] = []
-        structure = flatten_call(args, kwargs, leaves, self._growing())
+        structure = self._take_apart(args, kwargs, leaves)
         if any(type(leaf) is Tracer for leaf in leaves):
             return self._function(*args, **kwargs)  # inside of another function's trace
         if not kwargs and self._loops.active:
@@ -119,6 +121,7 @@ class JitFunction(NativeCallable):
             if result is not MISS:
                 self._serve_short_calls(args)
                 return result
+        structure = self._take_all_apart(args, kwargs, leaves, structure)
         found = self._find(leaves, structure)
         if isinstance(found, Plain):
             self._note_plain_call(found, args, kwargs)
@@ -127,7 +130,7 @@ class JitFunction(NativeCallable):
         if found.is_changing:
             return self._go_a_new_way(found, leaves, structure, args, kwargs)
         try:
-            result = found.call(leaves, (args, kwargs))
+            result = found.call(leaves, (args, kwargs, self._state()))
             self._serve_natively(found, args, kwargs)
             return result
         except NewWay:
@@ -152,7 +155,7 @@ class JitFunction(NativeCallable):
             return self._function(*args, **kwargs)
         try:
             with drawing(leaves):
-                return self._trace_and_run(found, leaves, structure, (args, kwargs))
+                return self._trace_and_run(found, leaves, structure, (args, kwargs, self._state()))
         except FloatingPointRaised:
             pass
         except IntegerWanted as wanted:
@@ -165,7 +168,7 @@ class JitFunction(NativeCallable):
         return self._function(*args, **kwargs)
 
     def _trace_and_run(
-        self, found: Specialisation, leaves: list[Any], structure: Structure, arguments: tuple[tuple, dict[str, Any]]
+        self, found: Specialisation, leaves: list[Any], structure: Structure, arguments: Arguments
     ) -> Any:
         """A call that is traced.
 
@@ -224,7 +227,7 @@ class JitFunction(NativeCallable):
             if found.is_changing or (found.may_write and found.shares(leaves)):
                 return self._call(args, kwargs)
             try:
-                return found.call(leaves, (args, kwargs))
+                return found.call(leaves, (args, kwargs, self._state()))
             except NewWay:
                 return self._call(args, kwargs)
             except Exception as error:
@@ -236,7 +239,7 @@ class JitFunction(NativeCallable):
     def _serve_plain(self, found: Specialisation, failure: Exception, args: tuple, kwargs: dict[str, Any]) -> Any:
         """The plain function's result, or NumPy's own exception or warning at the user's line."""
         leaves: list[Any] = []
-        structure = flatten_call(args, kwargs, leaves, self._growing())
+        structure = self._take_apart(args, kwargs, leaves)
         result = self._function(*args, **kwargs)
         if not isinstance(failure, FloatingPointRaised):
             self._forget(found, failure, leaves, structure)
@@ -295,6 +298,11 @@ class JitFunction(NativeCallable):
         -------
         Explanation
             Prints the graph, the passes, the loop nests, the frame and the kernels, or why the plain function runs.
+
+        Raises
+        ------
+        Exception
+            What the function raises for these arguments.
         """
         from .explain import Explanation
 
@@ -303,9 +311,12 @@ class JitFunction(NativeCallable):
         if not kwargs and (loop := self._loops.source(args)):
             return Explanation(self.__name__, "", loop=loop)
         leaves: list[Any] = []
-        structure = flatten_call(args, kwargs, leaves, self._growing())
+        structure = self._take_apart(args, kwargs, leaves)
+        structure = self._take_all_apart(args, kwargs, leaves, structure)
         found = self._find(leaves, structure)
         if isinstance(found, Plain):
+            if found.error is not None:
+                raise found.error
             return Explanation(self.__name__, found.reason)
         return Explanation(self.__name__, "", found.traced, found.compiled)
 
@@ -337,7 +348,7 @@ class JitFunction(NativeCallable):
         explanation = self.explain(*args, **kwargs)
         if not (explanation.plain_reason or explanation.loop):
             leaves: list[Any] = []
-            structure = flatten_call(args, kwargs, leaves, self._growing())
+            structure = self._take_apart(args, kwargs, leaves)
             self._serve_natively(self._find(leaves, structure), args, kwargs)
         return explanation
 
@@ -375,7 +386,8 @@ class JitFunction(NativeCallable):
 
         args, kwargs = with_examples(args, kwargs)
         leaves: list[Any] = []
-        structure = flatten_call(args, kwargs, leaves, self._growing())
+        structure = self._take_apart(args, kwargs, leaves)
+        structure = self._take_all_apart(args, kwargs, leaves, structure)
         try:
             traced = trace(self._function, leaves, structure, self._current_captures())
             inputs = [leaves[k] for k in traced.arguments] + [c.read() for c in traced.captured]
@@ -400,8 +412,8 @@ class JitFunction(NativeCallable):
         from .profile import Profile, StepTime, best_time, machine_bandwidth, step_times
 
         leaves: list[Any] = []
-        structure = flatten_call(args, kwargs, leaves, self._growing())
-        args, kwargs = rebuild(structure, iter(copies_of(leaves)))
+        structure = self._take_all_apart(args, kwargs, leaves, self._take_apart(args, kwargs, leaves))
+        args, kwargs, _ = rebuild(structure, iter(copies_of(leaves)))
         with np.errstate(all="ignore"):
             self(*args, **kwargs)
             explanation = self.explain(*args, **kwargs)
@@ -418,7 +430,8 @@ class JitFunction(NativeCallable):
             reason = found.reason
         else:
             programs = found.programs_of(copies)
-            steps = tuple(step for program, inputs in programs for step in step_times(program, inputs))
+            with drawing(copies, restores=True):
+                steps = tuple(step for program, inputs in programs for step in step_times(program, inputs))
         return Profile(self.__name__, seconds, plain, steps, machine_bandwidth(), reason)
 
     def cache_info(self) -> CacheInfo:
@@ -471,7 +484,7 @@ class JitFunction(NativeCallable):
                         self._integers.fix(structure, wanted.leaves)
                         continue
                     except Unspecialised as reason:
-                        return Plain(str(reason))
+                        return Plain(str(reason), reason.error)
                     if isinstance(found, Plain) and integers:  # which may be why
                         self._integers.fix(structure, integers)
                         found = None
@@ -510,14 +523,32 @@ class JitFunction(NativeCallable):
                     self._integers.fix(structure, wanted.leaves)
                     self._replace(found, None)
                     return Plain(str(wanted))
-                except Unspecialised as error:
-                    return Plain(str(error))
+                except Unspecialised as reason:
+                    return Plain(str(reason), reason.error)
                 self._remember(key, knowing)
         return knowing
 
-    def _growing(self) -> Growing:
-        """The lists that the function only appends to, as far as that is known."""
-        return Growing() if self._captures is None else self._captures.growing
+    def _state(self) -> tuple:
+        """The lists, dicts and objects that the function names."""
+        return () if self._captures is None else self._captures.containers()
+
+    def _take_apart(self, args: tuple, kwargs: dict[str, Any], leaves: list[Any]) -> Structure:
+        """The structure of a call; `leaves` get its leaves."""
+        captures = self._captures
+        if captures is None:
+            return flatten_call(args, kwargs, (), leaves, Growing())
+        return flatten_call(args, kwargs, captures.containers(), leaves, captures.growing)
+
+    def _take_all_apart(
+        self, args: tuple, kwargs: dict[str, Any], leaves: list[Any], structure: Structure
+    ) -> Structure:
+        """The same when the function has been looked at, which is not done before it has to be."""
+        if self._captures is None:
+            with contextlib.suppress(Untraceable):
+                if self._current_captures().state:
+                    leaves.clear()
+                    return self._take_apart(args, kwargs, leaves)
+        return structure
 
     def _current_captures(self) -> Captures:
         """What the function reads beside its arguments; scanned anew when a captured value is another one."""

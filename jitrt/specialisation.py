@@ -26,7 +26,7 @@ from .trace.draws import drawing
 from .trace.purity import Capture, Captures
 from .trace.scopes import entered
 from .trace.segments import Cut, narrowed, needed, register_value
-from .trace.stores import apply, find
+from .trace.stores import Arguments, apply, find
 from .trace.trace import Result, Traced
 
 _MOST_PROGRAMS = 512  # of segments, kept by their graphs
@@ -51,10 +51,11 @@ class NewWay(Exception):
 
 
 class Plain:
-    """The plain function runs, for the given reason."""
+    """The plain function runs, for the given reason; `error` is what it will raise, if that is the reason."""
 
-    def __init__(self, reason: str):
+    def __init__(self, reason: str, error: Exception | None = None):
         self.reason = reason
+        self.error = error
 
     def table(self, function: Callable[..., Any], args: tuple, kwargs: dict, captures: Captures) -> Words | None:
         """What lets native code serve calls like this one, or None if that needs Python."""
@@ -296,7 +297,7 @@ class Specialisation:
     def _is_served_natively(self, traced: Traced, compiled: Compiled) -> bool:
         """Whether native code can serve calls, as far as results and steps go."""
         # Native code would not see whether an argument can be overwritten.
-        if traced.cuts or traced.stores or traced.scope or self.donated or self.sharing is not None:
+        if traced.cuts or traced.stores or traced.scope or traced.has_state or self.donated or self.sharing is not None:
             return False
         results, structure = traced.results, traced.structure
         several = structure == (tuple, (None,) * len(results))
@@ -308,7 +309,7 @@ class Specialisation:
         """Values of the inputs of the graph: arguments, and captured arrays as they are now."""
         return [leaves[k] for k in self.traced.arguments] + [c.read() for c in self.traced.captured]
 
-    def call(self, leaves: list[Any], arguments: tuple[tuple, dict[str, Any]]) -> Any:
+    def call(self, leaves: list[Any], arguments: Arguments) -> Any:
         """Run the segments, for `arguments` with these leaves.
 
         Raises
@@ -325,7 +326,7 @@ class Specialisation:
                 self._narrow()
         return result
 
-    def _run(self, leaves: list[Any], arguments: tuple[tuple, dict[str, Any]]) -> Any:
+    def _run(self, leaves: list[Any], arguments: Arguments) -> Any:
         registers = self.inputs(leaves)
         (segment,) = (self.root,) if self.root.cut is None else deque(self._way(registers), maxlen=1)
         traced, compiled = segment.traced, segment.compiled
@@ -387,7 +388,7 @@ class Specialisation:
     ) -> Words | None:
         """What lets native code find that `serve` serves calls like this one, or None if that needs Python."""
         nested = any(isinstance(value, (tuple, list, dict)) for value in (*args, *kwargs.values()))
-        if nested or self.donated or self.sharing is not None:
+        if nested or self.traced.has_state or self.donated or self.sharing is not None:
             return None
         watched, arrays = places_of(captures.values), places_of(captures.arrays)
         return make_plain_table(serve, args, kwargs, watched, arrays)
@@ -439,7 +440,7 @@ def finish(
     traced: Traced,
     compiled: Compiled,
     registers: list[Any],
-    arguments: tuple[tuple, dict[str, Any]],
+    arguments: Arguments,
     patience: Patience | None = None,
 ) -> Any:
     """Run the last segment, write back and store what it changed, and give the result."""
@@ -466,7 +467,7 @@ def _make(
     result: Result,
     outputs: list[Any],
     inputs: list[Any],
-    arguments: tuple[tuple, dict[str, Any]],
+    arguments: Arguments,
     views: dict[tuple[str, int], dict[Node, Any]],
 ) -> Any:
     """One leaf of the result; `views` remembers views of each array, so that those of a common copy share it."""

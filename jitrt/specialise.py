@@ -27,7 +27,14 @@ _CALL_WITH_OBJECTS = 15_000  # nanoseconds
 
 
 class Unspecialised(Exception):
-    """A function cannot be traced with these arguments, which says nothing about others that are alike."""
+    """A function cannot be traced with these arguments, which says nothing about others that are alike.
+
+    `error` is what the function itself raises, if that is why.
+    """
+
+    def __init__(self, reason: str, error: Exception | None = None):
+        super().__init__(reason)
+        self.error = error
 
 
 @frozen(eq=False)
@@ -130,13 +137,15 @@ def _after_failure(call: Call, failure: Exception) -> Plain:
     Unspecialised
         If it was the user's.
     """
-    args, kwargs = rebuild(call.structure, iter(copies_of(call.leaves)))
+    if call.captures.state:  # of which a try on copies would change the originals
+        raise Unspecialised(f"it raises {type(failure).__name__}: {failure}", failure)
+    args, kwargs, _ = rebuild(call.structure, iter(copies_of(call.leaves)))
     raises = True
     with contextlib.suppress(Exception), kept(call.captures.generators):
         call.function(*args, **kwargs)
         raises = False
     if raises:
-        raise Unspecialised(f"it raises {type(failure).__name__}: {failure}")
+        raise Unspecialised(f"it raises {type(failure).__name__}: {failure}", failure)
     return internal_error(call.name, failure)
 
 

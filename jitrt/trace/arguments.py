@@ -49,10 +49,13 @@ class Growing:
         Attributes of objects that hold such lists.
     positions : frozenset of int
         Positional arguments that are such lists.
+    state : frozenset of int
+        Those among the lists, dicts and objects that the code names.
     """
 
     attributes: frozenset[str] = frozenset()
     positions: frozenset[int] = frozenset()
+    state: frozenset[int] = frozenset()
 
 
 class Appended:
@@ -82,16 +85,24 @@ class Appended:
         return self.__getattr__("__getitem__")
 
 
-def flatten_call(args: tuple, kwargs: dict[str, Any], leaves: list[Any], growing: Growing) -> Structure:
-    """The leaves and the structure of a call, ``(args, kwargs)``, with its objects."""
+def flatten_call(args: tuple, kwargs: dict[str, Any], state: tuple, leaves: list[Any], growing: Growing) -> Structure:
+    """The leaves and the structure of a call, ``(args, kwargs, state)``, with its objects.
+
+    `state` are the lists, dicts and objects that the function names.
+    """
     seen: dict[int, int] = {}
-    parts = [
-        _grown(v, seen) if k in growing.positions and type(v) is list else _flatten(v, leaves, seen, 0, growing)
-        for k, v in enumerate(args)
-    ]
+
+    def parts(values: tuple, lists: frozenset[int]) -> Structure:
+        found = [
+            _grown(v, seen) if k in lists and type(v) is list else _flatten(v, leaves, seen, 0, growing)
+            for k, v in enumerate(values)
+        ]
+        return (tuple, tuple(found))
+
+    positional = parts(args, growing.positions)
     seen[id(kwargs)] = len(seen)
     named = tuple([_flatten(v, leaves, seen, 0, growing) for v in kwargs.values()])
-    return (tuple, ((tuple, tuple(parts)), (dict, tuple(kwargs), named)))
+    return (tuple, (positional, (dict, tuple(kwargs), named), parts(state, growing.state)))
 
 
 def _grown(value: list, seen: dict[int, int]) -> Structure:

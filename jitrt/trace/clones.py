@@ -10,7 +10,7 @@ import functools
 import inspect
 import logging
 import types
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
 from typing import Any
 
 import numpy as np
@@ -67,7 +67,12 @@ class Clones:
         self._members: dict[type, set[str]] = {}
         self._namespaces: dict[int, tuple[dict[str, Any], set[str]]] = {}
         self._views: dict[int, _ModuleView] = {}
+        self._containers: dict[int, Any] = {}
         self._generators: dict[int, TracedGenerator] = {}
+
+    def stand_for(self, containers: Sequence[Any], copies: Sequence[Any]) -> None:
+        """Let code find copies in place of lists, dicts and objects."""
+        self._containers = {id(value): copied for value, copied in zip(containers, copies)}
 
     def of(self, value: Any) -> Any:
         """What code finds in place of `value`."""
@@ -75,6 +80,8 @@ class Clones:
             return refusing(self._refused[id(value)][1])
         if isinstance(value, np.ndarray):
             return self._tracers.get(id(value), value)
+        if id(value) in self._containers:
+            return self._containers[id(value)]
         if isinstance(value, types.ModuleType) and not is_numpy_module(value):
             if id(value) not in self._views:
                 self._views[id(value)] = _ModuleView(value, self.of)
@@ -127,7 +134,7 @@ class Clones:
         if isinstance(member, functools.cached_property):
             return functools.cached_property(self._member(member.func))
         is_code = isinstance(member, types.FunctionType) or hasattr(member, "__jitrt_function__")
-        return self.of(member) if is_code or isinstance(member, np.ndarray) else member
+        return self.of(member) if is_code or isinstance(member, (np.ndarray, list, dict)) else member
 
     def have_been_changed(self) -> bool:
         """Whether something was stored in a function, a module or a class, which only its copy knows."""

@@ -41,7 +41,7 @@ def donated_leaves(function: Callable[..., Any], structure: Structure, donate: C
     >>> donated_leaves(f, flatten((((1, 2), 3), {"c": 4}), []), ["b", "c"])
     [2, 3]
     """
-    (_, positional), (_, names, keywords) = structure[1]
+    (_, positional), (_, names, keywords) = structure[1][:2]
     by_place = [n for n, p in _parameters(function).items() if p.kind is not inspect.Parameter.KEYWORD_ONLY]
     found, leaf = [], 0
     for name, inner in [*zip(by_place, positional), *((None, s) for s in positional[len(by_place) :])]:

@@ -47,7 +47,7 @@ def _differences(key: Sequence[Any], other: Sequence[Any], arguments: int) -> li
     if isinstance(other[0], tuple) and other[0] == key:
         return ["arguments share memory in another way"]
     if key[0] != other[0] or len(key) != len(other):
-        return [f"arguments are passed as {_shape(key[0])}, not as {_shape(other[0])}"]
+        return [f"arguments are passed as {_call_shape(key[0])}, not as {_call_shape(other[0])}"]
     return [
         f"{'argument' if k < arguments else 'captured array'} {k if k < arguments else k - arguments}: "
         f"{_describe(mine)} and not {_describe(theirs)}"
@@ -66,6 +66,13 @@ def _describe(leaf: Any) -> str:
     if isinstance(leaf, tuple) and len(leaf) == 2:
         return f"{leaf[0].__name__} {leaf[1]!r}"
     return leaf.__name__ if isinstance(leaf, type) else repr(leaf)
+
+
+def _call_shape(structure: Structure) -> str:
+    """The structure of a call; without what the function names, if that is nothing."""
+    if structure is not None and structure[0] is tuple and structure[1][2:] == ((tuple, ()),):
+        structure = (tuple, structure[1][:2])
+    return _shape(structure)
 
 
 def _shape(structure: Structure) -> str:

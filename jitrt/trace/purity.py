@@ -60,6 +60,7 @@ _EFFECTS = {
 }
 
 
+_APPENDING = ("append", "extend")
 _STORES = frozenset({"STORE_ATTR", "DELETE_ATTR"})
 # Names by which code reaches the class of an object, which has no copy in the trace.
 _CLASS_NAMES = frozenset({"type", "__class__"})
@@ -109,6 +110,8 @@ class Captures:
         Numbers, strings and functions, which a guard compares by identity.
     floats : set of float
         Numbers that the code itself contains, or captures.
+    state : list of Capture
+        Lists, dicts and objects that the code reads or changes: further arguments, taken apart at every call.
     classes : set of type
         The user's classes that the code names.
     sets_attributes : bool
@@ -129,11 +132,14 @@ class Captures:
         Attributes with which it does nothing but to append to them, and those that it uses in another way.
     positions : frozenset of int
         Parameters that are appended to alone.
+    used : set of int
+        Identities of the lists in `state` that are not appended to alone.
     """
 
     arrays: list[Capture] = field(default_factory=list)
     values: list[Capture] = field(default_factory=list)
     floats: set[float] = field(default_factory=set)
+    state: list[Capture] = field(default_factory=list)
     classes: set[type] = field(default_factory=set)
     sets_attributes: bool = False
     asks_for_classes: bool = False
@@ -146,11 +152,18 @@ class Captures:
     read: set[str] = field(default_factory=set)
     positions: frozenset[int] = frozenset()
 
+    used: set[int] = field(default_factory=set)
+
     @property
     def growing(self) -> Growing:
         """The lists that the function does nothing with but to append to them."""
         attributes = frozenset() if self.computes_names else frozenset(self.appended - self.read)
-        return Growing(attributes, self.positions)
+        state = frozenset(k for k, c in enumerate(self.state) if id(c.value) not in self.used)
+        return Growing(attributes, self.positions, state)
+
+    def containers(self) -> tuple[Any, ...]:
+        """The lists, dicts and objects as they are now."""
+        return tuple([c.read() for c in self.state])
 
     def unchanged(self) -> bool:
         """Whether every captured value is still the object that was scanned."""
@@ -324,6 +337,9 @@ class _Scan:
             if place is not None:
                 self.captures.values.append(Capture(name, value, *place))
             self.captures.classes.add(value)
+        elif place is not None and _is_container(value):
+            if all(c.value is not value for c in self.captures.state):
+                self.captures.state.append(Capture(name, value, *place))
         elif _is_plain(value):
             if isinstance(value, float):
                 self.captures.floats.add(float(value))
@@ -387,12 +403,13 @@ class _Scan:
                     raise Untraceable(f"{code.co_name} {_EFFECTS[name]}")
                 if name in _STORES:
                     self.captures.sets_attributes = True
-                    if _is_captured(instructions[:k], code):
+                    if _is_captured(instructions[:k], code, function):
                         raise Untraceable(f"{code.co_name} sets an attribute of what is no argument")
                 if name == "STORE_DEREF" and operand in code.co_freevars:
                     raise Untraceable(f"{code.co_name} assigns a nonlocal variable")
                 following = instructions[k + 1 : k + 3]
-                if [i.opname for i in following] == ["COPY", "LOAD_ATTR"] and _is_captured(instructions[: k + 1], code):
+                augmented = [i.opname for i in following] == ["COPY", "LOAD_ATTR"]
+                if augmented and _is_captured(instructions[: k + 1], code, function):
                     raise Untraceable(f"{code.co_name} sets an attribute of what is no argument")
                 attributes = _attributes(instructions[k + 1 :])
                 if name in _LOADS:
@@ -432,6 +449,8 @@ class _Scan:
             rest.clear()  # its members are looked at as those of its objects are
         if rest and _has_state(value):
             raise Untraceable(f"reads {name}.{rest[0]}")
+        if not rest or rest[0] not in _APPENDING:
+            self.captures.used.add(id(value))
         self.value(value, name, place)
 
 
@@ -454,7 +473,7 @@ def _without_nulls(code: types.CodeType) -> list[dis.Instruction]:
 
 def _appends(following: list[dis.Instruction]) -> bool:
     """Whether what comes next looks up how to append."""
-    return any(i.opname in _ATTRIBUTES and i.argval in ("append", "extend") for i in following)
+    return any(i.opname in _ATTRIBUTES and i.argval in _APPENDING for i in following)
 
 
 def _appended_parameters(code: types.CodeType) -> frozenset[int]:
@@ -471,13 +490,20 @@ def _appended_parameters(code: types.CodeType) -> frozenset[int]:
     return frozenset(k for k, name in enumerate(parameters) if name in appended - used)
 
 
-def _is_captured(before: list[dis.Instruction], code: types.CodeType) -> bool:
-    """Whether the object that was loaded last is reached from a global variable or from one of an outer function."""
+def _is_captured(before: list[dis.Instruction], code: types.CodeType, function: types.FunctionType) -> bool:
+    """Whether what was loaded last is a module, a function or a class that the code names, or an attribute of one."""
     loads = (i for i in reversed(before) if i.opname not in _ATTRIBUTES)
     last = next(loads, None)
-    return last is not None and (
-        last.opname in _LOADS or (last.opname == "LOAD_DEREF" and last.argval in code.co_freevars)
-    )
+    value: Any = None
+    if last is not None and last.opname in _LOADS:
+        value = function.__globals__.get(last.argval)
+    elif last is not None and last.opname == "LOAD_DEREF" and last.argval in function.__code__.co_freevars:
+        cells = dict(zip(function.__code__.co_freevars, function.__closure__ or ()))
+        value = contents(cells[last.argval])
+    else:
+        return False
+    kind: Any = type(value)
+    return not has_plain_attributes(kind)
 
 
 def contents(cell: types.CellType) -> Any:
@@ -485,6 +511,17 @@ def contents(cell: types.CellType) -> Any:
         return cell.cell_contents
     except ValueError:  # not yet assigned
         return MISSING
+
+
+_MOST_KEPT = 64  # what a list or dict may hold that is taken apart at every call
+
+
+def _is_container(value: Any) -> bool:
+    """Whether `value` is a list, a dict or an object that can be taken apart."""
+    if type(value) in (list, dict):
+        return len(value) <= _MOST_KEPT
+    kind: Any = type(value)
+    return has_plain_attributes(kind)
 
 
 def _is_one_of(value: Any, functions: Collection[Any]) -> bool:

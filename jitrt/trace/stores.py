@@ -18,6 +18,10 @@ from .arguments import Appended, Record, Structure, has_plain_attributes
 Path = tuple[Any, ...]
 
 
+# What a call gets: positional and keyword arguments, and the lists, dicts and objects that the function names.
+Arguments = tuple[tuple, dict[str, Any], tuple]
+
+
 class Attributes:
     """In a path: the dict of the attributes of the object so far."""
 
@@ -57,10 +61,11 @@ class Given:
 class Containers:
     """The objects, dicts and lists that a trace got for its arguments, with what they held then."""
 
-    def __init__(self, arguments: tuple[tuple, dict[str, Any]]):
+    def __init__(self, arguments: Arguments):
         self._known: dict[int, tuple[Any, Path, Any]] = {}
-        args, kwargs = arguments
+        args, kwargs, state = arguments
         self._walk(args, (0,))
+        self._walk(state, (2,))
         for name, value in kwargs.items():  # the dict itself is made for each call
             self._walk(value, (1, name))
 

@@ -91,6 +91,8 @@ class Traced:
         The error state under which the graph is computed.
     draws : bool
         Whether random numbers are drawn.
+    has_state : bool
+        Whether the function names lists, dicts or objects, which are looked at in every call.
     """
 
     graph: Graph
@@ -106,6 +108,7 @@ class Traced:
     values: tuple[Any, ...] = ()
     scope: Scope | None = None
     draws: bool = False
+    has_state: bool = False
 
 
 _WRITTEN_BY_KERNELS = frozenset(
@@ -211,8 +214,9 @@ def _trace_once(
     by_array = {id(c.value): symbol for symbol, c in zip(symbols[len(arguments) :], captures.arrays)}
     clones = Clones(by_array, captures.codes, captures.refused, classes=not captures.asks_for_classes)
     symbolic = [clones.of(leaf) if isinstance(leaf, types.FunctionType) else leaf for leaf in symbolic]
-    args, kwargs = rebuild(structure, iter(symbolic))
-    containers = Containers((args, kwargs))
+    args, kwargs, named = rebuild(structure, iter(symbolic))
+    clones.stand_for(captures.containers(), named)
+    containers = Containers((args, kwargs, named))
     has_classes = captures.asks_for_classes or any(isinstance(leaf, type) for leaf in leaves)
     if captures.sets_attributes and has_classes:
         raise Untraceable("sets attributes, perhaps of a class, of which there is no copy")
@@ -361,6 +365,7 @@ def _describe(
         tuple(state.given),
         scope,
         state.draws > 0,
+        bool(captures.state),
     )
 
 

@@ -238,3 +238,9 @@ def test_copies_of_a_generator_go_on_from_its_state():
     compiled(rng, x)
     again = copy.deepcopy(rng)
     assert_alike(compiled(rng, x), unused(again, x))
+
+
+def test_a_profile_draws_from_copies():
+    rng = generator()
+    profile = jitrt.jit(several).profile(rng, x)
+    assert profile.steps and rng.bit_generator.state == generator().bit_generator.state

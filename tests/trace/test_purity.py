@@ -76,7 +76,7 @@ def generates(a):
 
 
 IMPURE = [
-    prints, counts, appends_to_a_global, draws_from_random, reads_the_clock, reads_a_dict, opens_a_file,
+    prints, counts, draws_from_random, reads_the_clock, opens_a_file,
     imports_what_nobody_has_imported, sets_an_attribute, calls_something_impure, generates,
 ]  # fmt: skip
 

@@ -314,5 +314,154 @@ def test_structures_of_lists_that_grow():
     structures = []
     for values in ([], [1.0, 2.0]):
         heat.energies = values
-        structures.append(flatten_call((heat, [*values]), {}, leaves, growing))
+        structures.append(flatten_call((heat, [*values]), {}, (), leaves, growing))
     assert structures[0] == structures[1] and len(leaves) == 4
+
+
+LOG = []
+TOTALS = {"calls": 0, "sum": 0.0}
+SETTINGS = {"gain": 2.0, "offset": np.ones(1)}
+MODEL = Heat(numbers(3))
+NESTED = {"models": [MODEL], "log": LOG}
+
+
+def logs_to_a_global(x):
+    LOG.append(x.sum())
+    return x * 2
+
+
+def totals(x):
+    TOTALS["calls"] += 1
+    TOTALS["sum"] += x.sum()
+    return x * TOTALS["calls"]
+
+
+def reads_settings(x):
+    return x * SETTINGS["gain"] + SETTINGS["offset"] + len(LOG)
+
+
+def steps_a_global(x):
+    MODEL.u = MODEL.u + x
+    MODEL.t += 1.0
+    return MODEL.energy
+
+
+def reaches_it_in_two_ways(x):
+    MODEL.u = x
+    NESTED["models"][0].u = NESTED["models"][0].u + 1
+    NESTED["log"].append(1)
+    return MODEL.u, len(LOG)
+
+
+def closes_over():
+    seen, counts = [], {"n": 0}
+
+    def count(x):
+        counts["n"] += 1
+        seen.append(x.max())
+        return x + counts["n"], len(seen)
+
+    return count
+
+
+class Registry:
+    known = []  # noqa: RUF012
+    options = {"scale": 3.0}  # noqa: RUF012
+
+    def __init__(self, u):
+        self.u = u
+
+    def register(self):
+        self.known.append(self.u.size)
+        return self.u * self.options["scale"]
+
+
+def registers(registry):
+    return registry.register()
+
+
+def reset():
+    LOG.clear()
+    TOTALS.update(calls=0, sum=0.0)
+    SETTINGS.update(gain=2.0, offset=np.ones(1))
+    vars(MODEL).update(u=numbers(3), t=0.0)
+    Registry.known.clear()
+    Registry.options["scale"] = 3.0
+
+
+def changed():
+    return [*LOG], dict(TOTALS), dict(SETTINGS), vars(MODEL).copy(), [*Registry.known]
+
+
+@pytest.mark.parametrize(
+    "function",
+    [logs_to_a_global, totals, reads_settings, steps_a_global, reaches_it_in_two_ways, registers],
+    ids=lambda f: f.__name__,
+)
+def test_lists_dicts_and_objects_that_the_function_names(function):
+    compiled = jitrt.jit(function)
+    outcomes = []
+    for f in (function, compiled):
+        reset()
+        found = []
+        for k in range(6):
+            x = numbers(k) if function is not registers else Registry(numbers(k))
+            found.append((f(x), changed()))
+            if k == 3:
+                SETTINGS["gain"] = 7.0
+                MODEL.u = numbers(9)
+                Registry.options["scale"] = 5.0
+        outcomes.append(found)
+    for want, got in zip(*outcomes):
+        assert_alike(got, want)
+    reset()
+    assert not compiled.explain(numbers() if function is not registers else Registry(numbers())).plain_reason
+
+
+def test_what_a_closure_holds():
+    plain, compiled = closes_over(), jitrt.jit(closes_over())
+    for k in range(6):
+        assert_alike(compiled(numbers(k)), plain(numbers(k)))
+
+
+def test_another_object_under_the_same_name():
+    global SETTINGS
+    compiled, before = jitrt.jit(reads_settings), SETTINGS
+    reset()
+    try:
+        for gain in (2.0, 3.0):
+            SETTINGS = {"gain": gain, "offset": np.zeros(SIZE)}
+            np.testing.assert_array_equal(compiled(numbers()), numbers() * gain)
+    finally:
+        SETTINGS = before
+
+
+def test_a_global_list_that_grows_is_not_compiled_anew():
+    reset()
+    compiled = jitrt.jit(logs_to_a_global)
+    for _ in range(80):
+        compiled(numbers())
+    assert len(LOG) == 80 and compiled.cache_info().compiled <= 2
+    reset()
+
+
+def test_state_when_a_call_fails():
+    def fails(x):
+        TOTALS["calls"] += 1
+        LOG.append(1)
+        return x + np.ones(3)
+
+    reset()
+    compiled = jitrt.jit(fails)
+    for k in range(3):
+        with pytest.raises(ValueError, match="broadcast"):
+            compiled(numbers())
+        assert TOTALS["calls"] == k + 1 and len(LOG) == k + 1
+    reset()
+
+
+def test_large_tables_are_left_alone():
+    table = {k: float(k) for k in range(1000)}
+    compiled = jitrt.jit(lambda x: x * table[3])
+    np.testing.assert_array_equal(compiled(numbers()), numbers() * 3.0)
+    assert compiled.explain(numbers()).plain_reason
