@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from ..frozen import frozen
 from .node import Graph, Node
-from .optable import Kind, Op
+from .optable import OPS, Kind, Op
 
 
 @frozen
@@ -35,6 +35,7 @@ def rule(ops: str | Callable[[Op], bool], name: str, exact: str) -> Callable[[Ca
     """Make a `Rule` of a function; `ops` are names separated by blanks, or what tells whether an operation is one."""
     if isinstance(ops, str):
         names = frozenset(ops.split())
+        assert names <= OPS.keys(), names - OPS.keys()
         return lambda apply: Rule(name, lambda op: op.name in names, apply, exact)
     return lambda apply: Rule(name, ops, apply, exact)
 

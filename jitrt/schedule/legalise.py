@@ -95,10 +95,12 @@ def _copied_reshape(layouts: Layouts) -> Rule:
 
 def _two_stages(layouts: Layouts) -> tuple[Rule, ...]:
     @rule(
-        "*", "fold of much into little → fold of partial folds", "associative up to rounding; the shape fixes the tree"
+        lambda op: op in PARTIAL,
+        "fold of much into little → fold of partial folds",
+        "associative up to rounding; the shape fixes the tree",
     )
     def apply(n: Node) -> Node | None:
-        if n.op not in PARTIAL or n.args[0].type.size <= BLOCK:
+        if n.args[0].type.size <= BLOCK:
             return None
         (x,) = n.args
         found = _blocks(n, layouts)
