@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import llvmlite.binding as llvm
 
-from ..kernels import numpy_loops
+from ..kernels import libm, numpy_loops
 from ..once import once
 
 if TYPE_CHECKING:
@@ -80,7 +80,8 @@ def address(symbol: str) -> int:
 def is_resolvable(symbols: Iterable[str]) -> bool:
     """Whether the process defines all of `symbols`. LLVM ends a process in which it misses one."""
     symbols = list(symbols)
-    numpy_loops.bind(symbols)
+    for library in (numpy_loops, libm):
+        library.bind(symbols)
     return all(llvm.address_of_symbol(symbol) for symbol in symbols)
 
 

@@ -15,13 +15,14 @@ import numba  # noqa: F401 (the whole before its parts, see `codegen`)
 import numpy as np
 from llvmlite import ir
 from numba.core import types, typing
+from numba.core.cgutils import get_or_insert_function
 from numba.core.errors import NumbaError
 from numba.np import ufunc_db
 from numba.np.numpy_support import from_dtype
 
-from ..expr.optable import OPS, Kind, Op
+from ..expr.optable import LIBM, OPS, Kind, Op
 from ..expr.ufuncs import CUBE
-from ..kernels import numpy_loops, vmath
+from ..kernels import libm, numpy_loops, vmath
 from ..kernels.numpy_strips import emit_call
 from ..once import once
 from .arithmetic import arithmetic
@@ -108,6 +109,9 @@ def _own_emitter(op: Op, operands: tuple[np.dtype, ...], result: np.dtype) -> Em
         own = vmath.complex_emitter(op.name, operands[0].char, has_fma(), has_avx512())
         if own is not None:
             return own
+    if op.library == LIBM:
+        symbol = libm.symbol(op.name.removeprefix("libm_"))
+        return None if symbol is None else lambda builder, args: _call(builder, symbol, args)
     if op.ufunc is None or operands[0].char in op.numpys_bits:
         return None
     if op.name in _TIMES_RAISE and result.kind in "mM":
@@ -142,6 +146,12 @@ def _call_loop(builder: ir.IRBuilder, loop: str, args: Sequence[ir.Value], resul
     step = ir.Constant(I64, 0)  # as NumPy has it for a single element
     emit_call(builder, loop, [(place, step) for place in places], ir.Constant(I64, 1), has_fma(), has_avx512())
     return builder.load(places[-1])
+
+
+def _call(builder: ir.IRBuilder, symbol: str, args: Sequence[ir.Value]) -> ir.Value:
+    """A call of a function of values of one type."""
+    kind = ir.FunctionType(args[0].type, [a.type for a in args])
+    return builder.call(get_or_insert_function(builder.module, kind, symbol), args)
 
 
 def _intrinsic(name: str) -> Emitter:

@@ -122,6 +122,8 @@ class Op:
         return self.flags if "f" in kinds else self.integer_flags
 
 
+LIBM = "libm"  # the library of the C functions of that name behind ``libm_``
+
 OPS: dict[str, Op] = {}
 NUMPY_FUNCTIONS: dict[Callable[..., Any], Callable[..., Any]] = {}
 METHODS: dict[str, Callable[..., Any]] = {}

@@ -25,7 +25,7 @@ from . import draws
 from .assignment import list_node
 from .context import current
 from .elsewhere import Vectorized
-from .numbers import stored
+from .numbers import library_call, stored
 from .scopes import CaughtWarnings, ErrorState, filter_warnings
 from .state import Trace
 from .tracer import Tracer
@@ -238,7 +238,20 @@ def _number_call(state: Trace, function: Callable[..., Any], args: tuple, kwargs
     numbers = [v for v in args if type(v) is Tracer]
     if not numbers or any(v.shape for v in numbers):
         return function(*args, **kwargs)
+    nodes = [_python_float(state, v) for v in args]
+    made = None if None in nodes or kwargs else library_call(state, function, *nodes)
+    if made is not None:
+        return Tracer(made, state)
     return state.host_call(function, function.__name__, args, kwargs)
+
+
+def _python_float(state: Trace, value: Any) -> Any:
+    """The node of a number that Python's functions take as a float of the same value; None if it is none."""
+    if type(value) is not Tracer:
+        return state.lift(float(value)) if type(value) in (int, float) else None
+    if value._is_weak():
+        return value._node if value.dtype.kind in "fi" else None
+    return value.item()._node if value.dtype in (np.float64, np.float32) else None
 
 
 def stand_in(value: Any) -> Any:

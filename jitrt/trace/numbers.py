@@ -7,6 +7,9 @@ left (`expr.pythonnumbers`).
 
 from __future__ import annotations
 
+import math
+import operator
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,6 +17,7 @@ import numpy as np
 from ..expr import build as b
 from ..expr.build import constant
 from ..expr.node import Node
+from ..expr.pythonnumbers import LIBRARY_FUNCTIONS
 from ..expr.types import ArrayType
 from ..expr.ufuncs import CAST, elementwise_op, loop_dtypes
 from .loopnumber import EXACT
@@ -32,11 +36,14 @@ _ARITHMETIC = _EXACT | _EXACT_BUT_FOR_ZERO
 # Where the value of an integer decides what is computed: a square is no power, and negative ones raise.
 _EXPONENTS = frozenset({np.power, np.float_power, np.left_shift, np.right_shift, np.ldexp})
 _FLOAT, _INT, _BOOL = np.dtype(np.float64), np.dtype(np.int64), np.dtype(np.bool_)
+_TINY, _HUGE = (float(v) for v in (np.finfo(_FLOAT).tiny, np.finfo(_FLOAT).max))
 _SAFE = float(1 << 62)  # the rounding of floats cannot hide that a larger integer needs more than 64 bits
 
 
 def operation(trace: Trace, ufunc: np.ufunc, x: Node, y: Node) -> Node | None:
     """The node of a Python operator on two Python numbers, for which NumPy has `ufunc`; None if it takes Python."""
+    if ufunc is np.power:
+        return _power(trace, x, y)
     if ufunc in _ARITHMETIC:
         x, y = (_as(n, _INT) if n.dtype.kind == "b" else n for n in (x, y))
     kinds = {x.dtype.kind, y.dtype.kind}
@@ -69,6 +76,30 @@ def _of_integers(trace: Trace, ufunc: np.ufunc, x: Node, y: Node) -> Node | None
         exact = _is_exact_float(trace, x) and _is_exact_float(trace, y)
         return _number(ufunc, _FLOAT, as_float(x), as_float(y)) if exact else None
     return _number(ufunc, _INT, x, y) if _is_within(trace, as_float(x), _SAFE) else None
+
+
+def _power(trace: Trace, x: Node, y: Node) -> Node | None:
+    """Python's power of floats, the C library's unless it raises or is complex."""
+    if "f" not in (x.dtype.kind, y.dtype.kind) or not {x.dtype.kind, y.dtype.kind} <= {"f", "i"}:
+        return None
+    x, y = as_float(x), as_float(y)
+    is_whole = y.op.name == "constant" and y["value"].value.is_integer()
+    return library_call(trace, operator.pow, x, y) if is_whole or _assume(trace, np.greater, x, 0.0) else None
+
+
+def library_call(trace: Trace, function: Callable[..., Any], *args: Node) -> Node | None:
+    """A function of the C library of floats; None where Python might raise."""
+    op = LIBRARY_FUNCTIONS.get(function)
+    of_two = function in (operator.pow, math.atan2)
+    if op is None or len(args) != 1 + of_two or not trace.can_assume(*args):
+        return None
+    floats = tuple(as_float(a) for a in args)
+    result = Node(op, floats, (), ArrayType(_FLOAT, (), weak=True))
+    size = _number(np.absolute, _FLOAT, result)
+    # A result that underflows in part is an error to Python, depending on the C library.
+    zero, normal = (b.elementwise(c, size, constant(v)) for c, v in ((np.equal, 0.0), (np.greater_equal, _TINY)))
+    is_fine = b.elementwise(np.logical_or, zero, normal)
+    return result if _assume(trace, np.less_equal, size, _HUGE) and trace.assume(is_fine) else None
 
 
 def unary(trace: Trace, ufunc: np.ufunc, x: Node) -> Node | None:
