@@ -195,16 +195,18 @@ SERIES = {
 }
 
 
+SQUARED_POLE = mp.pi**2 / 4
+
 # Quotients in float64 that serve float32: function, interval, degrees of numerator and denominator, by what the
 # denominator is multiplied, and the meaning.
 RATIONALS = {
     "tan": (
-        lambda z: mp.tan(mp.pi * ROOT(z)) / ROOT(z) * (mpf(1) / 4 - z),
+        lambda z: mp.tan(ROOT(z)) / ROOT(z) * (SQUARED_POLE - z),
         0.0,
-        0.2501,
+        2.468,
         (3, 1),
-        (0.25, -1.0),
-        "tan(pi t) = t p(t**2) / q(t**2), q with its zero at 1/4",
+        (float(SQUARED_POLE), -1.0),
+        "tan(r) = r p(r**2) / q(r**2), q with its zero at the pole",
     )
 }
 
@@ -241,9 +243,10 @@ def main(names: list[str]) -> None:
     for name, (*definition, factor, meaning) in RATIONALS.items():
         numerator, denominator, error = rational(*definition)
         print(f"{name} as a quotient: error 2**{float(mp.log(error, 2)):.2f}")
-        product = tuple(map(float, np.polynomial.polynomial.polymul(denominator, factor)))
-        for part, values in (("numerator", numerator), ("denominator", product)):
-            text = ", ".join(map(repr, values))
+        product = np.polynomial.polynomial.polymul(denominator, factor)
+        # A leading coefficient of one saves a multiplication.
+        for part, values in (("numerator", np.array(numerator)), ("denominator", product)):
+            text = ", ".join(map(repr, map(float, values / numerator[-1])))
             lines += [f"    # {meaning}", f'    "{name}_{part}": {{64: ({text})}},']
     lines += ["}", "", "# The greatest relative error that each polynomial adds to its function.", "ERRORS = {"]
     for name in SERIES:

@@ -642,10 +642,10 @@ COEFFICIENTS: dict[str, dict[int, tuple[float, ...]]] = {
             0.00010520676005398855,
         ),
     },
-    # tan(pi t) = t p(t**2) / q(t**2), q with its zero at 1/4
-    "tan_numerator": {64: (0.7853981627283, -0.8959716108603623, 0.10541873249875201, 0.00544036547116427)},
-    # tan(pi t) = t p(t**2) / q(t**2), q with its zero at 1/4
-    "tan_denominator": {64: (0.25, -1.107663693952159, 0.43065477580863526)},
+    # tan(r) = r p(r**2) / q(r**2), q with its zero at the pole
+    "tan_numerator": {64: (138792.81172346373, -16042.476887922778, 191.24687475459146, 1.0)},
+    # tan(r) = r p(r**2) / q(r**2), q with its zero at the pole
+    "tan_denominator": {64: (138792.81184161364, -62306.749696974315, 2454.46181771727)},
 }
 
 # The greatest relative error that each polynomial adds to its function.

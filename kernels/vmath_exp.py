@@ -151,34 +151,38 @@ def _halves_of_powers(rounded: Number, magnitude: Number) -> tuple[Number, Numbe
     return (step + quarter).to_float(), select(magnitude < float(2 * form.stored), falling, 0.0)
 
 
-def _sinh_or_cosh(x: Number, sign: float) -> Number:
-    """``exp(|x|)/2 + sign * exp(-|x|)/2`` for ``|x| = n ln 2 + r``.
-
-    ``sinh(x) = sinh(n ln 2) cosh(r) + cosh(n ln 2) sinh(r)`` and the like for cosh, which need no division and
-    are exact for n = 0. Computed at half the size, so that nothing overflows too early.
-    """
-    form = format_of(x)
-    top = {64: 710.5, 32: 89.5}[x.bits]
-    magnitude = clamp(x.abs(), None, top)
-    rounded, r, r_low = reduce_by_ln2(magnitude)
-    growing, falling = _halves_of_powers(rounded, magnitude)
-    falling = falling * sign
+def combination(growing: Number, falling: Number, magnitude: Number, r: Number, r_low: Number) -> Number:
+    """``growing * exp(r + r_low) + falling * exp(-r - r_low)`` for powers of two, where nothing leaves the format."""
+    bits = r.bits
     first, first_low = fast_two_sum(growing, falling)
     second = growing - falling
     square = r * r
-    cosh_tail = square * polynomial(square, COEFFICIENTS["cosh"][x.bits])
-    series = "sinh" if x.back.fma else "sinh_long"
-    sinh_tail = (square * r) * polynomial(square, COEFFICIENTS[series][x.bits])
-    if x.back.fma:
+    cosh_tail = square * polynomial(square, COEFFICIENTS["cosh"][bits])
+    series = "sinh" if r.back.fma else "sinh_long"
+    sinh_tail = (square * r) * polynomial(square, COEFFICIENTS[series][bits])
+    if r.back.fma:
         high = second.fma(r, first)
         low = second.fma(r, first - high)
     else:
         product, product_low = two_product(second, r)
         high, low = fast_two_sum(first, product)
         # The halves of a product near the format's end overflow; that far out the error of the product does not count.
-        low = select(magnitude < float(2 * form.stored), low + product_low, low)
+        low = select(magnitude < float(2 * format_of(r).stored), low + product_low, low)
     low = second.fma(r_low, low) + first_low
-    return _doubled(high + first.fma(cosh_tail, second.fma(sinh_tail, low)), x.abs(), top)
+    return high + first.fma(cosh_tail, second.fma(sinh_tail, low))
+
+
+def _sinh_or_cosh(x: Number, sign: float) -> Number:
+    """``exp(|x|)/2 + sign * exp(-|x|)/2`` for ``|x| = n ln 2 + r``.
+
+    ``sinh(x) = sinh(n ln 2) cosh(r) + cosh(n ln 2) sinh(r)`` and the like for cosh, which need no division and
+    are exact for n = 0. Computed at half the size, so that nothing overflows too early.
+    """
+    top = {64: 710.5, 32: 89.5}[x.bits]
+    magnitude = clamp(x.abs(), None, top)
+    rounded, r, r_low = reduce_by_ln2(magnitude)
+    growing, falling = _halves_of_powers(rounded, magnitude)
+    return _doubled(combination(growing, falling * sign, magnitude, r, r_low), x.abs(), top)
 
 
 def sinh(x: Number) -> Number:

@@ -60,16 +60,15 @@ def emit_lanes_beyond(
         some = builder.icmp_unsigned("!=", flags, ir.Constant(flags.type, 0))
         builder.cbranch(some, target, done).set_weights([1, 1000])
 
-    # Twice the representation is the magnitude's, in the order of magnitudes, with nan above infinity: one comparison
-    # less in the loop than what leaves nan out, behind the branch.
-    doubled = builder.shl(builder.bitcast(x, integers), constant(1))
-    rare = builder.icmp_unsigned(">", doubled, constant(2 * _representation(bound, bits)))
+    # Representations are in the order of magnitudes, with nan above infinity, which is left out behind the branch.
+    magnitude = builder.and_(builder.bitcast(x, integers), constant((1 << (bits - 1)) - 1))
+    rare = builder.icmp_unsigned(">", magnitude, constant(_representation(bound, bits)))
     entry = builder.block
     number, loop, done = (builder.append_basic_block(label) for label in ("number", "lane", "done"))
     branch_if_any(rare, number)
     builder.position_at_end(number)
-    infinity = constant(2 * _representation(float("inf"), bits))
-    branch_if_any(builder.and_(rare, builder.icmp_unsigned("<=", doubled, infinity)), loop)
+    infinity = constant(_representation(float("inf"), bits))
+    branch_if_any(builder.and_(rare, builder.icmp_unsigned("<=", magnitude, infinity)), loop)
     builder.position_at_end(loop)
     changed, lane, following, so_far = _turn(builder, scalar, x, width)
     builder.cbranch(builder.icmp_unsigned("<", following, ir.Constant(_INT32, width)), loop, done)

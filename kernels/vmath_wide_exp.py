@@ -1,15 +1,44 @@
-"""The hyperbolic tangent on AVX-512."""
+"""The hyperbolic functions on AVX-512."""
 
 from __future__ import annotations
 
-from .number import Number
+from collections.abc import Callable
+
+from . import vmath_exp
+from .number import Number, rarely
 from .vmath_coefficients import COEFFICIENTS
-from .vmath_exp import INVERSE_LN2, LN2_PARTS
+from .vmath_exp import INVERSE_LN2, LN2_PARTS, combination, reduce_by_ln2
 from .vmath_parts import estrin, fast_two_sum, format_of
 from .vmath_tables import TABLES
 
 FIRST, LARGEST = 0.0625, 9.5
 _DEGREE = 5
+
+
+def sinh(x: Number) -> Number:
+    """The hyperbolic sine."""
+    return _sinh_or_cosh("sinh", vmath_exp.sinh, x, -1.0)
+
+
+def cosh(x: Number) -> Number:
+    """The hyperbolic cosine."""
+    return _sinh_or_cosh("cosh", vmath_exp.cosh, x, 1.0)
+
+
+def _sinh_or_cosh(name: str, general: Callable[[Number], Number], x: Number, sign: float) -> Number:
+    """As in `vmath_exp`, which is left what is near the end of the format, and nan."""
+    bound = x.constant({64: 708.0, 32: 87.0}[x.bits])
+
+    def usual(x: Number) -> Number:
+        form = format_of(x)
+        magnitude = x.abs()
+        rounded, r, r_low = reduce_by_ln2(magnitude)
+        step, half = rounded.to_bits() << form.stored, (form.bias - 1) << form.stored
+        growing, falling = (step + half).to_float(), (step.constant(half) - step).to_float()
+        value = combination(growing, falling * sign, magnitude, r, r_low)
+        return value.copysign(x) if sign < 0 else value
+
+    return rarely(name, x.abs().to_bits() > bound.to_bits(), general, usual, x)
 
 
 def tanh(x: Number) -> Number:

@@ -3,31 +3,31 @@
 from __future__ import annotations
 
 from . import vmath_trig
-from .number import Number, Special
+from .number import Number
+from .vmath_arc import PI_PARTS
 from .vmath_coefficients import COEFFICIENTS
-from .vmath_parts import INVERSE_PI, polynomial, split_constant
+from .vmath_parts import format_of, polynomial
 
-# The first part is short, so that its product with a float32 is exact; up to the bound so is what it leaves.
-INVERSE_PI_PARTS = split_constant(INVERSE_PI, 64, 29)
-BOUND = 2.0**24
+INVERSE_PI = 0.3183098861837907
+BOUND = 2.0**24  # up to which multiples of pi in two parts are near enough for the neighbours of poles and zeros
 
 
 def tan(x: Number) -> Number:
     """The tangent."""
     if x.bits == 64:
         return vmath_trig.tan(x)
-    # The difference of two zeros has lost their sign.
-    return x.beyond(BOUND, "tan", x.in_float64(_by_quotient).repair(x, zero=Special.OPERAND))
+    return x.beyond(BOUND, "tan", x.in_float64(_by_quotient))
 
 
 def _by_quotient(x: Number) -> Number:
-    """``tan(pi t)`` for ``x = pi (n + t)`` and ``|t| <= 1/2``: float64 has the digits for the whole period.
+    """``tan(r)`` for ``x = n pi + r`` and ``|r| <= pi/2``: float64 has the digits for the whole period.
 
     A quotient of polynomials, whose denominator is zero at the pole.
     """
-    high, low = INVERSE_PI_PARTS
-    turns = x * high
-    t = x.fma(low, turns - turns.rint())
-    square = t * t
-    numerator = t * polynomial(square, COEFFICIENTS["tan_numerator"][64])
+    rounder = format_of(x).rounder
+    n = x.fma(INVERSE_PI, rounder) - rounder
+    high, low = PI_PARTS[64]
+    r = n.fma(-low, n.fma(-high, x))
+    square = r * r
+    numerator = r * polynomial(square, COEFFICIENTS["tan_numerator"][64])
     return numerator / polynomial(square, COEFFICIENTS["tan_denominator"][64])
