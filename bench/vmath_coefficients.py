@@ -204,7 +204,7 @@ RATIONALS = {
         lambda z: mp.tan(ROOT(z)) / ROOT(z) * (SQUARED_POLE - z),
         0.0,
         2.468,
-        (3, 1),
+        (2, 2),
         (float(SQUARED_POLE), -1.0),
         "tan(r) = r p(r**2) / q(r**2), q with its zero at the pole",
     )
@@ -246,7 +246,7 @@ def main(names: list[str]) -> None:
         product = np.polynomial.polynomial.polymul(denominator, factor)
         # A leading coefficient of one saves a multiplication.
         for part, values in (("numerator", np.array(numerator)), ("denominator", product)):
-            text = ", ".join(map(repr, map(float, values / numerator[-1])))
+            text = ", ".join(map(repr, map(float, values / product[-1])))
             lines += [f"    # {meaning}", f'    "{name}_{part}": {{64: ({text})}},']
     lines += ["}", "", "# The greatest relative error that each polynomial adds to its function.", "ERRORS = {"]
     for name in SERIES:

@@ -54,7 +54,7 @@ class Function:
 _ALL = (
     Function("exp", 1, vmath_exp.exp, wide=vmath_exp.exp),
     Function("exp2", 1, vmath_exp.exp2, wide=vmath_exp.exp2),
-    Function("expm1", 1, vmath_exp.expm1, wide=vmath_exp.expm1),
+    Function("expm1", 1, vmath_exp.expm1, wide=vmath_wide_exp.expm1),
     Function("log", 1, vmath_log.log, wide=vmath_wide_log.log),
     Function("log2", 1, vmath_log.log2, wide=vmath_wide_log.log2),
     Function("log10", 1, vmath_log.log10, wide=vmath_wide_log.log10),

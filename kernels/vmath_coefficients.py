@@ -643,9 +643,9 @@ COEFFICIENTS: dict[str, dict[int, tuple[float, ...]]] = {
         ),
     },
     # tan(r) = r p(r**2) / q(r**2), q with its zero at the pole
-    "tan_numerator": {64: (138792.81172346373, -16042.476887922778, 191.24687475459146, 1.0)},
+    "tan_numerator": {64: (-9774.765366166554, 1190.7594643354967, -20.320962190515512)},
     # tan(r) = r p(r**2) / q(r**2), q with its zero at the pole
-    "tan_denominator": {64: (138792.81184161364, -62306.749696974315, 2454.46181771727)},
+    "tan_denominator": {64: (-9774.765370523577, 4449.014668460722, -200.02404470255757, 1.0)},
 }
 
 # The greatest relative error that each polynomial adds to its function.

@@ -108,23 +108,23 @@ def exp2_of_fraction(r: Number) -> Number:
     return total + (error + (r_high * first_low + r_low * first + (r * r) * polynomial(r, rest)))
 
 
-def _expm1_parts(x: Number) -> tuple[Number, Number]:
-    """``expm1(x) / 2`` as high and low part for ``-64 < x < 1025 ln 2``.
+def expm1_parts(x: Number, exponent: int = -1) -> tuple[Number, Number]:
+    """``expm1(x) * 2**exponent`` as high and low part for ``-64 < x < 1025 ln 2``.
 
-    ``2**n (1 + r + r**2 p) - 1``: the large terms are added exactly. Half of it, so that nothing overflows too early.
+    ``2**n (1 + r + r**2 p) - 1``: the large terms are added exactly. Half of it, where else it overflows too early.
     """
     rounded, r, r_low = reduce_by_ln2(x)
-    half = power_of_two(rounded, -1)
-    scaled = half * r
-    constant, constant_low = two_sum(half, half.constant(-0.5))
+    power = power_of_two(rounded, exponent)
+    scaled = power * r
+    constant, constant_low = two_sum(power, power.constant(-(2.0**exponent)))
     high, low = fast_two_sum(constant, scaled)
-    low = half.fma(r_low, low) + constant_low
+    low = power.fma(r_low, low) + constant_low
     square = scaled * r
     # The square's own error, by the leading coefficient.
-    low = (product_remainder(r, r, r * r) * half).fma(0.5, low)
+    low = (product_remainder(r, r, r * r) * power).fma(0.5, low)
     factor = polynomial(r, COEFFICIENTS["expm1"][x.bits])
     if not x.back.fma:
-        low = (product_remainder(r * r, factor, (r * r) * factor) * half) + low
+        low = (product_remainder(r * r, factor, (r * r) * factor) * power) + low
     return high, square.fma(factor, low)
 
 
@@ -132,7 +132,7 @@ def expm1(x: Number) -> Number:
     """``exp(x) - 1`` without cancellation near zero."""
     # Far below, the result is minus one.
     top, bottom = {64: (709.9, -40.0), 32: (88.8, -20.0)}[x.bits]
-    high, low = _expm1_parts(clamp(x, bottom, top))
+    high, low = expm1_parts(clamp(x, bottom, top))
     # Halving a subnormal number is not exact; there the function is the identity.
     return select(x.abs() < format_of(x).smallest_normal * 4.0, x, _doubled(high + low, x, top))
 
@@ -205,7 +205,7 @@ def tanh(x: Number) -> Number:
 
 def _tanh_of_pairs(magnitude: Number) -> Number:
     """``-expm1(-2x) / (2 + expm1(-2x))`` for positive x, in pairs."""
-    high, low = fast_two_sum(*_expm1_parts(clamp(magnitude, None, {64: 22.0, 32: 10.0}[magnitude.bits]) * -2.0))
+    high, low = fast_two_sum(*expm1_parts(clamp(magnitude, None, {64: 22.0, 32: 10.0}[magnitude.bits]) * -2.0))
     divisor, divisor_low = fast_two_sum(high.constant(1.0), high)
     estimate, correction = quotient((high, low), (divisor, divisor_low + low))
     return keep_nan(estimate + correction, magnitude)

@@ -1,4 +1,4 @@
-"""The hyperbolic functions on AVX-512."""
+"""expm1 and the hyperbolic functions on AVX-512."""
 
 from __future__ import annotations
 
@@ -7,12 +7,23 @@ from collections.abc import Callable
 from . import vmath_exp
 from .number import Number, rarely
 from .vmath_coefficients import COEFFICIENTS
-from .vmath_exp import INVERSE_LN2, LN2_PARTS, combination, reduce_by_ln2
+from .vmath_exp import INVERSE_LN2, LN2_PARTS, combination, expm1_parts, reduce_by_ln2
 from .vmath_parts import estrin, fast_two_sum, format_of
 from .vmath_tables import TABLES
 
 FIRST, LARGEST = 0.0625, 9.5
 _DEGREE = 5
+
+
+def expm1(x: Number) -> Number:
+    """``exp(x) - 1`` without cancellation near zero."""
+    top, bottom = {64: (709.0, -40.0), 32: (88.0, -20.0)}[x.bits]
+
+    def usual(x: Number) -> Number:
+        high, low = expm1_parts(x.larger(bottom), 0)
+        return (high + low).copysign(x)
+
+    return rarely("expm1", ~(x <= top), vmath_exp.expm1, usual, x)
 
 
 def sinh(x: Number) -> Number:

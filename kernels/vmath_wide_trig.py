@@ -22,7 +22,8 @@ def tan(x: Number) -> Number:
 def _by_quotient(x: Number) -> Number:
     """``tan(r)`` for ``x = n pi + r`` and ``|r| <= pi/2``: float64 has the digits for the whole period.
 
-    A quotient of polynomials, whose denominator is zero at the pole.
+    A quotient of polynomials, whose denominator is zero at the pole. Its degree is the higher one, so that nothing
+    overflows where r is beyond its bound.
     """
     rounder = format_of(x).rounder
     n = x.fma(INVERSE_PI, rounder) - rounder
