@@ -175,7 +175,7 @@ def call(function: Call, args: tuple[Node, ...]) -> Node:
 
 def is_effect(node: Node) -> bool:
     """Whether a node is a part of what a call gives that has to be made in any case."""
-    return node.op is RESULT and node.args[0]["call"].is_effect
+    return node.op is RESULT and node.args[0].op is CALL and node.args[0]["call"].is_effect
 
 
 def call_result(of: Node, path: tuple, type: ArrayType) -> Node:
