@@ -79,7 +79,8 @@ class DebugFrame(HostFrame):
         self.steps = steps
         self.layout = layout
         self.values_of_call: dict[Node, _Value] = {}
-        super().__init__(graph, steps, layout, assemble(graph, steps, layout, strides, separate=True), limit)
+        image = assemble(graph, steps, layout, strides, separate=True)
+        super().__init__(graph, steps, layout, image, limit, strides)
         self.step_of = {action: k for k, action in enumerate(self.actions) if not isinstance(action, HostCall)}
 
     def _allocate(self, nbytes: int) -> np.ndarray:

@@ -21,6 +21,7 @@ from .frames import Frame
 from .hostcalls import Fetch, HostCall, allocating, gathered, into_memory, on_python_numbers
 from .image import Image
 from .program import Details
+from .results import empty
 from .steps import HostStep, Step, kernel_steps
 
 
@@ -34,9 +35,19 @@ class HostFrame(Frame):
     image : Image
     limit : int
         Most threads to use.
+    strides : sequence
+        As in `program.Details`.
     """
 
-    def __init__(self, graph: Graph, steps: Sequence[Step], layout: FrameLayout, image: Image, limit: int):
+    def __init__(
+        self,
+        graph: Graph,
+        steps: Sequence[Step],
+        layout: FrameLayout,
+        image: Image,
+        limit: int,
+        strides: Sequence[tuple[int, ...] | None] = (),
+    ):
         addresses = {s.kernel.name: s.kernel.address for s in kernel_steps(steps)}
         super().__init__(image, [addresses[name] for name in image.kernels], limit)
         self.graph = graph
@@ -52,10 +63,22 @@ class HostFrame(Frame):
         hosts = (s for s in steps if isinstance(s, HostStep))
         self.actions = [self._bound(next(hosts)) if action is None else action for action in self.actions]
         self.outputs = tuple(self._returned.get(node, k) for node, k in zip(graph.outputs, image.outputs))
+        # What NumPy makes of operands that lie in the frame has their order there, and not that of the user's arrays.
+        self._ordered = [
+            (k, order)
+            for k, (node, order) in enumerate(zip(graph.outputs, strides))
+            if order is not None and node in self._returned and node.op.name not in ("call", "result")
+        ]
 
     def run(self, inputs: Sequence[Any], watched: int) -> list[Any]:
         with noting(watched if self.calls_numpy else 0):
-            return super().run(inputs, watched)
+            outputs = super().run(inputs, watched)
+        for k, order in self._ordered:
+            if outputs[k].strides != order:
+                ordered = empty(outputs[k].shape, outputs[k].dtype, outputs[k].nbytes, order)
+                ordered[...] = outputs[k]
+                outputs[k] = ordered
+        return outputs
 
     def begin(self, inputs: Sequence[Any]) -> list[Any]:
         return [*super().begin(inputs), *self._fixed]
@@ -137,4 +160,5 @@ class HostFrame(Frame):
 def separate_frame(made: Details, limit: int) -> HostFrame:
     """A frame in which each step is an action of its own."""
     graph, steps, layout = made.graph, made.steps, made.layout
-    return HostFrame(graph, steps, layout, assemble(graph, steps, layout, made.strides, separate=True), limit)
+    image = assemble(graph, steps, layout, made.strides, separate=True)
+    return HostFrame(graph, steps, layout, image, limit, made.strides)

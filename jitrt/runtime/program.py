@@ -153,4 +153,4 @@ class Program:
         made = self.details()
         if debug():
             return DebugFrame(made.graph, made.steps, made.layout, self.limit, made.strides)
-        return HostFrame(made.graph, made.steps, made.layout, self.image, self.limit)
+        return HostFrame(made.graph, made.steps, made.layout, self.image, self.limit, made.strides)

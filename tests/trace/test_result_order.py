@@ -112,3 +112,13 @@ def test_copies_have_the_order_that_is_asked_for(layout, order):
     for got, want in zip(jitrt.jit(copies)(x), copies(x)):
         np.testing.assert_array_equal(got, want)
         assert got.strides == want.strides
+
+
+def test_what_numpy_executes_keeps_the_order_of_its_operands():
+    def roots(c):
+        t = np.sqrt(np.abs(c))
+        return t, t + np.float16(1), t.T
+
+    for c in (np.ones((5, 4), np.uint8, order="F"), np.ones((5, 4), np.float16, order="F")):
+        want, got = roots(c), jitrt.jit(roots)(c)
+        assert [a.strides for a in got] == [a.strides for a in want] and got[0].dtype == np.float16
