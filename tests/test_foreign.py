@@ -1,4 +1,4 @@
-"""Arrays of other libraries: the plain function runs on them, and their own ways of calling functions run it compiled."""
+"""Arrays of other libraries: the plain function runs on them; their own ways of calling functions run it compiled."""
 
 import numpy as np
 import pytest
