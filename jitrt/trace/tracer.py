@@ -568,6 +568,8 @@ def _nodes(value: Any, trace: Trace) -> Any:
 def _with_elements(args: tuple, kwargs: dict[str, Any], trace: Trace) -> tuple[tuple, dict[str, Any]]:
     """The arguments with nodes in place of Python integers, as elements of arrays like the others."""
     given = (*args, *kwargs.values())
+    if not any(map(_is_integer, given)):
+        return args, kwargs
     dtypes = {v.dtype for v in given if isinstance(v, (np.ndarray, np.generic)) and not _is_integer(v)}
     target = np.result_type(*dtypes) if dtypes else np.dtype(np.int64)
     for dtype in dtypes:
