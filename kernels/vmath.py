@@ -27,6 +27,7 @@ from . import (
     vmath_wide_log,
     vmath_wide_power,
     vmath_wide_root,
+    vmath_wide_sum,
     vmath_wide_trig,
 )
 from .number import FLOAT, Number
@@ -75,8 +76,8 @@ _ALL = (
     Function("arcsinh", 1, vmath_area.arcsinh, wide=vmath_wide_area.arcsinh),
     Function("arccosh", 1, vmath_area.arccosh, wide=vmath_wide_area.arccosh),
     Function("arctanh", 1, vmath_area.arctanh, wide=vmath_wide_area.arctanh),
-    Function("logaddexp", 2, vmath_area.logaddexp, wide=vmath_area.logaddexp),
-    Function("logaddexp2", 2, vmath_area.logaddexp2, wide=vmath_area.logaddexp2),
+    Function("logaddexp", 2, vmath_area.logaddexp, wide=vmath_wide_sum.logaddexp),
+    Function("logaddexp2", 2, vmath_area.logaddexp2, wide=vmath_wide_sum.logaddexp2),
     Function("power", 2, vmath_power.power, wide=vmath_wide_power.power),
     Function("float_power", 2, vmath_power.power, "d", wide=vmath_wide_power.power),
     Function("expit", 1, vmath_exp.expit, wide=vmath_exp.expit),

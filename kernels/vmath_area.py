@@ -35,7 +35,7 @@ def _artanh(s: Number, s_low: Number, series: str) -> Number:
     return (s * square).fma(polynomial(square, COEFFICIENTS[series][s.bits]), s_low)
 
 
-def _log_parts(one: Number, v: Pair, more: Number) -> Pair:
+def log_parts(one: Number, v: Pair, more: Number) -> Pair:
     """``log(one + v) + more ln 2`` as a high and a low part, for `one` of 1 or 0."""
     form = format_of(one)
     u = one + v[0]
@@ -78,7 +78,7 @@ def arcsinh(x: Number) -> Number:
     v = select(large, magnitude.at_most(form.largest) * 0.25, v)
     v_low = select(large, 0.0, v_low + w_low)
     more = select(large, x.constant(3.0), 0.0)
-    high, low = _log_parts(select(large, x.constant(0.0), 1.0), (v, v_low), more)
+    high, low = log_parts(select(large, x.constant(0.0), 1.0), (v, v_low), more)
     value = select(tiny, (magnitude * magnitude * magnitude).fma(-1.0 / 6.0, magnitude), high + low)
     return select(magnitude <= form.largest, value, magnitude).copysign(x)
 
@@ -98,7 +98,7 @@ def arccosh(x: Number) -> Number:
     v = select(large, x.at_most(form.largest) * 0.25, v)
     v_low = select(large, 0.0, v_low + (t_low + root_low))
     more = select(large, x.constant(3.0), 0.0)
-    high, low = _log_parts(select(large, x.constant(0.0), 1.0), (v, v_low), more)
+    high, low = log_parts(select(large, x.constant(0.0), 1.0), (v, v_low), more)
     value = select(x < 1.0, float("nan"), high + low)
     return select(x <= form.largest, value, x)
 
@@ -150,7 +150,7 @@ def _log_of_sum(x: Number, y: Number, to_natural: tuple[float, float]) -> tuple[
     low = high.fma(select(tiny, 0.0, product_low), low)
     back = select(tiny, x.constant(2.0**-form.tiny_step), 1.0)
     high, low = high * scale * back, low * scale * back
-    return larger, *_log_parts(x.constant(1.0), (high, low), x.constant(0.0))
+    return larger, *log_parts(x.constant(1.0), (high, low), x.constant(0.0))
 
 
 def _numbers(x: Number, y: Number) -> Pair:

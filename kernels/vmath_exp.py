@@ -73,13 +73,12 @@ def exp(x: Number) -> Number:
     clamped = clamp(x, limits[1], limits[0])
     rounded = clamped.fma(INVERSE_LN2, form.rounder)
     n = rounded - form.rounder
+    ln2_high, ln2_low = LN2_PARTS[x.bits]
     if x.back.fma:
-        # In units of ln 2 the polynomial's last step takes in the rounding of its largest term.
-        high, low = LOG2_E_PARTS[x.bits]
-        r = clamped.fma(low, clamped.fma(high, -n))
-        y = r.fma(polynomial(r, COEFFICIENTS["exp2"][x.bits]), 1.0)
+        # The first difference is exact. The polynomial's last step takes in the rounding of its largest term.
+        r = n.fma(-ln2_low, n.fma(-ln2_high, clamped))
+        y = r.fma(r.fma(polynomial(r, COEFFICIENTS["exp"][x.bits]), 1.0), 1.0)
     else:
-        ln2_high, ln2_low = LN2_PARTS[x.bits]
         r = (clamped - n * ln2_high) - n * ln2_low
         y = (r * r * polynomial(r, COEFFICIENTS["exp"][x.bits]) + r) + 1.0
     return scale_by_power(y, x, rounded, limits)

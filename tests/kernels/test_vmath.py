@@ -56,6 +56,23 @@ def test_within_one_ulp(name: str, char: str, fma: bool, avx512: bool) -> None:
     assert errors[worst] <= 1.0, [x[worst] for x in arguments]
 
 
+@pytest.mark.parametrize("char", "df")
+@pytest.mark.parametrize("name", ["logaddexp", "logaddexp2"])
+def test_logarithms_of_sums_near_one(name: str, char: str) -> None:
+    """Where the sum of two exponentials is nearly one, down to some thirty times the least distance that there is."""
+    rng = np.random.default_rng(4)
+    unit = 1.0 if name == "logaddexp" else np.log(2.0)
+    larger = -np.exp(rng.uniform(np.log(1e-9), np.log(0.69), 300))
+    other = np.log(-np.expm1(larger))
+    nearness = rng.uniform(-48, 0, 300) if char == "d" else rng.uniform(-30, 0, 300)
+    other *= 1.0 + np.exp2(nearness) * rng.choice([-1.0, 1.0], 300)
+    x, y = (a.astype(DTYPES[char]) for a in (larger / unit, other / unit))
+    for arguments in ((x, y), (y, x)):
+        result = vmath.evaluate(name, *arguments, fma=True, avx512=True)
+        errors = reference.ulp_errors(name, result, *arguments)
+        assert errors.max() <= 1.0, [a[np.argmax(errors)] for a in arguments]
+
+
 @pytest.mark.parametrize(("name", "char", "fma", "avx512"), ROWS_OF_TARGETS)
 def test_special_values_are_numpys(name: str, char: str, fma: bool, avx512: bool) -> None:
     values = np.array(SPECIAL, DTYPES[char])
