@@ -46,7 +46,7 @@ from .memory import KERNEL_TYPE, Memory, Turned, alias_scopes
 from .scalar import data_type, emit_where, emitter, literal_value
 from .searching import VectorSearch, fits_masks, lanes
 from .strips import StripLoop, divided, division_of
-from .turning import TILE, Tile
+from .turning import TILE, turn
 
 _LATENCY_HIDING_COST = 12  # additions a turn: more work than the latency of one addition to an accumulator
 
@@ -69,6 +69,7 @@ class _Kernel:
         self.accumulators: dict[int, ir.Value] = {}
         self.sums: dict[int, PairwiseSum] = {}
         self.indices: dict[int, ir.Value] = {}
+        self.buffers: dict[Operand, ir.Value] = {}
         self.starts: dict[int, ir.Value] = {}  # of loops over these axes
         self.memory = Memory(self.builder, self.function.args[0], nest, alias_scopes(module, nest.operands, name))
 
@@ -249,13 +250,19 @@ class _Kernel:
         builder = self.builder
         outer = tiles.outer, *self._range(tiles.outer, tiles.outer == tiles.parallel)
         inner = tiles.inner, *self._bounds(Loop(tiles.inner, (), tiles.inner == tiles.parallel, tiles.block_of))
+        with builder.goto_entry_block():
+            self.buffers = {o: builder.alloca(data_type(o.dtype), TILE * TILE) for o in tiles.turned}
 
         def rows(top: ir.Value, bottom: ir.Value) -> None:
             def columns(left: ir.Value, right: ir.Value) -> None:
                 below, beside = self._smaller(bottom, outer[2]), self._smaller(right, inner[2])
-                turned = {o: self._turned(o, tiles, (top, below), (left, beside)) for o in tiles.turned}
-                for operand in {s.operand: None for s in tiles.body if isinstance(s, Load) and s.operand in turned}:
-                    turned[operand].read()
+                extents = builder.sub(below, top), builder.sub(beside, left)
+                self.indices[tiles.outer], self.indices[tiles.inner] = top, left
+                for operand in tiles.turned:
+                    if any(isinstance(s, Load) and s.operand == operand for s in tiles.body):
+                        self._turn("read", operand, tiles, extents)
+                for operand in tiles.turned:
+                    self.memory.turned[operand.name] = Turned(self.buffers[operand], tiles.inner, left)
 
                 def element_row(index: ir.Value, _: ir.Value) -> None:
                     self.indices[tiles.outer] = index
@@ -264,31 +271,23 @@ class _Kernel:
                     self._counted(Loop(tiles.inner, tiles.body), left, beside, 1, [], None)
 
                 self.repeat(f"axis{tiles.outer}", top, below, 1, [], element_row)
-                for operand in {s.operand: None for s in tiles.body if isinstance(s, Store) and s.operand in turned}:
-                    turned[operand].write()
                 self.memory.turned.clear()
+                self.indices[tiles.outer], self.indices[tiles.inner] = top, left
+                for operand in tiles.turned:
+                    if any(isinstance(s, Store) and s.operand == operand for s in tiles.body):
+                        self._turn("write", operand, tiles, extents)
 
             self.repeat(f"axis{tiles.inner}.tiles", inner[1], inner[2], TILE, [], columns)
 
         self.repeat(f"axis{tiles.outer}.tiles", outer[1], outer[2], TILE, [], rows)
 
-    def _turned(
-        self, operand: Operand, tiles: Tiles, rows: tuple[ir.Value, ir.Value], columns: tuple[ir.Value, ir.Value]
-    ) -> Tile:
-        """One tile of `operand`, with a buffer where the body finds it transposed."""
-        with self.builder.goto_entry_block():
-            buffer = self.builder.alloca(data_type(operand.dtype), TILE * TILE)
-
-        def source(i: ir.Value, j: ir.Value) -> ir.Value:
-            self.indices[tiles.outer], self.indices[tiles.inner] = i, j
-            return self.memory.address(operand, self.indices)
-
-        def count(start: ir.Value, stop: ir.Value, step: int, body: Callable[[ir.Value], None]) -> None:
-            self.repeat("turn", start, stop, step, [], lambda index, _: body(index))
-
-        self.memory.turned[operand.name] = Turned(buffer, tiles.inner, columns[0])
-        contiguous = operand.strides[tiles.outer] == "1"
-        return Tile(self.builder, count, operand.dtype, source, buffer, rows, columns, contiguous)
+    def _turn(self, what: str, operand: Operand, tiles: Tiles, extents: tuple[ir.Value, ir.Value]) -> None:
+        """Read the tile of `operand` that begins at these indices into its buffer, or write it from there."""
+        strides = (self.memory.strides.get((operand.name, axis)) for axis in (tiles.outer, tiles.inner))
+        along, across = strides
+        assert across is not None, "an operand that runs along the inner axis is not turned"
+        source = self.memory.address(operand, self.indices)
+        turn(self.builder, what, operand.dtype, source, (along, across), self.buffers[operand], extents)
 
     def _range(self, axis: int, parallel: bool) -> tuple[ir.Value, ir.Value]:
         """Where a loop begins and ends."""

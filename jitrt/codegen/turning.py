@@ -1,114 +1,146 @@
 """Transposing a tile: memory that runs along one axis, and a buffer that runs along the other.
 
-Blocks are transposed in registers. Where a tile has no whole number of them, vectors load and store what is there.
+Blocks are transposed in registers. Where a tile has no whole number of them, vectors load and store what is there. The
+code is a function of its own, which all tiles of a kernel share: LLVM takes its time over so many shuffles.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 import numpy as np
 from llvmlite import ir
 
+from ..kernels.words import BYTES, counted, word
 from .context import I64, call_intrinsic
 from .masks import first_lanes, masked_load, masked_store
+from .scalar import data_type
 
 BLOCK = 8  # rows and columns that are transposed in registers
 TILE = 32  # rows and columns of a tile: as many cache lines for each operand
 
 _I32 = ir.IntType(32)
-Count = Callable[[ir.Value, ir.Value, int, Callable[[ir.Value], None]], None]
 
 
-@dataclass(slots=True)
-class Tile:
-    """A tile of an operand, and the buffer where element ``(i, j)`` is at ``(i - rows[0]) * TILE + j - columns[0]``.
+def turn(
+    builder: ir.IRBuilder,
+    what: str,
+    dtype: np.dtype,
+    source: ir.Value,
+    strides: tuple[ir.Value | None, ir.Value],
+    buffer: ir.Value,
+    extents: tuple[ir.Value, ir.Value],
+) -> None:
+    """Copy a tile to a buffer, where element ``(i, j)`` is at ``i * TILE + j``, or back.
 
     Parameters
     ----------
     builder : llvmlite.ir.IRBuilder
-    count : callable
-        ``count(start, stop, step, body)`` emits a loop around ``body(index)``.
+    what : str
+        ``"read"`` or ``"write"`` the memory of the tile.
     dtype : numpy.dtype
-    source : callable
-        The address of an element of the operand, for `i` and `j`.
+    source : llvmlite.ir.Value
+        The address of the first element.
+    strides : pair of llvmlite.ir.Value
+        In bytes, along `i` and `j`; None along `i` if elements of neighbouring `i` are neighbours in memory.
     buffer : llvmlite.ir.Value
         The address of the first of ``TILE * TILE`` elements.
-    rows, columns : pair of llvmlite.ir.Value
-        Where the tile begins and ends.
-    contiguous : bool
-        Whether elements of neighbouring `i` are neighbours in memory.
+    extents : pair of llvmlite.ir.Value
+        How many `i` and `j` there are.
     """
+    in_vectors = strides[0] is None and isinstance(data_type(dtype), (ir.IntType, ir.FloatType, ir.DoubleType))
+    along = I64(dtype.itemsize) if strides[0] is None else strides[0]
+    function = _function(builder.module, what, dtype, in_vectors)
+    builder.call(function, [builder.bitcast(source, BYTES), along, strides[1], buffer, *extents])
 
-    builder: ir.IRBuilder
-    count: Count
-    dtype: np.dtype
-    source: Callable[[ir.Value, ir.Value], ir.Value]
-    buffer: ir.Value
-    rows: tuple[ir.Value, ir.Value]
-    columns: tuple[ir.Value, ir.Value]
-    contiguous: bool
 
-    def read(self) -> None:
-        """Copy the elements of the operand to the buffer."""
-        if self._is_made_of_vectors():
-            self._in_blocks(self._read_block)
-        else:
-            self._one_by_one(self.source, self._target)
+def _function(module: ir.Module, what: str, dtype: np.dtype, in_vectors: bool) -> ir.Function:
+    """``turn(source, along, across, buffer, rows, columns)``."""
+    name = f"jitrt_{what}_tile_{dtype.kind}{dtype.itemsize}{'' if in_vectors else '_one_by_one'}"
+    if name in module.globals:
+        return module.globals[name]
+    kind = ir.FunctionType(ir.VoidType(), [BYTES, I64, I64, data_type(dtype).as_pointer(), I64, I64])
+    function = ir.Function(module, kind, name)
+    function.linkage = "internal"
+    for attribute in ("noinline", "nounwind"):
+        function.attributes.add(attribute)
+    builder = ir.IRBuilder(function.append_basic_block("entry"))
+    emitted = _Turning(builder, dtype, *function.args)
+    step, body = (BLOCK, getattr(emitted, f"{what}_block")) if in_vectors else (1, getattr(emitted, f"{what}_element"))
+    _count(builder, emitted.rows, step, lambda i: _count(builder, emitted.columns, step, lambda j: body(i, j)))
+    builder.ret_void()
+    return function
 
-    def write(self) -> None:
-        """Copy the elements of the buffer to the operand."""
-        if self._is_made_of_vectors():
-            self._in_blocks(self._write_block)
-        else:
-            self._one_by_one(self._target, self.source)
 
-    def _is_made_of_vectors(self) -> bool:
-        element = self.buffer.type.pointee
-        return self.contiguous and isinstance(element, (ir.IntType, ir.FloatType, ir.DoubleType))
+def _count(builder: ir.IRBuilder, stop: ir.Value, step: int, body: Callable[[ir.Value], None]) -> None:
+    """``for k in range(0, stop, step): body(k)``."""
+    turns = builder.udiv(builder.add(stop, word(step - 1)), word(step))
+    with counted(builder, turns) as k:
+        body(builder.mul(k, word(step)))
 
-    def _target(self, i: ir.Value, j: ir.Value) -> ir.Value:
-        builder = self.builder
-        row = builder.mul(builder.sub(i, self.rows[0]), I64(TILE))
-        return builder.gep(self.buffer, [builder.add(row, builder.sub(j, self.columns[0]))], inbounds=True)
 
-    def _one_by_one(self, source: Callable[..., ir.Value], target: Callable[..., ir.Value]) -> None:
-        def copy(i: ir.Value, j: ir.Value) -> None:
-            data = self.builder.load(source(i, j))
-            data.align = 1
-            self.builder.store(data, target(i, j)).align = 1
+class _Turning:
+    """Emission of what is done to a block, or to an element."""
 
-        self.count(*self.columns, 1, lambda j: self.count(*self.rows, 1, lambda i: copy(i, j)))
+    def __init__(
+        self,
+        builder: ir.IRBuilder,
+        dtype: np.dtype,
+        source: ir.Value,
+        along: ir.Value,
+        across: ir.Value,
+        buffer: ir.Value,
+        rows: ir.Value,
+        columns: ir.Value,
+    ):
+        self.builder, self.dtype, self.source, self.along, self.across = builder, dtype, source, along, across
+        self.buffer, self.rows, self.columns = buffer, rows, columns
+        self.element = data_type(dtype)
 
-    def _in_blocks(self, block: Callable[[ir.Value, ir.Value], None]) -> None:
-        self.count(*self.rows, BLOCK, lambda i: self.count(*self.columns, BLOCK, lambda j: block(i, j)))
+    def read_element(self, i: ir.Value, j: ir.Value) -> None:
+        self._copy(self._outside(i, j), self._inside(i, j))
 
-    def _read_block(self, i: ir.Value, j: ir.Value) -> None:
+    def write_element(self, i: ir.Value, j: ir.Value) -> None:
+        self._copy(self._inside(i, j), self._outside(i, j))
+
+    def read_block(self, i: ir.Value, j: ir.Value) -> None:
         """Behind the last column the last one is read again; the buffer has room for whole blocks."""
         builder = self.builder
-        last, there = builder.sub(self.columns[1], I64(1)), first_lanes(builder, builder.sub(self.rows[1], i), BLOCK)
-        nothing = ir.Constant(ir.VectorType(self.buffer.type.pointee, BLOCK), None)
+        last, there = builder.sub(self.columns, I64(1)), first_lanes(builder, builder.sub(self.rows, i), BLOCK)
+        nothing = ir.Constant(ir.VectorType(self.element, BLOCK), None)
         columns = (call_intrinsic(builder, "smin", (builder.add(j, I64(k)), last)) for k in range(BLOCK))
-        lines = [masked_load(builder, self.source(i, column), self.dtype, there, nothing) for column in columns]
+        lines = [masked_load(builder, self._outside(i, column), self.dtype, there, nothing) for column in columns]
         for k, line in enumerate(_transposed(builder, lines)):
-            place = builder.bitcast(self._target(builder.add(i, I64(k)), j), line.type.as_pointer())
-            builder.store(line, place).align = 1
+            place = builder.bitcast(self._inside(builder.add(i, I64(k)), j), line.type.as_pointer())
+            builder.store(line, place).align = self.dtype.alignment
 
-    def _write_block(self, i: ir.Value, j: ir.Value) -> None:
+    def write_block(self, i: ir.Value, j: ir.Value) -> None:
         builder = self.builder
-        vector = ir.VectorType(self.buffer.type.pointee, BLOCK).as_pointer()
+        vector = ir.VectorType(self.element, BLOCK).as_pointer()
         lines = []
         for k in range(BLOCK):
-            line = builder.load(builder.bitcast(self._target(builder.add(i, I64(k)), j), vector))
-            line.align = 1
+            line = builder.load(builder.bitcast(self._inside(builder.add(i, I64(k)), j), vector))
+            line.align = self.dtype.alignment
             lines.append(line)
-        rows = builder.sub(self.rows[1], i)
+        rows = builder.sub(self.rows, i)
         for k, line in enumerate(_transposed(builder, lines)):
             column = builder.add(j, I64(k))
-            is_there = builder.icmp_signed("<", column, self.columns[1])
+            is_there = builder.icmp_signed("<", column, self.columns)
             there = first_lanes(builder, builder.select(is_there, rows, I64(0)), BLOCK)
-            masked_store(builder, line, self.source(i, column), self.dtype, there)
+            masked_store(builder, line, self._outside(i, column), self.dtype, there)
+
+    def _copy(self, source: ir.Value, target: ir.Value) -> None:
+        data = self.builder.load(source)
+        data.align = self.dtype.alignment
+        self.builder.store(data, target).align = self.dtype.alignment
+
+    def _outside(self, i: ir.Value, j: ir.Value) -> ir.Value:
+        builder = self.builder
+        offset = builder.add(builder.mul(i, self.along), builder.mul(j, self.across))
+        return builder.bitcast(builder.gep(self.source, [offset]), self.element.as_pointer())
+
+    def _inside(self, i: ir.Value, j: ir.Value) -> ir.Value:
+        return self.builder.gep(self.buffer, [self.builder.add(self.builder.mul(i, I64(TILE)), j)], inbounds=True)
 
 
 def _transposed(builder: ir.IRBuilder, lines: list[ir.Value]) -> list[ir.Value]:

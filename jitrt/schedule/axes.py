@@ -19,7 +19,9 @@ SHORT_FOLD = 16  # an inner fold over fewer elements costs more in loop overhead
 _SHORT_COSTLY_FOLD = 8  # and over fewer where elementary functions are computed, which rather run along memory
 _COSTLY = 16  # additions: the cost of an elementary function
 _DIVISION = 6  # of a division
-UNROLLED = 4  # turns at most of an innermost loop that is unrolled, so that the loop around it makes vectors
+UNROLLED = 7  # turns at most of an innermost loop that is unrolled, so that the loop around it makes vectors
+_UNROLLED_NARROW = 8  # the same for elements of at most `_NARROW` bytes: more, LLVM does not pick from vectors
+_NARROW = 4
 _UNROLLED_COST = 96  # additions of all turns together: the size of the code
 _LONG = 32  # turns of a loop that makes vectors
 SHORT_ROW = 8  # so does an inner loop over fewer kept elements
@@ -257,7 +259,9 @@ def unrolls(axes: list[NestAxis], cost: int, order: Sequence[Node]) -> bool:
         return False
     if len(axes) < 2 or axes[-1].blocked or axes[-1].extent * cost > _UNROLLED_COST:
         return False
-    return axes[-1].extent <= UNROLLED and math.prod(a.extent for a in axes[:-1]) >= _LONG
+    narrow = all(abs(s) <= _NARROW for s in axes[-1].strides)
+    most = _UNROLLED_NARROW if narrow else UNROLLED
+    return axes[-1].extent <= most and math.prod(a.extent for a in axes[:-1]) >= _LONG
 
 
 def arranged_scan(axes: list[NestAxis], all_stored: bool) -> tuple[list[NestAxis], str]:

@@ -1,4 +1,4 @@
-"""Short innermost extents: unrolled, so that the loop around them makes the vectors."""
+"""Short innermost extents: unrolled, or in transposed tiles, so that the loop around them makes the vectors."""
 
 import numpy as np
 import pytest
@@ -205,5 +205,5 @@ def test_transposed_tiles_on_threads():
 
 
 def test_loop_nests_of_transposed_tiles(golden):
-    nests = jitrt.jit(lambda x: (x.sum(axis=1), softmax(x))).explain(np.ones((500, 5))).loop_nests
+    nests = jitrt.jit(lambda x: (x.sum(axis=1), softmax(x))).explain(np.ones((500, 11))).loop_nests
     golden("schedule/transposed_tiles", "\n\n".join(map(str, nests)))
