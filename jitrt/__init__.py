@@ -16,9 +16,9 @@ if TYPE_CHECKING:
     from .aot import spec, warm_up
     from .errors import JitrtError, JitrtPerformanceWarning
     from .explain import Explanation
+    from .expr.aliasing import non_aliasing
     from .jitfunction import JitFunction, clear_caches, jit
     from .loops import cond, fori_loop, scan, while_loop
-    from .memory.alias import non_aliasing
     from .runtime.threads import num_threads, set_num_threads
 
 __version__ = "0.1.0"
@@ -49,7 +49,7 @@ _MODULES = {
     ".explain": ("Explanation",),
     ".jitfunction": ("JitFunction", "clear_caches", "jit"),
     ".loops": ("cond", "fori_loop", "scan", "while_loop"),
-    ".memory.alias": ("non_aliasing",),
+    ".expr.aliasing": ("non_aliasing",),
     ".runtime.threads": ("num_threads", "set_num_threads"),
 }
 _MODULE_OF = {name: module for module, names in _MODULES.items() for name in names}

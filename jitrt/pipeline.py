@@ -22,10 +22,11 @@ from .frozen import frozen
 from .memory.inplace import Decision
 from .memory.plan import BlockMemory, plan_block
 from .prepare.prepare import prepare
-from .runtime.assemble import assemble
+from .runtime.assemble import assemble, hosts_of
+from .runtime.hosts import NO_HOSTS
 from .runtime.mayraise import may_raise
 from .runtime.program import UNLIMITED, Details, Program
-from .runtime.steps import BlockSteps, CheckStep, ControlStep, HostStep, KernelStep, Step, kernel_steps, work
+from .runtime.steps import BlockSteps, CheckStep, ControlStep, HostStep, KernelStep, Step, addresses, work
 from .schedule.control import Block, CheckCall, Tools, schedule
 from .schedule.layout import Layouts
 from .schedule.nest import KernelCall
@@ -140,9 +141,9 @@ def generate(lowered: Lowered) -> Made:
     lowered.clock.stage("codegen")
     _log.info("%d kernels, %d steps left to NumPy", len(calls), sum(isinstance(s, HostStep) for s in steps))
     image = assemble(block.graph, steps, memory.layout, lowered.strides, lowered.may_raise)
-    addresses = {step.kernel.name: step.kernel.address for step in kernel_steps(steps)}
+    hosts = NO_HOSTS if image.is_native else hosts_of(block.graph, steps, memory.layout, lowered.strides)
     details = Details(block.graph, steps, memory.layout, lowered.strides)
-    program = Program(image, [addresses[name] for name in image.kernels], UNLIMITED, lambda: details)
+    program = Program(image, addresses(steps, image.kernels), UNLIMITED, hosts, lambda: details)
     return Made(program, lowered.stages, memory.decisions, lowered.clock.seconds)
 
 

@@ -13,10 +13,11 @@ from .expr.node import Graph, type_of
 from .frozen import frozen
 from .once import once
 from .programs import compile_graph
+from .runtime.assemble import assemble, hosts_of
 from .runtime.frames import Frame
-from .runtime.hostframes import separate_frame
+from .runtime.hostframes import HostFrame
 from .runtime.program import Program
-from .runtime.steps import CheckStep, ControlStep, HostStep, KernelStep, Step, kernel_steps, touched_bytes
+from .runtime.steps import CheckStep, ControlStep, HostStep, KernelStep, Step, addresses, kernel_steps, touched_bytes
 from .schedule.loopnest import Compute, FoldInto, LoopNest, Neutral, ScanStep
 
 _BANDWIDTH_ELEMENTS = 8 << 20  # 64 MiB of float64: more than the caches of most machines
@@ -118,7 +119,12 @@ def best_time(function: Callable[[], Any], most_runs: int = 10_000) -> float:
 
 def step_times(program: Program, inputs: Sequence[Any]) -> tuple[StepTime, ...]:
     """Times of the steps of `program`, each run by itself."""
-    frame = separate_frame(program.details(), program.limit)
+    made = program.details()
+    graph, steps, layout = made.graph, made.steps, made.layout
+    image = assemble(graph, steps, layout, made.strides, separate=True)
+    frame = HostFrame(
+        hosts_of(graph, steps, layout, made.strides), image, addresses(steps, image.kernels), program.limit
+    )
     if program.layout.overwritten():
         inputs = [value.copy() if isinstance(value, np.ndarray) else value for value in inputs]
     best: list[float] = [float("inf")] * len(program.steps)

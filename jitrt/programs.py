@@ -7,6 +7,7 @@ cache imports neither them nor numba, which together take most of the time until
 
 from __future__ import annotations
 
+import contextlib
 import logging
 from collections.abc import Callable, Collection, Mapping, Sequence
 from types import MappingProxyType
@@ -16,11 +17,14 @@ import numpy as np
 
 from . import config
 from .codegen import cache
+from .errors import NotWorthwhile
 from .expr.content import NotPortable, content
 from .expr.node import Graph
 from .frozen import frozen
 from .once import once
 from .runtime import imagefile
+from .runtime.hostfile import NotPlain, decode_hosts, encode_hosts
+from .runtime.hosts import NO_HOSTS
 from .runtime.image import Image
 from .runtime.program import UNLIMITED, Details, Program
 from .trace.segments import sample
@@ -32,7 +36,30 @@ if TYPE_CHECKING:
 _log = logging.getLogger("jitrt.cache")
 _MOST_KNOWN = 1024
 
-_known: dict[str, tuple[Image, Sequence[int]]] = {}
+_PLAIN, _PROGRAM = b"-", b"+"  # what a file begins with
+
+
+@frozen(eq=False)
+class _Known:
+    """What became of a graph: a program, or the reason why the plain function is expected to be faster.
+
+    Parameters
+    ----------
+    image : Image or None
+    kernels : sequence of int
+        Addresses of its kernels.
+    hosts : object
+        What NumPy executes, as `encode_hosts` says it; None if that is nothing.
+    reason : str
+    """
+
+    image: Image | None
+    kernels: Sequence[int]
+    hosts: Any
+    reason: str = ""
+
+
+_known: dict[str, _Known] = {}
 
 
 @frozen(eq=False)
@@ -112,20 +139,23 @@ def compile_graph(
     def details() -> Details:
         return make().program.details()
 
+    limit = UNLIMITED if threads is None else threads
     key = _key(graph, inputs, donated, written)
     found = None if key is None else _known.get(key) or _from_disk(key)
     if found is None:
-        program = make().program
-        found = program.image, program.kernels
-        if key is not None:
-            data = imagefile.encode(found[0])
-            if data is not None:
-                cache.store_program(key, found[0].kernels, data)
-    if key is not None and found[0].is_native:
-        if len(_known) >= _MOST_KNOWN:
-            _known.pop(next(iter(_known)), None)
-        _known[key] = found
-    return Compiled(Program(*found, UNLIMITED if threads is None else threads, details), make)
+        try:
+            program = make().program
+        except NotWorthwhile as reason:
+            _keep(key, _Known(None, (), None, str(reason)))
+            raise
+        with contextlib.suppress(NotPlain):
+            hosts = None if program.image.is_native else encode_hosts(program.hosts, graph)
+            _keep(key, _Known(program.image, program.kernels, hosts))
+        return Compiled(Program(program.image, program.kernels, limit, program.hosts, details), make)
+    if found.image is None:
+        raise NotWorthwhile(found.reason)
+    hosts = NO_HOSTS if found.hosts is None else decode_hosts(found.hosts, graph)
+    return Compiled(Program(found.image, found.kernels, limit, hosts, details), make)
 
 
 def _key(graph: Graph, inputs: Sequence[Any], donated: Collection[int], written: Mapping[int, int]) -> str | None:
@@ -140,14 +170,36 @@ def _key(graph: Graph, inputs: Sequence[Any], donated: Collection[int], written:
     return f"program {text} {strides} {sorted(donated)} {sorted(written.items())} {config.strict()}"
 
 
-def _from_disk(key: str) -> tuple[Image, Sequence[int]] | None:
+def _from_disk(key: str) -> _Known | None:
     found = cache.load_program(key)
     if found is None:
         return None
     addresses, data = found
     try:
-        image = imagefile.decode(data)
-        return image, [addresses[name] for name in image.kernels]
+        if data[:1] == _PLAIN:
+            known = _Known(None, (), None, data[1:].decode())
+        else:
+            image, hosts = imagefile.decode(data[1:])
+            known = _Known(image, [addresses[name] for name in image.kernels], hosts)
     except Exception as error:
         _log.warning("a program in the disk cache is not used (%s: %s)", type(error).__name__, error)
         return None
+    _remember(key, known)
+    return known
+
+
+def _keep(key: str | None, known: _Known) -> None:
+    """Remember what became of a graph, here and on disk."""
+    if key is None:
+        return
+    if known.image is None:
+        cache.store_program(key, (), _PLAIN + known.reason.encode())
+    elif (data := imagefile.encode(known.image, known.hosts)) is not None:
+        cache.store_program(key, known.image.kernels, _PROGRAM + data)
+    _remember(key, known)
+
+
+def _remember(key: str, known: _Known) -> None:
+    if len(_known) >= _MOST_KNOWN:
+        _known.pop(next(iter(_known)), None)
+    _known[key] = known

@@ -275,6 +275,7 @@ def store_program(text: str, symbols: Iterable[str], data: bytes) -> None:
             return
         head = json.dumps([(module, *rest) for module, rest in homes.items()]).encode()
         content = head + b"\n" + data
+        folder.mkdir(parents=True, exist_ok=True)
         _write(folder / f"{digest(text + _sources())}.program", hashlib.sha256(content).digest() + content)
         _log.info(
             "a program of %d kernels and %d bytes went to the disk cache",

@@ -25,6 +25,16 @@ def constant(value: Any) -> Node:
     return Node(CONSTANT, (), params(value=Constant(value)), type_of(value))
 
 
+def literal(n: Node) -> Any:
+    """The value of a scalar literal, seen through broadcasts; None for anything else."""
+    while n.op.name == "broadcast_to":
+        n = n.args[0]
+    if n.op.name != "constant" or n.type.size != 1:
+        return None
+    value = n["value"].value
+    return value if isinstance(value, np.generic) else np.asarray(value).reshape(())[()]
+
+
 def input_node(index: int, type: ArrayType) -> Node:
     """The input number `index` of a graph."""
     return Node(INPUT, (), params(index=index), type)

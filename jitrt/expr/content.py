@@ -7,6 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from .aliasing import may_alias
+from .contractions import Call
 from .node import Constant, Graph, Node
 from .optable import OPS
 from .types import ArrayType
@@ -102,6 +104,8 @@ class _Writer:
             return f"ufunc {value.__name__}"
         if isinstance(value, type) and issubclass(value, (np.generic, bool, int, float, complex)):
             return f"type {value.__name__}"
+        if kind is Call:  # it is made as this trace made it; programs depend on what follows alone
+            return f"call {may_alias(value)} {value.is_effect}"
         if kind is Graph:
             inner = _Writer([], self.budget)
             inner.graph(value)

@@ -203,3 +203,10 @@ def fliplr(m: Any) -> Node:
     if strong_node(m).type.ndim < 2:
         raise ValueError("Input must be >= 2-d.")
     return flip(m, 1)
+
+
+def storage(node: Node) -> Node:
+    """The node whose memory holds `node`: itself, or the base of a view, or the call that a result comes from."""
+    while node.op.kind is Kind.VIEW:
+        node = node.args[0]
+    return node

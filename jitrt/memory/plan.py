@@ -11,11 +11,11 @@ from types import MappingProxyType
 
 import numpy as np
 
+from ..expr.movement import storage
 from ..expr.node import Graph, Node
 from ..expr.types import ArrayType
 from ..frozen import frozen, replaced
 from ..schedule.control import Block, BranchCall, CheckCall, LoopCall, Step, buffer, can_fail
-from ..schedule.fuse import storage
 from ..schedule.loopnest import Gather, Load, Loop, Operand, Statement, Store, Strips, Tiles
 from ..schedule.nest import KernelCall
 from .accesses import Access, accesses, are_one_operand, byte_range, copied_operand

@@ -15,12 +15,12 @@ import numpy as np
 
 from ..expr import build as b
 from ..expr.assembly import ASSEMBLE, assemble
+from ..expr.build import literal
 from ..expr.movement import decode_index
 from ..expr.node import Graph, Node
 from ..expr.optable import Kind
 from ..expr.types import ArrayType
 from ..frozen import frozen
-from .simplify import literal
 
 _LEAST_BYTES = 1 << 15  # of an assembled array: less stays in the first-level cache, and kernels take time to compile
 _MOST_CELLS = 27

@@ -2,27 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from ..expr import build as b
+from ..expr.build import literal
 from ..expr.node import Node
 from ..expr.optable import CONSTANT, Kind, Op
 from ..expr.rewrite import Rule, of_kind, rule
 from ..expr.ufuncs import CUBE, NUMPY_UFUNCS, WHERE
 
 _FOLDED_BYTES = 4096  # a constant may grow to this size by folding; beyond, only if it does not grow at all
-
-
-def literal(n: Node) -> Any:
-    """The value of a scalar literal, seen through broadcasts; None for anything else."""
-    while n.op.name == "broadcast_to":
-        n = n.args[0]
-    if n.op.name != "constant" or n.type.size != 1:
-        return None
-    value = n["value"].value
-    return value if isinstance(value, np.generic) else np.asarray(value).reshape(())[()]
 
 
 def _is(n: Node, value: float) -> bool:

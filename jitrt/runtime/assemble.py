@@ -9,8 +9,9 @@ import numpy as np
 from ..expr.node import Graph, Node
 from ..expr.optable import Kind
 from ..memory.frame import FrameLayout
+from .hosts import Hosts, HostStep, Room
 from .image import Image, Table
-from .steps import HostStep, Step, total_work
+from .steps import Step, total_work
 from .table import WORK_BETWEEN_SIGNALS, Place, build_table
 
 
@@ -21,6 +22,26 @@ def numbered_places(graph: Graph, steps: Sequence[Step]) -> dict[Node, int]:
     for node in (*graph.outputs, *by_numpy):
         places.setdefault(node, len(places))
     return places
+
+
+def hosts_of(
+    graph: Graph, steps: Sequence[Step], layout: FrameLayout, strides: Sequence[tuple[int, ...] | None] = ()
+) -> Hosts:
+    """What of a program a frame needs for the steps that NumPy executes; parameters as for `assemble`."""
+    places = numbered_places(graph, steps)
+    found = tuple(s for s in steps if isinstance(s, HostStep))
+    returned = {r for s in found for r in (s.node, *s.results)}
+    return Hosts(
+        found,
+        places,
+        {node: Room(s.offset, s.dtype, s.shape) for node, s in layout.slots.items()},
+        {node: (places[host], Room(s.offset, s.dtype, s.shape)) for node, (host, s) in layout.hosted.items()},
+        tuple(node if node in returned else None for node in graph.outputs),
+        tuple(
+            order if node in returned and node.op.name not in ("call", "result") else None
+            for node, order in zip(graph.outputs, strides)
+        ),
+    )
 
 
 def assemble(

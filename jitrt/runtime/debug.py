@@ -19,10 +19,10 @@ from ..expr.node import Graph, Node
 from ..expr.types import ArrayType, dtype_name
 from ..memory.accesses import Access, accesses, byte_range, touched_extents
 from ..memory.frame import FrameLayout
-from .assemble import assemble
+from .assemble import assemble, hosts_of
 from .hostcalls import HostCall
 from .hostframes import HostFrame
-from .steps import CheckStep, ControlStep, HostStep, KernelStep, Step
+from .steps import CheckStep, ControlStep, HostStep, KernelStep, Step, addresses
 
 MARGIN = 256  # bytes of canaries in front of and behind a frame or a result
 CANARY = 0xA5
@@ -76,11 +76,10 @@ class DebugFrame(HostFrame):
         limit: int,
         strides: Sequence[tuple[int, ...] | None] = (),
     ):
-        self.steps = steps
-        self.layout = layout
+        self.graph, self.steps, self.layout = graph, steps, layout
         self.values_of_call: dict[Node, _Value] = {}
         image = assemble(graph, steps, layout, strides, separate=True)
-        super().__init__(graph, steps, layout, image, limit, strides)
+        super().__init__(hosts_of(graph, steps, layout, strides), image, addresses(steps, image.kernels), limit)
         self.step_of = {action: k for k, action in enumerate(self.actions) if not isinstance(action, HostCall)}
 
     def _allocate(self, nbytes: int) -> np.ndarray:

@@ -15,7 +15,7 @@ from ..expr.pythonnumbers import is_python
 from ..expr.types import canonical
 from ..frozen import frozen
 from .frames import Retrace
-from .steps import HostStep
+from .hosts import HostStep
 
 Fetch = Callable[[list[Any]], Any]
 """From the objects of a call to a value."""

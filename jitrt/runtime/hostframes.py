@@ -1,4 +1,4 @@
-"""Frames of programs with steps that NumPy executes, which know the graph behind the image."""
+"""Frames of programs with steps that NumPy executes."""
 
 from __future__ import annotations
 
@@ -8,21 +8,18 @@ from typing import Any
 
 import numpy as np
 
+from ..expr.build import literal
 from ..expr.interpret import evaluate
-from ..expr.node import Graph, Node
+from ..expr.movement import storage
+from ..expr.node import Node
 from ..expr.optable import Kind
 from ..expr.pythonnumbers import is_python
-from ..memory.frame import FrameLayout
-from ..prepare.simplify import literal
-from ..schedule.fuse import storage
-from .assemble import assemble, numbered_places
 from .errstate import noting
 from .frames import Frame
 from .hostcalls import Fetch, HostCall, allocating, gathered, into_memory, on_python_numbers
+from .hosts import Hosts, HostStep
 from .image import Image
-from .program import Details
 from .results import empty
-from .steps import HostStep, Step, kernel_steps
 
 
 class HostFrame(Frame):
@@ -30,45 +27,27 @@ class HostFrame(Frame):
 
     Parameters
     ----------
-    graph, steps, layout
-        As in `program.Details`.
-    image : Image
-    limit : int
-        Most threads to use.
-    strides : sequence
-        As in `program.Details`.
+    hosts : Hosts
+    image, kernels, limit
+        As for `Frame`.
     """
 
-    def __init__(
-        self,
-        graph: Graph,
-        steps: Sequence[Step],
-        layout: FrameLayout,
-        image: Image,
-        limit: int,
-        strides: Sequence[tuple[int, ...] | None] = (),
-    ):
-        addresses = {s.kernel.name: s.kernel.address for s in kernel_steps(steps)}
-        super().__init__(image, [addresses[name] for name in image.kernels], limit)
-        self.graph = graph
-        self.hosted = layout.hosted
-        self.places = numbered_places(graph, steps)
+    def __init__(self, hosts: Hosts, image: Image, kernels: Sequence[int], limit: int):
+        super().__init__(image, kernels, limit)
+        self.hosted = hosts.hosted
+        self.places = hosts.places
         self.values: dict[Node, np.ndarray] = {
-            node: np.ndarray(slot.shape, slot.dtype, self.memory, slot.offset) for node, slot in layout.slots.items()
+            node: np.ndarray(slot.shape, slot.dtype, self.memory, slot.offset) for node, slot in hosts.slots.items()
         }
-        self.calls_numpy = any(isinstance(s, HostStep) and not is_python(s.node.op) for s in steps)
-        self.lent = sorted({self.places[host] for host, _ in self.hosted.values()})
+        self.calls_numpy = any(not is_python(s.node.op) for s in hosts.steps)
+        self.lent = sorted({place for place, _ in self.hosted.values()})
         self._fixed: list[Any] = []  # objects that are the same in every call, and room for what NumPy returns
         self._returned: dict[Node, int] = {}  # by what steps return, the number of the object
-        hosts = (s for s in steps if isinstance(s, HostStep))
-        self.actions = [self._bound(next(hosts)) if action is None else action for action in self.actions]
-        self.outputs = tuple(self._returned.get(node, k) for node, k in zip(graph.outputs, image.outputs))
-        # What NumPy makes of operands that lie in the frame has their order there, and not that of the user's arrays.
-        self._ordered = [
-            (k, order)
-            for k, (node, order) in enumerate(zip(graph.outputs, strides))
-            if order is not None and node in self._returned and node.op.name not in ("call", "result")
-        ]
+        steps = iter(hosts.steps)
+        self.actions = [self._bound(next(steps)) if action is None else action for action in self.actions]
+        returned = (None if node is None else self._returned.get(node) for node in hosts.outputs)
+        self.outputs = tuple(k if number is None else number for number, k in zip(returned, image.outputs))
+        self._ordered = [(k, order) for k, order in enumerate(hosts.orders) if order is not None]
 
     def run(self, inputs: Sequence[Any], watched: int) -> list[Any]:
         with noting(watched if self.calls_numpy else 0):
@@ -152,13 +131,5 @@ class HostFrame(Frame):
         if node in self.values:
             memory = self.values[node]
             return lambda objects: memory
-        host, slot = self.hosted[node]
-        place = self.places[host]
+        place, slot = self.hosted[node]
         return lambda objects: np.ndarray(slot.shape, slot.dtype, objects[place], slot.offset)
-
-
-def separate_frame(made: Details, limit: int) -> HostFrame:
-    """A frame in which each step is an action of its own."""
-    graph, steps, layout = made.graph, made.steps, made.layout
-    image = assemble(graph, steps, layout, made.strides, separate=True)
-    return HostFrame(graph, steps, layout, image, limit, made.strides)

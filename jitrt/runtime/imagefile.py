@@ -14,13 +14,13 @@ from .image import Image, Table
 _MOST_CONSTANT_BYTES = 1 << 16
 
 
-def encode(image: Image) -> bytes | None:
-    """The bytes of an image; None if it has steps that NumPy executes, which only a graph describes, or large arrays.
+def encode(image: Image, hosts: Any = None) -> bytes | None:
+    """The bytes of an image, and of its steps as `hostfile` encodes them; None if it has large constants.
 
     Examples
     --------
     >>> small = Image(64, 1, (), (0,), ((0, ArrayType(np.dtype("f8"), (3,)), None),), (), (), (), (), (), 3, 0)
-    >>> decode(encode(small)).fresh
+    >>> decode(encode(small))[0].fresh
     ((0, ArrayType(dtype=dtype('float64'), shape=(3,), weak=False), None),)
     """
     arrays: list[np.ndarray] = []
@@ -30,11 +30,11 @@ def encode(image: Image) -> bytes | None:
         return [array.dtype.str, array.shape]
 
     constants = image.constants
-    if not image.is_native or sum(c.nbytes for c in constants) > _MOST_CONSTANT_BYTES:
+    if sum(c.nbytes for c in constants) > _MOST_CONSTANT_BYTES:
         return None
     if not all(c.flags.c_contiguous for c in constants):
         return None
-    tables = [[put(getattr(table, name)) for name in Table.__match_args__] for table in image.actions]
+    tables = [table and [put(getattr(table, name)) for name in Table.__match_args__] for table in image.actions]
     kept = {
         "nbytes": image.nbytes,
         "places": image.places,
@@ -46,6 +46,7 @@ def encode(image: Image) -> bytes | None:
         "kernels": image.kernels,
         "work": image.work,
         "may_raise": image.may_raise,
+        "hosts": hosts,
         "actions": tables,
         "constants": [put(c) for c in constants],
     }
@@ -53,8 +54,8 @@ def encode(image: Image) -> bytes | None:
     return b"".join([len(head).to_bytes(8, "little"), head, *(a.tobytes() for a in arrays)])
 
 
-def decode(data: bytes) -> Image:
-    """The image whose bytes these are.
+def decode(data: bytes) -> tuple[Image, Any]:
+    """The image whose bytes these are, and its steps.
 
     Raises
     ------
@@ -73,11 +74,11 @@ def decode(data: bytes) -> Image:
         position += array.nbytes
         return array
 
-    actions = tuple(Table(*map(take, table)) for table in kept["actions"])
+    actions = tuple(table and Table(*map(take, table)) for table in kept["actions"])
     constants = tuple(take(c).copy() for c in kept["constants"])  # kernels rely on alignment
     if position != len(data):
         raise ValueError("there is more than an image")
-    return Image(
+    image = Image(
         nbytes=kept["nbytes"],
         places=kept["places"],
         scalars=tuple((k, offset, np.dtype(dtype)) for k, offset, dtype in kept["scalars"]),
@@ -94,3 +95,4 @@ def decode(data: bytes) -> Image:
         work=kept["work"],
         may_raise=kept["may_raise"],
     )
+    return image, kept["hosts"]

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
+from ..expr.build import literal
 from ..expr.control import bodies
 from ..expr.node import Graph, Node
 from ..expr.optable import Kind
 from ..expr.pythonnumbers import is_python
 from ..expr.ufuncs import elementwise_op
-from ..prepare.simplify import literal
 from .errstate import NUMBERS
 
 

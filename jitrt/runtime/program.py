@@ -13,6 +13,7 @@ from ..expr.worthwhile import Amount
 from ..frozen import frozen
 from .errstate import FloatingPointRaised, Patience, errors
 from .frames import Frame
+from .hosts import Hosts
 from .image import Image
 
 if TYPE_CHECKING:
@@ -54,14 +55,16 @@ class Program:
         Addresses of the kernels.
     limit : int
         Most threads to use.
+    hosts : Hosts
+        What NumPy executes.
     details : callable
-        Gives the `Details`. Only steps that NumPy executes and people who ask need them, so a program that comes from
-        the disk cache makes them on demand.
+        Gives the `Details`. Only people ask for them, so a program that comes from the disk cache makes them on demand.
     """
 
     image: Image
     kernels: Sequence[int]
     limit: int
+    hosts: Hosts
     details: Callable[[], Details]
     _frames: list[Frame] = field(default_factory=list)
 
@@ -127,11 +130,7 @@ class Program:
     def amount(self) -> Amount:
         """What a call does."""
         kernels = sum(len(table.rows) for table in self.image.actions if table is not None)
-        if self.image.is_native:
-            return Amount(kernels, self.image.work, ())
-        from .steps import HostStep
-
-        return Amount(kernels, self.image.work, tuple(s.node for s in self.steps if isinstance(s, HostStep)))
+        return Amount(kernels, self.image.work, tuple(s.node for s in self.hosts.steps))
 
     def kernel_steps(self) -> list[KernelStep]:
         """The steps that are kernels, those inside of loops included."""
@@ -147,10 +146,11 @@ class Program:
         """Memory for one more call at a time."""
         if self.image.is_native and not debug():
             return Frame(self.image, self.kernels, self.limit)
-        from .debug import DebugFrame
+        if debug():
+            from .debug import DebugFrame
+
+            made = self.details()
+            return DebugFrame(made.graph, made.steps, made.layout, self.limit, made.strides)
         from .hostframes import HostFrame
 
-        made = self.details()
-        if debug():
-            return DebugFrame(made.graph, made.steps, made.layout, self.limit, made.strides)
-        return HostFrame(made.graph, made.steps, made.layout, self.image, self.limit, made.strides)
+        return HostFrame(self.hosts, self.image, self.kernels, self.limit)

@@ -11,6 +11,7 @@ from ..frozen import frozen
 from ..memory.frame import FrameLayout
 from ..schedule.control import BranchCall, CheckCall, LoopCall
 from ..schedule.nest import KernelCall
+from .hosts import HostStep
 
 
 @frozen
@@ -19,14 +20,6 @@ class KernelStep:
 
     call: KernelCall
     kernel: Kernel
-
-
-@frozen
-class HostStep:
-    """A node that NumPy executes; `results` are the stored values that it gives."""
-
-    node: Node
-    results: tuple[Node, ...]
 
 
 @frozen
@@ -111,3 +104,9 @@ def kernel_steps(steps: Sequence[Step]) -> Iterator[KernelStep]:
         elif isinstance(step, ControlStep):
             for block in step.blocks:
                 yield from kernel_steps(block.steps)
+
+
+def addresses(steps: Sequence[Step], names: Sequence[str]) -> list[int]:
+    """Addresses of the kernels of these names."""
+    found = {step.kernel.name: step.kernel.address for step in kernel_steps(steps)}
+    return [found[name] for name in names]

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from ..expr import build as b
+from ..expr.build import literal
 from ..expr.node import Graph, Node
 from ..expr.optable import Kind
 from ..expr.types import ArrayType
@@ -29,7 +30,6 @@ from ..expr.updates import (
     through,
     write_region,
 )
-from ..prepare.simplify import literal
 from .layout import Layout, contiguous_strides, view_layout
 
 _MOST_BOXES = 4  # kernels for what a region leaves of the array, in place of one that copies all of it

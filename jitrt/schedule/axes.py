@@ -5,12 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 
+from ..expr.build import literal
 from ..expr.indexing import gathered_indices
 from ..expr.node import Node
 from ..expr.optable import Kind
 from ..expr.updates import through
 from ..frozen import frozen
-from ..prepare.simplify import literal
 from .fuse import Group, Sink
 from .layout import Layout, Layouts
 from .tiles import crossing_axis

@@ -12,6 +12,7 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 
 from ..expr.indexing import gathered_indices
+from ..expr.movement import storage
 from ..expr.node import Graph, Node
 from ..expr.optable import Kind
 from ..expr.reductions import EXTREME
@@ -182,13 +183,6 @@ class Group:
         folds = [s for s in self.sinks if s.folded_axes]
         chosen = next((s for s in folds if s.is_partial), folds[0] if folds else None)
         return chosen.kind if chosen is not None else self.sinks[0].kind if self.sinks else ()
-
-
-def storage(node: Node) -> Node:
-    """The node whose memory holds `node`: itself, or the base of a view, or the call that a result comes from."""
-    while node.op.kind is Kind.VIEW:
-        node = node.args[0]
-    return node
 
 
 def stored_axes(node: Node, member: Group, axes: tuple[int, ...]) -> list[int]:

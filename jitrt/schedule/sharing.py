@@ -17,12 +17,13 @@ import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 
+from ..expr.movement import storage
 from ..expr.node import Graph, Node
 from ..expr.optable import Kind
 from .axes import accesses_of, expressions, loop_order
 from .compute_at import inline_most
 from .domain import Axis, AxisKind, Domain
-from .fuse import Group, Sharing, needed_in_between, replaced_by, storage, stored_axes, topological
+from .fuse import Group, Sharing, needed_in_between, replaced_by, stored_axes, topological
 from .fusion import AxisMap, Expression, Fusion, Tensor
 from .layout import Layouts, local_layout, mapped_axes
 from .looptree import Classes, LoopNode, loop_tree

@@ -6,13 +6,14 @@ import math
 from collections.abc import Sequence
 from typing import Any, Protocol
 
+from ..expr.build import literal
 from ..expr.indexing import gathered_indices
+from ..expr.movement import storage
 from ..expr.node import Node
 from ..expr.optable import Kind
 from ..frozen import frozen
-from ..prepare.simplify import literal
 from .axes import Access, NestAxis
-from .fuse import Group, Sink, storage
+from .fuse import Group, Sink
 from .loopnest import (
     Compute,
     FoldInto,

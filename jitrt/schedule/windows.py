@@ -17,11 +17,12 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
+from ..expr.movement import storage
 from ..expr.node import Graph, Node
 from ..expr.optable import Kind
 from .axes import accesses_of, expressions, loop_order
 from .cost import bytes_moved, is_worth_repeating, size, weighed
-from .fuse import Group, Sliding, needed_in_between, replaced_by, storage, topological
+from .fuse import Group, Sliding, needed_in_between, replaced_by, topological
 from .layout import Layouts, window_offsets
 from .statements import EVEN_SHARES
 

@@ -7,13 +7,14 @@ import numpy as np
 import pytest
 from handmade import array_input, copying, decision, kernel, over, place, plan, reason, several, statements, value
 
+from jitrt.expr import aliasing as alias
 from jitrt.expr import build as b
+from jitrt.expr.aliasing import may_alias_arguments, non_aliasing
 from jitrt.expr.contractions import Call, call, call_result
 from jitrt.expr.movement import getitem
 from jitrt.expr.optable import OPS
 from jitrt.expr.types import ArrayType
-from jitrt.memory import alias
-from jitrt.memory.alias import alias_sets, may_alias_arguments, non_aliasing
+from jitrt.memory.alias import alias_sets
 from jitrt.schedule.loopnest import (
     Compute,
     FoldInto,
