@@ -12,6 +12,7 @@ import numpy as np
 
 from . import config
 from .errors import JitrtError, NotWorthwhile, Untraceable
+from .expr.optable import Kind
 from .expr.worthwhile import numpy_time
 from .frozen import frozen
 from .specialisation import Plain, Programs, Specialisation
@@ -104,7 +105,8 @@ def specialise(call: Call, programs: Programs, unsteady: bool) -> Specialisation
                 unsteady,
                 integers=call.integers,
             )
-        if classes and not config.strict() and numpy_time([traced.graph]) < _CALL_WITH_OBJECTS:
+        loops = any(node.op.kind is Kind.CONTROL for node in traced.graph.nodes())
+        if classes and not (loops or config.strict() or numpy_time([traced.graph]) >= _CALL_WITH_OBJECTS):
             raise NotWorthwhile("the arrays are too small for a call with objects, which Python takes apart")
         for cut in traced.cuts:
             _log.info("%s looks at a value (%s) at %s", call.name, cut.why, cut.line)

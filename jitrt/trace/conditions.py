@@ -20,7 +20,7 @@ from .loopnumber import Counter, NotRolled, Place, affine
 from .loopsites import ConditionSite, condition_site, only_counts
 from .rolling import RollingRange
 from .state import Trace
-from .states import Role, State, Unknown, finish, observe, set_variables, step_between
+from .states import Role, State, Unknown, finish, has_containers, observe, set_variables, step_between
 from .storage import Cell
 from .tracer import Tracer
 from .userline import user_frame
@@ -154,6 +154,8 @@ class Conditions:
             raise NotRolled(assumed.place)
         # What is of another type before the first iteration is new in each iteration, or the graphs will differ.
         names = [n for n in before if before[n] == now.get(n)]
+        if any(has_containers(before[n]) for n in before if n not in names):
+            raise NotRolled(assumed.place)
         first, second, third = (s.restricted(names, 2) for s in assumed.states)
         step = step_between(first, second, self._trace, assumed.looks)
         if step is None or 0 not in step.varying:
@@ -185,6 +187,8 @@ class Conditions:
         code, loop = assumed.place
         a, b, c = (s.integers for s in assumed.states)
         for name, last in c.items():
+            if not isinstance(name, str):
+                continue
             step = last - b.get(name, last)
             if not step or b[name] - a.get(name, b[name]) != step or max(abs(step), abs(last)) > _LARGEST:
                 continue

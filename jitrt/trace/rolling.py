@@ -59,6 +59,7 @@ class RollingRange:
         self._states: list[State] = []
         self._place = (code, ~site.head)
         self._counter: Counter | None = None
+        self._held: list[tuple[dict[Any, Any], Any]] = []  # where objects and dicts hold symbols for integers
         self._may_count = trace.symbolic and self._place not in trace.excepted
         self.may_roll = len(numbers) >= FEWEST and (self._may_count or not site.reads_variable)
         self.variable = site.variable
@@ -155,13 +156,23 @@ class RollingRange:
         counter = self._counter
         assert counter is not None
         self._states.clear()
-        set_variables(frame, {n: LoopNumber(s, c[n] - s * counter.index, counter) for n, s in steps.items()})
+        numbers = {n: LoopNumber(s, c[n] - s * counter.index, counter) for n, s in steps.items()}
+        set_variables(frame, {n: number for n, number in numbers.items() if isinstance(n, str)})
+        places = states[-1].places
+        self._held += [places[n] for n in numbers if n in places]
+        for n, number in numbers.items():
+            if n in places:
+                holder, key = places[n]
+                holder[key] = number
 
     def _bring_up_to_date(self, frame: types.FrameType, counter: Counter) -> None:
         """Express symbols that variables hold in terms of the present iteration."""
         numbers = {n: v for n, v in frame.f_locals.items() if type(v) is LoopNumber and counter.owns(v)}
         if numbers:
             set_variables(frame, {n: counter.rebased(v) for n, v in numbers.items()})
+        for holder, key in self._held:
+            if type(holder.get(key)) is LoopNumber and counter.owns(holder[key]):
+                holder[key] = counter.rebased(holder[key])
 
     def _numbered(self, site: LoopSite) -> tuple[str, ...]:
         """The variable, if it holds the number of the iteration at its end."""

@@ -133,6 +133,8 @@ class Trace:
         self.generators = 0
         """How many random generators the function has made."""
         self._token: Node | None = None
+        self.named: tuple[Any, ...] = ()
+        """Copies of the lists, dicts and objects that the function names."""
         self.lent: list[tuple[Cell, Node]] = []
         """Memory that others go on using, and what it held."""
         self._known: dict[Node, bool] = {}

@@ -16,12 +16,17 @@ from ..expr.node import Node, topological_order
 from ..expr.ufuncs import COPY
 from ..expr.updates import Region, through
 from ..frozen import frozen
+from .arguments import Appended, Record, has_plain_attributes
+from .draws import TracedGenerator
+from .elsewhere import Logger
 from .loopnumber import Counter, LoopNumber
 from .purity import MISSING, contents
 from .state import Trace
 from .storage import Cell
+from .stores import original_class
 from .tracer import Tracer
 
+NAMED = "<named>"  # in place of a variable: the lists, dicts and objects that the function names
 _LARGE = 1 << 16  # bytes of a plain array that is compared with what it was an iteration before
 
 
@@ -51,17 +56,20 @@ class State:
         For each tracer, by identity, its role and how it views that.
     containers : list
         Lists and dicts.
-    integers : dict of str to int
-        The variables that are integers.
+    integers : dict of hashable to int
+        The variables that are integers, by their names, and such attributes and items of dicts, by their places.
+    places : dict of hashable to (dict, object)
+        For each of the latter the dict that holds it, and its key.
     cells, copies, writes, looks, phases : int
-        How many cells, copies, assignments, looks at values and error states there had been.
+        How many cells, copies, assignments, looks at values, and error states or draws there had been.
     """
 
     structure: dict[str, Hashable] = field(default_factory=dict)
     roles: list[Role] = field(default_factory=list)
     tracers: dict[int, tuple[int, Region]] = field(default_factory=dict)
     containers: list[Any] = field(default_factory=list)
-    integers: dict[str, int] = field(default_factory=dict)
+    integers: dict[Hashable, int] = field(default_factory=dict)
+    places: dict[Hashable, tuple[dict[Any, Any], Any]] = field(default_factory=dict)
     cells: int = 0
     copies: int = 0
     writes: int = 0
@@ -96,6 +104,7 @@ class State:
             {t: (roles[role], region) for t, (role, region) in self.tracers.items() if role in roles},
             [self.containers[k] for k in containers],
             {name: value for name, value in self.integers.items() if name in names},
+            {},
             self.cells,
             self.copies,
             self.writes,
@@ -141,10 +150,17 @@ def _renumbered(structure: Any, role: Callable[[int], int], container: Callable[
     kind, *rest = structure
     if kind is Tracer:
         return (Tracer, role(rest[0]), *rest[1:])
-    if kind is list or kind is dict:
+    if kind is list or kind is dict or kind is Record:
         number = container(rest[0])
         return (kind, number, *(_renumbered(part, role, container) for part in rest[1:]))
     return tuple(_renumbered(part, role, container) for part in structure)
+
+
+def has_containers(structure: Any) -> bool:
+    """Whether a structure has lists, dicts or objects in it, which may be seen from elsewhere."""
+    if not isinstance(structure, tuple) or not structure:
+        return False
+    return structure[0] in (list, dict, Record) or any(map(has_containers, structure[1:]))
 
 
 class _Walk:
@@ -172,7 +188,21 @@ class _Walk:
             return (kind, self._container(value), *(self.value(v) for v in value))
         if kind is dict:
             keys = tuple((type(k), k) for k in value)
+            self._integers_in(value)
             return (dict, self._container(value), keys, *(self.value(v) for v in value.values()))
+        if has_plain_attributes(original_class(value)):
+            known = any(c is value for c in self.state.containers)
+            number, attributes = self._container(value), vars(value)
+            if known:  # as its owner, for example
+                return (Record, number)
+            self._integers_in(attributes)
+            return (Record, number, kind, tuple(attributes), *(self.value(v) for v in attributes.values()))
+        if isinstance(value, types.MethodType):
+            return (types.MethodType, self.value(value.__self__), self.value(value.__func__))
+        if kind is Appended:
+            return (Appended, id(value), len(value.items))
+        if kind is TracedGenerator or kind is Logger:
+            return (kind, id(value))
         if isinstance(value, tuple) and hasattr(value, "_fields"):
             return (kind, *(self.value(v) for v in value))
         if kind is np.ndarray and value.dtype.kind in "biufcmM" and value.nbytes <= _LARGE:
@@ -184,6 +214,14 @@ class _Walk:
         if isinstance(value, _SIMPLE) and (kind.__hash__ is not None):
             return (kind, repr(value) if isinstance(value, (float, complex, np.generic)) else value)
         raise Unknown
+
+    def _integers_in(self, holder: dict[Any, Any]) -> None:
+        """Note the integers that a dict or an object holds."""
+        for key, value in holder.items():
+            if type(value) is int:
+                self.state.integers[id(holder), key] = value
+            if type(value) is int or type(value) is LoopNumber:
+                self.state.places[id(holder), key] = holder, key
 
     def _container(self, value: Any) -> int | None:
         """The number of a list or dict."""
@@ -260,9 +298,11 @@ def observe(
     walk.state.roles += first
     variables = {name: value for name, value in frame.f_locals.items() if name not in left_out}
     walk.state.structure = {name: walk.value(value) for name, value in variables.items()}
-    walk.state.integers = {name: value for name, value in variables.items() if type(value) is int}
+    if trace.named:
+        walk.state.structure[NAMED] = walk.value(trace.named)
+    walk.state.integers.update((name, value) for name, value in variables.items() if type(value) is int)
     walk.state.cells = Cell.made()
-    walk.state.phases = trace.phases.number
+    walk.state.phases = trace.phases.number + trace.draws
     walk.state.copies, walk.state.writes, walk.state.looks = trace.copies, len(trace.writes), len(trace.looks)
     return walk.state
 
@@ -408,6 +448,7 @@ def finish(
     rebinding = _Rebinding(last, nodes, cells, trace, counter)
     values = {name: rebinding.value(value) for name, value in frame.f_locals.items() if name not in unbound}
     set_variables(frame, values | variables, unbound)
+    rebinding.value(trace.named)
     trace.rolled += 1
     return nodes
 
@@ -434,6 +475,11 @@ class _Rebinding:
         elif kind is dict:
             if self._is_new(value):
                 value.update({k: self.value(v) for k, v in value.items()})
+        elif has_plain_attributes(original_class(value)):
+            if self._is_new(value):
+                vars(value).update({k: self.value(v) for k, v in vars(value).items()})
+        elif isinstance(value, types.MethodType):
+            self.value(value.__self__)
         elif isinstance(value, tuple):
             parts = [self.value(v) for v in value]
             if any(a is not b for a, b in zip(parts, value)):

@@ -33,6 +33,9 @@ from .storage import Cell
 from .stores import Containers, Given, Store
 from .tracer import Tracer
 
+# What a function that stores values may be unrolled to: such a loop may well be the whole simulation, called once.
+_MOST_NODES_WITH_STORES = 1000
+
 
 @frozen
 class Result:
@@ -216,6 +219,7 @@ def _trace_once(
     symbolic = [clones.of(leaf) if isinstance(leaf, types.FunctionType) else leaf for leaf in symbolic]
     args, kwargs, named = rebuild(structure, iter(symbolic))
     clones.stand_for(captures.containers(), named)
+    state.named = named
     containers = Containers((args, kwargs, named))
     has_classes = captures.asks_for_classes or any(isinstance(leaf, type) for leaf in leaves)
     if captures.sets_attributes and has_classes:
@@ -349,6 +353,8 @@ def _describe(
             roots.append(node)
             strides.append(None)
     graph, registers = Graph(tuple(inputs), tuple(roots), tuple(strides)), tuple(range(len(inputs)))
+    if stores and len(graph.nodes()) > _MOST_NODES_WITH_STORES:
+        raise Untraceable(f"its loops are unrolled to {len(graph.nodes())} operations")
     if state.cuts:
         graph, registers = state.graph_of(roots, strides)
     return Traced(
