@@ -41,37 +41,52 @@ def names() -> list[str]:
 
 
 def comparison(function: Callable) -> Callable:
-    """A compiled function of arguments and true values: errors, the greatest one, wrong values, steps back."""
+    """A compiled function of arguments, true values, and the greatest error so far.
+
+    It counts larger errors, wrong special values and steps back. The power of two in a float is ``q - (1 - 2**-53) q``
+    for ``q = (2**52 + 1) x`` (Rump, Ogita and Oishi, "Accurate floating-point summation", SIAM J. Sci. Comput., 2008).
+    """
 
     @jitrt.jit(threads=1)
-    def compare(x, true):
+    def compare(x, true, worst):
         result = function(x)
         rounded = true.astype(np.float32)
-        unit = np.maximum(np.exp2(np.floor(np.log2(np.abs(true))) - 23), 2.0**-149)
+        wide = true * (2.0**52 + 1.0)
+        unit = np.maximum(np.abs(wide - wide * (1.0 - 2.0**-53)) * 2.0**-23, 2.0**-149)
         usable = np.isfinite(result) & np.isfinite(rounded) & (true != 0)
-        error = np.where(usable, np.abs(result - true) / unit, 0.0)
+        larger = usable & (np.abs(result - true) > worst * unit)
         wrong = np.where(np.isnan(true), ~np.isnan(result), ~usable & (result != rounded))
-        return error, error.max(), wrong.sum(), (result[1:] < result[:-1]).sum()
+        return larger.sum(), wrong.sum(), (result[1:] < result[:-1]).sum()
 
     return compare
+
+
+def greatest_error(result: np.ndarray, true: np.ndarray) -> tuple[float, int]:
+    """In units of the last place, and where it is."""
+    unit = np.maximum(2.0 ** (np.frexp(np.abs(true))[1] - 24.0), 2.0**-149)
+    usable = np.isfinite(result) & np.isfinite(true.astype(np.float32)) & (true != 0)
+    errors = np.where(usable, np.abs(result - true) / unit, 0.0)
+    return float(errors.max()), int(errors.argmax())
 
 
 def scan(name: str) -> tuple[float, float, int, int]:
     """Greatest error, where it is, the number of wrong special values, and of steps against the order."""
     function = getattr(np, name, None) or getattr(scipy.special, name)
-    compare = comparison(function)
-    worst, where, wrong, back = 0.0, 0.0, 0, 0
+    compare, compiled = comparison(function), jitrt.jit(threads=1)(lambda x: function(x))
     reference: Callable = jitrt.jit(threads=1)(lambda x: function(x)) if name in OF_JITRT else function
+    worst, where, wrong, back = 0.0, 0.0, 0, 0
     bits, steps = np.empty(CHUNK, np.uint32), np.arange(CHUNK, dtype=np.uint32)
-    true = np.empty(CHUNK)
+    wide = np.empty(CHUNK)
     with np.errstate(all="ignore"):
         for start in range(0, 1 << 32, CHUNK):
             np.add(steps if start < 1 << 31 else steps[::-1], np.uint32(start), out=bits)  # arguments increase
             x = bits.view(np.float32)
-            true[:] = x
-            errors, error, bad, falls = compare(x, reference(true))
-            if error > worst:
-                worst, where = float(error), float(x[errors.argmax()])
+            wide[:] = x
+            true = reference(wide)
+            larger, bad, falls = compare(x, true, worst)
+            if larger:
+                worst, place = greatest_error(compiled(x), true)
+                where = float(x[place])
             wrong, back = wrong + int(bad), back + int(falls)
     return worst, where, wrong, back
 

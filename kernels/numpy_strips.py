@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from llvmlite import ir
 
 from . import vmath
+from .loop_metadata import set_hint
 
 STRIP = 512  # elements: what a few values need for as many fits into the first-level cache
 
@@ -89,10 +90,11 @@ def _repeat(
     count: ir.Value,
     body: Callable[[ir.Value, ir.Value], ir.Value | None],
     start: ir.Value = _ZERO,
+    in_vectors: bool = False,
 ) -> ir.Value:
     """``for i in range(count): total = body(i, total)`` from `start`; its last value. `count` is positive.
 
-    A body that gives nothing leaves the total as it is.
+    A body that gives nothing leaves the total as it is. A loop is vectorised, or left as it is, lest its code grow.
     """
     before, block = builder.block, builder.append_basic_block(name)
     builder.branch(block)
@@ -106,7 +108,11 @@ def _repeat(
     index.add_incoming(following, builder.block)
     total.add_incoming(result, builder.block)
     after = builder.append_basic_block(f"{name}.end")
-    builder.cbranch(builder.icmp_signed("<", following, count), block, after)
+    latch = builder.cbranch(builder.icmp_signed("<", following, count), block, after)
+    if in_vectors:
+        set_hint(latch, builder.module, "llvm.loop.interleave.count", _I32(1))
+    else:
+        set_hint(latch, builder.module, "llvm.loop.disable_nonforced")
     builder.position_at_end(after)
     return result
 
@@ -144,7 +150,7 @@ def _power(module: ir.Module, words: ir.Value, fma: bool, avx512: bool) -> ir.Fu
     # As integers, zero and whatever has a sign are below one.
     smaller = module.declare_intrinsic("llvm.smin", [_I32], ir.FunctionType(_I32, [_I32, _I32]))
     builder.position_at_end(looked_at)
-    smallest = _repeat(builder, "look", count, lambda i, least: builder.call(smaller, [least, bits(i)]), _I32(1))
+    smallest = _repeat(builder, "look", count, lambda i, least: builder.call(smaller, [least, bits(i)]), _I32(1), True)
     builder.cbranch(builder.icmp_signed(">", smallest, _I32(0)), direct, slow)
     builder.position_at_end(direct)
     _call_loop(builder, words, [(x, size), (y, step), (result, size)], count)
@@ -180,7 +186,7 @@ def _power(module: ir.Module, words: ir.Value, fma: bool, avx512: bool) -> ir.Fu
             builder.store(builder.load(_at(builder, memory, j)), _at(builder, memory, left))
         return builder.add(left, builder.zext(builder.load(_at(builder, unsure, j)), _I64))
 
-    _repeat(builder, "compute", found, compute)
+    _repeat(builder, "compute", found, compute, in_vectors=True)
     left = _repeat(builder, "spread", found, spread)
     _return_if_zero(builder, left)
     _call_loop(builder, words, [(bases, size), (exponents, size), (powers, size)], left)

@@ -6,17 +6,10 @@ from collections.abc import Sequence
 
 from llvmlite import ir
 
+from ..kernels.loop_metadata import set_hint
 from ..schedule.loopnest import Compute, Gather, Statement
 
 _FUNCTION_COST = 16  # of an elementary function, whose vector variant LLVM counts as one cheap call when it interleaves
-
-
-class _LoopId(ir.MDValue):
-    """A distinct node whose first operand is itself, which is how LLVM names a loop."""
-
-    def descr(self, buffer: list[str]) -> None:
-        operands = ", ".join([self.get_reference(), *(o.get_reference() for o in self.operands)])
-        buffer += ("distinct !{ " + operands + " }", "\n")
 
 
 def is_function(s: Compute) -> bool:
@@ -47,19 +40,14 @@ def set_interleaving(latch: ir.Instruction, module: ir.Module, count: int) -> No
     module : llvmlite.ir.Module
     count : int
     """
-    _set_hint(latch, module, "llvm.loop.interleave.count", ir.Constant(ir.IntType(32), count))
+    set_hint(latch, module, "llvm.loop.interleave.count", ir.Constant(ir.IntType(32), count))
 
 
 def forbid_vectors(latch: ir.Instruction, module: ir.Module) -> None:
     """Let the loop that `latch` closes work on one element at a time."""
-    _set_hint(latch, module, "llvm.loop.vectorize.enable", ir.Constant(ir.IntType(1), 0))
+    set_hint(latch, module, "llvm.loop.vectorize.enable", ir.Constant(ir.IntType(1), 0))
 
 
 def leave_as_it_is(latch: ir.Instruction, module: ir.Module) -> None:
     """Let LLVM neither unroll nor vectorise the loop that `latch` closes: it has few turns, and its code would grow."""
-    _set_hint(latch, module, "llvm.loop.disable_nonforced")
-
-
-def _set_hint(latch: ir.Instruction, module: ir.Module, name: str, *values: ir.Constant) -> None:
-    hint = module.add_metadata([ir.MetaDataString(module, name), *values])
-    latch.set_metadata("llvm.loop", _LoopId(module, [hint], name=str(len(module.metadata))))
+    set_hint(latch, module, "llvm.loop.disable_nonforced")
