@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import functools
 import logging
-import sys
 import warnings
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, overload
@@ -15,6 +14,7 @@ import numpy as np
 from . import config
 from .errors import JitrtPerformanceWarning, NotWorthwhile, Untraceable
 from .pandas_engine import PandasEngine
+from .pickling import reduced, stand_in
 from .programs import expect_compiles
 from .runtime import results
 from .runtime.dispatch import NativeCallable, release_all
@@ -81,6 +81,7 @@ class JitFunction(NativeCallable):
         self.__qualname__ = getattr(function, "__qualname__", self.__name__)
         self.__jitrt_function__ = function
         self._function = function
+        self._stand_in: Any = None
         self._threads = threads
         self._donate = tuple(donate)
         self._programs = Programs(threads)
@@ -260,12 +261,15 @@ class JitFunction(NativeCallable):
     def __repr__(self) -> str:
         return f"<jitrt.jit of {self._function!r}>"
 
-    def __reduce__(self) -> Any:
-        """By name where the name leads back to this object, as for plain functions; else by the function."""
-        found: Any = sys.modules.get(self.__module__)
-        for part in self.__qualname__.split("."):
-            found = getattr(found, part, None)
-        return self.__qualname__ if found is self else (_rebuilt, (self._function, self._threads, self._donate))
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        return reduced(self, self._function, (self._threads, self._donate), protocol)
+
+    @property
+    def __jitrt_stand_in__(self) -> Any:
+        """What is pickled for functions of the main module."""
+        if self._stand_in is None:
+            self._stand_in = stand_in(self._function, self.__qualname__)
+        return self._stand_in
 
     def clear(self) -> None:
         """Forget every specialisation, and free its frames. Kernels stay, so that nothing has to be compiled again."""
@@ -640,10 +644,6 @@ def clear_caches() -> None:
     """
     release_all()
     results.clear_caches()
-
-
-def _rebuilt(function: Callable[..., Any], threads: int | None, donate: Sequence[str] = ()) -> JitFunction:
-    return JitFunction(function, threads, donate)
 
 
 @overload

@@ -33,6 +33,7 @@ FACE = [
     "aot",
     "profile",
     "pandas_engine",
+    "pickling",
     "jitfunction",
     "demo",
     "__init__",
