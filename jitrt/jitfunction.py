@@ -255,6 +255,11 @@ class JitFunction(NativeCallable):
                 if table is not None:
                     self._dispatch.add(Plain("such calls are too short for compiled code"), table, args, {})
 
+    @property
+    def __code__(self) -> Any:
+        """Of the plain function: libraries that keep results tell by it whether a function has been edited."""
+        return self._function.__code__
+
     def __get__(self, instance: Any, owner: type | None = None) -> Any:
         return self if instance is None else functools.partial(self, instance)
 

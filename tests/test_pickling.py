@@ -147,3 +147,20 @@ def test_dask_runs_functions_of_the_main_module(tmp_path):
     script.write_text(textwrap.dedent(SCRIPT) + textwrap.dedent(code))
     done = subprocess.run([sys.executable, script], capture_output=True, text=True, timeout=300, env=dict(os.environ))
     assert done.stdout.split() == ["good"], done.stderr
+
+
+def test_results_kept_by_joblib_are_those_of_the_function_as_it_is(tmp_path):
+    joblib = pytest.importorskip("joblib")
+    memory, results = joblib.Memory(tmp_path / "results", verbose=0), []
+    for factor in (2, 3):
+        path = tmp_path / "edited.py"
+        path.write_text(f"def times(a):\n    return a * {factor}\n")
+        scope = {"__name__": "edited"}
+        exec(compile(path.read_text(), str(path), "exec"), scope)
+        kept = memory.cache(jitrt.jit(scope["times"]))
+        results += [kept(np.ones(1))[0], kept(np.ones(1))[0]]
+    assert results == [2, 2, 3, 3]
+
+
+def test_what_has_no_code_of_its_own_has_none_here():
+    assert not hasattr(jitrt.jit(np.sin), "__code__") and jitrt.jit(run).__code__ is run.__code__
