@@ -21,7 +21,7 @@ from .runtime.dispatch import Words
 from .runtime.entry import Returned, make_plain_table, make_table
 from .runtime.errstate import Patience
 from .runtime.program import Program
-from .trace.arguments import rebuild, sharing
+from .trace.arguments import rebuild_all, sharing
 from .trace.draws import drawing
 from .trace.purity import Capture, Captures
 from .trace.scopes import entered
@@ -451,10 +451,9 @@ def finish(
             registers[number][...] = outputs[output]
     views: dict[tuple[str, int], dict[Node, Any]] = {}
     made = iter([_make(r, outputs, registers, arguments, views) for r in traced.results])
-    result = rebuild(traced.structure, made)
+    result, *stored = rebuild_all([traced.structure, *(store.structure for store in traced.stores)], made)
     if traced.stores:
-        places = [find(arguments, store.path) for store in traced.stores]
-        apply(traced.stores, places, [rebuild(store.structure, made) for store in traced.stores])
+        apply(traced.stores, [find(arguments, store.path) for store in traced.stores], stored)
     return result
 
 

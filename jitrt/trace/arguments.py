@@ -170,6 +170,12 @@ def rebuild(structure: Structure, leaves: Any) -> Any:
     return _rebuild(structure, leaves, [])
 
 
+def rebuild_all(structures: Sequence[Structure], leaves: Any) -> list[Any]:
+    """The values of several structures; what occurs in two of them is one object."""
+    made: list[Any] = []
+    return [_rebuild(structure, leaves, made) for structure in structures]
+
+
 def _rebuild(structure: Structure, leaves: Any, made: list[Any]) -> Any:
     """`made` are the lists, dicts and objects so far."""
     if structure is None:

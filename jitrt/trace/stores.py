@@ -12,7 +12,7 @@ from typing import Any
 
 from ..errors import Untraceable
 from ..frozen import frozen
-from .arguments import Appended, Record, Structure, has_plain_attributes
+from .arguments import Again, Appended, Record, Structure, has_plain_attributes
 
 # From the arguments of a call to an object in them: names of attributes, keys and indices.
 Path = tuple[Any, ...]
@@ -93,16 +93,19 @@ class Containers:
         """The objects."""
         return [c for c, _, _ in self._known.values() if type(c) not in (list, dict, Appended)]
 
-    def _flatten(self, value: Any, leaves: list[Any], made: set[int]) -> Structure:
-        """As `arguments.flatten` does it for results: what the caller has given is a leaf."""
+    def _flatten(self, value: Any, leaves: list[Any], made: dict[int, int]) -> Structure:
+        """As `arguments.flatten` does it for results: what the caller has given is a leaf.
+
+        `made` numbers the lists, dicts and objects by their identity.
+        """
         kind = type(value)
         if id(value) in self._known and self._known[id(value)][0] is value:
             leaves.append(Given(self._known[id(value)][1]))
             return None
         if kind is list or kind is dict or has_plain_attributes(original_class(value)):
             if id(value) in made:
-                raise Untraceable("the same list, dict or object is twice in what it returns or stores")
-            made.add(id(value))
+                return (Again, made[id(value)], ())
+            made[id(value)] = len(made)
         if (isinstance(value, tuple) and (kind is tuple or hasattr(value, "_fields"))) or kind is list:
             return (kind, tuple([self._flatten(v, leaves, made) for v in value]))
         if kind is dict:
@@ -115,7 +118,7 @@ class Containers:
 
     def stores(self, result: Any, leaves: list[Any]) -> tuple[Structure, tuple[Store, ...]]:
         """The structure of the result, and what has been stored; `leaves` get those of the result first."""
-        made: set[int] = set()
+        made: dict[int, int] = {}
         structure = self._flatten(result, leaves, made)
         found = []
         for container, path, before in self._known.values():

@@ -184,7 +184,8 @@ class Tracer(Operators):
 
     def _ufunc(self, ufunc: np.ufunc, method: str, inputs: tuple, kwargs: dict[str, Any]) -> Any:
         """The result of a ufunc that writes to no argument."""
-        choice = common_choice(inputs) if method == "__call__" and not kwargs else None
+        elementwise = method == "__call__" and ufunc.signature is None and not kwargs
+        choice = common_choice(inputs) if elementwise else None
         if choice is not None:
             whole = [Tracer(i._choice.array, self._trace) if _is_choice(i) else i for i in inputs]
             return _chosen(self._ufunc(ufunc, method, tuple(whole), kwargs), choice)

@@ -160,3 +160,14 @@ def test_shapes_that_change_in_every_call():
             value = np.arange(30.0) - k
             assert_equal(fast(value), compact(value))
     assert len(caught) <= 1
+
+
+def test_products_of_chosen_elements_are_no_elementwise_operation():
+    def products(x):
+        chosen = x[x > 0]
+        return chosen @ chosen, np.matmul(chosen[:2], chosen[:2]), np.vecdot(chosen, chosen)
+
+    compiled = jitrt.jit(products)
+    for x in (np.arange(-8.0, 8.0).reshape(4, 4), np.arange(16.0).reshape(4, 4)):
+        for got, want in zip(compiled(x), products(x)):
+            assert got == pytest.approx(want) and type(got) is type(want)
