@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 
 import numpy as np
 
@@ -16,6 +17,7 @@ from ..expr.types import ArrayType
 from ..expr.ufuncs import COPY
 from ..expr.updates import overwrite
 from .assignments import lower_updates
+from .cost import RECOMPUTED_COST, columns_of_a_turn
 from .layout import Layouts, contiguous_strides
 
 BLOCK = 1 << 15  # elements of one block of a fold; blocks follow from the shape, so results do not depend on threads
@@ -48,7 +50,7 @@ def legalise(graph: Graph, layouts: Layouts) -> Graph:
     reshape(transpose(x0))  →  reshape(copy(transpose(x0)))
     reduce_add[axes=(0,)] x  →  reduce_add[axes=(0,)] partial_reduce_add[blocked=(0,) blocks=31] x    (few kept rows)
     """
-    graph = rewrite(graph, (_empty_fold, *_two_stages(layouts), _copied_reshape(layouts)))
+    graph = rewrite(graph, (_empty_fold, *_two_stages(layouts, _users(graph)), _copied_reshape(layouts)))
     lowered = lower_updates(graph)
     # Where an update of nothing is gone, what was updated is read in its own strides.
     graph = graph if lowered is graph else rewrite(lowered, (_copied_reshape(layouts),))
@@ -93,7 +95,12 @@ def _copied_reshape(layouts: Layouts) -> Rule:
     return apply
 
 
-def _two_stages(layouts: Layouts) -> tuple[Rule, ...]:
+def _users(graph: Graph) -> Counter[Node]:
+    """How many nodes use each node."""
+    return Counter(a for n in graph.nodes() for a in set(n.args))
+
+
+def _two_stages(layouts: Layouts, users: Counter[Node]) -> tuple[Rule, ...]:
     @rule(
         lambda op: op in PARTIAL,
         "fold of much into little → fold of partial folds",
@@ -103,7 +110,7 @@ def _two_stages(layouts: Layouts) -> tuple[Rule, ...]:
         if n.args[0].type.size <= BLOCK:
             return None
         (x,) = n.args
-        found = _blocks(n, layouts)
+        found = _blocks(n, layouts, users)
         if found is None:
             return None
         blocked, blocks = found
@@ -118,7 +125,7 @@ def _two_stages(layouts: Layouts) -> tuple[Rule, ...]:
     return (apply,)
 
 
-def _blocks(n: Node, layouts: Layouts) -> tuple[tuple[int, ...], int] | None:
+def _blocks(n: Node, layouts: Layouts, users: Counter[Node]) -> tuple[tuple[int, ...], int] | None:
     """The axes that a fold is cut along, and the number of blocks; None if the kept rows are enough to share out."""
     (x,) = n.args
     leaves = _leaves(x)
@@ -127,6 +134,8 @@ def _blocks(n: Node, layouts: Layouts) -> tuple[tuple[int, ...], int] | None:
     if x.type.size <= _MUCH:
         return None
     order = _traversal(leaves, layouts)
+    if _are_few_rows(x, n["axes"], order) and not (users[x] > 1 and _cost(x) > RECOMPUTED_COST):
+        return None  # turns take columns, unless they would write rows that are read again
     rows = 1
     for axis in order:
         extent = x.shape[axis]
@@ -139,6 +148,27 @@ def _blocks(n: Node, layouts: Layouts) -> tuple[tuple[int, ...], int] | None:
         if blocks >= _LEAST_BLOCKS:
             return (axis,), blocks
     return None
+
+
+def _are_few_rows(x: Node, folded: tuple[int, ...], order: list[int]) -> bool:
+    """Whether the folded axes are the outer ones, and so short that threads, and turns, rather take columns."""
+    if set(order[: len(folded)]) != set(folded) or len(folded) == x.type.ndim:
+        return False
+    rows = math.prod(x.shape[k] for k in folded)
+    columns = math.prod(x.shape[k] for k in order[len(folded) :])
+    return columns_of_a_turn(rows * x.dtype.itemsize, columns, x.dtype.itemsize, columns) > 0
+
+
+def _cost(x: Node) -> int:
+    """Additions that an element of `x` takes from what is stored, as far as it matters."""
+    cost, stack, seen = 0, [x], {x}
+    while stack and cost <= RECOMPUTED_COST:
+        node = stack.pop()
+        if node.op.kind is Kind.ELEMENTWISE:
+            cost += node.op.cost
+            stack.extend(a for a in node.args if a not in seen)
+            seen.update(node.args)
+    return cost
 
 
 def _even(extent: int, block: int) -> int:

@@ -14,6 +14,7 @@ is a matter of bytes that are not moved, against rows that are too short or too 
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 
@@ -22,6 +23,7 @@ from ..expr.node import Graph, Node
 from ..expr.optable import Kind
 from .axes import accesses_of, expressions, loop_order
 from .compute_at import inline_most
+from .cost import CACHED_BYTES, columns_of_a_turn
 from .domain import Axis, AxisKind, Domain
 from .fuse import Group, Sharing, needed_in_between, replaced_by, stored_axes, topological
 from .fusion import AxisMap, Expression, Fusion, Tensor
@@ -29,7 +31,6 @@ from .layout import Layouts, local_layout, mapped_axes
 from .looptree import Classes, LoopNode, loop_tree
 
 STACK_BYTES = 1 << 15  # of one kernel: no thread has so small a stack that this would matter
-_CACHED_BYTES = 1 << 19  # what a turn may touch for its members to find it in the second-level cache
 _TURN_ELEMENTS = 1024  # of a turn: fewer cost more in loop overhead than the sharing saves
 _LONG_ROW = 512  # elements that are a turn's worth, unless single values of a turn are expensive
 _ROW_COST = 4  # additions that a turn may spend on single values, which do not vectorise
@@ -136,6 +137,7 @@ class _Policy:
         if _is_one_turn(component):
             self._join(component, 0)
             return
+        self._put_columns_first(component)
         fusion, of = self._fusion(component)
         reasons = inline_most(fusion)
         tree = loop_tree(fusion)
@@ -150,6 +152,26 @@ class _Policy:
                 group = of[tensor.definition].group
                 group = self.joined.get(group, group)
                 group.why_alone = group.why_alone or reason
+
+    def _put_columns_first(self, component: list[_Candidate]) -> None:
+        """Let the loops of what uses folds of columns begin with the columns, where turns of these pay."""
+        if not all(m.order != m.strided for m in component if m.group.kind[1]) or not _reads_again(component):
+            return
+        columns: dict[Group, set[int]] = {}  # of the groups that have some, axes of their domains
+        for m in component:
+            if m.group.kind[1]:
+                kept = [k for k in m.order if k not in m.group.kind[1]]
+                if any(_columns_of_a_turn([m], 1 + depth) for depth in range(len(kept))):
+                    columns[m.group] = set(kept)
+                continue
+            own: set[int] = set()
+            for base, axes in m.reads:
+                if (writer := self.writer[base]) in columns:
+                    stored = stored_axes(base, writer, tuple(columns[writer]))
+                    own.update(k for k in m.order if axes[k] in stored)
+            if own:
+                columns[m.group] = own
+                m.order = [*(k for k in m.order if k in own), *(k for k in m.order if k not in own)]
 
     def _fusion(self, component: list[_Candidate]) -> tuple[Fusion, dict[Expression, _Candidate]]:
         """The condensed problem: an expression for each group, a tensor for each value that it stores."""
@@ -209,6 +231,12 @@ class _Policy:
         groups = [m.group for m in members]
         if not depth:
             return self._placed(members, ((),) * len(groups), 1, 1), ""
+        by_columns = any(m.strided[:1] != m.order[:1] for m in members) and _reads_again(members)
+        for columns in range(depth, 0, -1) if by_columns else ():
+            if together := _columns_of_a_turn(members, columns):
+                turns = math.prod(members[0].domain[k] for k in members[0].order[:columns])
+                axes = tuple(tuple(m.order[:columns]) for m in members)
+                return self._placed(members, axes, together, math.ceil(turns / together)), ""
         extents = [members[0].domain[k] for k in members[0].order[:depth]]
         while depth > 1 and not _is_a_turn(members, math.prod(extents[:depth])):
             depth -= 1
@@ -230,7 +258,7 @@ class _Policy:
             rows = math.ceil(extents[depth - 1] / math.ceil(extents[depth - 1] / rows))
         if passed > STACK_BYTES:
             touched = sum(n.type.nbytes for m in members for n in {storage(leaf) for leaf in m.leaves}) // turns
-            if touched > _CACHED_BYTES:
+            if touched > CACHED_BYTES:
                 return None, f"a turn of a common loop touches {touched} bytes, too much for the cache"
         return self._placed(members, tuple(tuple(m.order[:depth]) for m in members), rows, turns), ""
 
@@ -269,6 +297,34 @@ class _Policy:
             return False
         leaves = [leaf for r in readers for leaf in self.candidates[r].leaves if storage(leaf) is node]
         return node in self.writer and all(leaf.dtype == node.dtype for leaf in leaves)
+
+
+def _reads_again(members: Sequence[_Candidate]) -> bool:
+    """Whether as many bytes of what is folded are read again as are read but once."""
+    rows = max((math.prod(m.domain) for m in members if m.group.kind[1]), default=0)
+    readers = Counter(b for m in members for b in {storage(leaf) for leaf in m.leaves} if b.type.size >= rows)
+    again = sum((count - 1) * node.type.nbytes for node, count in readers.items())
+    return bool(rows) and again > 0 and 2 * again >= sum(node.type.nbytes for node in readers)
+
+
+def _columns_of_a_turn(members: Sequence[_Candidate], depth: int) -> int:
+    """How many columns members should take together in a turn, if their `depth` outer loops run over columns."""
+    extents = [members[0].domain[k] for k in members[0].order[:depth]]
+    folds = [m for m in members if m.group.kind[1] and m.leaves]
+    read = {storage(leaf) for m in members for leaf in m.leaves}
+    # Written rows that are read again take as long as whole ones: only columns of a single row are passed on.
+    if not folds or any(
+        s.into in read and not s.folded_axes and s.domain == folds[0].domain for m in members for s in m.group.sinks
+    ):
+        return 0
+    turns = math.prod(extents)
+    column = sum(n.type.nbytes for n in read) // turns
+    runs = [
+        math.prod(m.domain[k] for k in m.order[depth:] if k not in m.group.kind[1])
+        * min(leaf.dtype.itemsize for leaf in m.leaves)
+        for m in folds
+    ]
+    return columns_of_a_turn(column, turns, min(runs), extents[-1])
 
 
 def _candidate(group: Group, layouts: Layouts, inlined: Callable[[Node], bool]) -> _Candidate:

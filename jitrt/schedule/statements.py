@@ -13,6 +13,7 @@ from ..expr.node import Node
 from ..expr.optable import Kind
 from ..frozen import frozen
 from .axes import Access, NestAxis
+from .cost import EVEN_SHARES
 from .fuse import Group, Sink
 from .loopnest import (
     Compute,
@@ -37,7 +38,6 @@ from .tiles import is_crossing
 
 _COMPUTED = (Kind.ELEMENTWISE, Kind.GATHER, Kind.SCAN)
 LITTLE_WORK = 1 << 15  # elements that no second thread takes part in, so that any shape may use one kernel
-EVEN_SHARES = 32  # turns of a loop that threads can share about evenly
 
 
 def cost_of(order: Sequence[Node], accesses: Sequence[Access]) -> int:
