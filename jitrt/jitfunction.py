@@ -473,14 +473,16 @@ class JitFunction(NativeCallable):
             return self._plain or Plain(str(reason))
         donated = self._donated(leaves, structure, captures) if self._donate else ()
         integers = self._integers.symbols(structure, leaves)
-        if any(not SMALLEST <= leaves[k] <= LARGEST for k in integers):
-            return Plain("an integer of more than 64 bits")
+        if _are_large(leaves, integers):
+            return _LARGE
         key = _key(structure, keys, integers, donated)
         found = self._specialisations.get(key)
         if found is None:
             with self._lock:
                 while found is None:
                     integers = self._integers.note(structure, leaves)
+                    if _are_large(leaves, integers):
+                        return _LARGE
                     key = _key(structure, keys, integers, donated)
                     found = self._specialisations.get(key)
                     if found is not None:
@@ -699,6 +701,14 @@ def jit(function: Any = None, *, threads: int | None = None, donate: Sequence[st
 
 
 jit.__pandas_udf__ = PandasEngine  # type: ignore[attr-defined]
+
+
+_LARGE = Plain("an integer of more than 64 bits")
+
+
+def _are_large(leaves: list[Any], integers: frozenset[int]) -> bool:
+    """Whether kernels cannot take all of the `integers`."""
+    return any(not SMALLEST <= leaves[k] <= LARGEST for k in integers)
 
 
 def _key(structure: Structure, keys: list[Any], integers: frozenset[int], donated: tuple[int, ...]) -> Any:

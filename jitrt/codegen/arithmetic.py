@@ -1,8 +1,8 @@
 """Arithmetic as NumPy's own loops define it, where numba's `ufunc_db` computes something else.
 
-Integer division and remainder by zero give 0 and the lowest integer divided by -1 is itself; a shift by more than the
-width gives what is left of the number; a float quotient is floored by way of the remainder; complex products and
-quotients are formed in NumPy's order.
+Integers wrap around, where numba lets LLVM suppose that they do not. Integer division and remainder by zero give 0 and
+the lowest integer divided by -1 is itself; a shift by more than the width gives what is left of the number; a float
+quotient is floored by way of the remainder; complex products and quotients are formed in NumPy's order.
 """
 
 from __future__ import annotations
@@ -216,7 +216,15 @@ def _complex_divide(builder: ir.IRBuilder, dtype: np.dtype, x: ir.Value, y: ir.V
     return _pair(builder, real, imag)
 
 
+def _wrapping(instruction: str) -> Callable[..., ir.Value]:
+    return lambda builder, dtype, x, y: getattr(builder, instruction)(x, y)
+
+
+_WRAPPING = {"add": "add", "subtract": "sub", "multiply": "mul"}
+
+
 _EMITTERS: dict[tuple[str, str], Callable[..., ir.Value]] = {
+    **{(name, kind): _wrapping(instruction) for name, instruction in _WRAPPING.items() for kind in "iu"},
     **{("floor_divide", kind): _integer_floor_divide for kind in "iu"},
     **{("remainder", kind): _integer_remainder for kind in "iu"},
     **{("fmod", kind): _integer_fmod for kind in "iu"},

@@ -5,6 +5,8 @@ import pytest
 from compare import check, together
 from operands import ordinary
 
+import jitrt
+
 BINARY = (
     np.add,
     np.subtract,
@@ -169,3 +171,19 @@ def test_powers_with_a_literal_exponent():
         if char in "fd":
             cases |= {f"{p}": lambda x, p=p: x**p for p in (-1, 0.5, 0, 2.0, -2, 3.0)}
         check(together(cases), x, ulp=4 if char in "fd" else 0)
+
+
+@pytest.mark.parametrize("char", "?bhil")
+def test_integers_wrap_around_beside_literals(char):
+    """Also where LLVM can see that the result is too large for every operand."""
+    x = np.arange(4).astype(char)
+    most = int(np.iinfo(x.dtype).max) if char != "?" else 2**63 - 1
+    for function in (
+        lambda x: (abs(x) + 3) * most,
+        lambda x: (abs(x) * 2 + 1) * most,
+        lambda x: (abs(x) + most) + 1,
+        lambda x: -2 - (abs(x) + most),
+    ):
+        fast = jitrt.jit(function)
+        np.testing.assert_array_equal(fast(x), function(x))
+        assert fast(x).dtype == function(x).dtype
