@@ -26,13 +26,14 @@ def constant(value: Any) -> Node:
 
 
 def literal(n: Node) -> Any:
-    """The value of a scalar literal, seen through broadcasts; None for anything else."""
+    """The value of a scalar literal, seen through broadcasts; None for anything else, and for longer integers."""
     while n.op.name == "broadcast_to":
         n = n.args[0]
     if n.op.name != "constant" or n.type.size != 1:
         return None
     value = n["value"].value
-    return value if isinstance(value, np.generic) else np.asarray(value).reshape(())[()]
+    found = value if isinstance(value, np.generic) else np.asarray(value).reshape(())[()]
+    return found if isinstance(found, np.generic) else None
 
 
 def input_node(index: int, type: ArrayType) -> Node:

@@ -50,10 +50,15 @@ def operation(trace: Trace, ufunc: np.ufunc, x: Node, y: Node) -> Node | None:
     if kinds == {"f"} or (kinds == {"f", "i"} and ufunc in _ARITHMETIC):
         return _of_floats(trace, ufunc, as_float(x), as_float(y))
     if kinds == {"i"}:
-        return _of_integers(trace, ufunc, x, y)
+        return None if _is_long(x) or _is_long(y) else _of_integers(trace, ufunc, x, y)
     if ufunc in _COMPARISONS and kinds == {"f", "i"} and all(_is_exact_float(trace, n) for n in (x, y)):
         return _number(ufunc, _BOOL, as_float(x), as_float(y))
     return None
+
+
+def _is_long(x: Node) -> bool:
+    """Whether `x` is a literal of more than 64 bits."""
+    return x.op.name == "constant" and not np.iinfo(_INT).min <= x["value"].value <= np.iinfo(_INT).max
 
 
 def _of_floats(trace: Trace, ufunc: np.ufunc, x: Node, y: Node) -> Node | None:

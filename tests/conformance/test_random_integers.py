@@ -145,7 +145,7 @@ def check(seed):
 
 
 @pytest.mark.filterwarnings("ignore")
-@pytest.mark.parametrize("first", range(0, 60, 10))
+@pytest.mark.parametrize("first", range(0, 40, 10))
 def test_like_numpy(first):
     for seed in range(first, first + 10):
         check(seed)
@@ -153,7 +153,7 @@ def test_like_numpy(first):
 
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore")
-@pytest.mark.parametrize("first", range(60, 3000, 20))
+@pytest.mark.parametrize("first", range(40, 3000, 20))
 def test_many_like_numpy(first):
     for seed in range(first, first + 20):
         check(seed)
