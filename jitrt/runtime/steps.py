@@ -10,6 +10,7 @@ from ..expr.node import Node
 from ..frozen import frozen
 from ..memory.frame import FrameLayout
 from ..schedule.control import BranchCall, CheckCall, LoopCall
+from ..schedule.cost import ADDITIONS_PER_SECOND, CACHED_BYTES_PER_SECOND, MEMORY_BYTES_PER_SECOND
 from ..schedule.nest import KernelCall
 from .hosts import HostStep
 
@@ -57,10 +58,6 @@ def work(call: KernelCall) -> int:
     return call.elements * call.cost
 
 
-# What one thread does in a second: additions, and bytes between it and its caches or memory. Measured on an AVX-512
-# x86-64; another machine differs by less than the sizes at which it would matter.
-_ADDITIONS = 16e9
-_CACHED_BYTES, _MEMORY_BYTES = 130e9, 43e9
 _CACHE = 1 << 21  # bytes that stay in the caches of one core
 
 
@@ -80,7 +77,8 @@ def touched_bytes(call: KernelCall) -> int:
 def seconds(call: KernelCall) -> float:
     """Time that a kernel call is expected to take on one thread: that of its operations or of its memory traffic."""
     nbytes = touched_bytes(call)
-    return max(work(call) / _ADDITIONS, nbytes / (_CACHED_BYTES if nbytes <= _CACHE else _MEMORY_BYTES))
+    rate = CACHED_BYTES_PER_SECOND if nbytes <= _CACHE else MEMORY_BYTES_PER_SECOND
+    return max(work(call) / ADDITIONS_PER_SECOND, nbytes / rate)
 
 
 def total_work(steps: Sequence[Step]) -> int:

@@ -1,13 +1,20 @@
 """The cost model of fusion: bytes that are moved, against operations that are repeated.
 
 A value that is stored is written once and read by each nest that needs it. A value that is not is computed again where
-it is needed, in whole or at the edges of blocks. The two are compared in additions.
+it is needed: as a whole where it is cheap (`fuse.py`), at the edges of blocks and of what threads share (`windows.py`).
+Where nothing is repeated, as in turns of common loops (`sharing.py`), what counts is whether later nests of a turn find
+in the cache what earlier ones have read.
 """
 
 from __future__ import annotations
 
-RECOMPUTED_COST = 3  # additions: about what a store and a load of an element cost
-_BYTES_PER_ADDITION = 16 // RECOMPUTED_COST  # a store and a load of a float64 move 16
+# What one thread does in a second: additions of float64, and bytes between it and its caches or memory. Measured on an
+# AVX-512 x86-64; another machine differs by less than the sizes at which it would matter.
+ADDITIONS_PER_SECOND = 16e9
+CACHED_BYTES_PER_SECOND, MEMORY_BYTES_PER_SECOND = 130e9, 43e9
+# Additions that take as long as a store and a load of an element, of whatever size: between 2, at the rate of the
+# caches, and 6, at that of memory, lest one function be other kernels for every size of its arrays.
+RECOMPUTED_COST = 3
 EVEN_SHARES = 32  # turns of a loop that threads can share about evenly
 CACHED_BYTES = 1 << 19  # what a turn may touch for later nests of it to find it in the second-level cache
 # Bytes of a row that are read before the next row is. Shorter runs are fetched so slowly, page by page, that reading
@@ -27,17 +34,17 @@ def bytes_moved(nbytes: int, readers: int) -> int:
     return nbytes * (1 + readers)
 
 
-def is_worth_repeating(additions: float, nbytes: int) -> bool:
-    """Whether it costs less to compute `additions` again than to move `nbytes`.
+def is_worth_repeating(additions: int, itemsize: int, nbytes: int) -> bool:
+    """Whether it costs less to compute `additions` again, of elements of that size, than to move `nbytes`.
 
     Examples
     --------
-    Three additions an element, rather than to store and to load a float64; not four:
+    Three additions an element, rather than to store and to load it; not four:
 
-    >>> is_worth_repeating(3, 16), is_worth_repeating(4, 16)
+    >>> is_worth_repeating(3, 8, bytes_moved(8, 1)), is_worth_repeating(4, 8, bytes_moved(8, 1))
     (True, False)
     """
-    return additions * _BYTES_PER_ADDITION <= nbytes
+    return additions * bytes_moved(itemsize, 1) <= nbytes * RECOMPUTED_COST
 
 
 def columns_of_a_turn(column_bytes: int, columns: int, run_bytes: int, longest: int) -> int:

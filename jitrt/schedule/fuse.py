@@ -19,7 +19,7 @@ from ..expr.reductions import EXTREME
 from ..expr.updates import OVERWRITE, Region
 from ..frozen import frozen
 from .assignments import orderings
-from .cost import RECOMPUTED_COST
+from .cost import bytes_moved, is_worth_repeating
 
 _KERNEL_KINDS = (Kind.ELEMENTWISE, Kind.REDUCTION, Kind.SCAN, Kind.GATHER, Kind.ASSEMBLE)
 _HOST_KINDS = (Kind.UPDATE, Kind.HOST, Kind.CONTROL, Kind.CHECK)
@@ -277,7 +277,7 @@ class _Fusion:
 
     def _place_elementwise(self, node: Node) -> None:
         demand = self.demand.get(node, [])
-        if node not in self.stored and len(demand) > 1 and self.cost[node] > RECOMPUTED_COST:
+        if node not in self.stored and len(demand) > 1 and not self._is_repeated(node):
             self._merge_all(demand)
             if len(demand) > 1:
                 self.stored.add(node)
@@ -287,6 +287,11 @@ class _Fusion:
         else:
             for group in demand:
                 self._route_operands(node, group)
+
+    def _is_repeated(self, node: Node) -> bool:
+        """Whether each nest that needs a value should rather compute it than read what one of them stores."""
+        itemsize = node.dtype.itemsize
+        return is_worth_repeating(self.cost[node], itemsize, bytes_moved(itemsize, 1))
 
     def _place_scan(self, node: Node) -> None:
         """A scan along the last axis may stay in the one nest that needs it; any other is stored."""

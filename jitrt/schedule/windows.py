@@ -217,7 +217,8 @@ class _Policy:
                 at_edges += _reach(windows[m][slides]) / EVEN_SHARES
             repeated += math.ceil(m.cost * math.prod(m.domain) * at_edges)
         moved = sum(bytes_moved(n.type.nbytes, len(self.readers[n])) for m in local for n in m.stored)
-        if not is_worth_repeating(repeated, moved):
+        itemsize = max(n.dtype.itemsize for m in local for n in m.stored)
+        if not is_worth_repeating(repeated, itemsize, moved):
             return None, f"{weighed(moved, repeated)} at the edges of blocks and of what threads share"
         sliding = Sliding(
             tuple(m.group for m in members),
