@@ -49,12 +49,12 @@ WRITTEN = ("into", "place")
 # A result: the object at a place, the NumPy scalar that the array there holds, the object at an address, or the Python
 # number that the array at a place holds.
 RESULT = ("kind", "place")
-ARRAY, SCALAR, OBJECT, FLOAT, INTEGER = range(5)
+ARRAY, SCALAR, OBJECT, FLOAT, INTEGER, BOOLEAN = range(6)
 # Fields of objects, whose offsets the code contains: `words` is that of `self`.
 FIELDS = (*guard.FIELDS, "words", "capsule")
 LONGEST_SKIP = 10  # the binary logarithm of the most calls that run plain before kernels are tried again
 
-F64 = ir.DoubleType()
+F64, I8 = ir.DoubleType(), ir.IntType(8)
 _METHOD = ir.FunctionType(BYTES, [BYTES, WORDS, I64, BYTES])
 _SIGNATURES = {
     "Py_IncRef": ir.FunctionType(ir.VoidType(), [I64]),
@@ -65,6 +65,7 @@ _SIGNATURES = {
     "PyTuple_New": ir.FunctionType(I64, [I64]),
     "PyTuple_Size": ir.FunctionType(I64, [I64]),
     "PyTuple_SetItem": ir.FunctionType(I32, [I64, I64, I64]),
+    "PyBool_FromLong": ir.FunctionType(I64, [I64]),
     "PyFloat_FromDouble": ir.FunctionType(I64, [F64]),
     "PyLong_FromLongLong": ir.FunctionType(I64, [I64]),
     "PyObject_Vectorcall": ir.FunctionType(I64, [I64, WORDS, I64, I64]),
@@ -447,10 +448,15 @@ class _Serve:
             builder.store(builder.load(builder.gep(self.places, [place])), result)
         with builder.if_then(builder.icmp_signed("<", kind, word(FLOAT))):
             _call(builder, "Py_IncRef", builder.load(result))
-        for number, type_, make in ((FLOAT, F64, "PyFloat_FromDouble"), (INTEGER, I64, "PyLong_FromLongLong")):
+        for number, type_, make in (
+            (FLOAT, F64, "PyFloat_FromDouble"),
+            (INTEGER, I64, "PyLong_FromLongLong"),
+            (BOOLEAN, I8, "PyBool_FromLong"),
+        ):
             with builder.if_then(builder.icmp_signed("==", kind, word(number))):
                 data = field(builder, builder.load(result), self.data)
                 value = builder.load(builder.inttoptr(data, type_.as_pointer()))
+                value = builder.zext(value, I64) if type_ is I8 else value
                 builder.store(_call(builder, make, value), result)
         with builder.if_then(builder.icmp_signed("==", kind, word(SCALAR))):
             builder.store(_call(builder, "PyArray_Return", builder.load(result)), result)

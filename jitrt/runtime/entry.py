@@ -43,7 +43,11 @@ class Returned:
     weak: bool = False
 
 
-_PYTHON_NUMBERS = {np.dtype(np.float64): native.FLOAT, np.dtype(np.int64): native.INTEGER}
+_PYTHON_NUMBERS = {
+    np.dtype(np.float64): native.FLOAT,
+    np.dtype(np.int64): native.INTEGER,
+    np.dtype(np.bool_): native.BOOLEAN,
+}
 
 
 class _Unguarded(Exception):

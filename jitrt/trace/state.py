@@ -221,8 +221,10 @@ class Trace:
     def assume(self, condition: Node) -> bool:
         """Let the trace hold for calls in which `condition` is true; False if it is not now."""
         if condition not in self.conditions:
-            if not self.value_of(condition):
+            # Where it held in an earlier trace, the program will look: the value may take computing on whole arrays.
+            if ("assumed", condition) not in self.memory and not self.value_of(condition):
                 return False
+            self.memory["assumed", condition] = True
             self.looks.append(condition)  # a loop that computes it anew does not become one node
             if not self.is_known(condition):
                 self.conditions[condition] = None

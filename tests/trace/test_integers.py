@@ -218,6 +218,35 @@ def test_attributes():
         np.testing.assert_array_equal(Walk(n).move(x), x + n * 0.5)
 
 
+class Simulation:
+    def __init__(self):
+        self.steps, self.time, self.x = 0, 0.0, np.ones(50_000)
+
+    def plain(self, dt):
+        self.steps += 1
+        self.time += dt
+        self.x = self.x + dt * self.steps
+        return self.x[0]
+
+    fast = jitrt.jit(plain)
+
+
+def test_attributes_that_count():
+    one, other = Simulation(), Simulation()
+    for _ in range(40):
+        assert one.fast(0.1) == other.plain(0.1)
+        assert (one.steps, one.time) == (other.steps, other.time) and type(one.steps) is int
+    assert vars(Simulation)["fast"].cache_info().compiled <= 5
+
+
+def test_python_bools_come_from_native_code():
+    fast, x = jitrt.jit(lambda x, a, k: (x * 2, a < k, a == 3.0, k >= 4)), np.ones(3)
+    for k in range(12):
+        assert fast(x, k / 2, k)[1:] == (k / 2 < k, k / 2 == 3.0, k >= 4)
+        assert all(type(v) is bool for v in fast(x, k / 2, k)[1:])
+    assert fast.cache_info().slow_calls <= 5
+
+
 def test_keywords_and_containers():
     fast, x = jitrt.jit(lambda x, options, *, lag: x * options["k"][0] + lag), np.ones(4)
     for k in range(20):
