@@ -180,8 +180,9 @@ def powers_of_two(bits: int) -> tuple[list[float], list[float]]:
     return values, rests
 
 
-# tanh of float32: four intervals between powers of two, from 1/16 on; the first one reaches down to zero.
-TANH_FIRST, TANH_INTERVALS, TANH_DEGREE = 4 * -4, 32, 5
+# tanh of float32: four intervals between powers of two, from 3/64 on; the first one reaches down to zero. There the
+# last two steps round, of which the first counts by the significand of the result, which is to be well below two.
+TANH_FIRST, TANH_INTERVALS, TANH_DEGREE = 4 * -5 + 2, 32, 5
 
 
 def hyperbolic_tangents(bits: int) -> tuple[list[float], ...]:

@@ -117,7 +117,7 @@ def expm1_parts(x: Number, exponent: int = -1) -> tuple[Number, Number]:
     scaled = power * r
     constant, constant_low = two_sum(power, power.constant(-(2.0**exponent)))
     high, low = fast_two_sum(constant, scaled)
-    low = power.fma(r_low, low) + constant_low
+    low = power.fma(r_low.fma(r, r_low), low) + constant_low
     square = scaled * r
     # The square's own error, by the leading coefficient.
     low = (product_remainder(r, r, r * r) * power).fma(0.5, low)

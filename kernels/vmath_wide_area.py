@@ -6,7 +6,8 @@ cancels for small v. The difference is exact where it counts, for c has three bi
 
 from __future__ import annotations
 
-from .number import Number, Raise, Special, rarely, select
+from . import vmath_area
+from .number import Number, rarely, select
 from .vmath_coefficients import COEFFICIENTS
 from .vmath_log import LN2_PARTS
 from .vmath_parts import fast_two_sum, format_of, polynomial
@@ -14,11 +15,23 @@ from .vmath_tables import TABLES
 from .vmath_wide_log import reduce_normal, repaired, sum_of_parts
 
 
+def _reciprocal(u: Number) -> tuple[Number, Number, Number]:
+    """k and the integer of `reduce_normal`, and ``c / 2**k``, for u far below the largest number.
+
+    The table has a factor with which the difference of the exponents is that of the representations.
+    """
+    form = format_of(u)
+    bits = u.to_bits()
+    moved = bits + (1 << (form.stored - 1))
+    index = bits.shift_right_logical(form.stored - 4)
+    scaled = index.look_up(tuple(2.0**form.bias * c for c in TABLES["ln_inverse"][u.bits])).to_bits()
+    exponent = moved & (((1 << (form.bits - 1)) - 1) ^ form.mantissa_mask)
+    return moved.to_float().exponent(), index, (scaled - exponent).to_float()
+
+
 def _log_of_one_plus(v: Number, v_low: Number) -> Number:
     """``log(1 + v + v_low)`` for positive v."""
-    u = v + 1.0
-    k, index = reduce_normal(u)
-    c = index.look_up(TABLES["ln_inverse"][u.bits]).scale(-k)
+    k, index, c = _reciprocal(v + 1.0)
     r = v.fma(c, c - 1.0)
     return sum_of_parts(k, index, r, v_low * c)
 
@@ -39,33 +52,40 @@ LARGE = {64: 2.0**500, 32: 2.0**60}
 
 def arcsinh(x: Number) -> Number:
     """The inverse hyperbolic sine, ``log1p(x + x**2 / (1 + sqrt(1 + x**2)))``."""
-    a = x.smaller_magnitude(LARGE[x.bits])
+    large = x.abs().to_bits() > x.constant(LARGE[x.bits]).to_bits()
+    return rarely("arcsinh", large, vmath_area.arcsinh, _arcsinh, x)
+
+
+def _arcsinh(x: Number) -> Number:
+    a = x.abs()
     square = a * a
     divisor = a.fma(a, 1.0).sqrt() + 1.0
     inverse = 1.0 / divisor
-    w = square * inverse if x.bits == 64 else square / divisor
+    w = square * inverse
     v, v_low = fast_two_sum(a, w)
-    if x.bits == 64:
-        # The divisor's own error remains; it counts the less the smaller x.
-        v_low = v_low + (a.fma(a, -square) + w.fma(-divisor, square)) * inverse
-    result = _log_of_one_plus(v, v_low).copysign(x).repair(x)
-    return x.beyond(LARGE[x.bits], "asinh", result)
+    # The divisor's own error remains; it counts the less the smaller x.
+    v_low = (a.fma(a, -square) + w.fma(-divisor, square)).fma(inverse, v_low)
+    return _log_of_one_plus(v, v_low).copysign(x)
 
 
 def arccosh(x: Number) -> Number:
     """The inverse hyperbolic cosine, ``log1p(t + sqrt(t**2 + 2 t))`` for ``t = x - 1``."""
+    bits = x.to_bits()
+    usual = (bits >= format_of(x).one) & (bits <= x.constant(LARGE[x.bits]).to_bits())
+    return rarely("arccosh", ~usual, vmath_area.arccosh, _arccosh, x)
+
+
+def _arccosh(x: Number) -> Number:
     t = x - 1.0
-    bounded = t.smaller(LARGE[x.bits])
-    square = bounded.fma(bounded, bounded + bounded)
+    twice = t + t
+    square = t.fma(t, twice)
     root = square.sqrt()
-    excess = root.fma(-root, square)
-    v, v_low = fast_two_sum(root, bounded)
+    # With the square's own rounding error, as far as it counts: for small t.
+    excess = root.fma(-root, square) + t.fma(t, twice - square)
+    v, v_low = fast_two_sum(root, t)
     # At one the divisor is not to be zero, though the quotient is.
     v_low = v_low + excess / (root + root).larger(format_of(x).smallest_normal)
-    value = _log_of_one_plus(v, v_low)
-    flags = Raise.NEGATIVE_INVALID | Raise.MINUS_INFINITY_INVALID
-    value = value.repair(t, negative=Special.NAN, minus_infinity=Special.NAN, flags=flags)
-    return x.beyond(LARGE[x.bits], "acosh", value)
+    return _log_of_one_plus(v, v_low)
 
 
 def arctanh(x: Number) -> Number:
@@ -84,30 +104,24 @@ def _arctanh64(x: Number) -> Number:
     d = 1.0 - a
     d_low = (1.0 - d) - a
     inverse = 1.0 / d
-    k, index = reduce_normal((a + 1.0) * inverse)
-    c = index.look_up(TABLES["ln_inverse"][64]).scale(-k)
-    # n c - d, where c - d is nearly exact, for c is near d / n.
-    numerator = a.fma(c, (c - d) - d_low)
+    k, index, c = _reciprocal((a + 1.0) * inverse)
+    # n c - d, where c - d is exact, for c is near d / n.
+    difference = c - d
+    rest, rest_low = fast_two_sum(difference, -d_low)
+    numerator = a.fma(c, rest)
     r = numerator * inverse
-    r_low = r.fma(-d_low, r.fma(-d, numerator)) * inverse
+    r_low = r.fma(-d_low, r.fma(-d, numerator) + rest_low) * inverse
     return sum_of_parts(k, index, r, r_low) * x.constant(0.5).copysign(x)
 
 
 def _arctanh32(x: Number) -> Number:
     """``k ln(2)/2 - ln(c)/2 + artanh(s)`` for ``s = (n c - d)/(n c + d)``, where s is x below a bound."""
-    form = format_of(x)
     a = x.abs()
     d = 1.0 - a
     d_low = (1.0 - d) - a
-    # The significand from 3/4 to 3/2, as in `vmath_wide_log`; its reciprocal is in the table with a factor of 2**127.
-    ratio = ((a + 1.0) / d).to_bits()
-    moved = ratio + (1 << (form.stored - 1))
-    k = moved.to_float().exponent()
-    index = ratio.shift_right_logical(form.stored - 4)
-    scaled = tuple(2.0**form.bias * c for c in TABLES["ln_inverse"][32])
-    exponent = moved & (((1 << (form.bits - 1)) - 1) ^ form.mantissa_mask)
-    c = (index.look_up(scaled).to_bits() - exponent).to_float()
-    far = a >= 0.2
+    k, index, c = _reciprocal((a + 1.0) / d)
+    # A little before k becomes one, at 0.2, where only the rest of the logarithm of two would count.
+    far = a >= 0.1999
     numerator = select(far, a.fma(c, (c - d) - d_low), a)
     denominator = select(far, a.fma(c, c + d), 1.0)
     s = numerator / denominator

@@ -11,7 +11,7 @@ from .vmath_exp import INVERSE_LN2, LN2_PARTS, combination, expm1_parts, reduce_
 from .vmath_parts import estrin, fast_two_sum, format_of
 from .vmath_tables import TABLES
 
-FIRST, LARGEST = 0.0625, 9.5
+FIRST, LARGEST = 0.046875, 9.5
 _DEGREE = 5
 
 
@@ -58,7 +58,7 @@ def tanh(x: Number) -> Number:
 
 
 def _by_intervals(x: Number) -> Number:
-    """For float32 a polynomial for each of 29 intervals: the coefficients come out of two registers each."""
+    """For float32 a polynomial for each of 31 intervals: the coefficients come out of two registers each."""
     size = x.smaller_magnitude(LARGEST)
     index = size.larger(FIRST).to_bits().shift_right_logical(21)
     t = size - index.look_up(TABLES["tanh_centre"][32])

@@ -6,22 +6,22 @@ import numpy as np
 
 # Where a function leaves the finite numbers, or where its method changes.
 _TURNS = {
-    "exp": (709.78, -708.4, -745.1, 88.72, -87.3, -103.9),
+    "exp": (709.78, -708.4, -745.1, 88.72, -87.3, -103.9, -30.15),
     "exp2": (1024, -1022, -1075, 128, -126, -150, 0.5),
-    "expm1": (709.78, -37.0, 88.72, -17.0, 0.3466, -0.3466),
+    "expm1": (709.78, -37.0, 88.72, -17.0, 0.3466, -0.3466, 0.357, 709.0, 88.0),
     "log": (1, 0.7071, 1.4142),
     "log2": (1, 2, 0.5, 0.7071),
     "log10": (1, 10, 1000, 0.7071),
     "log1p": (-1, -0.29, 0.41, 1),
-    "tanh": (19.06, 9.01, 0.173),
-    "sinh": (710.47, 89.41, 0.3466, 18.7, 8.3),
-    "cosh": (710.47, 89.41, 0.3466, 18.7, 8.3),
+    "tanh": (19.06, 9.01, 0.173, 0.0546875, 0.0625),
+    "sinh": (710.47, 89.41, 0.3466, 18.7, 8.3, 708.0, 87.0),
+    "cosh": (710.47, 89.41, 0.3466, 18.7, 8.3, 708.0, 87.0),
     "arcsin": (0.5, 1),
     "arccos": (0.5, 1, -0.5, -1),
     "arctan": (1, -1, 0.4142, 2.4142),
-    "arcsinh": (2.0**-28, 2.0**-13, 2.0**29, 2.0**14, 0.34),
-    "arccosh": (1, 1.03, 2.0**29, 2.0**14),
-    "arctanh": (1, -1, 0.17, 0.33),
+    "arcsinh": (2.0**-28, 2.0**-13, 2.0**29, 2.0**14, 0.34, 1.147, 2.0**60),
+    "arccosh": (1, 1.0078, 1.03, 2.0**29, 2.0**14, 2.0**60),
+    "arctanh": (1, -1, 0.17, 0.33, 0.2, 0.1999, 0.0307),
     "erf": (0.8, 0.75, 6.0, 4.0),
     "erfc": (0.75, -0.75, 26.5, 27.2, 9.19, 10.05, -6.0),
     "expit": (-708, -745, -87, -104, 37, 17),
@@ -58,6 +58,15 @@ def one_argument(name: str, dtype: type, count: int, seed: int = 0) -> np.ndarra
         (x >= low) & (x <= high) if np.isfinite(low) and name not in ("log1p", "arctanh") else (x > low) & (x < high)
     )
     return x[np.isfinite(x) & inside & ~((x == 0) & (low == 0))]
+
+
+def around_turns(name: str, reach: int = 3000) -> np.ndarray:
+    """Every float32 next to the function's turning points, in its domain."""
+    low, high = _DOMAIN.get(name, (-np.inf, np.inf))
+    turns = np.array([turn for turn in _TURNS.get(name, ()) if low < turn < high], np.float32)
+    near = turns.view(np.int32)[:, None] + np.arange(-reach, reach + 1, dtype=np.int32)
+    x = near.ravel().view(np.float32)
+    return x[(x > low) & (x < high)]
 
 
 def two_arguments(name: str, dtype: type, count: int, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:

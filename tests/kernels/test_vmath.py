@@ -310,6 +310,58 @@ def test_unknown_functions_and_types_have_no_emitter() -> None:
     assert vmath.emitter("float_power", "ff") is None
 
 
+def _float64_errors(name: str, x: np.ndarray) -> np.ndarray:
+    """How far the compiled function of float32 is from the one of float64, in units of the last place."""
+    _library, call = _compiled(name, "f", has_avx512())
+    result = np.empty_like(x)
+    call(result.ctypes.data, x.ctypes.data, x.size)
+    with np.errstate(all="ignore"):
+        true = _numpy(name)(x.astype(np.float64))
+        unit = np.maximum(2.0 ** (np.floor(np.log2(np.abs(true))) - 23), 2.0**-149)
+        return np.where(np.isinf(result) | (true == 0), result != true.astype(np.float32), np.abs(result - true) / unit)
+
+
+@pytest.mark.parametrize("name", [name for name in vmath.FUNCTIONS if points.around_turns(name).size])
+def test_every_float32_around_turning_points(name: str) -> None:
+    x = points.around_turns(name)
+    errors = _float64_errors(name, x)
+    worst = int(np.argmax(errors))
+    assert errors[worst] <= 1.0, x[worst]
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_arctan2_in_all_directions(seed: int) -> None:
+    """float32 points of all sizes, and next to the directions by which they are turned."""
+    rng = np.random.default_rng(seed)
+    count = 20000
+    bits = rng.integers(0, 2**32, (2, count), dtype=np.uint64).astype(np.uint32).view(np.float32)
+    d = rng.uniform(1, 2, count) * 2.0 ** rng.integers(-140, 127, count)
+    n = d * rng.choice([0.125, 0.1875, 0.25, 0.3125, 0.4375, 0.6875, 0.9375, 1.0], count)
+    n = n * (1 + rng.normal(size=count) * 1e-3) * rng.choice([-1, 1], count)
+    y = np.concatenate([bits[0], n.astype(np.float32), d.astype(np.float32)])
+    x = np.concatenate([bits[1], d.astype(np.float32), n.astype(np.float32)])
+    keep = np.isfinite(x) & np.isfinite(y) & ((x != 0) | (y != 0))
+    y, x = y[keep].copy(), x[keep].copy()
+    _library, call = _compiled("arctan2", "f", has_avx512())
+    result = np.empty_like(x)
+    call(result.ctypes.data, y.ctypes.data, x.ctypes.data, x.size)
+    true = np.arctan2(y.astype(np.float64), x.astype(np.float64))
+    with np.errstate(divide="ignore"):
+        unit = np.maximum(2.0 ** (np.floor(np.log2(np.abs(true))) - 23), 2.0**-149)
+    errors = np.abs(result - true) / unit
+    assert errors.max() <= 1.0, (y[errors.argmax()], x[errors.argmax()])
+
+
+@pytest.mark.parametrize("fma", [True, False], ids=["fma", "no_fma"])
+def test_large_powers_of_bases_near_one(fma: bool) -> None:
+    """Where the logarithm's error is multiplied most."""
+    rng = np.random.default_rng(3)
+    x = np.concatenate([1 + rng.uniform(-w, w, 300) for w in (1e-6, 0.01, 0.03, 0.05, 0.1, 0.3)])
+    y = rng.choice([-1, 1], x.size) * rng.uniform(800, 1020, x.size) / np.log2(x)
+    result = vmath.evaluate("power", x, y, fma=fma, avx512=fma)
+    assert reference.ulp_errors("power", result, x, y).max() <= 1.0
+
+
 @pytest.mark.parametrize("name", [f.name for f in vmath.FUNCTIONS.values() if f.arity == 1 and f.name != "sinc"])
 @pytest.mark.parametrize("stride", [40009, pytest.param(61, marks=pytest.mark.slow)])
 def test_all_of_float32(name: str, stride: int) -> None:
