@@ -28,6 +28,7 @@ from ..schedule.loopnest import (
     Tiles,
     Update,
 )
+from .columns import ROWS, columns_of, fold_rows
 from .context import I64
 from .folds import (
     LANE_GROUP,
@@ -160,6 +161,9 @@ class _Kernel:
             (acc,) = updated
             self._search_row(loop, start, stop, acc)
             return
+        if (inner := columns_of(loop)) is not None:
+            self._columns(loop, (start, stop), functools.partial(self._bounds, inner))
+            return
         if not pairwise:
             self._counted(loop, start, stop, 1, [a for a in updated if a not in self.sums], None)
             return
@@ -167,6 +171,27 @@ class _Kernel:
         carried = [acc for acc in updated if acc not in self.sums]
         block = min(sum_block(self.folds[acc][1]) for acc in pairwise)
         self._counted(loop, start, stop, block, carried, pairwise)
+
+    def _columns(
+        self,
+        loop: Loop,
+        bounds: tuple[ir.Value, ir.Value],
+        columns: Callable[[], tuple[ir.Value, ir.Value]],
+    ) -> None:
+        """Fold several rows at a time, and then those that are left."""
+        (start, stop), (inner,) = bounds, loop.body
+        assert isinstance(inner, Loop)
+        groups = self.builder.and_(self.builder.sub(stop, start), ir.Constant(I64, -ROWS))
+        middle = self.builder.add(start, groups)
+
+        def rows(index: ir.Value, together: int) -> None:
+            def column(j: ir.Value, _: ir.Value) -> None:
+                fold_rows(self, loop, inner, index, j, together)
+
+            self.repeat(f"axis{inner.axis}", *columns(), 1, [], column)
+
+        self.repeat(f"axis{loop.axis}.rows", start, middle, ROWS, [], lambda i, _: rows(i, ROWS))
+        self.repeat(f"axis{loop.axis}", middle, stop, 1, [], lambda i, _: rows(i, 1))
 
     def _bounds(self, loop: Loop) -> tuple[ir.Value, ir.Value]:
         builder, extent = self.builder, self.memory.extents[loop.axis]
@@ -253,6 +278,10 @@ class _Kernel:
         with builder.goto_entry_block():
             self.buffers = {o: builder.alloca(data_type(o.dtype), TILE * TILE) for o in tiles.turned}
 
+        def element_row(index: ir.Value, row: Loop, left: ir.Value, right: ir.Value) -> None:
+            self.indices[tiles.outer] = index
+            self._counted(row, left, right, 1, [], None)
+
         def rows(top: ir.Value, bottom: ir.Value) -> None:
             def columns(left: ir.Value, right: ir.Value) -> None:
                 below, beside = self._smaller(bottom, outer[2]), self._smaller(right, inner[2])
@@ -262,15 +291,14 @@ class _Kernel:
                     if any(isinstance(s, Load) and s.operand == operand for s in tiles.body):
                         self._turn("read", operand, tiles, extents)
                 for operand in tiles.turned:
-                    self.memory.turned[operand.name] = Turned(self.buffers[operand], tiles.inner, left)
-
-                def element_row(index: ir.Value, _: ir.Value) -> None:
-                    self.indices[tiles.outer] = index
-                    for buffer in self.memory.turned.values():
-                        buffer.row = builder.mul(builder.sub(index, top), ir.Constant(I64, TILE))
-                    self._counted(Loop(tiles.inner, tiles.body), left, beside, 1, [], None)
-
-                self.repeat(f"axis{tiles.outer}", top, below, 1, [], element_row)
+                    place = (tiles.outer, tiles.inner), (top, left)
+                    self.memory.turned[operand.name] = Turned(self.buffers[operand], *place, TILE)
+                row = Loop(tiles.inner, tiles.body)
+                loop = Loop(tiles.outer, (row,))
+                if columns_of(loop) is not None:
+                    self._columns(loop, (top, below), lambda: (left, beside))
+                else:
+                    self.repeat(f"axis{tiles.outer}", top, below, 1, [], lambda i, _: element_row(i, row, left, beside))
                 self.memory.turned.clear()
                 self.indices[tiles.outer], self.indices[tiles.inner] = top, left
                 for operand in tiles.turned:

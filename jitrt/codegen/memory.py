@@ -59,15 +59,16 @@ def parameter_words(nest: LoopNest) -> list[tuple[str, int, int]]:
 
 @dataclass(slots=True)
 class Turned:
-    """A transposed tile of an operand: where it is kept, and where in it the row of this turn begins."""
+    """A transposed tile of an operand: where it is kept, its axes, and where it begins and how long its rows are."""
 
     buffer: ir.Value
-    axis: int
-    left: ir.Value
-    row: ir.Value | None = None
+    axes: tuple[int, int]
+    first: tuple[ir.Value, ir.Value]
+    width: int
 
     def address(self, builder: ir.IRBuilder, indices: dict[int, ir.Value]) -> ir.Value:
-        place = builder.add(self.row, builder.sub(indices[self.axis], self.left))
+        row, column = (builder.sub(indices[axis], first) for axis, first in zip(self.axes, self.first))
+        place = builder.add(builder.mul(row, ir.Constant(I64, self.width)), column)
         return builder.gep(self.buffer, [place], inbounds=True)
 
 
