@@ -26,8 +26,9 @@ from .fuse import Group, Sliding, needed_in_between, replaced_by, topological
 from .layout import Layouts, window_offsets
 
 WINDOW_BYTES = 1 << 16  # of the local rows of a turn: they stay in the second-level cache, and fit any thread's stack
-_LEAST_INNER = 64  # elements of the innermost loop
-_LEAST_BLOCK = 8  # elements along an axis that is cut into blocks
+_LEAST_ROW = 64  # elements of what a turn computes of each member
+_LEAST_INNER = 16  # of them in the innermost loop
+_LEAST_BLOCK = 4  # elements along an axis that is cut into blocks
 _MOST_MEMBERS = 16
 
 Window = tuple[int, int]
@@ -208,7 +209,8 @@ class _Policy:
             return None, f"rows of a turn are {size(sum(unit.values()) * extents[blocked])}, too much for the stack"
         count = math.ceil(extents[blocked] / longest)
         block = math.ceil(extents[blocked] / count)
-        if (block if blocked == loops[-1] else extents[loops[-1]]) < _LEAST_INNER:
+        row = math.prod(block if k == blocked else extents[k] for k in loops if k >= blocked)
+        if row < _LEAST_ROW or (block if blocked == loops[-1] else extents[loops[-1]]) < _LEAST_INNER:
             return None, "rows of a turn would be too short"
         repeated = 0
         for m in local:
