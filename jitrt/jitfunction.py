@@ -15,7 +15,7 @@ from . import config
 from .errors import JitrtPerformanceWarning, NotWorthwhile, Untraceable
 from .pandas_engine import PandasEngine
 from .pickling import reduced, stand_in
-from .programs import expect_compiles
+from .programs import expect_compiles, note_call
 from .runtime import results
 from .runtime.dispatch import NativeCallable, release_all
 from .runtime.entry import make_plain_table
@@ -96,12 +96,14 @@ class JitFunction(NativeCallable):
         self._slow_calls = 0
         if config.disabled():
             self._run_plain("JITRT_DISABLE is set")
-        else:
-            expect_compiles()
+        self._is_new = self._plain is None and expect_compiles(function)
 
     def _call(self, args: tuple, kwargs: dict[str, Any]) -> Any:
         """A call that native code does not serve."""
         self._slow_calls += 1
+        if self._is_new:
+            self._is_new = False
+            note_call(self._function)
         if self._loops.answering and not kwargs:
             result = self._loops.serve(args)
             if result is not MISS:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import logging
+import types
 from collections.abc import Callable, Collection, Mapping, Sequence
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
@@ -21,7 +22,6 @@ from .errors import NotWorthwhile
 from .expr.content import NotPortable, content
 from .expr.node import Graph
 from .frozen import frozen
-from .once import once
 from .runtime import imagefile
 from .runtime.hostfile import NotPlain, decode_hosts, encode_hosts
 from .runtime.hosts import NO_HOSTS
@@ -92,11 +92,39 @@ class Compiled:
         return self.made().seconds
 
 
-@once
-def expect_compiles() -> None:
-    """Import the compiler if this process will need it for certain, so that no call has to wait for that."""
-    if cache.is_empty():
-        from . import pipeline  # noqa: F401
+def expect_compiles(function: Callable[..., Any]) -> bool:
+    """Import the compiler if calls of `function` will need it, so that none of them has to wait for that.
+
+    They will if no process has called it yet, for all that the disk cache knows.
+
+    Returns
+    -------
+    bool
+        Whether this is so.
+    """
+    if cache.has_note(_code(function)):
+        return False
+    from . import pipeline  # noqa: F401
+
+    return True
+
+
+def note_call(function: Callable[..., Any]) -> None:
+    """Let later processes know that `function` has been called."""
+    cache.note(_code(function))
+
+
+def _code(function: Callable[..., Any]) -> str:
+    """Text that functions of the same code have in common."""
+    code = getattr(function, "__code__", None)
+    return f"function {_text(code) if code is not None else type(function).__qualname__}"
+
+
+def _text(code: types.CodeType) -> str:
+    constants = (
+        _text(c) if isinstance(c, types.CodeType) else repr(c) for c in code.co_consts if type(c) is not frozenset
+    )
+    return f"{code.co_name} {code.co_code.hex()} {code.co_names} {code.co_varnames} [{', '.join(constants)}]"
 
 
 def compile_graph(

@@ -378,24 +378,30 @@ print(json.dumps(seen))
 
 
 def test_the_compiler_is_imported_where_something_has_to_be_compiled(tmp_path):
-    """Where there is no cache yet that is certain, and no call waits for it; later only a miss needs it."""
+    """No call of a function that no process has called waits for it; otherwise only a miss needs it."""
     assert run(tmp_path, IMPORTS) == [[False] * 4, [True] * 4, [True] * 4]
     assert run(tmp_path, IMPORTS) == [[False] * 4, [True, False, False, False], [True, False, False, False]]
     assert run("", IMPORTS) == [[False] * 4, [True] * 4, [True] * 4]
+    other = IMPORTS.replace("* 2 + 1", "* 3 + 1")
+    assert run(tmp_path, other)[1] == [True] * 4
+    assert run(tmp_path, other)[1] == [True, False, False, False]
 
 
 MISS = """
 import json, sys, numpy as np, jitrt
 fast = jitrt.jit(lambda x: np.tanh(x) * 3 + 1)
-fast(np.ones(9))
-print(json.dumps("numba" in sys.modules))
+seen = ["numba" in sys.modules]
+for n in (N, 5):
+    fast(np.ones(n))
+    seen.append("numba" in sys.modules)
+print(json.dumps(seen))
 """
 
 
-def test_a_miss_in_a_cache_with_other_programs_is_compiled(tmp_path):
-    run(tmp_path, IMPORTS)
-    assert run(tmp_path, MISS) is True
-    assert run(tmp_path, MISS) is False
+def test_a_known_function_with_other_arguments_is_compiled(tmp_path):
+    assert run(tmp_path, MISS.replace("N", "9")) == [True, True, True]
+    assert run(tmp_path, MISS.replace("N", "8")) == [False, True, True]
+    assert run(tmp_path, MISS.replace("N", "9")) == [False, False, False]
 
 
 def test_numbas_options_are_in_the_fingerprint(tmp_path):

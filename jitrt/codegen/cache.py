@@ -4,7 +4,8 @@ A folder of the cache belongs to one *fingerprint*: versions, processor, and the
 it a module is one file, ``<hash>.module`` (checksum, then object code), and each text that it was compiled from is one
 small file, ``<hash>.entry``, that names the module, its symbols, and those that the process has to have. A whole
 program is one file, too, ``<hash>.program`` (checksum, the modules of its kernels, then what its frames are made from),
-so that a process that asks for the same program again needs none of the stages in front of code generation.
+so that a process that asks for the same program again needs none of the stages in front of code generation. A note is
+an empty file, ``<hash>.note``.
 
 Files are written under another name and renamed, so a reader sees a whole file or none, however many processes write.
 Whatever goes wrong, the code is compiled anew.
@@ -124,14 +125,29 @@ def _folder() -> Path | None:
     return None if directory is None else directory / fingerprint()
 
 
-def is_empty() -> bool:
-    """Whether nothing can be found, because there is no cache, or none yet for this fingerprint."""
+def has_note(text: str) -> bool:
+    """Whether a process has left a note of that text; False if there is no cache."""
     try:
         folder = _folder()
-        return folder is None or not folder.is_dir()
+        return folder is not None and _note(folder, text).exists()
     except Exception as error:
         _complain("read", error)
-        return True
+        return False
+
+
+def note(text: str) -> None:
+    """Leave a note of that text for other processes."""
+    try:
+        folder = _folder()
+        if folder is not None:
+            folder.mkdir(parents=True, exist_ok=True)
+            _note(folder, text).touch()
+    except Exception as error:
+        _complain("write", error)
+
+
+def _note(folder: Path, text: str) -> Path:
+    return folder / f"{digest(text + _sources())}.note"
 
 
 def load(text: str) -> dict[str, int] | None:
