@@ -4,6 +4,11 @@ The thread that calls takes pieces like any worker, and waits only for pieces th
 system does not schedule therefore costs nothing, which matters on a machine with other work to do; OpenMP's regions end
 only after every thread has been there.
 
+Where other work keeps the processors busy, a worker that is woken takes the place of the thread that woke it, and one
+that has begun a piece may not come to its end for long. So the caller compares the time of a job with that of its own
+first piece. If it would have been faster alone, it works alone for a while: twice as long each time, up to
+`_MOST_ALONE` jobs, and half as long whenever help has been one.
+
 `emit_pool` adds to a module
 
     jitrt_worker(pool: i64*, number: i64)                       what a worker thread runs, for ever
@@ -30,12 +35,14 @@ from .words import I1, I32, I64, WORDS, call_api, repeat_while, variable, word
 MOST_WORKERS = 64
 LINE = 8  # words of a cache line; words that different threads write lie on lines of their own
 # Words of the pool. From `sleepers` on there are two words a worker: whether it sleeps, and its lock.
-TICKET, DONE, BUSY, ROW_ADDRESS, HELPERS, FLAGS, SLEEPERS = (k * LINE for k in range(7))
+# `alone` is followed by how many jobs were run alone the last time.
+TICKET, DONE, BUSY, ROW_ADDRESS, HELPERS, FLAGS, ALONE, SLEEPERS = (k * LINE for k in range(8))
 POOL_WORDS = SLEEPERS + MOST_WORKERS * LINE
 
 MOST_PIECES = (1 << 20) - 1
 _PIECES = 20  # bits of a number of pieces
 _SPINS = 2000  # turns before a worker goes to sleep: some 50 µs
+_MOST_ALONE = 31  # jobs that are run without helpers before these are tried again
 _PATIENCE = 200  # turns of waiting for a worker before the caller lets other threads run: it may sit on their processor
 _SIGNATURES = {
     "PyThread_acquire_lock": ir.FunctionType(I32, [I64, I32]),
@@ -163,6 +170,11 @@ def _emit_share(module: ir.Module, take: ir.Function) -> ir.Function:
     free = builder.cmpxchg(place(BUSY), word(0), word(1), "acq_rel", "acquire")
     with builder.if_then(builder.not_(builder.extract_value(free, 1))):
         builder.ret(word(-1))
+    to_run_alone = builder.load(place(ALONE))
+    is_alone = builder.icmp_signed(">", to_run_alone, word(0))
+    builder.store(builder.sub(to_run_alone, builder.zext(is_alone, I64)), place(ALONE))
+    helpers = builder.select(is_alone, word(0), helpers)
+    start = _clock(builder)
     builder.store(builder.ptrtoint(row, I64), place(ROW_ADDRESS))
     # What this thread has raised so far; pieces start with all flags down.
     builder.store_atomic(raised_flags(builder), place(FLAGS), "release", 8)
@@ -179,6 +191,9 @@ def _emit_share(module: ir.Module, take: ir.Function) -> ir.Function:
             _call(builder, "PyThread_release_lock", builder.load(builder.gep(sleeper, [word(1)])))
 
     _for(builder, helpers, wake)
+    begun = _clock(builder)
+    has_taken = builder.call(take, [pool])
+    first = builder.sub(_clock(builder), begun)
     repeat_while(builder, lambda: builder.call(take, [pool]), lambda: None)
     waited = variable(builder)
     repeat_while(
@@ -186,6 +201,16 @@ def _emit_share(module: ir.Module, take: ir.Function) -> ir.Function:
         lambda: builder.icmp_signed("<", builder.load_atomic(place(DONE), "acquire", 8), pieces),
         lambda: _wait(builder, waited),
     )
+    with builder.if_then(builder.and_(has_taken, builder.not_(is_alone))):
+        # Alone, all pieces would have taken as long as the first one each.
+        alone = builder.mul(first, pieces)
+        is_late = builder.icmp_unsigned(">", builder.sub(_clock(builder), start), alone)
+        before = builder.load(place(ALONE + 1))
+        twice = builder.add(builder.shl(before, word(1)), word(1))
+        capped = builder.select(builder.icmp_signed("<", twice, word(_MOST_ALONE)), twice, word(_MOST_ALONE))
+        following = builder.select(is_late, capped, builder.lshr(before, word(1)))
+        builder.store(following, place(ALONE))
+        builder.store(following, place(ALONE + 1))
     raised = builder.load_atomic(place(FLAGS), "acquire", 8)
     builder.store_atomic(word(0), place(BUSY), "release", 8)
     builder.ret(raised)
@@ -210,6 +235,14 @@ def _wait(builder: ir.IRBuilder, waited: ir.Value) -> None:
     builder.store(turns, waited)
     with builder.if_then(builder.icmp_signed(">", turns, word(_PATIENCE))):
         _call(builder, "yield_processor")
+
+
+def _clock(builder: ir.IRBuilder) -> ir.Value:
+    """Ticks of the processor's clock; 0 where reading it is not for everybody."""
+    if platform.machine().lower() not in ("x86_64", "amd64"):
+        return word(0)
+    counter = builder.module.declare_intrinsic("llvm.readcyclecounter", (), ir.FunctionType(I64, []))
+    return builder.call(counter, [])
 
 
 def _pause(builder: ir.IRBuilder) -> None:

@@ -8,8 +8,10 @@ from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
+from jitrt.kernels.pool import ALONE
 
 import jitrt
+from jitrt.runtime import threads
 
 
 def work(a, b):
@@ -176,3 +178,22 @@ def test_without_a_global_interpreter_lock_calls_are_checked_in_python():
         """
     )
     subprocess.run([sys.executable, "-c", code], check=True, timeout=60)
+
+
+def test_jobs_that_are_run_alone():
+    """On a busy machine workers are not woken for a number of jobs, which the pool counts down."""
+    before = jitrt.num_threads()
+    jitrt.set_num_threads(2)
+    try:
+        fast, big = jitrt.jit(lambda a: np.exp(-a * a) + 1), np.linspace(0, 1, 400_000)
+        want = fast(big)
+        pool = threads._pools[-1]
+        pool[ALONE] = 3
+        for left in (2, 1, 0):
+            np.testing.assert_array_equal(fast(big), want)
+            assert pool[ALONE] == left
+        pool[ALONE + 1] = 31
+        np.testing.assert_array_equal(fast(big), want)
+        assert pool[ALONE + 1] in (31, 15)  # more of it if that took too long, half if not
+    finally:
+        jitrt.set_num_threads(before)
