@@ -130,15 +130,15 @@ class Orders:
 
     def _own(self, n: Node) -> tuple[int, ...]:
         found = self._known[n]
-        return contiguous_strides(n.shape, n.dtype.itemsize) if found is None else found
+        # What np.ones gives, and an array that has been filled, has no broadcast axes.
+        filled = n.op.name == "broadcast_to" and n.args[0].op.name == "constant"
+        return contiguous_strides(n.shape, n.dtype.itemsize) if found is None or filled else found
 
     def _of_view(self, n: Node) -> tuple[int, ...] | None:
         (x,) = n.args
         if n.op.name in ("real", "imag"):
             return self._own(x)
         own = self._own(x)
-        if x.op.name == "broadcast_to" and x.args[0].op.name == "constant":  # what np.ones gives has no broadcast axes
-            own = contiguous_strides(x.shape, x.dtype.itemsize)
         moved = as_view(as_strided(_ELEMENT, x.shape, own), n.op.name, dict(n.params), n.shape)
         return None if moved is None else moved.strides
 

@@ -240,7 +240,12 @@ class Tracer(Operators):
         viewed = _operands(args, kwargs) if func in VIEW_FUNCTIONS else None
         made = _wrap(result, self._trace, viewed, func in CONTIGUOUS_FUNCTIONS)
         if func in LIKE_FUNCTIONS and isinstance(args[0], Tracer) and made.shape == args[0].shape:
-            made._cell = Cell(made._node, self._trace.orders.like(args[0]._node, made._node), number=made._born)
+            strides = self._trace.orders.like(args[0]._node, made._node)
+            if self._trace.orders.normal(made._node, strides) is not None:  # its value alone would tell nothing of that
+                made = Tracer(self._trace.copy(made._node), self._trace)
+                self._trace.orders.note(made._node, strides)
+            made._cell = Cell(made._node, strides, number=made._born)
+            made._content = made._node
         return made
 
     def __array__(self, dtype: Any = None, copy: Any = None) -> Any:

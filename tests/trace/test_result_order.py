@@ -122,3 +122,21 @@ def test_what_numpy_executes_keeps_the_order_of_its_operands():
     for c in (np.ones((5, 4), np.uint8, order="F"), np.ones((5, 4), np.float16, order="F")):
         want, got = roots(c), jitrt.jit(roots)(c)
         assert [a.strides for a in got] == [a.strides for a in want] and got[0].dtype == np.float16
+
+
+def test_arrays_of_one_value_have_an_order():
+    def several(x, c):
+        c.fill(-1.0)
+        like = np.zeros_like(x)
+        like[0] = 1.0
+        ones = np.ones(x.shape)
+        return (
+            ones + x, np.where(x > 1, x, ones), np.where(x > 1, x, 0.0), np.zeros_like(x) + x, np.zeros_like(x),
+            np.maximum(ones, x), x * c, c + 1, like + x, like, np.full_like(x, 3.0) * 2, np.zeros(x.shape[1]) + x,
+        )  # fmt: skip
+
+    for x in (np.arange(6.0).reshape(3, 2).T, np.arange(6.0).reshape(2, 3)):
+        want, got = several(x, np.ones((2, 3))), jitrt.jit(several)(x, np.ones((2, 3)))
+        for k, (a, b) in enumerate(zip(got, want)):
+            np.testing.assert_array_equal(a, b)
+            assert a.strides == b.strides, k
