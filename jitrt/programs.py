@@ -34,7 +34,8 @@ if TYPE_CHECKING:
     from .pipeline import Made
 
 _log = logging.getLogger("jitrt.cache")
-_MOST_KNOWN = 1024
+_MOST_KNOWN = 512
+_MOST_KNOWN_BYTES = 1 << 14  # of one of them
 
 _PLAIN, _PROGRAM = b"-", b"+"  # what a file begins with
 
@@ -212,7 +213,7 @@ def _from_disk(key: str) -> _Known | None:
     except Exception as error:
         _log.warning("a program in the disk cache is not used (%s: %s)", type(error).__name__, error)
         return None
-    _remember(key, known)
+    _remember(key, known, len(data))
     return known
 
 
@@ -221,13 +222,21 @@ def _keep(key: str | None, known: _Known) -> None:
     if key is None:
         return
     if known.image is None:
-        cache.store_program(key, (), _PLAIN + known.reason.encode())
-    elif (data := imagefile.encode(known.image, known.hosts)) is not None:
-        cache.store_program(key, known.image.kernels, _PROGRAM + data)
-    _remember(key, known)
+        data = _PLAIN + known.reason.encode()
+        cache.store_program(key, (), data)
+    else:
+        encoded = imagefile.encode(known.image, known.hosts)
+        if encoded is None:
+            return
+        data = _PROGRAM + encoded
+        cache.store_program(key, known.image.kernels, data)
+    _remember(key, known, len(data))
 
 
-def _remember(key: str, known: _Known) -> None:
+def _remember(key: str, known: _Known, nbytes: int) -> None:
+    if nbytes > _MOST_KNOWN_BYTES:
+        return
     if len(_known) >= _MOST_KNOWN:
-        _known.pop(next(iter(_known)), None)
+        with contextlib.suppress(RuntimeError):  # another thread does the same
+            _known.pop(next(iter(_known)), None)
     _known[key] = known

@@ -356,6 +356,21 @@ def test_images_survive_as_bytes(function):
             decode(wrong)
 
 
+def test_programs_with_large_constants_are_not_kept_in_memory():
+    before = len(programs._known)
+    made = jitrt.jit(lambda x: x * np.arange(5000.0)).explain(np.ones(5000)).compiled
+    assert sum(c.nbytes for c in made.program.image.constants) >= 40_000 and len(programs._known) <= before
+
+
+def test_what_is_kept_in_memory_is_bounded(monkeypatch):
+    monkeypatch.setattr(programs, "_MOST_KNOWN", 3)
+    monkeypatch.setattr(programs, "_known", {})
+    fast = jitrt.jit(lambda x: x * 1.25 + 7)
+    for n in range(2, 8):
+        np.testing.assert_array_equal(fast(np.ones(n)), 8.25)
+    assert len(programs._known) == 3
+
+
 def test_equal_functions_share_a_program():
     first, second = (jitrt.jit(lambda x: x * 31.0 - 2).explain(np.ones(6)).compiled for _ in range(2))
     assert first.program.image is second.program.image

@@ -115,8 +115,8 @@ def _machine() -> list[str]:
 
 @once
 def _sources() -> str:
-    """Everything beside what it was made from that a program depends on, and the code of its kernels does not."""
-    return "\n".join([np.__version__, *(f"{name} {text}" for name, text in _modules().items())])
+    """A hash of all beside what it was made from that a program depends on, and the code of its kernels does not."""
+    return digest("\n".join([np.__version__, *(f"{name} {text}" for name, text in _modules().items())]))
 
 
 def _folder() -> Path | None:
