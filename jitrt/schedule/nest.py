@@ -352,10 +352,15 @@ class _Kernel:
         return Literal(target, number.dtype, len(self.literals) - 1)
 
 
+INTERLEAVED = (
+    4  # elements: strides up to this are part of the code, so that LLVM loads what lies between in vectors, too
+)
+
+
 def _stride_classes(
     access: Access, strides: Sequence[int], vectors: tuple[int, ...], known: tuple[int, ...] = ()
 ) -> tuple[str, ...]:
-    """Classes of strides; along the axes `vectors`, and of indices, it matters whether elements are neighbours.
+    """Classes of strides; along the axes `vectors`, and of indices, it matters how close elements are.
 
     Along the axes `known` a kernel is made for small strides, which vectors of neighbours are picked from.
     """
@@ -364,7 +369,9 @@ def _stride_classes(
     def kind(stride: int, is_vector: bool, is_known: bool = False) -> str:
         if is_known and stride % itemsize == 0 and 0 < stride <= 2 * UNROLLED * itemsize:
             return str(stride // itemsize)
-        return "0" if stride == 0 else "1" if is_vector and stride == itemsize else "s"
+        if is_vector and stride in range(itemsize, (INTERLEAVED + 1) * itemsize, itemsize):
+            return str(stride // itemsize)
+        return "0" if stride == 0 else "s"
 
     along = tuple(kind(s, k in vectors, k in known) for k, s in enumerate(strides))
     return along + tuple(kind(s, True) for s in access.indexed)
