@@ -28,7 +28,7 @@ from .trace import guards
 from .trace.arguments import Growing, Structure, copies_of, flatten_call, leaf_key, rebuild, sharing
 from .trace.donation import check_names, donated_leaves, overwritable
 from .trace.draws import drawing
-from .trace.integers import LARGEST, SMALLEST, IntegerWanted, VaryingIntegers
+from .trace.integers import LARGEST, SMALLEST, IntegerWanted, VaryingIntegers, VaryingNumbers
 from .trace.purity import Captures, catches, scan
 from .trace.storage import ReadOnly
 from .trace.stores import Arguments
@@ -88,6 +88,7 @@ class JitFunction(NativeCallable):
         self._unsteady = False
         self._loops = loop_engine(function)
         self._integers = VaryingIntegers()
+        self._numbers = VaryingNumbers()
         self._captures: Captures | None = None
         self._plain: Plain | None = None
         self._specialisations: dict[Any, Specialisation | Plain] = {}
@@ -162,7 +163,7 @@ class JitFunction(NativeCallable):
         except FloatingPointRaised:
             pass
         except IntegerWanted as wanted:
-            self._integers.fix(structure, wanted.leaves)
+            self._fix(structure, wanted, len(leaves))
             self._replace(found, None)
         except ReadOnly as error:
             raise ValueError(str(error)).with_traceback(error.__traceback__) from None
@@ -469,7 +470,7 @@ class JitFunction(NativeCallable):
         """The specialisation for these arguments; a new one if there is none."""
         try:
             captures = self._current_captures()
-            keys = [leaf_key(leaf) for leaf in leaves] + [leaf_key(c.read()) for c in captures.arrays]
+            keys = [leaf_key(leaf) for leaf in leaves] + [self._captured_key(c.read()) for c in captures.arrays]
         except Untraceable as reason:
             _log.info("%s runs as plain NumPy: %s", self.__name__, reason)
             return self._plain or Plain(str(reason))
@@ -494,7 +495,8 @@ class JitFunction(NativeCallable):
                     try:
                         found = self._specialise(leaves, structure, captures, None, donated, integers)
                     except IntegerWanted as wanted:
-                        self._integers.fix(structure, wanted.leaves)
+                        if self._fix(structure, wanted, len(leaves)):
+                            return Plain(str(wanted))
                         continue
                     except Unspecialised as reason:
                         return Plain(str(reason), reason.error)
@@ -508,6 +510,23 @@ class JitFunction(NativeCallable):
         if isinstance(found, Specialisation) and found.may_write:
             return self._told_apart(found, key, leaves, structure, captures)
         return found
+
+    def _captured_key(self, value: Any) -> Any:
+        """What a trace depends on of an array or a number that the function reads from outside."""
+        if type(value) is not int:
+            return leaf_key(value)
+        if not SMALLEST <= value <= LARGEST:
+            raise Untraceable("an integer of more than 64 bits")
+        return int
+
+    def _fix(self, structure: Structure, wanted: IntegerWanted, leaves: int) -> bool:
+        """Let integers be part of every trace; whether any of them is none of the `leaves` but captured."""
+        captured = [k - leaves for k in wanted.leaves if k >= leaves]
+        if captured and self._captures is not None:
+            self._numbers.fix(self._captures.arrays[k].place for k in captured)
+            self._captures = None  # which clears what was made with other captures
+        self._integers.fix(structure, [k for k in wanted.leaves if k < leaves])
+        return bool(captured)
 
     def _donated(self, leaves: list[Any], structure: Structure, captures: Captures) -> tuple[int, ...]:
         """Numbers of the arguments that this call may overwrite."""
@@ -533,7 +552,7 @@ class JitFunction(NativeCallable):
                 try:
                     knowing = self._specialise(leaves, structure, captures, shared, (), found.integers(leaves))
                 except IntegerWanted as wanted:
-                    self._integers.fix(structure, wanted.leaves)
+                    self._fix(structure, wanted, len(leaves))
                     self._replace(found, None)
                     return Plain(str(wanted))
                 except Unspecialised as reason:
@@ -570,8 +589,10 @@ class JitFunction(NativeCallable):
             with self._lock:
                 self._specialisations.clear()
                 self._dispatch.clear()
+                if captures is not None:
+                    self._numbers.note(captures.changed_numbers())
                 try:
-                    captures = scan(self._function)
+                    captures = scan(self._function, self._numbers.varying)
                 except Untraceable as reason:
                     self._run_plain(str(reason))
                     raise

@@ -10,7 +10,8 @@ import functools
 import inspect
 import logging
 import types
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -21,19 +22,19 @@ from .creation import stand_in
 from .draws import TracedGenerator, of_object
 from .elsewhere import Logger, Remembering, of_vectorize, refusing
 from .loopsites import only_called
-from .purity import MISSING, PURE_FUNCTIONS, SCOPES, contents, is_numpy
+from .purity import MISSING, PURE_FUNCTIONS, SCOPES, Place, contents, is_numpy
 from .rolling import traced_range
 
 
 class _ModuleView(types.ModuleType):
     """A module whose functions and arrays are replaced as they are read."""
 
-    def __init__(self, module: types.ModuleType, replaced: Callable[[Any], Any]):
+    def __init__(self, module: types.ModuleType, replaced: Callable[[Any, str, Any], Any]):
         super().__init__(module.__name__)
         self._module, self._replaced = module, replaced
 
     def __getattr__(self, name: str) -> Any:
-        return self._replaced(getattr(self._module, name))
+        return self._replaced(vars(self._module), name, getattr(self._module, name))
 
 
 class Clones:
@@ -49,6 +50,8 @@ class Clones:
         What a replay would leave out, by its identity, and why; the code may reach it but not call it.
     classes : bool
         Whether the user's classes are copied, too: code that asks for the class of an object would see the copy.
+    numbers : mapping of Place to Tracer, optional
+        What stands for numbers that are inputs, by the places that hold them.
     """
 
     def __init__(
@@ -57,8 +60,10 @@ class Clones:
         known: Collection[types.CodeType],
         refused: dict[int, tuple[Any, str]],
         classes: bool,
+        numbers: Mapping[Place, Any] = MappingProxyType({}),
     ):
         self._tracers = tracers
+        self._numbers = numbers
         self._refused = refused
         self._known = known
         self._copies_classes = classes
@@ -84,7 +89,7 @@ class Clones:
             return self._containers[id(value)]
         if isinstance(value, types.ModuleType) and not is_numpy_module(value):
             if id(value) not in self._views:
-                self._views[id(value)] = _ModuleView(value, self.of)
+                self._views[id(value)] = _ModuleView(value, self._held)
             return self._views[id(value)]
         inner = getattr(value, "__jitrt_function__", value)
         is_copied = isinstance(inner, types.FunctionType) and not is_numpy(inner)
@@ -103,6 +108,11 @@ class Clones:
             return self._generators.setdefault(id(value), of_object(value))
         found = stand_in(value)
         return self.class_of(value) if found is value and isinstance(value, type) else found
+
+    def _held(self, container: Any, key: str | None, value: Any) -> Any:
+        """What code finds in place of `value`, which a namespace or a cell holds."""
+        found = self._numbers.get((id(container), key))
+        return self.of(value) if found is None else found
 
     def class_of(self, kind: type) -> type:
         """The class that stands for a class of the user's; others stand for themselves."""
@@ -139,7 +149,7 @@ class Clones:
     def have_been_changed(self) -> bool:
         """Whether something was stored in a function, a module or a class, which only its copy knows."""
         functions = any(vars(f) for f in self._functions.values())
-        modules = any(vars(v).keys() != vars(_ModuleView(v._module, self.of)).keys() for v in self._views.values())
+        modules = any(vars(v).keys() != vars(_ModuleView(v._module, self._held)).keys() for v in self._views.values())
         members = any(set(vars(kind)) - {"__slotnames__"} != known for kind, known in self._members.items())
         return functions or modules or members  # the name is what `copy` notes of a class
 
@@ -160,7 +170,7 @@ class Clones:
         for name in _global_names(f.__code__) - done:
             done.add(name)
             if name in namespace:
-                namespace[name] = self.of(namespace[name])
+                namespace[name] = self._held(f.__globals__, name, namespace[name])
         if "type" in f.__code__.co_names and (state := current()) is not None:
             state.symbolic = False  # it would tell symbols from integers
             state.want_all_integers()
@@ -170,9 +180,11 @@ class Clones:
             namespace["range"] = traced_range if calls and namespace.get("range") is not range else range
         for name, cell, original in zip(f.__code__.co_freevars, closure, f.__closure__ or ()):
             if (value := contents(original)) is not MISSING:
-                cell.cell_contents = value if name == "__class__" else self.of(value)
+                cell.cell_contents = value if name == "__class__" else self._held(original, None, value)
         made.__defaults__ = tuple(map(self.of, f.__defaults__)) if f.__defaults__ else None
-        made.__kwdefaults__ = {k: self.of(v) for k, v in (f.__kwdefaults__ or {}).items()} or None
+        made.__kwdefaults__ = {
+            k: self._held(f.__kwdefaults__, k, v) for k, v in (f.__kwdefaults__ or {}).items()
+        } or None
         return made
 
 

@@ -13,6 +13,7 @@ from typing import Any
 
 from ..errors import ControlException
 from .arguments import Structure
+from .purity import Place
 
 _FEW_VALUES = 3  # that an integer has before it is traced as a symbol
 _MOST_STRUCTURES = 64  # of arguments, whose integers are remembered
@@ -84,3 +85,27 @@ class VaryingIntegers:
     def has_fixed(self, structure: Structure) -> bool:
         """Whether there are integers that vary, and of which every value is another trace."""
         return any(known == structure for known, _ in self._fixed)
+
+
+class VaryingNumbers:
+    """Which numbers among those that one function reads from outside are symbols."""
+
+    def __init__(self) -> None:
+        self._changes: dict[Place, int] = {}
+        self._fixed: set[Place] = set()
+
+    @property
+    def varying(self) -> frozenset[Place]:
+        """Places of numbers that have been found changed a few times."""
+        return frozenset(p for p, n in self._changes.items() if n >= _FEW_VALUES and p not in self._fixed)
+
+    def note(self, changed: Iterable[Place]) -> None:
+        """Numbers at these places are others than in the calls before."""
+        if len(self._changes) > _MOST_STRUCTURES:
+            self._changes.clear()
+        for place in changed:
+            self._changes[place] = self._changes.get(place, 0) + 1
+
+    def fix(self, places: Iterable[Place]) -> None:
+        """Let these numbers be part of every trace."""
+        self._fixed.update(places)

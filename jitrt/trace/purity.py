@@ -66,6 +66,9 @@ _STORES = frozenset({"STORE_ATTR", "DELETE_ATTR"})
 _CLASS_NAMES = frozenset({"type", "__class__"})
 
 
+Place = tuple[int, str | int | None]
+
+
 @frozen
 class Capture:
     """A value that the code reads from outside.
@@ -84,6 +87,16 @@ class Capture:
     value: Any
     container: Any
     key: str | int | None
+
+    @property
+    def place(self) -> Place:
+        """What names the place that holds the value, as long as that exists."""
+        return id(self.container), self.key
+
+    @property
+    def is_number(self) -> bool:
+        """Whether the value is a number of a variable that can be another one in the next call."""
+        return type(self.value) in (int, float) and isinstance(self.container, (dict, types.CellType))
 
     def read(self) -> Any:
         """The current value; a mark of its own if there is none."""
@@ -151,6 +164,8 @@ class Captures:
     appended: set[str] = field(default_factory=set)
     read: set[str] = field(default_factory=set)
     positions: frozenset[int] = frozenset()
+    varying: frozenset[Place] = frozenset()
+    """Places of numbers that are inputs."""
 
     used: set[int] = field(default_factory=set)
 
@@ -166,15 +181,27 @@ class Captures:
         return tuple([c.read() for c in self.state])
 
     def unchanged(self) -> bool:
-        """Whether every captured value is still the object that was scanned."""
-        return all(c.read() is c.value for c in self.values)
+        """Whether every captured value is still the object that was scanned, and every input of the same type."""
+        same = all(c.read() is c.value for c in self.values)
+        return same and all(type(c.read()) is type(c.value) for c in self.arrays)
+
+    def changed_numbers(self) -> set[Place]:
+        """Places where another number of the same type is now."""
+        found = [c for c in self.values if c.is_number and c.read() is not c.value]
+        return {c.place for c in found if type(c.read()) is type(c.value)}
 
 
 MISSING = object()
 
 
-def scan(function: Callable[..., Any]) -> Captures:
+def scan(function: Callable[..., Any], varying: Collection[Place] = ()) -> Captures:
     """The captures of `function` and of what it calls.
+
+    Parameters
+    ----------
+    function : callable
+    varying : collection of Place
+        Places of numbers that are inputs, as arrays are.
 
     Raises
     ------
@@ -185,6 +212,7 @@ def scan(function: Callable[..., Any]) -> Captures:
     if code is not None and code.co_flags & inspect.CO_GENERATOR:
         raise Untraceable(f"{code.co_name} is a generator")
     captures = Captures(positions=_appended_parameters(code) if code is not None else frozenset())
+    captures.varying = frozenset(varying)
     _Scan(captures).value(function, getattr(function, "__name__", "function"), None)
     if captures.classes:
         scan_methods(function, captures.classes, captures)
@@ -344,7 +372,11 @@ class _Scan:
             if isinstance(value, float):
                 self.captures.floats.add(float(value))
             if place is not None:
-                self.captures.values.append(Capture(name, value, *place))
+                found = Capture(name, value, *place)
+                if not found.is_number or found.place not in self.captures.varying:
+                    self.captures.values.append(found)
+                elif all(c.place != found.place for c in self.captures.arrays):
+                    self.captures.arrays.append(found)
         elif isinstance(value, types.BuiltinFunctionType):
             self.called(value, lambda: _check_pure(value, name))
         else:

@@ -196,7 +196,9 @@ def _trace_once(
     given = [leaves[k] for k in arguments] + [c.read() for c in captures.arrays]
     inputs = [input_node(number, _input_type(value)) for number, value in enumerate(given)]
     fixed = captures.floats if changing else None
-    symbolic_integers = {node: k for node, k in zip(inputs, arguments) if k in integers}
+    # Integers that are captured are numbered behind the leaves.
+    numbers = [*arguments, *range(len(leaves), len(leaves) + len(captures.arrays))]
+    symbolic_integers = {node: k for node, k, value in zip(inputs, numbers, given) if type(value) is int}
     state = Trace(inputs, given, execute, unsteady or changing, fixed, symbolic_integers, memory)
     symbols: list[Tracer] = []
     for number, (node, value) in enumerate(zip(inputs, given)):
@@ -215,7 +217,8 @@ def _trace_once(
         elif type(leaf) is logging.Logger:
             symbolic[k] = Logger(leaf)
     by_array = {id(c.value): symbol for symbol, c in zip(symbols[len(arguments) :], captures.arrays)}
-    clones = Clones(by_array, captures.codes, captures.refused, classes=not captures.asks_for_classes)
+    by_place = {c.place: symbol for symbol, c in zip(symbols[len(arguments) :], captures.arrays) if c.is_number}
+    clones = Clones(by_array, captures.codes, captures.refused, not captures.asks_for_classes, by_place)
     symbolic = [clones.of(leaf) if isinstance(leaf, types.FunctionType) else leaf for leaf in symbolic]
     args, kwargs, named = rebuild(structure, iter(symbolic))
     clones.stand_for(captures.containers(), named)

@@ -1,6 +1,7 @@
 """Python integers among the arguments: results are those of plain NumPy for every value, and few traces serve them."""
 
 import math
+import types
 
 import numpy as np
 import pytest
@@ -299,3 +300,50 @@ def test_fill_values_that_do_not_fit():
     fast, x = jitrt.jit(lambda x: np.full_like(x, 200) + x), np.arange(3, dtype=np.int8)
     with pytest.raises(OverflowError):
         fast(x)
+
+
+FACTOR, OFFSET, START = 1, 0.5, 0
+parameters = types.ModuleType("parameters")
+
+
+def tail(x):
+    return x[START % 3 :]
+
+
+@jitrt.jit
+def reads_globals(x):
+    return x * FACTOR + OFFSET * x + parameters.gain, FACTOR + 1
+
+
+@jitrt.jit
+def needs_a_global(x):
+    return tail(x) * 2
+
+
+def test_captured_numbers(monkeypatch):
+    x = np.arange(5.0)
+    for k in [*range(30), 2**63, 2.5, 3, np.ones(5), 4, -1]:
+        monkeypatch.setitem(globals(), "FACTOR", k)
+        monkeypatch.setitem(globals(), "OFFSET", float(np.sum(k)) / 2)
+        monkeypatch.setattr(parameters, "gain", 3 * k, raising=False)
+        found = reads_globals(x)
+        np.testing.assert_array_equal(found[0], x * k + float(np.sum(k)) / 2 * x + 3 * k)
+        assert same(found[1], k + 1)
+        if type(k) is int and k == 29:
+            assert reads_globals.cache_info().slow_calls < 10
+    for k in range(12):
+        monkeypatch.setitem(globals(), "START", k)
+        np.testing.assert_array_equal(needs_a_global(x), x[k % 3 :] * 2)
+
+
+def test_numbers_in_closures():
+    number = 1
+
+    def change(value):
+        nonlocal number
+        number = value
+
+    fast, x = jitrt.jit(lambda x: x * number + (number > 5)), np.ones(4)
+    for k in [*range(20), 3, 4.5, 2**64, 7]:
+        change(k)
+        np.testing.assert_array_equal(fast(x), x * k + (k > 5))
