@@ -1,7 +1,7 @@
 """Random programs whose variables are attributes of an object, items of a dict, or those of a named dict.
 
-They are those of `test_random_programs` with other names for their variables. What is left in the object or dict agrees,
-and so does what shares memory with what.
+They are those of `test_random_programs` with other names for their variables. What is left in the object or dict
+agrees, and so does what shares memory with what.
 """
 
 import linecache
