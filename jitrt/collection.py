@@ -13,13 +13,15 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 _lock = threading.Lock()
-_pauses = 0  # of all threads
-_was_enabled = False
+_is_paused = False
 
 
 @contextmanager
 def paused() -> Iterator[None]:
-    """Let the collector rest until the last thread has left such a block; then it is as it was before.
+    """Let the collector rest, if it does not already, and be as it was before at the end of the block.
+
+    Blocks inside, and those of other threads that begin meanwhile, do not make the pause longer: threads that compile
+    all the time never keep the collector from its work.
 
     Examples
     --------
@@ -30,28 +32,32 @@ def paused() -> Iterator[None]:
     >>> gc.isenabled()
     True
     """
-    global _pauses, _was_enabled
+    global _is_paused
     with _lock:
-        if not _pauses:
-            _was_enabled = gc.isenabled()
+        begins = not _is_paused and gc.isenabled()
+        if begins:
             gc.disable()
-        _pauses += 1
+            _is_paused = True
     try:
         yield
     finally:
-        with _lock:
-            _pauses -= 1
-            if not _pauses and _was_enabled:
-                gc.enable()
+        if begins:
+            _resume()
+
+
+def _resume() -> None:
+    global _is_paused
+    with _lock:
+        if _is_paused:
+            gc.enable()
+            _is_paused = False
 
 
 def _after_fork() -> None:
-    """The child does not have the threads that would end their pauses."""
-    global _lock, _pauses
+    """The child does not have the thread that would end the pause."""
+    global _lock
     _lock = threading.Lock()
-    if _pauses and _was_enabled:
-        gc.enable()
-    _pauses = 0
+    _resume()
 
 
 if hasattr(os, "register_at_fork"):

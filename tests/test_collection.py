@@ -33,7 +33,7 @@ def test_an_error_ends_the_pause(enabled):
     assert gc.isenabled() is enabled
 
 
-def test_the_last_thread_ends_the_pause(enabled):
+def test_a_thread_does_not_make_the_pause_of_another_longer(enabled):
     inside, leave = threading.Event(), threading.Event()
 
     def work():
@@ -45,7 +45,8 @@ def test_the_last_thread_ends_the_pause(enabled):
     with collection.paused():
         thread.start()
         assert inside.wait(60)
-    assert not gc.isenabled()
+        assert not gc.isenabled()
+    assert gc.isenabled() is enabled
     leave.set()
     thread.join()
     assert gc.isenabled() is enabled
