@@ -13,6 +13,7 @@ from .vmath_parts import estrin, fast_two_sum, format_of, polynomial
 from .vmath_tables import TABLES
 
 RAISED = 24  # exponent to which the larger part of a point is scaled, so that no smaller one underflows that counts
+SMALLEST = (RAISED + 1) << 23  # representation of a float32
 FIRST, LAST = 0.25, 3.5  # lower bounds of numbers that belong to the first and the last direction
 
 
@@ -39,10 +40,10 @@ def arctan2(y: Number, x: Number) -> Number:
         return vmath_arc.arctan2(y, x)
     y_size, x_size = y.abs().to_bits(), x.abs().to_bits()
     larger = select(y_size > x_size, y_size, x_size)
-    # Neither zero, infinity and nan, nor so small that the scale has no representation.
+    # Infinity and nan, and what is so small, but not zero, that its scale has no representation.
     form = format_of(x)
-    usual = (larger >= (RAISED + 1) << form.stored) & (larger < (2 * form.bias + 1) << form.stored)
-    return rarely("arctan2", ~usual, vmath_arc.arctan2, _angle, y, x)
+    rare = (larger >= (2 * form.bias + 1) << form.stored) | (larger < SMALLEST) & larger.differs(0)
+    return rarely("arctan2", rare, vmath_arc.arctan2, _angle, y, x)
 
 
 def _angle(y: Number, x: Number) -> Number:
@@ -54,6 +55,8 @@ def _angle(y: Number, x: Number) -> Number:
     y_size, x_size = y.abs().to_bits(), x.abs().to_bits()
     steep = y_size > x_size
     larger, smaller = select(steep, y_size, x_size), select(steep, x_size, y_size)
+    # Zeros are divided by anything.
+    larger = select(larger < SMALLEST, SMALLEST, larger)
     ratio = smaller.to_float() / larger.to_float()
     eighths = ratio.larger(0.125).fma(8.0, form.rounder - 1.0)
     b = eighths.to_bits().look_up(TABLES["arctan2_along"][32])

@@ -52,8 +52,7 @@ LARGE = {64: 2.0**500, 32: 2.0**60}
 
 def arcsinh(x: Number) -> Number:
     """The inverse hyperbolic sine, ``log1p(x + x**2 / (1 + sqrt(1 + x**2)))``."""
-    large = x.abs().to_bits() > x.constant(LARGE[x.bits]).to_bits()
-    return rarely("arcsinh", large, vmath_area.arcsinh, _arcsinh, x)
+    return rarely("arcsinh", x.abs() > LARGE[x.bits], vmath_area.arcsinh, _arcsinh, x)
 
 
 def _arcsinh(x: Number) -> Number:
@@ -70,9 +69,7 @@ def _arcsinh(x: Number) -> Number:
 
 def arccosh(x: Number) -> Number:
     """The inverse hyperbolic cosine, ``log1p(t + sqrt(t**2 + 2 t))`` for ``t = x - 1``."""
-    bits = x.to_bits()
-    usual = (bits >= format_of(x).one) & (bits <= x.constant(LARGE[x.bits]).to_bits())
-    return rarely("arccosh", ~usual, vmath_area.arccosh, _arccosh, x)
+    return rarely("arccosh", (x < 1.0) | (x > LARGE[x.bits]), vmath_area.arccosh, _arccosh, x)
 
 
 def _arccosh(x: Number) -> Number:
@@ -90,8 +87,8 @@ def _arccosh(x: Number) -> Number:
 
 def arctanh(x: Number) -> Number:
     """The inverse hyperbolic tangent, half the logarithm of ``n / d`` for ``n = 1 + |x|``, ``d = 1 - |x|``."""
-    inside = x.abs().to_bits() < format_of(x).one
-    return rarely("arctanh", ~inside, _pole, {64: _arctanh64, 32: _arctanh32}[x.bits], x, ordinary=0.5)
+    usual = {64: _arctanh64, 32: _arctanh32}[x.bits]
+    return rarely("arctanh", x.abs() >= 1.0, _pole, usual, x, ordinary=0.5)
 
 
 def _pole(x: Number) -> Number:

@@ -21,9 +21,9 @@ def expm1(x: Number) -> Number:
 
     def usual(x: Number) -> Number:
         high, low = expm1_parts(x.larger(bottom), 0)
-        return (high + low).copysign(x)
+        return (high + low).copysign(x).repair(x)
 
-    return rarely("expm1", ~(x <= top), vmath_exp.expm1, usual, x)
+    return rarely("expm1", x > top, vmath_exp.expm1, usual, x)
 
 
 def sinh(x: Number) -> Number:
@@ -37,8 +37,8 @@ def cosh(x: Number) -> Number:
 
 
 def _sinh_or_cosh(name: str, general: Callable[[Number], Number], x: Number, sign: float) -> Number:
-    """As in `vmath_exp`, which is left what is near the end of the format, and nan."""
-    bound = x.constant({64: 708.0, 32: 87.0}[x.bits])
+    """As in `vmath_exp`, which is left what is near the end of the format."""
+    bound = {64: 708.0, 32: 87.0}[x.bits]
 
     def usual(x: Number) -> Number:
         form = format_of(x)
@@ -49,7 +49,7 @@ def _sinh_or_cosh(name: str, general: Callable[[Number], Number], x: Number, sig
         value = combination(growing, falling * sign, magnitude, r, r_low)
         return value.copysign(x) if sign < 0 else value
 
-    return rarely(name, x.abs().to_bits() > bound.to_bits(), general, usual, x)
+    return rarely(name, x.abs() > bound, general, usual, x)
 
 
 def tanh(x: Number) -> Number:

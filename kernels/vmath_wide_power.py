@@ -24,9 +24,7 @@ MODERATE = 0x4270000000000000  # of 2**40: with larger exponents the rounding of
 
 
 def power(x: Number, y: Number) -> Number:
-    """``x**y``."""
-    if x.bits == 32:
-        return vmath_power.power(x, y)
+    """``x**y`` of float64."""
     first, end = NORMAL
     base = x.to_bits()
     usual = (base >= first) & (base < end) & ((y.to_bits() & 0x7FFFFFFFFFFFFFFF) <= MODERATE)

@@ -9,7 +9,7 @@ from .vmath_coefficients import COEFFICIENTS
 from .vmath_parts import format_of, polynomial
 
 INVERSE_PI = 0.3183098861837907
-BOUND = 2.0**24  # up to which multiples of pi in two parts are near enough for the neighbours of poles and zeros
+BOUND = 2.0**50  # up to which multiples of pi in two parts are near enough for the neighbours of poles and zeros
 
 
 def tan(x: Number) -> Number:

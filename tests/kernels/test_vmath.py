@@ -179,8 +179,14 @@ def test_results_do_not_depend_on_the_place(name: str, char: str, avx512: bool) 
 
 
 @pytest.mark.skipif(platform.machine() not in ("x86_64", "AMD64"), reason="compiles for x86-64")
-@pytest.mark.parametrize("name", ["exp", "log", "power", "tanh", "arctan2", "erf", "sin", "tan", "arctanh"])
-@pytest.mark.parametrize("char", "df")
+@pytest.mark.parametrize(
+    ("name", "char"),
+    [
+        (name, char)
+        for name in ("exp", "log", "power", "tanh", "arctan2", "erf", "sin", "tan", "arctanh", "expm1", "sinh")
+        for char in vmath.FUNCTIONS[name].types
+    ],
+)
 def test_vectorises_with_avx2_alone(name: str, char: str) -> None:
     llvm.initialize_native_target()
     llvm.initialize_native_asmprinter()
@@ -308,6 +314,7 @@ def test_unknown_functions_and_types_have_no_emitter() -> None:
     assert vmath.emitter("exp", "l") is None
     assert vmath.emitter("exp", "dd") is None
     assert vmath.emitter("float_power", "ff") is None
+    assert vmath.emitter("power", "ff") is None
 
 
 def _float64_errors(name: str, x: np.ndarray) -> np.ndarray:
