@@ -20,8 +20,9 @@ _SHORT_COSTLY_FOLD = 8  # and over fewer where elementary functions are computed
 _COSTLY = 16  # additions: the cost of an elementary function
 _DIVISION = 6  # of a division
 UNROLLED = 7  # turns at most of an innermost loop that is unrolled, so that the loop around it makes vectors
-_UNROLLED_NARROW = 8  # the same for elements of at most `_NARROW` bytes: more, LLVM does not pick from vectors
-_NARROW = 4
+_UNROLLED_ALWAYS = 4  # up to so many, whatever lies between the rows
+_PICKED = 8  # neighbours at most that LLVM picks from vectors, gaps between rows among them
+_NARROW = 4  # bytes: of wider elements LLVM picks none where there are gaps, and 7 at most
 _UNROLLED_COST = 96  # additions of all turns together: the size of the code
 _LONG = 32  # turns of a loop that makes vectors
 SHORT_ROW = 8  # so does an inner loop over fewer kept elements
@@ -190,9 +191,9 @@ def coalesced(axes: list[NestAxis]) -> list[NestAxis]:
 
 
 def arranged(
-    axes: list[NestAxis], cost: int, in_registers: bool = False, unrolled: bool = False
+    axes: list[NestAxis], cost: int, hardest: int, in_registers: bool = False, unrolled: bool = False
 ) -> tuple[list[NestAxis], str]:
-    """The final order, and the form of the nest.
+    """The final order, and the form of the nest, whose elements cost so many additions, the hardest operation so many.
 
     ``elementwise``: no folds. ``tiles``: no folds, the last two axes in tiles.
     ``rows``: folded axes innermost, folded in registers. ``columns``: one kept axis
@@ -203,7 +204,7 @@ def arranged(
     kept = [a for a in axes if not a.folded]
     folded = [a for a in axes if a.folded]
     if not folded:
-        if len(axes) > 1 and not unrolled and _is_short_and_costly(axes[-1], cost) and _runs_across(*axes[:-3:-1]):
+        if len(axes) > 1 and not unrolled and _is_short_and_costly(axes[-1], hardest) and _runs_across(*axes[:-3:-1]):
             return [*axes[:-2], axes[-1], axes[-2]], "turned"
         crossing = crossing_axis([a.extent for a in axes], list(zip(*(a.strides for a in axes))))
         if crossing is None or any(a.blocked for a in axes):  # a block of rows is a tile's height already
@@ -226,9 +227,9 @@ def arranged(
     return kept[:-1] + folded + kept[-1:], form
 
 
-def _is_short_and_costly(inner: NestAxis, cost: int) -> bool:
+def _is_short_and_costly(inner: NestAxis, hardest: int) -> bool:
     """Whether elements of an inner loop that fill no vector cost more than to transpose what they touch."""
-    return inner.extent < SHORT_FOLD if cost >= _COSTLY else inner.extent < SHORT_ROW and cost >= _DIVISION
+    return inner.extent < SHORT_FOLD if hardest >= _COSTLY else inner.extent < SHORT_ROW and hardest >= _DIVISION
 
 
 def _runs_across(short: NestAxis, long: NestAxis) -> bool:
@@ -259,9 +260,18 @@ def unrolls(axes: list[NestAxis], cost: int, order: Sequence[Node]) -> bool:
         return False
     if len(axes) < 2 or axes[-1].blocked or axes[-1].extent * cost > _UNROLLED_COST:
         return False
-    narrow = all(abs(s) <= _NARROW for s in axes[-1].strides)
-    most = _UNROLLED_NARROW if narrow else UNROLLED
-    return axes[-1].extent <= most and math.prod(a.extent for a in axes[:-1]) >= _LONG
+    if math.prod(a.extent for a in axes[:-1]) < _LONG:
+        return False
+    return axes[-1].extent <= _UNROLLED_ALWAYS or _are_picked_from_vectors(axes[-1], axes[-2])
+
+
+def _are_picked_from_vectors(row: NestAxis, along: NestAxis) -> bool:
+    """Whether LLVM takes apart vectors that run through several rows into one for each place in a row."""
+    for element, step in zip(map(abs, row.strides), map(abs, along.strides)):
+        whole = step == row.extent * element and row.extent <= UNROLLED
+        if element and step and not (whole or (element <= _NARROW and step <= _PICKED * element)):
+            return False
+    return row.extent <= _PICKED and any(row.strides)
 
 
 def arranged_scan(axes: list[NestAxis], all_stored: bool) -> tuple[list[NestAxis], str]:

@@ -32,7 +32,7 @@ from .fuse import Group, Sharing, stored_axes
 from .layout import Layout, Layouts, local_layout
 from .loopnest import Literal, Loop, LoopNest, Operand, Statement, parallel_axis
 from .slidingnest import sliding_members
-from .statements import Member, MemberStatements, cost_of, element_count, threads_axis
+from .statements import Member, MemberStatements, cost_of, element_count, hardest_of, threads_axis
 
 
 @frozen
@@ -122,7 +122,9 @@ def build_kernel(
         cost = cost_of(order, accesses)
         crossed = any(s.folded_axes not in ((), folded) for s in group.sinks)
         unrolled = not group.is_search and not crossed and unrolls(axes, cost, order)
-        axes, form = crossing(axes) if crossed else arranged(axes, cost, group.is_search, unrolled)
+        axes, form = (
+            crossing(axes) if crossed else arranged(axes, cost, hardest_of(order, accesses), group.is_search, unrolled)
+        )
         if unrolled and form != "tiles":
             axes = [*axes[:-1], replaced(axes[-1], unrolled=True)]
     else:
@@ -203,7 +205,7 @@ def _member(
     axes = coalesced(by_strides(axes, accesses))
     cost = cost_of(order, accesses)
     unrolled = unrolls(axes, cost, order)
-    axes, form = arranged(axes, cost, unrolled=unrolled)
+    axes, form = arranged(axes, cost, hardest_of(order, accesses), unrolled=unrolled)
     if unrolled and form != "tiles":
         axes = [*axes[:-1], replaced(axes[-1], unrolled=True)]
     return Member(group, order, accesses, axes, form)

@@ -45,6 +45,12 @@ def cost_of(order: Sequence[Node], accesses: Sequence[Access]) -> int:
     return sum(n.op.cost for n in order if n.op.kind in _COMPUTED) + len(accesses)
 
 
+def hardest_of(order: Sequence[Node], accesses: Sequence[Access]) -> int:
+    """Additions that the costliest operation of a nest takes."""
+    read = {a.node for a in accesses if not (a.written or a.indexed)}
+    return max((n.op.cost for n in order if n.op.kind is Kind.ELEMENTWISE and n not in read), default=0)
+
+
 @frozen
 class Member:
     """A group as part of a kernel: what it computes, and its axes inside of the shared loops.
