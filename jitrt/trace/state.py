@@ -139,6 +139,7 @@ class Trace:
         """Memory that others go on using, and what it held."""
         self._known: dict[Node, bool] = {}
         self._integer_looks = 0
+        self._numbers: dict[int, tuple[Any, Node]] = {}
 
     def copy(self, node: Node) -> Node:
         """A copy of `node`, numbered within the trace so that the same function traced again gives the same nodes."""
@@ -196,11 +197,15 @@ class Trace:
             raise Untraceable(f"the integer {value}", user_line()) from None
 
     def _new_register(self, value: Any) -> Node:
-        """The node of a number that is a value in this trace and not a part of what is computed."""
+        """The node of a number that is a value in this trace and not a part of what is computed; one for each object."""
+        known = self._numbers.get(id(value))
+        if known is not None and known[0] is value and known[1] in self.registers:
+            return known[1]
         node = Node(INPUT, (), b.params(index=("register", len(self.given))), type_of(value))
         self.registers[node] = len(self.given)
         self.given.append(value)
         self.values[node] = value
+        self._numbers[id(value)] = value, node
         return node
 
     def value_of(self, node: Node) -> Any:

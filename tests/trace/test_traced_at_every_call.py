@@ -49,7 +49,20 @@ def newton(x, a):
     return x
 
 
-@pytest.mark.parametrize("function", [scaled, branches, writes, small_integers, newton], ids=lambda f: f.__name__)
+def loops_with_a_number_that_was_looked_at(x, a):
+    s = float(x.sum()) / x.size
+    for _ in range(12):
+        x = x * s + 0.1
+    t = float(x.max())
+    for k in range(10):
+        x = x / t + s * k
+    return x
+
+
+FUNCTIONS = [scaled, branches, writes, small_integers, newton, loops_with_a_number_that_was_looked_at]
+
+
+@pytest.mark.parametrize("function", FUNCTIONS, ids=lambda f: f.__name__)
 def test_like_numpy(function, monkeypatch):
     monkeypatch.setattr("jitrt.specialisation._TRACE", -(1 << 60))  # it pays for arrays of any size
     fast, rng = jitrt.jit(function), np.random.default_rng(0)
