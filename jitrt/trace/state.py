@@ -197,7 +197,7 @@ class Trace:
             raise Untraceable(f"the integer {value}", user_line()) from None
 
     def _new_register(self, value: Any) -> Node:
-        """The node of a number that is a value in this trace and not a part of what is computed; one for each object."""
+        """The node of a number that is a value in this trace, and no part of what is computed; one for each object."""
         known = self._numbers.get(id(value))
         if known is not None and known[0] is value and known[1] in self.registers:
             return known[1]
