@@ -44,6 +44,9 @@ _EMITTERS = (
     "expr/reductions.py",
     "runtime/threads.py",
 )
+_NUMBA_OPTIONS = tuple(
+    f"NUMBA_{name}" for name in "CPU_FEATURES CPU_NAME ENABLE_AVX LOOP_VECTORIZE OPT SLP_VECTORIZE".split()
+)  # those on which machine code depends
 _BLOCK = 4096  # bytes that a small file takes on most disks
 
 Home = tuple[str, list[str]]  # a module, and the symbols that the process has to have for it
@@ -93,12 +96,18 @@ def fingerprint() -> str:
 
 
 def _numba() -> list[str]:
-    """What stands for numba's version and options, as long as it is not imported."""
+    """What stands for numba's version and options, without an import of it where its file of versions is known."""
     spec = importlib.util.find_spec("numba")
-    place = Path(spec.origin).parent / "_version.py" if spec is not None and spec.origin else Path()
-    chosen = [f"{name}={value}" for name, value in sorted(os.environ.items()) if name.startswith("NUMBA_")]
+    place = Path(spec.origin).parent / "_version.py" if spec is not None and spec.origin else None
+    if place is not None and place.is_file():
+        version = place.read_text(encoding="utf-8")
+    else:
+        import numba
+
+        version = numba.__version__
+    chosen = [f"{name}={os.environ[name]}" for name in _NUMBA_OPTIONS if name in os.environ]
     file = Path(".numba_config.yaml")
-    return [place.read_text(encoding="utf-8"), *chosen, file.read_text(encoding="utf-8") if file.is_file() else ""]
+    return [version, *chosen, file.read_text(encoding="utf-8") if file.is_file() else ""]
 
 
 def _machine() -> list[str]:

@@ -143,3 +143,14 @@ def test_a_folder_whose_times_cannot_be_changed_serves(tmp_path):
     refusing = "import os\ndef refused(*args, **kwargs): raise PermissionError(1, 'refused')\nos.utime = refused\n"
     assert run(tmp_path) > 0
     assert run(tmp_path, program=refusing + PROGRAM) == 0
+
+
+def test_the_fingerprint_does_not_need_numbas_file_of_versions(monkeypatch, tmp_path):
+    known = cache._numba()
+    monkeypatch.setattr(cache.importlib.util, "find_spec", lambda name: None)
+    import numba
+
+    assert cache._numba() == [numba.__version__, *known[1:]]
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / ".numba_config.yaml").write_text("enable_avx: 0")
+    assert cache._numba() != known and "enable_avx" in cache._numba()[-1]
