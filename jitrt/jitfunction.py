@@ -45,6 +45,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 # A function that was called this often and never ran compiled runs as plain NumPy for good, without the search.
 _MOST_PLAIN_CALLS = 16
+_PLAIN_CALLS_BETWEEN_LOOKS = 4096  # at whether the arrays are larger by now
 # A function that is traced this often without ever being called twice alike gains nothing from more traces.
 _MOST_TRACES_WITHOUT_USE = 64
 _MOST_TRACES_OF_INTEGERS = 128  # the same for one that was seen to need the values of integers, which may come again
@@ -91,6 +92,7 @@ class JitFunction(NativeCallable):
         self._numbers = VaryingNumbers()
         self._captures: Captures | None = None
         self._plain: Plain | None = None
+        self._plain_is_passing = False  # since arrays may get larger
         self._specialisations: dict[Any, Specialisation | Plain] = {}
         self._unused_traces = 0
         self._plain_calls = 0
@@ -115,7 +117,8 @@ class JitFunction(NativeCallable):
             self._plain_calls += 1
             if self._plain_calls == _MOST_PLAIN_CALLS and not self._loops.serving:
                 self._dispatch.serve_plain(self._function)
-            return self._function(*args, **kwargs)
+            if not self._looks_again():
+                return self._function(*args, **kwargs)
         leaves: list[Any] = []
         structure = self._take_apart(args, kwargs, leaves)
         if any(type(leaf) is Tracer for leaf in leaves):
@@ -130,7 +133,7 @@ class JitFunction(NativeCallable):
         if isinstance(found, Plain):
             self._note_plain_call(found, args, kwargs)
             return self._function(*args, **kwargs)
-        self._plain_calls = -_UNLIMITED
+        self._plain, self._plain_calls = None, -_UNLIMITED
         if found.is_changing:
             return self._go_a_new_way(found, leaves, structure, args, kwargs)
         try:
@@ -318,7 +321,7 @@ class JitFunction(NativeCallable):
         """
         from .explain import Explanation
 
-        if self._plain is not None:
+        if self._plain is not None and not self._plain_is_passing:
             return Explanation(self.__name__, self._plain.reason)
         if not kwargs and (loop := self._loops.source(args)):
             return Explanation(self.__name__, "", loop=loop)
@@ -500,7 +503,7 @@ class JitFunction(NativeCallable):
                         continue
                     except Unspecialised as reason:
                         return Plain(str(reason), reason.error)
-                    if isinstance(found, Plain) and integers:  # which may be why
+                    if isinstance(found, Plain) and integers and not found.too_small:  # they may be why
                         self._integers.fix(structure, integers)
                         found = None
                         continue
@@ -606,8 +609,14 @@ class JitFunction(NativeCallable):
             return
         if self._plain_calls > _MOST_PLAIN_CALLS:
             self._run_plain(found.reason)
+            self._plain_is_passing = found.too_small
         elif found in self._specialisations.values():
             self._serve_natively(found, args, kwargs)
+
+    def _looks_again(self) -> bool:
+        """Whether it is time to find out if arrays have got large enough for a plain function to be compiled."""
+        n = self._plain_calls
+        return self._plain_is_passing and (n & (n - 1) == 0 or n % _PLAIN_CALLS_BETWEEN_LOOKS == 0)
 
     def _frame_bytes(self) -> int:
         """Bytes of the frames that the specialisations may hold on to."""

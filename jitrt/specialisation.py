@@ -51,11 +51,21 @@ class NewWay(Exception):
 
 
 class Plain:
-    """The plain function runs, for the given reason; `error` is what it will raise, if that is the reason."""
+    """The plain function runs, for the given reason.
 
-    def __init__(self, reason: str, error: Exception | None = None):
+    Parameters
+    ----------
+    reason : str
+    error : Exception, optional
+        What it will raise, if that is the reason.
+    too_small : bool
+        Whether it would be compiled for larger arrays.
+    """
+
+    def __init__(self, reason: str, error: Exception | None = None, too_small: bool = False):
         self.reason = reason
         self.error = error
+        self.too_small = too_small
 
     def table(self, function: Callable[..., Any], args: tuple, kwargs: dict, captures: Captures) -> Words | None:
         """What lets native code serve calls like this one, or None if that needs Python."""

@@ -128,7 +128,7 @@ def specialise(call: Call, programs: Programs, unsteady: bool) -> Specialisation
 
 def _plain(call: Call, reason: BaseException) -> Plain:
     _log.info("%s runs as plain NumPy: %s", call.name, reason)
-    return Plain(str(reason))
+    return Plain(str(reason), too_small=isinstance(reason, NotWorthwhile))
 
 
 def _after_failure(call: Call, failure: Exception) -> Plain:

@@ -151,3 +151,31 @@ def test_what_numpy_returns_is_not_overwritten_by_the_next_call():
     kept = first.copy()
     fast(x + 1)
     np.testing.assert_array_equal(first, kept)
+
+
+class Walker:
+    """An object whose integer is another one at every call."""
+
+    def __init__(self, n):
+        self.u, self.v, self.steps = np.linspace(0, 1, n), np.zeros(n), 0
+
+    def step(self, force):
+        self.v = self.v + 0.01 * (force - self.u)
+        self.u = self.u + 0.01 * self.v
+        self.steps += 1
+        return self.u.max()
+
+
+def test_objects_with_small_arrays_first_and_large_ones_later(monkeypatch):
+    monkeypatch.setenv("JITRT_STRICT", "0")
+    fast = jitrt.jit(Walker.step)
+    for n in (50, 200_000):
+        one, two = Walker(n), Walker(n)
+        force = np.linspace(-1, 1, n)
+        for _ in range(70):
+            np.testing.assert_allclose(fast(one, force), two.step(force), rtol=1e-13)
+        np.testing.assert_allclose(one.u, two.u, rtol=1e-13)
+        assert one.steps == two.steps == 70
+    assert 0 < fast.cache_info().compiled < 4
+    assert not fast.explain(one, force).plain_reason
+    assert "too small" in fast.explain(Walker(50), np.ones(50)).plain_reason

@@ -61,6 +61,8 @@ class Op:
     numpy_cost : int
         Cost of one element of eight bytes or more in NumPy's loop, in the same units, if that loop works on one
         element after the other; otherwise 0.
+    simple_numbers : frozenset of float
+        Last operands for which NumPy runs a simpler loop.
     flags : frozenset of str
         Floating-point exceptions, in the words of `numpy.errstate`, that it can raise where an operand is floating
         point or complex: ``divide``, ``over``, ``under``, ``invalid``. None where NumPy raises none, and no kernel.
@@ -90,6 +92,7 @@ class Op:
     associative: bool = False
     cost: int = 1
     numpy_cost: int = 0
+    simple_numbers: frozenset[float] = frozenset()
     flags: frozenset[str] = frozenset()
     complex_flags: frozenset[str] = frozenset()
     flags_beside_a_number: frozenset[str] | None = None

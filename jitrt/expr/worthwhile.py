@@ -12,15 +12,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import numpy as np
+
 from ..frozen import frozen
 from .node import Graph, Node
 from .optable import Kind
 from .pythonnumbers import is_python
 
 # Nanoseconds, measured on arrays of 1 to 1e6 elements; only their proportions matter.
-_NUMPY_CALL = 500  # one call of a ufunc
+_NUMPY_CALL = 400  # one call of a ufunc
 _NUMPY_BYTE = 0.05  # traffic of one byte of an operand or a result
-_CACHED_BYTE = 0.012  # the same where all of a call fits into the caches of a core
+_CACHED_BYTE = 0.006  # the same where all of a call fits into the caches of a core
 _CACHE = 1 << 20  # bytes
 _NUMPY_ROW = 10  # of a reduction: each run of elements that NumPy's inner loop takes at once
 _PROGRAM_CALL = 8_000  # a call of a program that is driven from Python
@@ -127,10 +129,21 @@ def _numpy_time(node: Node) -> float:
         return 0.0
     traffic = node.type.nbytes + sum(a.type.nbytes for a in node.args)
     cost = node.op.cost * (_COMPLEX if node.dtype.kind == "c" else 1)
-    if node.dtype.itemsize >= _WIDE:
+    if _is_simple(node):
+        cost = 1
+    elif node.dtype.itemsize >= _WIDE:
         cost = max(cost, node.op.numpy_cost)
     function = _ADDITION * node.type.size * (cost - 1)
     return _NUMPY_CALL + _traffic_time(traffic) + function + _NUMPY_ROW * _rows(node)
+
+
+def _is_simple(node: Node) -> bool:
+    """Whether NumPy runs a simpler loop, because of the number that is the last operand."""
+    last = node.args[-1] if node.op.simple_numbers else None
+    if last is None or last.op.name != "constant":
+        return False
+    number = np.asarray(last["value"].value)
+    return number.ndim == 0 and number.dtype.kind in "if" and float(number) in node.op.simple_numbers
 
 
 def _traffic_time(nbytes: int) -> float:
