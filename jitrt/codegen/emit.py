@@ -311,8 +311,7 @@ class _Kernel:
 
     def _turn(self, what: str, operand: Operand, tiles: Tiles, extents: tuple[ir.Value, ir.Value]) -> None:
         """Read the tile of `operand` that begins at these indices into its buffer, or write it from there."""
-        strides = (self.memory.strides.get((operand.name, axis)) for axis in (tiles.outer, tiles.inner))
-        along, across = strides
+        along, across = (self.memory.stride(operand, axis) for axis in (tiles.outer, tiles.inner))
         assert across is not None, "an operand that runs along the inner axis is not turned"
         source = self.memory.address(operand, self.indices)
         turn(self.builder, what, operand.dtype, source, (along, across), self.buffers[operand], extents)

@@ -133,6 +133,13 @@ class Memory:
             pair = self.builder.insert_value(pair, self._number(part, [word]), k)
         return pair
 
+    def stride(self, operand: Operand, axis: int) -> ir.Value | None:
+        """Bytes from one element to the next along an axis; None where they are neighbours."""
+        kind = operand.strides[axis]
+        if kind == "s":
+            return self.strides[operand.name, axis]
+        return None if kind == "1" else ir.Constant(I64, int(kind) * operand.dtype.itemsize)
+
     def address(self, operand: Operand, indices: dict[int, ir.Value]) -> ir.Value:
         """Where the element of these indices lies."""
         builder = self.builder

@@ -71,3 +71,12 @@ def test_loop_nest(golden):
     x = np.ones((100, 100))
     (nest,) = jitrt.jit(lambda x: x + x.T).explain(x).loop_nests
     golden("schedule/in_tiles", str(nest))
+
+
+@pytest.mark.parametrize("step", [1, 2, 3, 4, 5, 9])
+@pytest.mark.parametrize("dtype", ["f8", "f4", "u1", "c16"])
+def test_every_other_element_of_a_transposed_matrix(step, dtype):
+    """Small strides are part of the code; where a tile is turned, they are no neighbours all the same."""
+    x = (np.random.default_rng(0).random((97, 64 * step)) * 100).astype(dtype)[:, ::step].T
+    for function in (lambda x: x.copy() + x[0, 0], lambda x: x.reshape(-1), lambda x: x[::-1] * 2 + np.ones(x.shape)):
+        np.testing.assert_array_equal(jitrt.jit(function)(x), function(x))
