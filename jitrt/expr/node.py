@@ -6,7 +6,7 @@ import os
 import struct
 import threading
 import weakref
-from collections.abc import Hashable, Iterable, Iterator, Sequence
+from collections.abc import Container, Hashable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -176,8 +176,8 @@ class Graph:
         return "\n".join(lines)
 
 
-def topological_order(roots: Sequence[Node]) -> list[Node]:
-    """Nodes reachable from `roots`, arguments before users, without recursion.
+def topological_order(roots: Sequence[Node], known: Container[Node] = ()) -> list[Node]:
+    """Nodes reachable from `roots` by ways around those that are `known`, arguments before users, without recursion.
 
     Examples
     --------
@@ -191,14 +191,14 @@ def topological_order(roots: Sequence[Node]) -> list[Node]:
     seen: set[Node] = set()
     stack: list[tuple[Node, Iterator[Node]]] = []
     for root in roots:
-        if root in seen:
+        if root in seen or root in known:
             continue
         seen.add(root)
         stack.append((root, iter(root.args)))
         while stack:
             node, pending = stack[-1]
             for arg in pending:
-                if arg not in seen:
+                if arg not in seen and arg not in known:
                     seen.add(arg)
                     stack.append((arg, iter(arg.args)))
                     break

@@ -38,9 +38,8 @@ class Orders:
         if node not in self._known:
             if node.type.ndim < 2 and node.op.kind is Kind.ELEMENTWISE:
                 return None
-            for n in topological_order((node,)):
-                if n not in self._known:
-                    self.note(n, self._compute(n))
+            for n in topological_order((node,), self._known):
+                self.note(n, self._compute(n))
         found = self._known[node]
         # The elements of a literal that is broadcast have one place; an array of them that is stored does not.
         return None if found and any(s == 0 and n > 1 for s, n in zip(found, node.shape)) else found

@@ -237,16 +237,9 @@ class Trace:
 
     def is_known(self, node: Node) -> bool:
         """Whether the value of `node` depends on no input."""
-        pending = [node]
-        while pending:
-            n = pending[-1]
-            if n in self._known:
-                pending.pop()
-            elif unknown := [a for a in n.args if a not in self._known]:
-                pending += unknown
-            else:
-                effect = n.op.name in ("input", "call") or n.op.kind is Kind.CONTROL
-                self._known[n] = not effect and all(self._known[a] for a in n.args)
+        for n in topological_order((node,), self._known):
+            effect = n.op.name in ("input", "call") or n.op.kind is Kind.CONTROL
+            self._known[n] = not effect and all(self._known[a] for a in n.args)
         return self._known[node]
 
     def look(self, node: Node, why: str, convert: Callable[[Any], Any]) -> Any:
