@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from . import vmath_power
-from .number import Number, rarely
+from .number import Number, rarely, select
 from .vmath_coefficients import COEFFICIENTS
 from .vmath_parts import LOG2_E, estrin, format_of, split_constant
 from .vmath_tables import TABLES
@@ -26,16 +26,18 @@ MODERATE = 0x4270000000000000  # of 2**40: with larger exponents the rounding of
 def power(x: Number, y: Number) -> Number:
     """``x**y`` of float64."""
     first, end = NORMAL
-    base = x.to_bits()
-    usual = (base >= first) & (base < end) & ((y.to_bits() & 0x7FFFFFFFFFFFFFFF) <= MODERATE)
+    base, exponent = x.to_bits(), y.to_bits()
+    usual = (base >= first) & (base < end) | base.equals(0) & (exponent > 0)
+    usual = usual & ((exponent & 0x7FFFFFFFFFFFFFFF) <= MODERATE)
     return rarely("power", ~usual, vmath_power.power, _of_normal, x, y)
 
 
 def _of_normal(x: Number, y: Number) -> Number:
+    """The power of a normal base; of zero, whose representation passes for some small number's, zero."""
     high, low = _log2(x)
     exponent = y * high
     exponent_low = y.fma(low, y.fma(high, -exponent))
-    return _exp2(exponent, exponent_low)
+    return select(x.to_bits().equals(0), 0.0, _exp2(exponent, exponent_low))
 
 
 def _log2(x: Number) -> tuple[Number, Number]:
