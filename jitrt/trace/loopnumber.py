@@ -70,7 +70,11 @@ class LoopNumber:
         """The tracer of the Python float of the same value."""
         weak = ArrayType(np.dtype(np.float64), (), weak=True)
         cast = b.cast(self.node(), np.dtype(np.float64))
-        return self.counter.tracer(Node(cast.op, cast.args, cast.params, weak))
+        made = self.counter.tracer(Node(cast.op, cast.args, cast.params, weak))
+        ends = self.after(0), self.after(self.counter.most)
+        if min(ends) > 0 or max(ends) < 0:
+            made._trace.nonzero.add(made._node)
+        return made
 
     def operand(self, other: Any, function: Callable[[Any, Any], Any]) -> Any:
         """What takes the place of this number in ``function`` of it and `other`."""

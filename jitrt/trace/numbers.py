@@ -62,7 +62,8 @@ def _is_long(x: Node) -> bool:
 
 
 def _of_floats(trace: Trace, ufunc: np.ufunc, x: Node, y: Node) -> Node | None:
-    if ufunc in _EXACT or (ufunc in _EXACT_BUT_FOR_ZERO and _assume(trace, np.not_equal, y, 0.0)):
+    is_divided = ufunc in _EXACT_BUT_FOR_ZERO and (y in trace.nonzero or _assume(trace, np.not_equal, y, 0.0))
+    if ufunc in _EXACT or is_divided:
         return _number(ufunc, _FLOAT, x, y)
     return _number(ufunc, _BOOL, x, y) if ufunc in _COMPARISONS else None
 

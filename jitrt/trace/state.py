@@ -138,6 +138,8 @@ class Trace:
         self.lent: list[tuple[Cell, Node]] = []
         """Memory that others go on using, and what it held."""
         self._known: dict[Node, bool] = {}
+        self.nonzero: set[Node] = set()
+        """Numbers of iterations that are zero in none of them."""
         self._integer_looks = 0
         self._numbers: dict[int, tuple[Any, Node]] = {}
 

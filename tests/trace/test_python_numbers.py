@@ -244,3 +244,32 @@ def test_while_loops_divide():
     np.testing.assert_allclose(fast(x, 100.0), halve(x, 100.0), rtol=1e-13)
     with pytest.raises(ZeroDivisionError):
         fast(np.full(4, 1e6), 3.0)
+
+
+def test_division_by_the_number_of_an_iteration():
+    """It is known not to be zero, so the loop becomes one node without a check."""
+
+    def series(x, a):
+        for n in range(50):
+            x = x + a / (n + 1) - 1.0 / (-2 * n - 3) + a // (3 * n + 1)
+        return x
+
+    fast, x = jitrt.jit(series), np.ones(4)
+    names = {node.op.name for node in fast.explain(x, 1.5).graph.nodes()}
+    assert "loop" in names and "assume" not in names
+    for a in (1.5, 0.0, -7.25, float("inf")):
+        np.testing.assert_array_equal(fast(x, a), series(x, a))
+
+
+def test_division_by_the_number_of_an_iteration_that_is_zero():
+    def series(x, first):
+        for n in range(first, 20):
+            x = x + 1.0 / n
+        return x
+
+    fast, x = jitrt.jit(series), np.ones(4)
+    np.testing.assert_array_equal(fast(x, 1), series(x, 1))
+    for first in (0, -3):
+        with pytest.raises(ZeroDivisionError):
+            fast(x, first)
+    np.testing.assert_array_equal(fast(x, 2), series(x, 2))
