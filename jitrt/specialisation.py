@@ -437,13 +437,20 @@ def _direct(traced: Traced) -> Callable[[list[Any]], Any] | None:
         return None
     if any(r.source != "array" or r.weak or r.view is not None for r in traced.results):
         return None
-    places = [(r.index, r.scalar) for r in traced.results]
+    nodes = traced.graph.outputs
+    # What NumPy computed is a scalar where it makes no array; what has its value may be an array all the same.
+    ways = [None if nodes[r.index].shape else _as_scalar if r.scalar else np.asarray for r in traced.results]
+    places = [(r.index, way) for r, way in zip(traced.results, ways)]
     if traced.structure is None:
-        ((index, scalar),) = places
-        return lambda outputs: outputs[index][()] if scalar else outputs[index]
+        ((index, way),) = places
+        return lambda outputs: outputs[index] if way is None else way(outputs[index])
     if traced.structure == (tuple, (None,) * len(places)):
-        return lambda outputs: tuple([outputs[k][()] if scalar else outputs[k] for k, scalar in places])
+        return lambda outputs: tuple([outputs[k] if way is None else way(outputs[k]) for k, way in places])
     return None
+
+
+def _as_scalar(value: Any) -> Any:
+    return value[()]
 
 
 def finish(
@@ -492,4 +499,4 @@ def _make(
     if result.view is not None:
         assert result.base is not None
         return evaluate((result.view,), views.setdefault((result.source, result.index), {result.base: value}))[0]
-    return value
+    return np.asarray(value) if isinstance(value, np.generic) else value

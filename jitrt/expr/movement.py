@@ -189,6 +189,8 @@ def imag(val: Any) -> Node:
 @numpy_function(np.flip, view=True)
 def flip(m: Any, axis: Any = None) -> Node:
     m = strong_node(m)
+    if not m.type.ndim:
+        raise NotCovered("flip of a single element, which gives a scalar")
     axes = b.normalize_axes(axis, m.type.ndim)
     return getitem(m, tuple(slice(None, None, -1 if k in axes else None) for k in range(m.type.ndim)))
 

@@ -32,6 +32,34 @@ def test_shapes_that_depend_on_values(function):
             assert_same(compiled(x), function(x))
 
 
+def test_an_array_that_has_the_value_of_a_scalar_that_numpy_computes():
+    """The choice between one scalar and itself is that scalar, but an array."""
+
+    def f(x):
+        total = x.sum().sum(axis=0)
+        chosen = np.where(total > 0, total, total)
+        return chosen, chosen.prod(axis=None), total
+
+    compiled = jitrt.jit(f)
+    for x in (np.arange(4.0), np.arange(4.0) - 9):
+        for _ in range(2):
+            got, want = compiled(x), f(x)
+            assert_same(got, want)
+            assert [type(g) for g in got] == [type(w) for w in want]
+
+
+def test_a_single_element_that_is_flipped_is_a_scalar():
+    def f(x):
+        one = np.roll(x.sum() > 1, 1)
+        return one, np.flip(one), np.flip(x.sum()), np.flip(x)
+
+    compiled = jitrt.jit(f)
+    for _ in range(2):
+        got, want = compiled(np.arange(4.0)), f(np.arange(4.0))
+        assert_same(got, want)
+        assert [type(g) for g in got] == [type(w) for w in want]
+
+
 def test_a_call_whose_result_nobody_uses_raises():
     def f(x):
         np.linalg.inv(x)
