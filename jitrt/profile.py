@@ -98,6 +98,8 @@ class Profile:
             lines.append(f"{text}{traffic:31}  {step.what}")
         parts = {"kernels": self.kernel_seconds, "NumPy": self.numpy_seconds, "Python": self.python_seconds}
         lines.append(", ".join(f"{name} {_share(seconds, self.seconds)}" for name, seconds in parts.items()))
+        if self.kernel_seconds + self.numpy_seconds > self.seconds:
+            lines.append("(steps are timed one at a time from Python, which takes up to a microsecond more for each)")
         lines.append(f"this machine: {self.bandwidth / 1e9:.1f} GB/s")
         return "\n".join(lines)
 

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import jitrt
+from jitrt.profile import Profile, StepTime
 
 x = np.linspace(0.1, 1.0, 600).reshape(20, 30)
 
@@ -115,6 +116,12 @@ def test_profile_works_on_copies():
 def test_profile_names_what_kernels_compute():
     profile = jitrt.jit(lambda a: np.exp(a).sum() + a).profile(x)
     assert "kernel: " in str(profile) and "exp" in str(profile) and "reduce_add" in str(profile)
+
+
+def test_profile_says_how_steps_are_timed():
+    step = StepTime("kernel: add", 2e-6, 24, False)
+    assert "one at a time" in str(Profile("f", 1e-6, 3e-6, (step,), 1e10))
+    assert "one at a time" not in str(Profile("f", 3e-6, 3e-6, (step,), 1e10))
 
 
 def test_profile_of_segments():
