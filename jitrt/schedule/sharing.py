@@ -291,9 +291,11 @@ class _Policy:
                 yield sink.into
 
     def _is_local(self, node: Node, members: Sequence[Group]) -> bool:
-        """Whether no one but `members` reads a stored value, and all see its elements as they are."""
+        """Whether no one but `members` reads a stored value, and all see its elements as they are, at known places."""
         readers = self.readers.get(node, [])
         if node in self.outputs or not readers or any(r not in members for r in readers):
+            return False
+        if any(storage(g.args[0]) is node for r in readers for g in self.candidates[r].gathers):
             return False
         leaves = [leaf for r in readers for leaf in self.candidates[r].leaves if storage(leaf) is node]
         return node in self.writer and all(leaf.dtype == node.dtype for leaf in leaves)

@@ -147,3 +147,15 @@ def test_a_row_is_no_part_of_another_shape(shape):
         return np.cos(np.tanh(n) + n) - there.reshape(x.shape)
 
     check(function, np.random.default_rng(1).normal(size=shape))
+
+
+def test_a_gather_from_what_the_same_kernel_computes():
+    """Everything is one turn, but what is gathered from lies in memory."""
+
+    def function(x):
+        highest = x.max(axis=0, keepdims=True)
+        taken = np.take(highest, np.arange(70) % highest.shape[1] - 1, axis=1)
+        return highest, taken.min(), np.pad(highest[:, :1] + taken, 2)[1:-1], np.exp(highest[0, taken.argmin()]) + taken
+
+    for columns in (1, 3):
+        check(function, np.random.default_rng(1).normal(size=(31, columns)))
