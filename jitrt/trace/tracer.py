@@ -421,7 +421,10 @@ class Tracer(Operators):
     def __getitem__(self, index: Any) -> Tracer:
         if type(index) is LoopNumber and self._is_array() and self.ndim == 1:
             return Tracer(index.element_of(self._node), self._trace, scalar=True)
-        index = static_index(index, wanted=not self._is_element(index))
+        element = self._is_element(index)
+        index = static_index(index, wanted=not element)
+        if not element and self._is_array():
+            index = _of_view(index)
         mask = mask_of(self, index)
         if mask is not None:
             return _chosen(
@@ -514,6 +517,15 @@ class Flat:
 
 # Folds that a choice of elements takes part in where it is.
 _FOLDS_OF_CHOICES = frozenset({np.sum, np.prod, np.any, np.all})
+
+
+def _of_view(index: Any) -> Any:
+    """`index` with integer scalars as Python integers where it gives a view: which one, only their values tell."""
+    items = index if type(index) is tuple else (index,)
+    if any(isinstance(i, (np.ndarray, list)) or (type(i) is Tracer and i._is_array()) for i in items):
+        return index
+    items = tuple(operator.index(i) if type(i) is Tracer and i.dtype.kind in "iu" else i for i in items)
+    return items if type(index) is tuple else items[0]
 
 
 def _itself(value: Any) -> Any:

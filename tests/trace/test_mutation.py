@@ -493,3 +493,38 @@ def test_threads_that_trace_at_once():
     for t in threads:
         t.join()
     assert not wrong
+
+
+class TestRowsByNumpysIntegers:
+    """An index that is a NumPy integer gives a view, as one that is a Python integer does."""
+
+    @staticmethod
+    def written_through(x, k):
+        row = x[k]
+        row += 3
+        x[k, 0] *= 2
+        return x.sum(), row
+
+    @staticmethod
+    def of_a_new_array(x, k):
+        y = x * 1
+        row = y[k]
+        row += 3
+        return y
+
+    @staticmethod
+    def returned(x, k):
+        return x[k], x[k : k + 2]
+
+    @pytest.mark.parametrize("kind", [np.int64, np.int32, np.uint8, int])
+    @pytest.mark.parametrize("name", ["written_through", "of_a_new_array", "returned"])
+    def test_views(self, name, kind):
+        function = getattr(self, name)
+        fast = jitrt.jit(function)
+        for k in (0, 1, 2, 3, 4, 2, 0):
+            one, two = np.arange(12.0).reshape(6, 2), np.arange(12.0).reshape(6, 2)
+            got, want = fast(one, kind(k)), function(two, kind(k))
+            np.testing.assert_array_equal(one, two)
+            for g, w in zip(got, want):
+                np.testing.assert_array_equal(g, w)
+                assert np.shares_memory(g, one) == np.shares_memory(w, two)
