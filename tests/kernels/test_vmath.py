@@ -369,6 +369,15 @@ def test_large_powers_of_bases_near_one(fma: bool) -> None:
     assert reference.ulp_errors("power", result, x, y).max() <= 1.0
 
 
+@pytest.mark.parametrize(("name", "x"), [("exp", 1.0400925874710083), ("tanh", 0.062250152230262756)])
+def test_what_scans_of_float32_have_found(name: str, x: float) -> None:
+    """Errors above one unit, at these and some neighbours, that points on a stride had missed."""
+    near = (np.arange(-2000, 2000) + np.float32(x).view(np.int32)).astype(np.int32).view(np.float32)
+    for avx512 in (False, True):
+        errors = reference.ulp_errors(name, vmath.evaluate(name, near, avx512=avx512), near)
+        assert errors.max() <= 1.0
+
+
 @pytest.mark.parametrize("name", [f.name for f in vmath.FUNCTIONS.values() if f.arity == 1 and f.name != "sinc"])
 @pytest.mark.parametrize("stride", [40009, pytest.param(61, marks=pytest.mark.slow)])
 def test_all_of_float32(name: str, stride: int) -> None:
