@@ -49,6 +49,7 @@ _PLAIN_CALLS_BETWEEN_LOOKS = 4096  # at whether the arrays are larger by now
 # A function that is traced this often without ever being called twice alike gains nothing from more traces.
 _MOST_TRACES_WITHOUT_USE = 64
 _MOST_TRACES_OF_INTEGERS = 128  # the same for one that was seen to need the values of integers, which may come again
+_MOST_LEAVES = 4096  # arrays and numbers in the arguments: each would be an input of the program
 _MOST_SPECIALISATIONS = 256
 _MOST_FRAME_BYTES = 256 << 20
 _UNLIMITED = 1 << 62
@@ -471,6 +472,8 @@ class JitFunction(NativeCallable):
 
     def _find(self, leaves: list[Any], structure: Structure) -> Specialisation | Plain:
         """The specialisation for these arguments; a new one if there is none."""
+        if len(leaves) > _MOST_LEAVES:
+            return self._plain or Plain(f"{len(leaves)} values in its lists, dicts and objects")
         try:
             captures = self._current_captures()
             keys = [leaf_key(leaf) for leaf in leaves] + [self._captured_key(c.read()) for c in captures.arrays]

@@ -465,3 +465,12 @@ def test_large_tables_are_left_alone():
     compiled = jitrt.jit(lambda x: x * table[3])
     np.testing.assert_array_equal(compiled(numbers()), numbers() * 3.0)
     assert compiled.explain(numbers()).plain_reason
+
+
+def test_objects_with_thousands_of_values_run_plain():
+    heat = Heat(numbers())
+    heat.energies = [float(k) for k in range(10_000)]
+    compiled = jitrt.jit(lambda h: (h.u * 2, h.energies[-1]))
+    for _ in range(3):
+        np.testing.assert_array_equal(compiled(heat)[0], heat.u * 2)
+    assert "values in its lists" in compiled.explain(heat).plain_reason
