@@ -499,4 +499,5 @@ def _make(
     if result.view is not None:
         assert result.base is not None
         return evaluate((result.view,), views.setdefault((result.source, result.index), {result.base: value}))[0]
-    return np.asarray(value) if isinstance(value, np.generic) else value
+    computed = result.source == "array"  # a scalar that the function was given is one
+    return np.asarray(value) if computed and isinstance(value, np.generic) else value

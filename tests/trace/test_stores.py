@@ -474,3 +474,11 @@ def test_objects_with_thousands_of_values_run_plain():
     for _ in range(3):
         np.testing.assert_array_equal(compiled(heat)[0], heat.u * 2)
     assert "values in its lists" in compiled.explain(heat).plain_reason
+
+
+def test_scalars_that_are_given_stay_scalars():
+    compiled = jitrt.jit(lambda model, s, x: (s, model.t, x * 2))
+    heat = Heat(numbers())
+    heat.t = np.float32(2.0)
+    got = compiled(heat, np.float64(3.0), numbers())
+    assert type(got[0]) is np.float64 and type(got[1]) is np.float32
