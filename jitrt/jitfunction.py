@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import functools
 import logging
 import warnings
@@ -13,6 +12,7 @@ import numpy as np
 
 from . import config
 from .errors import JitrtPerformanceWarning, NotWorthwhile, Untraceable
+from .lookup import Specialisations
 from .pandas_engine import PandasEngine
 from .pickling import reduced, stand_in
 from .programs import expect_compiles, note_call
@@ -20,18 +20,14 @@ from .runtime import results
 from .runtime.dispatch import NativeCallable, release_all
 from .runtime.entry import make_plain_table
 from .runtime.errstate import FloatingPointRaised
-from .runtime.frames import Retrace
 from .runtime.loopengine import MISS, loop_engine
-from .specialisation import NewWay, Plain, Programs, Specialisation, finish, places_of
-from .specialise import Call, Unspecialised, internal_error, specialise
-from .trace import guards
-from .trace.arguments import Growing, Structure, copies_of, flatten_call, leaf_key, rebuild, sharing
-from .trace.donation import check_names, donated_leaves, overwritable
+from .specialisation import NewWay, Plain, Programs, Specialisation, places_of
+from .specialise import Call, trace_and_run
+from .trace.arguments import Structure, copies_of, rebuild
+from .trace.donation import check_names
 from .trace.draws import drawing
-from .trace.integers import LARGEST, SMALLEST, IntegerWanted, VaryingIntegers, VaryingNumbers
-from .trace.purity import Captures, catches, scan
+from .trace.integers import IntegerWanted
 from .trace.storage import ReadOnly
-from .trace.stores import Arguments
 from .trace.trace import trace
 from .trace.tracer import Tracer
 
@@ -46,12 +42,6 @@ F = TypeVar("F", bound=Callable[..., Any])
 # A function that was called this often and never ran compiled runs as plain NumPy for good, without the search.
 _MOST_PLAIN_CALLS = 16
 _PLAIN_CALLS_BETWEEN_LOOKS = 4096  # at whether the arrays are larger by now
-# A function that is traced this often without ever being called twice alike gains nothing from more traces.
-_MOST_TRACES_WITHOUT_USE = 64
-_MOST_TRACES_OF_INTEGERS = 128  # the same for one that was seen to need the values of integers, which may come again
-_MOST_LEAVES = 4096  # arrays and numbers in the arguments: each would be an input of the program
-_MOST_SPECIALISATIONS = 256
-_MOST_FRAME_BYTES = 256 << 20
 _UNLIMITED = 1 << 62
 
 
@@ -87,23 +77,20 @@ class JitFunction(NativeCallable):
         self._threads = threads
         self._donate = tuple(donate)
         self._programs = Programs(threads)
-        self._unsteady = False
+        self._specialisations = Specialisations(
+            function, self.__name__, self._programs, self._donate, self._dispatch, self._lock
+        )
         self._loops = loop_engine(function)
-        self._integers = VaryingIntegers()
-        self._numbers = VaryingNumbers()
-        self._captures: Captures | None = None
-        self._plain: Plain | None = None
         self._plain_is_passing = False  # since arrays may get larger
-        self._specialisations: dict[Any, Specialisation | Plain] = {}
-        self._unused_traces = 0
         self._plain_calls = 0
         self._slow_calls = 0
         if config.disabled():
-            self._run_plain("JITRT_DISABLE is set")
-        self._is_new = self._plain is None and expect_compiles(function)
+            self._specialisations.run_plain("JITRT_DISABLE is set")
+        self._is_new = self._specialisations.plain is None and expect_compiles(function)
 
     def _call(self, args: tuple, kwargs: dict[str, Any]) -> Any:
         """A call that native code does not serve."""
+        known = self._specialisations
         self._slow_calls += 1
         if self._is_new:
             self._is_new = False
@@ -114,14 +101,14 @@ class JitFunction(NativeCallable):
                 if self._loops.may_be_short():
                     self._serve_short_calls(args)
                 return result
-        if self._plain is not None:
+        if known.plain is not None:
             self._plain_calls += 1
             if self._plain_calls == _MOST_PLAIN_CALLS and not self._loops.serving:
                 self._dispatch.serve_plain(self._function)
             if not self._looks_again():
                 return self._function(*args, **kwargs)
         leaves: list[Any] = []
-        structure = self._take_apart(args, kwargs, leaves)
+        structure = known.take_apart(args, kwargs, leaves)
         if any(type(leaf) is Tracer for leaf in leaves):
             return self._function(*args, **kwargs)  # inside of another function's trace
         if not kwargs and self._loops.active:
@@ -129,16 +116,16 @@ class JitFunction(NativeCallable):
             if result is not MISS:
                 self._serve_short_calls(args)
                 return result
-        structure = self._take_all_apart(args, kwargs, leaves, structure)
-        found = self._find(leaves, structure)
+        structure = known.take_all_apart(args, kwargs, leaves, structure)
+        found = known.find(leaves, structure)
         if isinstance(found, Plain):
             self._note_plain_call(found, args, kwargs)
             return self._function(*args, **kwargs)
-        self._plain, self._plain_calls = None, -_UNLIMITED
+        known.plain, self._plain_calls = None, -_UNLIMITED
         if found.is_changing:
             return self._go_a_new_way(found, leaves, structure, args, kwargs)
         try:
-            result = found.call(leaves, (args, kwargs, self._state()))
+            result = found.call(leaves, (args, kwargs, known.state()))
             self._serve_natively(found, args, kwargs)
             return result
         except NewWay:
@@ -151,11 +138,12 @@ class JitFunction(NativeCallable):
         self, found: Specialisation, leaves: list[Any], structure: Structure, args: tuple, kwargs: dict[str, Any]
     ) -> Any:
         """A call that sees other values than earlier ones: trace it, and remember its way."""
+        known = self._specialisations
         if not found.is_changing:
             found.new_ways += 1
             if found.is_changing and (integers := found.integers(leaves)):  # which may be why
-                self._integers.fix(structure, integers)
-                self._replace(found, None)
+                known.integers.fix(structure, integers)
+                known.replace(found, None)
                 return self._function(*args, **kwargs)
             if found.is_changing:
                 self._note_changing_values(found)
@@ -163,47 +151,20 @@ class JitFunction(NativeCallable):
             return self._function(*args, **kwargs)
         try:
             with drawing(leaves):
-                return self._trace_and_run(found, leaves, structure, (args, kwargs, self._state()))
+                arguments = (args, kwargs, known.state())
+                captures, shared, integers = known.current_captures(), found.sharing, found.integers(leaves)
+                call = Call(self._function, self.__name__, leaves, structure, captures, shared, (), integers)
+                return trace_and_run(call, found, self._programs, known.unsteady, arguments)
         except FloatingPointRaised:
             pass
         except IntegerWanted as wanted:
-            self._fix(structure, wanted, len(leaves))
-            self._replace(found, None)
+            known.fix(structure, wanted, len(leaves))
+            known.replace(found, None)
         except ReadOnly as error:
             raise ValueError(str(error)).with_traceback(error.__traceback__) from None
         except (Exception, Untraceable, NotWorthwhile) as reason:
             _log.info("%s runs as plain NumPy: %s", self.__name__, reason)
         return self._function(*args, **kwargs)
-
-    def _trace_and_run(
-        self, found: Specialisation, leaves: list[Any], structure: Structure, arguments: Arguments
-    ) -> Any:
-        """A call that is traced.
-
-        Raises
-        ------
-        Untraceable
-            If the plain function has to run.
-        """
-        run, before, changing = self._programs.execute, self._programs.count, found.is_changing
-        captures, shared, integers = self._current_captures(), found.sharing, found.integers(leaves)
-        traced = trace(
-            self._function,
-            leaves,
-            structure,
-            captures,
-            shared,
-            run,
-            self._unsteady,
-            changing,
-            integers,
-            found.memory,
-        )
-        written = [number for number, _ in traced.written]
-        if found.sharing is None and sharing(found.inputs(leaves), written) is not None:
-            raise Untraceable("arguments overlap in memory, and one of them is written")
-        compiled = found.once(traced, before) if found.is_changing else found.add(traced)
-        return finish(traced, compiled, list(traced.values), arguments)
 
     def _note_changing_values(self, found: Specialisation) -> None:
         """Say that a function is traced at every call from now on, or runs plain where that does not pay."""
@@ -212,13 +173,13 @@ class JitFunction(NativeCallable):
         _log.info("%s %s: %s", self.__name__, what, reason)
         warnings.warn(f"{self.__name__} {what}: {reason}", JitrtPerformanceWarning, stacklevel=5)
         if not found.gains_anyway:
-            self._replace(found, Plain(reason))
+            self._specialisations.replace(found, Plain(reason))
 
     def _serve_natively(self, found: Specialisation | Plain, args: tuple, kwargs: dict[str, Any]) -> None:
         """Let native code serve further calls like this one."""
         with self._lock:
             if self._dispatch.wants(found):
-                captures = self._current_captures()
+                captures = self._specialisations.current_captures()
                 table = found.table(self._function, args, kwargs, captures)
                 if table is None and isinstance(found, Specialisation):
                     table = found.guards(self._served_by(found), args, kwargs, captures)
@@ -235,7 +196,7 @@ class JitFunction(NativeCallable):
             if found.is_changing or (found.may_write and found.shares(leaves)):
                 return self._call(args, kwargs)
             try:
-                return found.call(leaves, (args, kwargs, self._state()))
+                return found.call(leaves, (args, kwargs, self._specialisations.state()))
             except NewWay:
                 return self._call(args, kwargs)
             except Exception as error:
@@ -247,10 +208,10 @@ class JitFunction(NativeCallable):
     def _serve_plain(self, found: Specialisation, failure: Exception, args: tuple, kwargs: dict[str, Any]) -> Any:
         """The plain function's result, or NumPy's own exception or warning at the user's line."""
         leaves: list[Any] = []
-        structure = self._take_apart(args, kwargs, leaves)
+        structure = self._specialisations.take_apart(args, kwargs, leaves)
         result = self._function(*args, **kwargs)
         if not isinstance(failure, FloatingPointRaised):
-            self._forget(found, failure, leaves, structure)
+            self._specialisations.forget(found, failure, leaves, structure)
         return result
 
     def _serve_short_calls(self, args: tuple) -> None:
@@ -285,22 +246,17 @@ class JitFunction(NativeCallable):
 
     def clear(self) -> None:
         """Forget every specialisation, and free its frames. Kernels stay, so that nothing has to be compiled again."""
-        with self._lock:
-            self._specialisations.clear()
-            self._dispatch.clear()
+        self._specialisations.clear()
 
     def release(self) -> None:
         """Free the frames of all specialisations. The next call allocates one."""
         super().release()
-        for found in list(self._specialisations.values()):
-            if isinstance(found, Specialisation):
-                found.compiled.program.release()
+        for found in self._specialisations.compiled():
+            found.compiled.program.release()
 
     def after_fork(self) -> None:
         super().after_fork()
-        for found in list(self._specialisations.values()):
-            if isinstance(found, Specialisation):
-                found.after_fork()
+        self._specialisations.after_fork(self._lock)
 
     def explain(self, *args: Any, **kwargs: Any) -> Explanation:
         """What a call with these arguments runs.
@@ -320,16 +276,17 @@ class JitFunction(NativeCallable):
         Exception
             What the function raises for these arguments.
         """
+        known = self._specialisations
         from .explain import Explanation
 
-        if self._plain is not None and not self._plain_is_passing:
-            return Explanation(self.__name__, self._plain.reason)
+        if known.plain is not None and not self._plain_is_passing:
+            return Explanation(self.__name__, known.plain.reason)
         if not kwargs and (loop := self._loops.source(args)):
             return Explanation(self.__name__, "", loop=loop)
         leaves: list[Any] = []
-        structure = self._take_apart(args, kwargs, leaves)
-        structure = self._take_all_apart(args, kwargs, leaves, structure)
-        found = self._find(leaves, structure)
+        structure = known.take_apart(args, kwargs, leaves)
+        structure = known.take_all_apart(args, kwargs, leaves, structure)
+        found = known.find(leaves, structure)
         if isinstance(found, Plain):
             if found.error is not None:
                 raise found.error
@@ -364,8 +321,8 @@ class JitFunction(NativeCallable):
         explanation = self.explain(*args, **kwargs)
         if not (explanation.plain_reason or explanation.loop):
             leaves: list[Any] = []
-            structure = self._take_apart(args, kwargs, leaves)
-            self._serve_natively(self._find(leaves, structure), args, kwargs)
+            structure = self._specialisations.take_apart(args, kwargs, leaves)
+            self._serve_natively(self._specialisations.find(leaves, structure), args, kwargs)
         return explanation
 
     def lower(self, *args: Any, **kwargs: Any) -> Stages:
@@ -397,15 +354,16 @@ class JitFunction(NativeCallable):
           t0:f4[8] = add x0 1.5
           in (t0) }
         """
+        known = self._specialisations
         from .aot import Stages, with_examples
         from .pipeline import lower
 
         args, kwargs = with_examples(args, kwargs)
         leaves: list[Any] = []
-        structure = self._take_apart(args, kwargs, leaves)
-        structure = self._take_all_apart(args, kwargs, leaves, structure)
+        structure = known.take_apart(args, kwargs, leaves)
+        structure = known.take_all_apart(args, kwargs, leaves, structure)
         try:
-            traced = trace(self._function, leaves, structure, self._current_captures())
+            traced = trace(self._function, leaves, structure, known.current_captures())
             inputs = [leaves[k] for k in traced.arguments] + [c.read() for c in traced.captured]
             lowered = lower(traced.graph, inputs)
         except (Untraceable, NotWorthwhile) as reason:
@@ -425,10 +383,11 @@ class JitFunction(NativeCallable):
         Profile
             Prints a table: time and memory traffic of each kernel, calls that NumPy makes, and Python.
         """
+        known = self._specialisations
         from .profile import Profile, StepTime, best_time, machine_bandwidth, step_times
 
         leaves: list[Any] = []
-        structure = self._take_all_apart(args, kwargs, leaves, self._take_apart(args, kwargs, leaves))
+        structure = known.take_all_apart(args, kwargs, leaves, known.take_apart(args, kwargs, leaves))
         args, kwargs, _ = rebuild(structure, iter(copies_of(leaves)))
         with np.errstate(all="ignore"):
             self(*args, **kwargs)
@@ -442,7 +401,7 @@ class JitFunction(NativeCallable):
         reason, copies = "", copies_of(leaves)
         if explanation.loop:
             steps = (StepTime("a loop over elements, compiled by numba in the background", seconds, 0, False),)
-        elif isinstance(found := self._find(copies, structure), Plain):
+        elif isinstance(found := known.find(copies, structure), Plain):
             reason = found.reason
         else:
             programs = found.programs_of(copies)
@@ -465,218 +424,26 @@ class JitFunction(NativeCallable):
         >>> info.compiled, info.plain, info.slow_calls
         (2, 0, 2)
         """
-        found = self._specialisations.values()
-        compiled = sum(isinstance(s, Specialisation) for s in found)
-        tables = self._dispatch.tables()
-        return CacheInfo(compiled, len(found) - compiled, tables, self._frame_bytes(), self._slow_calls)
-
-    def _find(self, leaves: list[Any], structure: Structure) -> Specialisation | Plain:
-        """The specialisation for these arguments; a new one if there is none."""
-        if len(leaves) > _MOST_LEAVES:
-            return self._plain or Plain(f"{len(leaves)} values in its lists, dicts and objects")
-        try:
-            captures = self._current_captures()
-            keys = [leaf_key(leaf) for leaf in leaves] + [self._captured_key(c.read()) for c in captures.arrays]
-        except Untraceable as reason:
-            _log.info("%s runs as plain NumPy: %s", self.__name__, reason)
-            return self._plain or Plain(str(reason))
-        donated = self._donated(leaves, structure, captures) if self._donate else ()
-        integers = self._integers.symbols(structure, leaves)
-        if _are_large(leaves, integers):
-            return _LARGE
-        key = _key(structure, keys, integers, donated)
-        found = self._specialisations.get(key)
-        if found is None:
-            with self._lock:
-                while found is None:
-                    integers = self._integers.note(structure, leaves)
-                    if _are_large(leaves, integers):
-                        return _LARGE
-                    key = _key(structure, keys, integers, donated)
-                    found = self._specialisations.get(key)
-                    if found is not None:
-                        break
-                    if guards.log.isEnabledFor(logging.INFO):
-                        guards.log.info(guards.explain_miss(self.__name__, key, self._specialisations, len(leaves)))
-                    try:
-                        found = self._specialise(leaves, structure, captures, None, donated, integers)
-                    except IntegerWanted as wanted:
-                        if self._fix(structure, wanted, len(leaves)):
-                            return Plain(str(wanted))
-                        continue
-                    except Unspecialised as reason:
-                        return Plain(str(reason), reason.error)
-                    if isinstance(found, Plain) and integers and not found.too_small:  # they may be why
-                        self._integers.fix(structure, integers)
-                        found = None
-                        continue
-                    self._remember(key, found)
-        else:
-            self._unused_traces = 0
-        if isinstance(found, Specialisation) and found.may_write:
-            return self._told_apart(found, key, leaves, structure, captures)
-        return found
-
-    def _captured_key(self, value: Any) -> Any:
-        """What a trace depends on of an array or a number that the function reads from outside."""
-        if type(value) is not int:
-            return leaf_key(value)
-        if not SMALLEST <= value <= LARGEST:
-            raise Untraceable("an integer of more than 64 bits")
-        return int
-
-    def _fix(self, structure: Structure, wanted: IntegerWanted, leaves: int) -> bool:
-        """Let integers be part of every trace; whether any of them is none of the `leaves` but captured."""
-        captured = [k - leaves for k in wanted.leaves if k >= leaves]
-        if captured and self._captures is not None:
-            self._numbers.fix(self._captures.arrays[k].place for k in captured)
-            self._captures = None  # which clears what was made with other captures
-        self._integers.fix(structure, [k for k in wanted.leaves if k < leaves])
-        return bool(captured)
-
-    def _donated(self, leaves: list[Any], structure: Structure, captures: Captures) -> tuple[int, ...]:
-        """Numbers of the arguments that this call may overwrite."""
-        names = donated_leaves(self._function, structure, self._donate)
-        return overwritable(leaves, names, [c.read() for c in captures.arrays])
-
-    def _told_apart(
-        self, found: Specialisation, key: Any, leaves: list[Any], structure: Structure, captures: Captures
-    ) -> Specialisation | Plain:
-        """`found` if no array that it may write has memory in common with another one, otherwise what knows that."""
-        inputs = found.inputs(leaves)
-        try:
-            shared = sharing(inputs, found.written(inputs))
-        except Untraceable as reason:
-            _log.info("%s runs as plain NumPy: %s", self.__name__, reason)
-            return Plain(str(reason))
-        if shared is None:
-            return found
-        key = (key, shared)
-        with self._lock:
-            knowing = self._specialisations.get(key)
-            if knowing is None:
-                try:
-                    knowing = self._specialise(leaves, structure, captures, shared, (), found.integers(leaves))
-                except IntegerWanted as wanted:
-                    self._fix(structure, wanted, len(leaves))
-                    self._replace(found, None)
-                    return Plain(str(wanted))
-                except Unspecialised as reason:
-                    return Plain(str(reason), reason.error)
-                self._remember(key, knowing)
-        return knowing
-
-    def _state(self) -> tuple:
-        """The lists, dicts and objects that the function names."""
-        return () if self._captures is None else self._captures.containers()
-
-    def _take_apart(self, args: tuple, kwargs: dict[str, Any], leaves: list[Any]) -> Structure:
-        """The structure of a call; `leaves` get its leaves."""
-        captures = self._captures
-        if captures is None:
-            return flatten_call(args, kwargs, (), leaves, Growing())
-        return flatten_call(args, kwargs, captures.containers(), leaves, captures.growing)
-
-    def _take_all_apart(
-        self, args: tuple, kwargs: dict[str, Any], leaves: list[Any], structure: Structure
-    ) -> Structure:
-        """The same when the function has been looked at, which is not done before it has to be."""
-        if self._captures is None:
-            with contextlib.suppress(Untraceable):
-                if self._current_captures().state:
-                    leaves.clear()
-                    return self._take_apart(args, kwargs, leaves)
-        return structure
-
-    def _current_captures(self) -> Captures:
-        """What the function reads beside its arguments; scanned anew when a captured value is another one."""
-        captures = self._captures
-        if captures is None or not captures.unchanged():
-            with self._lock:
-                self._specialisations.clear()
-                self._dispatch.clear()
-                if captures is not None:
-                    self._numbers.note(captures.changed_numbers())
-                try:
-                    captures = scan(self._function, self._numbers.varying)
-                except Untraceable as reason:
-                    self._run_plain(str(reason))
-                    raise
-                self._captures = captures
-        return captures
+        known, tables = self._specialisations, self._dispatch.tables()
+        compiled = len(known.compiled())
+        return CacheInfo(compiled, len(known) - compiled, tables, known.frame_bytes(), self._slow_calls)
 
     def _note_plain_call(self, found: Plain, args: tuple, kwargs: dict[str, Any]) -> None:
         """Spare the next calls like this one the search."""
+        known = self._specialisations
         self._plain_calls += 1
-        if self._plain is not None:
+        if known.plain is not None:
             return
         if self._plain_calls > _MOST_PLAIN_CALLS:
-            self._run_plain(found.reason)
+            known.run_plain(found.reason)
             self._plain_is_passing = found.too_small
-        elif found in self._specialisations.values():
+        elif found in known:
             self._serve_natively(found, args, kwargs)
 
     def _looks_again(self) -> bool:
         """Whether it is time to find out if arrays have got large enough for a plain function to be compiled."""
         n = self._plain_calls
         return self._plain_is_passing and (n & (n - 1) == 0 or n % _PLAIN_CALLS_BETWEEN_LOOKS == 0)
-
-    def _frame_bytes(self) -> int:
-        """Bytes of the frames that the specialisations may hold on to."""
-        return sum(s.frame_bytes for s in self._specialisations.values() if isinstance(s, Specialisation))
-
-    def _run_plain(self, reason: str) -> None:
-        """From now on every call runs the plain function."""
-        self._plain = Plain(reason)
-        _log.info("%s runs as plain NumPy: %s", self.__name__, reason)
-
-    def _remember(self, key: Any, found: Specialisation | Plain) -> None:
-        self._specialisations[key] = found
-        self._unused_traces += 1
-        while len(self._specialisations) > 1 and (
-            len(self._specialisations) > _MOST_SPECIALISATIONS or self._frame_bytes() > _MOST_FRAME_BYTES
-        ):
-            self._dispatch.remove(self._specialisations.pop(next(iter(self._specialisations))))
-        most = _MOST_TRACES_OF_INTEGERS if self._integers.has_fixed(key[0]) else _MOST_TRACES_WITHOUT_USE
-        if self._unused_traces > most and self._dispatch.have_served():
-            self._unused_traces = 0
-        if self._unused_traces > most:
-            reason = f"{self._unused_traces} calls in a row had arguments of new shapes or values"
-            self._run_plain(reason)
-            warnings.warn(f"{self.__name__} runs as plain NumPy: {reason}", JitrtPerformanceWarning, stacklevel=4)
-
-    def _specialise(
-        self,
-        leaves: list[Any],
-        structure: Structure,
-        captures: Captures,
-        shared: Sequence[int] | None,
-        donated: tuple[int, ...] = (),
-        integers: frozenset[int] = frozenset(),
-    ) -> Specialisation | Plain:
-        call = Call(self._function, self.__name__, leaves, structure, captures, shared, donated, integers)
-        return specialise(call, self._programs, self._unsteady)
-
-    def _forget(self, used: Specialisation, failure: Exception, leaves: list[Any], structure: Structure) -> None:
-        """After a failed run that plain NumPy survived: trace anew, or stop trying."""
-        if isinstance(failure, Retrace):
-            integers = used.integers(leaves)
-            self._integers.fix(structure, integers)
-            self._unsteady = self._unsteady or not integers
-            self._replace(used, None)
-        elif self._captures is not None and catches(self._function, self._captures):
-            self._replace(used, Plain(f"catches {type(failure).__name__}, which depends on values"))
-        else:
-            self._replace(used, internal_error(self.__name__, failure))
-
-    def _replace(self, used: Specialisation, replacement: Plain | None) -> None:
-        with self._lock:
-            self._dispatch.remove(used)
-            for key in [k for k, v in self._specialisations.items() if v is used]:
-                if replacement is None:
-                    del self._specialisations[key]
-                else:
-                    self._specialisations[key] = replacement
 
 
 def clear_caches() -> None:
@@ -736,17 +503,3 @@ def jit(function: Any = None, *, threads: int | None = None, donate: Sequence[st
 
 
 jit.__pandas_udf__ = PandasEngine  # type: ignore[attr-defined]
-
-
-_LARGE = Plain("an integer of more than 64 bits")
-
-
-def _are_large(leaves: list[Any], integers: frozenset[int]) -> bool:
-    """Whether kernels cannot take all of the `integers`."""
-    return any(not SMALLEST <= leaves[k] <= LARGEST for k in integers)
-
-
-def _key(structure: Structure, keys: list[Any], integers: frozenset[int], donated: tuple[int, ...]) -> Any:
-    """What tells calls apart that need other specialisations; of `integers` only the type matters."""
-    found = [int if k in integers else key for k, key in enumerate(keys)] if integers else keys
-    return (structure, *found, *donated)

@@ -15,11 +15,12 @@ from .errors import JitrtError, NotWorthwhile, Untraceable
 from .expr.optable import Kind
 from .expr.worthwhile import numpy_time
 from .frozen import frozen
-from .specialisation import Plain, Programs, Specialisation
-from .trace.arguments import Structure, classes_in, copies_of, overlap, rebuild
+from .specialisation import Plain, Programs, Specialisation, finish
+from .trace.arguments import Structure, classes_in, copies_of, overlap, rebuild, sharing
 from .trace.draws import drawing, kept
 from .trace.purity import Captures, scan_functions, scan_methods
 from .trace.storage import ReadOnly
+from .trace.stores import Arguments
 from .trace.trace import trace
 
 _log = logging.getLogger("jitrt.trace")
@@ -124,6 +125,46 @@ def specialise(call: Call, programs: Programs, unsteady: bool) -> Specialisation
     if call.shared is None and overlap([leaf for leaf in call.leaves if isinstance(leaf, np.ndarray)]):
         raise Unspecialised("arguments overlap in memory")
     return _after_failure(call, failure)
+
+
+def trace_and_run(call: Call, found: Specialisation, programs: Programs, unsteady: bool, arguments: Arguments) -> Any:
+    """The result of a call that is traced while it runs, since it goes another way through `found` than those before.
+
+    Parameters
+    ----------
+    call : Call
+    found : Specialisation
+        What serves calls like this one; it gets the new way.
+    programs : Programs
+        What has been compiled for the function already.
+    unsteady : bool
+        Whether calls that NumPy makes have given other types than when traced.
+    arguments : Arguments
+        Those of the call, to which its stores are applied.
+
+    Raises
+    ------
+    Untraceable
+        If the plain function has to run.
+    """
+    before = programs.count
+    traced = trace(
+        call.function,
+        call.leaves,
+        call.structure,
+        call.captures,
+        call.shared,
+        programs.execute,
+        unsteady,
+        found.is_changing,
+        call.integers,
+        found.memory,
+    )
+    written = [number for number, _ in traced.written]
+    if call.shared is None and sharing(found.inputs(call.leaves), written) is not None:
+        raise Untraceable("arguments overlap in memory, and one of them is written")
+    compiled = found.once(traced, before) if found.is_changing else found.add(traced)
+    return finish(traced, compiled, list(traced.values), arguments)
 
 
 def _plain(call: Call, reason: BaseException) -> Plain:

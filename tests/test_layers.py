@@ -30,6 +30,7 @@ FACE = [
     "loops",
     "specialisation",
     "specialise",
+    "lookup",
     "aot",
     "profile",
     "pandas_engine",

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import jitrt
-from jitrt.jitfunction import _MOST_SPECIALISATIONS
+from jitrt.lookup import _MOST_SPECIALISATIONS
 
 pytestmark = pytest.mark.skipif(not os.path.exists("/proc/self/statm"), reason="resident memory is not known here")
 

@@ -1,0 +1,304 @@
+"""The specialisations of one function: the search for the one that serves a call, and which of them are kept."""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import threading
+import warnings
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from .errors import JitrtPerformanceWarning, Untraceable
+from .runtime.dispatch import Dispatch
+from .runtime.frames import Retrace
+from .specialisation import Plain, Programs, Specialisation
+from .specialise import Call, Unspecialised, internal_error, specialise
+from .trace import guards
+from .trace.arguments import Growing, Structure, flatten_call, leaf_key, sharing
+from .trace.donation import donated_leaves, overwritable
+from .trace.integers import LARGEST, SMALLEST, IntegerWanted, VaryingIntegers, VaryingNumbers
+from .trace.purity import Captures, catches, scan
+
+_log = logging.getLogger("jitrt.trace")
+
+# A function that is traced this often without ever being called twice alike gains nothing from more traces.
+_MOST_TRACES_WITHOUT_USE = 64
+_MOST_TRACES_OF_INTEGERS = 128  # the same for one that was seen to need the values of integers, which may come again
+_MOST_LEAVES = 4096  # arrays and numbers in the arguments: each would be an input of the program
+_MOST_SPECIALISATIONS = 256
+_MOST_FRAME_BYTES = 256 << 20
+
+
+class Specialisations:
+    """What one function is compiled to, or why it runs plain, by the types, shapes and values of its arguments.
+
+    Parameters
+    ----------
+    function : callable
+        The user's function.
+    name : str
+    programs : Programs
+        What has been compiled for the function.
+    donate : sequence of str
+        Names of parameters whose arrays calls may overwrite.
+    dispatch : Dispatch
+        The tables by which native code serves calls.
+    lock : lock
+        Held while any of this, or `dispatch`, changes.
+    """
+
+    def __init__(
+        self,
+        function: Callable[..., Any],
+        name: str,
+        programs: Programs,
+        donate: Sequence[str],
+        dispatch: Dispatch,
+        lock: threading.RLock,
+    ):
+        self._function = function
+        self._name = name
+        self._programs = programs
+        self._donate = donate
+        self._dispatch = dispatch
+        self._lock = lock
+        self._known: dict[Any, Specialisation | Plain] = {}
+        self._captures: Captures | None = None
+        self._numbers = VaryingNumbers()
+        self._unused_traces = 0
+        self.integers = VaryingIntegers()
+        self.plain: Plain | None = None
+        """Why every call runs the plain function, if it does."""
+        self.unsteady = False
+        """Whether calls that NumPy makes have given other types than when traced."""
+
+    def compiled(self) -> list[Specialisation]:
+        """Those that are compiled."""
+        return [s for s in list(self._known.values()) if isinstance(s, Specialisation)]
+
+    def __len__(self) -> int:
+        """How many there are, with those that run the plain function."""
+        return len(self._known)
+
+    def __contains__(self, found: Specialisation | Plain) -> bool:
+        """Whether further calls will find it."""
+        return found in self._known.values()
+
+    def clear(self) -> None:
+        """Forget all of them, and the tables of native code."""
+        with self._lock:
+            self._known.clear()
+            self._dispatch.clear()
+
+    def after_fork(self, lock: threading.RLock) -> None:
+        """Make them usable in a child process, in which `lock` takes the place of the lock."""
+        self._lock = lock
+        for found in self.compiled():
+            found.after_fork()
+
+    def find(self, leaves: list[Any], structure: Structure) -> Specialisation | Plain:
+        """The specialisation for these arguments; a new one if there is none."""
+        if len(leaves) > _MOST_LEAVES:
+            return self.plain or Plain(f"{len(leaves)} values in its lists, dicts and objects")
+        try:
+            captures = self.current_captures()
+            keys = [leaf_key(leaf) for leaf in leaves] + [_captured_key(c.read()) for c in captures.arrays]
+        except Untraceable as reason:
+            _log.info("%s runs as plain NumPy: %s", self._name, reason)
+            return self.plain or Plain(str(reason))
+        donated = self._donated(leaves, structure, captures) if self._donate else ()
+        integers = self.integers.symbols(structure, leaves)
+        if _are_large(leaves, integers):
+            return _LARGE
+        key = _key(structure, keys, integers, donated)
+        found = self._known.get(key)
+        if found is None:
+            with self._lock:
+                while found is None:
+                    integers = self.integers.note(structure, leaves)
+                    if _are_large(leaves, integers):
+                        return _LARGE
+                    key = _key(structure, keys, integers, donated)
+                    found = self._known.get(key)
+                    if found is not None:
+                        break
+                    if guards.log.isEnabledFor(logging.INFO):
+                        guards.log.info(guards.explain_miss(self._name, key, self._known, len(leaves)))
+                    try:
+                        found = self._specialise(leaves, structure, captures, None, donated, integers)
+                    except IntegerWanted as wanted:
+                        if self.fix(structure, wanted, len(leaves)):
+                            return Plain(str(wanted))
+                        continue
+                    except Unspecialised as reason:
+                        return Plain(str(reason), reason.error)
+                    if isinstance(found, Plain) and integers and not found.too_small:  # they may be why
+                        self.integers.fix(structure, integers)
+                        found = None
+                        continue
+                    self._remember(key, found)
+        else:
+            self._unused_traces = 0
+        if isinstance(found, Specialisation) and found.may_write:
+            return self._told_apart(found, key, leaves, structure, captures)
+        return found
+
+    def _told_apart(
+        self, found: Specialisation, key: Any, leaves: list[Any], structure: Structure, captures: Captures
+    ) -> Specialisation | Plain:
+        """`found` if no array that it may write has memory in common with another one, otherwise what knows that."""
+        inputs = found.inputs(leaves)
+        try:
+            shared = sharing(inputs, found.written(inputs))
+        except Untraceable as reason:
+            _log.info("%s runs as plain NumPy: %s", self._name, reason)
+            return Plain(str(reason))
+        if shared is None:
+            return found
+        key = (key, shared)
+        with self._lock:
+            knowing = self._known.get(key)
+            if knowing is None:
+                try:
+                    knowing = self._specialise(leaves, structure, captures, shared, (), found.integers(leaves))
+                except IntegerWanted as wanted:
+                    self.fix(structure, wanted, len(leaves))
+                    self.replace(found, None)
+                    return Plain(str(wanted))
+                except Unspecialised as reason:
+                    return Plain(str(reason), reason.error)
+                self._remember(key, knowing)
+        return knowing
+
+    def _specialise(
+        self,
+        leaves: list[Any],
+        structure: Structure,
+        captures: Captures,
+        shared: Sequence[int] | None,
+        donated: tuple[int, ...] = (),
+        integers: frozenset[int] = frozenset(),
+    ) -> Specialisation | Plain:
+        call = Call(self._function, self._name, leaves, structure, captures, shared, donated, integers)
+        return specialise(call, self._programs, self.unsteady)
+
+    def _remember(self, key: Any, found: Specialisation | Plain) -> None:
+        self._known[key] = found
+        self._unused_traces += 1
+        while len(self._known) > 1 and (
+            len(self._known) > _MOST_SPECIALISATIONS or self.frame_bytes() > _MOST_FRAME_BYTES
+        ):
+            self._dispatch.remove(self._known.pop(next(iter(self._known))))
+        most = _MOST_TRACES_OF_INTEGERS if self.integers.has_fixed(key[0]) else _MOST_TRACES_WITHOUT_USE
+        if self._unused_traces > most and self._dispatch.have_served():
+            self._unused_traces = 0
+        if self._unused_traces > most:
+            reason = f"{self._unused_traces} calls in a row had arguments of new shapes or values"
+            self.run_plain(reason)
+            warnings.warn(f"{self._name} runs as plain NumPy: {reason}", JitrtPerformanceWarning, stacklevel=4)
+
+    def fix(self, structure: Structure, wanted: IntegerWanted, leaves: int) -> bool:
+        """Let integers be part of every trace; whether any of them is none of the `leaves` but captured."""
+        captured = [k - leaves for k in wanted.leaves if k >= leaves]
+        if captured and self._captures is not None:
+            self._numbers.fix(self._captures.arrays[k].place for k in captured)
+            self._captures = None  # which clears what was made with other captures
+        self.integers.fix(structure, [k for k in wanted.leaves if k < leaves])
+        return bool(captured)
+
+    def forget(self, used: Specialisation, failure: Exception, leaves: list[Any], structure: Structure) -> None:
+        """After a failed run that plain NumPy survived: trace anew, or stop trying."""
+        if isinstance(failure, Retrace):
+            integers = used.integers(leaves)
+            self.integers.fix(structure, integers)
+            self.unsteady = self.unsteady or not integers
+            self.replace(used, None)
+        elif self._captures is not None and catches(self._function, self._captures):
+            self.replace(used, Plain(f"catches {type(failure).__name__}, which depends on values"))
+        else:
+            self.replace(used, internal_error(self._name, failure))
+
+    def replace(self, used: Specialisation, replacement: Plain | None) -> None:
+        """Let calls like those that `used` has served be found another way; None has them traced anew."""
+        with self._lock:
+            self._dispatch.remove(used)
+            for key in [k for k, v in self._known.items() if v is used]:
+                if replacement is None:
+                    del self._known[key]
+                else:
+                    self._known[key] = replacement
+
+    def run_plain(self, reason: str) -> None:
+        """From now on every call runs the plain function."""
+        self.plain = Plain(reason)
+        _log.info("%s runs as plain NumPy: %s", self._name, reason)
+
+    def current_captures(self) -> Captures:
+        """What the function reads beside its arguments; scanned anew when a captured value is another one."""
+        captures = self._captures
+        if captures is None or not captures.unchanged():
+            with self._lock:
+                self._known.clear()
+                self._dispatch.clear()
+                if captures is not None:
+                    self._numbers.note(captures.changed_numbers())
+                try:
+                    captures = scan(self._function, self._numbers.varying)
+                except Untraceable as reason:
+                    self.run_plain(str(reason))
+                    raise
+                self._captures = captures
+        return captures
+
+    def state(self) -> tuple:
+        """The lists, dicts and objects that the function names."""
+        return () if self._captures is None else self._captures.containers()
+
+    def take_apart(self, args: tuple, kwargs: dict[str, Any], leaves: list[Any]) -> Structure:
+        """The structure of a call; `leaves` get its leaves."""
+        captures = self._captures
+        if captures is None:
+            return flatten_call(args, kwargs, (), leaves, Growing())
+        return flatten_call(args, kwargs, captures.containers(), leaves, captures.growing)
+
+    def take_all_apart(self, args: tuple, kwargs: dict[str, Any], leaves: list[Any], structure: Structure) -> Structure:
+        """The same when the function has been looked at, which is not done before it has to be."""
+        if self._captures is None:
+            with contextlib.suppress(Untraceable):
+                if self.current_captures().state:
+                    leaves.clear()
+                    return self.take_apart(args, kwargs, leaves)
+        return structure
+
+    def frame_bytes(self) -> int:
+        """Bytes of the frames that the specialisations may hold on to."""
+        return sum(s.frame_bytes for s in self.compiled())
+
+    def _donated(self, leaves: list[Any], structure: Structure, captures: Captures) -> tuple[int, ...]:
+        """Numbers of the arguments that this call may overwrite."""
+        names = donated_leaves(self._function, structure, self._donate)
+        return overwritable(leaves, names, [c.read() for c in captures.arrays])
+
+
+_LARGE = Plain("an integer of more than 64 bits")
+
+
+def _captured_key(value: Any) -> Any:
+    """What a trace depends on of an array or a number that the function reads from outside."""
+    if type(value) is not int:
+        return leaf_key(value)
+    if not SMALLEST <= value <= LARGEST:
+        raise Untraceable("an integer of more than 64 bits")
+    return int
+
+
+def _are_large(leaves: list[Any], integers: frozenset[int]) -> bool:
+    """Whether kernels cannot take all of the `integers`."""
+    return any(not SMALLEST <= leaves[k] <= LARGEST for k in integers)
+
+
+def _key(structure: Structure, keys: list[Any], integers: frozenset[int], donated: tuple[int, ...]) -> Any:
+    """What tells calls apart that need other specialisations; of `integers` only the type matters."""
+    found = [int if k in integers else key for k, key in enumerate(keys)] if integers else keys
+    return (structure, *found, *donated)
