@@ -16,9 +16,10 @@ from .specialisation import Plain, Programs, Specialisation
 from .specialise import Call, Unspecialised, internal_error, specialise
 from .trace import guards
 from .trace.arguments import Growing, Structure, flatten_call, leaf_key, sharing
+from .trace.captures import Captures
 from .trace.donation import donated_leaves, overwritable
 from .trace.integers import LARGEST, SMALLEST, IntegerWanted, VaryingIntegers, VaryingNumbers
-from .trace.purity import Captures, catches, scan
+from .trace.purity import catches, scan
 
 _log = logging.getLogger("jitrt.trace")
 

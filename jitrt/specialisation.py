@@ -22,8 +22,8 @@ from .runtime.entry import Returned, make_plain_table, make_table
 from .runtime.errstate import Patience
 from .runtime.program import Program
 from .trace.arguments import rebuild_all, sharing
+from .trace.captures import Capture, Captures
 from .trace.draws import drawing
-from .trace.purity import Capture, Captures
 from .trace.scopes import entered
 from .trace.segments import Cut, narrowed, needed, register_value
 from .trace.stores import Arguments, apply, find

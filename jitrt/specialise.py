@@ -17,8 +17,9 @@ from .expr.worthwhile import numpy_time
 from .frozen import frozen
 from .specialisation import Plain, Programs, Specialisation, finish
 from .trace.arguments import Structure, classes_in, copies_of, overlap, rebuild, sharing
+from .trace.captures import Captures
 from .trace.draws import drawing, kept
-from .trace.purity import Captures, scan_functions, scan_methods
+from .trace.purity import scan_functions, scan_methods
 from .trace.storage import ReadOnly
 from .trace.stores import Arguments
 from .trace.trace import trace

@@ -17,9 +17,9 @@ import numpy as np
 
 from .. import config
 from ..errors import JitrtError
+from ..trace.captures import Capture
 from ..trace.elementloops import ElementLoop, has_loops, translate
 from ..trace.elementtypes import Array, NotTranslated, Scalar
-from ..trace.purity import Capture
 from .loopengine import MISS
 
 _log = logging.getLogger("jitrt.trace")

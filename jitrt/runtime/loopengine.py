@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from ..trace.purity import Capture
+    from ..trace.captures import Capture
     from .elementloops import LoopEngine
 
 MISS = object()  # what a call returns that the engine does not serve

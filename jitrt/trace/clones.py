@@ -17,12 +17,13 @@ from typing import Any
 import numpy as np
 
 from .arguments import GENERATORS, has_plain_attributes
+from .captures import MISSING, Place, contents
 from .context import current
 from .creation import stand_in
 from .draws import TracedGenerator, of_object
 from .elsewhere import Logger, Remembering, of_vectorize, refusing
 from .loopsites import only_called
-from .purity import MISSING, PURE_FUNCTIONS, SCOPES, Place, contents, is_numpy
+from .purevalues import PURE_FUNCTIONS, SCOPES, is_numpy
 from .rolling import traced_range
 
 

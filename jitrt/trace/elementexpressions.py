@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from .captures import Capture
 from .elementcalls import CREATION, EXACT_FUNCTIONS, LIKE, call
 from .elementtypes import (
     BOOL,
@@ -33,7 +34,6 @@ from .elementtypes import (
     truth,
     unary,
 )
-from .purity import Capture
 
 _MODULES = (np, math)
 

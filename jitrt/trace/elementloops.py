@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 
 from ..frozen import frozen
+from .captures import Capture
 from .elementexpressions import Expressions, element, flag_name, local_name
 from .elementtypes import (
     BOOL,
@@ -40,7 +41,6 @@ from .elementtypes import (
     stored,
     truth,
 )
-from .purity import Capture
 
 _MODULES = (np, math)
 _ROUNDS = 8  # until the types of variables that depend on each other are known

@@ -13,7 +13,7 @@ from typing import Any
 
 from ..errors import ControlException
 from .arguments import Structure
-from .purity import Place
+from .captures import Place
 
 _FEW_VALUES = 3  # that an integer has before it is traced as a symbol
 _MOST_STRUCTURES = 64  # of arguments, whose integers are remembered

@@ -17,10 +17,10 @@ from ..expr.ufuncs import COPY
 from ..expr.updates import Region, through
 from ..frozen import frozen
 from .arguments import Appended, Record, has_plain_attributes
+from .captures import MISSING, contents
 from .draws import TracedGenerator
 from .elsewhere import Logger
 from .loopnumber import Counter, LoopNumber
-from .purity import MISSING, contents
 from .state import Trace
 from .storage import Cell
 from .stores import original_class

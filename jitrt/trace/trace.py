@@ -19,13 +19,13 @@ from ..expr.types import ArrayType
 from ..expr.updates import through
 from ..frozen import frozen
 from .arguments import GENERATORS, Structure, is_dynamic, rebuild
+from .captures import Capture, Captures
 from .clones import Clones
 from .conditions import Conditions
 from .context import tracing
 from .draws import of_argument
 from .elsewhere import Logger
 from .loopnumber import NotRolled, Place
-from .purity import Capture, Captures
 from .scopes import Scope
 from .segments import Cut, Execute
 from .state import Trace

@@ -1,0 +1,143 @@
+"""What a function reads beside its arguments, and where that is."""
+
+from __future__ import annotations
+
+import types
+from dataclasses import dataclass, field
+from typing import Any
+
+from ..frozen import frozen
+from .arguments import Growing
+
+MISSING = object()
+Place = tuple[int, str | int | None]
+
+
+@frozen
+class Capture:
+    """A value that the code reads from outside.
+
+    Parameters
+    ----------
+    name : str
+        As in the code.
+    value : object
+        What it was when the code was scanned.
+    container, key
+        The dict or namespace and the key that hold it, or the cell and None.
+    """
+
+    name: str
+    value: Any
+    container: Any
+    key: str | int | None
+
+    @property
+    def place(self) -> Place:
+        """What names the place that holds the value, as long as that exists."""
+        return id(self.container), self.key
+
+    @property
+    def is_number(self) -> bool:
+        """Whether the value is a number of a variable that can be another one in the next call."""
+        return type(self.value) in (int, float) and isinstance(self.container, (dict, types.CellType))
+
+    def read(self) -> Any:
+        """The current value; a mark of its own if there is none."""
+        if self.key is not None:
+            try:
+                return self.container[self.key]
+            except (KeyError, IndexError):
+                return MISSING
+        try:
+            return self.container.cell_contents
+        except ValueError:
+            return MISSING
+
+
+@dataclass(slots=True)
+class Captures:
+    """What a function depends on beside its arguments.
+
+    Parameters
+    ----------
+    arrays : list of Capture
+        Captured arrays: implicit inputs, read at every call.
+    values : list of Capture
+        Numbers, strings and functions, which a guard compares by identity.
+    floats : set of float
+        Numbers that the code itself contains, or captures.
+    state : list of Capture
+        Lists, dicts and objects that the code reads or changes: further arguments, taken apart at every call.
+    classes : set of type
+        The user's classes that the code names.
+    sets_attributes : bool
+        Whether the code sets attributes of objects, its own or those of its arguments.
+    asks_for_classes : bool
+        Whether it asks for the class of an object.
+    makes_objects : bool
+        Whether it makes objects of the classes of others.
+    computes_names : bool
+        Whether it has names of attributes as strings.
+    generators : list
+        The random generators that it names.
+    refused : dict of int to (object, str)
+        Functions behind branches that do what a replay would leave out, by their identity, and why.
+    codes : set
+        All code that has been scanned.
+    appended, read : set of str
+        Attributes with which it does nothing but to append to them, and those that it uses in another way.
+    positions : frozenset of int
+        Parameters that are appended to alone.
+    used : set of int
+        Identities of the lists in `state` that are not appended to alone.
+    """
+
+    arrays: list[Capture] = field(default_factory=list)
+    values: list[Capture] = field(default_factory=list)
+    floats: set[float] = field(default_factory=set)
+    state: list[Capture] = field(default_factory=list)
+    classes: set[type] = field(default_factory=set)
+    sets_attributes: bool = False
+    asks_for_classes: bool = False
+    makes_objects: bool = False
+    computes_names: bool = False
+    generators: list[Any] = field(default_factory=list)
+    refused: dict[int, tuple[Any, str]] = field(default_factory=dict)
+    codes: set[types.CodeType] = field(default_factory=set)
+    appended: set[str] = field(default_factory=set)
+    read: set[str] = field(default_factory=set)
+    positions: frozenset[int] = frozenset()
+    varying: frozenset[Place] = frozenset()
+    """Places of numbers that are inputs."""
+
+    used: set[int] = field(default_factory=set)
+
+    @property
+    def growing(self) -> Growing:
+        """The lists that the function does nothing with but to append to them."""
+        attributes = frozenset() if self.computes_names else frozenset(self.appended - self.read)
+        state = frozenset(k for k, c in enumerate(self.state) if id(c.value) not in self.used)
+        return Growing(attributes, self.positions, state)
+
+    def containers(self) -> tuple[Any, ...]:
+        """The lists, dicts and objects as they are now."""
+        return tuple([c.read() for c in self.state])
+
+    def unchanged(self) -> bool:
+        """Whether every captured value is still the object that was scanned, and every input of the same type."""
+        same = all(c.read() is c.value for c in self.values)
+        return same and all(type(c.read()) is type(c.value) for c in self.arrays)
+
+    def changed_numbers(self) -> set[Place]:
+        """Places where another number of the same type is now."""
+        found = [c for c in self.values if c.is_number and c.read() is not c.value]
+        return {c.place for c in found if type(c.read()) is type(c.value)}
+
+
+def contents(cell: types.CellType) -> Any:
+    """What a cell holds; `MISSING` if that is nothing."""
+    try:
+        return cell.cell_contents
+    except ValueError:  # not yet assigned
+        return MISSING

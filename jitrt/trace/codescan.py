@@ -1,0 +1,278 @@
+"""A walk over the bytecode of a function and of those that it loads: what it reads, and whether that is all it does."""
+
+from __future__ import annotations
+
+import builtins
+import dis
+import functools
+import inspect
+import logging
+import types
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from ..errors import Untraceable
+from .arguments import GENERATORS, has_plain_attributes
+from .bytecode import decoded
+from .captures import MISSING, Capture, Captures, contents
+from .draws import GLOBAL, MAKERS
+from .imports import imported_names
+from .purevalues import (
+    BY_NAME,
+    CONSTANT_MODULES,
+    PURE_FUNCTIONS,
+    PURE_MODULES,
+    SCOPES,
+    check_pure,
+    has_state,
+    is_container,
+    is_numpy,
+    is_one_of,
+    is_plain,
+)
+
+_LOADS = frozenset({"LOAD_GLOBAL", "LOAD_NAME"})
+_LOCAL_LOADS = frozenset({"LOAD_FAST", "LOAD_FAST_CHECK", "LOAD_DEREF", "LOAD_CLASSDEREF"})
+_ATTRIBUTES = frozenset({"LOAD_ATTR", "LOAD_METHOD"})
+_EFFECTS = {
+    "STORE_GLOBAL": "assigns a global variable",
+    "DELETE_GLOBAL": "deletes a global variable",
+    "LOAD_BUILD_CLASS": "defines a class",
+}
+_APPENDING = ("append", "extend")
+_STORES = frozenset({"STORE_ATTR", "DELETE_ATTR"})
+# Names by which code reaches the class of an object, which has no copy in the trace.
+_CLASS_NAMES = frozenset({"type", "__class__"})
+_COROUTINES = inspect.CO_COROUTINE | inspect.CO_ITERABLE_COROUTINE | inspect.CO_ASYNC_GENERATOR
+
+
+class Scan:
+    """A walk over the code of a function and of the functions that it loads."""
+
+    def __init__(self, captures: Captures):
+        self.captures = captures
+        self.seen: set[int] = set()
+        self.behind_a_branch = False
+
+    def value(self, value: Any, name: str, place: tuple[Any, Any] | None) -> None:
+        """Check that a value may be used without running the code that uses it.
+
+        Parameters
+        ----------
+        value : object
+            What is loaded under `name`.
+        place : tuple, optional
+            Container and key that hold it; None for what nobody rebinds.
+        """
+        loaded, value = value, getattr(value, "__jitrt_function__", value)
+        if is_one_of(value, PURE_FUNCTIONS | SCOPES | BY_NAME):
+            self.captures.makes_objects |= value in PURE_FUNCTIONS
+            self.captures.computes_names |= value in BY_NAME
+            self.captures.sets_attributes |= value in BY_NAME
+            return
+        if isinstance(value, types.FunctionType) and not is_numpy(value):
+            if place is not None:
+                self.captures.values.append(Capture(name, loaded, *place))
+            if value.__module__ not in PURE_MODULES and id(value) not in self.seen:
+                self.seen.add(id(value))
+                self.called(value, lambda: self.function(value, name))
+        elif isinstance(value, np.ndarray):
+            if place is None:
+                raise Untraceable(f"reads the array {name}")
+            if all(c.value is not value for c in self.captures.arrays):
+                self.captures.arrays.append(Capture(name, value, *place))
+        elif type(value) in GENERATORS or is_one_of(value, MAKERS) or getattr(value, "__self__", None) is GLOBAL:
+            if place is not None:
+                self.captures.values.append(Capture(name, value, *place))
+            self.captures.generators.append(value if type(value) in GENERATORS else GLOBAL)
+        elif type(value) is np.vectorize or type(value) is functools._lru_cache_wrapper:
+            if place is not None:
+                self.captures.values.append(Capture(name, value, *place))
+            self.value(value.pyfunc if isinstance(value, np.vectorize) else value.__wrapped__, name, None)
+        elif type(value) is logging.Logger:
+            if place is not None:
+                self.captures.values.append(Capture(name, value, *place))
+        elif isinstance(value, functools.partial):
+            if place is not None:
+                self.captures.values.append(Capture(name, loaded, *place))
+            for part in (value.func, *value.args, *value.keywords.values()):
+                self.value(part, name, None)
+        elif isinstance(value, type) and has_plain_attributes(value):
+            if place is not None:
+                self.captures.values.append(Capture(name, value, *place))
+            self.captures.classes.add(value)
+        elif place is not None and is_container(value):
+            if all(c.value is not value for c in self.captures.state):
+                self.captures.state.append(Capture(name, value, *place))
+        elif is_plain(value):
+            if isinstance(value, float):
+                self.captures.floats.add(float(value))
+            if place is not None:
+                found = Capture(name, value, *place)
+                if not found.is_number or found.place not in self.captures.varying:
+                    self.captures.values.append(found)
+                elif all(c.place != found.place for c in self.captures.arrays):
+                    self.captures.arrays.append(found)
+        elif isinstance(value, types.BuiltinFunctionType):
+            self.called(value, lambda: check_pure(value, name))
+        else:
+            check_pure(value, name)
+
+    def called(self, function: Any, check: Callable[[], None]) -> None:
+        """Check a function that the code names. Where a branch comes first, the trace will show if it is called."""
+        captures = self.captures
+        seen, codes, behind_a_branch = set(self.seen), set(captures.codes), self.behind_a_branch
+        try:
+            check()
+        except Untraceable as reason:
+            self.behind_a_branch = behind_a_branch
+            if not behind_a_branch:
+                raise
+            self.seen, captures.codes = seen - {id(function)}, codes
+            captures.refused[id(function)] = function, str(reason)
+
+    def function(self, function: types.FunctionType, name: str) -> None:
+        if function.__code__.co_flags & _COROUTINES:
+            raise Untraceable(f"{name} is a coroutine")
+        defaults = function.__defaults__ or ()
+        for position, default in enumerate(defaults):
+            self.value(default, f"a default of {name}", (defaults, position))
+        keyword_defaults = function.__kwdefaults__ or {}
+        for keyword, default in keyword_defaults.items():
+            self.value(default, f"a default of {name}", (keyword_defaults, keyword))
+        self.code(function.__code__, function, frozenset(function.__code__.co_freevars), {})
+
+    def code(
+        self,
+        code: types.CodeType,
+        function: types.FunctionType,
+        free: frozenset[str],
+        imports: dict[str, list[Any]],
+    ) -> None:
+        """Walk `code`, that of `function` or nested in it.
+
+        `free` are names of the scopes around `function`, `imports` what import statements in it bind.
+        """
+        if _CLASS_NAMES.intersection(code.co_names):
+            self.captures.asks_for_classes = True
+        self.captures.codes.add(code)
+        cells = dict(zip(function.__code__.co_freevars, function.__closure__ or ()))
+        instructions = _without_nulls(code)
+        imports = imports | {n: found for n, *found in imported_names(instructions, function.__globals__)}
+        behind_a_branch = self.behind_a_branch
+        for k, instruction in enumerate(instructions):
+            name, operand = instruction.opname, instruction.argval
+            self.behind_a_branch |= "JUMP" in name or name == "FOR_ITER"
+            if name in _ATTRIBUTES or name in _STORES:
+                appends = name in _ATTRIBUTES and _appends(instructions[k + 1 : k + 2])
+                (self.captures.appended if appends else self.captures.read).add(operand)
+            try:
+                if name in _EFFECTS:
+                    raise Untraceable(f"{code.co_name} {_EFFECTS[name]}")
+                if name in _STORES:
+                    self.captures.sets_attributes = True
+                    if _is_captured(instructions[:k], code, function):
+                        raise Untraceable(f"{code.co_name} sets an attribute of what is no argument")
+                if name == "STORE_DEREF" and operand in code.co_freevars:
+                    raise Untraceable(f"{code.co_name} assigns a nonlocal variable")
+                following = instructions[k + 1 : k + 3]
+                augmented = [i.opname for i in following] == ["COPY", "LOAD_ATTR"]
+                if augmented and _is_captured(instructions[: k + 1], code, function):
+                    raise Untraceable(f"{code.co_name} sets an attribute of what is no argument")
+                attributes = _attributes(instructions[k + 1 :])
+                if name in _LOADS:
+                    self._global(function, operand, attributes)
+                elif name == "LOAD_DEREF" and operand in free and operand in cells:
+                    self._loaded(contents(cells[operand]), operand, (cells[operand], None), attributes)
+                elif name in _LOCAL_LOADS and operand in imports:
+                    module, part = imports[operand]
+                    self._loaded(module, module.__name__, None, [part, *attributes] if part else attributes)
+            except Untraceable as e:
+                raise Untraceable(e.reason, e.line or _line(code, instruction)) from None
+        for constant in code.co_consts:
+            if type(constant) is float:
+                self.captures.floats.add(constant)
+            if isinstance(constant, types.CodeType):
+                self.code(constant, function, free & frozenset(constant.co_freevars), imports)
+        self.behind_a_branch = behind_a_branch
+
+    def _global(self, function: types.FunctionType, name: str, attributes: list[str]) -> None:
+        namespace = function.__globals__
+        if name in namespace:
+            self._loaded(namespace[name], name, (namespace, name), attributes)
+        else:
+            self._loaded(getattr(builtins, name, MISSING), name, None, attributes)
+
+    def _loaded(self, value: Any, name: str, place: tuple[Any, Any] | None, attributes: list[str]) -> None:
+        """Follow attributes through modules, and check what is found."""
+        rest = list(attributes)
+        while rest and isinstance(value, types.ModuleType):
+            attribute = rest.pop(0)
+            constant = value.__name__ in CONSTANT_MODULES
+            place = None if constant else (vars(value), attribute)
+            name, value = f"{name}.{attribute}", getattr(value, attribute, MISSING)
+        if value is MISSING or isinstance(value, types.ModuleType):
+            return
+        if rest and isinstance(value, type) and has_plain_attributes(value):
+            rest.clear()  # its members are looked at as those of its objects are
+        if rest and has_state(value):
+            raise Untraceable(f"reads {name}.{rest[0]}")
+        if not rest or rest[0] not in _APPENDING:
+            self.captures.used.add(id(value))
+        self.value(value, name, place)
+
+
+def _attributes(following: list[dis.Instruction]) -> list[str]:
+    """Names of the attributes that are loaded next, one of the other."""
+    names = []
+    for instruction in following:
+        if instruction.opname not in _ATTRIBUTES:
+            break
+        names.append(str(instruction.argval))
+    return names
+
+
+def _without_nulls(code: types.CodeType) -> list[dis.Instruction]:
+    return [i for i in decoded(code) if i.opname != "PUSH_NULL"]
+
+
+def _appends(following: list[dis.Instruction]) -> bool:
+    """Whether what comes next looks up how to append."""
+    return any(i.opname in _ATTRIBUTES and i.argval in _APPENDING for i in following)
+
+
+def appended_parameters(code: types.CodeType) -> frozenset[int]:
+    """Positions of the parameters that a function does nothing with but to append to them."""
+    instructions = _without_nulls(code)
+    appended: set[str] = set()
+    used = set(code.co_cellvars)
+    for k, instruction in enumerate(instructions):
+        if "FAST" in instruction.opname:
+            names = instruction.argval if isinstance(instruction.argval, tuple) else (instruction.argval,)
+            one = len(names) == 1 and instruction.opname.startswith("LOAD_FAST")
+            (appended if one and _appends(instructions[k + 1 : k + 2]) else used).update(names)
+    parameters = code.co_varnames[: code.co_argcount]
+    return frozenset(k for k, name in enumerate(parameters) if name in appended - used)
+
+
+def _is_captured(before: list[dis.Instruction], code: types.CodeType, function: types.FunctionType) -> bool:
+    """Whether what was loaded last is a module, a function or a class that the code names, or an attribute of one."""
+    loads = (i for i in reversed(before) if i.opname not in _ATTRIBUTES)
+    last = next(loads, None)
+    value: Any = None
+    if last is not None and last.opname in _LOADS:
+        value = function.__globals__.get(last.argval)
+    elif last is not None and last.opname == "LOAD_DEREF" and last.argval in function.__code__.co_freevars:
+        cells = dict(zip(function.__code__.co_freevars, function.__closure__ or ()))
+        value = contents(cells[last.argval])
+    else:
+        return False
+    kind: Any = type(value)
+    return not has_plain_attributes(kind)
+
+
+def _line(code: types.CodeType, instruction: dis.Instruction) -> str:
+    line = instruction.positions.lineno if instruction.positions else code.co_firstlineno
+    return f"{code.co_filename}:{line}"
