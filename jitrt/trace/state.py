@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import types
 import weakref
 from collections.abc import Callable, Hashable, Mapping, Sequence, Set
 from types import MappingProxyType
@@ -12,7 +11,7 @@ import numpy as np
 
 from ..errors import Untraceable
 from ..expr import build as b
-from ..expr.contractions import Call, call, call_result
+from ..expr.contractions import call_result
 from ..expr.interpret import evaluate
 from ..expr.node import Graph, Node, topological_order, type_of
 from ..expr.optable import INPUT, MUTATING, VALUE_SHAPED, Kind
@@ -20,7 +19,7 @@ from ..expr.pythonnumbers import python_operation
 from ..expr.types import ArrayType
 from .arguments import flatten
 from .assignment import list_node
-from .closures import FunctionTemplate
+from .calls import call_node
 from .context import tracing
 from .draws import MOST_DRAWS
 from .integers import IntegerWanted
@@ -339,7 +338,7 @@ class Trace:
 
     def call_and_look(self, function: Callable[..., Any], name: str, args: tuple, kwargs: dict[str, Any]) -> Any:
         """The result of a call that NumPy makes, and whose shape the function sees."""
-        node = self._call_node(function, name, args, kwargs)
+        node = call_node(self, function, name, args, kwargs)
         if self._execute is None or (self.first_values and is_recorded_in_a_loop(node)):
             raise Untraceable(f"{name} gives arrays whose shapes depend on values", user_line())
         bases = [n for n in dict.fromkeys(map(_base, node.args)) if not self.is_known(n)]
@@ -423,7 +422,7 @@ class Trace:
             raise Untraceable(f"{name} writes into an array", user_line())
         if self._execute is not None and (self.unsteady or function in VALUE_SHAPED):
             return self.call_and_look(function, name, args, kwargs)
-        node = self._call_node(function, name, args, kwargs)
+        node = call_node(self, function, name, args, kwargs)
         try:
             result = self.value_of(node)
         except ValueError as error:
@@ -469,7 +468,7 @@ class Trace:
             function(copied, *args, **kwargs)
             return copied
 
-        node = self._call_node(on_copy, name, args, kwargs)
+        node = call_node(self, on_copy, name, args, kwargs)
         value = self.value_of(node)  # raises what NumPy raises, also if nothing depends on what is written
         self.host_calls.append((name, node["call"].line))
         result = call_result(node, (), target.type)
@@ -506,7 +505,7 @@ class Trace:
         def call(tokens: tuple, args: tuple, kwargs: dict[str, Any]) -> Any:
             return function(*args, **kwargs), _TOKEN
 
-        node = self._call_node(call, name, (tokens, args, kwargs), {}, is_effect=True)
+        node = call_node(self, call, name, (tokens, args, kwargs), {}, is_effect=True)
         operands = [_read_only(self.value_of(n)) for n in node.args]
         _, given, named = node["call"].arrange(operands)[0]
         with np.errstate(all="ignore"), tracing(None):
@@ -517,24 +516,6 @@ class Trace:
         self.call_results.append(self._token)
         self.values[self._token] = _TOKEN
         return self._wrap_result(node, value, (0,))
-
-    def _call_node(
-        self,
-        function: Callable[..., Any],
-        name: str,
-        args: tuple,
-        kwargs: dict[str, Any],
-        is_effect: bool = False,
-    ) -> Node:
-        operands: list[Node] = []
-        template = _with_placeholders((args, kwargs), operands, self)
-        if len(operands) == len(args) and all(isinstance(p, _Placeholder) for p in template[0]) and not kwargs:
-            return call(Call(function, _arguments, name, user_line()), tuple(operands))
-
-        def arrange(values: list[Any]) -> tuple[tuple, dict]:
-            return _with_values(template, values)
-
-        return call(Call(function, arrange, name, user_line(), is_effect), tuple(operands))
 
     def _wrap_result(self, node: Node, value: Any, path: tuple) -> Any:
         if isinstance(value, (tuple, list)):
@@ -584,51 +565,6 @@ class Failures:
     def __exit__(self, kind: Any, error: BaseException | None, traceback: Any) -> None:
         if isinstance(error, Exception):
             self.last = error, user_line()
-
-
-def _arguments(values: list[Any]) -> tuple[tuple, dict]:
-    """The arguments of a call that takes its operands as they are."""
-    return tuple(values), {}
-
-
-class _Placeholder:
-    """Where in a recorded call an operand goes."""
-
-    __slots__ = ("index",)
-
-    def __init__(self, index: int):
-        self.index = index
-
-
-def _with_placeholders(value: Any, operands: list[Node], trace: Trace, inside: tuple[Any, ...] = ()) -> Any:
-    """`value` with placeholders for operands; `inside` are the functions that lead to it."""
-    if isinstance(value, Tracer):
-        operands.append(value._node)
-        return _Placeholder(len(operands) - 1)
-    if isinstance(value, (tuple, list)) and type(value) in (tuple, list):
-        return type(value)(_with_placeholders(v, operands, trace, inside) for v in value)
-    if type(value) is dict:
-        return {k: _with_placeholders(v, operands, trace, inside) for k, v in value.items()}
-    if isinstance(value, types.FunctionType) and value not in inside:
-        reached = (*inside, value)
-        template = FunctionTemplate(value, lambda v: _with_placeholders(v, operands, trace, reached))
-        return template if template.is_needed else value
-    if isinstance(value, np.ndarray):
-        operands.append(trace.lift(value))
-        return _Placeholder(len(operands) - 1)
-    return value
-
-
-def _with_values(template: Any, values: list[Any]) -> Any:
-    if isinstance(template, _Placeholder):
-        return values[template.index]
-    if type(template) in (tuple, list):
-        return type(template)(_with_values(v, values) for v in template)
-    if type(template) is dict:
-        return {k: _with_values(v, values) for k, v in template.items()}
-    if isinstance(template, FunctionTemplate):
-        return template.filled(lambda part: _with_values(part, values))
-    return template
 
 
 def _base(node: Node) -> Node:
