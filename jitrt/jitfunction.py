@@ -39,9 +39,10 @@ if TYPE_CHECKING:  # what only people ask for is imported when they do
 _log = logging.getLogger("jitrt.trace")
 F = TypeVar("F", bound=Callable[..., Any])
 
-# A function that was called this often and never ran compiled runs as plain NumPy for good, without the search.
+# A function that was called this often and never ran compiled runs as plain NumPy, without the search: for good, or if
+# its arrays were too small with a look at them after calls whose number is a power of two, and after so many of them.
 _MOST_PLAIN_CALLS = 16
-_PLAIN_CALLS_BETWEEN_LOOKS = 4096  # at whether the arrays are larger by now
+_PLAIN_CALLS_BETWEEN_LOOKS = 4096
 _UNLIMITED = 1 << 62
 
 

@@ -58,6 +58,8 @@ _NUMPY_COSTS = {
     **dict.fromkeys(["fabs", "deg2rad", "rad2deg", "degrees", "radians", "heaviside"], 25),
 }
 
+_SIMPLE_NUMBERS = {"power": (-1.0, 0.0, 0.5, 1.0, 2.0)}
+
 _COMMUTATIVE = frozenset(
     [
         "add",
@@ -158,7 +160,7 @@ def _row_of_numpy_ufunc(ufunc: np.ufunc) -> Op:
             associative=name in _ASSOCIATIVE,
             cost=_COSTS.get(name, 1),
             numpy_cost=_NUMPY_COSTS.get(name, 0),
-            simple_numbers=frozenset((-1.0, 0.0, 0.5, 1.0, 2.0) if name == "power" else ()),
+            simple_numbers=frozenset(_SIMPLE_NUMBERS.get(name, ())),
             flags=frozenset(_FLAGS.get(name, ())),
             complex_flags=frozenset(_COMPLEX_FLAGS.get(name, ())),
             flags_beside_a_number=frozenset(_FLAGS_BESIDE_A_NUMBER.get(name, _FLAGS.get(name, ()))),

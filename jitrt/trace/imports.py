@@ -42,8 +42,7 @@ def imported_names(
     Notes
     -----
     A module that is loaded is imported by a lookup, which has no effects. One that the call imports in any case, since
-    no branch precedes the statement, is imported here, a moment earlier. Nothing is bound where the import
-    fails.
+    no branch precedes the statement, is imported here, a moment earlier. Nothing is bound where the import fails.
     """
     branches = [k for k, i in enumerate(instructions) if "JUMP" in i.opname or i.opname == "FOR_ITER"]
     for k, instruction in enumerate(instructions):
@@ -57,15 +56,13 @@ def imported_names(
 
 
 def _module(name: str, level: int, namespace: dict[str, Any], certain: bool) -> types.ModuleType | None:
-    """The module called `name`, None if there is none."""
-    full = name
-    if level:
-        full = importlib.util.resolve_name("." * level + name, namespace.get("__package__") or "")
-    if full not in sys.modules and not certain:
-        raise Untraceable(f"imports {full}, which is not loaded yet")
+    """The module called `name`, None if it cannot be imported."""
     try:
+        full = importlib.util.resolve_name("." * level + name, namespace.get("__package__") or "")
+        if full not in sys.modules and not certain:
+            raise Untraceable(f"imports {full}, which is not loaded yet")
         return importlib.import_module(full)
-    except ImportError:
+    except Exception:  # the statement raises it again, where the function may catch it
         return None
 
 

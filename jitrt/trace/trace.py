@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import types
+from collections import Counter
 from collections.abc import Callable, Collection, Hashable, Sequence
 from typing import Any
 
@@ -309,6 +310,7 @@ def _describe(
                 roots.append(symbol._cell.content)
                 strides.append(None)  # copied to the input
     places: dict[Any, int] = {}
+    owners = Counter(map(_memory_of, flat))
     claimed: dict[Node, Any] = {}  # what a segment has computed is returned as it is, once
     results: list[Result] = []
     for leaf in flat:
@@ -340,7 +342,7 @@ def _describe(
             seen = through(base, leaf._region()) if cell is not None else base
             results.append(Result("input", state.registers[base], None if seen is base else seen, base))
             continue
-        if node is not base and _is_all_of(leaf, base) and sum(_memory_of(x) == key for x in flat) == 1:
+        if node is not base and _is_all_of(leaf, base) and owners[key] == 1:
             results.append(Result("array", len(roots)))
             roots.append(node)
             strides.append(state.orders.of_result(node, leaf._strides()))

@@ -61,7 +61,15 @@ def helper_that_imports(a):
     return names(a) + modules(a)
 
 
-CASES = (modules, names, dotted, read_by_a_nested_function, optional, helper_that_imports)
+def relative(a):
+    try:
+        from . import no_such_sibling
+    except ImportError:
+        return a * 3
+    return no_such_sibling.triple(a)
+
+
+CASES = (modules, names, dotted, read_by_a_nested_function, optional, relative, helper_that_imports)
 
 
 @pytest.mark.parametrize("function", CASES, ids=lambda f: f.__name__)
