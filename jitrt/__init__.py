@@ -6,6 +6,7 @@ Importing the package imports next to nothing: each public name brings its modul
 from __future__ import annotations
 
 import importlib
+import os
 import sys
 from typing import TYPE_CHECKING, Any
 
@@ -69,6 +70,8 @@ def __dir__() -> list[str]:
     return sorted({*globals(), *__all__})
 
 
+if not os.path.isdir(os.path.join(__path__[0], "kernels")):  # a source tree, where `kernels` stands beside `jitrt`
+    __path__.append(os.path.dirname(__path__[0]))
 configure_logging()
 if "threadpoolctl" in sys.modules:  # what it is asked for at once must include the threads of kernels
     from .runtime.threadpool import register

@@ -139,3 +139,13 @@ assert not failures, failures
     environment = os.environ | {"JITRT_CACHE_DIR": str(tmp_path)}
     for _ in range(3):
         subprocess.run([sys.executable, "-c", code], check=True, env=environment)
+
+
+def test_a_source_tree_is_importable_without_being_installed():
+    code = (
+        "import sys; from importlib.machinery import BuiltinImporter, FrozenImporter, PathFinder; "
+        "sys.meta_path = [BuiltinImporter, FrozenImporter, PathFinder]; "  # none that an editable install has put there
+        f"sys.path.insert(0, {str(ROOT)!r}); import jitrt.kernels.words; print(jitrt.kernels.words.__file__)"
+    )
+    shown = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert shown.stdout.strip() == str(ROOT / "kernels" / "words.py")
