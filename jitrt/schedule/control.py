@@ -206,7 +206,7 @@ def schedule(
     groups = share_loops(groups, legal, layouts, tools.is_inlined)
     results: dict[Node, dict[int, Node]] = {}
     for node in legal.nodes():
-        if node.op.name == "result" and node.args[0].op.kind is Kind.CONTROL:
+        if _is_of_control(node):
             results.setdefault(node.args[0], {})[node["path"][0]] = node
     steps: list[Step] = []
     for group, because in zip(groups, reasons(groups, legal.outputs, tools.is_inlined)):
@@ -234,8 +234,9 @@ def _in_memory_order(graph: Graph, layouts: Layouts, strides: Sequence[tuple[int
     read = {a for n in graph.nodes() for a in n.args}
     outputs = list(graph.outputs)
     for k, wanted in enumerate(strides):
-        if wanted is not None and outputs[k].op.kind is not Kind.HOST:  # what NumPy gives is returned as it is
-            node = outputs[k]
+        node = outputs[k]
+        if wanted is not None and (node.op.kind is not Kind.HOST or _is_of_control(node)):
+            # What NumPy gives is returned as it is.
             last = sum(s * (n - 1) for s, n in zip(wanted, node.shape) if n)
             assert min(wanted) > 0 and (last + node.dtype.itemsize == node.type.nbytes or not node.type.size), wanted
             # Regions of an update are found in C-contiguous memory.
@@ -244,6 +245,11 @@ def _in_memory_order(graph: Graph, layouts: Layouts, strides: Sequence[tuple[int
                 outputs[k] = b.copy(outputs[k], _FIRST_PLACED + k)
             layouts.place(outputs[k], wanted)
     return graph.with_outputs(outputs)
+
+
+def _is_of_control(node: Node) -> bool:
+    """Whether a node is what a loop or a choice gives."""
+    return node.op.name == "result" and node.args[0].op.kind is Kind.CONTROL
 
 
 def _contiguous_first_values(layouts: Layouts) -> Rule:

@@ -17,6 +17,25 @@ LAYOUTS = {
     "one row": np.asfortranarray(plain[:1]),
     "empty": np.asfortranarray(plain[:0]),
 }
+
+
+def relaxed(x):
+    y, z = x + 1, x * 2
+    for _ in range(12):
+        y = y * 0.5 + x
+        z[1:] = z[:-1] * 0.5 + 1
+    return y, z
+
+
+def relaxed_until(x):
+    y, change = x * 2, 1.0
+    while change > 1e-3:
+        new = y * 0.5 + x
+        change = np.abs(new - y).max(initial=0)
+        y = new
+    return y * 2, y
+
+
 FUNCTIONS = {
     "multiply": lambda x: x * 2,
     "transpose": lambda x: x.T + 1,
@@ -32,6 +51,8 @@ FUNCTIONS = {
     "created": lambda x: (np.zeros_like(x), np.ones_like(x) + x, np.full_like(x, 2, dtype=np.int32)),
     "indexed": lambda x: (x[[0, 1, 0]], x[:, [1, 0]], x[[0, 1], [1, 0]], x[::-1, np.array([[0], [1]])] * 2),
     "scans": lambda x: x.cumsum(0),
+    "loops": relaxed,
+    "loops until": relaxed_until,
     "contiguous": lambda x: np.ascontiguousarray(x) * 1,
 }
 
