@@ -8,6 +8,7 @@ from __future__ import annotations
 import importlib
 import os
 import sys
+from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from .config import configure_logging
@@ -71,7 +72,8 @@ def __dir__() -> list[str]:
 
 
 if not os.path.isdir(os.path.join(__path__[0], "kernels")):  # a source tree, where `kernels` stands beside `jitrt`
-    __path__.append(os.path.dirname(__path__[0]))
+    kernels = sys.modules[f"{__name__}.kernels"] = ModuleType(f"{__name__}.kernels")
+    kernels.__path__ = [os.path.join(os.path.dirname(__path__[0]), "kernels")]
 configure_logging()
 if "threadpoolctl" in sys.modules:  # what it is asked for at once must include the threads of kernels
     from .runtime.threadpool import register
