@@ -13,7 +13,8 @@ from .expr.node import Graph, Node
 from .frozen import frozen
 from .memory.plan import BlockMemory
 from .pipeline import Lowered
-from .runtime import dispatch, errstate, results, threadpool, threads
+from .runtime import threadpool, threads
+from .runtime.readiness import get_driver_ready
 from .schedule.control import CheckCall
 from .schedule.loopnest import LoopNest
 from .schedule.nest import KernelCall, describe
@@ -159,10 +160,7 @@ def warm_up() -> None:
     >>> import jitrt
     >>> jitrt.warm_up()
     """
-    threads.driver()
+    get_driver_ready()
     threads.start_pool()
     threadpool.register(import_it=True)
-    results.handler()
-    errstate.errors()
     context()
-    dispatch.install()

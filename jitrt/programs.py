@@ -27,6 +27,7 @@ from .runtime.hostfile import NotPlain, decode_hosts, encode_hosts
 from .runtime.hosts import NO_HOSTS
 from .runtime.image import Image
 from .runtime.program import UNLIMITED, Details, Program
+from .runtime.readiness import get_ready
 from .trace.segments import sample
 
 if TYPE_CHECKING:
@@ -94,15 +95,16 @@ class Compiled:
 
 
 def expect_compiles(function: Callable[..., Any]) -> bool:
-    """Import the compiler if calls of `function` will need it, so that none of them has to wait for that.
+    """Get ready for calls of `function`, so that none of them has to wait for what does not depend on it.
 
-    They will if no process has called it yet, for all that the disk cache knows.
+    If no process has called it yet, for all that the disk cache knows, that is the compiler.
 
     Returns
     -------
     bool
         Whether this is so.
     """
+    get_ready()
     if cache.has_note(_code(function)):
         return False
     from . import pipeline  # noqa: F401

@@ -159,13 +159,27 @@ def _note(folder: Path, text: str) -> Path:
     return folder / f"{digest(text + _sources())}.note"
 
 
+def _entry(folder: Path, text: str) -> Path:
+    return folder / f"{digest(text)}.entry"
+
+
+def has(text: str) -> bool:
+    """Whether there is an entry for that text, so that `load` will give its symbols if their module is whole."""
+    try:
+        folder = _folder()
+        return folder is not None and _entry(folder, text).exists()
+    except Exception as error:
+        _complain("read", error)
+        return False
+
+
 def load(text: str) -> dict[str, int] | None:
     """Addresses of the symbols that were compiled from `text`; None if the cache does not have them."""
     try:
         folder = _folder()
         if folder is None:
             return None
-        entry = folder / f"{digest(text)}.entry"
+        entry = _entry(folder, text)
         if not entry.exists():
             return None
         module, symbols, needed = json.loads(entry.read_text(encoding="utf-8"))
@@ -268,7 +282,7 @@ def store(module: str, code: bytes, entries: Iterable[tuple[str, list[str]]], ne
         _write(folder / f"{module}.module", hashlib.sha256(code).digest() + code)
         entries = list(entries)
         for text, symbols in entries:
-            _write(folder / f"{digest(text)}.entry", json.dumps([module, symbols, needed]).encode())
+            _write(_entry(folder, text), json.dumps([module, symbols, needed]).encode())
             _homes.update((symbol, (module, needed)) for symbol in symbols)
         _log.info("%s and %d bytes of code went to the disk cache", module, len(code))
         _clean_now_and_then(1 + len(entries), len(code))

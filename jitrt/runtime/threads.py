@@ -106,9 +106,17 @@ def _native() -> dict[str, int]:
     names = ["jitrt_run", "jitrt_worker", *allocator.FUNCTIONS, "jitrt_release"]
     if offsets is not None:
         names += ["jitrt_call", "jitrt_hash_of", "jitrt_errors"]
-    text = f"driver {offsets} {tuple_and_array_offsets()}"
+    return cache.load(_driver_text()) or _assembled(_driver_text(), names)
 
-    return cache.load(text) or _assembled(text, names)
+
+def _driver_text() -> str:
+    """What the driver's code depends on, beside the fingerprint of the disk cache."""
+    return f"driver {fields()} {tuple_and_array_offsets()}"
+
+
+def driver_is_cached() -> bool:
+    """Whether the disk cache has the driver, so that nothing has to be compiled for it."""
+    return cache.has(_driver_text())
 
 
 def _assembled(text: str, names: list[str]) -> dict[str, int]:

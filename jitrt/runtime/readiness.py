@@ -1,0 +1,31 @@
+"""Readiness: what calls need that does not depend on the function, made before the first of them."""
+
+from __future__ import annotations
+
+import logging
+
+from ..once import once
+from . import dispatch, errstate, results, threads
+
+_log = logging.getLogger("jitrt.cache")
+
+
+@once
+def get_ready() -> None:
+    """Link the native driver, and make what finds its way through it, if the disk cache has the driver.
+
+    That takes some milliseconds, once a process. Where it fails, the call that needs the driver says why.
+    """
+    try:
+        if threads.driver_is_cached():
+            get_driver_ready()
+    except Exception as error:
+        _log.info("the native driver is not linked yet (%s: %s)", type(error).__name__, error)
+
+
+def get_driver_ready() -> None:
+    """Link or compile the native driver, and make what finds its way through it."""
+    threads.driver()
+    results.handler()
+    errstate.errors()
+    dispatch.install()
