@@ -6,16 +6,17 @@ import builtins
 import dis
 import functools
 import inspect
+import itertools
 import logging
 import types
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
 from ..errors import Untraceable
 from .arguments import GENERATORS, has_plain_attributes
-from .bytecode import decoded
+from .bytecode import Instruction, decoded, line_of
 from .captures import MISSING, Capture, Captures, contents
 from .draws import GLOBAL, MAKERS
 from .imports import imported_names
@@ -45,6 +46,8 @@ _APPENDING = ("append", "extend")
 _STORES = frozenset({"STORE_ATTR", "DELETE_ATTR"})
 # Names by which code reaches the class of an object, which has no copy in the trace.
 _CLASS_NAMES = frozenset({"type", "__class__"})
+_BRANCHES = frozenset(name for name in dis.opmap if "JUMP" in name or name == "FOR_ITER")
+_CHECKED = frozenset({*_LOADS, *_LOCAL_LOADS, *_ATTRIBUTES, *_STORES, *_EFFECTS, "STORE_DEREF", "COPY"})
 _COROUTINES = inspect.CO_COROUTINE | inspect.CO_ITERABLE_COROUTINE | inspect.CO_ASYNC_GENERATOR
 
 
@@ -158,45 +161,59 @@ class Scan:
         if _CLASS_NAMES.intersection(code.co_names):
             self.captures.asks_for_classes = True
         self.captures.codes.add(code)
-        cells = dict(zip(function.__code__.co_freevars, function.__closure__ or ()))
+        self.captures.floats.update(c for c in code.co_consts if type(c) is float)
+        nested = [c for c in code.co_consts if isinstance(c, types.CodeType)]
+        if not (code.co_names or code.co_freevars or nested):
+            return  # it has nothing but its local variables
         instructions = _without_nulls(code)
-        imports = imports | {n: found for n, *found in imported_names(instructions, function.__globals__)}
+        if "IMPORT_NAME" in {i.opname for i in instructions}:
+            imports = imports | {n: found for n, *found in imported_names(instructions, function.__globals__)}
         behind_a_branch = self.behind_a_branch
         for k, instruction in enumerate(instructions):
-            name, operand = instruction.opname, instruction.argval
-            self.behind_a_branch |= "JUMP" in name or name == "FOR_ITER"
-            if name in _ATTRIBUTES or name in _STORES:
-                appends = name in _ATTRIBUTES and _appends(instructions[k + 1 : k + 2])
-                (self.captures.appended if appends else self.captures.read).add(operand)
-            try:
-                if name in _EFFECTS:
-                    raise Untraceable(f"{code.co_name} {_EFFECTS[name]}")
-                if name in _STORES:
-                    self.captures.sets_attributes = True
-                    if _is_captured(instructions[:k], code, function):
-                        raise Untraceable(f"{code.co_name} sets an attribute of what is no argument")
-                if name == "STORE_DEREF" and operand in code.co_freevars:
-                    raise Untraceable(f"{code.co_name} assigns a nonlocal variable")
-                following = instructions[k + 1 : k + 3]
-                augmented = [i.opname for i in following] == ["COPY", "LOAD_ATTR"]
-                if augmented and _is_captured(instructions[: k + 1], code, function):
-                    raise Untraceable(f"{code.co_name} sets an attribute of what is no argument")
-                attributes = _attributes(instructions[k + 1 :])
-                if name in _LOADS:
-                    self._global(function, operand, attributes)
-                elif name == "LOAD_DEREF" and operand in free and operand in cells:
-                    self._loaded(contents(cells[operand]), operand, (cells[operand], None), attributes)
-                elif name in _LOCAL_LOADS and operand in imports:
-                    module, part = imports[operand]
-                    self._loaded(module, module.__name__, None, [part, *attributes] if part else attributes)
-            except Untraceable as e:
-                raise Untraceable(e.reason, e.line or _line(code, instruction)) from None
-        for constant in code.co_consts:
-            if type(constant) is float:
-                self.captures.floats.add(constant)
-            if isinstance(constant, types.CodeType):
-                self.code(constant, function, free & frozenset(constant.co_freevars), imports)
+            if instruction.opname in _CHECKED:
+                try:
+                    self._instruction(instructions, k, code, function, free, imports)
+                except Untraceable as e:
+                    line = f"{code.co_filename}:{line_of(code, instruction.offset)}"
+                    raise Untraceable(e.reason, e.line or line) from None
+            elif instruction.opname in _BRANCHES:
+                self.behind_a_branch = True
+        for inner in nested:
+            self.code(inner, function, free & frozenset(inner.co_freevars), imports)
         self.behind_a_branch = behind_a_branch
+
+    def _instruction(
+        self,
+        instructions: Sequence[Instruction],
+        k: int,
+        code: types.CodeType,
+        function: types.FunctionType,
+        free: frozenset[str],
+        imports: dict[str, list[Any]],
+    ) -> None:
+        """Check one instruction of `code`, number `k`."""
+        name, _, operand, _ = instructions[k]
+        if name in _EFFECTS:
+            raise Untraceable(f"{code.co_name} {_EFFECTS[name]}")
+        if name in _ATTRIBUTES or name in _STORES:
+            appends = name in _ATTRIBUTES and _appends(instructions, k + 1)
+            (self.captures.appended if appends else self.captures.read).add(operand)
+        if name in _STORES:
+            self.captures.sets_attributes = True
+        augments = name == "COPY" and instructions[k + 1].opname == "LOAD_ATTR"
+        if (name in _STORES or augments) and _is_captured(instructions, k, function):
+            raise Untraceable(f"{code.co_name} sets an attribute of what is no argument")
+        if name == "STORE_DEREF" and operand in code.co_freevars:
+            raise Untraceable(f"{code.co_name} assigns a nonlocal variable")
+        if name in _LOADS:
+            self._global(function, operand, _attributes(instructions, k + 1))
+        elif name == "LOAD_DEREF" and operand in free and operand in _cells(function):
+            cell = _cells(function)[operand]
+            self._loaded(contents(cell), operand, (cell, None), _attributes(instructions, k + 1))
+        elif name in _LOCAL_LOADS and operand in imports:
+            module, part = imports[operand]
+            attributes = _attributes(instructions, k + 1)
+            self._loaded(module, module.__name__, None, [part, *attributes] if part else attributes)
 
     def _global(self, function: types.FunctionType, name: str, attributes: list[str]) -> None:
         namespace = function.__globals__
@@ -224,27 +241,25 @@ class Scan:
         self.value(value, name, place)
 
 
-def _attributes(following: list[dis.Instruction]) -> list[str]:
-    """Names of the attributes that are loaded next, one of the other."""
-    names = []
-    for instruction in following:
-        if instruction.opname not in _ATTRIBUTES:
-            break
-        names.append(str(instruction.argval))
-    return names
+def _attributes(instructions: Sequence[Instruction], k: int) -> list[str]:
+    """Names of the attributes that are loaded from number `k` on, one of the other."""
+    following = itertools.takewhile(lambda i: i.opname in _ATTRIBUTES, itertools.islice(instructions, k, None))
+    return [str(i.argval) for i in following]
 
 
-def _without_nulls(code: types.CodeType) -> list[dis.Instruction]:
+def _without_nulls(code: types.CodeType) -> list[Instruction]:
     return [i for i in decoded(code) if i.opname != "PUSH_NULL"]
 
 
-def _appends(following: list[dis.Instruction]) -> bool:
-    """Whether what comes next looks up how to append."""
-    return any(i.opname in _ATTRIBUTES and i.argval in _APPENDING for i in following)
+def _appends(instructions: Sequence[Instruction], k: int) -> bool:
+    """Whether instruction number `k` looks up how to append."""
+    return instructions[k].opname in _ATTRIBUTES and instructions[k].argval in _APPENDING
 
 
 def appended_parameters(code: types.CodeType) -> frozenset[int]:
     """Positions of the parameters that a function does nothing with but to append to them."""
+    if not set(_APPENDING).intersection(code.co_names):
+        return frozenset()
     instructions = _without_nulls(code)
     appended: set[str] = set()
     used = set(code.co_cellvars)
@@ -252,27 +267,28 @@ def appended_parameters(code: types.CodeType) -> frozenset[int]:
         if "FAST" in instruction.opname:
             names = instruction.argval if isinstance(instruction.argval, tuple) else (instruction.argval,)
             one = len(names) == 1 and instruction.opname.startswith("LOAD_FAST")
-            (appended if one and _appends(instructions[k + 1 : k + 2]) else used).update(names)
+            (appended if one and _appends(instructions, k + 1) else used).update(names)
     parameters = code.co_varnames[: code.co_argcount]
     return frozenset(k for k, name in enumerate(parameters) if name in appended - used)
 
 
-def _is_captured(before: list[dis.Instruction], code: types.CodeType, function: types.FunctionType) -> bool:
-    """Whether what was loaded last is a module, a function or a class that the code names, or an attribute of one."""
-    loads = (i for i in reversed(before) if i.opname not in _ATTRIBUTES)
-    last = next(loads, None)
+def _cells(function: types.FunctionType) -> dict[str, types.CellType]:
+    """The cells of the variables of the scopes around a function."""
+    return dict(zip(function.__code__.co_freevars, function.__closure__ or ()))
+
+
+def _is_captured(instructions: Sequence[Instruction], k: int, function: types.FunctionType) -> bool:
+    """Whether what was loaded last, before number `k`, is a module, a function or a class that the code names.
+
+    Attributes of them count as they do.
+    """
+    last = next((i for i in reversed(instructions[:k]) if i.opname not in _ATTRIBUTES), None)
     value: Any = None
     if last is not None and last.opname in _LOADS:
         value = function.__globals__.get(last.argval)
     elif last is not None and last.opname == "LOAD_DEREF" and last.argval in function.__code__.co_freevars:
-        cells = dict(zip(function.__code__.co_freevars, function.__closure__ or ()))
-        value = contents(cells[last.argval])
+        value = contents(_cells(function)[last.argval])
     else:
         return False
     kind: Any = type(value)
     return not has_plain_attributes(kind)
-
-
-def _line(code: types.CodeType, instruction: dis.Instruction) -> str:
-    line = instruction.positions.lineno if instruction.positions else code.co_firstlineno
-    return f"{code.co_filename}:{line}"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dis
 import importlib
 import importlib.util
 import sys
@@ -11,6 +10,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from ..errors import Untraceable
+from .bytecode import Instruction
 
 _STORES = frozenset({"STORE_FAST", "STORE_DEREF"})
 # Between the attributes of `import a.b.c as d`.
@@ -18,13 +18,13 @@ _STEPS = frozenset({"SWAP", "ROT_TWO", "POP_TOP"})
 
 
 def imported_names(
-    instructions: list[dis.Instruction], namespace: dict[str, Any]
+    instructions: list[Instruction], namespace: dict[str, Any]
 ) -> Iterator[tuple[str, types.ModuleType, str]]:
     """The local variables that import statements assign.
 
     Parameters
     ----------
-    instructions : list of dis.Instruction
+    instructions : list of Instruction
         A function's code.
     namespace : dict
         Its global variables.
@@ -67,7 +67,7 @@ def _module(name: str, level: int, namespace: dict[str, Any], certain: bool) -> 
 
 
 def _bound(
-    following: list[dis.Instruction], module: types.ModuleType, name: str, names_parts: bool
+    following: list[Instruction], module: types.ModuleType, name: str, names_parts: bool
 ) -> Iterator[tuple[str, types.ModuleType, str]]:
     """What the instructions behind IMPORT_NAME assign."""
     if following[0].opname in _STORES:  # import a.b.c binds a

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import bisect
-import dis
 import types
 from functools import lru_cache
 
 from ..frozen import frozen
-from .bytecode import decoded
+from .bytecode import Instruction, decoded, printed_operand
 
 _CALLS = frozenset({"CALL", "CALL_FUNCTION"})
 _STORES = frozenset({"STORE_FAST", "STORE_FAST_LOAD_FAST"})
@@ -96,7 +95,7 @@ def condition_site(code: types.CodeType, test: int) -> ConditionSite | None:
     return _condition(instructions, k)
 
 
-def _condition(instructions: tuple[dis.Instruction, ...], k: int) -> ConditionSite | None:
+def _condition(instructions: tuple[Instruction, ...], k: int) -> ConditionSite | None:
     found = _end_of_loop(instructions, k)
     if found is not None or not _is_test(instructions, k):
         return found
@@ -109,12 +108,12 @@ def _condition(instructions: tuple[dis.Instruction, ...], k: int) -> ConditionSi
     return None
 
 
-def _is_test(instructions: tuple[dis.Instruction, ...], k: int) -> bool:
+def _is_test(instructions: tuple[Instruction, ...], k: int) -> bool:
     name = instructions[k].opname if 0 <= k < len(instructions) - 1 else ""
     return name.startswith("POP_JUMP") and name.endswith(("IF_TRUE", "IF_FALSE"))
 
 
-def _end_of_loop(instructions: tuple[dis.Instruction, ...], k: int) -> ConditionSite | None:
+def _end_of_loop(instructions: tuple[Instruction, ...], k: int) -> ConditionSite | None:
     """The condition behind the body of a loop, if a test is one."""
     if not _is_test(instructions, k):
         return None
@@ -138,7 +137,7 @@ def _end_of_loop(instructions: tuple[dis.Instruction, ...], k: int) -> Condition
     return None
 
 
-def _at(instructions: tuple[dis.Instruction, ...], offset: int) -> dis.Instruction:
+def _at(instructions: tuple[Instruction, ...], offset: int) -> Instruction:
     """The first instruction at an offset or behind it: a jump may lead to one that has been left out."""
     return instructions[min(bisect.bisect_left([i.offset for i in instructions], offset), len(instructions) - 1)]
 
@@ -157,7 +156,9 @@ def only_counts(code: types.CodeType, start: int, end: int, name: str) -> bool:
         names = [i.opname for i in group]
         counts = names[1:2] in (["LOAD_CONST"], ["LOAD_SMALL_INT"]) and names[2:3] == ["BINARY_OP"]
         counts = counts and [names[0], names[3:]] == ["LOAD_FAST", ["STORE_FAST"]] and _mentions(group[3], name)
-        if not counts or type(group[1].argval) is not int or group[2].argrepr.rstrip("=") not in ("+", "-"):
+        if not counts or type(group[1].argval) is not int:
+            return False
+        if printed_operand(code, group[2].offset).rstrip("=") not in ("+", "-"):
             return False
         k += 4
     return True
@@ -170,13 +171,13 @@ def only_called(code: types.CodeType, name: str) -> bool:
     for k in uses:
         instruction = instructions[k]
         followed = instructions[k + 1 : k + 2]
-        pushes_null = instruction.opname == "LOAD_GLOBAL" and bool((instruction.arg or 0) & 1)
+        pushes_null = instruction.opname == "LOAD_GLOBAL" and bool(instruction.arg & 1)
         if not pushes_null and not (followed and followed[0].opname == "PUSH_NULL"):
             return False
     return bool(uses)
 
 
-def _following(code: types.CodeType, call: int) -> tuple[dis.Instruction, dis.Instruction, int] | None:
+def _following(code: types.CodeType, call: int) -> tuple[Instruction, Instruction, int] | None:
     """Of a loop over the result of a call: the head, the store of the variable, the offset of the end."""
     instructions = decoded(code)
     # While a Python function runs, its caller's offset may be that of the inline cache behind the call.
@@ -189,6 +190,6 @@ def _following(code: types.CodeType, call: int) -> tuple[dis.Instruction, dis.In
     return head, store, int(head.argval)
 
 
-def _mentions(instruction: dis.Instruction, variable: str) -> bool:
+def _mentions(instruction: Instruction, variable: str) -> bool:
     argval = instruction.argval
     return argval == variable or (isinstance(argval, tuple) and variable in argval)
