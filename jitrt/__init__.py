@@ -58,13 +58,15 @@ _MODULE_OF = {name: module for module, names in _MODULES.items() for name in nam
 _PACKAGES = ("memory", "schedule")
 
 
-def __getattr__(name: str) -> Any:
-    if name in _PACKAGES:
-        return importlib.import_module(f".{name}", __name__)
-    if name not in _MODULE_OF:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value = globals()[name] = getattr(importlib.import_module(_MODULE_OF[name], __name__), name)
-    return value
+if not TYPE_CHECKING:  # to type checkers, what is not imported above does not exist
+
+    def __getattr__(name: str) -> Any:
+        if name in _PACKAGES:
+            return importlib.import_module(f".{name}", __name__)
+        if name not in _MODULE_OF:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        value = globals()[name] = getattr(importlib.import_module(_MODULE_OF[name], __name__), name)
+        return value
 
 
 def __dir__() -> list[str]:

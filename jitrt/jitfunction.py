@@ -6,7 +6,7 @@ import functools
 import logging
 import warnings
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, overload
+from typing import TYPE_CHECKING, Any, Concatenate, Generic, NamedTuple, ParamSpec, TypeVar, overload
 
 import numpy as np
 
@@ -37,7 +37,10 @@ if TYPE_CHECKING:  # what only people ask for is imported when they do
     from .profile import Profile
 
 _log = logging.getLogger("jitrt.trace")
-F = TypeVar("F", bound=Callable[..., Any])
+P = ParamSpec("P")
+Q = ParamSpec("Q")
+R = TypeVar("R")
+S = TypeVar("S")
 
 # A function that was called this often and never ran compiled runs as plain NumPy, without the search: for good, or if
 # its arrays were too small with a look at them after calls whose number is a power of two, and after so many of them.
@@ -61,13 +64,38 @@ class CacheInfo(NamedTuple):
     """Calls so far that native code did not serve."""
 
 
-class JitFunction(NativeCallable):
+class JitFunction(NativeCallable, Generic[P, R]):
     """A function that runs compiled where that is possible, and as plain NumPy where not.
 
-    Made by `jit`. Calling it gives what the plain function gives.
+    Made by `jit`. Calling it gives what the plain function gives, and type checkers see the plain function's
+    parameters and result.
+
+    Attributes
+    ----------
+    __wrapped__ : callable
+        The plain function.
     """
 
-    def __init__(self, function: Callable[..., Any], threads: int | None = None, donate: Sequence[str] = ()):
+    __wrapped__: Callable[P, R]
+
+    if TYPE_CHECKING:  # calls are native code's
+
+        def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R: ...
+
+        @overload
+        def __get__(self, instance: None, owner: type | None = None) -> JitFunction[P, R]: ...
+        @overload
+        def __get__(
+            self: JitFunction[Concatenate[S, Q], R], instance: S, owner: type | None = None
+        ) -> Callable[Q, R]: ...
+        def __get__(self, instance: Any, owner: type | None = None) -> Any: ...
+
+    else:
+
+        def __get__(self, instance: Any, owner: type | None = None) -> Any:
+            return self if instance is None else functools.partial(self, instance)
+
+    def __init__(self, function: Callable[P, R], threads: int | None = None, donate: Sequence[str] = ()):
         super().__init__()
         functools.update_wrapper(self, function)
         self.__name__ = getattr(function, "__name__", type(function).__name__)
@@ -228,9 +256,6 @@ class JitFunction(NativeCallable):
     def __code__(self) -> Any:
         """Of the plain function: libraries that keep results tell by it whether a function has been edited."""
         return self._function.__code__
-
-    def __get__(self, instance: Any, owner: type | None = None) -> Any:
-        return self if instance is None else functools.partial(self, instance)
 
     def __repr__(self) -> str:
         return f"<jitrt.jit of {self._function!r}>"
@@ -457,9 +482,9 @@ def clear_caches() -> None:
 
 
 @overload
-def jit(function: F) -> F: ...
+def jit(function: Callable[P, R]) -> JitFunction[P, R]: ...
 @overload
-def jit(*, threads: int | None = None, donate: Sequence[str] = ()) -> Callable[[F], F]: ...
+def jit(*, threads: int | None = None, donate: Sequence[str] = ()) -> Callable[[Callable[P, R]], JitFunction[P, R]]: ...
 def jit(function: Any = None, *, threads: int | None = None, donate: Sequence[str] = ()) -> Any:
     """Make a NumPy function fast without changing what it does.
 
