@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from .codegen.context import context
-from .explain import Explanation, titles, to_html
+from .explain import Explanation, graph_sections, titles, to_html, to_text
 from .expr.node import Graph, Node
 from .frozen import frozen
 from .memory.plan import BlockMemory
@@ -124,12 +124,12 @@ class Stages:
 
     def sections(self) -> list[tuple[str, str]]:
         """Titles and texts of the stages."""
-        parts = [(f"graph after {name}", str(graph)) for name, graph in self.lowered.stages]
+        parts = graph_sections(self.lowered.stages)
         steps = "\n".join(_described(self.lowered.memory))
         return [*parts, ("steps and loop nests", steps), ("frame", str(self.lowered.memory.layout))]
 
     def __str__(self) -> str:
-        return "\n\n".join(f"-- {title} --\n{text}" for title, text in self.sections())
+        return to_text(self.sections())
 
     def _repr_html_(self) -> str:
         return to_html(self.sections())

@@ -20,7 +20,9 @@ from .trace.trace import Traced
 
 @frozen
 class Explanation:
-    """What a call runs.
+    """What a call runs; printing it tells all, and a notebook shows it in parts that open and close.
+
+    Made by `JitFunction.explain` and `JitFunction.compile`.
 
     Parameters
     ----------
@@ -32,6 +34,19 @@ class Explanation:
         What the stages made.
     loop : str
         The typed code of a loop over elements, which numba compiles instead.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import jitrt
+    >>> @jitrt.jit
+    ... def standardised(x):
+    ...     return (x - x.mean()) / x.std()
+    >>> explanation = standardised.explain(np.arange(5.0))
+    >>> len(explanation.kernels), explanation.host_calls
+    (1, [])
+    >>> print(explanation.sections()[0])
+    ('standardised is compiled', '1 kernel, 0 bytes of temporary memory, NumPy executes nothing')
     """
 
     name: str
@@ -95,17 +110,13 @@ class Explanation:
             return [(f"{self.name} is a loop over elements, compiled by numba", self.loop)]
         if self.traced is None or self.compiled is None:
             return [(f"{self.name} runs as plain NumPy", self.plain_reason)]
-        parts = []
+        parts = [(f"{self.name} is compiled", self._summary())]
         if self.traced.cuts:
             parts.append(("values that it looks at, in this order", "\n".join(self.looked_at)))
             for number, compiled in enumerate(self.programs[:-1]):
                 steps = _described(compiled.program.steps)
                 parts.append((f"segment {number}", f"{compiled.stages[0][1]}\n" + "\n".join(steps)))
-        previous = ""
-        for stage, graph in self.compiled.stages:
-            text = str(graph)
-            parts.append((f"graph after {stage}", "(unchanged)" if text == previous else text))
-            previous = text
+        parts += graph_sections(self.compiled.stages)
         program = self.compiled.program
         steps = _described(program.steps)
         parts.append(("steps and loop nests", "\n".join(steps) or "nothing to compute"))
@@ -117,19 +128,45 @@ class Explanation:
         parts.append(("time to compile", times))
         return parts
 
+    def _summary(self) -> str:
+        executed = _counted(len(self.host_calls), "step") if self.host_calls else "nothing"
+        parts = [_counted(len(self.kernels), "kernel"), f"{self.frame_bytes:,} bytes of temporary memory"]
+        parts.append(f"NumPy executes {executed}")
+        if self.looked_at:
+            parts.append(f"{_counted(len(self.looked_at), 'look')} at values")
+        return ", ".join(parts)
+
     def __str__(self) -> str:
-        return "\n\n".join(f"-- {title} --\n{text}" for title, text in self.sections())
+        return to_text(self.sections())
 
     def _repr_html_(self) -> str:
         return to_html(self.sections())
 
 
+def _counted(n: int, what: str) -> str:
+    return f"{n} {what}" if n == 1 else f"{n} {what}s"
+
+
+def graph_sections(stages: Sequence[tuple[str, Graph]]) -> list[tuple[str, str]]:
+    """The graph after each stage, or that the stage has not changed it."""
+    texts = [str(graph) for _, graph in stages]
+    return [
+        (f"graph after {name}", "(unchanged)" if k and text == texts[k - 1] else text)
+        for k, ((name, _), text) in enumerate(zip(stages, texts))
+    ]
+
+
+def to_text(sections: Sequence[tuple[str, str]]) -> str:
+    """Titles and texts one below the other."""
+    return "\n\n".join(f"-- {title} --\n{text}" for title, text in sections)
+
+
 def to_html(sections: Sequence[tuple[str, str]]) -> str:
     """Titles and texts as parts of a page that can be opened and closed."""
     return "".join(
-        f"<details{' open' if 'nests' in title or 'plain' in title else ''}><summary><b>{html.escape(title)}</b>"
+        f"<details{' open' if k == 0 or 'nests' in title else ''}><summary><b>{html.escape(title)}</b>"
         f"</summary><pre>{html.escape(text)}</pre></details>"
-        for title, text in sections
+        for k, (title, text) in enumerate(sections)
     )
 
 
