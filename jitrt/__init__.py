@@ -1,5 +1,21 @@
 """jitrt makes ordinary NumPy code fast: put `@jitrt.jit` on a function, and it runs as fused kernels.
 
+>>> import numpy as np
+>>> import jitrt
+>>> @jitrt.jit
+... def softmax(x):
+...     e = np.exp(x - x.max(axis=-1, keepdims=True))
+...     return e / e.sum(axis=-1, keepdims=True)
+>>> softmax(np.log([[1.0, 3.0], [2.0, 2.0]]))
+array([[0.25, 0.75],
+       [0.5 , 0.5 ]])
+
+`jit` is all that most programs need. `JitFunction` is what it makes: its methods tell what a call runs (`explain`),
+where its time goes (`profile`) and what is kept (`cache_info`), and compile ahead of calls (`compile`, with `spec`).
+Loops and choices as functions are `fori_loop`, `while_loop`, `scan` and `cond`. `set_num_threads`, `clear_caches`,
+`warm_up` and `non_aliasing` concern the whole process. `schedule` and `memory` are for experts: fusions made by hand,
+and plans of memory.
+
 Importing the package imports next to nothing: each public name brings its module when it is first used.
 """
 

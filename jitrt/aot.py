@@ -38,12 +38,19 @@ def spec(dtype: Any, shape: int | Sequence[int]) -> ArraySpec:
     Parameters
     ----------
     dtype : dtype-like
+        As `numpy.dtype` takes it.
     shape : int or sequence of int
         The array is taken to be contiguous, in C order.
 
     Returns
     -------
     ArraySpec
+        Stands for an array where the methods take arguments.
+
+    Raises
+    ------
+    TypeError
+        If `dtype` is not a dtype.
 
     Examples
     --------

@@ -10,7 +10,8 @@ _thread = threading.local()
 class JitrtError(Exception):
     """An internal error: some stage of the compiler could not do its work.
 
-    Users see it only under ``JITRT_STRICT=1``; otherwise the plain function runs instead.
+    Users see it only under ``JITRT_STRICT=1``; otherwise the plain function runs instead, the log says so
+    (``JITRT_LOG=trace``), and so does `JitFunction.explain`. It is always worth a report.
     """
 
 
@@ -19,7 +20,35 @@ class MemoryFault(JitrtError):
 
 
 class JitrtPerformanceWarning(UserWarning):
-    """A function gains nothing from being compiled, and why."""
+    """A function gains nothing from being compiled, and why.
+
+    Examples
+    --------
+    How far to roll an array is part of a program, so that each value is traced, and given up after many of them:
+
+    >>> import warnings
+    >>> import numpy as np
+    >>> import jitrt
+    >>> @jitrt.jit
+    ... def rolled(x, n):
+    ...     return 2 * np.roll(x, n)
+    >>> with warnings.catch_warnings(record=True) as caught:
+    ...     warnings.simplefilter("always")
+    ...     for n in range(200):
+    ...         _ = rolled(np.arange(5.0), n)
+    >>> print(caught[0].message)
+    rolled runs as plain NumPy: 129 calls in a row had arguments of new shapes or values
+
+    Where `n` is only computed with, it is an input of one program:
+
+    >>> @jitrt.jit
+    ... def rolled(x, n):
+    ...     return 2 * x[(np.arange(x.size) - n) % x.size]
+    >>> for n in range(200):
+    ...     _ = rolled(np.arange(5.0), n)
+    >>> rolled.cache_info().compiled
+    1
+    """
 
 
 class ControlException(BaseException):

@@ -301,6 +301,24 @@ class JitFunction(NativeCallable, Generic[P, R]):
         ------
         Exception
             What the function raises for these arguments.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> import jitrt
+        >>> @jitrt.jit
+        ... def distance(x, y):
+        ...     return np.sqrt(x * x + y * y)
+        >>> print(distance.explain(np.ones(5), np.ones(5)).loop_nests[0])
+        nest(y0: f8(1), x0: f8(1), x1: f8(1))
+          for i parallel:
+            v0 = x0[i]
+            v1:f8 = multiply v0 v0
+            v2 = x1[i]
+            v3:f8 = multiply v2 v2
+            v4:f8 = add v1 v3
+            v5:f8 = sqrt v4
+            y0[i] = v5
         """
         known = self._specialisations
         from .explain import Explanation
@@ -331,6 +349,11 @@ class JitFunction(NativeCallable, Generic[P, R]):
         -------
         Explanation
             What a call with such arguments will run.
+
+        Raises
+        ------
+        Exception
+            What the function raises for such arguments.
 
         Examples
         --------
@@ -408,6 +431,16 @@ class JitFunction(NativeCallable, Generic[P, R]):
         -------
         Profile
             Prints a table: time and memory traffic of each kernel, calls that NumPy makes, and Python.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> import jitrt
+        >>> @jitrt.jit
+        ... def scaled(x):
+        ...     return 2 * x + 1
+        >>> [step.what for step in scaled.profile(np.ones(1000)).steps]
+        ['kernel: multiply, add']
         """
         known = self._specialisations
         from .profile import Profile, StepTime, best_time, machine_bandwidth, step_times
@@ -437,6 +470,11 @@ class JitFunction(NativeCallable, Generic[P, R]):
 
     def cache_info(self) -> CacheInfo:
         """What the function keeps for further calls.
+
+        Returns
+        -------
+        CacheInfo
+            How many kinds of arguments are known, and the memory of their frames.
 
         Examples
         --------
@@ -476,6 +514,11 @@ def clear_caches() -> None:
     """Give memory back to the system: frames of functions, and freed large results that are kept for the next ones.
 
     Up to ``JITRT_KEEP_BYTES`` (256 MiB by default) of freed results are kept. Compiled code stays.
+
+    Examples
+    --------
+    >>> import jitrt
+    >>> jitrt.clear_caches()
     """
     release_all()
     results.clear_caches()
@@ -501,7 +544,13 @@ def jit(function: Any = None, *, threads: int | None = None, donate: Sequence[st
     Returns
     -------
     JitFunction
-        Called like `function`. It gives the same values, dtypes and shapes, and raises the same exceptions.
+        Called like `function`. It gives the same values, dtypes and shapes, and raises the same exceptions. Without
+        `function`, with options alone, a decorator.
+
+    Raises
+    ------
+    ValueError
+        If `threads` is less than 1, or `donate` names what is not a parameter.
 
     Notes
     -----
@@ -518,6 +567,15 @@ def jit(function: Any = None, *, threads: int | None = None, donate: Sequence[st
     ...     return np.sqrt(x * x + y * y)
     >>> norm(np.array([3.0, 5.0]), np.array([4.0, 12.0]))
     array([ 5., 13.])
+
+    Options are given to the decorator:
+
+    >>> @jitrt.jit(donate=("u",))
+    ... def step(u, dt):
+    ...     return u + dt * (1 - u)
+    >>> u = np.zeros(4)
+    >>> step(u, 0.5)
+    array([0.5, 0.5, 0.5, 0.5])
     """
     if function is None:
         return functools.partial(jit, threads=threads, donate=donate)

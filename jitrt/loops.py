@@ -114,6 +114,11 @@ def scan(body: Callable[[S, Any], tuple[S, Any]], init: S, xs: Any) -> tuple[S, 
     ys
         The results, stacked along a new first axis.
 
+    Raises
+    ------
+    ValueError
+        If there are no arrays in `xs`, if they have different lengths, or no elements.
+
     Examples
     --------
     >>> import numpy as np

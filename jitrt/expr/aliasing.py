@@ -55,6 +55,14 @@ def non_aliasing(function: F) -> F:
     Notes
     -----
     Without the declaration the memory of its arguments is not reused for as long as its results are needed.
+
+    Examples
+    --------
+    >>> import jitrt
+    >>> import numpy as np
+    >>> matrix_power = jitrt.non_aliasing(np.linalg.matrix_power)
+    >>> matrix_power is np.linalg.matrix_power
+    True
     """
     _declared.add(_plain(function))
     return function

@@ -30,7 +30,18 @@ _workers = 0
 
 
 def num_threads() -> int:
-    """How many threads kernels may use."""
+    """How many threads kernels may use.
+
+    Returns
+    -------
+    int
+        What `set_num_threads` has set. At first ``JITRT_NUM_THREADS``, else ``OMP_NUM_THREADS``, else the number of
+        processors that this process may run on.
+
+    See Also
+    --------
+    set_num_threads
+    """
     return int(_process[0])
 
 
@@ -51,6 +62,23 @@ def set_num_threads(n: int) -> None:
     ------
     ValueError
         If `n` is less than 1.
+
+    See Also
+    --------
+    jit : has an option for the threads of one function.
+
+    Notes
+    -----
+    Work that takes some ten microseconds runs on one thread. Results do not depend on the number of threads.
+
+    Examples
+    --------
+    >>> import jitrt
+    >>> before = jitrt.num_threads()
+    >>> jitrt.set_num_threads(1)
+    >>> jitrt.num_threads()
+    1
+    >>> jitrt.set_num_threads(before)
     """
     if n < 1:
         raise ValueError(f"the number of threads must be at least 1, not {n}")
