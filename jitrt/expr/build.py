@@ -12,7 +12,7 @@ import numpy as np
 from .node import Constant, Node, Params, type_of
 from .optable import CONSTANT, INPUT, OPS, Kind
 from .types import ArrayType, canonical
-from .ufuncs import CAST, COPY, WHERE, elementwise_op, loop_dtypes, where_dtype
+from .ufuncs import CAST, COPY, WHERE, elementwise_result, where_dtype
 
 
 def params(**values: Hashable) -> Params:
@@ -22,7 +22,7 @@ def params(**values: Hashable) -> Params:
 
 def constant(value: Any) -> Node:
     """A literal node; `value` is an array, a NumPy scalar or a Python scalar, and must not change afterwards."""
-    return Node(CONSTANT, (), params(value=Constant(value)), type_of(value))
+    return Node(CONSTANT, (), (("value", Constant(value)),), type_of(value))
 
 
 def literal(n: Node) -> Any:
@@ -51,10 +51,18 @@ def elementwise(ufunc: np.ufunc, *args: Node) -> Node:
     TypeError
         If the ufunc has no loop for the types.
     """
-    op = elementwise_op(ufunc)
-    dtypes = loop_dtypes(ufunc, tuple(a.type for a in args))
+    types = [a.type for a in args]
+    op, dtype = elementwise_result(ufunc, tuple([t.promotion_key for t in types]))
+    shape = types[0].shape
+    for t in types:
+        if t.shape != shape and t.shape:
+            shape = broadcast_shape(args)
+            break
+    for t in types:
+        if t.dtype is dtype and t.shape == shape and not t.weak:
+            return Node(op, args, (), t)
     # A ufunc gives a NumPy scalar for Python numbers; only Python's own operators give a Python number.
-    return Node(op, args, (), ArrayType(dtypes[-1], broadcast_shape(args)))
+    return Node(op, args, (), ArrayType(dtype, shape))
 
 
 def cast(x: Node, dtype: np.dtype) -> Node:

@@ -20,12 +20,22 @@ if TYPE_CHECKING:
 Params = tuple[tuple[str, Hashable], ...]
 
 _interned: weakref.WeakValueDictionary[tuple, Node] = weakref.WeakValueDictionary()
-_references = _interned.data  # type: ignore[attr-defined]  # looking there itself takes a third of the time
+# What the dictionary consists of: its own methods take three times as long to find a node, and to store it.
+_references = _interned.data  # type: ignore[attr-defined]
+_forget = _interned._remove  # type: ignore[attr-defined]
 _intern_lock = threading.Lock()
 if hasattr(os, "register_at_fork"):  # a child must find the lock free
     os.register_at_fork(
         before=_intern_lock.acquire, after_in_parent=_intern_lock.release, after_in_child=_intern_lock.release
     )
+
+
+class _Reference(weakref.ref):
+    """A weak reference to a node that knows under which key the node is found."""
+
+    __slots__ = ("key",)
+
+    key: tuple
 
 
 class Node:
@@ -43,7 +53,7 @@ class Node:
     type: ArrayType
 
     def __new__(cls, op: Op, args: tuple[Node, ...], params: Params, type: ArrayType) -> Node:
-        key = (op, args, params, type)
+        key = op, args, params, type.dtype, type.shape, type.weak  # the hash of an `ArrayType` takes longer than these
         with _intern_lock:
             reference = _references.get(key)
             node = None if reference is None else reference()
@@ -53,7 +63,9 @@ class Node:
                 _set_args(node, args)
                 _set_params(node, params)
                 _set_type(node, type)
-                _interned[key] = node
+                reference = _Reference(node, _forget)
+                reference.key = key
+                _references[key] = reference
             return node
 
     def __setattr__(self, name: str, value: object) -> None:

@@ -237,6 +237,20 @@ def loop_dtypes(ufunc: np.ufunc, operands: tuple[ArrayType, ...]) -> tuple[np.dt
     return _resolve(ufunc, tuple(t.promotion_key for t in operands))
 
 
+@lru_cache(maxsize=4096)
+def elementwise_result(ufunc: np.ufunc, operands: tuple[np.dtype | type, ...]) -> tuple[Op, np.dtype]:
+    """The row of `ufunc` and the dtype of its result, for operands with these promotion keys.
+
+    Raises
+    ------
+    NotCovered
+        As for `elementwise_op`.
+    TypeError
+        As for `loop_dtypes`.
+    """
+    return elementwise_op(ufunc), _resolve(ufunc, operands)[-1]
+
+
 def where_dtype(a: ArrayType, b: ArrayType) -> np.dtype:
     """Result dtype of ``np.where(condition, a, b)``."""
     if a.weak and b.weak:

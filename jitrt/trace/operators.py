@@ -91,11 +91,23 @@ def _number_node(value: Any, tracer: Operators, python: Callable[[Any, Any], Any
 
 
 def _forward(ufunc: np.ufunc, python: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
-    return lambda self, other: _binary(ufunc, python, self, other)
+    def apply(self: Any, other: Any) -> Any:
+        made = None if ufunc in _IN_OTHER_WAYS else self._of_two(ufunc, self, other)
+        return _binary(ufunc, python, self, other) if made is None else made
+
+    return apply
 
 
 def _reflected(ufunc: np.ufunc, python: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
-    return lambda self, other: _binary(ufunc, python, other, self)
+    def apply(self: Any, other: Any) -> Any:
+        made = None if ufunc in _IN_OTHER_WAYS else self._of_two(ufunc, other, self)
+        return _binary(ufunc, python, other, self) if made is None else made
+
+    return apply
+
+
+# For which arrays are no operands of an elementwise operation, or not always of this one.
+_IN_OTHER_WAYS = frozenset({np.power, np.matmul})
 
 
 def _in_place(ufunc: np.ufunc) -> Callable[[Any, Any], Any]:
@@ -153,6 +165,14 @@ class Operators:
         raise NotImplementedError
 
     def _is_weak(self) -> bool:
+        raise NotImplementedError
+
+    def _of_two(self, ufunc: np.ufunc, x: Any, y: Any) -> Any:
+        """``ufunc(x, y)``, self among them, where nothing has to be asked before: what most operations are.
+
+        None unless they are two arrays or NumPy scalars, or one and a floating-point or complex Python number, or an
+        integer beside an array of those.
+        """
         raise NotImplementedError
 
     def _weak(self, node: Node) -> Any:

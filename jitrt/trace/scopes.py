@@ -92,6 +92,8 @@ class Phases:
         self._scopes: list[Scope] = [Scope()]
         self._tags: dict[Node, int] = {}
         self._lines: list[str] = []
+        self.have_begun = False
+        """Whether there is more than one; otherwise nothing has to be marked and checked."""
 
     @property
     def scope(self) -> Scope:
@@ -110,12 +112,12 @@ class Phases:
             raise Untraceable("np.errstate inside of the body of a loop", user_line())
         self._tag(live, self.number)
         self._scopes.append(scope)
+        self.have_begun = True
         self._lines.append(user_line())
 
     def mark(self, node: Node) -> None:
         """Note that a node is recorded now, unless it was before."""
-        if len(self._scopes) > 1:
-            self._tag([node], self.number)
+        self._tag([node], self.number)
 
     def check(self, node: Node) -> None:
         """Look whether an operation may be recorded now.

@@ -19,8 +19,6 @@ from ..expr.optable import OPS
 from ..expr.types import contiguous_strides
 from ..expr.updates import Region, region_between, update
 
-_numbers = itertools.count()
-
 
 class Cell:
     """The memory of one array.
@@ -45,10 +43,8 @@ class Cell:
         self.strides = strides
         self.writable = writable
 
-    @staticmethod
-    def made() -> int:
-        """A number larger than those of all arrays that have been made."""
-        return next(_numbers)
+    made = staticmethod(itertools.count().__next__)
+    """A number larger than those of all arrays that have been made."""
 
     def is_copied(self, view: Node, contiguous: bool) -> bool:
         """Whether NumPy would copy where `view`, a chain of views of the content, has a reshape.

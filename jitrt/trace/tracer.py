@@ -93,7 +93,8 @@ class Tracer(Operators):
         self._content = node if cell is None else cell.content
         self._choice: Choice | None = None
         trace._tracers.append(weakref.ref(self))
-        trace.phases.mark(node)
+        if trace.phases.have_begun:
+            trace.phases.mark(node)
 
     @property
     def _node(self) -> Node:
@@ -163,6 +164,30 @@ class Tracer(Operators):
         return self._value("hash", hash)
 
     __array_priority__ = 1000.0
+
+    def _of_two(self, ufunc: np.ufunc, x: Any, y: Any) -> Tracer | None:
+        if self._choice is not None:
+            return None
+        node, other = self._node, y if x is self else x
+        kind = type(other)
+        if node.type.weak:
+            return None
+        if kind is float or (kind is int and node.type.dtype.kind in "fc"):
+            second = self._trace.lift(other)
+        elif kind is Tracer and other._choice is None:
+            second = other._node
+            if second.type.weak and second.type.dtype.kind not in "fc":
+                return None
+        else:
+            return None
+        trace = self._trace
+        given = (node, second) if x is self else (second, node)
+        made = trace.memory.get((ufunc, given))
+        if made is None:
+            made = trace.memory[ufunc, given] = b.elementwise(ufunc, *given)
+        if trace.phases.have_begun:
+            trace.phases.check(made)
+        return Tracer(made, trace, not made.type.shape)
 
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any:
         if method == "at":
