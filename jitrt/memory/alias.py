@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from ..expr.aliasing import may_alias_arguments
 from ..expr.movement import storage
 from ..expr.node import Node
-from ..schedule.fuse import producer
+from ..schedule.groups import producer
 
 
 def alias_sets(nodes: Sequence[Node]) -> dict[Node, frozenset[Node]]:

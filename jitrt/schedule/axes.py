@@ -11,7 +11,7 @@ from ..expr.node import Node
 from ..expr.optable import Kind
 from ..expr.updates import through
 from ..frozen import frozen
-from .fuse import Group, Sink
+from .groups import Group, Sink
 from .layout import Layout, Layouts
 from .tiles import crossing_axis
 

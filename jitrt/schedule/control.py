@@ -17,7 +17,8 @@ from ..expr.optable import Kind, Op, row
 from ..expr.rewrite import Rule, rewrite, rule
 from ..expr.types import ArrayType
 from ..frozen import frozen
-from .fuse import Group, fuse
+from .fuse import fuse
+from .groups import Group
 from .layout import Layout, Layouts, contiguous_strides
 from .legalise import legalise
 from .loopnest import Compute, Literal, Load, Store

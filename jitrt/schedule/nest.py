@@ -28,7 +28,7 @@ from .axes import (
     sink_access,
     unrolls,
 )
-from .fuse import Group, Sharing, stored_axes
+from .groups import Group, Sharing, stored_axes
 from .layout import Layout, Layouts, local_layout
 from .loopnest import Literal, Loop, LoopNest, Operand, Statement, parallel_axis
 from .slidingnest import sliding_members

@@ -13,7 +13,7 @@ from ..expr.movement import storage
 from ..expr.node import Node
 from ..expr.optable import Kind
 from .cost import count, size
-from .fuse import Group, Sink, why_apart
+from .groups import Group, Sink, why_apart
 
 _MUCH = 1 << 12  # bytes of an array that it would be worth reading once instead of twice
 _UNDECIDED = "neither computes anything for the other", "nests that share a loop are one already"

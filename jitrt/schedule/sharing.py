@@ -25,8 +25,8 @@ from .axes import accesses_of, expressions, loop_order
 from .compute_at import inline_most
 from .cost import CACHED_BYTES, columns_of_a_turn
 from .domain import Axis, AxisKind, Domain
-from .fuse import Group, Sharing, needed_in_between, replaced_by, stored_axes, topological
 from .fusion import AxisMap, Expression, Fusion, Tensor
+from .groups import Group, Sharing, needed_in_between, replaced_by, stored_axes, topological
 from .layout import Layouts, local_layout, mapped_axes
 from .looptree import Classes, LoopNode, loop_tree
 

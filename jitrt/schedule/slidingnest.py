@@ -9,7 +9,7 @@ from ..expr.node import Node
 from ..expr.types import contiguous_strides
 from ..frozen import frozen, replaced
 from .axes import Access, NestAxis, accesses_of, coalesced, expressions
-from .fuse import Group, Sliding
+from .groups import Group, Sliding
 from .layout import Layout, Layouts, window_offsets
 from .statements import Member
 

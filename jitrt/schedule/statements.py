@@ -14,7 +14,7 @@ from ..expr.optable import Kind
 from ..frozen import frozen
 from .axes import Access, NestAxis
 from .cost import EVEN_SHARES
-from .fuse import Group, Sink
+from .groups import Group, Sink
 from .loopnest import (
     Compute,
     FoldInto,

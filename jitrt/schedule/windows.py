@@ -22,7 +22,7 @@ from ..expr.node import Graph, Node
 from ..expr.optable import Kind
 from .axes import accesses_of, expressions, loop_order
 from .cost import EVEN_SHARES, bytes_moved, is_worth_repeating, size, weighed
-from .fuse import Group, Sliding, needed_in_between, replaced_by, topological
+from .groups import Group, Sliding, needed_in_between, replaced_by, topological
 from .layout import Layouts, window_offsets
 
 WINDOW_BYTES = 1 << 16  # of the local rows of a turn: they stay in the second-level cache, and fit any thread's stack

@@ -8,7 +8,7 @@ import jitrt
 from jitrt.expr.interpret import interpret
 from jitrt.pipeline import compile_graph
 from jitrt.runtime import table
-from jitrt.schedule import fuse, legalise, sharing, statements
+from jitrt.schedule import groups, legalise, sharing, statements
 
 IN_CI, AT_LENGTH = 200, 20_000
 GROUP = 50
@@ -38,7 +38,7 @@ def decide_otherwise(monkeypatch, rng):
     if rng.random() < 0.3:
         for name, value in (("BLOCK", 8), ("_MUCH", 16), ("_LEAST_ROWS", 2), ("_ENOUGH_ROWS", 3)):
             monkeypatch.setattr(legalise, name, value)
-    monkeypatch.setattr(fuse, "_LONG_ROW", int(rng.choice([1, 2, 64])))
+    monkeypatch.setattr(groups, "_LONG_ROW", int(rng.choice([1, 2, 64])))
 
 
 def run(seed):
