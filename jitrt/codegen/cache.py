@@ -20,7 +20,6 @@ import json
 import logging
 import os
 import sys
-import tempfile
 import threading
 from collections.abc import Iterable
 from pathlib import Path
@@ -47,6 +46,7 @@ _EMITTERS = (
 _NUMBA_OPTIONS = tuple(
     f"NUMBA_{name}" for name in "CPU_FEATURES CPU_NAME ENABLE_AVX LOOP_VECTORIZE OPT SLP_VECTORIZE".split()
 )  # those on which machine code depends
+_NEW_FILE = os.O_CREAT | os.O_EXCL | os.O_WRONLY | getattr(os, "O_BINARY", 0)
 _BLOCK = 4096  # bytes that a small file takes on most disks
 
 Home = tuple[str, list[str]]  # a module, and the symbols that the process has to have for it
@@ -278,7 +278,6 @@ def store(module: str, code: bytes, entries: Iterable[tuple[str, list[str]]], ne
         folder = _folder()
         if folder is None:
             return
-        folder.mkdir(parents=True, exist_ok=True)
         _write(folder / f"{module}.module", hashlib.sha256(code).digest() + code)
         entries = list(entries)
         for text, symbols in entries:
@@ -314,7 +313,6 @@ def store_program(text: str, symbols: Iterable[str], data: bytes) -> None:
             return
         head = json.dumps([(module, *rest) for module, rest in homes.items()]).encode()
         content = head + b"\n" + data
-        folder.mkdir(parents=True, exist_ok=True)
         _write(folder / f"{digest(text + _sources())}.program", hashlib.sha256(content).digest() + content)
         _log.info(
             "a program of %d kernels and %d bytes went to the disk cache",
@@ -328,7 +326,12 @@ def store_program(text: str, symbols: Iterable[str], data: bytes) -> None:
 
 def _write(path: Path, data: bytes) -> None:
     """Write a file as a whole or not at all."""
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=".writing-")
+    name = f"{path.parent}{os.sep}.writing-{os.urandom(8).hex()}"
+    try:
+        handle = os.open(name, _NEW_FILE, 0o600)
+    except FileNotFoundError:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        handle = os.open(name, _NEW_FILE, 0o600)
     try:
         with os.fdopen(handle, "wb") as file:
             file.write(data)
@@ -347,7 +350,7 @@ def _clean_now_and_then(files: int, nbytes: int) -> None:
     directory, limit = cache_directory(), cache_limit()
     assert directory is not None
     path = directory / "stored"
-    with open(path, "ab") as stored:
+    with open(path, "ab", buffering=0) as stored:
         stored.write(b"." * (files + nbytes // _BLOCK))
         is_due = stored.tell() * _BLOCK > limit // 8
     if is_due:

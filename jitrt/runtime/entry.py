@@ -96,61 +96,62 @@ def make_table(
     made = {outputs[r.index] for r in results if r.source == "array"} | {outputs[o] for _, o in written}
     if not (image.actions and image.is_native) or not made <= fresh:
         return None
-    frame = program.new_frame()
-    guarded = _Rows(
-        {leaf: place for place, leaf in enumerate(arguments)},
-        {place: address(view) for place, view in frame.scalars},
-        image.places,
-    )
+    frame = program.take_frame()
     try:
+        guarded = _Rows(
+            {leaf: place for place, leaf in enumerate(arguments)},
+            {place: address(view) for place, view in frame.scalars},
+            image.places,
+        )
         guarded.add_call(args, kwargs)
         guarded.add_outside([*enumerate(captured, len(arguments)), *((None, w) for w in watched)])
         apart = guarded.require_writable([number for number, _ in written])
+        kept = guarded.kept
+        kept += [frame, program, function]
+        output_rows: list[int] = []
+        for place, kind, strides in {row[0]: row for row in image.fresh}.values():
+            kept.append(kind.dtype)
+            if strides is not None and not is_fortran(kind.shape, strides, kind.dtype.itemsize):
+                raise _Unguarded
+            shape = _words(kind.shape, kept)
+            output_rows += (id(kind.dtype), kind.ndim, shape, place, kind.nbytes >= LARGE, strides is not None)
+        result_rows: list[int] = []
+        for result in results:
+            if result.source == "array":
+                dtype = dtypes[outputs[result.index]]
+                if result.weak and dtype not in _PYTHON_NUMBERS:
+                    raise _Unguarded
+                kind = _PYTHON_NUMBERS[dtype] if result.weak else native.SCALAR if result.scalar else native.ARRAY
+                result_rows += (kind, outputs[result.index])
+            elif result.source == "input":
+                result_rows += (native.ARRAY, result.index)
+            else:
+                kept.append(result.value)
+                result_rows += (native.OBJECT, id(result.value))
+        return guarded.table(
+            len(args),
+            kwargs,
+            {
+                "apart": len(apart) // len(native.APART),
+                "apart_rows": _words(apart, kept),
+                "outputs": len(fresh),
+                "output_rows": _words(output_rows, kept),
+                "written": len(written),
+                "written_rows": _words([place for i, o in written for place in (i, outputs[o])], kept),
+                "results": len(results),
+                "result_rows": _words(result_rows, kept),
+                "blocks": len(frame.blocks),
+                "block_table": _words([address(block) for block in frame.blocks], kept),
+                "release": image.work >= _RELEASING_WORK,
+                "tuple": several,
+                "handler": id(handler()),
+                "watched": image.may_raise,
+                "function": id(function),
+            },
+        )
     except _Unguarded:
+        program.give_back(frame)
         return None
-    kept = guarded.kept
-    kept += [frame, program, function]
-    output_rows: list[int] = []
-    for place, kind, strides in {row[0]: row for row in image.fresh}.values():
-        kept.append(kind.dtype)
-        if strides is not None and not is_fortran(kind.shape, strides, kind.dtype.itemsize):
-            return None
-        shape = _words(kind.shape, kept)
-        output_rows += (id(kind.dtype), kind.ndim, shape, place, kind.nbytes >= LARGE, strides is not None)
-    result_rows: list[int] = []
-    for result in results:
-        if result.source == "array":
-            dtype = dtypes[outputs[result.index]]
-            if result.weak and dtype not in _PYTHON_NUMBERS:
-                return None
-            kind = _PYTHON_NUMBERS[dtype] if result.weak else native.SCALAR if result.scalar else native.ARRAY
-            result_rows += (kind, outputs[result.index])
-        elif result.source == "input":
-            result_rows += (native.ARRAY, result.index)
-        else:
-            kept.append(result.value)
-            result_rows += (native.OBJECT, id(result.value))
-    return guarded.table(
-        len(args),
-        kwargs,
-        {
-            "apart": len(apart) // len(native.APART),
-            "apart_rows": _words(apart, kept),
-            "outputs": len(fresh),
-            "output_rows": _words(output_rows, kept),
-            "written": len(written),
-            "written_rows": _words([place for i, o in written for place in (i, outputs[o])], kept),
-            "results": len(results),
-            "result_rows": _words(result_rows, kept),
-            "blocks": len(frame.blocks),
-            "block_table": _words([address(block) for block in frame.blocks], kept),
-            "release": image.work >= _RELEASING_WORK,
-            "tuple": several,
-            "handler": id(handler()),
-            "watched": image.may_raise,
-            "function": id(function),
-        },
-    )
 
 
 def make_plain_table(

@@ -122,20 +122,20 @@ def bind(table: Table, bases: Sequence[int], kernels: Sequence[int], limit: int)
         item, data,
     )  # fmt: skip
 
-    def at(position: np.ndarray) -> np.ndarray:
-        return base + 8 * (first + position)
-
-    position, place, offset = table.patches.T
-    block[header:row_table] = np.stack((at(position), place, offset), axis=1).reshape(-1)
+    words = base + 8 * first
+    patches = block[header:row_table].reshape(-1, width)
+    patches[...] = table.patches
+    patches[:, 0] = words + 8 * patches[:, 0]
+    rows = block[row_table:first].reshape(-1, len(native.ROW))
     by_word, kernel, word, value, jump = table.rows.T
     is_kernel = kernel >= FIRST_KERNEL
-    called = kernel.copy()
-    called[is_kernel] = np.array(kernels, np.int64)[kernel[is_kernel] - FIRST_KERNEL]
     shared = is_kernel & (jump != 0)
-    jump = jump.copy()
-    jump[shared] = [_chunk(int(span)) for span in value[shared]]
-    rows = np.stack((called, at(word), np.where(by_word, at(value), value), jump), axis=1)
-    block[row_table:first] = rows.reshape(-1)
+    rows[:, 0] = kernel
+    rows[is_kernel, 0] = np.array(kernels, np.int64)[kernel[is_kernel] - FIRST_KERNEL]
+    rows[:, 1] = words + 8 * word
+    rows[:, 2] = np.where(by_word, words + 8 * value, value)
+    rows[:, 3] = jump
+    rows[shared, 3] = [_chunk(int(span)) for span in value[shared]]
     block[first:] = table.params
     position, region = table.relocations.T
     block[first + position] += np.array(bases, np.int64)[region]

@@ -110,11 +110,7 @@ class Program:
         watched = self.image.may_raise and self.image.may_raise & errors()
         if watched and patience is not None and patience.is_over():
             raise FloatingPointRaised
-        # Taking from and giving to the list are atomic, so every concurrent call has a frame of its own.
-        try:
-            frame = self._frames.pop()
-        except IndexError:
-            frame = self.new_frame()
+        frame = self.take_frame()
         try:
             outputs = frame.run(inputs, watched)
         except FloatingPointRaised:
@@ -122,7 +118,7 @@ class Program:
                 patience.note(raised=True)
             raise
         finally:
-            self._frames.append(frame)
+            self.give_back(frame)
         if patience is not None:
             patience.note(raised=False)
         return outputs
@@ -141,6 +137,17 @@ class Program:
     def release(self) -> None:
         """Free the frames that no call uses."""
         self._frames.clear()
+
+    def take_frame(self) -> Frame:
+        """Memory for one call at a time, which no other call uses until it is given back."""
+        try:
+            return self._frames.pop()  # atomic, as is giving back, so every concurrent call has a frame of its own
+        except IndexError:
+            return self.new_frame()
+
+    def give_back(self, frame: Frame) -> None:
+        """Let other calls use a frame that was taken."""
+        self._frames.append(frame)
 
     def new_frame(self) -> Frame:
         """Memory for one more call at a time."""

@@ -76,6 +76,36 @@ def test_what_native_code_cannot_serve_keeps_its_frame(monkeypatch):
     assert len(made) == 1
 
 
+def test_a_table_works_in_the_frame_of_the_first_call(monkeypatch):
+    """Which Python ran; only calls that native code cannot serve at that moment need another one."""
+    made = []
+    new_frame = Program.new_frame
+    monkeypatch.setattr(Program, "new_frame", lambda self: made.append(self) or new_frame(self))
+    fast = jitrt.jit(lambda x, y, s: (x * s + np.exp(y)).sum(axis=0) * s)
+    for k in range(4):
+        a = np.linspace(0.0, k, 60).reshape(12, 5)
+        np.testing.assert_allclose(fast(a, a, 1.5 * k), (a * 1.5 * k + np.exp(a)).sum(axis=0) * 1.5 * k, rtol=1e-13)
+    assert len(made) == 1 and fast.cache_info().slow_calls == 1
+    (found,) = fast._specialisations.compiled()
+    np.testing.assert_allclose(found.compiled.program.run([a, a, 2.0])[0], (a * 2 + np.exp(a)).sum(axis=0) * 2, 1e-13)
+    assert len(made) == 2  # the first one is the table's alone
+    fast.release()
+    np.testing.assert_allclose(fast(a, a, 2.0), (a * 2 + np.exp(a)).sum(axis=0) * 2, rtol=1e-13)
+    assert len(made) == 3 and not found.compiled.program._frames
+
+
+def test_a_frame_that_no_table_can_use_is_given_back(monkeypatch):
+    made = []
+    new_frame = Program.new_frame
+    monkeypatch.setattr(Program, "new_frame", lambda self: made.append(self) or new_frame(self))
+    fast = jitrt.jit(lambda x: x * 2.0 + 1.0)
+    for k in range(4):
+        x = (np.arange(60.0) + k).reshape(3, 4, 5).transpose(1, 0, 2)  # native code makes no results of such strides
+        np.testing.assert_array_equal(fast(x), x * 2.0 + 1.0)
+        assert fast(x).strides == (x * 2.0 + 1.0).strides
+    assert len(made) == 1
+
+
 def test_keywords_are_served(compiled):
     for _ in range(2):
         np.testing.assert_array_equal(compiled(x, b=x, s=4.0), axpy(x, 4.0, x))
