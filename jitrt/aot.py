@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from .codegen.context import context
+from .codegen.compile import get_compiler_ready
 from .explain import Explanation, graph_sections, titles, to_html, to_text
 from .expr.node import Graph, Node
 from .frozen import frozen
@@ -170,4 +170,4 @@ def warm_up() -> None:
     get_driver_ready()
     threads.start_pool()
     threadpool.register(import_it=True)
-    context()
+    get_compiler_ready()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import html
 from collections.abc import Sequence
 
-from .codegen.compile import Kernel
+from .codegen.kernels import Kernel
 from .expr.node import Graph
 from .expr.pythonnumbers import is_python
 from .frozen import frozen

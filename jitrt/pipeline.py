@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 
 from . import collection, config
-from .codegen.compile import Kernel, compile_nests
-from .codegen.scalar import has_kernel
+from .codegen import operations
+from .codegen.kernels import Kernel, kernels_of
 from .errors import NotWorthwhile
 from .expr.contractions import RESULT
 from .expr.node import Graph, Node
@@ -111,6 +111,7 @@ def lower(
     # What NumPy executes for certain may be too much already; scheduling takes the longest of all.
     _check_worthwhile(graph, [n for n in prepared.nodes() if n.op.kind is Kind.HOST and n.op is not RESULT])
     block = schedule(prepared, Layouts(strides), Tools(_has_kernel, _is_inlined), graph.strides)
+    operations.keep_answers()
     stages.append(("legalise", block.graph))
     clock.stage("schedule")
     _check_worthwhile(graph, [s for s in block.steps if isinstance(s, (KernelCall, Node))])
@@ -137,7 +138,7 @@ def generate(lowered: Lowered) -> Made:
     block, memory = lowered.block, lowered.memory
     lowered.clock.start()
     calls = list(memory.kernel_calls())
-    steps = _steps(block, memory, dict(zip(map(id, calls), compile_nests([c.nest for c in calls]))))
+    steps = _steps(block, memory, dict(zip(map(id, calls), kernels_of([c.nest for c in calls]))))
     lowered.clock.stage("codegen")
     _log.info("%d kernels, %d steps left to NumPy", len(calls), sum(isinstance(s, HostStep) for s in steps))
     image = assemble(block.graph, steps, memory.layout, lowered.strides, lowered.may_raise)
@@ -164,7 +165,7 @@ class Clock:
 
 
 def _has_kernel(node: Node) -> bool:
-    return has_kernel(node.op, tuple(a.dtype for a in node.args), node.dtype)
+    return operations.has_kernel(node.op, tuple(a.dtype for a in node.args), node.dtype)
 
 
 def _is_inlined(node: Node) -> bool:

@@ -108,7 +108,9 @@ def expect_compiles(function: Callable[..., Any]) -> bool:
     if cache.has_note(_code(function)):
         return False
     from . import pipeline  # noqa: F401
+    from .codegen.compile import get_compiler_ready
 
+    get_compiler_ready()
     return True
 
 

@@ -18,9 +18,6 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from numba import njit
-from numba.extending import register_jitable
-
 SOLVED, IMPOSSIBLE, STOPPED = 1, 0, -1
 
 _FAR = 1 << 62
@@ -156,7 +153,6 @@ def search(problem: Problem, state: State, capacity: int, most_steps: int) -> tu
     return SOLVED, steps
 
 
-@register_jitable
 def _begin(problem: Problem, state: State) -> None:
     for s in range(len(state.unplaced)):
         state.unplaced[s] = state.crossing[s] = 0
@@ -169,7 +165,6 @@ def _begin(problem: Problem, state: State) -> None:
             state.crossing[s] += 1
 
 
-@register_jitable
 def _split(
     problem: Problem, state: State, low: int, high: int, parent: int, following: int, parts: int
 ) -> tuple[int, int]:
@@ -197,7 +192,6 @@ def _split(
     return parts, following
 
 
-@register_jitable
 def _next_candidate(problem: Problem, state: State, frame: int) -> int:
     """The buffer to be tried after the last one, in canonical order; none if a solution would have it elsewhere."""
     best, best_offset, best_rank, lowest_top = _NONE, _FAR, _FAR, _FAR
@@ -213,7 +207,6 @@ def _next_candidate(problem: Problem, state: State, frame: int) -> int:
     return best if best_offset < lowest_top else _NONE
 
 
-@register_jitable
 def _place(problem: Problem, state: State, frame: int, buffer: int, trail: int) -> int:
     """Place `buffer` at its lowest offset and raise its neighbours; the new length of the trail."""
     order, offset = state.order, state.offset
@@ -245,7 +238,6 @@ def _place(problem: Problem, state: State, frame: int, buffer: int, trail: int) 
     return trail
 
 
-@register_jitable
 def _take_back(problem: Problem, state: State, frame: int) -> None:
     """Undo what `_place` did to the sections."""
     buffer = state.chosen[frame]
@@ -257,7 +249,6 @@ def _take_back(problem: Problem, state: State, frame: int) -> None:
         state.crossing[s] += 1
 
 
-@register_jitable
 def _undo(state: State, trail: int, mark: int) -> int:
     """Undo what `_place` did to the offsets, back to the length `mark` of the trail."""
     while trail > mark:
@@ -266,7 +257,6 @@ def _undo(state: State, trail: int, mark: int) -> int:
     return trail
 
 
-@register_jitable
 def _fits(problem: Problem, state: State, frame: int, capacity: int) -> bool:
     """Whether every section of the part can still hold what is to be placed in it."""
     chosen = state.chosen[frame]
@@ -294,6 +284,11 @@ def _fits(problem: Problem, state: State, frame: int, capacity: int) -> bool:
 @lru_cache(maxsize=1)
 def compiled() -> Callable[[Problem, State, int, int], tuple[int, int]]:
     """`search` as machine code, for arrays of 64-bit integers; compiled at its first call, or loaded if it once was."""
+    from numba import njit
+    from numba.extending import register_jitable
+
+    for function in (_begin, _split, _next_candidate, _place, _take_back, _undo, _fits):
+        register_jitable(function)
     try:
         return njit(search, cache=True, nogil=True)
     except RuntimeError:  # no folder for a cache can be written

@@ -407,16 +407,19 @@ import json, sys, numpy as np, jitrt
 fast = jitrt.jit(lambda x: np.tanh(x) * 3 + 1)
 seen = ["numba" in sys.modules]
 for n in (N, 5):
-    fast(np.ones(n))
+    fast(np.ones(n, DTYPE))
     seen.append("numba" in sys.modules)
 print(json.dumps(seen))
 """
 
 
-def test_a_known_function_with_other_arguments_is_compiled(tmp_path):
-    assert run(tmp_path, MISS.replace("N", "9")) == [True, True, True]
-    assert run(tmp_path, MISS.replace("N", "8")) == [False, True, True]
-    assert run(tmp_path, MISS.replace("N", "9")) == [False, False, False]
+def test_a_known_function_with_arguments_of_another_dtype_is_compiled(tmp_path):
+    miss = MISS.replace("DTYPE", "np.float64")
+    assert run(tmp_path, miss.replace("N", "9")) == [True, True, True]
+    assert run(tmp_path, miss.replace("N", "8")) == [False, False, False]
+    other = MISS.replace("DTYPE", "np.float32")
+    assert run(tmp_path, other.replace("N", "9")) == [False, True, True]
+    assert run(tmp_path, other.replace("N", "9")) == [False, False, False]
 
 
 def test_numbas_options_are_in_the_fingerprint(tmp_path):

@@ -4,8 +4,9 @@ A folder of the cache belongs to one *fingerprint*: versions, processor, and the
 it a module is one file, ``<hash>.module`` (checksum, then object code), and each text that it was compiled from is one
 small file, ``<hash>.entry``, that names the module, its symbols, and those that the process has to have. A whole
 program is one file, too, ``<hash>.program`` (checksum, the modules of its kernels, then what its frames are made from),
-so that a process that asks for the same program again needs none of the stages in front of code generation. A note is
-an empty file, ``<hash>.note``.
+so that a process that asks for the same program again needs none of the stages in front of code generation. A table,
+``<hash>.table`` (checksum, then JSON), has what processes have found out that is the same for all of them. A note is an
+empty file, ``<hash>.note``.
 
 Files are written under another name and renamed, so a reader sees a whole file or none, however many processes write.
 Whatever goes wrong, the code is compiled anew.
@@ -322,6 +323,44 @@ def store_program(text: str, symbols: Iterable[str], data: bytes) -> None:
         _clean_now_and_then(1, len(content))
     except Exception as error:
         _complain("write", error)
+
+
+def load_table(name: str) -> dict[str, Any]:
+    """What processes have added to the table of that name."""
+    try:
+        folder = _folder()
+        path = None if folder is None else _table(folder, name)
+        if path is None or not path.exists():
+            return {}
+        found = json.loads(_checked(path))
+        _mark_used(path)
+        return found
+    except FileNotFoundError:
+        return {}
+    except Exception as error:
+        _complain("read", error)
+        return {}
+
+
+def extend_table(name: str, new: dict[str, Any]) -> None:
+    """Add to the table of that name.
+
+    Of what two processes add at the same time, that of one may be lost; it is added again when it is missed.
+    """
+    try:
+        folder = _folder()
+        if folder is None:
+            return
+        content = json.dumps(load_table(name) | new).encode()
+        folder.mkdir(parents=True, exist_ok=True)
+        _write(_table(folder, name), hashlib.sha256(content).digest() + content)
+        _clean_now_and_then(1, len(content))
+    except Exception as error:
+        _complain("write", error)
+
+
+def _table(folder: Path, name: str) -> Path:
+    return folder / f"{digest(name + _sources())}.table"
 
 
 def _write(path: Path, data: bytes) -> None:

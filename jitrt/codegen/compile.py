@@ -1,118 +1,60 @@
-"""Compiling modules: all new kernels of a program in one, known ones found by their text, in memory or on disk."""
+"""Compiling modules: all new kernels of a program in one."""
 
 from __future__ import annotations
 
 import itertools
 import logging
 import os
-import threading
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Mapping
 
 import numba  # noqa: F401 (the whole before its parts, see `codegen`)
 from llvmlite import ir
 from numba.core.codegen import CPUCodeLibrary
 from numba.core.compiler_lock import global_compiler_lock
 
-from ..frozen import frozen
 from ..schedule.loopnest import LoopNest
 from . import cache, linker
-from .context import code_generator
+from .context import code_generator, context
 from .emit import emit_kernel
+from .kernels import lock
 
 _log = logging.getLogger("jitrt.codegen")
 _module_numbers = itertools.count()
 
 
-@frozen(eq=False)
-class Kernel:
-    """A compiled loop nest.
-
-    Parameters
-    ----------
-    name : str
-        Its symbol.
-    address : int
-        Of the machine code.
-    nest : LoopNest
-    """
-
-    name: str
-    address: int
-    nest: LoopNest
-
-    @property
-    def llvm(self) -> str:
-        """Optimised LLVM IR of the kernel, compiled once more for the purpose."""
-        return _library({self.name: self.nest}, f"inspected.{next(_module_numbers)}").get_llvm_str()
-
-    @property
-    def assembly(self) -> str:
-        """Machine code of the kernel as text."""
-        return _library({self.name: self.nest}, f"inspected.{next(_module_numbers)}").get_asm_str()
-
-
-_kernels: dict[str, Kernel] = {}
-_lock = threading.RLock()
-
-
 def _hold_locks() -> None:
     """Wait until no thread compiles: a child would find the locks held, and LLVM in the middle of something."""
-    _lock.acquire()
+    lock.acquire()
     global_compiler_lock.acquire()
 
 
 def _free_locks() -> None:
     global_compiler_lock.release()
-    _lock.release()
+    lock.release()
 
 
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(before=_hold_locks, after_in_parent=_free_locks, after_in_child=_free_locks)
 
 
-def structural_key(nest: LoopNest) -> str:
-    """The text that identifies a kernel: two nests with one text are one kernel."""
-    return str(nest)
+def get_compiler_ready() -> None:
+    """Make what all kernels are compiled with; the import of this module has brought the parts of numba."""
+    context()
 
 
-def compile_nests(nests: Iterable[LoopNest]) -> list[Kernel]:
-    """The kernels of `nests`; those not yet known are compiled together, as one module."""
-    nests = list(nests)
-    keys = [structural_key(nest) for nest in nests]
-    with _lock:
-        new = {}
-        for key, nest in zip(keys, nests):
-            if key not in _kernels and key not in new and not _load(key, nest):
-                new[key] = nest
-        if new:
-            _compile(new)
-        return [_kernels[key] for key in keys]
-
-
-def _load(key: str, nest: LoopNest) -> bool:
-    """Take a kernel from the disk cache, if it is there."""
-    found = cache.load(key)
-    if found is None:
-        _log.info("a new kernel, neither in this process nor in the disk cache:\n%s", key)
-        return False
-    ((name, address),) = found.items()
-    _kernels[key] = Kernel(name, address, nest)
-    return True
-
-
-def _compile(new: dict[str, LoopNest]) -> None:
+def compile_nests(nests: Mapping[str, LoopNest]) -> dict[str, tuple[str, int]]:
+    """For the text of each nest the symbol and the address of its kernel; all of them are one module."""
     # Symbols contain the name of the module, so that a kernel that stands in two cached modules has two symbols.
-    module = cache.digest("\n".join(new) + cache.fingerprint())
-    names = {key: f"jitrt_{cache.digest(key)[:16]}_{module[:16]}" for key in new}
+    module = cache.digest("\n".join(nests) + cache.fingerprint())
+    names = {key: f"jitrt_{cache.digest(key)[:16]}_{module[:16]}" for key in nests}
 
     def emit(target: ir.Module) -> None:
-        for key, nest in new.items():
+        for key, nest in nests.items():
             _prefer_wide_vectors(emit_kernel(target, nest, names[key]))
 
-    addresses = compile_module(module, emit, {key: [names[key]] for key in new})
-    for key, nest in new.items():
-        _kernels[key] = Kernel(names[key], addresses[names[key]], nest)
+    addresses = compile_module(module, emit, {key: [names[key]] for key in nests})
+    return {key: (name, addresses[name]) for key, name in names.items()}
 
 
 def compile_module(name: str, emit: Callable[[ir.Module], None], entries: dict[str, list[str]]) -> dict[str, int]:
@@ -166,13 +108,12 @@ def assemble_module(name: str, emit: Callable[[ir.Module], None], entries: dict[
 _libraries: list[CPUCodeLibrary] = []  # code is freed with its library, and kernels are kept
 
 
-def _library(nests: dict[str, LoopNest], name: str) -> CPUCodeLibrary:
-    """An optimised module that nothing runs."""
+def inspected(symbol: str, nest: LoopNest) -> CPUCodeLibrary:
+    """An optimised module with one kernel, which nothing runs."""
     with global_compiler_lock:
-        library = code_generator().create_library(name)
-        module = library.create_ir_module(name)
-        for symbol, nest in nests.items():
-            _prefer_wide_vectors(emit_kernel(module, nest, f"{symbol}.{name}"))
+        library = code_generator().create_library(f"inspected.{next(_module_numbers)}")
+        module = library.create_ir_module(library.name)
+        _prefer_wide_vectors(emit_kernel(module, nest, f"{symbol}.{library.name}"))
         library.add_ir_module(module)
         library.finalize()
         return library

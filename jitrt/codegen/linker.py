@@ -79,6 +79,7 @@ def address(symbol: str) -> int:
 
 def is_resolvable(symbols: Iterable[str]) -> bool:
     """Whether the process defines all of `symbols`. LLVM ends a process in which it misses one."""
+    _engine()  # with it LLVM begins to look for symbols in the libraries of the process
     symbols = list(symbols)
     for library in (numpy_loops, libm):
         library.bind(symbols)

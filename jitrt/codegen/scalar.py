@@ -20,16 +20,16 @@ from numba.core.errors import NumbaError
 from numba.np import ufunc_db
 from numba.np.numpy_support import from_dtype
 
-from ..expr.optable import LIBM, OPS, Kind, Op
+from ..expr.optable import LIBM, Op
 from ..expr.ufuncs import CUBE
-from ..kernels import libm, numpy_loops, vmath
+from ..kernels import libm, vmath
 from ..kernels.numpy_strips import emit_call
 from ..once import once
 from .arithmetic import arithmetic
 from .context import I64, call_intrinsic, context, has_avx512, has_fma
 from .integerflags import with_flags
+from .operations import is_supported, numpys_loop
 
-_SUPPORTED = frozenset("?bBhHiIlLfdFDmM")
 _INTRINSICS = {
     "absolute": "fabs", "fabs": "fabs", "sqrt": "sqrt", "floor": "floor", "ceil": "ceil", "trunc": "trunc",
     "rint": "rint", "copysign": "copysign",
@@ -79,21 +79,19 @@ def to_memory(builder: ir.IRBuilder, dtype: np.dtype, value: ir.Value) -> ir.Val
     return builder.zext(value, data_type(dtype)) if dtype.kind == "b" else value
 
 
+@lru_cache(maxsize=4096)
 def emitter(op: Op, operands: tuple[np.dtype, ...], result: np.dtype) -> Emitter | None:
     """What emits `op` on values of these dtypes; None if NumPy has to execute it."""
-    if any(t.char not in _SUPPORTED for t in (*operands, result)):
+    if not is_supported(*operands, result):
         return None
-    return _emitter(op, operands, result)
+    loop = numpys_loop(op, operands, result)
+    if loop is None:
+        return inline_emitter(op, operands, result)
+    return lambda builder, args: _call_loop(builder, loop, args, value_type(result))
 
 
 @lru_cache(maxsize=4096)
-def _emitter(op: Op, operands: tuple[np.dtype, ...], result: np.dtype) -> Emitter | None:
-    own = _own_emitter(op, operands, result)
-    loop = None if own is not None else numpys_loop(op, operands, result)
-    return own if loop is None else lambda builder, args: _call_loop(builder, loop, args, value_type(result))
-
-
-def _own_emitter(op: Op, operands: tuple[np.dtype, ...], result: np.dtype) -> Emitter | None:
+def inline_emitter(op: Op, operands: tuple[np.dtype, ...], result: np.dtype) -> Emitter | None:
     """What emits `op` as instructions in the kernel."""
     if op.name == "copy":
         return lambda builder, args: args[0]
@@ -127,14 +125,6 @@ def _own_emitter(op: Op, operands: tuple[np.dtype, ...], result: np.dtype) -> Em
         own = arithmetic(op.name, operands, result)
     emit = own if own is not None else _ufunc_emitter(op.ufunc, operands, result)
     return None if emit is None else with_flags(emit, op, operands)
-
-
-@lru_cache(maxsize=4096)
-def numpys_loop(op: Op, operands: tuple[np.dtype, ...], result: np.dtype) -> str | None:
-    """The symbol of NumPy's inner loop for these dtypes, if kernels compute `op` by calls of it."""
-    if op.ufunc is None or op.library != "numpy" or _own_emitter(op, operands, result) is not None:
-        return None
-    return numpy_loops.symbol(op.name, "".join(t.char for t in operands) + "->" + result.char)
 
 
 def _call_loop(builder: ir.IRBuilder, loop: str, args: Sequence[ir.Value], result: ir.Type) -> ir.Value:
@@ -215,23 +205,6 @@ def _is_inline(emit: Emitter, operands: tuple[np.dtype, ...], result: np.dtype) 
         return False
     declared = [f for f in module.functions if f.is_declaration and not f.name.startswith("llvm.")]
     return value.type == value_type(result) and not declared
-
-
-# 1, by which a product starts, changes the zeros of a complex number that it is multiplied with.
-_COMPLEX_FOLDS = {Kind.REDUCTION: (np.add, np.multiply), Kind.SCAN: (np.add,)}
-
-
-def has_kernel(op: Op, operands: tuple[np.dtype, ...], result: np.dtype) -> bool:
-    """Whether kernels can compute `op`: an elementwise operation, a fold, or an assembly of parts."""
-    if op.kind in (Kind.ASSEMBLE, Kind.GATHER):
-        return result.char in _SUPPORTED
-    if op.kind in (Kind.REDUCTION, Kind.SCAN):
-        assert op.ufunc is not None
-        (result,) = operands  # of a search the operand, too, is what is compared
-        if result.kind == "c" and op.ufunc not in _COMPLEX_FOLDS[op.kind]:
-            return False
-        return result.kind in "biufc" and emitter(OPS[op.ufunc.__name__], (result, result), result) is not None
-    return emitter(op, operands, result) is not None
 
 
 def make_complex(builder: ir.IRBuilder, real: ir.Value, imag: ir.Value) -> ir.Value:

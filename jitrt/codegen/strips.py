@@ -38,7 +38,8 @@ from ..schedule.loopnest import (
 from .context import I64, has_avx512, has_fma
 from .loophints import interleaving
 from .memory import Memory
-from .scalar import data_type, from_memory, numpys_loop, to_memory
+from .operations import numpys_loop
+from .scalar import data_type, from_memory, to_memory
 
 _COMPUTED = (Compute, Gather, Result, ScanStep)
 _FLAT = (Compute, Gather, Load, Literal, Store, FoldInto, Update, ScanStep)

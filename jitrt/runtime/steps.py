@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 
-from ..codegen.compile import Kernel
+from ..codegen.kernels import Kernel
 from ..expr.node import Node
 from ..frozen import frozen
 from ..memory.frame import FrameLayout

@@ -19,7 +19,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..codegen.memory import parameter_words
+from ..codegen.parameters import parameter_words
 from ..expr.node import Node
 from ..frozen import frozen, replaced
 from ..kernels import driver as native

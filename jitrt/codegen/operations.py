@@ -1,0 +1,91 @@
+"""Which operations kernels can compute.
+
+That emitters know, most of which are numba's. What they have answered is kept in the disk cache beside the code that
+they emit: a process that asks nothing else, and finds its kernels there too, imports none of them.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+import numpy as np
+
+from ..expr.optable import LIBM, OPS, Kind, Op
+from ..kernels import libm, numpy_loops
+from ..once import once
+from . import cache
+
+_SUPPORTED = frozenset("?bBhHiIlLfdFDmM")
+_TABLE = "operations that are emitted as instructions"
+# 1, by which a product starts, changes the zeros of a complex number that it is multiplied with.
+_COMPLEX_FOLDS = {Kind.REDUCTION: (np.add, np.multiply), Kind.SCAN: (np.add,)}
+
+_new: dict[str, bool] = {}  # answers that the disk cache does not have
+
+
+def has_kernel(op: Op, operands: tuple[np.dtype, ...], result: np.dtype) -> bool:
+    """Whether kernels can compute `op`: an elementwise operation, a fold, or an assembly of parts."""
+    if op.kind in (Kind.ASSEMBLE, Kind.GATHER):
+        return result.char in _SUPPORTED
+    if op.kind in (Kind.REDUCTION, Kind.SCAN):
+        assert op.ufunc is not None
+        (result,) = operands  # of a search the operand, too, is what is compared
+        if result.kind == "c" and op.ufunc not in _COMPLEX_FOLDS[op.kind]:
+            return False
+        return result.kind in "biufc" and _is_emitted(OPS[op.ufunc.__name__], (result, result), result)
+    return _is_emitted(op, operands, result)
+
+
+def _is_emitted(op: Op, operands: tuple[np.dtype, ...], result: np.dtype) -> bool:
+    if not is_supported(*operands, result):
+        return False
+    return _is_inline(op, operands, result) or numpys_loop(op, operands, result) is not None
+
+
+def is_supported(*dtypes: np.dtype) -> bool:
+    """Whether kernels can have values of all of these dtypes."""
+    return all(t.char in _SUPPORTED for t in dtypes)
+
+
+@lru_cache(maxsize=4096)
+def numpys_loop(op: Op, operands: tuple[np.dtype, ...], result: np.dtype) -> str | None:
+    """The symbol of NumPy's inner loop for these dtypes, if kernels compute `op` by calls of it."""
+    if op.ufunc is None or op.library != "numpy" or _is_inline(op, operands, result):
+        return None
+    return numpy_loops.symbol(op.name, "".join(t.char for t in operands) + "->" + result.char)
+
+
+@lru_cache(maxsize=4096)
+def _is_inline(op: Op, operands: tuple[np.dtype, ...], result: np.dtype) -> bool:
+    """Whether `op` is emitted as instructions in the kernel, and the C library's functions as calls."""
+    if op.library == LIBM:
+        return libm.symbol(op.name.removeprefix("libm_")) is not None
+    if OPS.get(op.name) is not op:  # what else is called so in another process may be something else
+        return _has_emitter(op, operands, result)
+    text = f"{op.name} {' '.join(t.char + t.str for t in operands)} -> {result.char + result.str}"
+    answer = _known().get(text)
+    if not isinstance(answer, bool):
+        answer = _new[text] = _has_emitter(op, operands, result)
+    return answer
+
+
+def _has_emitter(op: Op, operands: tuple[np.dtype, ...], result: np.dtype) -> bool:
+    from .scalar import inline_emitter
+
+    return inline_emitter(op, operands, result) is not None
+
+
+@once
+def _known() -> dict[str, bool]:
+    """What earlier processes have asked."""
+    return cache.load_table(_TABLE)
+
+
+def keep_answers() -> None:
+    """Let later processes know what this one has asked."""
+    if _new:
+        answers = dict(_new)
+        _known().update(answers)
+        cache.extend_table(_TABLE, answers)
+        for text in answers:
+            _new.pop(text, None)
