@@ -6,7 +6,7 @@ told apart from those of bodies inside by the height of the nest, so that equal 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence, Set
+from collections.abc import Callable, Container, Sequence, Set
 from typing import Any
 
 import numpy as np
@@ -174,7 +174,7 @@ def close(
     roots = [n for group in outputs for n in group]
     inside, outside = set(parameters), set()
     source_bytes: dict[Node, int] = {}
-    for node in _order(roots, constant | inside):
+    for node in in_order(roots, constant | inside):
         if node in constant and node.op is not CONSTANT:
             outside.add(node)
             source_bytes[node] = node.type.nbytes
@@ -182,7 +182,7 @@ def close(
             inside.add(node)
         elif node not in inside and _stays_outside(node, source_bytes):
             outside.add(node)
-    order = _order(roots, outside.union(parameters))
+    order = in_order(roots, outside.union(parameters))
     kept = [n for n in order if n in outside]
     level = height([n for n in order if n not in outside])
     inputs = [_input(k, n.type, level) for k, n in enumerate((*parameters, *kept))]
@@ -203,9 +203,8 @@ def _input(index: int, type_: ArrayType, level: int) -> Node:
     return Node(INPUT, (), b.params(index=index, height=level), type_)
 
 
-def _order(roots: Sequence[Node], ends: Set[Node]) -> list[Node]:
-    """Nodes that `roots` need, arguments before users, not looking behind `ends`."""
-    ends = frozenset(ends)
+def in_order(roots: Sequence[Node], ends: Container[Node]) -> list[Node]:
+    """Nodes that `roots` need, arguments before users, not looking behind `ends`, which are among them."""
     order: list[Node] = []
     done: set[Node] = set()
     stack = [(r, False) for r in reversed(roots)]

@@ -16,11 +16,13 @@ import numpy as np
 
 from ..expr import build as b
 from ..expr.node import Node
+from .iterations import step_between
 from .loopnumber import Counter, NotRolled, Place, affine
 from .loopsites import ConditionSite, condition_site, only_counts
+from .rebinding import finish, set_variables
 from .rolling import RollingRange
 from .state import Trace
-from .states import Role, State, Unknown, finish, has_containers, observe, set_variables, step_between
+from .states import Role, State, Unknown, has_containers, observe
 from .storage import Cell
 from .tracer import Tracer
 from .userline import user_frame

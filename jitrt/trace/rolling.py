@@ -23,10 +23,12 @@ from collections.abc import Iterator
 from typing import Any
 
 from .context import current
+from .iterations import step_between
 from .loopnumber import Counter, LoopNumber, NotRolled
 from .loopsites import LoopSite, loop_site
+from .rebinding import finish, set_variables
 from .state import Trace
-from .states import Role, State, Unknown, finish, observe, set_variables, step_between
+from .states import Role, State, Unknown, observe
 from .storage import Cell
 from .tracer import Tracer
 

@@ -16,12 +16,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..errors import Untraceable
-from ..expr.node import Node
+from ..expr.node import Node, topological_order
 from ..expr.optable import Kind
 from ..expr.ufuncs import elementwise_op
 from ..frozen import frozen
 from .context import current
-from .segments import in_order, is_recorded_in_a_loop
+from .segments import is_recorded_in_a_loop
 from .userline import user_line
 
 if TYPE_CHECKING:
@@ -148,7 +148,7 @@ class Phases:
         given = (*wanted, *trace.live(), *trace.call_results, *trace.conditions)
         roots = [n for n in given if not is_recorded_in_a_loop(n)]
         self._tag(roots, self.number)
-        order = [n for n in in_order(roots, trace.registers) if n not in trace.registers]
+        order = topological_order(roots, trace.registers)
         flags: dict[int, set[str]] = {}
         for n in order:
             if found := _exceptions(n):

@@ -9,7 +9,7 @@ Values that a segment leaves for later ones are *registers*, numbered along the 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Hashable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -17,6 +17,7 @@ from numpy.lib.stride_tricks import as_strided
 
 from ..expr.build import input_node
 from ..expr.contractions import is_effect
+from ..expr.control import in_order
 from ..expr.interpret import evaluate
 from ..expr.node import Graph, Node, topological_order
 from ..frozen import frozen
@@ -258,23 +259,6 @@ def cut(
     inputs = tuple(done[n] for n in sources)
     graph = Graph(inputs, tuple(done[n] for n in roots), tuple(strides))
     return graph, tuple(registers[n] for n in sources)
-
-
-def in_order(roots: Iterable[Node], known: Container[Node]) -> list[Node]:
-    """Nodes that `roots` need, arguments before users, without what lies behind known ones."""
-    order: list[Node] = []
-    seen: set[Node] = set()
-    stack = [(r, False) for r in reversed(list(roots))]
-    while stack:
-        node, expanded = stack.pop()
-        if expanded:
-            order.append(node)
-        elif node not in seen:
-            seen.add(node)
-            stack.append((node, True))
-            if node not in known:
-                stack.extend((a, False) for a in reversed(node.args))
-    return order
 
 
 def is_recorded_in_a_loop(node: Node) -> bool:

@@ -118,8 +118,6 @@ class Trace:
         """Whether such numbers may stand for integers."""
         self.ranges: dict[tuple[int, int], Any] = {}
         """Ranges of loops that are being traced, by frame and place."""
-        self.rolled = 0
-        """Loops that have become nodes."""
         self.failures = Failures()
         self.conditions: dict[Node, None] = {}
         """What is assumed of values: where it does not hold, the plain function runs."""

@@ -1,9 +1,7 @@
-"""States of a frame between two iterations of a loop: what they are made of, and what happens from one to the next."""
+"""The state of a frame between two iterations of a loop: its variables, and the memory that they lead to."""
 
 from __future__ import annotations
 
-import ctypes
-import sys
 import types
 from collections.abc import Callable, Collection, Hashable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -11,10 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from ..expr.control import Closed, Loop, close, loop
-from ..expr.node import Node, topological_order
-from ..expr.ufuncs import COPY
-from ..expr.updates import Region, through
+from ..expr.node import Node
+from ..expr.updates import Region
 from ..frozen import frozen
 from .arguments import Appended, Record, has_plain_attributes
 from .captures import MISSING, contents
@@ -111,31 +107,6 @@ class State:
             self.looks,
             self.phases,
         )
-
-
-@frozen
-class Step:
-    """What an iteration does.
-
-    Parameters
-    ----------
-    source : tuple of int or None
-        For each role the role whose memory it had before; None for memory made in the iteration.
-    varying : tuple of int
-        Roles that change.
-    same : tuple of int
-        For each of them the first one that has the same value all the time.
-    outside : tuple of Cell
-        Memory that no variable leads to, but that the iteration changes; further roles.
-    closed : Closed
-        The graph of the iteration, from varying roles to varying roles.
-    """
-
-    source: tuple[int | None, ...]
-    varying: tuple[int, ...]
-    same: tuple[int, ...]
-    outside: tuple[Cell, ...]
-    closed: Closed
 
 
 # Values that nothing changes.
@@ -305,210 +276,3 @@ def observe(
     walk.state.phases = trace.phases.number + trace.draws
     walk.state.copies, walk.state.writes, walk.state.looks = trace.copies, len(trace.writes), len(trace.looks)
     return walk.state
-
-
-def step_between(
-    before: State, after: State, trace: Trace, decided: Collection[int] = (), own: Counter | None = None
-) -> Step | None:
-    """What happened between two states; None if it cannot be told, or if they differ in structure.
-
-    `decided` are places in ``trace.looks`` of values whose truth the state itself holds, and `own` is the counter of
-    the loop; those of other loops do not change meanwhile.
-    """
-    if list(before.structure.items()) != list(after.structure.items()) or not _containers_stay(before, after):
-        return None
-    if before.phases != after.phases:
-        return None
-    outside = _written_outside(before, after, trace)
-    if outside is None:
-        return None
-    old = [*before.roles, *_outside_roles(outside, before, trace)]
-    new = [*after.roles, *_outside_roles(outside, after, trace)]
-    source = _sources(old, new, before.cells)
-    if source is None or any(a.node.type != b.node.type for a, b in zip(old, new)):
-        return None
-    varying = [k for k, (a, b) in enumerate(zip(old, new)) if a.node is not b.node or source[k] not in (k, None)]
-    first: dict[Node, int] = {}
-    same = tuple(first.setdefault(old[k].node, k) for k in varying)
-    if any(new[k].node is not new[s].node for k, s in zip(varying, same)):
-        return None  # two values that have been equal by chance
-    parameters = list(first)
-
-    def made_meanwhile(node: Node) -> bool:
-        return node.op is COPY and -after.copies <= node["number"] < -before.copies
-
-    looks = [trace.looks[k] for k in range(before.looks, after.looks) if k not in decided]
-    if any(n is not None and not first.keys().isdisjoint(topological_order((n,))) for n in looks):
-        return None
-    constant = {role.node for k, role in enumerate(old) if k not in varying}
-    constant |= {counter.node for counter in trace.counters.values() if counter is not own}
-    constant.difference_update(parameters)
-    closed = close(([new[k].node for k in first.values()],), parameters, made_meanwhile, constant)
-    return Step(source, tuple(varying), same, outside, closed)
-
-
-def _containers_stay(before: State, after: State) -> bool:
-    """Whether lists and dicts are the same objects, or new ones."""
-    known = {id(c) for c in before.containers}
-    return all(a is b or id(b) not in known for a, b in zip(before.containers, after.containers))
-
-
-def _written_outside(before: State, after: State, trace: Trace) -> tuple[Cell, ...] | None:
-    """Memory that existed before and has been assigned to, but that no variable leads to.
-
-    None if a variable leads to it afterwards.
-    """
-    known, later = ({r.cell for r in state.roles} for state in (before, after))
-    written = dict.fromkeys(cell for cell, _ in trace.writes[before.writes : after.writes])
-    outside = tuple(cell for cell in written if cell.number < before.cells and cell not in known)
-    return None if any(cell in later for cell in outside) else outside
-
-
-def _outside_roles(cells: Sequence[Cell], state: State, trace: Trace) -> list[Role]:
-    """Roles for memory that no variable leads to, with what it held at the time of `state`."""
-    roles = []
-    for cell in cells:
-        later = (content for written, content in trace.writes[state.writes :] if written is cell)
-        roles.append(Role(cell, next(later, cell.content), False))
-    return roles
-
-
-def _sources(old: Sequence[Role], new: Sequence[Role], cells: int) -> tuple[int | None, ...] | None:
-    """For each role the one whose memory it had before; None if it has got memory from elsewhere."""
-    places = {role.cell: k for k, role in enumerate(old) if role.cell is not None}
-    if any(r.cell is not None and r.cell not in places and r.cell.number < cells for r in new):
-        return None
-    return tuple(k if r.cell is None else places.get(r.cell) for k, r in enumerate(new))
-
-
-def _repeated(source: Sequence[int | None], times: int) -> list[int | None]:
-    """For each role the one whose memory it has after some iterations; None for memory made in one of them."""
-    result: list[int | None] = list(range(len(source)))
-    power: list[int | None] = list(source)
-    while times:
-        if times & 1:
-            result = [None if k is None else power[k] for k in result]
-        power = [None if k is None else power[k] for k in power]
-        times >>= 1
-    return result
-
-
-def finish(
-    frame: types.FrameType,
-    variables: dict[str, Any],
-    first: State,
-    last: State,
-    step: Step,
-    left: int | None,
-    trace: Trace,
-    guarded: bool = False,
-    unbound: Collection[str] = (),
-    counter: Counter | None = None,
-) -> list[Node]:
-    """Bring a frame into the state after the loop; return what its roles are then.
-
-    Parameters
-    ----------
-    frame : frame
-    variables : dict of str to object
-        Further variables to set.
-    first, last : State
-        The first state that the step was seen to start from, and the state now.
-    step : Step
-    left : int or None
-        Most iterations after the first state; None if only the condition tells.
-    trace : Trace
-    guarded : bool
-        Whether the first role says if there is a next iteration.
-    unbound : collection of str
-        Variables that have no value after the loop.
-    counter : Counter, optional
-        Of the loop, whose numbers become integers.
-    """
-    start = [*first.roles, *_outside_roles(step.outside, first, trace)]
-    now = [*last.roles, *_outside_roles(step.outside, last, trace)]
-    carried = list(dict.fromkeys(step.same))
-    nodes = [role.node for role in now]
-    if carried:
-        what = Loop(step.closed.graphs[0], len(carried), 0, 0, left, guarded)
-        results = dict(zip(carried, loop(what, [*(start[k].node for k in carried), *step.closed.kept])))
-        for k, same in zip(step.varying, step.same):
-            nodes[k] = results[same]
-    cells: dict[int, Cell] = {}
-    # The memory of each role after the last iteration, told from the one before the first.
-    for k, (role, origin) in enumerate(zip(now, _repeated(step.source, 1 if guarded else left or 0))):
-        if role.cell is not None:
-            kept = None if origin is None else start[origin].cell
-            cells[k] = Cell(nodes[k], role.cell.strides) if kept is None else kept
-            trace.orders.note(nodes[k], role.cell.strides)
-    for k, cell in cells.items():
-        if cell.content is not nodes[k]:
-            trace.writes.append((cell, cell.content))
-            cell.content = nodes[k]
-    rebinding = _Rebinding(last, nodes, cells, trace, counter)
-    values = {name: rebinding.value(value) for name, value in frame.f_locals.items() if name not in unbound}
-    set_variables(frame, values | variables, unbound)
-    rebinding.value(trace.named)
-    trace.rolled += 1
-    return nodes
-
-
-class _Rebinding:
-    """Puts the values that tracers have after a loop in their places."""
-
-    def __init__(
-        self, state: State, nodes: Sequence[Node], cells: dict[int, Cell], trace: Trace, counter: Counter | None
-    ):
-        self.state, self.nodes, self.cells, self.trace, self.counter = state, nodes, cells, trace, counter
-        self.done: set[int] = set()
-
-    def value(self, value: Any) -> Any:
-        """`value` as it is after the loop; lists and dicts are changed."""
-        kind = type(value)
-        if kind is Tracer and id(value) in self.state.tracers:
-            return self._tracer(value, *self.state.tracers[id(value)])
-        if kind is LoopNumber and self.counter is not None and self.counter.owns(value):
-            return value.after(self.counter.most)
-        if kind is list:
-            if self._is_new(value):
-                value[:] = [self.value(v) for v in value]
-        elif kind is dict:
-            if self._is_new(value):
-                value.update({k: self.value(v) for k, v in value.items()})
-        elif has_plain_attributes(original_class(value)):
-            if self._is_new(value):
-                vars(value).update({k: self.value(v) for k, v in vars(value).items()})
-        elif isinstance(value, types.MethodType):
-            self.value(value.__self__)
-        elif isinstance(value, tuple):
-            parts = [self.value(v) for v in value]
-            if any(a is not b for a, b in zip(parts, value)):
-                return kind(*parts) if hasattr(kind, "_fields") else kind(parts)
-        elif isinstance(value, types.FunctionType):
-            for cell in (value.__closure__ or ()) if self._is_new(value) else ():
-                found = contents(cell)
-                if found is not MISSING:
-                    cell.cell_contents = self.value(found)
-        return value
-
-    def _is_new(self, value: Any) -> bool:
-        new = id(value) not in self.done
-        self.done.add(id(value))
-        return new
-
-    def _tracer(self, tracer: Tracer, role: int, region: Region) -> Tracer:
-        cell = self.cells.get(role)
-        if cell is None:
-            node = self.nodes[role]
-            return tracer if node is tracer._node else Tracer(node, self.trace, scalar=tracer._scalar)
-        return tracer if tracer._cell is cell else Tracer(through(cell.content, region), self.trace, cell=cell)
-
-
-def set_variables(frame: types.FrameType, variables: dict[str, Any], unbound: Collection[str] = ()) -> None:
-    """Set local variables of a frame, and unset others."""
-    f_locals = frame.f_locals
-    f_locals.update(variables)
-    for name in unbound:
-        del f_locals[name]
-    if sys.version_info < (3, 13):  # later `f_locals` writes through (PEP 667)
-        ctypes.pythonapi.PyFrame_LocalsToFast(ctypes.py_object(frame), ctypes.c_int(bool(unbound)))
