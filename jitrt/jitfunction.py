@@ -20,10 +20,11 @@ from .runtime import results
 from .runtime.dispatch import NativeCallable, release_all
 from .runtime.entry import make_plain_table
 from .runtime.errstate import FloatingPointRaised
+from .runtime.guards import TakenApart
 from .runtime.loopengine import MISS, loop_engine
-from .specialisation import NewWay, Plain, Programs, Specialisation, places_of
+from .specialisation import TOO_SMALL, NewWay, Plain, Programs, Specialisation, places_of
 from .specialise import Call, trace_and_run
-from .trace.arguments import Structure, copies_of, rebuild
+from .trace.arguments import Growing, Structure, copies_of, flatten_call, rebuild
 from .trace.donation import check_names
 from .trace.draws import drawing
 from .trace.integers import IntegerWanted
@@ -148,14 +149,14 @@ class JitFunction(NativeCallable, Generic[P, R]):
         structure = known.take_all_apart(args, kwargs, leaves, structure)
         found = known.find(leaves, structure)
         if isinstance(found, Plain):
-            self._note_plain_call(found, args, kwargs)
+            self._note_plain_call(found, args, kwargs, leaves, structure)
             return self._function(*args, **kwargs)
         known.plain, self._plain_calls = None, -_UNLIMITED
         if found.is_changing:
             return self._go_a_new_way(found, leaves, structure, args, kwargs)
         try:
             result = found.call(leaves, (args, kwargs, known.state()))
-            self._serve_natively(found, args, kwargs)
+            self._serve_natively(found, args, kwargs, leaves, structure)
             return result
         except NewWay:
             return self._go_a_new_way(found, leaves, structure, args, kwargs)
@@ -204,28 +205,45 @@ class JitFunction(NativeCallable, Generic[P, R]):
         if not found.gains_anyway:
             self._specialisations.replace(found, Plain(reason))
 
-    def _serve_natively(self, found: Specialisation | Plain, args: tuple, kwargs: dict[str, Any]) -> None:
-        """Let native code serve further calls like this one."""
+    def _serve_natively(
+        self,
+        found: Specialisation | Plain,
+        args: tuple,
+        kwargs: dict[str, Any],
+        leaves: list[Any],
+        structure: Structure,
+    ) -> None:
+        """Let native code serve further calls like this one, which had these leaves."""
         with self._lock:
             if self._dispatch.wants(found):
                 captures = self._specialisations.current_captures()
-                table = found.table(self._function, args, kwargs, captures)
-                if table is None and isinstance(found, Specialisation):
-                    table = found.guards(self._served_by(found), args, kwargs, captures)
+                call = TakenApart(structure, leaves, places_of(captures.state))
+                table = found.table(self._function, call, captures)
+                if table is None and isinstance(found, Specialisation) and not found.only_native:
+                    table = found.guards(self._served_by(found, structure), call, captures)
+                if not captures.unchanged() or found not in self._specialisations:
+                    return
                 if table is not None:
                     self._dispatch.add(found, table, args, kwargs)
                 elif isinstance(found, Specialisation):
                     self._dispatch.refuse(found)
+            if isinstance(found, Specialisation) and found.only_native and self._dispatch.refuses(found):
+                self._specialisations.replace(found, Plain(TOO_SMALL, too_small=True))
 
-    def _served_by(self, found: Specialisation) -> Callable[..., Any]:
+    def _served_by(self, found: Specialisation, structure: Structure) -> Callable[..., Any]:
         """What Python does in calls for which native code has found out that `found` serves them."""
+        known = self._specialisations
+        is_flat = all(part is None for part in (*structure[1][0][1], *structure[1][1][2], *structure[1][2][1]))
 
         def serve(*args: Any, **kwargs: Any) -> Any:
             leaves = [*args, *kwargs.values()]
+            if not is_flat:
+                leaves.clear()
+                known.take_apart(args, kwargs, leaves)
             if found.is_changing or (found.may_write and found.shares(leaves)):
                 return self._call(args, kwargs)
             try:
-                return found.call(leaves, (args, kwargs, self._specialisations.state()))
+                return found.call(leaves, (args, kwargs, known.state()))
             except NewWay:
                 return self._call(args, kwargs)
             except Exception as error:
@@ -248,7 +266,9 @@ class JitFunction(NativeCallable, Generic[P, R]):
         captures = self._loops.faster_plain(args)
         if captures is not None:
             with self._lock:
-                table = make_plain_table(self._function, args, {}, places_of(captures), ())
+                leaves: list[Any] = []
+                call = TakenApart(flatten_call(args, {}, (), leaves, Growing()), leaves)
+                table = make_plain_table(self._function, call, places_of(captures), ())
                 if table is not None:
                     self._dispatch.add(Plain("such calls are too short for compiled code"), table, args, {})
 
@@ -371,7 +391,7 @@ class JitFunction(NativeCallable, Generic[P, R]):
         if not (explanation.plain_reason or explanation.loop):
             leaves: list[Any] = []
             structure = self._specialisations.take_apart(args, kwargs, leaves)
-            self._serve_natively(self._specialisations.find(leaves, structure), args, kwargs)
+            self._serve_natively(self._specialisations.find(leaves, structure), args, kwargs, leaves, structure)
         return explanation
 
     def lower(self, *args: Any, **kwargs: Any) -> Stages:
@@ -492,7 +512,9 @@ class JitFunction(NativeCallable, Generic[P, R]):
         compiled = len(known.compiled())
         return CacheInfo(compiled, len(known) - compiled, tables, known.frame_bytes(), self._slow_calls)
 
-    def _note_plain_call(self, found: Plain, args: tuple, kwargs: dict[str, Any]) -> None:
+    def _note_plain_call(
+        self, found: Plain, args: tuple, kwargs: dict[str, Any], leaves: list[Any], structure: Structure
+    ) -> None:
         """Spare the next calls like this one the search."""
         known = self._specialisations
         self._plain_calls += 1
@@ -502,7 +524,7 @@ class JitFunction(NativeCallable, Generic[P, R]):
             known.run_plain(found.reason)
             self._plain_is_passing = found.too_small
         elif found in known:
-            self._serve_natively(found, args, kwargs)
+            self._serve_natively(found, args, kwargs, leaves, structure)
 
     def _looks_again(self) -> bool:
         """Whether it is time to find out if arrays have got large enough for a plain function to be compiled."""

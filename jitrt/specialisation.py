@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from . import config
-from .errors import NotWorthwhile
+from .errors import NotWorthwhile, Untraceable
 from .expr.interpret import evaluate
 from .expr.node import Graph, Node
 from .expr.worthwhile import NOTHING, is_worth_copying, is_worth_python, numpy_time
@@ -20,6 +20,7 @@ from .programs import Compiled, compile_graph
 from .runtime.dispatch import Words
 from .runtime.entry import Returned, make_plain_table, make_table
 from .runtime.errstate import Patience
+from .runtime.guards import Captured, TakenApart, can_guard_objects
 from .runtime.program import Program
 from .trace.arguments import rebuild_all, sharing
 from .trace.captures import Capture, Captures
@@ -41,6 +42,7 @@ _TRACE = 250_000  # nanoseconds that a trace takes where most of it is as it was
 _TRACED_NODE = 10_000  # and each node of it
 _MOST_REMEMBERED = 1 << 14  # nodes of a function that is traced at every call
 _WRITTEN_IN_PLACE = 1 << 17  # bytes
+TOO_SMALL = "the arrays are too small for a call with objects, which Python takes apart"
 
 
 _no_draws = contextlib.nullcontext()
@@ -67,9 +69,9 @@ class Plain:
         self.error = error
         self.too_small = too_small
 
-    def table(self, function: Callable[..., Any], args: tuple, kwargs: dict, captures: Captures) -> Words | None:
+    def table(self, function: Callable[..., Any], call: TakenApart, captures: Captures) -> Words | None:
         """What lets native code serve calls like this one, or None if that needs Python."""
-        return make_plain_table(function, args, kwargs, places_of([*captures.values, *captures.arrays]), ())
+        return make_plain_table(function, call, places_of([*captures.values, *captures.arrays]), ())
 
 
 class Programs:
@@ -151,9 +153,13 @@ class Specialisation:
         programs: Programs,
         sharing: Sequence[int] | None = None,
         donated: tuple[int, ...] = (),
+        only_native: bool = False,
     ):
         self.sharing = sharing
         self.donated = donated
+        self.only_native = only_native
+        """Whether calls have objects, and the plain function is faster than what takes them apart in Python."""
+
         self.patience = Patience()
         self._programs = programs
         self._lock = threading.Lock()
@@ -241,6 +247,8 @@ class Specialisation:
             If the plain function is expected to be faster.
         """
         self._check_copies(traced)
+        if self.only_native and not self._can_be_native(traced):
+            raise NotWorthwhile(TOO_SMALL)
         self.draws = self.draws or traced.draws
         values = [traced.values[k] for k in traced.registers]
         compiled = self._programs.compile(traced.graph, values, self._overwritable(traced), _written(traced))
@@ -297,6 +305,8 @@ class Specialisation:
     def _check_worthwhile(self, traced: Traced, compiled: Compiled) -> None:
         if config.strict() or self._is_served_natively(traced, compiled):
             return
+        if self.only_native:
+            raise NotWorthwhile(TOO_SMALL)
         cuts = [c for c in traced.cuts if c.graph is not None]
         graphs = [*(c.graph for c in cuts if c.graph is not None), traced.graph]
         amounts = [c.program.amount() for c in (*(c.compiled for c in cuts), compiled)]
@@ -306,14 +316,18 @@ class Specialisation:
 
     def _is_served_natively(self, traced: Traced, compiled: Compiled) -> bool:
         """Whether native code can serve calls, as far as results and steps go."""
+        return self._can_be_native(traced) and compiled.program.image.is_native
+
+    def _can_be_native(self, traced: Traced) -> bool:
+        """The same before it is known what NumPy has to do."""
         # Native code would not see whether an argument can be overwritten.
-        if traced.cuts or traced.stores or traced.scope or traced.has_state or self.donated or self.sharing is not None:
+        if traced.cuts or traced.stores or traced.scope or self.donated or self.sharing is not None:
+            return False
+        if self.only_native and not can_guard_objects():
             return False
         results, structure = traced.results, traced.structure
         several = structure == (tuple, (None,) * len(results))
-        if any(r.view is not None or r.source == "given" for r in results) or not (structure is None or several):
-            return False
-        return compiled.program.image.is_native
+        return (structure is None or several) and all(r.view is None and r.source != "given" for r in results)
 
     def inputs(self, leaves: list[Any]) -> list[Any]:
         """Values of the inputs of the graph: arguments, and captured arrays as they are now."""
@@ -383,30 +397,34 @@ class Specialisation:
                     found.append((compiled.program, [registers[k] for k in inputs]))
         return found
 
-    def table(self, function: Callable[..., Any], args: tuple, kwargs: dict, captures: Captures) -> Words | None:
+    def table(self, function: Callable[..., Any], call: TakenApart, captures: Captures) -> Words | None:
         """What lets native code serve calls like this one, or None if that needs Python."""
         if not self._is_served_natively(self.traced, self.compiled):
             return None
         results, several = self.traced.results, self.traced.structure is not None
         returned = [Returned(r.source, r.index, r.scalar, r.value, r.weak) for r in results]
         program, arguments, written = self.compiled.program, self.traced.arguments, self.traced.written
-        captured, watched = places_of(captures.arrays), places_of(captures.values)
-        return make_table(function, program, args, kwargs, arguments, captured, watched, written, returned, several)
+        captured, watched = self._captured(captures), places_of(captures.values)
+        return make_table(function, program, call, arguments, captured, watched, written, returned, several)
 
-    def guards(
-        self, serve: Callable[..., Any], args: tuple, kwargs: dict[str, Any], captures: Captures
-    ) -> Words | None:
+    def guards(self, serve: Callable[..., Any], call: TakenApart, captures: Captures) -> Words | None:
         """What lets native code find that `serve` serves calls like this one, or None if that needs Python."""
-        nested = any(isinstance(value, (tuple, list, dict)) for value in (*args, *kwargs.values()))
-        if nested or self.traced.has_state or self.donated or self.sharing is not None:
+        if self.donated or self.sharing is not None:
             return None
-        watched, arrays = places_of(captures.values), places_of(captures.arrays)
-        return make_plain_table(serve, args, kwargs, watched, arrays)
+        return make_plain_table(serve, call, places_of(captures.values), self._captured(captures))
+
+    def _captured(self, captures: Captures) -> list[Captured]:
+        """Places of captured arrays, with arrays like those that the function was compiled for."""
+        values = self.traced.values[len(self.traced.arguments) :]
+        return [(value, c.container, c.key) for value, c in zip(values, captures.arrays)]
 
     def shares(self, leaves: list[Any]) -> bool:
         """Whether an array that a call may write has memory in common with another one."""
         inputs = self.inputs(leaves)
-        return sharing(inputs, self.written(inputs)) is not None
+        try:
+            return sharing(inputs, self.written(inputs)) is not None
+        except Untraceable:  # in part
+            return True
 
 
 def _are_alike(one: Cut, other: Cut) -> bool:
@@ -474,7 +492,7 @@ def finish(
     return result
 
 
-def places_of(captures: list[Capture]) -> list[tuple[Any, Any, Any]]:
+def places_of(captures: list[Capture]) -> list[Captured]:
     """What captured values were, and where they are held."""
     return [(c.value, c.container, c.key) for c in captures]
 

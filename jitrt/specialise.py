@@ -26,7 +26,7 @@ from .trace.trace import trace
 
 _log = logging.getLogger("jitrt.trace")
 
-_CALL_WITH_OBJECTS = 15_000  # nanoseconds
+_CALL_WITH_OBJECTS = 15_000  # nanoseconds, where Python takes them apart
 
 
 class Unspecialised(Exception):
@@ -108,13 +108,12 @@ def specialise(call: Call, programs: Programs, unsteady: bool) -> Specialisation
                 integers=call.integers,
             )
         loops = any(node.op.kind is Kind.CONTROL for node in traced.graph.nodes())
-        if classes and not (loops or config.strict() or numpy_time([traced.graph]) >= _CALL_WITH_OBJECTS):
-            raise NotWorthwhile("the arrays are too small for a call with objects, which Python takes apart")
+        is_large = loops or config.strict() or numpy_time([traced.graph]) >= _CALL_WITH_OBJECTS
         for cut in traced.cuts:
             _log.info("%s looks at a value (%s) at %s", call.name, cut.why, cut.line)
         for name, line in traced.host_calls:
             _log.info("%s leaves %s to NumPy at %s", call.name, name, line)
-        return Specialisation(traced, programs, call.shared, call.donated)
+        return Specialisation(traced, programs, call.shared, call.donated, bool(classes) and not is_large)
     except (Untraceable, NotWorthwhile) as reason:
         return _plain(call, reason)
     except ReadOnly as error:  # before anything is written

@@ -34,11 +34,12 @@ STATE = ("plain", "latest", "mask", "slots", "rows", "places", "kinds", "method"
 # Words of a table. `busy` is set while a call is served, since it uses the only frame of the table. `handler` is the
 # memory handler of large results. `plain`, if not 0, is a Python function that is called in place of kernels.
 # `watched` are the exceptions that the program may raise, `function` is then the plain function; `raised` counts calls
-# in a row that have raised one, and `skip` calls that are still to run plain. `served` says that there was a call.
+# in a row that have raised one, and `skip` calls that are still to run plain. `served` says that there was a call. The
+# values of the first `held` rows are kept alive: other threads, and signal handlers, may let go of them meanwhile.
 TABLE = (
     "positional", "keywords", "names", "rows", "row_table", "apart", "apart_rows", "outputs", "output_rows", "written",
     "written_rows", "results", "result_rows", "blocks", "block_table", "busy", "release", "tuple", "plain", "handler",
-    "watched", "function", "raised", "skip", "served",
+    "watched", "function", "raised", "skip", "served", "held",
 )  # fmt: skip
 # Two arrays that must not overlap: their places, and where their elements begin and end, in bytes from their first one.
 APART = ("first", "first_low", "first_high", "second", "second_low", "second_high")
@@ -239,7 +240,13 @@ def _emit_call(
         fitting = builder.call(fits, [table, args, nargs, names, values, positions, places])
         with builder.if_then(fitting):
             state.set("latest", builder.ptrtoint(table, I64))
-            return_(builder.call(serve, [state.address, table, args, nargs, names, places]))
+            held = _Words(builder, TABLE, table)["held"]
+            with counted(builder, held) as k:
+                _call(builder, "Py_IncRef", builder.load(builder.gep(values, [k])))
+            result = builder.call(serve, [state.address, table, args, nargs, names, places])
+            with counted(builder, held) as k:
+                _call(builder, "Py_DecRef", builder.load(builder.gep(values, [k])))
+            return_(result)
 
     latest = state["latest"]
     with builder.if_then(builder.icmp_signed("!=", latest, word(0))):

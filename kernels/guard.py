@@ -1,7 +1,8 @@
 """The native guard: whether the arguments of a call are what a table says, and a hash to find the table by.
 
 A table describes the arguments by rows (`ROW`). The values that rows look at are arguments of the call, values that the
-function reads from outside, or items of containers that earlier rows have checked.
+function reads from outside, items of containers that earlier rows have checked, and the dicts in which objects keep
+their attributes. No row runs Python code: between the rows of a table nothing can change.
 
 `emit_guard` and `emit_hash` add to a module
 
@@ -18,15 +19,19 @@ from .words import I1, I32, I64, WORDS, call_api, counted, record, repeat_while,
 # What a value has to be: `kind` is one of the constants below, `object` the type or the object, `descr` the dtype,
 # `ndim`, `shape` and `strides` those of an array, `flags` its flags that have to be set; `ndim` is the number of items
 # of a container. An array is noted in `places` under `place`, a number copied to `slot` with `words` words. A Python
-# integer of 64 bits is copied to `slot`, or has to be `ndim` where that is 0. `source`, one of the constants below,
-# says where the value is found, with `base` and `key`.
+# integer of 64 bits is copied to `slot`, or has to be `ndim` where that is 0. A value is `AGAIN` that of row `ndim`.
+# At the address `version_at`, if not 0, has to be the 32-bit `version` of a class. The value must not be that of the
+# row numbered `other` - 1, nor of that row's `other`, and so on until 0. `source`, one of the constants below, says
+# where the value is found, with `base` and `key`.
 ROW = (
-    "kind", "object", "descr", "ndim", "shape", "strides", "flags", "place", "slot", "words", "source", "base", "key",
+    "kind", "object", "descr", "ndim", "shape", "strides", "flags", "place", "slot", "words", "version_at", "version",
+    "other", "source", "base", "key", "key_type",
 )  # fmt: skip
-ARRAY, NUMBER, IDENTICAL, TYPED, CONTAINER, INTEGER = range(6)
+ARRAY, NUMBER, IDENTICAL, TYPED, CONTAINER, INTEGER, AGAIN = range(7)
 # An argument with the number `key`; a dict's item; what a cell holds; an item of the tuple, list or dict that was the
-# value of row `base`. Items of a dict are asked for in its order, in which `key` has to be the next.
-ARGUMENT, LOOKED_UP, IN_CELL, IN_TUPLE, IN_LIST, NEXT_IN_DICT = range(6)
+# value of row `base`; the dict with the attributes of that value; the object at the address `base`. Items of a dict are
+# asked for in its order, in which `key` has to be the next, or an equal string where `key_type` is the type of strings.
+ARGUMENT, LOOKED_UP, IN_CELL, IN_TUPLE, IN_LIST, NEXT_IN_DICT, OWN_DICT, FIXED = range(8)
 # Fields of objects, whose offsets the code contains.
 FIELDS = ("type", "data", "ndim", "shape", "strides", "descr", "flags", "number", "cell")
 # Addresses of types that the hash tells apart.
@@ -39,6 +44,10 @@ _SIGNATURES = {
     "PyTuple_GetItem": ir.FunctionType(I64, [I64, I64]),
     "PyList_GetItem": ir.FunctionType(I64, [I64, I64]),
     "PyObject_Size": ir.FunctionType(I64, [I64]),
+    "PyObject_GenericGetDict": ir.FunctionType(I64, [I64, I64]),
+    "PyUnicode_Compare": ir.FunctionType(I32, [I64, I64]),
+    "PyErr_Clear": ir.FunctionType(ir.VoidType(), []),
+    "Py_DecRef": ir.FunctionType(ir.VoidType(), [I64]),
     "PyLong_AsLongLongAndOverflow": ir.FunctionType(I64, [I64, I32.as_pointer()]),
 }
 API = tuple(_SIGNATURES)
@@ -80,11 +89,17 @@ class _Guard:
             value = self._value(row)
             builder.store(value, builder.gep(self.values, [k]))
             builder.store(value, builder.gep(self.places, [row["place"]]))
+            with builder.if_then(self._is(row, "kind", AGAIN)):
+                self._require(builder.icmp_signed("==", value, self._earlier(row["ndim"])))
             with builder.if_else(self._is(row, "kind", IDENTICAL)) as (identical, typed):
                 with identical:
                     self._require(builder.icmp_signed("==", value, row["object"]))
                 with typed:
                     self._require(builder.icmp_signed("==", self._field(value, "type"), row["object"]))
+            with builder.if_then(builder.icmp_signed("!=", row["version_at"], word(0))):
+                version = builder.zext(field(builder, row["version_at"], 0, I32), I64)
+                self._require(builder.icmp_signed("==", version, row["version"]))
+            self._require_another(value, row)
             with builder.if_then(self._is(row, "kind", ARRAY)):
                 self._check_array(value, row)
             with builder.if_then(self._is(row, "kind", NUMBER)):
@@ -114,18 +129,55 @@ class _Guard:
                     builder.store(self._field(base, "cell"), found)
                 for source, name in ((IN_TUPLE, "PyTuple_GetItem"), (IN_LIST, "PyList_GetItem")):
                     with builder.if_then(self._is(row, "source", source)):
-                        builder.store(_call(builder, name, self._container(base), key), found)
+                        builder.store(_call(builder, name, self._earlier(base), key), found)
                 with builder.if_then(self._is(row, "source", NEXT_IN_DICT)):
                     position = builder.gep(self.positions, [base])
-                    more = _call(builder, "PyDict_Next", self._container(base), position, self.name, found)
+                    more = _call(builder, "PyDict_Next", self._earlier(base), position, self.name, found)
                     self._require(builder.icmp_signed("!=", more, ir.Constant(I32, 0)))
-                    self._require(builder.icmp_signed("==", builder.load(self.name), key))
+                    self._require_name(builder.load(self.name), row)
+                with builder.if_then(self._is(row, "source", OWN_DICT)):
+                    self._get_dict(self._earlier(base))
+                with builder.if_then(self._is(row, "source", FIXED)):
+                    builder.store(base, found)
         value = builder.load(found)
         self._require(builder.icmp_signed("!=", value, word(0)))  # deleted, or not assigned yet
         return value
 
-    def _container(self, row: ir.Value) -> ir.Value:
+    def _earlier(self, row: ir.Value) -> ir.Value:
+        """The value of an earlier row."""
         return self.builder.load(self.builder.gep(self.values, [row]))
+
+    def _get_dict(self, value: ir.Value) -> None:
+        """Find the dict with the attributes of `value`, which keeps it alive."""
+        builder = self.builder
+        attributes = _call(builder, "PyObject_GenericGetDict", value, word(0))
+        builder.store(attributes, self.found)
+        with builder.if_else(builder.icmp_signed("!=", attributes, word(0)), likely=True) as (there, failed):
+            with there:
+                _call(builder, "Py_DecRef", attributes)
+            with failed:
+                _call(builder, "PyErr_Clear")
+
+    def _require_name(self, name: ir.Value, row: dict[str, ir.Value]) -> None:
+        """Go on if `name` is the key of `row`, or both are strings and equal: not all keys of dicts are interned."""
+        builder = self.builder
+        with builder.if_then(builder.icmp_signed("!=", name, row["key"]), likely=False):
+            self._require(builder.icmp_signed("==", self._field(name, "type"), row["key_type"]))
+            compared = _call(builder, "PyUnicode_Compare", name, row["key"])
+            self._require(builder.icmp_signed("==", compared, ir.Constant(I32, 0)))
+
+    def _require_another(self, value: ir.Value, row: dict[str, ir.Value]) -> None:
+        builder = self.builder
+        other = variable(builder)
+        builder.store(row["other"], other)
+
+        def compare() -> None:
+            k = builder.sub(builder.load(other), word(1))
+            self._require(builder.icmp_signed("!=", value, self._earlier(k)))
+            before = builder.add(builder.mul(k, word(len(ROW))), word(ROW.index("other")))
+            builder.store(builder.load(builder.gep(self.rows, [before])), other)
+
+        repeat_while(builder, lambda: builder.icmp_signed("!=", builder.load(other), word(0)), compare)
 
     def _check_array(self, value: ir.Value, row: dict[str, ir.Value]) -> None:
         builder = self.builder

@@ -6,18 +6,21 @@ import os
 import sys
 import threading
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 
 from ..kernels import entry as native
 from ..kernels import guard
+from ..trace.versions import version_of
 from . import threads
 from .errstate import error_state
 from .objects import address, builtin, fields, method
 
 _MOST_TABLES = 16  # of one specialisation: for as many threads that call it at once
+_MOST_RENEWALS = 64  # of the tables of one specialisation, since classes have changed
 
 
 class Words(np.ndarray):
@@ -25,6 +28,7 @@ class Words(np.ndarray):
 
     kept: list[Any]
     places: int = 1  # of the values that native code notes by place during a call
+    classes: Mapping[type, int] = MappingProxyType({})  # which have to have these versions
 
 
 def words(values: dict[str, Any], layout: tuple[str, ...], kept: list[Any]) -> Words:
@@ -53,6 +57,7 @@ class Dispatch:
         self.words = words(values, native.STATE, [_NO_SLOTS])
         self._tables: dict[int, tuple[Any, int, list[Words]]] = {}  # by identity: specialisation, hash, its tables
         self._refused: dict[int, Any] = {}  # specialisations that native code cannot serve, by identity
+        self._renewals: dict[int, int] = {}
         self._removed: list[Words] = []
 
     def serve_plain(self, function: Callable[..., Any]) -> None:
@@ -66,11 +71,22 @@ class Dispatch:
         if fields() is None or id(owner) in self._refused:
             return False
         tables = self._tables[id(owner)][2] if id(owner) in self._tables else []
+        if any(version_of(kind) != version for t in tables for kind, version in t.classes.items()):
+            renewals = self._renewals.get(id(owner), 0) + 1
+            self.remove(owner)
+            self._renewals[id(owner)] = renewals
+            if renewals > _MOST_RENEWALS:
+                self.refuse(owner)
+            return renewals <= _MOST_RENEWALS
         return len(tables) < _MOST_TABLES and all(t[_BUSY] for t in tables)
 
     def refuse(self, owner: Any) -> None:
         """Native code cannot serve calls on behalf of the specialisation `owner`."""
         self._refused[id(owner)] = owner
+
+    def refuses(self, owner: Any) -> bool:
+        """Whether native code cannot serve calls on behalf of `owner`."""
+        return id(owner) in self._refused
 
     def add(self, owner: Any, table: Words, args: tuple, kwargs: dict[str, Any]) -> None:
         """Let `table` serve calls like the one with these arguments, on behalf of the specialisation `owner`."""
@@ -87,6 +103,7 @@ class Dispatch:
     def remove(self, owner: Any) -> None:
         """Forget the tables of a specialisation."""
         self._refused.pop(id(owner), None)
+        self._renewals.pop(id(owner), None)
         if id(owner) in self._tables:
             self._removed += self._tables.pop(id(owner))[2]
             self._fill()
@@ -97,6 +114,7 @@ class Dispatch:
             self._removed += tables
         self._tables.clear()
         self._refused.clear()
+        self._renewals.clear()
         self._fill()
 
     def tables(self) -> int:

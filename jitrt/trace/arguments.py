@@ -7,7 +7,6 @@ import sys
 import types
 from collections.abc import Sequence
 from copy import deepcopy
-from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -15,6 +14,7 @@ from numpy.lib.array_utils import byte_bounds
 
 from ..errors import Untraceable
 from ..frozen import frozen
+from .versions import Unchanged
 
 # Values of these types are part of a trace: another value is another trace.
 STATIC_TYPES = frozenset({int, bool, str, bytes, type(None), slice, type(...), range})
@@ -148,7 +148,7 @@ def _flatten(value: Any, leaves: list[Any], seen: dict[int, int] | None, depth: 
         return (dict, tuple(value), tuple([_flatten(v, leaves, seen, depth, growing) for v in value.values()]))
     if isinstance(value, tuple) and hasattr(value, "_fields"):
         return (kind, tuple([_flatten(v, leaves, seen, depth, growing) for v in value]))
-    if seen is not None and has_plain_attributes(kind):  # type: ignore[arg-type]
+    if seen is not None and has_plain_attributes(kind):
         if id(value) in seen:
             return (Again, seen[id(value)], ())
         if depth < _DEEPEST and len(leaves) < _MOST_LEAVES:
@@ -223,7 +223,10 @@ class _Usual:
     """An object with nothing but attributes, for its size."""
 
 
-@lru_cache(maxsize=1024)
+_known: dict[type, tuple[bool, Unchanged | None]] = {}
+_MOST_KNOWN = 1024
+
+
 def has_plain_attributes(kind: type) -> bool:
     """Whether objects of a class are their attributes: a class of the user's, with the ways of `object`.
 
@@ -235,6 +238,19 @@ def has_plain_attributes(kind: type) -> bool:
     >>> has_plain_attributes(Point), has_plain_attributes(np.ndarray), has_plain_attributes(int)
     (True, False, False)
     """
+    known = _known.get(kind)
+    if known is not None and (known[1] is None or known[1]()):
+        return known[0]
+    if len(_known) >= _MOST_KNOWN:
+        _known.clear()
+    can_change = kind.__flags__ & _HEAP_TYPE
+    watch = Unchanged(kind, lambda: _has_plain_attributes(kind) == found) if can_change else None
+    found = _has_plain_attributes(kind)
+    _known[kind] = found, watch
+    return found
+
+
+def _has_plain_attributes(kind: type) -> bool:
     own = kind.__mro__[:-1]
     if not own or type(kind) is not type or any(not c.__flags__ & _HEAP_TYPE for c in own):
         return False

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import types
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
 from ..frozen import frozen
 from .arguments import Growing
+from .versions import Unchanged
 
 MISSING = object()
 Place = tuple[int, str | int | None]
@@ -24,7 +26,7 @@ class Capture:
     value : object
         What it was when the code was scanned.
     container, key
-        The dict or namespace and the key that hold it, or the cell and None.
+        The dict or the class and the key that hold it, or the cell and None.
     """
 
     name: str
@@ -45,8 +47,9 @@ class Capture:
     def read(self) -> Any:
         """The current value; a mark of its own if there is none."""
         if self.key is not None:
+            holder: Any = vars(self.container) if isinstance(self.container, type) else self.container
             try:
-                return self.container[self.key]
+                return holder[self.key]
             except (KeyError, IndexError):
                 return MISSING
         try:
@@ -91,6 +94,10 @@ class Captures:
         Parameters that are appended to alone.
     used : set of int
         Identities of the lists in `state` that are not appended to alone.
+    names : set of str
+        What the code may ask the user's classes for.
+    members : dict of type to Unchanged
+        Whether these classes define the same ones of these names.
     """
 
     arrays: list[Capture] = field(default_factory=list)
@@ -112,6 +119,8 @@ class Captures:
     """Places of numbers that are inputs."""
 
     used: set[int] = field(default_factory=set)
+    names: set[str] = field(default_factory=set)
+    members: dict[type, Unchanged] = field(default_factory=dict)
 
     @property
     def growing(self) -> Growing:
@@ -127,12 +136,31 @@ class Captures:
     def unchanged(self) -> bool:
         """Whether every captured value is still the object that was scanned, and every input of the same type."""
         same = all(c.read() is c.value for c in self.values)
-        return same and all(type(c.read()) is type(c.value) for c in self.arrays)
+        same = same and all(type(c.read()) is type(c.value) for c in self.arrays)
+        return same and all(unchanged() for unchanged in list(self.members.values()))
+
+    def watch_members(self, classes: Iterable[type], names: set[str]) -> None:
+        """Note which of the `names` the `classes`, and those watched so far, define."""
+        self.names |= names
+        for kind in {*classes, *self.members}:
+            self.members[kind] = _same_members(kind, frozenset(self.names))
 
     def changed_numbers(self) -> set[Place]:
         """Places where another number of the same type is now."""
         found = [c for c in self.values if c.is_number and c.read() is not c.value]
         return {c.place for c in found if type(c.read()) is type(c.value)}
+
+
+def _same_members(kind: type, names: frozenset[str]) -> Unchanged:
+    """Whether a class and its bases define those of the `names` that they define now."""
+
+    def defined() -> list[frozenset[str]]:
+        return [names & vars(c).keys() for c in kind.__mro__[:-1]]
+
+    before: list[frozenset[str]] = []
+    watch = Unchanged(kind, lambda: defined() == before)
+    before += defined()
+    return watch
 
 
 def contents(cell: types.CellType) -> Any:

@@ -85,8 +85,9 @@ def scan_methods(function: Callable[..., Any], classes: set[type], captures: Cap
                 for holder in holders if calls_bases else holders[:1]:
                     member = vars(holder)[name]
                     for part in _functions_of(member):
-                        walk.value(part, f"{kind.__name__}.{name}", (vars(holder), name) if part is member else None)
+                        walk.value(part, f"{kind.__name__}.{name}", (holder, name) if part is member else None)
                         pending.append(part)
+    captures.watch_members({*classes, *captures.classes}, names | _CONSTRUCTORS)
 
 
 # Methods that code calls without their names.

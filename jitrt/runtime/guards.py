@@ -1,0 +1,297 @@
+"""Rows of the native guard: what the arguments of a call, and what a function reads from outside, have to be."""
+
+from __future__ import annotations
+
+import types
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from ..config import debug
+from ..frozen import frozen
+from ..kernels import entry as native
+from ..kernels import guard
+from ..trace.arguments import STATIC_TYPES, Again, Appended, Record, Structure
+from ..trace.stores import Attributes, Path
+from ..trace.versions import version_address, version_of, version_offset
+from .dispatch import Words, words
+from .objects import address, fields
+
+# A value that a function reads from outside: what it was, and the dict or class and the key, or the cell and None, that
+# hold it.
+Captured = tuple[Any, Any, Any]
+
+_MOST_OF_A_KIND = 64  # containers of one type, each of which is compared with those before
+
+
+def can_guard_objects() -> bool:
+    """Whether native code can take objects apart on this build of Python."""
+    return fields() is not None and version_offset() is not None and not debug()
+
+
+class Unguarded(Exception):
+    """Native code cannot check a value like this one."""
+
+
+@frozen(eq=False)
+class TakenApart:
+    """The arguments of a call as `trace.arguments.flatten_call` takes them apart, before the call has changed them.
+
+    Parameters
+    ----------
+    structure : Structure
+    leaves : sequence
+        Arrays, numbers, and values that are compared.
+    state : sequence of Captured
+        Where the lists, dicts and objects are that the function names.
+    """
+
+    structure: Structure
+    leaves: Sequence[Any]
+    state: Sequence[Captured] = ()
+
+    @property
+    def positional(self) -> tuple[Structure, ...]:
+        """The structures of positional arguments."""
+        return self.structure[1][0][1]
+
+    @property
+    def keywords(self) -> tuple[str, ...]:
+        """The names of keyword arguments."""
+        return self.structure[1][1][1]
+
+    @property
+    def named(self) -> tuple[Structure, ...]:
+        """The structures of keyword arguments."""
+        return self.structure[1][1][2]
+
+    @property
+    def outside(self) -> tuple[Structure, ...]:
+        """The structures of what the function names."""
+        return self.structure[1][2][1]
+
+
+class GuardRows:
+    """Rows that describe the arguments of a call, and values that the function reads from outside.
+
+    Parameters
+    ----------
+    places : dict of int to int
+        For leaves of the arguments that are inputs, the place of the input.
+    slots : dict of int to int
+        For places of numbers, the address that they are copied to.
+    unused : int
+        A place for what is no input.
+    """
+
+    def __init__(self, places: dict[int, int], slots: dict[int, int], unused: int):
+        self.places, self.slots, self.unused = places, slots, unused
+        self.rows: list[dict[str, int]] = []
+        self.leaves: list[Any] = []  # so far
+        self.arrays: dict[int, tuple[np.ndarray, dict[str, int]]] = {}  # by place, with their rows
+        self.kept: list[Any] = []
+        self.at: dict[Path, int] = {}
+        """Rows of the lists and dicts, and of the objects and the dicts of their attributes, by their paths."""
+
+        self._numbered: list[int | None] = []  # rows of what `Again` can refer to
+        self._alike: dict[int, list[int]] = {}  # numbers of these rows by the type of their values
+        self._classes: dict[type, int] = {}  # with their versions
+
+    def table(self, call: TakenApart, others: dict[str, Any]) -> Words:
+        """The table of calls like `call`."""
+        self.kept += call.keywords
+        rows = [row.get(name, 0) for row in self.rows for name in guard.ROW]
+        values = {
+            "positional": len(call.positional),
+            "keywords": len(call.keywords),
+            "names": address_of([id(name) for name in call.keywords], self.kept),
+            "rows": len(self.rows),
+            "row_table": address_of(rows, self.kept),
+        }
+        table = words(values | others, native.TABLE, self.kept)
+        table.places = self.unused + 1
+        table.classes = self._classes
+        return table
+
+    def add_call(self, call: TakenApart) -> None:
+        """Rows of the arguments, and of the lists, dicts and objects that the function names."""
+        leaves = iter(call.leaves)
+        count = len(call.positional)
+        for k, structure in enumerate(call.positional):
+            self._add(structure, leaves, {"source": guard.ARGUMENT, "key": k}, (0, k))
+        self._numbered.append(None)  # the dict of keyword arguments
+        for k, (name, structure) in enumerate(zip(call.keywords, call.named), count):
+            self._add(structure, leaves, {"source": guard.ARGUMENT, "key": k}, (1, name))
+        if len(call.outside) != len(call.state):
+            raise Unguarded
+        for k, (structure, (_, container, key)) in enumerate(zip(call.outside, call.state)):
+            self._add(structure, leaves, self._outside(container, key), (2, k))
+
+    def _add(self, structure: Structure, leaves: Iterator[Any], found: dict[str, int], path: Path) -> None:
+        """Rows of a value that native code finds as `found` says."""
+        if structure is None:
+            leaf = next(leaves)
+            place = self.places.get(len(self.leaves))
+            self.leaves.append(leaf)
+            row = self._description(leaf, place)
+            row.update(found)
+            self.rows.append(row)
+            return
+        kind = structure[0]
+        if kind is Again:
+            earlier = self._numbered[structure[1]]
+            assert earlier is not None
+            same = {"kind": guard.AGAIN, "object": self.rows[earlier]["object"], "ndim": earlier, "place": self.unused}
+            self.rows.append(found | same)
+        elif kind is Record:
+            here = self._add_numbered(found | self._typed(structure[1]) | self._version(structure[1]), path)
+            attributes = {"source": guard.OWN_DICT, "base": here}
+            self._add_dict(structure[2:], leaves, attributes | self._container(dict, len(structure[2])), path, True)
+        elif kind is Appended:
+            self._add_numbered(found | self._typed(list), path)
+        elif kind is dict:
+            self._add_dict(structure[1:], leaves, found | self._container(dict, len(structure[1])), path, False)
+        else:
+            row = found | self._container(kind, len(structure[1]))
+            source = guard.IN_LIST if kind is list else guard.IN_TUPLE
+            here = self._add_numbered(row, path) if kind is list else self._append(row)
+            for k, part in enumerate(structure[1]):
+                self._add(part, leaves, {"source": source, "base": here, "key": k}, (*path, k))
+
+    def _add_dict(
+        self, parts: tuple, leaves: Iterator[Any], row: dict[str, int], path: Path, of_attributes: bool
+    ) -> None:
+        """Rows of a dict with its items, which may be that of the attributes of the object at `path`."""
+        if of_attributes:
+            path = (*path, Attributes)
+            self.at[path] = here = self._append(row)
+        else:
+            here = self._add_numbered(row, path)
+        for key, part in zip(*parts):
+            self.kept.append(key)
+            found = {"source": guard.NEXT_IN_DICT, "base": here, "key": id(key), "key_type": id(str)}
+            if type(key) is not str:
+                del found["key_type"]
+            self._add(part, leaves, found, (*path, key))
+
+    def _add_numbered(self, row: dict[str, int], path: Path) -> int:
+        """Add the row of a list, dict or object, which is none of those before."""
+        self.at[path] = here = self._append(row)
+        self._numbered.append(here)
+        alike = self._alike.setdefault(row["object"], [])
+        if len(alike) > _MOST_OF_A_KIND:
+            raise Unguarded
+        if alike:
+            row["other"] = alike[-1] + 1
+        alike.append(here)
+        return here
+
+    def _append(self, row: dict[str, int]) -> int:
+        self.rows.append(row)
+        return len(self.rows) - 1
+
+    def _typed(self, kind: type) -> dict[str, int]:
+        self.kept.append(kind)
+        return {"kind": guard.TYPED, "object": id(kind), "place": self.unused}
+
+    def _container(self, kind: type, size: int) -> dict[str, int]:
+        return self._typed(kind) | {"kind": guard.CONTAINER, "ndim": size}
+
+    def _version(self, kind: type) -> dict[str, int]:
+        """What lets native code see that a class, and what it inherits, is what it was."""
+        version, where = self._classes.get(kind) or version_of(kind), version_address(kind)
+        if not version or where is None:
+            raise Unguarded
+        self._classes[kind] = version
+        return {"version_at": where, "version": version}
+
+    def _outside(self, container: Any, key: Any) -> dict[str, int]:
+        """How native code finds what a dict, a class or a cell holds."""
+        if isinstance(container, type):
+            if not any(issubclass(known, container) for known in self._classes):  # whose versions tell enough
+                self.rows.append(self._identical(container) | self._fixed(container) | self._version(container))
+            return self._fixed(vars(container).get(key))
+        if not isinstance(container, (dict, types.CellType)) or isinstance(key, int):
+            raise Unguarded
+        self.kept += (container, key)
+        return {"source": guard.IN_CELL if key is None else guard.LOOKED_UP, "base": id(container), "key": id(key)}
+
+    def add_outside(self, outside: Sequence[tuple[int | None, Captured]]) -> None:
+        """Rows of values from outside, each given with its place as an input, or None."""
+        for place, (value, container, key) in outside:
+            if isinstance(container, tuple) and place is None:
+                continue  # a default: tuples do not change
+            found = self._outside(container, key)
+            if isinstance(container, type) and place is None:
+                continue  # the version of the class is enough
+            row = self._identical(value) if place is None else self._description(value, place)
+            row.update(found)
+            self.rows.append(row)
+
+    def _fixed(self, value: Any) -> dict[str, int]:
+        self.kept.append(value)
+        return {"source": guard.FIXED, "base": id(value)}
+
+    def require_writable(self, written: Sequence[int]) -> list[int]:
+        """Let the arrays at these places be writable; gives rows of pairs of arrays that then must not overlap."""
+        apart: list[int] = []
+        for place in written:
+            array, row = self.arrays[place]
+            row["flags"] |= guard.WRITEABLE
+            for other_place, (other, _) in self.arrays.items():
+                if other_place == place or (other_place in written and other_place < place):
+                    continue
+                if np.may_share_memory(array, other):
+                    raise Unguarded
+                apart += (place, *_extent(array), other_place, *_extent(other))
+        return apart
+
+    def _description(self, value: Any, place: int | None) -> dict[str, int]:
+        """What a value like `value` has to be."""
+        kind = type(value)
+        where = self.unused if place is None else place
+        if kind is np.ndarray and where not in self.slots:
+            self.kept.append(value.dtype)
+            row = {
+                "kind": guard.ARRAY, "object": id(kind), "descr": id(value.dtype), "ndim": value.ndim, "place": where,
+                "shape": address_of(value.shape, self.kept), "strides": address_of(value.strides, self.kept),
+                "flags": guard.ALIGNED,
+            }  # fmt: skip
+            if place is not None:
+                self.arrays[place] = value, row
+            return row
+        if kind in (float, complex) or isinstance(value, np.number | np.bool_):
+            if where not in self.slots:
+                return {"kind": guard.TYPED, "object": id(kind), "place": where}
+            size = -(-np.asarray(value).nbytes // 8)
+            slot = self.slots[where]
+            return {"kind": guard.NUMBER, "object": id(kind), "place": where, "slot": slot, "words": size}
+        if kind is int and place is not None:
+            if where not in self.slots:
+                return {"kind": guard.TYPED, "object": id(kind), "place": where}
+            return {"kind": guard.INTEGER, "object": id(kind), "place": where, "slot": self.slots[where]}
+        if kind is int and -(1 << 63) <= value < 1 << 63:
+            return {"kind": guard.INTEGER, "object": id(kind), "place": where, "ndim": value}
+        if place is None and (kind in STATIC_TYPES or isinstance(value, (np.dtype, type, np.ufunc))):
+            return self._identical(value)
+        raise Unguarded
+
+    def _identical(self, value: Any) -> dict[str, int]:
+        self.kept.append(value)
+        return {"kind": guard.IDENTICAL, "object": id(value), "place": self.unused}
+
+
+def _extent(array: np.ndarray) -> tuple[int, int]:
+    """Where the elements of an array begin and end, in bytes from its first one."""
+    if not array.size:
+        return 0, 0
+    reach = [(n - 1) * stride for n, stride in zip(array.shape, array.strides)]
+    return sum(r for r in reach if r < 0), sum(r for r in reach if r > 0) + array.itemsize
+
+
+def address_of(values: Sequence[int], kept: list[Any]) -> int:
+    """The address of `values` as 64-bit words, which `kept` keeps alive."""
+    array = np.array(values, np.int64)
+    kept.append(array)
+    return address(array)
