@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import operator
+import string
 from collections.abc import Callable
 from typing import Any
 
@@ -17,13 +18,24 @@ from .ufuncs import NUMPY_UFUNCS
 
 MATMUL = row(Op("matmul", Kind.HOST, numpy=np.matmul, takes_out=True))
 DOT = row(Op("dot", Kind.HOST, numpy=np.dot, takes_out=True))
-EINSUM = row(
-    Op(
-        "einsum",
-        Kind.HOST,
-        numpy=lambda *x, subscripts, optimize: np.einsum(subscripts, *x, optimize=optimize),
-    )
-)
+
+
+def _einsum(*x: np.ndarray, subscripts: str, optimize: Any) -> Any:
+    return np.einsum(subscripts, *x, optimize=optimize)
+
+
+def _small_einsum(node: Node, arrays: list[np.ndarray]) -> Any:
+    """A product like that of `node`, of small arrays: the extents decide in which order the operands are joined."""
+    path: Any = node["optimize"]
+    if path:
+        path, _ = np.einsum_path(node["subscripts"], *(b.phantom(a.shape) for a in node.args), optimize=path)
+    return np.einsum(node["subscripts"], *arrays, optimize=path)
+
+
+EINSUM = row(Op("einsum", Kind.HOST, numpy=_einsum, order=_small_einsum))
+EINSUM_VIEW = row(
+    Op("einsum_view", Kind.VIEW, numpy=lambda x, subscripts: np.einsum(subscripts, x), view_like=True)
+)  # of one operand, none of whose axes is summed
 TENSORDOT = row(Op("tensordot", Kind.HOST, numpy=lambda x, y, axes: np.tensordot(x, y, axes), view_like=True))
 
 
@@ -82,13 +94,37 @@ def tensordot(a: Any, b_: Any = None, axes: Any = 2, **kwargs: Any) -> Node:
     return _contract(TENSORDOT, x, y, keep_x + keep_y, axes=(first, second))
 
 
-@numpy_function(np.einsum)
+def _spelled_out(subscripts: str, nodes: list[Node]) -> str:
+    """Subscripts with labels in place of dots.
+
+    >>> _spelled_out("...i->i...", [b.constant(np.ones((2, 3, 4)))])
+    'YZi->iYZ'
+    """
+    if "." not in subscripts:
+        return subscripts
+    left, arrow, right = subscripts.partition("->")
+    terms = left.split(",")
+    counts = [n.type.ndim - len(t.replace("...", "")) if "..." in t else 0 for t, n in zip(terms, nodes)]
+    free = [label for label in string.ascii_letters if label not in subscripts]
+    labels = "".join(free[len(free) - max(counts, default=0) :])
+    spelled = [t.replace("...", labels[len(labels) - max(c, 0) :]) for t, c in zip(terms, counts)]
+    if (
+        not arrow
+        or len(terms) != len(nodes)
+        or min(counts) < 0
+        or any("." in t for t in (*spelled, right.replace("...", "", bool(labels))))
+    ):
+        raise NotCovered("einsum of other subscripts")
+    return f"{','.join(spelled)}->{right.replace('...', labels)}"
+
+
+@numpy_function(np.einsum, view=True)
 def einsum(subscripts: Any, /, *operands: Any, optimize: Any = False, **kwargs: Any) -> Node:
-    if kwargs or not isinstance(subscripts, str) or "." in subscripts or not isinstance(optimize, (bool, str)):
+    if kwargs or not isinstance(subscripts, str) or not isinstance(optimize, (bool, str)):
         raise NotCovered("einsum in another form")
     nodes = [v if isinstance(v, Node) else b.constant(np.asarray(v)) for v in operands]
     nodes = [b.cast(n, n.dtype) for n in nodes]
-    left, arrow, right = subscripts.replace(" ", "").partition("->")
+    left, arrow, right = _spelled_out(subscripts.replace(" ", ""), nodes).partition("->")
     terms = left.split(",")
     extents: dict[str, int] = {}
     if len(terms) != len(nodes) or any(len(t) != n.type.ndim for t, n in zip(terms, nodes)):
@@ -102,6 +138,8 @@ def einsum(subscripts: Any, /, *operands: Any, optimize: Any = False, **kwargs: 
         joined = "".join(terms)
         right = "".join(sorted(c for c in set(joined) if joined.count(c) == 1))
     type_ = ArrayType(np.result_type(*(n.dtype for n in nodes)), tuple(extents[c] for c in right))
+    if len(nodes) == 1 and set(right) == set(terms[0]):
+        return Node(EINSUM_VIEW, (nodes[0],), b.params(subscripts=subscripts), type_)
     return b.compound("einsum", tuple(nodes), type_, subscripts=subscripts, optimize=optimize)
 
 

@@ -97,16 +97,19 @@ def extents(shape: Any) -> tuple[int, ...]:
 
 @numpy_function(np.reshape, view=True)
 def reshape(a: Any, /, shape: Any = None, order: str = "C", *, newshape: Any = None, copy: Any = None) -> Node:
-    if order != "C" or copy is not None:
+    if order not in ("C", "F") or copy is not None:
         raise NotCovered("reshape in another order")
-    return b.view("reshape", strong_node(a), shape=extents(newshape if shape is None else shape))
+    wanted = extents(newshape if shape is None else shape)
+    if order == "F":
+        return transpose(b.view("reshape", transpose(strong_node(a)), shape=wanted[::-1]))
+    return b.view("reshape", strong_node(a), shape=wanted)
 
 
 @numpy_function(np.ravel, view=True, contiguous=True)
 def ravel(a: Any, order: str = "C") -> Node:
-    if order != "C":
+    if order not in ("C", "F"):
         raise NotCovered("ravel in another order")
-    return b.view("reshape", strong_node(a), shape=(-1,))
+    return b.view("reshape", transpose(strong_node(a)) if order == "F" else strong_node(a), shape=(-1,))
 
 
 @numpy_function(np.transpose, view=True)
@@ -205,6 +208,24 @@ def fliplr(m: Any) -> Node:
     if strong_node(m).type.ndim < 2:
         raise ValueError("Input must be >= 2-d.")
     return flip(m, 1)
+
+
+@numpy_function(np.rot90, view=True)
+def rot90(m: Any, k: Any = 1, axes: Any = (0, 1)) -> Node:
+    m = strong_node(m)
+    if isinstance(k, Node) or len(axes) != 2 or not all(-m.type.ndim <= axis < m.type.ndim for axis in axes):
+        raise NotCovered("rot90 of such arrays")
+    first, second = (operator.index(axis) % m.type.ndim for axis in axes)
+    if first == second:
+        raise NotCovered("rot90 about one axis")  # an error, which NumPy describes
+    turns = operator.index(k) % 4
+    if turns == 0:
+        return getitem(m, ())
+    if turns == 2:
+        return flip(m, (first, second))
+    order = list(range(m.type.ndim))
+    order[first], order[second] = order[second], order[first]
+    return transpose(flip(m, second), order) if turns == 1 else flip(transpose(m, order), second)
 
 
 def storage(node: Node) -> Node:

@@ -78,6 +78,10 @@ class Op:
         Whether 0-d operands give a 0-d array, as NumPy's array functions do, and not a NumPy scalar, as ufuncs do.
     read_only : bool
         Whether NumPy lets nobody write through this view.
+    order : str or callable
+        Memory order of the result: ``"K"`` where NumPy's iterator chooses it after the operands; ``"C"`` where it is
+        C-contiguous always; or what makes, from a node and small arrays in the orders of its operands, one in the
+        order of its result.
     takes_out : bool
         Whether `numpy`, which allocates its result, writes the same bits into an array that it is given as ``out``.
     """
@@ -100,6 +104,7 @@ class Op:
     numpys_bits: str = ""
     view_like: bool = False
     read_only: bool = False
+    order: str | Callable[..., Any] = "K"
     takes_out: bool = False
 
     def __repr__(self) -> str:

@@ -393,9 +393,9 @@ def _declare_index(function: Callable[..., Any], method: str | None = None, comp
     """Add the row of a function that gives the index of an extreme; NumPy executes those that have to raise."""
     name = function.__name__
     if compiled:
-        row(Op(name, Kind.COMPOUND, numpy=function, lower=partial(_lower_arg, function)))
+        row(Op(name, Kind.COMPOUND, numpy=function, lower=partial(_lower_arg, function), order="C"))
     else:
-        row(Op(name, Kind.HOST, numpy=function))
+        row(Op(name, Kind.HOST, numpy=function, order="C"))
 
     @numpy_function(function, method=method)
     def bind(*args: Any, **kwargs: Any) -> Node:

@@ -85,7 +85,11 @@ def _declare_filled(function: Callable[..., Any], value: Any) -> None:
         dtype = kwargs.pop("dtype", None) if not args else args[0]
         shape = kwargs.pop("shape", None)
         kwargs.pop("device", None)
-        if len(args) > 1 or any(v not in ("K", "C", True) for v in kwargs.values()) or isinstance(fill, np.ndarray):
+        if (
+            len(args) > 1
+            or any(v not in ("K", "A", "C", "F", True) for v in kwargs.values())
+            or isinstance(fill, np.ndarray)
+        ):
             raise NotCovered(f"{function.__name__} with such arguments")
         target = canonical(np.dtype(dtype)) if dtype is not None else a.dtype
         node = fill if isinstance(fill, Node) else b.constant(np.full((), fill, target)[()])

@@ -8,6 +8,7 @@ import numpy as np
 
 from ..expr.node import Graph, Node
 from ..expr.optable import Kind
+from ..expr.types import contiguous_strides
 from ..memory.frame import FrameLayout
 from .hosts import Hosts, HostStep, Room
 from .image import Image, Table
@@ -38,10 +39,16 @@ def hosts_of(
         {node: (places[host], Room(s.offset, s.dtype, s.shape)) for node, (host, s) in layout.hosted.items()},
         tuple(node if node in returned else None for node in graph.outputs),
         tuple(
-            order if node in returned and node.op.name not in ("call", "result") else None
+            _order(node, order) if node in returned and node.op.name not in ("call", "result") else None
             for node, order in zip(graph.outputs, strides)
         ),
     )
+
+
+def _order(node: Node, order: tuple[int, ...] | None) -> tuple[int, ...] | None:
+    """The strides that a result is to have; None where NumPy gives it these."""
+    chosen = order is None and callable(node.op.order)  # by the order of the operands, which lie in the frame
+    return contiguous_strides(node.shape, node.dtype.itemsize) if chosen else order
 
 
 def assemble(

@@ -95,7 +95,7 @@ class HostFrame(Frame):
         used_again = [self.memory, *[objects[k] for k in self.lent]] if self.lent else [self.memory]
         if value.base is None and value.flags.owndata and not any(value is memory for memory in used_again):
             return value  # its memory is its own
-        return value.copy() if any(np.may_share_memory(value, memory) for memory in used_again) else value
+        return value.copy("K") if any(np.may_share_memory(value, memory) for memory in used_again) else value
 
     def _operand(self, user: Node, node: Node) -> int | Fetch:
         """Where an operand is; a ufunc takes a literal as a scalar and broadcasts it, as in the user's code."""

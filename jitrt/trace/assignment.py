@@ -52,6 +52,7 @@ def _write(target: Tracer, value: Node) -> None:
     region = target._region()
     target._trace.writes.append((target._storage(), target._storage().content))
     cell, state = target._storage(), target._trace
+    state.aliases.check_write(cell)
     if not region:
         value = state.fresh(value)
         if state.orders.strides(value) != state.orders.normal(target._node, cell.strides):

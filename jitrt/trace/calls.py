@@ -55,7 +55,7 @@ class _Placeholder:
 def _with_placeholders(value: Any, operands: list[Node], trace: Trace, inside: tuple[Any, ...] = ()) -> Any:
     """`value` with placeholders for operands; `inside` are the functions that lead to it."""
     if isinstance(value, Tracer):
-        operands.append(value._node)
+        operands.append(trace.laid_out(value))
         return _Placeholder(len(operands) - 1)
     if isinstance(value, (tuple, list)) and type(value) in (tuple, list):
         return type(value)(_with_placeholders(v, operands, trace, inside) for v in value)

@@ -32,7 +32,8 @@ from .tracer import Tracer
 
 _NUMERIC = "biufcmM"
 _FILLS: dict[Callable[..., Any], Any] = {np.zeros: 0, np.empty: 0, np.ones: 1, np.full: None}
-_CONVERSIONS = frozenset({np.array, np.asarray, np.asanyarray, np.ascontiguousarray})
+_CONVERSIONS = frozenset({np.array, np.asarray, np.asanyarray, np.ascontiguousarray, np.asfortranarray})
+_ORDERS = {np.ascontiguousarray: "C", np.asfortranarray: "F"}
 # Functions that make arrays of plain arguments alone. Their results are literals of the graph.
 _LITERALS = frozenset(
     getattr(np, name)
@@ -83,10 +84,9 @@ def _converted(state: Trace, function: Callable[..., Any], args: tuple, kwargs: 
     given = dict(zip(("object", "dtype"), args)) | kwargs
     value = given.pop("object", given.pop("a", None))
     dtype, copy = given.pop("dtype", None), given.pop("copy", function is np.array)
-    at_least = given.pop("ndmin", 1 if function is np.ascontiguousarray else 0)
-    order = given.pop("order", None)
-    dense = order == "C" or function is np.ascontiguousarray
-    if len(args) > 2 or given or order not in (None, "C", "K", "A"):
+    at_least = given.pop("ndmin", int(function in _ORDERS))
+    order = given.pop("order", None) or _ORDERS.get(function, "K")
+    if len(args) > 2 or given or order not in ("A", "C", "F", "K"):
         return function(*args, **kwargs)
     if isinstance(value, np.ndarray) and type(value) is not Tracer:
         return function(*args, **kwargs) if not copy else literal(state, function(*args, **kwargs))
@@ -96,11 +96,9 @@ def _converted(state: Trace, function: Callable[..., Any], args: tuple, kwargs: 
     if dtype is not None and np.dtype(dtype) != array.dtype:
         if np.dtype(dtype).kind != "f":  # of integers, that may not fit
             state.want_integers(array._node)
-        array = array.astype(dtype)
-    elif array is value and (copy or (dense and not array._is_contiguous())):
-        array = array.copy()
-        if not dense:  # which keeps the order of the axes
-            state.orders.note(array._node, state.orders.of_result(array._node, value._strides()))
+        array = array.astype(dtype, order)
+    elif (copy and array is value) or not (order == "K" or array._is_in_order(order)):
+        array = array.copy(order)
     while array.ndim < at_least:
         array = array[None]
     return array
@@ -110,7 +108,7 @@ def array_of(state: Trace, value: Any) -> Tracer:
     """``np.asarray(value)`` of tracers, numbers, and lists of them."""
     if type(value) is Tracer and value._is_array():
         return value
-    node = list_node(state, value)
+    node = state.in_order(list_node(state, value), None)
     return Tracer(node if node.shape else b.view("broadcast_to", node, shape=()), state)
 
 

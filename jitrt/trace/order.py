@@ -6,6 +6,7 @@ caller sees that in the flags of a result, and in which reshapes of it are views
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -15,8 +16,8 @@ from ..expr.contractions import RESULT
 from ..expr.movement import as_view
 from ..expr.node import Node, topological_order
 from ..expr.optable import Kind
-from ..expr.types import contiguous_strides
-from ..expr.ufuncs import COPY
+from ..expr.types import ArrayType, contiguous_strides
+from ..expr.ufuncs import CAST, COPY
 
 _ELEMENT = np.zeros(1, np.int8)
 
@@ -44,11 +45,6 @@ class Orders:
         # The elements of a literal that is broadcast have one place; an array of them that is stored does not.
         return None if found and any(s == 0 and n > 1 for s, n in zip(found, node.shape)) else found
 
-    def like(self, node: Node, made: Node) -> tuple[int, ...] | None:
-        """The strides of an array `made` like `node`."""
-        found = self.strides(node)
-        return None if found is None else _kept_order(made, [(found, node.shape)])
-
     def normal(self, node: Node, strides: tuple[int, ...] | None) -> tuple[int, ...] | None:
         """Strides of an array like `node`; None for those of a C-contiguous one."""
         return None if strides == contiguous_strides(node.shape, node.dtype.itemsize) else strides
@@ -60,14 +56,23 @@ class Orders:
         strides = self.strides(node) if strides is None else strides
         return None if strides is None else self.normal(node, _kept_order(node, [(strides, node.shape)]))
 
-    def of_copy(self, node: Node, strides: tuple[int, ...] | None, order: str) -> tuple[int, ...] | None:
-        """The strides of a copy, in one of NumPy's orders, of an array like `node` that has `strides`."""
-        in_fortran = contiguous_strides(node.shape[::-1], node.dtype.itemsize)[::-1]
-        if order == "K":
-            return self.of_result(node, strides)
-        if order == "F" or (order == "A" and strides == in_fortran):
-            return self.normal(node, in_fortran)
-        return None
+    def of_copy(
+        self, node: Node, array: ArrayType, strides: tuple[int, ...] | None, order: str
+    ) -> tuple[int, ...] | None:
+        """The strides of `node`, a copy in one of NumPy's orders of an `array` that has `strides`.
+
+        So are those of what `numpy.ones_like` makes, and of what an array is converted to.
+        """
+        if node.type.ndim < 2 or (strides is None and order != "F"):
+            return None
+        strides = strides or ()
+        if order in ("A", "K"):
+            flags = as_strided(np.empty(1, array.dtype), array.shape, strides).flags
+            order = "F" if flags.fnc else "C" if order == "A" or flags.c_contiguous else order
+        if order == "C":
+            return None
+        axes = range(node.type.ndim)[::-1] if order == "F" else by_stride(strides)
+        return self.normal(node, _dense(node, axes))
 
     def note(self, node: Node, strides: tuple[int, ...] | None) -> None:
         """Note that `node` is stored with these strides."""
@@ -82,18 +87,12 @@ class Orders:
         joint = range(at, at + node.type.ndim - len(direct))
         places = [k for k in range(node.type.ndim) if k not in joint]  # of the direct axes in the result
         inner = sorted(zip(direct, places), key=lambda pair: -abs(own[pair[0]]))
-        order = [*joint, *(place for _, place in inner)]
-        strides = [0] * node.type.ndim
-        step = node.dtype.itemsize
-        for axis in reversed(order):
-            strides[axis] = step
-            step *= max(node.shape[axis], 1)
-        self.note(node, tuple(strides))
+        self.note(node, _dense(node, [*joint, *(place for _, place in inner)]))
 
     def _compute(self, n: Node) -> tuple[int, ...] | None:
         if n.op.kind is Kind.VIEW:
             return self._of_view(n)
-        if n.type.ndim < 2 or n.op is COPY:
+        if n.type.ndim < 2 or n.op is COPY or n.op.order == "C":
             return None
         if n.op.kind is Kind.UPDATE:
             return self._known[n.args[0]]
@@ -101,9 +100,14 @@ class Orders:
             operands = [a for a in n.args if a.type.ndim]
             if all(self._known[a] is None for a in operands):
                 return None
+            if n.op is CAST and 0 in self._own(n.args[0]):
+                return self._own(n.args[0])  # the iterator that casts an operand goes by the strides that it has
             return _kept_order(n, [(self._own(a), a.shape) for a in operands])
         if n.op.kind is Kind.ASSEMBLE and any(self._known[a] is not None for a in n.args):
-            return _kept_order(n, [(self._own(a), a.shape) for a in n.args])
+            return _joined_order(n, [_small(a.shape, self._own(a)) for a in n.args])
+        if callable(n.op.order):
+            made = n.op.order(n, [_small(a.shape, self._own(a)) for a in n.args])
+            return _dense(n, by_stride(made.strides))
         if n.op.kind is Kind.SCAN and n.args[0].shape == n.shape and self._known[n.args[0]] is not None:
             return _kept_order(n, [(self._own(n.args[0]), n.shape)])
         if n.kwargs.get("axis", n.kwargs.get("axes")) is not None and len(n.args) == 1:
@@ -148,10 +152,41 @@ def _kept_order(n: Node, operands: list[tuple[tuple[int, ...], tuple[int, ...]]]
     probes = [_probe(n.shape, strides, shape) for strides, shape in operands]
     flags = [["readonly"]] * len(probes) + [["writeonly", "allocate"]]
     iterator: Any = np.nditer([*probes, None], ["zerosize_ok"], flags, order="K")  # type: ignore[call-overload]
-    order = iterator.operands[-1].strides
+    return _dense(n, by_stride(iterator.operands[-1].strides))
+
+
+def _joined_order(n: Node, parts: Sequence[np.ndarray]) -> tuple[int, ...]:
+    """Strides of what NumPy joins arrays to that are like the small `parts`."""
+    starts = n.kwargs.get("starts", ())
+    axes = [k for k in range(n.type.ndim) if any(start[k] for start in starts)]
+    if len(axes) > 1:  # no concatenation
+        return contiguous_strides(n.shape, n.dtype.itemsize)
+    return _dense(n, by_stride(np.concatenate(parts, axes[0] if axes else 0).strides))
+
+
+def _small(shape: tuple[int, ...], strides: tuple[int, ...]) -> np.ndarray:
+    """An array of zeros whose axes are in the order that `strides` have, with no more than two elements along each."""
+    lengths = sorted({0, *map(abs, strides)})
+    steps = [1 << lengths.index(abs(s)) >> 1 for s in strides]
+    return as_strided(np.zeros(1 + sum(steps), np.int8), [min(n, 2) for n in shape], steps)
+
+
+def by_stride(strides: Sequence[int]) -> list[int]:
+    """Axes from the longest stride to the shortest one.
+
+    Examples
+    --------
+    >>> by_stride((8, -32, 0))
+    [1, 0, 2]
+    """
+    return sorted(range(len(strides)), key=lambda k: -abs(strides[k]))
+
+
+def _dense(n: Node, axes: Sequence[int]) -> tuple[int, ...]:
+    """Strides of an array like `n` without gaps, whose `axes` are given from the outermost to the innermost."""
     strides = [0] * n.type.ndim
     step = n.dtype.itemsize
-    for axis in sorted(range(n.type.ndim), key=lambda k: (order[k], -k)):
+    for axis in reversed(axes):
         strides[axis] = step
         step *= max(n.shape[axis], 1)
     return tuple(strides)

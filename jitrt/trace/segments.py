@@ -80,11 +80,13 @@ class MadeCall:
         The register that takes the first part of the result.
     """
 
-    __slots__ = ("call", "first", "operands", "structure")
+    __slots__ = ("call", "first", "operands", "shares", "structure")
 
     def __init__(self, call: Callable[..., Any], operands: tuple[Operand, ...], first: int):
         self.call, self.operands, self.first = call, operands, first
         self.structure: Structure = None
+        self.shares = False
+        """Whether an array that it gave lay in the memory of an operand."""
 
     @property
     def reads(self) -> tuple[int, ...]:
@@ -101,7 +103,8 @@ class MadeCall:
         arrays = [v for v in values if isinstance(v, np.ndarray)]
         for part in parts:
             shares = isinstance(part, np.ndarray) and any(np.may_share_memory(part, a) for a in arrays)
-            registers.append(part.copy() if shares else part)
+            self.shares = self.shares or shares
+            registers.append(part.copy("K") if shares else part)
         return (structure, *((type(p), p.dtype, p.shape) if isinstance(p, _ARRAYS) else key_of(p) for p in parts))
 
 

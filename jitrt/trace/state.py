@@ -11,20 +11,20 @@ import numpy as np
 
 from ..errors import Untraceable
 from ..expr import build as b
-from ..expr.contractions import call_result
+from ..expr.contractions import RESULT, call_result
 from ..expr.interpret import evaluate
 from ..expr.node import Graph, Node, topological_order, type_of
 from ..expr.optable import INPUT, MUTATING, VALUE_SHAPED, Kind
 from ..expr.pythonnumbers import python_operation
-from ..expr.types import ArrayType
-from .arguments import flatten
+from ..expr.types import ArrayType, contiguous_strides
+from .aliases import Aliases, arrays_of
 from .assignment import list_node
 from .calls import call_node
 from .context import tracing
 from .draws import MOST_DRAWS
 from .integers import IntegerWanted
 from .loopnumber import Counter, Place
-from .order import Orders
+from .order import Orders, by_stride
 from .scopes import Phases, Scope, entered
 from .segments import (
     Cut,
@@ -132,11 +132,11 @@ class Trace:
         self._token: Node | None = None
         self.named: tuple[Any, ...] = ()
         """Copies of the lists, dicts and objects that the function names."""
-        self.lent: list[tuple[Cell, Node]] = []
-        """Memory that others go on using, and what it held."""
+        self.aliases = Aliases()
         self._known: dict[Node, bool] = {}
         self.nonzero: set[Node] = set()
         """Numbers of iterations that are zero in none of them."""
+        self._laid_out: dict[tuple[Node, tuple[int, ...]], Node] = {}
         self._integer_looks = 0
         self._numbers: dict[int, tuple[Any, Node]] = {}
 
@@ -160,6 +160,38 @@ class Trace:
             base = base.args[0]
         is_own = base is node and node.op.kind is not Kind.SOURCE
         return node if is_own or base.op.name == "constant" else self.copy(node)
+
+    def like(self, node: Node, array: Tracer, order: str) -> Tracer:
+        """A new array with the value of `node` whose memory is in NumPy's `order`, after that of `array`."""
+        strides = self.orders.of_copy(node, array._node.type, array._strides(), order)
+        made = Tracer(self.in_order(node, strides), self)
+        made._own(strides)
+        return made
+
+    def in_order(self, node: Node, strides: tuple[int, ...] | None) -> Node:
+        """A node with the value of `node` in memory that has these strides; None for a C-contiguous array."""
+        if strides != self.orders.of_result(node):
+            node = self.copy(node)
+            self.orders.note(node, strides)
+        return node
+
+    def laid_out(self, array: Tracer) -> Node:
+        """The value of `array` for a call that NumPy makes: what a kernel computes has the order in memory that it
+        would have there, since the call may go by it (``np.nditer``, ``ravel("K")``, ``copy("A")``).
+
+        add x0 x1  →  transpose (copy (transpose (add x0 x1))) for arrays in Fortran's order
+        """
+        node = array._node
+        if node.type.ndim < 2 or not array._is_array() or _base(node) in self.registers:
+            return node
+        axes = tuple(by_stride(array._strides() or contiguous_strides(node.shape, 1)))
+        if axes == tuple(range(node.type.ndim)) or _base(node).op is RESULT:
+            return node
+        if (node, axes) not in self._laid_out:
+            stored = self.copy(b.view("transpose", node, axes=axes))
+            back = tuple(axes.index(k) for k in range(len(axes)))
+            self._laid_out[node, axes] = b.view("transpose", stored, axes=back)
+        return self._laid_out[node, axes]
 
     def lift(self, value: Any) -> Node:
         """The node of a value that is not a tracer.
@@ -356,7 +388,12 @@ class Trace:
         with tracing(None):
             self._cut(bases, make, name)
         self.host_calls.append((name, node["call"].line))
-        return self._wrap_registers(node, made[0].structure, iter(range(made[0].first, len(self.given))), ())
+        result = self._wrap_registers(node, made[0].structure, iter(range(made[0].first, len(self.given))), ())
+        if made[0].shares:
+            for array in arrays_of(result):
+                for operand in arrays_of((args, kwargs)):
+                    self.aliases.pair(array, operand, copied=True)
+        return result
 
     def _wrap_registers(self, node: Node, structure: Any, registers: Any, path: tuple) -> Any:
         """Tracers for the parts of a result that are in registers."""
@@ -428,14 +465,15 @@ class Trace:
                 raise
             raise Untraceable(f"{name} writes into an array", user_line()) from None
         self.host_calls.append((name, node["call"].line))
-        return self._wrap_result(node, result, ())
+        made = self._wrap_result(node, result, ())
+        self.aliases.note(node["call"], (args, kwargs), made, lambda t: self.values.get(self.laid_out(t)))
+        return made
 
     def borrowed(self, function: Callable[..., Any], name: str, args: tuple, kwargs: dict[str, Any]) -> Any:
         """The result of a call that NumPy makes, arrays of others which the function must not write into."""
         result = self.host_call(function, name, args, kwargs)
-        leaves: list[Any] = []
-        flatten(result, leaves)
-        self.lent += [(t._storage(), t._node) for t in leaves if type(t) is Tracer and t._is_array()]
+        for array in arrays_of(result):
+            self.aliases.lend(array)
         return result
 
     def watch(self, condition: Callable[[], bool], why: str) -> bool:

@@ -209,6 +209,7 @@ def _trace_once(
         array = isinstance(value, np.ndarray)
         cell = Cell(node, value.strides, value.flags.writeable) if array else None
         symbols.append(Tracer(node, state, isinstance(value, np.generic), cell))
+        symbols[-1]._is_given = True
     symbolic = list(leaves)
     for symbol, k in zip(symbols, arguments):
         symbolic[k] = symbol
@@ -242,12 +243,11 @@ def _trace_once(
     except (Exception, Untraceable) as error:
         conditions.check(error)
         _check_control()
+        state.aliases.check_error(error)
         raise
     finally:
         watch_control(False)
     conditions.check(None)
-    if any(cell.content is not content for cell, content in state.lent):
-        raise Untraceable("writes into an array that a function keeps for its next calls")
     if clones.have_been_changed():
         raise Untraceable("sets an attribute of what is no argument")
     return _describe(result, containers, inputs, symbols, tuple(arguments), captures, state)
@@ -293,6 +293,7 @@ def _describe(
 ) -> Traced:
     flat: list[Any] = []
     structure, stores = containers.stores(result, flat)
+    state.aliases.check(flat, {symbol._cell: node for symbol, node in zip(symbols, inputs)})
     scope = state.phases.settle()
     plain = [leaf for leaf in flat if type(leaf) is np.ndarray]
     if any(np.may_share_memory(x, y) for k, x in enumerate(plain) for y in plain[:k]):

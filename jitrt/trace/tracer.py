@@ -28,6 +28,7 @@ from .assignment import (
     assign,
     assign_item,
     copyto,
+    list_node,
     mask_of,
     mutate,
     static_index,
@@ -38,6 +39,7 @@ from .assignment import (
 from .loopnumber import LoopNumber
 from .numbers import is_symbol, operands, stored
 from .operators import Operators
+from .order import by_stride
 from .storage import Cell
 from .userline import user_line
 
@@ -47,8 +49,8 @@ if TYPE_CHECKING:
 _LONGEST_ITERATION = 1000  # an iteration over more rows is an element loop, which tracing would unroll
 
 
-LIKE_FUNCTIONS = frozenset({np.zeros_like, np.ones_like, np.empty_like, np.full_like})
-"""They keep the memory order of their first argument."""
+_LIKE_FUNCTIONS = {np.zeros_like: "K", np.ones_like: "K", np.empty_like: "K", np.full_like: "K", np.pad: "A"}
+"""What they make is like a copy of their first argument in this memory order."""
 
 
 @frozen(eq=False)
@@ -82,7 +84,7 @@ class Tracer(Operators):
         The memory that it views; tracers with one cell share memory. A new one by default.
     """
 
-    __slots__ = ("__weakref__", "_born", "_cell", "_choice", "_content", "_current", "_scalar", "_trace")
+    __slots__ = ("__weakref__", "_born", "_cell", "_choice", "_content", "_current", "_is_given", "_scalar", "_trace")
 
     def __init__(self, node: Node, trace: Trace, scalar: bool = False, cell: Cell | None = None):
         self._born = Cell.made()
@@ -92,6 +94,7 @@ class Tracer(Operators):
         self._cell = cell
         self._content = node if cell is None else cell.content
         self._choice: Choice | None = None
+        self._is_given = False
         trace._tracers.append(weakref.ref(self))
         if trace.phases.have_begun:
             trace.phases.mark(node)
@@ -127,6 +130,11 @@ class Tracer(Operators):
             self._cell = Cell(node, self._trace.orders.of_result(node), number=self._born)
         return self._cell
 
+    def _own(self, strides: tuple[int, ...] | None) -> None:
+        """Be the only view of memory with these strides."""
+        self._cell = Cell(self._node, strides, number=self._born)
+        self._content = self._node
+
     def _strides(self) -> tuple[int, ...] | None:
         """The strides that NumPy would have here; None if a reshape on the way copies."""
         return self._storage().strides_of(self._node)
@@ -138,6 +146,10 @@ class Tracer(Operators):
     def _region(self) -> Region:
         """The views that lead from the memory to this array."""
         return region_between(self._node, self._content)
+
+    def _seen_as(self, region: Region) -> Tracer:
+        """This array seen through views."""
+        return self._view(through(self._node, region)) if region else self
 
     def _view(self, node: Node) -> Tracer:
         """The array that `node`, a chain of views of this one's node, stands for."""
@@ -253,6 +265,8 @@ class Tracer(Operators):
         out, args, kwargs = take_out(func, args, kwargs)
         if out is not None:
             return write_out(func.__name__, out, func(*args, **kwargs))
+        if func in _READ_IN_ORDER:
+            args, kwargs = _in_known_order(func, *args, **kwargs)
         build = NUMPY_FUNCTIONS.get(func)
         if build is None:
             return self._trace.host_call(func, func.__name__, args, kwargs)
@@ -264,17 +278,16 @@ class Tracer(Operators):
             return self._trace.host_call(func, func.__name__, args, kwargs)
         viewed = _operands(args, kwargs) if func in VIEW_FUNCTIONS else None
         made = _wrap(result, self._trace, viewed, func in CONTIGUOUS_FUNCTIONS)
-        if func in LIKE_FUNCTIONS and isinstance(args[0], Tracer) and made.shape == args[0].shape:
-            strides = self._trace.orders.like(args[0]._node, made._node)
-            if self._trace.orders.normal(made._node, strides) is not None:  # its value alone would tell nothing of that
-                made = Tracer(self._trace.copy(made._node), self._trace)
-                self._trace.orders.note(made._node, strides)
-            made._cell = Cell(made._node, strides, number=made._born)
-            made._content = made._node
+        if func in _LIKE_FUNCTIONS and isinstance(args[0], Tracer):
+            order = kwargs.get("order", _LIKE_FUNCTIONS[func])
+            return self._trace.like(made._node, args[0], order if made.ndim == args[0].ndim or order == "F" else "C")
         return made
 
     def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
-        return self._value("an array is made of it", lambda value: np.array(value, dtype))
+        made = self._value("an array is made of it", lambda value: np.array(value, dtype))
+        if dtype is None or made.dtype == self.dtype:  # NumPy hands out the array itself
+            self._trace.aliases.hand_out(made)
+        return made
 
     def _value(self, why: str, convert: Callable[[Any], Any]) -> Any:
         """What `convert` makes of the value: of an array, a NumPy scalar or a Python number."""
@@ -293,6 +306,8 @@ class Tracer(Operators):
     @shape.setter
     def shape(self, shape: Any) -> None:
         self._check_array("shape")
+        if self._is_given:
+            raise Untraceable("sets the shape of an argument", user_line())
         reshaped = self.reshape(shape)
         if reshaped._storage() is not self._storage():
             raise AttributeError(
@@ -354,7 +369,7 @@ class Tracer(Operators):
 
     @flat.setter
     def flat(self, value: Any) -> None:
-        raise Untraceable("assigns to .flat", user_line())
+        Flat(self)[:] = value
 
     def _check_array(self, name: str) -> None:
         if not self._is_array():
@@ -397,21 +412,25 @@ class Tracer(Operators):
         self, dtype: Any, order: str = "K", casting: str = "unsafe", subok: bool = True, copy: bool = True
     ) -> Tracer:
         target = np.dtype(dtype)
-        if target.kind not in "biufc" or self.dtype.kind not in "biufc" or order not in "KC":
-            return self._trace.host_call(np.ndarray.astype, "astype", (self, target), {"casting": casting})
+        if target.kind not in "biufc" or self.dtype.kind not in "biufc":
+            given = {"order": order, "casting": casting, "copy": copy}
+            return self._trace.host_call(np.ndarray.astype, "astype", (self, target), given)
         if not np.can_cast(self.dtype, target, casting):  # type: ignore[arg-type]
             raise TypeError(f"Cannot cast array data from {self.dtype} to {target} according to the rule {casting!r}")
-        if not copy and target == self.dtype:
+        if not copy and target == self.dtype and (order == "K" or self._is_in_order(order)):
             return self
-        return Tracer(b.cast(self._node, target), self._trace, self._scalar)
+        node = b.cast(self._node, target)
+        return self._trace.like(node, self, order) if self.ndim > 1 else Tracer(node, self._trace, self._scalar)
+
+    def _is_in_order(self, order: str) -> bool:
+        """Whether NumPy makes no copy for this memory order."""
+        if order == "F":
+            return self.transpose()._is_contiguous()
+        return self._is_contiguous() or (order == "A" and self.transpose()._is_contiguous())
 
     def copy(self, order: str = "C") -> Tracer:
-        orders, node = self._trace.orders, self._trace.fresh(self._node)
-        strides = orders.of_copy(node, self._strides(), order)
-        if strides != orders.strides(node):
-            node = node if node is not self._node else self._trace.copy(node)
-            orders.note(node, strides)
-        return Tracer(node, self._trace, self._scalar)
+        node = self._trace.fresh(self._node)
+        return self._trace.like(node, self, order) if self.ndim > 1 else Tracer(node, self._trace, self._scalar)
 
     def conj(self) -> Tracer:
         if self.dtype.kind != "c":
@@ -537,7 +556,38 @@ class Flat:
         return found if found._scalar else found.copy()
 
     def __setitem__(self, index: Any, value: Any) -> None:
-        assign_item(self._elements(), index, value)
+        elements = self._elements()
+        if isinstance(value, (list, tuple)):
+            value = Tracer(list_node(self._array._trace, value), self._array._trace)
+        if np.ndim(value):  # its elements are repeated, or cut off
+            places = np.resize(np.arange(np.size(value)), np.arange(len(self))[index].shape)
+            value = value.reshape(-1)[places]
+        assign_item(elements, index, value)
+
+
+_READ_IN_ORDER = frozenset({np.ravel, np.reshape})
+
+
+def _in_known_order(function: Callable[..., Any], a: Any, *args: Any, **kwargs: Any) -> tuple[tuple, dict[str, Any]]:
+    """The arguments of `ravel` or `reshape` with the order of the elements in memory as one that depends on no array.
+
+    ``ravel(a, "K")``  →  ``ravel(a.transpose(axes), "C")``, the axes by their strides
+    """
+    place = 0 if function is np.ravel else 1
+    order = args[place] if len(args) > place else kwargs.get("order", "C")
+    if order not in ("A", "K") or not isinstance(a, Tracer) or not a._is_array():
+        return (a, *args), kwargs
+    strides = a._strides() or ()
+    known = "C"
+    if not a._is_contiguous() and a.transpose()._is_contiguous():
+        known = "F"
+    elif order == "K" and 0 not in strides and not a._is_contiguous():
+        a = a.transpose(by_stride(strides))
+    elif order == "K" and 0 in strides:
+        return (a, *args), kwargs
+    if len(args) > place:
+        return (a, *args[:place], known, *args[place + 1 :]), kwargs
+    return (a, *args), kwargs | {"order": known}
 
 
 # Folds that a choice of elements takes part in where it is.
@@ -663,7 +713,10 @@ def _wrap(result: Any, trace: Trace, viewed: dict[Node, Tracer] | None = None, c
     if source._scalar:  # scalars have no memory that anyone could see
         return Tracer(trace.fresh(result), trace, scalar=not result.shape)
     if source._storage().is_copied(result, contiguous):
-        return Tracer(trace.fresh(result), trace)
+        copied = result
+        while copied.op.name == "transpose":  # a view of what a reshape has copied
+            copied = copied.args[0]
+        return Tracer(trace.fresh(copied), trace)._seen_as(region_between(result, copied))
     return source._view(result)
 
 
