@@ -10,32 +10,20 @@ Sums in pairs are as accurate as those of one element after the other, or more s
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Protocol
+from collections.abc import Callable, Sequence
 
 from llvmlite import ir
 
-from ..schedule.loopnest import Compute, FoldInto, Literal, Load, Loop, Statement
+from ..schedule.loopnest import Compute, FoldInto, Literal, Load, Loop
 from .context import I64
+from .emission import Bounds, Kernel
 from .folds import combine
 from .loophints import interleaving
-from .memory import Memory
 from .scalar import Emitter
 from .strips import divided
 
-ROWS = 4
+_ROWS = 4
 _MOST_COST = 16  # additions of a turn: where more is computed, loads and stores matter little, and code is long
-
-
-class Kernel(Protocol):
-    """What emission of a kernel gives to that of columns."""
-
-    builder: ir.IRBuilder
-    memory: Memory
-    values: dict[int, ir.Value]
-    indices: dict[int, ir.Value]
-
-    def statement(self, s: Statement) -> None: ...
 
 
 def columns_of(loop: Loop) -> Loop | None:
@@ -57,7 +45,24 @@ def columns_of(loop: Loop) -> Loop | None:
     return inner if cost <= _MOST_COST and interleaving(inner.body) is None else None
 
 
-def fold_rows(kernel: Kernel, loop: Loop, inner: Loop, index: ir.Value, column: ir.Value, count: int) -> None:
+def fold_columns(kernel: Kernel, loop: Loop, bounds: Bounds, columns: Callable[[], Bounds]) -> None:
+    """Fold several rows at a time, and then those that are left; `columns` gives the bounds of the loop inside."""
+    builder, (start, stop), (inner,) = kernel.builder, bounds, loop.body
+    assert isinstance(inner, Loop)
+    groups = builder.and_(builder.sub(stop, start), ir.Constant(I64, -_ROWS))
+    middle = builder.add(start, groups)
+
+    def rows(index: ir.Value, together: int) -> None:
+        def column(j: ir.Value, _: ir.Value) -> None:
+            _fold_rows(kernel, loop, inner, index, j, together)
+
+        kernel.repeat(f"axis{inner.axis}", *columns(), 1, [], column)
+
+    kernel.repeat(f"axis{loop.axis}.rows", start, middle, _ROWS, [], lambda i, _: rows(i, _ROWS))
+    kernel.repeat(f"axis{loop.axis}", middle, stop, 1, [], lambda i, _: rows(i, 1))
+
+
+def _fold_rows(kernel: Kernel, loop: Loop, inner: Loop, index: ir.Value, column: ir.Value, count: int) -> None:
     """Fold the elements of `count` rows, from `index` on, in one column."""
     builder = kernel.builder
     kernel.indices[inner.axis] = column

@@ -28,26 +28,16 @@ from ..schedule.loopnest import (
     Tiles,
     Update,
 )
-from .columns import ROWS, columns_of, fold_rows
+from .columns import columns_of, fold_columns
 from .context import I64
-from .folds import (
-    LANE_GROUP,
-    SEARCH_BLOCK,
-    PairwiseSum,
-    combine,
-    exceeds,
-    is_pairwise,
-    is_same,
-    is_search,
-    neutral,
-    sum_block,
-)
+from .emission import Bounds, smaller
+from .folds import LANE_GROUP, PairwiseSum, combine, is_pairwise, is_search, neutral, sum_block
 from .loophints import forbid_vectors, interleaving, set_interleaving
-from .memory import KERNEL_TYPE, Memory, Turned, alias_scopes
-from .scalar import data_type, emit_where, emitter, literal_value
-from .searching import VectorSearch, fits_masks, lanes
+from .memory import KERNEL_TYPE, Memory, alias_scopes
+from .scalar import emit_where, emitter, literal_value
+from .searchloops import search_row
 from .strips import StripLoop, divided, division_of
-from .turning import TILE, turn
+from .tiling import emit_tiles
 
 _LATENCY_HIDING_COST = 12  # additions a turn: more work than the latency of one addition to an accumulator
 
@@ -70,20 +60,21 @@ class _Kernel:
         self.accumulators: dict[int, ir.Value] = {}
         self.sums: dict[int, PairwiseSum] = {}
         self.indices: dict[int, ir.Value] = {}
-        self.buffers: dict[Operand, ir.Value] = {}
         self.starts: dict[int, ir.Value] = {}  # of loops over these axes
         self.memory = Memory(self.builder, self.function.args[0], nest, alias_scopes(module, nest.operands, name))
 
     def emit(self) -> ir.Function:
-        self._block(self.nest.body)
+        self.block(self.nest.body)
         self.builder.ret_void()
         return self.function
 
-    def _block(self, body: Sequence[Statement]) -> None:
+    def block(self, body: Sequence[Statement]) -> None:
+        """Emit statements one after the other."""
         for statement in body:
             self.statement(statement)
 
     def statement(self, s: Statement) -> None:
+        """Emit a statement."""
         builder = self.builder
         match s:
             case Load(target, operand):
@@ -126,7 +117,7 @@ class _Kernel:
             case Strips():
                 self._strips(s)
             case Tiles():
-                self._tiles(s)
+                emit_tiles(self, s)
 
     def _is_looped(self, acc: int) -> bool:
         """Whether a loop folds into `acc`, which without folded axes takes a single value."""
@@ -143,14 +134,13 @@ class _Kernel:
         before = emit_where(builder, (first, neutral(fold, operand.dtype), stored))
         return combine(fold, operand.dtype)(builder, (before, value))
 
-    # Loops.
     def _loop(self, loop: Loop) -> None:
         if loop.unrolled:
             for turn in range(loop.unrolled):
                 self.indices[loop.axis] = ir.Constant(I64, turn)
-                self._block(loop.body)
+                self.block(loop.body)
             return
-        start, stop = self._bounds(loop)
+        start, stop = self.bounds(loop)
         self.starts[loop.axis] = start
         updated = [
             acc for acc in self.folds if any(_updates_within(s, acc) for s in loop.body) and not _starts(loop.body, acc)
@@ -159,41 +149,19 @@ class _Kernel:
         pairwise = [acc for acc in innermost if acc in self.sums]
         if any(is_search(self.folds[acc][0]) for acc in innermost):
             (acc,) = updated
-            self._search_row(loop, start, stop, acc)
+            search_row(self, loop, start, stop, acc)
             return
         if (inner := columns_of(loop)) is not None:
-            self._columns(loop, (start, stop), functools.partial(self._bounds, inner))
+            fold_columns(self, loop, (start, stop), functools.partial(self.bounds, inner))
             return
-        if not pairwise:
-            self._counted(loop, start, stop, 1, [a for a in updated if a not in self.sums], None)
-            return
-        # Blocks of a sum: an outer loop in steps of the block, an inner one over the elements of a block.
         carried = [acc for acc in updated if acc not in self.sums]
-        block = min(sum_block(self.folds[acc][1]) for acc in pairwise)
-        self._counted(loop, start, stop, block, carried, pairwise)
+        if pairwise:
+            self._summed(loop, start, stop, carried, pairwise)
+        else:
+            self.counted(loop, start, stop, carried)
 
-    def _columns(
-        self,
-        loop: Loop,
-        bounds: tuple[ir.Value, ir.Value],
-        columns: Callable[[], tuple[ir.Value, ir.Value]],
-    ) -> None:
-        """Fold several rows at a time, and then those that are left."""
-        (start, stop), (inner,) = bounds, loop.body
-        assert isinstance(inner, Loop)
-        groups = self.builder.and_(self.builder.sub(stop, start), ir.Constant(I64, -ROWS))
-        middle = self.builder.add(start, groups)
-
-        def rows(index: ir.Value, together: int) -> None:
-            def column(j: ir.Value, _: ir.Value) -> None:
-                fold_rows(self, loop, inner, index, j, together)
-
-            self.repeat(f"axis{inner.axis}", *columns(), 1, [], column)
-
-        self.repeat(f"axis{loop.axis}.rows", start, middle, ROWS, [], lambda i, _: rows(i, ROWS))
-        self.repeat(f"axis{loop.axis}", middle, stop, 1, [], lambda i, _: rows(i, 1))
-
-    def _bounds(self, loop: Loop) -> tuple[ir.Value, ir.Value]:
+    def bounds(self, loop: Loop) -> Bounds:
+        """Where a loop begins and ends."""
         builder, extent = self.builder, self.memory.extents[loop.axis]
         first, last = (ir.Constant(I64, k) for k in loop.window or (0, 0))
         if loop.follows is not None:
@@ -201,166 +169,46 @@ class _Kernel:
             is_first = builder.icmp_signed("==", turn, self.starts[loop.follows])
             newest = builder.add(turn, last)
             start = builder.select(is_first, builder.add(turn, first), newest)
-            return start, self._smaller(builder.add(newest, ir.Constant(I64, 1)), extent)
+            return start, smaller(builder, builder.add(newest, ir.Constant(I64, 1)), extent)
         if loop.block_of is None:
-            return self._range(loop.axis, loop.parallel)
+            return (self.function.args[1], self.function.args[2]) if loop.parallel else (ir.Constant(I64, 0), extent)
         block = self.memory.blocks[loop.axis]
         start = builder.mul(self.indices[loop.block_of], block)
         stop = builder.add(start, block)
         if loop.window is not None:
             start, stop = builder.add(start, first), builder.add(stop, last)
-        return start, self._smaller(stop, extent)
-
-    def _search_row(self, loop: Loop, start: ir.Value, stop: ir.Value, acc: int) -> None:
-        """Find the extreme: in vectors if all that is done is to look at neighbours."""
-        fold, dtype = self.folds[acc]
-        match loop.body:
-            case (Load(_, operand), Update()) if operand.strides[loop.axis] == "1" and dtype.kind in "fiu":
-                builder = self.builder
-                enough = builder.icmp_signed(">", builder.sub(stop, start), ir.Constant(I64, lanes(dtype)))
-                with builder.if_else(enough) as (in_vectors, one_by_one):
-                    with in_vectors:
-                        address = functools.partial(self._address_at, operand, loop.axis)
-                        free = -2 - 2 * len(self.folds)
-                        search = VectorSearch(builder, self.repeat, self.accumulators, free, fold, dtype, address)
-                        first = search.place(start, stop), builder.block
-                    with one_by_one:
-                        if fits_masks(dtype):
-                            self.accumulators[acc] = search.place_in_vector(start, stop)
-                        else:
-                            self._search(loop, start, stop, acc)
-                        second = self.accumulators[acc], builder.block
-                self.accumulators[acc] = builder.phi(I64)
-                for value, block in (first, second):
-                    self.accumulators[acc].add_incoming(value, block)
-            case _:
-                self._search(loop, start, stop, acc)
-
-    def _address_at(self, operand: Operand, axis: int, index: ir.Value) -> ir.Value:
-        self.indices[axis] = index
-        return self.memory.address(operand, self.indices)
-
-    def _search(self, loop: Loop, start: ir.Value, stop: ir.Value, acc: int) -> None:
-        """Find the extreme block by block, and then its first place in the block that had it first."""
-        builder, (fold, dtype) = self.builder, self.folds[acc]
-        best, where = -1 - 2 * acc, -2 - 2 * acc  # accumulators of this loop alone
-        self.accumulators[best], self.accumulators[where] = neutral(fold, dtype), start
-
-        def block(first: ir.Value, following: ir.Value) -> None:
-            self.accumulators[acc] = neutral(fold, dtype)
-            self._counted(loop, first, self._smaller(following, stop), 1, [acc], None)
-            found, before = self.accumulators[acc], self.accumulators[best]
-            better = exceeds(builder, fold, dtype, found, before)
-            self.accumulators[best] = builder.select(better, found, before)
-            self.accumulators[where] = builder.select(better, first, self.accumulators[where])
-
-        self.repeat(f"axis{loop.axis}.blocks", start, stop, SEARCH_BLOCK, [best, where], block)
-        first, extreme = self.accumulators[where], self.accumulators[best]
-        (value,) = (s.value for s in loop.body if isinstance(s, Update))
-        self.accumulators[where] = stop
-
-        def compare(index: ir.Value, _: ir.Value) -> None:
-            self.indices[loop.axis] = index
-            self._block([s for s in loop.body if not isinstance(s, Update)])
-            match = is_same(builder, dtype, self.values[value], extreme)
-            place = builder.select(match, index, stop)
-            self.accumulators[where] = self._smaller(place, self.accumulators[where])
-
-        last = self._smaller(builder.add(first, ir.Constant(I64, SEARCH_BLOCK)), stop)
-        self.repeat(f"axis{loop.axis}.search", first, last, 1, [where], compare)
-        self.accumulators[acc] = self.accumulators[where]
-
-    def _tiles(self, tiles: Tiles) -> None:
-        """Loops over tiles around the two loops in a tile."""
-        builder = self.builder
-        outer = tiles.outer, *self._range(tiles.outer, tiles.outer == tiles.parallel)
-        inner = tiles.inner, *self._bounds(Loop(tiles.inner, (), tiles.inner == tiles.parallel, tiles.block_of))
-        with builder.goto_entry_block():
-            self.buffers = {o: builder.alloca(data_type(o.dtype), TILE * TILE) for o in tiles.turned}
-
-        def element_row(index: ir.Value, row: Loop, left: ir.Value, right: ir.Value) -> None:
-            self.indices[tiles.outer] = index
-            self._counted(row, left, right, 1, [], None)
-
-        def rows(top: ir.Value, bottom: ir.Value) -> None:
-            def columns(left: ir.Value, right: ir.Value) -> None:
-                below, beside = self._smaller(bottom, outer[2]), self._smaller(right, inner[2])
-                extents = builder.sub(below, top), builder.sub(beside, left)
-                self.indices[tiles.outer], self.indices[tiles.inner] = top, left
-                for operand in tiles.turned:
-                    if any(isinstance(s, Load) and s.operand == operand for s in tiles.body):
-                        self._turn("read", operand, tiles, extents)
-                for operand in tiles.turned:
-                    place = (tiles.outer, tiles.inner), (top, left)
-                    self.memory.turned[operand.name] = Turned(self.buffers[operand], *place, TILE)
-                row = Loop(tiles.inner, tiles.body)
-                loop = Loop(tiles.outer, (row,))
-                if columns_of(loop) is not None:
-                    self._columns(loop, (top, below), lambda: (left, beside))
-                else:
-                    self.repeat(f"axis{tiles.outer}", top, below, 1, [], lambda i, _: element_row(i, row, left, beside))
-                self.memory.turned.clear()
-                self.indices[tiles.outer], self.indices[tiles.inner] = top, left
-                for operand in tiles.turned:
-                    if any(isinstance(s, Store) and s.operand == operand for s in tiles.body):
-                        self._turn("write", operand, tiles, extents)
-
-            self.repeat(f"axis{tiles.inner}.tiles", inner[1], inner[2], TILE, [], columns)
-
-        self.repeat(f"axis{tiles.outer}.tiles", outer[1], outer[2], TILE, [], rows)
-
-    def _turn(self, what: str, operand: Operand, tiles: Tiles, extents: tuple[ir.Value, ir.Value]) -> None:
-        """Read the tile of `operand` that begins at these indices into its buffer, or write it from there."""
-        along, across = (self.memory.stride(operand, axis) for axis in (tiles.outer, tiles.inner))
-        assert across is not None, "an operand that runs along the inner axis is not turned"
-        source = self.memory.address(operand, self.indices)
-        turn(self.builder, what, operand.dtype, source, (along, across), self.buffers[operand], extents)
-
-    def _range(self, axis: int, parallel: bool) -> tuple[ir.Value, ir.Value]:
-        """Where a loop begins and ends."""
-        if parallel:
-            return self.function.args[1], self.function.args[2]
-        return ir.Constant(I64, 0), self.memory.extents[axis]
+        return start, smaller(builder, stop, extent)
 
     def _strips(self, strips: Strips) -> None:
         carried = [acc for acc in self.folds if any(_updates(s, acc) for part in strips.parts for s in part)]
         loop = StripLoop(self, strips.axis, division_of(strips))
         loop.emit(ir.Constant(I64, 0), self.memory.extents[strips.axis], carried)
 
-    def _smaller(self, x: ir.Value, y: ir.Value) -> ir.Value:
-        return self.builder.select(self.builder.icmp_signed("<", x, y), x, y)
-
-    def _counted(
-        self,
-        loop: Loop,
-        start: ir.Value,
-        stop: ir.Value,
-        step: int,
-        carried: list[int],
-        pairwise: list[int] | None,
-        hint: int | None = None,
-    ) -> None:
-        """``for index in range(start, stop, step)`` with the accumulators `carried` from turn to turn.
-
-        With `pairwise`, a turn adds up one block of those accumulators, and the sums are then pushed.
-        """
-        division = divided(loop.body, loop.axis) if pairwise is None else None
+    def counted(self, loop: Loop, start: ir.Value, stop: ir.Value, carried: list[int], hint: int | None = None) -> None:
+        """``for index in range(start, stop)``, around the body of `loop`."""
+        division = divided(loop.body, loop.axis)
         if division is not None:
             StripLoop(self, loop.axis, division).emit(start, stop, carried)
             return
 
+        def turn(index: ir.Value, _: ir.Value) -> None:
+            self.indices[loop.axis] = index
+            self.block(loop.body)
+
+        self.repeat(f"axis{loop.axis}", start, stop, 1, carried, turn, hint or interleaving(loop.body))
+
+    def _summed(self, loop: Loop, start: ir.Value, stop: ir.Value, carried: list[int], pairwise: list[int]) -> None:
+        """A loop in steps of a block; each turn adds up a block of the accumulators `pairwise`, and pushes its sums."""
+
         def turn(index: ir.Value, following: ir.Value) -> None:
-            if pairwise is None:
-                self.indices[loop.axis] = index
-                self._block(loop.body)
-                return
             for acc in pairwise:
                 self.accumulators[acc] = neutral(*self.folds[acc])
-            self._sum_block(loop, index, self._smaller(following, stop), carried, pairwise)
+            self._sum_block(loop, index, smaller(self.builder, following, stop), carried, pairwise)
             for acc in pairwise:
                 self.sums[acc].push(self.builder, self.accumulators[acc])
 
-        self.repeat(f"axis{loop.axis}", start, stop, step, carried, turn, hint or interleaving(loop.body))
+        block = min(sum_block(self.folds[acc][1]) for acc in pairwise)
+        self.repeat(f"axis{loop.axis}", start, stop, block, carried, turn, interleaving(loop.body))
 
     def repeat(
         self,
@@ -409,15 +257,15 @@ class _Kernel:
         """
         carried = carried + pairwise
         if sum(s.op.cost for s in loop.body if isinstance(s, Compute)) > _LATENCY_HIDING_COST:
-            self._counted(loop, start, stop, 1, carried, None, hint=1)
+            self.counted(loop, start, stop, carried, hint=1)
             return
         groups = self.builder.and_(self.builder.sub(stop, start), ir.Constant(I64, -LANE_GROUP))
         middle = self.builder.add(start, groups)
-        self._counted(loop, start, middle, 1, carried, None)
+        self.counted(loop, start, middle, carried)
         whole = {acc: self.accumulators[acc] for acc in pairwise}
         for acc in pairwise:
             self.accumulators[acc] = neutral(*self.folds[acc])
-        self._counted(loop, middle, stop, 1, carried, None, hint=1)
+        self.counted(loop, middle, stop, carried, hint=1)
         for acc in pairwise:
             add = combine(*self.folds[acc])
             self.accumulators[acc] = add(self.builder, (whole[acc], self.accumulators[acc]))

@@ -12,13 +12,11 @@ Scheduling makes them for scans. A call of NumPy's inner loop takes a whole stri
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
-from typing import Protocol
+from collections.abc import Collection, Sequence
 
 import numpy as np
 from llvmlite import ir
 
-from ..expr.optable import Op
 from ..frozen import frozen
 from ..kernels.numpy_strips import STRIP, emit_call
 from ..schedule.loopnest import (
@@ -36,36 +34,13 @@ from ..schedule.loopnest import (
     Update,
 )
 from .context import I64, has_avx512, has_fma
+from .emission import Kernel
 from .loophints import interleaving
-from .memory import Memory
 from .operations import numpys_loop
 from .scalar import data_type, from_memory, to_memory
 
 _COMPUTED = (Compute, Gather, Result, ScanStep)
 _FLAT = (Compute, Gather, Load, Literal, Store, FoldInto, Update, ScanStep)
-
-
-class Kernel(Protocol):
-    """What emission of a kernel gives to that of its strips."""
-
-    builder: ir.IRBuilder
-    memory: Memory
-    values: dict[int, ir.Value]
-    indices: dict[int, ir.Value]
-    folds: dict[int, tuple[Op, np.dtype]]
-
-    def statement(self, s: Statement) -> None: ...
-
-    def repeat(
-        self,
-        name: str,
-        start: ir.Value,
-        stop: ir.Value,
-        step: int,
-        carried: list[int],
-        turn: Callable[[ir.Value, ir.Value], None],
-        interleaving: int | None = None,
-    ) -> None: ...
 
 
 @frozen
