@@ -22,7 +22,7 @@ from .runtime.entry import Returned, make_plain_table, make_table
 from .runtime.errstate import Patience
 from .runtime.guards import Captured, TakenApart, can_guard_objects
 from .runtime.program import Program
-from .trace.arguments import rebuild_all, sharing
+from .trace.arguments import Structure, rebuild_all, sharing
 from .trace.captures import Capture, Captures
 from .trace.draws import drawing
 from .trace.scopes import entered
@@ -321,13 +321,15 @@ class Specialisation:
     def _can_be_native(self, traced: Traced) -> bool:
         """The same before it is known what NumPy has to do."""
         # Native code would not see whether an argument can be overwritten.
-        if traced.cuts or traced.stores or traced.scope or self.donated or self.sharing is not None:
+        if traced.cuts or traced.scope or self.donated or self.sharing is not None:
             return False
         if self.only_native and not can_guard_objects():
             return False
-        results, structure = traced.results, traced.structure
-        several = structure == (tuple, (None,) * len(results))
-        return (structure is None or several) and all(r.view is None and r.source != "given" for r in results)
+        stored = [store.structure for store in traced.stores]
+        if any(store.removed for store in traced.stores) or not all(map(_is_flat, stored)):
+            return False
+        is_simple = traced.structure is None or _is_flat(traced.structure)
+        return is_simple and all(r.view is None for r in traced.results)
 
     def inputs(self, leaves: list[Any]) -> list[Any]:
         """Values of the inputs of the graph: arguments, and captured arrays as they are now."""
@@ -405,7 +407,8 @@ class Specialisation:
         returned = [Returned(r.source, r.index, r.scalar, r.value, r.weak) for r in results]
         program, arguments, written = self.compiled.program, self.traced.arguments, self.traced.written
         captured, watched = self._captured(captures), places_of(captures.values)
-        return make_table(function, program, call, arguments, captured, watched, written, returned, several)
+        stores = self.traced.stores
+        return make_table(function, program, call, arguments, captured, watched, written, returned, several, stores)
 
     def guards(self, serve: Callable[..., Any], call: TakenApart, captures: Captures) -> Words | None:
         """What lets native code find that `serve` serves calls like this one, or None if that needs Python."""
@@ -425,6 +428,11 @@ class Specialisation:
             return sharing(inputs, self.written(inputs)) is not None
         except Untraceable:  # in part
             return True
+
+
+def _is_flat(structure: Structure) -> bool:
+    """Whether it is that of a tuple of leaves."""
+    return structure is not None and structure[0] is tuple and all(part is None for part in structure[1])
 
 
 def _are_alike(one: Cut, other: Cut) -> bool:

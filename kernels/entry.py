@@ -35,11 +35,13 @@ STATE = ("plain", "latest", "mask", "slots", "rows", "places", "kinds", "method"
 # memory handler of large results. `plain`, if not 0, is a Python function that is called in place of kernels.
 # `watched` are the exceptions that the program may raise, `function` is then the plain function; `raised` counts calls
 # in a row that have raised one, and `skip` calls that are still to run plain. `served` says that there was a call. The
-# values of the first `held` rows are kept alive: other threads, and signal handlers, may let go of them meanwhile.
+# values of the first `held` rows are kept alive: other threads, and signal handlers, may let go of them meanwhile. What
+# a call stores is made as results are, and noted under places from `stored_place` on.
 TABLE = (
     "positional", "keywords", "names", "rows", "row_table", "apart", "apart_rows", "outputs", "output_rows", "written",
     "written_rows", "results", "result_rows", "blocks", "block_table", "busy", "release", "tuple", "plain", "handler",
-    "watched", "function", "raised", "skip", "served", "held",
+    "watched", "function", "raised", "skip", "served", "held", "stored", "stored_rows", "stored_place",
+    "stores", "store_rows",
 )  # fmt: skip
 # Two arrays that must not overlap: their places, and where their elements begin and end, in bytes from their first one.
 APART = ("first", "first_low", "first_high", "second", "second_low", "second_high")
@@ -47,10 +49,14 @@ APART = ("first", "first_low", "first_high", "second", "second_low", "second_hig
 OUTPUT = ("descr", "ndim", "shape", "place", "large", "fortran")
 # An output whose elements are copied into an argument when all has gone well.
 WRITTEN = ("into", "place")
-# A result: the object at a place, the NumPy scalar that the array there holds, the object at an address, or the Python
-# number that the array at a place holds.
+# A result: the object at a place, the NumPy scalar that the array there holds, the object at an address, the value of a
+# row of the guard, or the Python number that the array at a place holds.
 RESULT = ("kind", "place")
-ARRAY, SCALAR, OBJECT, FLOAT, INTEGER, BOOLEAN = range(6)
+ARRAY, SCALAR, OBJECT, GIVEN, FLOAT, INTEGER, BOOLEAN = range(7)
+# What happens to the dict or list that was the value of `row` when all has gone well: the `key` is set to the value
+# at the place `first`, or `count` values from there on are appended, or are all that it holds from then on.
+STORE = ("how", "row", "key", "first", "count")
+SET, APPEND, REPLACE = range(3)
 # Fields of objects, whose offsets the code contains: `words` is that of `self`.
 FIELDS = (*guard.FIELDS, "words", "capsule")
 LONGEST_SKIP = 10  # the binary logarithm of the most calls that run plain before kernels are tried again
@@ -66,6 +72,11 @@ _SIGNATURES = {
     "PyTuple_New": ir.FunctionType(I64, [I64]),
     "PyTuple_Size": ir.FunctionType(I64, [I64]),
     "PyTuple_SetItem": ir.FunctionType(I32, [I64, I64, I64]),
+    "PyDict_SetItem": ir.FunctionType(I32, [I64, I64, I64]),
+    "PyList_New": ir.FunctionType(I64, [I64]),
+    "PyList_SetItem": ir.FunctionType(I32, [I64, I64, I64]),
+    "PyList_Append": ir.FunctionType(I32, [I64, I64]),
+    "PyList_SetSlice": ir.FunctionType(I32, [I64, I64, I64, I64]),
     "PyBool_FromLong": ir.FunctionType(I64, [I64]),
     "PyFloat_FromDouble": ir.FunctionType(I64, [F64]),
     "PyLong_FromLongLong": ir.FunctionType(I64, [I64]),
@@ -243,7 +254,7 @@ def _emit_call(
             held = _Words(builder, TABLE, table)["held"]
             with counted(builder, held) as k:
                 _call(builder, "Py_IncRef", builder.load(builder.gep(values, [k])))
-            result = builder.call(serve, [state.address, table, args, nargs, names, places])
+            result = builder.call(serve, [state.address, table, args, nargs, names, values, places])
             with counted(builder, held) as k:
                 _call(builder, "Py_DecRef", builder.load(builder.gep(values, [k])))
             return_(result)
@@ -281,13 +292,13 @@ def _emit_call(
 
 
 class _Serve:
-    """Emission of ``serve(state, table, args, nargs, names, places) -> i64``: the result of a call that fits."""
+    """``serve(state, table, args, nargs, names, values, places) -> i64``: the result of a call that fits."""
 
     def __init__(self, module: ir.Module, run: ir.Function, errors: ir.Function, item: int, data: int):
-        kind = ir.FunctionType(I64, [WORDS, WORDS, WORDS, I64, I64, WORDS])
+        kind = ir.FunctionType(I64, [WORDS, WORDS, WORDS, I64, I64, WORDS, WORDS])
         self.function = ir.Function(module, kind, "jitrt_serve")
         self.function.linkage = "internal"
-        state, table, self.args, self.nargs, self.names, self.places = self.function.args
+        state, table, self.args, self.nargs, self.names, self.values, self.places = self.function.args
         self.builder = ir.IRBuilder(self.function.append_basic_block("entry"))
         self.state, self.table = _Words(self.builder, STATE, state), _Words(self.builder, TABLE, table)
         self.run, self.errors, self.item, self.data = run, errors, item, data
@@ -435,15 +446,76 @@ class _Serve:
     def _return_results(self) -> None:
         builder, table = self.builder, self.table
         rows = builder.inttoptr(table["result_rows"], WORDS)
-        with builder.if_then(builder.icmp_signed("==", table["tuple"], word(0))):
-            result = self._result(rows, word(0))
-            self._drop_outputs(table["outputs"])
-            builder.ret(result)
-        several = _call(builder, "PyTuple_New", table["results"])
-        with builder.if_then(builder.icmp_signed("!=", several, word(0))), counted(builder, table["results"]) as k:
-            _call(builder, "PyTuple_SetItem", several, k, self._result(rows, k))
+        result = variable(builder)
+        with builder.if_else(builder.icmp_signed("==", table["tuple"], word(0))) as (one, several):
+            with one:
+                builder.store(self._result(rows, word(0)), result)
+            with several:
+                made = _call(builder, "PyTuple_New", table["results"])
+                builder.store(made, result)
+                with builder.if_then(builder.icmp_signed("!=", made, word(0))), counted(builder, table["results"]) as k:
+                    _call(builder, "PyTuple_SetItem", made, k, self._result(rows, k))
+        with builder.if_then(builder.icmp_signed("!=", table["stores"], word(0))):
+            self._store(result)
         self._drop_outputs(table["outputs"])
-        builder.ret(several)
+        builder.ret(builder.load(result))
+
+    def _store(self, result: ir.Value) -> None:
+        """Store what the function stores; if that fails, drop the result. All of it is made before any is stored."""
+        builder, table = self.builder, self.table
+        failed = variable(builder)
+        builder.store(builder.zext(builder.icmp_signed("==", builder.load(result), word(0)), I64), failed)
+        rows, place = builder.inttoptr(table["stored_rows"], WORDS), table["stored_place"]
+        with counted(builder, table["stored"]) as k:
+            value = self._result(rows, k)
+            builder.store(value, builder.gep(self.places, [builder.add(place, k)]))
+            missing = builder.zext(builder.icmp_signed("==", value, word(0)), I64)
+            builder.store(builder.or_(builder.load(failed), missing), failed)
+        stores = builder.inttoptr(table["store_rows"], WORDS)
+        with counted(builder, table["stores"]) as k:
+            row = dict(zip(STORE, record(builder, stores, k, STORE)))
+            with builder.if_then(builder.icmp_signed("==", builder.load(failed), word(0))):
+                self._store_one(row, failed)
+        with counted(builder, table["stored"]) as k:
+            value = builder.load(builder.gep(self.places, [builder.add(place, k)]))
+            with builder.if_then(builder.icmp_signed("!=", value, word(0))):
+                _call(builder, "Py_DecRef", value)
+        given = builder.load(result)
+        with builder.if_then(builder.icmp_signed("!=", builder.load(failed), word(0)), likely=False):
+            with builder.if_then(builder.icmp_signed("!=", given, word(0))):
+                _call(builder, "Py_DecRef", given)
+            builder.store(word(0), result)
+
+    def _store_one(self, row: dict[str, ir.Value], failed: ir.Value) -> None:
+        builder = self.builder
+        container = builder.load(builder.gep(self.values, [row["row"]]))
+
+        def note(status: ir.Value) -> None:
+            with builder.if_then(builder.icmp_signed("!=", status, ir.Constant(I32, 0)), likely=False):
+                builder.store(word(1), failed)
+
+        def value(k: ir.Value) -> ir.Value:
+            return builder.load(builder.gep(self.places, [builder.add(row["first"], k)]))
+
+        def does(how: int) -> ir.Value:
+            return builder.icmp_signed("==", row["how"], word(how))
+
+        with builder.if_then(does(SET)):
+            note(_call(builder, "PyDict_SetItem", container, row["key"], value(word(0))))
+        with builder.if_then(does(APPEND)), counted(builder, row["count"]) as k:
+            note(_call(builder, "PyList_Append", container, value(k)))
+        with builder.if_then(does(REPLACE)):
+            items = _call(builder, "PyList_New", row["count"])
+            with builder.if_else(builder.icmp_signed("!=", items, word(0)), likely=True) as (made, missing):
+                with made:
+                    with counted(builder, row["count"]) as k:
+                        item = value(k)
+                        _call(builder, "Py_IncRef", item)
+                        _call(builder, "PyList_SetItem", items, k, item)
+                    note(_call(builder, "PyList_SetSlice", container, word(0), word((1 << 63) - 1), items))
+                    _call(builder, "Py_DecRef", items)
+                with missing:
+                    builder.store(word(1), failed)
 
     def _result(self, rows: ir.Value, k: ir.Value) -> ir.Value:
         """A new reference to result number `k`."""
@@ -451,8 +523,12 @@ class _Serve:
         kind, place = record(builder, rows, k, RESULT)
         result = variable(builder)
         builder.store(place, result)
-        with builder.if_then(builder.icmp_signed("!=", kind, word(OBJECT))):
+        is_elsewhere = builder.icmp_signed("==", kind, word(OBJECT))
+        is_elsewhere = builder.or_(is_elsewhere, builder.icmp_signed("==", kind, word(GIVEN)))
+        with builder.if_then(builder.not_(is_elsewhere)):
             builder.store(builder.load(builder.gep(self.places, [place])), result)
+        with builder.if_then(builder.icmp_signed("==", kind, word(GIVEN))):
+            builder.store(builder.load(builder.gep(self.values, [place])), result)
         with builder.if_then(builder.icmp_signed("<", kind, word(FLOAT))):
             _call(builder, "Py_IncRef", builder.load(result))
         for number, type_, make in (

@@ -176,6 +176,23 @@ def test_objects_with_small_arrays_first_and_large_ones_later(monkeypatch):
             np.testing.assert_allclose(fast(one, force), two.step(force), rtol=1e-13)
         np.testing.assert_allclose(one.u, two.u, rtol=1e-13)
         assert one.steps == two.steps == 70
-    assert 0 < fast.cache_info().compiled < 4
+    assert 0 < fast.cache_info().compiled < 7
     assert not fast.explain(one, force).plain_reason
-    assert "too small" in fast.explain(Walker(50), np.ones(50)).plain_reason
+    assert not fast.explain(Walker(50), np.ones(50)).plain_reason
+
+
+def test_objects_with_small_arrays_that_python_takes_apart(monkeypatch):
+    monkeypatch.setenv("JITRT_STRICT", "0")
+
+    def pair(walker, force):
+        walker.v = walker.v + force
+        return {"u": walker.u, "energy": (walker.v * walker.v).sum()}
+
+    fast = jitrt.jit(pair)
+    for n in (50, 200_000):
+        one, two = Walker(n), Walker(n)
+        for _ in range(30):
+            got, want = fast(one, 0.5), pair(two, 0.5)
+            np.testing.assert_allclose(got["energy"], want["energy"], rtol=1e-13)
+            assert got["u"] is one.u
+        assert ("too small" in fast.explain(Walker(n), 0.5).plain_reason) == (n == 50)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -10,6 +10,7 @@ import numpy as np
 from ..config import debug
 from ..frozen import frozen
 from ..kernels import entry as native
+from ..trace.stores import Store
 from .dispatch import Words
 from .guards import Captured, GuardRows, TakenApart, Unguarded, address_of
 from .objects import address, fields
@@ -27,7 +28,7 @@ class Returned:
     Parameters
     ----------
     source : str
-        ``"array"``, ``"input"`` or ``"value"``.
+        ``"array"``, ``"input"``, ``"value"``, or ``"given"``: what is at the path `value` of the arguments.
     scalar, weak : bool
         Whether it is a NumPy scalar or a Python number, not an array.
     """
@@ -56,6 +57,7 @@ def make_table(
     written: Sequence[tuple[int, int]],
     results: Sequence[Returned],
     several: bool,
+    stores: Sequence[Store] = (),
 ) -> Words | None:
     """The table by which native code runs `program` for calls like this one; None if such calls need Python.
 
@@ -77,8 +79,12 @@ def make_table(
     results : sequence of Returned
     several : bool
         Whether the results are returned as a tuple.
+    stores : sequence of Store
+        What is stored; the last ones of `results` are the values.
     """
-    if fields() is None or debug() or not (several or len(results) == 1):
+    stored = sum(len(store.structure[1]) for store in stores)
+    returned = len(results) - stored
+    if fields() is None or debug() or not (several or returned == 1):
         return None
     image = program.image
     fresh = {place for place, _, _ in image.fresh}
@@ -116,9 +122,14 @@ def make_table(
                 result_rows += (kind, outputs[result.index])
             elif result.source == "input":
                 result_rows += (native.ARRAY, result.index)
+            elif result.source == "given":
+                result_rows += (native.GIVEN, guarded.row_at(result.value))
             else:
                 kept.append(result.value)
                 result_rows += (native.OBJECT, id(result.value))
+        place = guarded.add_places(stored)
+        store_rows = [word for row in _store_rows(stores, place, guarded) for word in row]
+        can_change = stores or several or image.work >= _RELEASING_WORK or len(frame.blocks) > 1
         return guarded.table(
             call,
             {
@@ -128,12 +139,17 @@ def make_table(
                 "output_rows": address_of(output_rows, kept),
                 "written": len(written),
                 "written_rows": address_of([place for i, o in written for place in (i, outputs[o])], kept),
-                "results": len(results),
-                "result_rows": address_of(result_rows, kept),
+                "results": returned,
+                "result_rows": address_of(result_rows[: returned * len(native.RESULT)], kept),
+                "stored": stored,
+                "stored_rows": address_of(result_rows[returned * len(native.RESULT) :], kept),
+                "stored_place": place,
+                "stores": len(store_rows) // len(native.STORE),
+                "store_rows": address_of(store_rows, kept),
                 "blocks": len(frame.blocks),
                 "block_table": address_of([address(block) for block in frame.blocks], kept),
                 "release": image.work >= _RELEASING_WORK,
-                "held": len(guarded.rows) if several or image.work >= _RELEASING_WORK or len(frame.blocks) > 1 else 0,
+                "held": len(guarded.rows) if can_change else 0,
                 "tuple": several,
                 "handler": id(handler()),
                 "watched": image.may_raise,
@@ -143,6 +159,18 @@ def make_table(
     except Unguarded:
         program.give_back(frame)
         return None
+
+
+def _store_rows(stores: Sequence[Store], place: int, guarded: GuardRows) -> Iterator[tuple[int, ...]]:
+    """Rows of what is stored, whose values are noted under `place` and the places after it."""
+    for store in stores:
+        count, row = len(store.structure[1]), guarded.row_at(store.path)
+        if store.keys is None:
+            yield native.APPEND if store.appends else native.REPLACE, row, 0, place, count
+        else:
+            guarded.kept += store.keys
+            yield from ((native.SET, row, id(key), k, 1) for k, key in enumerate(store.keys, place))
+        place += count
 
 
 def make_plain_table(

@@ -91,9 +91,8 @@ class GuardRows:
         self.leaves: list[Any] = []  # so far
         self.arrays: dict[int, tuple[np.ndarray, dict[str, int]]] = {}  # by place, with their rows
         self.kept: list[Any] = []
-        self.at: dict[Path, int] = {}
-        """Rows of the lists and dicts, and of the objects and the dicts of their attributes, by their paths."""
-
+        self._last_place = unused
+        self._at: dict[Path, int] = {}  # rows of lists, dicts, objects and the dicts of their attributes
         self._numbered: list[int | None] = []  # rows of what `Again` can refer to
         self._alike: dict[int, list[int]] = {}  # numbers of these rows by the type of their values
         self._classes: dict[type, int] = {}  # with their versions
@@ -110,7 +109,7 @@ class GuardRows:
             "row_table": address_of(rows, self.kept),
         }
         table = words(values | others, native.TABLE, self.kept)
-        table.places = self.unused + 1
+        table.places = self._last_place + 1
         table.classes = self._classes
         return table
 
@@ -127,6 +126,18 @@ class GuardRows:
             raise Unguarded
         for k, (structure, (_, container, key)) in enumerate(zip(call.outside, call.state)):
             self._add(structure, leaves, self._outside(container, key), (2, k))
+
+    def add_places(self, count: int) -> int:
+        """The first of `count` further places."""
+        first = self._last_place + 1
+        self._last_place += count
+        return first
+
+    def row_at(self, path: Path) -> int:
+        """The number of the row whose value is the list, dict or object at a path, or the dict of its attributes."""
+        if path not in self._at:  # another path leads there, too
+            raise Unguarded
+        return self._at[path]
 
     def _add(self, structure: Structure, leaves: Iterator[Any], found: dict[str, int], path: Path) -> None:
         """Rows of a value that native code finds as `found` says."""
@@ -165,7 +176,7 @@ class GuardRows:
         """Rows of a dict with its items, which may be that of the attributes of the object at `path`."""
         if of_attributes:
             path = (*path, Attributes)
-            self.at[path] = here = self._append(row)
+            self._at[path] = here = self._append(row)
         else:
             here = self._add_numbered(row, path)
         for key, part in zip(*parts):
@@ -177,7 +188,7 @@ class GuardRows:
 
     def _add_numbered(self, row: dict[str, int], path: Path) -> int:
         """Add the row of a list, dict or object, which is none of those before."""
-        self.at[path] = here = self._append(row)
+        self._at[path] = here = self._append(row)
         self._numbered.append(here)
         alike = self._alike.setdefault(row["object"], [])
         if len(alike) > _MOST_OF_A_KIND:
