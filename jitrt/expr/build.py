@@ -51,6 +51,14 @@ def elementwise(ufunc: np.ufunc, *args: Node) -> Node:
     TypeError
         If the ufunc has no loop for the types.
     """
+    if len(args) == 2:  # most have, and with an operand of the type of the result
+        x, y = args[0].type, args[1].type
+        keys = x.promotion_key if x.weak else x.dtype, y.promotion_key if y.weak else y.dtype
+        op, dtype = elementwise_result(ufunc, keys)
+        if dtype is x.dtype and not x.weak and (x.shape == y.shape or not y.shape):
+            return Node(op, args, (), x)
+        if dtype is y.dtype and not y.weak and not x.shape:
+            return Node(op, args, (), y)
     types = [a.type for a in args]
     op, dtype = elementwise_result(ufunc, tuple([t.promotion_key for t in types]))
     shape = types[0].shape

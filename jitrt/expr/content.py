@@ -10,7 +10,7 @@ import numpy as np
 from .aliasing import may_alias
 from .contractions import Call
 from .node import Constant, Graph, Node
-from .optable import OPS
+from .optable import OPS, Op
 from .types import ArrayType
 from .ufuncs import NUMPY_UFUNCS
 
@@ -49,7 +49,8 @@ class _Writer:
     def __init__(self, lines: list[str], budget: list[int]):
         self.lines, self.budget = lines, budget
         self.numbers: dict[Node, int] = {}
-        self.types: dict[ArrayType, str] = {}
+        self.operations: dict[Op, str] = {}
+        self.types: dict[int, str] = {}  # by identity: types are parts of nodes, and few
 
     def graph(self, graph: Graph) -> None:
         for node in (*graph.inputs, *graph.nodes()):
@@ -60,24 +61,29 @@ class _Writer:
     def number(self, node: Node) -> int:
         number = self.numbers.get(node)
         if number is None:
-            op = node.op
-            if OPS.get(op.name) is not op and not (op.ufunc is not None and op.ufunc in NUMPY_UFUNCS):
-                raise NotPortable(f"the operation {op.name}")
+            op, type_ = node.op, node.type
+            operation = self.operations.get(op) or self.operation(op)
             args = [self.number(a) for a in node.args]
             params = ",".join([f"{name}={self.value(value)}" for name, value in node.params]) if node.params else ""
             number = self.numbers[node] = len(self.numbers)
-            self.lines.append(f"{op.library}.{op.name} {args} {self.type(node.type)} {params}")
+            self.lines.append(f"{operation} {args} {self.types.get(id(type_)) or self.type(type_)} {params}")
         return number
 
+    def operation(self, op: Op) -> str:
+        if OPS.get(op.name) is not op and not (op.ufunc is not None and op.ufunc in NUMPY_UFUNCS):
+            raise NotPortable(f"the operation {op.name}")
+        text = self.operations[op] = f"{op.library}.{op.name}"
+        return text
+
     def type(self, type_: ArrayType) -> str:
-        text = self.types.get(type_)
-        if text is None:
-            text = self.types[type_] = f"{type_.dtype.str}{type_.shape}{'*' if type_.weak else ''}"
+        text = self.types[id(type_)] = f"{type_.dtype.str}{type_.shape}{'*' if type_.weak else ''}"
         return text
 
     def value(self, value: Any) -> str:
         """A parameter; types stand in front of values, as ``1``, ``True`` and ``1.0`` mean different things."""
         kind = type(value)
+        if kind is Constant:
+            return self.constant(value)
         if value is None or kind in (bool, int, str, bytes, type(...)):
             return f"{kind.__name__} {value!r}"
         if kind is float:
@@ -90,8 +96,6 @@ class _Writer:
             return f"{{{';'.join(sorted(map(self.value, value)))}}}"
         if kind is slice:
             return f"slice{self.value((value.start, value.stop, value.step))}"
-        if kind is Constant:
-            return self.constant(value)
         if kind is Node:
             return f"node {self.number(value)}"
         if kind is ArrayType:
@@ -115,6 +119,9 @@ class _Writer:
         raise NotPortable(f"a parameter of type {kind.__qualname__}")
 
     def constant(self, constant: Constant) -> str:
+        if type(constant.value) is float:
+            self.budget[0] -= 8
+            return f"float {constant.key[1].hex()}"
         data = np.asarray(constant.value)
         self.budget[0] -= data.nbytes
         if self.budget[0] < 0 or data.dtype.hasobject:

@@ -212,6 +212,9 @@ def topological_order(roots: Sequence[Node], known: Container[Node] = ()) -> lis
             for arg in pending:
                 if arg not in seen and arg not in known:
                     seen.add(arg)
+                    if not arg.args:
+                        order.append(arg)
+                        continue
                     stack.append((arg, iter(arg.args)))
                     break
             else:

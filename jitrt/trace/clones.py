@@ -162,8 +162,10 @@ class Clones:
         if id(f) in self._functions:
             return self._functions[id(f)]
         if id(f.__globals__) not in self._namespaces:
-            refused = {name: self.of(v) for name, v in vars(builtins).items() if id(v) in self._refused}
-            own = {"__builtins__": vars(builtins) | {"__import__": self._imported} | refused}
+            known = vars(builtins) | {"__import__": self._imported}
+            if self._refused:
+                known |= {name: self.of(v) for name, v in vars(builtins).items() if id(v) in self._refused}
+            own = {"__builtins__": known}
             self._namespaces[id(f.__globals__)] = f.__globals__ | own, set()
         namespace, done = self._namespaces[id(f.__globals__)]
         closure = tuple(types.CellType() for _ in f.__closure__ or ())

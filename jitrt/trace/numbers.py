@@ -174,7 +174,7 @@ def stored(trace: Trace, node: Node, dtype: np.dtype) -> Node:
 
 def operands(trace: Trace, ufunc: np.ufunc, nodes: tuple[Node, ...]) -> tuple[Node, ...] | None:
     """The operands of a ufunc, with Python integers such as kernels take them; None if one does not fit its dtype."""
-    symbols = [n for n in nodes if is_symbol(n)]
+    symbols = [n for n in nodes if n.type.weak and is_symbol(n)]
     if not symbols:
         return nodes
     if ufunc in _EXPONENTS:

@@ -37,7 +37,7 @@ class Orders:
     def strides(self, node: Node) -> tuple[int, ...] | None:
         """The strides in bytes of `node`; None for those of a C-contiguous array."""
         if node not in self._known:
-            if node.type.ndim < 2 and node.op.kind is Kind.ELEMENTWISE:
+            if node.type.ndim < 2 and node.op.kind is not Kind.VIEW:
                 return None
             for n in topological_order((node,), self._known):
                 self.note(n, self._compute(n))
@@ -47,7 +47,9 @@ class Orders:
 
     def normal(self, node: Node, strides: tuple[int, ...] | None) -> tuple[int, ...] | None:
         """Strides of an array like `node`; None for those of a C-contiguous one."""
-        return None if strides == contiguous_strides(node.shape, node.dtype.itemsize) else strides
+        if strides is None or strides == contiguous_strides(node.shape, node.dtype.itemsize):
+            return None
+        return strides
 
     def of_result(self, node: Node, strides: tuple[int, ...] | None = None) -> tuple[int, ...] | None:
         """Strides of new memory for `node` that has its axes in the order of `strides`, its own by default."""

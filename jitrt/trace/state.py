@@ -268,6 +268,8 @@ class Trace:
 
     def is_known(self, node: Node) -> bool:
         """Whether the value of `node` depends on no input."""
+        if node in self._known:
+            return self._known[node]
         for n in topological_order((node,), self._known):
             effect = n.op.name in ("input", "call") or n.op.kind is Kind.CONTROL
             self._known[n] = not effect and all(self._known[a] for a in n.args)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 import types
-from collections import Counter
 from collections.abc import Callable, Collection, Hashable, Sequence
 from typing import Any
 
@@ -311,7 +310,9 @@ def _describe(
                 roots.append(symbol._cell.content)
                 strides.append(None)  # copied to the input
     places: dict[Any, int] = {}
-    owners = Counter(map(_memory_of, flat))
+    owners: dict[Any, int] = {}
+    for key in map(_memory_of, flat):
+        owners[key] = owners.get(key, 0) + 1
     claimed: dict[Node, Any] = {}  # what a segment has computed is returned as it is, once
     results: list[Result] = []
     for leaf in flat:

@@ -180,14 +180,15 @@ class Tracer(Operators):
     def _of_two(self, ufunc: np.ufunc, x: Any, y: Any) -> Tracer | None:
         if self._choice is not None:
             return None
-        node, other = self._node, y if x is self else x
+        node = self._current if self._cell is None else self._node
+        other = y if x is self else x
         kind = type(other)
         if node.type.weak:
             return None
         if kind is float or (kind is int and node.type.dtype.kind in "fc"):
             second = self._trace.lift(other)
         elif kind is Tracer and other._choice is None:
-            second = other._node
+            second = other._current if other._cell is None else other._node
             if second.type.weak and second.type.dtype.kind not in "fc":
                 return None
         else:
@@ -202,6 +203,8 @@ class Tracer(Operators):
         return Tracer(made, trace, not made.type.shape)
 
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any:
+        if method == "__call__" and not kwargs:
+            return self._ufunc(ufunc, method, inputs, kwargs)
         if method == "at":
             return mutate(inputs[0], ufunc.at, f"{ufunc.__name__}.at", inputs, kwargs)
         outs = kwargs.pop("out", ())
@@ -613,7 +616,7 @@ def _is_choice(value: Any) -> bool:
 
 def common_choice(inputs: tuple) -> Choice | None:
     """The mask by which all of `inputs` that are no numbers are chosen from arrays of one shape."""
-    choices = [i._choice for i in inputs if _is_choice(i)]
+    choices = [i._choice for i in inputs if type(i) is Tracer and i._choice is not None]
     if not choices:
         return None
     same = all(c.mask is choices[0].mask and c.array.shape == choices[0].array.shape for c in choices)
@@ -728,12 +731,13 @@ def _elementwise(ufunc: np.ufunc, inputs: tuple, trace: Trace) -> tuple[Node, Tr
         if nodes is None:
             raise NotCovered(f"{ufunc.__name__} with an integer that does not fit")
         for n in nodes:
-            if n.type.weak and n.op.name == "constant" and n.dtype.kind == "i":
+            if n.type.weak and n.op.name == "constant" and n.type.dtype.kind == "i":
                 _check_python_int(ufunc, n, nodes)
         node = b.elementwise(ufunc, *nodes)
         if not any(map(is_symbol, given)):  # of which something may be assumed
             trace.memory[ufunc, given] = node
-    trace.phases.check(node)
+    if trace.phases.have_begun:
+        trace.phases.check(node)
     return node, trace, not node.shape
 
 
