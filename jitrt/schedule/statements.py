@@ -287,8 +287,9 @@ class MemberStatements:
         return self._loops(kept, [*self._loops([row], start, parallel), *loops], parallel)
 
     def _crossing(self, outer: int, inner: int) -> tuple[Operand, ...]:
-        """Operands that run along the outer axis of two."""
-        every = dict.fromkeys((*self.read.values(), *(o for o in self.written if o is not None)))
+        """Operands that run along the outer axis of two; what is gathered from has no tile."""
+        read = (operand for node, operand in self.read.items() if node not in self.gathered)
+        every = dict.fromkeys((*read, *(o for o in self.written if o is not None)))
         return tuple(o for o in every if (o.strides[outer], o.strides[inner]) == ("1", "s"))
 
     def _in_tiles(

@@ -138,3 +138,12 @@ def test_large_gathers_on_threads():
     one, several = (jitrt.jit(lambda x, i: (x[i].sum(0), x[i].sum()), threads=n) for n in (1, None))
     for p, q in zip(one(x, rows), several(x, rows)):
         np.testing.assert_array_equal(p, q)
+
+
+@pytest.mark.parametrize("dtype", ["u1", "f4", "f8"])
+def test_gathered_where_tiles_are_turned(dtype):
+    narrow = rng.integers(0, 200, (2, 64, 8)).astype(dtype)
+    which = np.arange(37) % 2
+    check(lambda x, i: (x[i], x[i].max(axis=2)), narrow, which)
+    check(lambda x, i: (x[i] - x[i].max(axis=2, keepdims=True), x[i].min(axis=2)), narrow, which)
+    check(lambda x, i: (x[:, :, ::-1][i] * 2, np.sqrt(x[i]) % 7), narrow, which)
