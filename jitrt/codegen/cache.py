@@ -71,21 +71,21 @@ def _modules() -> dict[str, str]:
 
     So do they for Python's own bytecode.
     """
-    package = Path(__file__).parents[1]
-    kernels = package / "kernels" if (package / "kernels").is_dir() else package.parent / "kernels"
+    package = os.path.dirname(os.path.dirname(__file__))
+    kernels = os.path.join(package, "kernels")
+    if not os.path.isdir(kernels):
+        kernels = os.path.join(os.path.dirname(package), "kernels")
     found = {}
-    for place, name in [(package, ""), (kernels, "kernels/"), *((f, f"{f.name}/") for f in _folders(package))]:
-        with os.scandir(place) as entries:
-            for file in entries:
-                if file.name.endswith(".py"):
-                    status = file.stat()
-                    found[name + file.name] = f"{status.st_size} {status.st_mtime_ns}"
+    folders = [("", package), ("kernels/", kernels)]
+    for prefix, folder in folders:
+        with os.scandir(folder) as entries:
+            for entry in entries:
+                if entry.name.endswith(".py"):
+                    status = entry.stat()
+                    found[prefix + entry.name] = f"{status.st_size} {status.st_mtime_ns}"
+                elif not prefix and entry.name not in ("kernels", "__pycache__") and entry.is_dir():
+                    folders.append((f"{entry.name}/", entry.path))
     return dict(sorted(found.items()))
-
-
-def _folders(package: Path) -> list[Path]:
-    with os.scandir(package) as entries:
-        return [package / e.name for e in entries if e.is_dir() and e.name not in ("kernels", "__pycache__")]
 
 
 @once
@@ -150,8 +150,12 @@ def note(text: str) -> None:
     try:
         folder = _folder()
         if folder is not None:
-            folder.mkdir(parents=True, exist_ok=True)
-            _note(folder, text).touch()
+            path = _note(folder, text)
+            try:
+                path.touch()
+            except FileNotFoundError:
+                folder.mkdir(parents=True, exist_ok=True)
+                path.touch()
     except Exception as error:
         _complain("write", error)
 

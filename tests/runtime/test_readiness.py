@@ -50,6 +50,30 @@ for _ in range(3):
             os._exit(1)
     assert os.waitpid(child, 0)[1] == 0
 """
+FORK_DURING_LLVM = """
+import signal
+import llvmlite.binding as llvm
+
+def use_llvm():
+    while not done.is_set():
+        llvm.get_host_cpu_features()
+
+done = threading.Event()
+thread = threading.Thread(target=use_llvm, daemon=True)
+thread.start()
+for _ in range(8):
+    child = os.fork()
+    if not child:
+        signal.alarm(30)
+        try:
+            np.testing.assert_array_equal(jitrt.jit(function)(x), function(x))
+            os._exit(0)
+        finally:
+            os._exit(1)
+    assert os.waitpid(child, 0)[1] == 0
+done.set()
+thread.join()
+"""
 THREADS = """
 def decorate_and_call():
     start.wait()
@@ -114,6 +138,11 @@ def test_children_forked_after_decoration(tmp_path):
     for is_known in (False, True):
         linked, _ = run(tmp_path, STEPS + FORK + CALL)
         assert linked[2] == [is_known] * 2
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork on this platform")
+def test_children_forked_while_a_thread_is_in_llvm(filled):
+    assert run(filled, STEPS + FORK_DURING_LLVM + CALL)[1] is False
 
 
 def test_threads_decorate_at_once(filled):
