@@ -41,7 +41,7 @@ _EMITTERS = (
     "schedule/loopnest.py",
     "schedule/nest.py",
     "schedule/legalise.py",
-    "expr/reductions.py",
+    "expr/folds.py",
     "runtime/threads.py",
 )
 _NUMBA_OPTIONS = tuple(

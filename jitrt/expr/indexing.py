@@ -14,10 +14,10 @@ from typing import Any
 import numpy as np
 
 from . import build as b
+from .folds import REDUCE_MAXIMUM, REDUCE_MINIMUM, reduce
 from .movement import encode_index, strong_node
 from .node import Node
 from .optable import Kind, NotCovered, Op, numpy_function, row
-from .reductions import REDUCE_MAXIMUM, REDUCE_MINIMUM, reduce
 from .types import ArrayType
 
 _COST = 8  # additions: a load from anywhere

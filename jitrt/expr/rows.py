@@ -6,11 +6,14 @@ from . import (
     assumptions,
     contractions,
     control,
+    folds,
     indexing,
+    moments,
     movement,
     pythonnumbers,
     reductions,
     scans,
+    searches,
     selection,
     ufuncs,
     updates,
@@ -20,6 +23,6 @@ from .optable import BY_VALUE_FUNCTIONS, CONTIGUOUS_FUNCTIONS, METHODS, NUMPY_FU
 __all__ = ["BY_VALUE_FUNCTIONS", "CONTIGUOUS_FUNCTIONS", "METHODS", "NUMPY_FUNCTIONS", "OPS", "VIEW_FUNCTIONS"]
 
 ROW_MODULES = (
-    angle, assembly, assumptions, contractions, control, indexing, movement, pythonnumbers, reductions, scans,
-    selection, ufuncs, updates,
+    angle, assembly, assumptions, contractions, control, folds, indexing, moments, movement, pythonnumbers, reductions,
+    scans, searches, selection, ufuncs, updates,
 )  # fmt: skip

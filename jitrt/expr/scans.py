@@ -11,10 +11,11 @@ from typing import Any
 import numpy as np
 
 from . import build as b
+from .folds import FOLD_IDENTITY, REDUCE_FMAX, REDUCE_FMIN, REDUCE_MAXIMUM, REDUCE_MINIMUM
 from .movement import getitem
 from .node import Node
 from .optable import Kind, NotCovered, Op, numpy_function, row
-from .reductions import FOLD_IDENTITY, REDUCE_FMAX, REDUCE_FMIN, REDUCE_MAXIMUM, REDUCE_MINIMUM, replace_nan
+from .reductions import replace_nan
 from .types import ArrayType, canonical
 
 _COST = 4  # additions: each waits for the one before

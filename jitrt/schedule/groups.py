@@ -10,9 +10,9 @@ import heapq
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 
+from ..expr.folds import EXTREME
 from ..expr.node import Node
 from ..expr.optable import Kind
-from ..expr.reductions import EXTREME
 from ..expr.updates import OVERWRITE, Region
 from ..frozen import frozen
 

@@ -8,10 +8,10 @@ from collections import Counter
 import numpy as np
 
 from ..expr import build as b
+from ..expr.folds import FOLD_IDENTITY
 from ..expr.indexing import gathered_indices
 from ..expr.node import Graph, Node
 from ..expr.optable import Kind, Op, row
-from ..expr.reductions import FOLD_IDENTITY
 from ..expr.rewrite import Rule, of_kind, rewrite, rule
 from ..expr.types import ArrayType
 from ..expr.ufuncs import COPY

@@ -7,7 +7,7 @@ expensive to be computed twice.
 import numpy as np
 
 from jitrt.expr import build as b
-from jitrt.expr import reductions
+from jitrt.expr import folds
 from jitrt.expr.assembly import concatenate
 from jitrt.expr.movement import getitem
 from jitrt.expr.node import Graph
@@ -17,7 +17,7 @@ EXTENTS = (1, 2, 3, 4, 5, 7, 12, 20)
 INTEGER = (np.add, np.subtract, np.multiply, np.maximum, np.minimum, np.bitwise_xor)
 FLOAT = (np.add, np.subtract, np.maximum, np.minimum, np.hypot)
 FUNCTIONS = (np.sin, np.tanh, np.abs, np.cos, np.negative)
-FOLDS = (reductions.REDUCE_ADD, reductions.REDUCE_MAXIMUM, reductions.REDUCE_MINIMUM)
+FOLDS = (folds.REDUCE_ADD, folds.REDUCE_MAXIMUM, folds.REDUCE_MINIMUM)
 MOST_ELEMENTS = 3000
 
 
@@ -66,7 +66,7 @@ class Maker:
                 return self._mix(x, self._pick())
             case 3 | 4 | 5 if ndim:
                 axes = tuple(int(k) for k in np.flatnonzero(rng.random(ndim) < 0.5)) or (axis,)
-                fold = reductions.reduce(FOLDS[rng.integers(len(FOLDS))], x, axes, keepdims=bool(rng.random() < 0.8))
+                fold = folds.reduce(FOLDS[rng.integers(len(FOLDS))], x, axes, keepdims=bool(rng.random() < 0.8))
                 return self._mix(x, fold) if rng.random() < 0.6 else fold
             case 6 if ndim > 1:
                 return b.view("transpose", x, axes=tuple(int(k) for k in rng.permutation(ndim)))
