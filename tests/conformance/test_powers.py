@@ -130,5 +130,5 @@ def test_squares_of_complex_numbers_are_those_of_the_operator(char):
     for function, args in ((_squared, ()), (_squared_in_place, ()), (_squared_where, (z.real > 0,))):
         compiled = jitrt.jit(function)
         explanation = compiled.explain(z.copy(), *args)
-        assert not explanation.plain_reason and "NumPy executes" not in str(explanation)
+        assert not explanation.plain_reason and not explanation.host_calls
         assert np.asarray(compiled(z.copy(), *args)).tobytes() == np.asarray(function(z.copy(), *args)).tobytes()
