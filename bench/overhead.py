@@ -5,6 +5,7 @@ usage: python -m bench.overhead [OUTPUT.md]
 
 from __future__ import annotations
 
+import copy
 import itertools
 import platform
 import sys
@@ -12,7 +13,7 @@ import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -50,6 +51,69 @@ def results_of(count: int) -> Callable[..., Any]:
     return scope["f"]
 
 
+class Body:
+    """An object as simulations have them: arrays and numbers, some of which a step stores anew."""
+
+    def __init__(self, arrays: int, numbers: int = 1):
+        for k in range(arrays):
+            setattr(self, f"x{k}", np.arange(10.0))
+        for k in range(numbers):
+            setattr(self, f"k{k}", 1.0 + k)
+
+
+class Settings(Body):
+    """One with a property, and an object among its attributes."""
+
+    def __init__(self) -> None:
+        super().__init__(1)
+        self.body = Body(1)
+
+    @property
+    def scaled(self) -> Any:
+        return self.x0 * self.k0  # type: ignore[attr-defined]
+
+
+@dataclass(frozen=True)
+class Point:
+    x0: np.ndarray
+    k0: float
+
+
+class Pair(NamedTuple):
+    x0: np.ndarray
+    k0: float
+
+
+def objects() -> Iterator[Case]:
+    """Calls with objects, as those of methods are."""
+    x = np.arange(10.0)
+    for arrays, numbers in ((1, 1), (2, 2), (6, 6)):
+        parts = [f"o.x{k} * o.k{k}" for k in range(arrays)]
+        function = eval(f"lambda o, dt: ({' + '.join(parts)}) * dt")
+        yield Case(f"object: {arrays} array{'s' * (arrays > 1)}, {numbers} float{'s' * (numbers > 1)}", function,
+                   (Body(arrays, numbers), 0.5), {}, peers=False)  # fmt: skip
+    yield Case("object: a property", lambda o, dt: o.scaled + dt, (Settings(), 0.5), {}, peers=False)
+    yield Case("object in an object", lambda o, dt: o.body.x0 * o.x0 + dt, (Settings(), 0.5), {}, peers=False)
+    yield Case("frozen dataclass", lambda o, dt: o.x0 * o.k0 + dt, (Point(x, 2.0), 0.5), {}, peers=False)
+    yield Case("named tuple", lambda o, dt: o.x0 * o.k0 + dt, (Pair(x, 2.0), 0.5), {}, peers=False)
+    nested = {"a": {"x": x, "k": 2.0}, "b": [x, (x, 3.0)]}
+    yield Case("dict of a dict and a list", _of_nested, (nested,), {}, peers=False)
+    yield Case("object: one array stored", _step, (Body(2), 1e-9), {}, peers=False)
+    yield Case("object: one array in place", _step_in_place, (Body(2), 1e-9), {}, peers=False)
+
+
+def _of_nested(d: Any) -> Any:
+    return d["a"]["x"] * d["a"]["k"] + d["b"][0] * d["b"][1][0] + d["b"][1][1]
+
+
+def _step(o: Any, dt: float) -> None:
+    o.x0 = o.x0 + o.x1 * dt
+
+
+def _step_in_place(o: Any, dt: float) -> None:
+    o.x0 += o.x1 * dt
+
+
 def cases() -> Iterator[Case]:
     """The rows of the table; arrays have 10 elements."""
     x = np.arange(10.0)
@@ -68,6 +132,7 @@ def cases() -> Iterator[Case]:
         yield Case(f"array, {count} results", results_of(count), (x,), {})
     yield Case("array, scalar result", lambda x: (x * 2).sum(), (x,), {})
     yield Case("array changed in place", _increment, (x.copy(), x), {}, peers=False)
+    yield from objects()
 
 
 def _increment(x: np.ndarray, y: np.ndarray) -> None:
@@ -147,7 +212,13 @@ def _longer(case: Case) -> tuple[tuple, dict[str, Any]] | None:
 
     def double(value: Any) -> Any:
         if isinstance(value, tuple):
-            return tuple(map(double, value))
+            return Pair(*map(double, value)) if isinstance(value, Pair) else tuple(map(double, value))
+        if isinstance(value, list):
+            return list(map(double, value))
+        if isinstance(value, (Body, Point)):
+            other = copy.copy(value)
+            vars(other).update((name, double(part)) for name, part in vars(value).items())
+            return other
         if isinstance(value, dict):
             return {k: double(v) for k, v in value.items()}
         return np.concatenate([value, value]) if isinstance(value, np.ndarray) else value

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import logging
+import types
 import warnings
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, Concatenate, Generic, NamedTuple, ParamSpec, TypeVar, overload
@@ -94,7 +95,7 @@ class JitFunction(NativeCallable, Generic[P, R]):
     else:
 
         def __get__(self, instance: Any, owner: type | None = None) -> Any:
-            return self if instance is None else functools.partial(self, instance)
+            return self if instance is None else types.MethodType(self, instance)
 
     def __init__(self, function: Callable[P, R], threads: int | None = None, donate: Sequence[str] = ()):
         super().__init__()

@@ -17,7 +17,7 @@ from ..kernels import guard
 from ..trace.versions import version_of
 from . import threads
 from .errstate import error_state
-from .objects import address, builtin, fields, method
+from .objects import address, bind_as_functions, builtin, fields, method
 
 _MOST_TABLES = 16  # of one specialisation: for as many threads that call it at once
 _MOST_RENEWALS = 64  # of the tables of one specialisation, since classes have changed
@@ -230,3 +230,5 @@ def install() -> None:
         _installed = True
         call = method(NativeCallable, "__call__", threads.native_address("jitrt_call"))
         NativeCallable.__call__ = call  # type: ignore[method-assign]
+        for kind in NativeCallable.__subclasses__():
+            bind_as_functions(kind)

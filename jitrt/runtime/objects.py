@@ -174,6 +174,22 @@ def method(kind: type, name: str, function: int) -> Any:
     return make(kind, ctypes.byref(_definition(name, function)))
 
 
+_FLAGS = 168  # offset in bytes of the flags of a class
+_METHOD_DESCRIPTOR = 1 << 17  # Py_TPFLAGS_METHOD_DESCRIPTOR
+
+
+def bind_as_functions(kind: type) -> None:
+    """Let ``instance.member(x)`` be ``member(instance, x)`` for members of the class `kind`, without a bound method.
+
+    So it is for Python's functions. Classes that Python code defines cannot ask for it. Where the flags of a class are
+    not where they are expected, nothing happens.
+    """
+    flags = ctypes.c_ulong.from_address(id(kind) + _FLAGS)
+    if flags.value == kind.__flags__:
+        flags.value |= _METHOD_DESCRIPTOR
+        ctypes.pythonapi.PyType_Modified(ctypes.py_object(kind))
+
+
 @lru_cache(maxsize=8)
 def _definition(name: str, function: int) -> _MethodDef:
     """The method definition, which has to outlive everything made of it."""
