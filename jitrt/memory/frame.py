@@ -11,7 +11,8 @@ from ..expr.node import Node
 from ..expr.optable import INPUT
 from ..expr.types import dtype_name
 from ..frozen import frozen
-from .inplace import ALIGNMENT, Block, Decision, Member, rounded
+from .blocks import ALIGNMENT, Block, Member, rounded
+from .inplace import Decision
 from .pack import lower_bound, plan_offsets
 
 __all__ = ["ALIGNMENT", "FrameLayout", "Slot", "plan_frame"]

@@ -31,57 +31,10 @@ from .accesses import (
     is_read_first,
     order_of,
 )
-from .pack import lower_bound
-
-ALIGNMENT = 64  # bytes: a cache line, and the widest vector
-FOREVER = 1 << 40  # the end of the lifetime of a result of the program
+from .blocks import FOREVER, Block, Member, crowd, frame_bound, rounded
 
 _SMALLEST_MOVED = 1 << 14  # bytes: smaller slots are in a cache from the last call, a fresh result is not
 _MOST_TRIED = 300  # blocks, for merging blocks of different sizes, each of which means counting all live bytes anew
-
-
-def rounded(nbytes: int) -> int:
-    """Bytes of a slot: whole cache lines, so that every slot begins at one."""
-    return max(ALIGNMENT, -(-nbytes // ALIGNMENT) * ALIGNMENT)
-
-
-@dataclass(slots=True)
-class Member:
-    """A stored value in a block: `nbytes` at `offset`, alive in the steps ``first <= k < end``."""
-
-    node: Node
-    offset: int
-    nbytes: int
-    first: int
-    end: int
-
-    def conflicts(self, other: Member) -> bool:
-        """Whether the two are alive at one time and have bytes in common."""
-        together = self.first < other.end and other.first < self.end
-        return together and self.offset < other.offset + other.nbytes and other.offset < self.offset + self.nbytes
-
-
-@dataclass(eq=False, slots=True)
-class Block:
-    """Stored values that share memory, of which `host`, if not None, is memory outside of the frame."""
-
-    members: list[Member]
-    host: Node | None = None
-
-    @property
-    def nbytes(self) -> int:
-        return max(m.offset + m.nbytes for m in self.members)
-
-    @property
-    def first(self) -> int:
-        return min(m.first for m in self.members)
-
-    @property
-    def end(self) -> int:
-        return max(m.end for m in self.members)
-
-    def member(self, node: Node) -> Member:
-        return next(m for m in self.members if m.node is node)
 
 
 @frozen
@@ -353,7 +306,7 @@ class _Sharing:
             if len(blocks) > _MOST_TRIED:
                 return "is of another size"
             others = [b for b in blocks if b is not mine and b is not theirs]
-            if _bound([*others, joined]) > _bound(blocks):
+            if frame_bound([*others, joined]) > frame_bound(blocks):
                 return "would keep more memory alive"
         for m in members:
             self.block_of[m.node] = joined
@@ -363,12 +316,12 @@ class _Sharing:
         """Let blocks lie in the memory of results that are not yet written, as long as that lowers the frame."""
         before = dict(self.block_of)
         results = [b for b in self._blocks() if b.host is not None and b.host not in self.final]
-        bound = _bound(self._blocks())
+        bound = frame_bound(self._blocks())
         while results:
             frame = [b for b in self._blocks() if b.host is None]
-            if not any(self._move(b, results) for b in sorted(_crowd(frame), key=lambda b: -b.nbytes)):
+            if not any(self._move(b, results) for b in sorted(crowd(frame), key=lambda b: -b.nbytes)):
                 break
-        if _bound(self._blocks()) == bound:
+        if frame_bound(self._blocks()) == bound:
             self.block_of = before
 
     def _move(self, block: Block, results: list[Block]) -> bool:
@@ -386,25 +339,6 @@ class _Sharing:
                         self.block_of[m.node] = joined
                     return True
         return False
-
-
-def _bound(blocks: Sequence[Block]) -> int:
-    """The least size of a frame for the blocks that lie in it."""
-    return lower_bound([(rounded(b.nbytes), b.first, b.end) for b in blocks if b.host is None])
-
-
-def _crowd(blocks: Sequence[Block]) -> list[Block]:
-    """The blocks that are alive in the first step in which most memory is."""
-    changes: list[tuple[int, int]] = []
-    for b in blocks:
-        nbytes = rounded(b.nbytes)
-        changes += [(b.first, nbytes), (b.end, -nbytes)]
-    alive = most = crowded = 0
-    for step, change in sorted(changes):  # at one step, ends come before beginnings
-        alive += change
-        if alive > most:
-            most, crowded = alive, step
-    return [b for b in blocks if b.first <= crowded < b.end]
 
 
 def _needed(step: int) -> str:

@@ -20,8 +20,9 @@ from ..schedule.loopnest import Gather, Load, Loop, Operand, Statement, Store, S
 from ..schedule.nest import KernelCall
 from .accesses import Access, accesses, are_one_operand, byte_range, copied_operand
 from .alias import alias_sets
+from .blocks import rounded
 from .frame import FrameLayout, plan_frame
-from .inplace import Decision, rounded, share_memory
+from .inplace import Decision, share_memory
 from .liveness import lifetimes
 from .order import lighter_order
 
