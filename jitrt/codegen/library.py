@@ -8,9 +8,17 @@ One pass more stands behind it: the vector variants of functions are inlined. LL
 scalar functions by calls of their vector variants, those of `jitrt.kernels.vmath_variants`. No pass of the standard
 pipeline inlines after it, and a call of some twenty instructions would cost as much again: it saves and loads all
 registers around it.
+
+LLVM's strength reduction of loops is left out of code generation. It looks for the cheapest set of registers that give
+all addresses of a loop, by trying combinations of them, which takes a third of the time of code generation and more
+than half where loops stand in loops. An x86 instruction adds base, index and displacement by itself: kernels are as
+fast without.
 """
 
 from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator
 
 import llvmlite.binding as llvm
 import numba  # noqa: F401 (the whole before its parts, see `codegen`)
@@ -39,5 +47,23 @@ class KernelLibrary(JITCodeLibrary):
             passes.add_always_inliner_pass()
             passes.run(self._final_module, builder)
 
+    def _finalize_specific(self) -> None:
+        with _without_strength_reduction():
+            super()._finalize_specific()
+
     def _has_pass_builder(self) -> bool:
         return hasattr(self._codegen, "_pass_builder")
+
+
+@contextlib.contextmanager
+def _without_strength_reduction() -> Iterator[None]:
+    """A context for code generation, with numba's lock held: the option is one of the process."""
+    # LLVM ends a process that gives it an unknown option, and before 16 one that gives an option twice.
+    known = 20 <= llvm.llvm_version_info[0] <= 22
+    if known:
+        llvm.set_option("jitrt", "-disable-lsr=true")
+    try:
+        yield
+    finally:
+        if known:
+            llvm.set_option("jitrt", "-disable-lsr=false")

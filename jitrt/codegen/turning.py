@@ -12,7 +12,7 @@ import numpy as np
 from llvmlite import ir
 
 from ..kernels.words import BYTES, counted, word
-from .context import I64, call_intrinsic
+from .context import I64
 from .masks import first_lanes, masked_load, masked_store
 from .scalar import data_type
 
@@ -106,10 +106,15 @@ class _Turning:
     def read_block(self, i: ir.Value, j: ir.Value) -> None:
         """Behind the last column the last one is read again; the buffer has room for whole blocks."""
         builder = self.builder
-        last, there = builder.sub(self.columns, I64(1)), first_lanes(builder, builder.sub(self.rows, i), BLOCK)
+        there = first_lanes(builder, builder.sub(self.rows, i), BLOCK)
         nothing = ir.Constant(ir.VectorType(self.element, BLOCK), None)
-        columns = (call_intrinsic(builder, "smin", (builder.add(j, I64(k)), last)) for k in range(BLOCK))
-        lines = [masked_load(builder, self._outside(i, column), self.dtype, there, nothing) for column in columns]
+        lines = []
+        place = self._outside(i, j)
+        for k in range(BLOCK):
+            if k:
+                is_there = builder.icmp_signed("<", builder.add(j, I64(k)), self.columns)
+                place = self._beside(place, builder.select(is_there, self.across, I64(0)))
+            lines.append(masked_load(builder, place, self.dtype, there, nothing))
         for k, line in enumerate(_transposed(builder, lines)):
             place = builder.bitcast(self._inside(builder.add(i, I64(k)), j), line.type.as_pointer())
             builder.store(line, place).align = self.dtype.alignment
@@ -123,11 +128,12 @@ class _Turning:
             line.align = self.dtype.alignment
             lines.append(line)
         rows = builder.sub(self.rows, i)
+        place = self._outside(i, j)
         for k, line in enumerate(_transposed(builder, lines)):
-            column = builder.add(j, I64(k))
-            is_there = builder.icmp_signed("<", column, self.columns)
+            is_there = builder.icmp_signed("<", builder.add(j, I64(k)), self.columns)
             there = first_lanes(builder, builder.select(is_there, rows, I64(0)), BLOCK)
-            masked_store(builder, line, self._outside(i, column), self.dtype, there)
+            masked_store(builder, line, place, self.dtype, there)
+            place = self._beside(place, self.across)
 
     def _copy(self, source: ir.Value, target: ir.Value) -> None:
         data = self.builder.load(source)
@@ -138,6 +144,11 @@ class _Turning:
         builder = self.builder
         offset = builder.add(builder.mul(i, self.along), builder.mul(j, self.across))
         return builder.bitcast(builder.gep(self.source, [offset]), self.element.as_pointer())
+
+    def _beside(self, place: ir.Value, step: ir.Value) -> ir.Value:
+        """The address some bytes behind `place`."""
+        moved = self.builder.gep(self.builder.bitcast(place, BYTES), [step])
+        return self.builder.bitcast(moved, place.type)
 
     def _inside(self, i: ir.Value, j: ir.Value) -> ir.Value:
         return self.builder.gep(self.buffer, [self.builder.add(self.builder.mul(i, I64(TILE)), j)], inbounds=True)
