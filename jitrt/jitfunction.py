@@ -13,6 +13,8 @@ import numpy as np
 
 from . import config
 from .errors import JitrtPerformanceWarning, NotWorthwhile, Untraceable
+from .expr.contractions import Call as HostedCall
+from .expr.contractions import answered
 from .lookup import Specialisations
 from .pandas_engine import PandasEngine
 from .pickling import reduced, stand_in
@@ -148,7 +150,8 @@ class JitFunction(NativeCallable, Generic[P, R]):
                 self._serve_short_calls(args)
                 return result
         structure = known.take_all_apart(args, kwargs, leaves, structure)
-        found = known.find(leaves, structure)
+        answers: dict[HostedCall, Any] = {}
+        found = known.find(leaves, structure, answers)
         if isinstance(found, Plain):
             self._note_plain_call(found, args, kwargs, leaves, structure)
             return self._function(*args, **kwargs)
@@ -156,7 +159,8 @@ class JitFunction(NativeCallable, Generic[P, R]):
         if found.is_changing:
             return self._go_a_new_way(found, leaves, structure, args, kwargs)
         try:
-            result = found.call(leaves, (args, kwargs, known.state()))
+            with answered(answers):
+                result = found.call(leaves, (args, kwargs, known.state()))
             self._serve_natively(found, args, kwargs, leaves, structure)
             return result
         except NewWay:

@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from .errors import JitrtPerformanceWarning, Untraceable
+from .expr.contractions import Call as HostedCall
 from .runtime.dispatch import Dispatch
 from .runtime.frames import Retrace
 from .specialisation import Plain, Programs, Specialisation
@@ -98,8 +99,14 @@ class Specialisations:
         for found in self.compiled():
             found.after_fork()
 
-    def find(self, leaves: list[Any], structure: Structure) -> Specialisation | Plain:
-        """The specialisation for these arguments; a new one if there is none."""
+    def find(
+        self, leaves: list[Any], structure: Structure, answers: dict[HostedCall, Any] | None = None
+    ) -> Specialisation | Plain:
+        """The specialisation for these arguments; a new one if there is none.
+
+        If it is new, `answers` gets what NumPy computed on the way to it, for a run with these arguments.
+        """
+        answers = {} if answers is None else answers
         if len(leaves) > _MOST_LEAVES:
             return self.plain or Plain(f"{len(leaves)} values in its lists, dicts and objects")
         try:
@@ -127,7 +134,7 @@ class Specialisations:
                     if guards.log.isEnabledFor(logging.INFO):
                         guards.log.info(guards.explain_miss(self._name, key, self._known, len(leaves)))
                     try:
-                        found = self._specialise(leaves, structure, captures, None, donated, integers)
+                        found = self._specialise(leaves, structure, captures, None, answers, donated, integers)
                     except IntegerWanted as wanted:
                         if self.fix(structure, wanted, len(leaves)):
                             return Plain(str(wanted))
@@ -142,11 +149,17 @@ class Specialisations:
         else:
             self._unused_traces = 0
         if isinstance(found, Specialisation) and found.may_write:
-            return self._told_apart(found, key, leaves, structure, captures)
+            return self._told_apart(found, key, leaves, structure, captures, answers)
         return found
 
     def _told_apart(
-        self, found: Specialisation, key: Any, leaves: list[Any], structure: Structure, captures: Captures
+        self,
+        found: Specialisation,
+        key: Any,
+        leaves: list[Any],
+        structure: Structure,
+        captures: Captures,
+        answers: dict[HostedCall, Any],
     ) -> Specialisation | Plain:
         """`found` if no array that it may write has memory in common with another one, otherwise what knows that."""
         inputs = found.inputs(leaves)
@@ -162,7 +175,7 @@ class Specialisations:
             knowing = self._known.get(key)
             if knowing is None:
                 try:
-                    knowing = self._specialise(leaves, structure, captures, shared, (), found.integers(leaves))
+                    knowing = self._specialise(leaves, structure, captures, shared, answers, (), found.integers(leaves))
                 except IntegerWanted as wanted:
                     self.fix(structure, wanted, len(leaves))
                     self.replace(found, None)
@@ -178,10 +191,11 @@ class Specialisations:
         structure: Structure,
         captures: Captures,
         shared: Sequence[int] | None,
+        answers: dict[HostedCall, Any],
         donated: tuple[int, ...] = (),
         integers: frozenset[int] = frozenset(),
     ) -> Specialisation | Plain:
-        call = Call(self._function, self._name, leaves, structure, captures, shared, donated, integers)
+        call = Call(self._function, self._name, leaves, structure, captures, shared, donated, integers, answers)
         return specialise(call, self._programs, self.unsteady)
 
     def _remember(self, key: Any, found: Specialisation | Plain) -> None:

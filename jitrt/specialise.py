@@ -6,12 +6,15 @@ import contextlib
 import logging
 import types
 from collections.abc import Callable, Sequence
+from dataclasses import field
 from typing import Any
 
 import numpy as np
 
 from . import config
 from .errors import JitrtError, NotWorthwhile, Untraceable
+from .expr.contractions import Call as HostedCall
+from .expr.contractions import answered
 from .expr.optable import Kind
 from .expr.worthwhile import numpy_time
 from .frozen import frozen
@@ -59,6 +62,8 @@ class Call:
         Numbers of the leaves that may be overwritten.
     integers : frozenset of int
         Numbers of the leaves that are Python integers of any value.
+    answers : dict
+        Gets what calls have given that NumPy made during the trace, for the run behind it (`contractions.answered`).
     """
 
     function: Callable[..., Any]
@@ -69,6 +74,7 @@ class Call:
     shared: Sequence[int] | None
     donated: tuple[int, ...]
     integers: frozenset[int] = frozenset()
+    answers: dict[HostedCall, Any] = field(default_factory=dict)
 
 
 def specialise(call: Call, programs: Programs, unsteady: bool) -> Specialisation | Plain:
@@ -106,6 +112,7 @@ def specialise(call: Call, programs: Programs, unsteady: bool) -> Specialisation
                 run,
                 unsteady,
                 integers=call.integers,
+                answers=call.answers,
             )
         loops = any(node.op.kind is Kind.CONTROL for node in traced.graph.nodes())
         is_large = loops or config.strict() or numpy_time([traced.graph]) >= _CALL_WITH_OBJECTS
@@ -159,12 +166,14 @@ def trace_and_run(call: Call, found: Specialisation, programs: Programs, unstead
         found.is_changing,
         call.integers,
         found.memory,
+        call.answers,
     )
     written = [number for number, _ in traced.written]
     if call.shared is None and sharing(found.inputs(call.leaves), written) is not None:
         raise Untraceable("arguments overlap in memory, and one of them is written")
     compiled = found.once(traced, before) if found.is_changing else found.add(traced)
-    return finish(traced, compiled, list(traced.values), arguments)
+    with answered(call.answers):
+        return finish(traced, compiled, list(traced.values), arguments)
 
 
 def _plain(call: Call, reason: BaseException) -> Plain:

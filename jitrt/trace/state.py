@@ -11,13 +11,15 @@ import numpy as np
 
 from ..errors import Untraceable
 from ..expr import build as b
-from ..expr.contractions import RESULT, call_result
+from ..expr.contractions import RESULT, Call, call_result
 from ..expr.interpret import evaluate
 from ..expr.node import Graph, Node, topological_order, type_of
 from ..expr.optable import INPUT, MUTATING, VALUE_SHAPED, Kind
 from ..expr.pythonnumbers import python_operation
 from ..expr.types import ArrayType, contiguous_strides
+from ..expr.ufuncs import COPY
 from .aliases import Aliases, arrays_of
+from .arguments import flatten
 from .assignment import list_node
 from .calls import call_node
 from .context import tracing
@@ -45,6 +47,7 @@ from .userline import user_line
 
 # A graph, what computes it, what it reads, and samples of that; the first two are None where nothing is computed.
 _Computed = tuple[Graph | None, Any, tuple[int, ...], tuple[Any, ...]]
+_MOVING = frozenset({Kind.SOURCE, Kind.VIEW, Kind.GATHER, Kind.UPDATE, Kind.ASSEMBLE})  # values as they are
 _TOKEN = np.zeros((), np.int8)
 _TOKEN.flags.writeable = False
 _MOST_LOOKS = 1000  # at values in one call
@@ -73,6 +76,8 @@ class Trace:
         Inputs that are Python integers, and the numbers of their leaves among the arguments.
     memory : dict, optional
         Nodes and graphs that earlier traces of the function have made, by what they were made of.
+    answers : dict, optional
+        What calls gave that NumPy will make again in the run behind the trace, if it is what they will give then.
     """
 
     def __init__(
@@ -84,6 +89,7 @@ class Trace:
         fixed: Set[float] | None = None,
         integers: Mapping[Node, int] = MappingProxyType({}),
         memory: dict[Hashable, Any] | None = None,
+        answers: dict[Call, Any] | None = None,
     ):
         self.inputs = len(inputs)
         self.given = list(given)
@@ -139,6 +145,7 @@ class Trace:
         self._laid_out: dict[tuple[Node, tuple[int, ...]], Node] = {}
         self._integer_looks = 0
         self._numbers: dict[int, tuple[Any, Node]] = {}
+        self.answers: dict[Call, Any] = {} if answers is None else answers
 
     def copy(self, node: Node) -> Node:
         """A copy of `node`, numbered within the trace so that the same function traced again gives the same nodes."""
@@ -461,7 +468,7 @@ class Trace:
             return self.call_and_look(function, name, args, kwargs)
         node = call_node(self, function, name, args, kwargs)
         try:
-            result = self.value_of(node)
+            result = self._result_of(node)
         except ValueError as error:
             if "read-only" not in str(error):
                 raise
@@ -470,6 +477,36 @@ class Trace:
         made = self._wrap_result(node, result, ())
         self.aliases.note(node["call"], (args, kwargs), made, lambda t: self.values.get(self.laid_out(t)))
         return made
+
+    def _result_of(self, node: Node) -> Any:
+        """What a call gives that NumPy makes, which is kept for the run behind the trace.
+
+        It is if kernels compute nothing of its operands, and if no floating-point exception is raised, which that run
+        would report. The run may hand the arrays out, so they are the call's own.
+        """
+        operands = [self.value_of(n) for n in node.args]
+        raised: list[str] = []
+        with self.failures, tracing(None), np.errstate(all="call", call=lambda kind, _: raised.append(kind)):
+            result = self.values[node] = evaluate((node,), self.values)[0]
+        parts: list[Any] = []
+        flatten(result, parts)
+        arrays = [part for part in parts if isinstance(part, np.ndarray)]
+        own = all(a.flags.writeable and not any(np.may_share_memory(a, o) for o in operands) for a in arrays)
+        if own and not (raised or self.first_values) and all(map(self._is_at_hand, node.args)):
+            self.answers[node["call"]] = result
+        return result
+
+    def _is_at_hand(self, node: Node) -> bool:
+        """Whether the run behind the trace will have the value of `node` bit by bit as the trace has it."""
+        stack = [node]
+        while stack:
+            n = stack.pop()
+            if n in self.registers or (n.op is RESULT and n.args[0].numpy_kwargs.get("call") in self.answers):
+                continue
+            if n.op.kind not in _MOVING and n.op is not COPY:
+                return False
+            stack.extend(n.args)
+        return True
 
     def borrowed(self, function: Callable[..., Any], name: str, args: tuple, kwargs: dict[str, Any]) -> Any:
         """The result of a call that NumPy makes, arrays of others which the function must not write into."""
@@ -507,7 +544,7 @@ class Trace:
             return copied
 
         node = call_node(self, on_copy, name, args, kwargs)
-        value = self.value_of(node)  # raises what NumPy raises, also if nothing depends on what is written
+        value = self._result_of(node)  # raises what NumPy raises, also if nothing depends on what is written
         self.host_calls.append((name, node["call"].line))
         result = call_result(node, (), target.type)
         self.call_results.append(result)

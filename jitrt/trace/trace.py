@@ -13,6 +13,7 @@ from ..errors import Untraceable, latest_control, watch_control
 from ..expr import build as b
 from ..expr.assumptions import assumption
 from ..expr.build import input_node
+from ..expr.contractions import Call
 from ..expr.node import Graph, Node, type_of
 from ..expr.optable import Kind
 from ..expr.types import ArrayType
@@ -130,6 +131,7 @@ def trace(
     changing: bool = False,
     integers: Collection[int] = (),
     memory: dict[Hashable, Any] | None = None,
+    answers: dict[Call, Any] | None = None,
 ) -> Traced:
     """Run `function` on tracers.
 
@@ -154,6 +156,9 @@ def trace(
     memory : dict, optional
         Nodes and graphs that earlier traces of the function have made, by what they were made of; it gains those of
         this one.
+    answers : dict, optional
+        Gets what calls have given that NumPy has made to learn their types, for a run that follows with the same
+        values.
 
     Returns
     -------
@@ -169,10 +174,23 @@ def trace(
         Whatever the function itself raises.
     """
     excepted: set[Place] = set()
+    answers = {} if answers is None else answers
     while True:
+        answers.clear()
         try:
             return _trace_once(
-                function, leaves, structure, captures, sharing, execute, unsteady, changing, integers, memory, excepted
+                function,
+                leaves,
+                structure,
+                captures,
+                sharing,
+                execute,
+                unsteady,
+                changing,
+                integers,
+                memory,
+                answers,
+                excepted,
             )
         except NotRolled as failed:
             excepted.add(failed.place)
@@ -189,6 +207,7 @@ def _trace_once(
     changing: bool,
     integers: Collection[int],
     memory: dict[Hashable, Any] | None,
+    answers: dict[Call, Any],
     excepted: set[Place],
 ) -> Traced:
     """Run `function` on tracers, where nothing is assumed about the loops `excepted`."""
@@ -199,7 +218,7 @@ def _trace_once(
     # Integers that are captured are numbered behind the leaves.
     numbers = [*arguments, *range(len(leaves), len(leaves) + len(captures.arrays))]
     symbolic_integers = {node: k for node, k, value in zip(inputs, numbers, given) if type(value) is int}
-    state = Trace(inputs, given, execute, unsteady or changing, fixed, symbolic_integers, memory)
+    state = Trace(inputs, given, execute, unsteady or changing, fixed, symbolic_integers, memory, answers)
     symbols: list[Tracer] = []
     for number, (node, value) in enumerate(zip(inputs, given)):
         if sharing is not None and sharing[number] < number:
@@ -247,6 +266,8 @@ def _trace_once(
     finally:
         watch_control(False)
     conditions.check(None)
+    if state.draws:  # of which the run will have others
+        answers.clear()
     if clones.have_been_changed():
         raise Untraceable("sets an attribute of what is no argument")
     return _describe(result, containers, inputs, symbols, tuple(arguments), captures, state)
