@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import operator
 from collections.abc import Callable, Hashable, Sequence
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -151,10 +152,17 @@ def compound(name: str, args: tuple[Node, ...], type: ArrayType, **arguments: Ha
     return Node(OPS[name], args, tuple(arguments.items()), type)
 
 
-def probe_dtype(function: Callable[..., Any], *args: ArrayType, **arguments: Any) -> np.dtype:
+def probe_dtype(function: Callable[..., Any], *args: ArrayType, **arguments: Hashable) -> np.dtype:
     """Result dtype of a NumPy function, found by running it on one-element arrays of the operands' ranks."""
-    ones = [np.ones((1,) * a.ndim, a.dtype) for a in args]
-    return canonical(np.asarray(function(*ones, **arguments)).dtype)
+    return _probed(function, tuple([(a.dtype, a.ndim) for a in args]), tuple(arguments.items()))
+
+
+@lru_cache(maxsize=1024)
+def _probed(
+    function: Callable[..., Any], operands: tuple[tuple[np.dtype, int], ...], arguments: tuple[tuple[str, Any], ...]
+) -> np.dtype:
+    ones = [np.ones((1,) * ndim, dtype) for dtype, ndim in operands]
+    return canonical(np.asarray(function(*ones, **dict(arguments))).dtype)
 
 
 def normalize_axes(axis: Any, ndim: int) -> tuple[int, ...]:
