@@ -16,6 +16,7 @@ from ..expr.aliasing import may_alias
 from ..expr.contractions import Call
 from ..expr.node import Node
 from .arguments import flatten
+from .operators import is_tracer
 from .storage import Cell
 from .userline import user_line
 
@@ -94,7 +95,7 @@ class Aliases:
             if isinstance(array, np.ndarray) and any(np.may_share_memory(array, a) for a in self._handed_out):
                 raise Untraceable("returns an array that is made of a value")
         if self._pairs:
-            cells = {t._cell for t in returned if _is_tracer(t)}
+            cells = {t._cell for t in returned if is_tracer(t)}
             for result, operand, copied in self._pairs:
                 lost = operand.content is not given[operand] if operand in given else operand in cells
                 if result in cells and (copied or lost):
@@ -105,8 +106,4 @@ def arrays_of(value: Any) -> Iterator[Tracer]:
     """The arrays that are traced in nested tuples, lists and dicts."""
     leaves: list[Any] = []
     flatten(value, leaves)
-    return (leaf for leaf in leaves if _is_tracer(leaf) and leaf._is_array())
-
-
-def _is_tracer(value: Any) -> bool:
-    return hasattr(type(value), "_node")
+    return (leaf for leaf in leaves if is_tracer(leaf) and leaf._is_array())

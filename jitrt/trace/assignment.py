@@ -18,6 +18,7 @@ from ..expr.movement import encode_index
 from ..expr.node import Node
 from ..expr.optable import NotCovered
 from .numbers import is_symbol, stored
+from .operators import is_tracer
 from .storage import fit
 from .userline import user_line
 
@@ -27,11 +28,6 @@ if TYPE_CHECKING:
 
 
 _MOST_PARTS = 256  # of an array that is made of a list, each of which is a store of its own
-
-
-def is_tracer(value: Any) -> bool:
-    """Whether `value` is a tracer, whatever class it claims to be of."""
-    return hasattr(type(value), "_node")
 
 
 def assign(target: Tracer, value: Any) -> None:

@@ -35,7 +35,7 @@ def _binary(ufunc: np.ufunc, python: Callable[[Any, Any], Any], x: Any, y: Any) 
     if x_is_number and y_is_number:
         nodes = tuple(_number_node(v, tracer, python) for v in (x, y))
         made = operation(tracer._trace, ufunc, *nodes)
-        return tracer._trace.python_call(python, *nodes) if made is None else tracer._weak(made)
+        return tracer._trace.python_call(python, *nodes) if made is None else tracer._new(made)
     if isinstance(x, _OPERANDS) and isinstance(y, _OPERANDS):
         if ufunc is np.power and tracer is x and tracer._is_array():
             return _power(x, y)
@@ -130,7 +130,7 @@ def _unary(ufunc: np.ufunc, python: Callable[[Any], Any]) -> Callable[[Any], Any
         if not self._is_weak():
             return ufunc(self)
         made = unary(self._trace, ufunc, self._node)
-        return self._trace.python_call(python, self._node) if made is None else self._weak(made)
+        return self._trace.python_call(python, self._node) if made is None else self._new(made)
 
     return apply
 
@@ -175,9 +175,9 @@ class Operators:
         """
         raise NotImplementedError
 
-    def _weak(self, node: Node) -> Any:
-        """The tracer of a Python number."""
-        return type(self)(node, self._trace)  # type: ignore[call-arg]
+    def _new(self, node: Node, scalar: bool = False) -> Any:
+        """Another tracer of the same trace, with memory of its own if it is an array."""
+        return type(self)(node, self._trace, scalar)  # type: ignore[call-arg]
 
     def __reversed__(self) -> Any:
         return iter(self[::-1])  # type: ignore[index]
@@ -195,6 +195,11 @@ class Operators:
 
     def __rdivmod__(self, other: Any) -> Any:
         return other // self, other % self
+
+
+def is_tracer(value: Any) -> bool:
+    """Whether `value` is a tracer, whatever class it claims to be of."""
+    return issubclass(type(value), Operators)
 
 
 _OPERANDS: Any = (Operators, *_NUMBERS)
