@@ -136,7 +136,8 @@ class JitFunction(NativeCallable, Generic[P, R]):
                 return result
         if known.plain is not None:
             self._plain_calls += 1
-            if self._plain_calls == _MOST_PLAIN_CALLS and not self._loops.serving:
+            passing = self._plain_is_passing or self._loops.serving
+            if self._plain_calls >= _MOST_PLAIN_CALLS and not passing:
                 self._dispatch.serve_plain(self._function)
             if not self._looks_again():
                 return self._function(*args, **kwargs)

@@ -16,16 +16,17 @@ from llvmlite import ir
 
 from .words import I1, I32, I64, WORDS, call_api, counted, record, repeat_while, variable, word
 
-# What a value has to be: `kind` is one of the constants below, `object` the type or the object, `descr` the dtype,
-# `ndim`, `shape` and `strides` those of an array, `flags` its flags that have to be set; `ndim` is the number of items
-# of a container. An array is noted in `places` under `place`, a number copied to `slot` with `words` words. A Python
-# integer of 64 bits is copied to `slot`, or has to be `ndim` where that is 0. A value is `AGAIN` that of row `ndim`.
-# At the address `version_at`, if not 0, has to be the 32-bit `version` of a class. The value must not be that of the
-# row numbered `other` - 1, nor of that row's `other`, and so on until 0. `source`, one of the constants below, says
-# where the value is found, with `base` and `key`.
+# What a value has to be: `kind` is one of the constants below, `object` the type or the object, `descr` the dtype, or
+# one whose word under `DTYPE_MASK` is `dtype`, if that is not 0: unpickled arrays have dtypes of their own. `ndim`,
+# `shape` and `strides` are those of an array, `flags` its flags that have to be set; `ndim` is the number of items of a
+# container. An array is noted in `places` under `place`, a number copied to `slot` with `words` words. A Python integer
+# of 64 bits is copied to `slot`, or has to be `ndim` where that is 0. A value is `AGAIN` that of row `ndim`. At the
+# address `version_at`, if not 0, has to be the 32-bit `version` of a class. The value must not be that of the row
+# numbered `other` - 1, nor of that row's `other`, and so on until 0. `source`, one of the constants below, says where
+# the value is found, with `base` and `key`.
 ROW = (
     "kind", "object", "descr", "ndim", "shape", "strides", "flags", "place", "slot", "words", "version_at", "version",
-    "other", "source", "base", "key", "key_type",
+    "other", "source", "base", "key", "key_type", "dtype",
 )  # fmt: skip
 ARRAY, NUMBER, IDENTICAL, TYPED, CONTAINER, INTEGER, AGAIN = range(7)
 # An argument with the number `key`; a dict's item; what a cell holds; an item of the tuple, list or dict that was the
@@ -33,7 +34,9 @@ ARRAY, NUMBER, IDENTICAL, TYPED, CONTAINER, INTEGER, AGAIN = range(7)
 # asked for in its order, in which `key` has to be the next, or an equal string where `key_type` is the type of strings.
 ARGUMENT, LOOKED_UP, IN_CELL, IN_TUPLE, IN_LIST, NEXT_IN_DICT, OWN_DICT, FIXED = range(8)
 # Fields of objects, whose offsets the code contains.
-FIELDS = ("type", "data", "ndim", "shape", "strides", "descr", "flags", "number", "cell")
+FIELDS = ("type", "data", "ndim", "shape", "strides", "descr", "flags", "number", "cell", "dtype")
+# In a dtype: its kind, character and byte order, a byte that is of no interest, and 32 bits with its number.
+DTYPE_MASK = -1 << 32 | 0xFFFFFF
 # Addresses of types that the hash tells apart.
 KINDS = ("array", "bool", "none", "str", "tuple", "list", "dict")
 
@@ -181,7 +184,10 @@ class _Guard:
 
     def _check_array(self, value: ir.Value, row: dict[str, ir.Value]) -> None:
         builder = self.builder
-        self._require(builder.icmp_signed("==", self._field(value, "descr"), row["descr"]))
+        descr = self._field(value, "descr")
+        with builder.if_then(builder.icmp_signed("!=", descr, row["descr"]), likely=False):
+            found = builder.and_(self._field(descr, "dtype"), word(DTYPE_MASK))
+            self._require(builder.icmp_signed("==", found, row["dtype"]))
         ndim = builder.sext(self._field(value, "ndim", I32), I64)
         self._require(builder.icmp_signed("==", ndim, row["ndim"]))
         flags = builder.and_(self._field(value, "flags", I32), builder.trunc(row["flags"], I32))
@@ -254,7 +260,8 @@ def emit_hash(module: ir.Module, fields: dict[str, int]) -> ir.Function:
 
         with builder.if_else(is_any("array")) as (array, other):
             with array:
-                mix(field(builder, value, fields["descr"]))
+                dtype = field(builder, field(builder, value, fields["descr"]), fields["dtype"])
+                mix(builder.and_(dtype, word(DTYPE_MASK)))
                 ndim = builder.sext(field(builder, value, fields["ndim"], I32), I64)
                 mix(ndim)
                 for name in ("shape", "strides"):

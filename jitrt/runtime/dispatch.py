@@ -62,9 +62,10 @@ class Dispatch:
 
     def serve_plain(self, function: Callable[..., Any]) -> None:
         """From now on every call is one of `function`."""
-        install()
-        self.words.kept.append(function)
-        self._set("plain", id(function))
+        if self._get("plain") != id(function):
+            install()
+            self.words.kept.append(function)
+            self._set("plain", id(function))
 
     def wants(self, owner: Any) -> bool:
         """Whether a further table of `owner` would have served the call that has just missed all of them."""

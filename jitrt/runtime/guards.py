@@ -16,7 +16,7 @@ from ..trace.arguments import STATIC_TYPES, Again, Appended, Record, Structure
 from ..trace.stores import Attributes, Path
 from ..trace.versions import version_address, version_of, version_offset
 from .dispatch import Words, words
-from .objects import address, fields
+from .objects import address, dtype_word, fields
 
 # A value that a function reads from outside: what it was, and the dict or class and the key, or the cell and None, that
 # hold it.
@@ -267,7 +267,7 @@ class GuardRows:
             row = {
                 "kind": guard.ARRAY, "object": id(kind), "descr": id(value.dtype), "ndim": value.ndim, "place": where,
                 "shape": address_of(value.shape, self.kept), "strides": address_of(value.strides, self.kept),
-                "flags": guard.ALIGNED,
+                "flags": guard.ALIGNED, "dtype": dtype_word(value.dtype) if value.dtype.kind in "biufc" else 0,
             }  # fmt: skip
             if place is not None:
                 self.arrays[place] = value, row

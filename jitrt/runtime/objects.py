@@ -62,11 +62,13 @@ def fields() -> dict[str, int] | None:
     capsule = _find(_multiarray_umath._ARRAY_API, _capsule_pointer(_multiarray_umath._ARRAY_API))
     if kind is None or data is None or descr is None or number is None or cell is None or descr != data + 40:
         return None
-    if slot is None or capsule is None:
+    dtype = _find(probe.dtype, dtype_word(probe.dtype))
+    if slot is None or capsule is None or dtype is None:
         return None
     found = {
         "type": kind, "data": data, "ndim": data + 8, "shape": data + 16, "strides": data + 24, "descr": descr,
         "flags": data + 48, "number": number, "cell": cell, "words": slot, "capsule": capsule,
+        "dtype": dtype,
     }  # fmt: skip
     expected = {"shape": probe.shape, "strides": probe.strides}
     ndim = ctypes.c_int.from_address(id(probe) + found["ndim"]).value
@@ -78,6 +80,11 @@ def fields() -> dict[str, int] | None:
         if tuple((ctypes.c_int64 * 2).from_address(pointer)) != values:
             return None
     return found
+
+
+def dtype_word(dtype: np.dtype) -> int:
+    """The word of a dtype, under `guard.DTYPE_MASK`, that tells those of numbers apart."""
+    return ord(dtype.kind) | ord(dtype.char) << 8 | ord(dtype.byteorder) << 16 | dtype.num << 32
 
 
 class _Slot:

@@ -2,6 +2,7 @@
 
 import copy
 import gc
+import pickle
 import sys
 from concurrent.futures import ThreadPoolExecutor
 
@@ -113,6 +114,29 @@ def test_keywords_are_served(compiled):
     assert not is_served(compiled, x, s=5.0, b=x + 1)
     with pytest.raises(TypeError, match="unexpected keyword"):
         compiled(x, b=x, t=4.0)
+
+
+@pytest.mark.parametrize("kind", ["?", "i1", "u2", "i4", "i8", "f4", "f8", "c8", "c16"])
+def test_unpickled_arrays_are_served(kind):
+    function = Watched(lambda a, b: a * 2 + b)
+    a = np.arange(6).astype(kind)
+    function(a, a)
+    for _ in range(3):
+        other = pickle.loads(pickle.dumps(a))
+        np.testing.assert_array_equal(function(other, a), a * 2 + a)
+        np.testing.assert_array_equal(function(a, pickle.loads(pickle.dumps(other))), a * 2 + a)
+    assert function.missed == 1
+    swapped = a.astype(a.dtype.newbyteorder(">"))
+    np.testing.assert_array_equal(function(a, swapped), a * 2 + swapped)
+
+
+def test_dates_of_other_units_are_other_calls():
+    function = Watched(lambda a: a + np.timedelta64(1, "s"))
+    days, seconds = (np.arange(4).astype(f"M8[{unit}]") for unit in ("D", "s"))
+    for a in (days, seconds, days, pickle.loads(pickle.dumps(seconds)), pickle.loads(pickle.dumps(days))):
+        got = function(a)
+        np.testing.assert_array_equal(got, a + np.timedelta64(1, "s"))
+        assert got.dtype == (a + np.timedelta64(1, "s")).dtype
 
 
 @pytest.mark.parametrize(
