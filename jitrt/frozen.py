@@ -1,16 +1,19 @@
-"""Immutable values with named fields: what ``dataclass(frozen=True, slots=True)`` makes, at a tenth of its time.
+"""Values with named fields, most of them immutable: what ``dataclass(slots=True)`` makes, at a fraction of its time.
 
 A dataclass generates and compiles a text for each of its methods, and then the class a second time. With some eighty
-classes that took most of the time of importing the package. Here only ``__init__`` is compiled, and the other methods
-are shared.
+classes that took most of the time of importing the package. Here only ``__init__`` is compiled, once for all classes of
+as many fields, and the other methods are shared.
 """
 
 from __future__ import annotations
 
 import inspect
+import types
 from collections.abc import Callable
 from dataclasses import Field, FrozenInstanceError, field
+from functools import cache
 from operator import attrgetter
+from reprlib import recursive_repr
 from typing import Any, TypeVar, dataclass_transform, overload
 
 T = TypeVar("T")
@@ -45,15 +48,42 @@ def frozen(cls: Any = None, *, eq: bool = True) -> Any:
     return _made(cls, eq) if cls is not None else lambda cls: _made(cls, eq)
 
 
-def _made(cls: Any, eq: bool) -> Any:
+@overload
+def record(cls: type[T]) -> type[T]: ...
+@overload
+def record(*, eq: bool = True) -> Callable[[type[T]], type[T]]: ...
+@dataclass_transform(field_specifiers=(field,))
+def record(cls: Any = None, *, eq: bool = True) -> Any:
+    """Make a class of annotated fields one whose fields are set at first, and may be set again.
+
+    Parameters as for `frozen`; what is equal to others by its fields cannot be hashed.
+
+    Examples
+    --------
+    >>> @record
+    ... class Walk:
+    ...     place: int
+    ...     seen: list = field(default_factory=list)
+    >>> walk = Walk(2)
+    >>> walk.place += 1
+    >>> walk
+    Walk(place=3, seen=[])
+    """
+    return _made(cls, eq, False) if cls is not None else lambda cls: _made(cls, eq, False)
+
+
+def _made(cls: Any, eq: bool, is_frozen: bool = True) -> Any:
     names = tuple(inspect.get_annotations(cls))
     namespace = {k: v for k, v in vars(cls).items() if k not in ("__dict__", "__weakref__")}
     defaults = {name: namespace.pop(name) for name in names if name in namespace}
-    namespace |= {"__slots__": names, "__match_args__": names, "__setattr__": _refuse, "__delattr__": _refuse}
+    namespace |= {"__slots__": names, "__match_args__": names}
     namespace.setdefault("__repr__", _repr)
-    namespace["__getstate__"], namespace["__setstate__"] = _state, _set_state
+    if is_frozen:
+        namespace |= {"__setattr__": _refuse, "__delattr__": _refuse}
+        namespace |= {"__getstate__": _state, "__setstate__": _set_state}
     if eq and "__eq__" not in namespace:
-        namespace["__eq__"], namespace["__hash__"] = _equality(names)
+        namespace["__eq__"], hash_ = _equality(names)
+        namespace["__hash__"] = hash_ if is_frozen else None
     made = type(cls)(cls.__name__, cls.__bases__, namespace)
     made.__qualname__ = cls.__qualname__
     made.__init__ = _initialiser(made, names, defaults)
@@ -61,17 +91,31 @@ def _made(cls: Any, eq: bool) -> Any:
 
 
 def _initialiser(cls: type, names: tuple[str, ...], defaults: dict[str, Any]) -> Callable[..., None]:
-    parameters = ", ".join(f"{name}=_default_{name}" if name in defaults else name for name in names)
-    factories = {name: d.default_factory for name, d in defaults.items() if isinstance(d, Field)}
-    values = {name: f"_make_{name}() if {name} is _default_{name} else {name}" for name in factories}
-    lines = [f"    _set_{name}(self, {values.get(name, name)})" for name in names]
-    if hasattr(cls, "__post_init__"):
+    """The template for classes of as many fields, with the names of these."""
+    if tuple(defaults) != names[len(names) - len(defaults) :]:
+        raise TypeError(f"a field of {cls.__qualname__} without a default stands behind one with a default")
+    made = tuple(k for k, name in enumerate(names) if isinstance(defaults.get(name), Field))
+    template = _template(len(names), made, hasattr(cls, "__post_init__"))
+    scope: dict[str, Any] = {f"set_{k}": vars(cls)[name].__set__ for k, name in enumerate(names)}
+    for k in made:
+        scope[f"default_{k}"] = defaults[names[k]]
+        scope[f"make_{k}"] = defaults[names[k]].default_factory
+    return types.FunctionType(
+        template.replace(co_varnames=("self", *names)), scope, "__init__", tuple(defaults.values())
+    )
+
+
+@cache
+def _template(count: int, made: tuple[int, ...], has_post_init: bool) -> types.CodeType:
+    """The code of an ``__init__`` of so many fields; the defaults of those in `made` are made by a function."""
+    parameters = ", ".join(["self", *(f"field_{k}" for k in range(count))])
+    values = {k: f"make_{k}() if field_{k} is default_{k} else field_{k}" for k in made}
+    lines = [f"    set_{k}(self, {values.get(k, f'field_{k}')})" for k in range(count)]
+    if has_post_init:
         lines.append("    self.__post_init__()")
-    scope: dict[str, Any] = {f"_default_{name}": value for name, value in defaults.items()}
-    scope |= {f"_make_{name}": make for name, make in factories.items()}
-    scope |= {f"_set_{name}": vars(cls)[name].__set__ for name in names}
-    exec(f"def __init__(self, {parameters}):\n" + "\n".join(lines or ["    pass"]), scope)
-    return scope["__init__"]
+    scope: dict[str, Any] = {}
+    exec(f"def __init__({parameters}):\n" + "\n".join(lines or ["    pass"]), scope)
+    return scope["__init__"].__code__
 
 
 def _equality(names: tuple[str, ...]) -> tuple[Callable[..., Any], Callable[..., int]]:
@@ -91,6 +135,7 @@ def _equality(names: tuple[str, ...]) -> tuple[Callable[..., Any], Callable[...,
     return equal, hash_
 
 
+@recursive_repr()
 def _repr(self: Any) -> str:
     return f"{type(self).__qualname__}({', '.join(f'{name}={getattr(self, name)!r}' for name in self.__slots__)})"
 

@@ -6,7 +6,7 @@ import contextlib
 import threading
 from collections import deque
 from collections.abc import Callable, Hashable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 import numpy as np
@@ -16,6 +16,7 @@ from .errors import NotWorthwhile, Untraceable
 from .expr.interpret import evaluate
 from .expr.node import Graph, Node
 from .expr.worthwhile import NOTHING, is_worth_copying, is_worth_python, numpy_time
+from .frozen import record
 from .programs import Compiled, compile_graph
 from .runtime.dispatch import Words
 from .runtime.entry import Returned, make_plain_table, make_table
@@ -115,7 +116,7 @@ class Programs:
         return compiled, compiled.program.run(values, reports=False)
 
 
-@dataclass(eq=False, slots=True)
+@record(eq=False)
 class Segment:
     """A part of a call: up to a look at a value (`cut`), or to the end (`traced`).
 

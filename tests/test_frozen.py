@@ -1,12 +1,13 @@
 """Immutable values behave as the standard library's dataclasses do."""
 
 import copy
+import inspect
 import pickle
 from dataclasses import FrozenInstanceError, field
 
 import pytest
 
-from jitrt.frozen import frozen, replaced
+from jitrt.frozen import frozen, record, replaced
 
 
 @frozen
@@ -113,3 +114,54 @@ def test_patterns():
     match Point(1, (2,)):
         case Point(x, y):
             assert (x, y) == (1, (2,))
+
+
+@record
+class Walk:
+    place: int
+    seen: list = field(default_factory=list)
+
+
+def test_records_can_be_changed():
+    first, second = Walk(1), Walk(1, [2])
+    first.place += 1
+    first.seen.append(1)
+    assert first == Walk(2, [1]) != second and second.seen == [2] and Walk(5).seen == []
+    assert copy.deepcopy(first) == pickle.loads(pickle.dumps(first)) == first
+    with pytest.raises(AttributeError):
+        first.other = 1
+    with pytest.raises(TypeError, match="unhashable"):
+        hash(first)
+    first.seen.append(first)
+    assert repr(first) == "Walk(place=2, seen=[1, ...])"
+
+
+def test_arguments_are_named_as_fields_are():
+    """Classes of as many fields share code, not names."""
+
+    @record(eq=False)
+    class One:
+        left: int
+        right: int = 7
+
+    @record(eq=False)
+    class Other:
+        up: int
+        down: int = 8
+
+    one, other = One(left=1), Other(up=2)
+    assert (one.left, one.right, other.up, other.down) == (1, 7, 2, 8)
+    assert str(inspect.signature(One)) == "(left, right=7)" and one != One(1) and len({one, One(1)}) == 2
+    with pytest.raises(TypeError, match="up"):
+        One(up=1)
+    with pytest.raises(TypeError, match="'up'"):
+        Other()
+
+
+def test_defaults_stand_last():
+    with pytest.raises(TypeError, match="without a default"):
+
+        @frozen
+        class Wrong:
+            x: int = 1
+            y: int

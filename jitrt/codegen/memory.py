@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 from llvmlite import ir
 
+from ..frozen import record
 from ..schedule.loopnest import Compute, LoopNest, Operand
 from .context import I64, POINTER, call_intrinsic
 from .loophints import is_function
@@ -32,7 +32,7 @@ def _far_stride(builder: ir.IRBuilder, stride: ir.Value) -> ir.Value:
     return call_intrinsic(builder, "smax", (stride, ir.Constant(I64, -(1 << 62))))
 
 
-@dataclass(slots=True)
+@record
 class Turned:
     """A transposed tile of an operand: where it is kept, its axes, and where it begins and how long its rows are."""
 

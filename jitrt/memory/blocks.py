@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from ..expr.node import Node
+from ..frozen import record
 from .pack import lower_bound
 
 ALIGNMENT = 64  # bytes: a cache line, and the widest vector
@@ -17,7 +17,7 @@ def rounded(nbytes: int) -> int:
     return max(ALIGNMENT, -(-nbytes // ALIGNMENT) * ALIGNMENT)
 
 
-@dataclass(slots=True)
+@record
 class Member:
     """A stored value in a block: `nbytes` at `offset`, alive in the steps ``first <= k < end``."""
 
@@ -33,7 +33,7 @@ class Member:
         return together and self.offset < other.offset + other.nbytes and other.offset < self.offset + self.nbytes
 
 
-@dataclass(eq=False, slots=True)
+@record(eq=False)
 class Block:
     """Stored values that share memory, of which `host`, if not None, is memory outside of the frame."""
 

@@ -13,12 +13,12 @@ the frame.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from types import MappingProxyType
 
 from ..expr.node import Node
 from ..expr.optable import CONSTANT, INPUT
-from ..frozen import frozen, replaced
+from ..frozen import frozen, record, replaced
 from ..schedule.nest import KernelCall
 from .accesses import (
     Access,
@@ -120,7 +120,7 @@ def share_memory(
     return _Sharing(steps, lifetimes, frozenset(outputs), held, donated, safe_from, final).run()
 
 
-@dataclass(eq=False)
+@record(eq=False)
 class _Sharing:
     steps: Sequence[object]
     lifetimes: dict[Node, tuple[int, int]]
@@ -132,11 +132,12 @@ class _Sharing:
     block_of: dict[Node, Block] = field(default_factory=dict)
     merged: list[tuple[Access, Access]] = field(default_factory=list)
     orders: dict[int, Order] = field(default_factory=dict)
+    reads: dict[Node, list[Access]] = field(default_factory=dict)
+    writes: dict[Node, list[Access]] = field(default_factory=dict)
+    read_in: list[list[Node]] = field(default_factory=list)
 
     def run(self) -> Sharing:
-        self.reads: dict[Node, list[Access]] = {}
-        self.writes: dict[Node, list[Access]] = {}
-        self.read_in: list[list[Node]] = [[] for _ in self.steps]
+        self.read_in = [[] for _ in self.steps]
         for k, step in enumerate(self.steps):
             for access in accesses(k, step) if isinstance(step, KernelCall) else ():
                 if access.writes:

@@ -11,14 +11,15 @@ and sink. If neither end might be a dummy, as the text says, the first buffer co
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+from ..frozen import record
 
 Buffer = tuple[int, int, int]
 
 _DUMMY = -1  # the source as a tail, the sink as a head
 
 
-@dataclass(slots=True)
+@record
 class _Edge:
     tail: int
     head: int

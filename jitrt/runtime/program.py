@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ..config import debug
 from ..expr.worthwhile import Amount
-from ..frozen import frozen
+from ..frozen import frozen, record
 from .errstate import FloatingPointRaised, Patience, errors
 from .frames import Frame
 from .hosts import Hosts
@@ -44,7 +44,7 @@ class Details:
     strides: tuple[tuple[int, ...] | None, ...] = ()
 
 
-@dataclass(eq=False, slots=True)
+@record(eq=False)
 class Program:
     """A compiled graph for inputs of given types, shapes and strides.
 

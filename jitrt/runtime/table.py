@@ -15,13 +15,12 @@ advance with the iterations:
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
 from ..codegen.parameters import parameter_words
 from ..expr.node import Node
-from ..frozen import frozen, replaced
+from ..frozen import frozen, record, replaced
 from ..kernels import driver as native
 from ..schedule.control import BranchCall, LoopCall
 from ..schedule.layout import Layout
@@ -64,7 +63,7 @@ class Place:
 Find = Callable[[Node], Place]
 
 
-@dataclass(slots=True)
+@record
 class _Row:
     """A row of the driver as in `image.Table`."""
 

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import field
 from itertools import combinations
 
+from ..frozen import record
 from .domain import Axis, Merge, Split
 from .fusion import Fusion, Tensor, dependents
 from .looptree import Classes
 from .replay import edge_maps, mapped_prefix, root_map
 
 
-@dataclass(slots=True)
+@record
 class _Reduction:
     """A reduction: the axes that lead to its reduction axes, and what depends on it."""
 
@@ -21,7 +22,7 @@ class _Reduction:
     downstream: set[Axis]
 
 
-@dataclass(slots=True)
+@record
 class Bounds:
     """Upper bounds of positions, from the correspondence of axes alone.
 

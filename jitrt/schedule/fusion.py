@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from ..frozen import record
 from .domain import Axis, AxisKind, Domain, domain_of, iteration_domain
 
 AxisMap = tuple[int | None, ...]
@@ -19,7 +20,7 @@ class ScheduleError(ValueError):
     """A transformation or a position that the data dependencies do not allow."""
 
 
-@dataclass(eq=False, slots=True)
+@record(eq=False)
 class Tensor:
     """A value over a domain, and where it is computed.
 
@@ -102,7 +103,7 @@ class Tensor:
             raise ScheduleError(f"axis {position} of {self.name} is a loop that it shares with another tensor")
 
 
-@dataclass(eq=False, slots=True)
+@record(eq=False)
 class Expression:
     """One computation.
 
@@ -136,7 +137,7 @@ class Expression:
         return self.outputs[0].axes
 
 
-@dataclass(eq=False)
+@record(eq=False)
 class Fusion:
     """Tensors and expressions, in an order in which they can be computed.
 

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from ..expr.folds import EXTREME
 from ..expr.node import Node
 from ..expr.optable import Kind
 from ..expr.updates import OVERWRITE, Region
-from ..frozen import frozen
+from ..frozen import frozen, record
 
 _LONG_ROW = 64  # elements, of a row that is folded beside the columns
 
@@ -119,7 +119,7 @@ class Sliding:
         return min(k for k in (self.axis, self.blocked) if k is not None)
 
 
-@dataclass(eq=False, slots=True)
+@record(eq=False)
 class Group:
     """Sinks that one kernel computes, or one node that is a step of its own (`host`): a check, or for NumPy to execute.
 

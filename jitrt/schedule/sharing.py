@@ -16,11 +16,12 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from ..expr.movement import storage
 from ..expr.node import Graph, Node
 from ..expr.optable import Kind
+from ..frozen import record
 from .axes import accesses_of, expressions, loop_order
 from .compute_at import inline_most
 from .cost import CACHED_BYTES, columns_of_a_turn
@@ -63,7 +64,7 @@ def share_loops(groups: list[Group], graph: Graph, layouts: Layouts, inlined: Ca
     return policy.groups if not policy.joined else topological(policy.groups, graph.nodes())
 
 
-@dataclass(eq=False, slots=True)
+@record(eq=False)
 class _Candidate:
     """A group that may share loops.
 

@@ -15,11 +15,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from ..expr.movement import storage
 from ..expr.node import Graph, Node
 from ..expr.optable import Kind
+from ..frozen import record
 from .axes import accesses_of, expressions, loop_order
 from .cost import EVEN_SHARES, bytes_moved, is_worth_repeating, size, weighed
 from .groups import Group, Sliding, needed_in_between, replaced_by, topological
@@ -55,7 +56,7 @@ def slide(groups: list[Group], graph: Graph, layouts: Layouts, inlined: Callable
     return policy.groups if policy.groups is groups else topological(policy.groups, graph.nodes())
 
 
-@dataclass(eq=False, slots=True)
+@record(eq=False)
 class _Candidate:
     """A group that may be computed side by side with others: stores of one domain, along memory.
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import types
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
-from ..frozen import frozen
+from ..frozen import frozen, record
 from .arguments import Growing
 from .versions import Unchanged
 
@@ -58,7 +58,7 @@ class Capture:
             return MISSING
 
 
-@dataclass(slots=True)
+@record
 class Captures:
     """What a function depends on beside its arguments.
 

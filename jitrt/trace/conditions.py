@@ -10,12 +10,13 @@ from __future__ import annotations
 
 import sys
 import types
-from dataclasses import dataclass, field
+from dataclasses import field
 
 import numpy as np
 
 from ..expr import build as b
 from ..expr.node import Node
+from ..frozen import record
 from .iterations import step_between
 from .loopnumber import Counter, NotRolled, Place, affine
 from .loopsites import ConditionSite, condition_site, only_counts
@@ -32,7 +33,7 @@ _LARGEST = 1 << 12  # of integers that are counted up: no number of iterations m
 _CAN_UNBIND = sys.version_info < (3, 13)
 
 
-@dataclass(slots=True)
+@record
 class _Assumed:
     """A loop of which it is assumed that it goes on.
 

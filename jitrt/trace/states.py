@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import types
 from collections.abc import Callable, Collection, Hashable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 import numpy as np
 
 from ..expr.node import Node
 from ..expr.updates import Region
-from ..frozen import frozen
+from ..frozen import frozen, record
 from .arguments import Appended, Record, has_plain_attributes
 from .captures import MISSING, contents
 from .draws import TracedGenerator
@@ -39,7 +39,7 @@ class Role:
     scalar: bool
 
 
-@dataclass(slots=True)
+@record
 class State:
     """The state of a frame between two iterations.
 
