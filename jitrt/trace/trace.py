@@ -313,6 +313,9 @@ def _describe(
 ) -> Traced:
     flat: list[Any] = []
     structure, stores = containers.stores(result, flat)
+    for leaf in flat:
+        if isinstance(leaf, Tracer):
+            leaf._gather_now()  # which may compute others, too
     state.aliases.check(flat, {symbol._cell: node for symbol, node in zip(symbols, inputs)})
     scope = state.phases.settle()
     plain = [leaf for leaf in flat if type(leaf) is np.ndarray]

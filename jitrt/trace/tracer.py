@@ -69,6 +69,11 @@ class Tracer(ArrayMethods):
             self._gather(self._choice)
         return self._current
 
+    def _gather_now(self) -> None:
+        """Let NumPy choose the elements, if they have been chosen by a mask and not yet gathered."""
+        if self._choice is not None:
+            self._gather(self._choice)
+
     def _gather(self, choice: Choice) -> None:
         """Let NumPy choose the elements, since more than their values is asked for."""
         mask = Tracer(choice.mask, self._trace)

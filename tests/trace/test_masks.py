@@ -171,3 +171,15 @@ def test_products_of_chosen_elements_are_no_elementwise_operation():
     for x in (np.arange(-8.0, 8.0).reshape(4, 4), np.arange(16.0).reshape(4, 4)):
         for got, want in zip(compiled(x), products(x)):
             assert got == pytest.approx(want) and type(got) is type(want)
+
+
+def test_what_a_mask_chooses_is_gathered_before_results_are_told_apart():
+    def several(x, shift):
+        table = np.eye(2) - shift
+        chosen = x[x > 0.5]
+        return table, chosen.sum(), chosen, table
+
+    compiled = jitrt.jit(several)
+    for _ in range(3):
+        table, _, chosen, again = compiled(np.arange(4.0), 2.0)
+        assert table is again and chosen.tolist() == [1.0, 2.0, 3.0]
