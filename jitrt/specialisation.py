@@ -270,7 +270,7 @@ class Specialisation:
             segment.traced, segment.compiled, segment.direct = traced, compiled, _direct(traced)
             self._last = segment
             self._ways.append(traced)
-            if self._calls > _TRIED_CALLS:
+            if self._calls >= _TRIED_CALLS:
                 self._narrow()
         return compiled
 

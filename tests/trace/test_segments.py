@@ -362,3 +362,17 @@ def test_a_loop_whose_turns_are_different_large_graphs_is_not_compiled_turn_by_t
     assert "looks at values more than" in fast.explain(make()).plain_reason
     assert fast._programs.count < 5
     np.testing.assert_array_equal(fast(make()), eliminate(make()))
+
+
+@pytest.mark.parametrize("before", range(2, 7))
+def test_a_way_that_comes_later_reads_what_others_do_not(before):
+    def either(x, y):
+        first, second = x * y, x - y
+        if first[0] > 0:
+            return first.sum()
+        return second.max() if second[1] > 0 else second.min()
+
+    compiled = jitrt.jit(either)
+    x, y = np.arange(1.0, 5.0), np.ones(4)
+    for sign in [1] * before + [-1] * 3 + [1, -1]:
+        assert compiled(sign * x, y) == either(sign * x, y)
