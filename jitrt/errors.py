@@ -19,6 +19,20 @@ class MemoryFault(JitrtError):
     """A kernel has read or written memory that it must not touch, as ``JITRT_DEBUG=1`` has found."""
 
 
+class HalfDone(Exception):
+    """A call has failed when it had begun to change its arguments, so the plain function must not run on them.
+
+    Parameters
+    ----------
+    failure : Exception
+        What went wrong: memory that was not to be had, or an internal error. It reaches the user.
+    """
+
+    def __init__(self, failure: Exception):
+        super().__init__(str(failure))
+        self.failure = failure
+
+
 class JitrtPerformanceWarning(UserWarning):
     """A function gains nothing from being compiled, and why.
 

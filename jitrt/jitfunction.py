@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Concatenate, Generic, NamedTuple, ParamSp
 import numpy as np
 
 from . import config
-from .errors import JitrtPerformanceWarning, NotWorthwhile, Untraceable
+from .errors import HalfDone, JitrtError, JitrtPerformanceWarning, NotWorthwhile, Untraceable
 from .expr.contractions import Call as HostedCall
 from .expr.contractions import answered
 from .lookup import Specialisations
@@ -26,7 +26,7 @@ from .runtime.errstate import FloatingPointRaised
 from .runtime.guards import TakenApart
 from .runtime.loopengine import MISS, loop_engine
 from .specialisation import TOO_SMALL, NewWay, Plain, Programs, Specialisation, places_of
-from .specialise import Call, trace_and_run
+from .specialise import Call, internal_error, trace_and_run
 from .trace.arguments import Growing, Structure, copies_of, flatten_call, rebuild
 from .trace.donation import check_names
 from .trace.draws import drawing
@@ -51,6 +51,8 @@ S = TypeVar("S")
 _MOST_PLAIN_CALLS = 16
 _PLAIN_CALLS_BETWEEN_LOOKS = 4096
 _UNLIMITED = 1 << 62
+
+_STAYS_IN_PYTHON = "goes through Python in every call of that kind"
 
 
 class CacheInfo(NamedTuple):
@@ -142,7 +144,14 @@ class JitFunction(NativeCallable, Generic[P, R]):
             if not self._looks_again():
                 return self._function(*args, **kwargs)
         leaves: list[Any] = []
-        structure = known.take_apart(args, kwargs, leaves)
+        failures: list[Exception] = []  # taken out of this frame, since their tracebacks lead to it and its arguments
+        try:
+            structure = known.take_apart(args, kwargs, leaves)
+        except Exception as error:
+            failures.append(error)
+        if failures:
+            self._count_plain_call(internal_error(self.__name__, failures.pop()))
+            return self._function(*args, **kwargs)
         if any(type(leaf) is Tracer for leaf in leaves):
             return self._function(*args, **kwargs)  # inside of another function's trace
         if not kwargs and self._loops.active:
@@ -150,10 +159,18 @@ class JitFunction(NativeCallable, Generic[P, R]):
             if result is not MISS:
                 self._serve_short_calls(args)
                 return result
-        structure = known.take_all_apart(args, kwargs, leaves, structure)
         answers: dict[HostedCall, Any] = {}
-        found = known.find(leaves, structure, answers)
+        try:
+            structure = known.take_all_apart(args, kwargs, leaves, structure)
+            found = known.find(leaves, structure, answers)
+        except ReadOnly as error:
+            raise ValueError(str(error)).with_traceback(error.__traceback__) from None
+        except (JitrtError, Warning):
+            raise
+        except Exception as error:  # nothing has run yet
+            found = internal_error(self.__name__, error)
         if isinstance(found, Plain):
+            found.error = None  # so does its traceback
             self._note_plain_call(found, args, kwargs, leaves, structure)
             return self._function(*args, **kwargs)
         known.plain, self._plain_calls = None, -_UNLIMITED
@@ -162,13 +179,14 @@ class JitFunction(NativeCallable, Generic[P, R]):
         try:
             with answered(answers):
                 result = found.call(leaves, (args, kwargs, known.state()))
-            self._serve_natively(found, args, kwargs, leaves, structure)
-            return result
         except NewWay:
             return self._go_a_new_way(found, leaves, structure, args, kwargs)
         except Exception as error:
-            failure = error
-        return self._serve_plain(found, failure, args, kwargs)
+            failures.append(error)
+        if failures:
+            return self._serve_plain(found, failures.pop(), args, kwargs)
+        self._serve_natively(found, args, kwargs, leaves, structure)
+        return result
 
     def _go_a_new_way(
         self, found: Specialisation, leaves: list[Any], structure: Structure, args: tuple, kwargs: dict[str, Any]
@@ -198,6 +216,8 @@ class JitFunction(NativeCallable, Generic[P, R]):
             known.replace(found, None)
         except ReadOnly as error:
             raise ValueError(str(error)).with_traceback(error.__traceback__) from None
+        except HalfDone as error:
+            raise error.failure from None
         except (Exception, Untraceable, NotWorthwhile) as reason:
             _log.info("%s runs as plain NumPy: %s", self.__name__, reason)
         return self._function(*args, **kwargs)
@@ -222,19 +242,36 @@ class JitFunction(NativeCallable, Generic[P, R]):
         """Let native code serve further calls like this one, which had these leaves."""
         with self._lock:
             if self._dispatch.wants(found):
-                captures = self._specialisations.current_captures()
-                call = TakenApart(structure, leaves, places_of(captures.state))
-                table = found.table(self._function, call, captures)
-                if table is None and isinstance(found, Specialisation) and not found.only_native:
-                    table = found.guards(self._served_by(found, structure), call, captures)
-                if not captures.unchanged() or found not in self._specialisations:
-                    return
-                if table is not None:
-                    self._dispatch.add(found, table, args, kwargs)
-                elif isinstance(found, Specialisation):
+                try:
+                    self._add_table(found, args, kwargs, leaves, structure)
+                except Untraceable:  # what it reads from outside is something else now
                     self._dispatch.refuse(found)
+                except Exception as error:  # the call itself has ended well
+                    self._dispatch.refuse(found)
+                    internal_error(self.__name__, error, _STAYS_IN_PYTHON)
             if isinstance(found, Specialisation) and found.only_native and self._dispatch.refuses(found):
                 self._specialisations.replace(found, Plain(TOO_SMALL, too_small=True))
+
+    def _add_table(
+        self,
+        found: Specialisation | Plain,
+        args: tuple,
+        kwargs: dict[str, Any],
+        leaves: list[Any],
+        structure: Structure,
+    ) -> None:
+        """Let native code serve calls like this one on behalf of `found`, if it can."""
+        captures = self._specialisations.current_captures()
+        call = TakenApart(structure, leaves, places_of(captures.state))
+        table = found.table(self._function, call, captures)
+        if table is None and isinstance(found, Specialisation) and not found.only_native:
+            table = found.guards(self._served_by(found, structure), call, captures)
+        if not captures.unchanged() or found not in self._specialisations:
+            return
+        if table is not None:
+            self._dispatch.add(found, table, args, kwargs)
+        elif isinstance(found, Specialisation):
+            self._dispatch.refuse(found)
 
     def _served_by(self, found: Specialisation, structure: Structure) -> Callable[..., Any]:
         """What Python does in calls for which native code has found out that `found` serves them."""
@@ -243,6 +280,7 @@ class JitFunction(NativeCallable, Generic[P, R]):
 
         def serve(*args: Any, **kwargs: Any) -> Any:
             leaves = [*args, *kwargs.values()]
+            failures: list[Exception] = []  # as in `_call`
             if not is_flat:
                 leaves.clear()
                 known.take_apart(args, kwargs, leaves)
@@ -253,13 +291,15 @@ class JitFunction(NativeCallable, Generic[P, R]):
             except NewWay:
                 return self._call(args, kwargs)
             except Exception as error:
-                failure = error
-            return self._serve_plain(found, failure, args, kwargs)
+                failures.append(error)
+            return self._serve_plain(found, failures.pop(), args, kwargs)
 
         return serve
 
     def _serve_plain(self, found: Specialisation, failure: Exception, args: tuple, kwargs: dict[str, Any]) -> Any:
         """The plain function's result, or NumPy's own exception or warning at the user's line."""
+        if isinstance(failure, HalfDone):
+            raise failure.failure from None
         leaves: list[Any] = []
         structure = self._specialisations.take_apart(args, kwargs, leaves)
         result = self._function(*args, **kwargs)
@@ -270,13 +310,17 @@ class JitFunction(NativeCallable, Generic[P, R]):
     def _serve_short_calls(self, args: tuple) -> None:
         """Let native code call the plain function where even compiled loops over elements are not faster."""
         captures = self._loops.faster_plain(args)
-        if captures is not None:
-            with self._lock:
+        if captures is None:
+            return
+        with self._lock:
+            try:
                 leaves: list[Any] = []
                 call = TakenApart(flatten_call(args, {}, (), leaves, Growing()), leaves)
                 table = make_plain_table(self._function, call, places_of(captures), ())
                 if table is not None:
                     self._dispatch.add(Plain("such calls are too short for compiled code"), table, args, {})
+            except Exception as error:  # the call itself has ended well
+                internal_error(self.__name__, error, _STAYS_IN_PYTHON)
 
     @property
     def __code__(self) -> Any:
@@ -522,15 +566,17 @@ class JitFunction(NativeCallable, Generic[P, R]):
         self, found: Plain, args: tuple, kwargs: dict[str, Any], leaves: list[Any], structure: Structure
     ) -> None:
         """Spare the next calls like this one the search."""
+        if not self._count_plain_call(found) and found in self._specialisations:
+            self._serve_natively(found, args, kwargs, leaves, structure)
+
+    def _count_plain_call(self, found: Plain) -> bool:
+        """Whether all calls run plain from now on, since there were many without another one."""
         known = self._specialisations
         self._plain_calls += 1
-        if known.plain is not None:
-            return
-        if self._plain_calls > _MOST_PLAIN_CALLS:
+        if known.plain is None and self._plain_calls > _MOST_PLAIN_CALLS:
             known.run_plain(found.reason)
             self._plain_is_passing = found.too_small
-        elif found in known:
-            self._serve_natively(found, args, kwargs, leaves, structure)
+        return known.plain is not None
 
     def _looks_again(self) -> bool:
         """Whether it is time to find out if arrays have got large enough for a plain function to be compiled."""

@@ -12,11 +12,11 @@ from typing import Any
 import numpy as np
 
 from . import config
-from .errors import NotWorthwhile, Untraceable
+from .errors import HalfDone, NotWorthwhile, Untraceable
 from .expr.interpret import evaluate
 from .expr.node import Graph, Node
 from .expr.worthwhile import NOTHING, is_worth_copying, is_worth_python, numpy_time
-from .frozen import record
+from .frozen import record, replaced
 from .programs import Compiled, compile_graph
 from .runtime.dispatch import Words
 from .runtime.entry import Returned, make_plain_table, make_table
@@ -253,6 +253,7 @@ class Specialisation:
         self.draws = self.draws or traced.draws
         values = [traced.values[k] for k in traced.registers]
         compiled = self._programs.compile(traced.graph, values, self._overwritable(traced), _written(traced))
+        traced = _without_arguments(traced)
         with self._lock:
             self._check_worthwhile(traced, compiled)
             segment = self.root
@@ -487,18 +488,38 @@ def finish(
     arguments: Arguments,
     patience: Patience | None = None,
 ) -> Any:
-    """Run the last segment, write back and store what it changed, and give the result."""
+    """Run the last segment, write back and store what it changed, and give the result.
+
+    Raises
+    ------
+    HalfDone
+        If anything fails once arguments are changed.
+    """
     with entered(traced.scope):
         outputs = compiled.program.run([registers[k] for k in traced.registers], patience)
-    for number, output in traced.written:
-        if outputs[output] is not registers[number]:
-            registers[number][...] = outputs[output]
-    views: dict[tuple[str, int], dict[Node, Any]] = {}
-    made = iter([_make(r, outputs, registers, arguments, views) for r in traced.results])
-    result, *stored = rebuild_all([traced.structure, *(store.structure for store in traced.stores)], made)
-    if traced.stores:
-        apply(traced.stores, [find(arguments, store.path) for store in traced.stores], stored)
+    has_begun = bool(traced.written)
+    try:
+        for number, output in traced.written:
+            if outputs[output] is not registers[number]:
+                registers[number][...] = outputs[output]
+        views: dict[tuple[str, int], dict[Node, Any]] = {}
+        made = iter([_make(r, outputs, registers, arguments, views) for r in traced.results])
+        result, *stored = rebuild_all([traced.structure, *(store.structure for store in traced.stores)], made)
+        if traced.stores:
+            places = [find(arguments, store.path) for store in traced.stores]
+            has_begun = True
+            apply(traced.stores, places, stored)
+    except Exception as error:
+        if has_begun:
+            raise HalfDone(error) from error
+        raise
     return result
+
+
+def _without_arguments(traced: Traced) -> Traced:
+    """The same without the values of arguments, which must not live as long as the function does."""
+    first = len(traced.arguments)
+    return replaced(traced, values=(None,) * first + traced.values[first : first + len(traced.captured)])
 
 
 def places_of(captures: list[Capture]) -> list[Captured]:

@@ -93,6 +93,8 @@ def specialise(call: Call, programs: Programs, unsteady: bool) -> Specialisation
     Unspecialised
         If the function itself raises an exception for these arguments, or if they overlap, and the trace, which took
         them for different arrays, failed.
+    ReadOnly
+        If it writes into an array that is read-only.
     IntegerWanted
         If values of some of the integers are needed.
     """
@@ -123,15 +125,15 @@ def specialise(call: Call, programs: Programs, unsteady: bool) -> Specialisation
         return Specialisation(traced, programs, call.shared, call.donated, bool(classes) and not is_large)
     except (Untraceable, NotWorthwhile) as reason:
         return _plain(call, reason)
-    except ReadOnly as error:  # before anything is written
-        raise ValueError(str(error)).with_traceback(error.__traceback__) from None
+    except ReadOnly:  # before anything is written
+        raise
     except Exception as error:
-        failure = error
-    if isinstance(failure.__cause__, Untraceable):  # NumPy's C code replaces what a conversion raises
-        return _plain(call, failure.__cause__)
+        failures = [error]  # taken out of this frame, since its traceback leads to it and its arguments
+    if isinstance(failures[0].__cause__, Untraceable):  # NumPy's C code replaces what a conversion raises
+        return _plain(call, failures.pop().__cause__)
     if call.shared is None and overlap([leaf for leaf in call.leaves if isinstance(leaf, np.ndarray)]):
         raise Unspecialised("arguments overlap in memory")
-    return _after_failure(call, failure)
+    return _after_failure(call, failures.pop())
 
 
 def trace_and_run(call: Call, found: Specialisation, programs: Programs, unsteady: bool, arguments: Arguments) -> Any:
@@ -176,7 +178,7 @@ def trace_and_run(call: Call, found: Specialisation, programs: Programs, unstead
         return finish(traced, compiled, list(traced.values), arguments)
 
 
-def _plain(call: Call, reason: BaseException) -> Plain:
+def _plain(call: Call, reason: BaseException | None) -> Plain:
     _log.info("%s runs as plain NumPy: %s", call.name, reason)
     return Plain(str(reason), too_small=isinstance(reason, NotWorthwhile))
 
@@ -201,8 +203,8 @@ def _after_failure(call: Call, failure: Exception) -> Plain:
     return internal_error(call.name, failure)
 
 
-def internal_error(name: str, failure: Exception) -> Plain:
-    """An error of ours: the plain function runs, and the log says so.
+def internal_error(name: str, failure: Exception, what: str = "runs as plain NumPy") -> Plain:
+    """An error of ours: the plain function runs, or `what` else is done, and the log says so.
 
     Raises
     ------
@@ -210,7 +212,7 @@ def internal_error(name: str, failure: Exception) -> Plain:
         Under ``JITRT_STRICT=1``.
     """
     reason = f"internal error: {type(failure).__name__}: {failure}"
-    _log.warning("%s runs as plain NumPy: %s", name, reason, exc_info=failure)
+    _log.warning("%s %s: %s", name, what, reason, exc_info=failure)
     if config.strict():
         raise JitrtError(f"{name}: {reason}") from failure
     return Plain(reason)

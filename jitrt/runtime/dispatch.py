@@ -95,9 +95,9 @@ class Dispatch:
         if error_state() is not None:
             self._set("error_state", id(error_state()))
         value = _hash(self.words, args, kwargs)
-        self._tables.setdefault(id(owner), (owner, value, []))[2].append(table)
         self._set("rows", max(self._get("rows"), int(table[_ROWS])))
         self._set("places", max(self._get("places"), table.places))
+        self._tables.setdefault(id(owner), (owner, value, []))[2].append(table)
         self._fill()
         self._set("latest", address(table))
 
@@ -106,7 +106,8 @@ class Dispatch:
         self._refused.pop(id(owner), None)
         self._renewals.pop(id(owner), None)
         if id(owner) in self._tables:
-            self._removed += self._tables.pop(id(owner))[2]
+            self._removed += self._tables[id(owner)][2]
+            del self._tables[id(owner)]
             self._fill()
 
     def clear(self) -> None:
@@ -137,7 +138,11 @@ class Dispatch:
                 table[_BUSY] = 0
 
     def _fill(self) -> None:
-        """Lay out the hash table anew; at least half of it stays empty, so that a search ends soon."""
+        """Lay out the hash table anew; at least half of it stays empty, so that a search ends soon.
+
+        Another thread may call the function between any two lines, and Ctrl-C may end this one there. So the words that
+        lead to the table change at once, and what they have led to lives until then.
+        """
         found = [(value, address(t)) for _, value, tables in self._tables.values() for t in tables]
         size = 1 << (2 * len(found)).bit_length()
         slots = np.zeros((size, 2), np.int64)
@@ -146,10 +151,9 @@ class Dispatch:
             while slots[k, 1]:
                 k = (k + 1) & (size - 1)
             slots[k] = value, table
+        self.words.kept[0] = slots, self.words.kept[0]
+        self.words[_LATEST : _LATEST + 3] = [found[-1][1] if found else 0, size - 1, address(slots)]
         self.words.kept[0] = slots
-        self._set("latest", found[-1][1] if found else 0)
-        self._set("mask", size - 1)
-        self._set("slots", address(slots))
         # A table that serves a call in another thread is needed until that call returns.
         self._removed = [t for t in self._removed if t[_BUSY]]
 
@@ -160,6 +164,8 @@ class Dispatch:
         self.words[native.STATE.index(name)] = value
 
 
+_LATEST = native.STATE.index("latest")
+assert native.STATE[_LATEST : _LATEST + 3] == ("latest", "mask", "slots")
 _BUSY, _ROWS, _SERVED = (native.TABLE.index(name) for name in ("busy", "rows", "served"))
 
 

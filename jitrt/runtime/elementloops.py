@@ -69,15 +69,29 @@ class LoopEngine:
 
     @property
     def active(self) -> bool:
-        """Whether the function has loops at all."""
+        """Whether the function may have loops; False once it is known to have none that can be compiled."""
+        return self._parameters != 0
+
+    def _has_loops(self) -> bool:
         if self._parameters < 0:
             self._parameters = self._function.__code__.co_argcount if has_loops(self._function) else 0
         return self._parameters > 0
 
     def call(self, args: tuple) -> Any:
         """The result of a call, or `MISS` if the tracer or the plain function has to serve it."""
-        args = self._completed(args)
-        loop = self._find(args)
+        try:
+            if not self._has_loops():
+                return MISS
+            args = self._completed(args)
+            loop = self._find(args)
+        except JitrtError:
+            raise
+        except Exception as error:  # nothing has run yet
+            self._parameters = 0
+            _log.warning("%s: no compiled element loop", self._function.__name__, exc_info=error)
+            if config.strict():
+                raise JitrtError("a function with loops could not be looked at") from error
+            return MISS
         return MISS if loop is None else loop.call(args)
 
     def serve(self, args: tuple) -> Any:
@@ -109,7 +123,7 @@ class LoopEngine:
 
     def source(self, args: tuple) -> str:
         """The code that calls with such arguments run; empty if there is none."""
-        loop = self._find(self._completed(args)) if self.active else None
+        loop = self._find(self._completed(args)) if self._has_loops() else None
         return "" if loop is None or loop.translated is None else loop.translated.source
 
     def _completed(self, args: tuple) -> tuple:

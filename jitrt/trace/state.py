@@ -147,6 +147,10 @@ class Trace:
         self._numbers: dict[int, tuple[Any, Node]] = {}
         self.answers: dict[Call, Any] = {} if answers is None else answers
 
+    def forget_values(self) -> None:
+        """Let go of the user's arrays, since what the trace was made of leads to itself and may live on for long."""
+        self.values, self.given = {}, []
+
     def copy(self, node: Node) -> Node:
         """A copy of `node`, numbered within the trace so that the same function traced again gives the same nodes."""
         return b.copy(node, self.next_copy())

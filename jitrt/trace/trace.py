@@ -262,6 +262,7 @@ def _trace_once(
         conditions.check(error)
         _check_control()
         state.aliases.check_error(error)
+        state.forget_values()
         raise
     finally:
         watch_control(False)
@@ -270,7 +271,9 @@ def _trace_once(
         answers.clear()
     if clones.have_been_changed():
         raise Untraceable("sets an attribute of what is no argument")
-    return _describe(result, containers, inputs, symbols, tuple(arguments), captures, state)
+    traced = _describe(result, containers, inputs, symbols, tuple(arguments), captures, state)
+    state.forget_values()
+    return traced
 
 
 def _check_control() -> None:

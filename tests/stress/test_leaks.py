@@ -1,5 +1,6 @@
 """Memory stays flat over many calls, shapes and functions."""
 
+import contextlib
 import gc
 import os
 import sys
@@ -108,3 +109,29 @@ def test_frames_are_released():
     jitrt.clear_caches()
     assert resident() - before < 12 << 20
     np.testing.assert_array_equal(function(big)[:3], np.cumsum(np.sort(big * 2, axis=0), axis=0).sum(axis=1)[:3])
+
+
+def test_arrays_of_a_call_are_freed_behind_it():
+    """Without the garbage collector: an array lives no longer than with plain NumPy, from the first call on."""
+
+    def looks(a, b):
+        return np.sqrt(a) * b if a.sum() > 0 else a
+
+    def writes(a, b):
+        a += b
+        return np.sort(a * 2)
+
+    gc.collect()
+    gc.disable()
+    try:
+        for function in (lambda a, b: np.sqrt(a) + b * 3, lambda a, b: a / (b - b), looks, writes):
+            compiled = jitrt.jit(function)
+            for second in (50_000, 50_000, 49_999, 50_000):
+                a, b = np.ones(50_000), np.ones(second)
+                arrays = [weakref.ref(a), weakref.ref(b)]
+                with np.errstate(all="ignore"), contextlib.suppress(ValueError):
+                    arrays.append(weakref.ref(compiled(a, b)))
+                del a, b
+                assert [reference() is not None for reference in arrays] == [False] * len(arrays)
+    finally:
+        gc.enable()

@@ -1,0 +1,181 @@
+"""Whatever fails at whatever line of the package during a call: the result is right, and arguments change once.
+
+An exception is raised at one line that a call runs, by a trace function of Python's. Ctrl-C reaches the user; any other
+exception stands for an internal error, or for memory and file handles that are not to be had, and the plain function
+answers. In either case later calls are right.
+"""
+
+import copy
+import linecache
+import logging
+import random
+import sys
+import types
+from pathlib import Path
+
+import numpy as np
+import pytest
+from jitrt.kernels import words
+
+import jitrt
+
+SOURCES = tuple(str(Path(module.__file__ or "").parent) for module in (jitrt, words))
+FACE = jitrt.JitFunction.__init__.__code__.co_filename
+
+
+class State:
+    def __init__(self, u):
+        self.u, self.steps = u, 0
+
+
+def several_operations(a, b):
+    return np.sqrt(a * a + b) * 2 - a
+
+
+def changes_an_argument(a, b):
+    a += b
+    a[1:] *= 2.0
+    return a.sum(), np.sort(a * 2)
+
+
+def sets_attributes(a, b):
+    a.u = a.u * 2 + b
+    a.steps = a.steps + 1
+    return a.u.sum()
+
+
+def looks_at_values(a, b):
+    t = a.copy()
+    while t.max() < 40:
+        t = t * 1.5 + b
+    return t
+
+
+def loops_and_writes(a, b):
+    for _ in range(10):
+        a = a * 0.5 + b
+    b[:] = a
+    return a
+
+
+FUNCTIONS = [several_operations, changes_an_argument, sets_attributes, looks_at_values, loops_and_writes]
+
+
+def arguments(plain):
+    a, b = np.random.default_rng(0).uniform(1, 2, (2, 50))
+    return [State(a) if plain is sets_attributes else a, b]
+
+
+def content(value):
+    """All numbers in a result, or in arguments."""
+    if isinstance(value, State):
+        value = [value.u, value.steps]
+    return [x for v in value for x in content(v)] if isinstance(value, (tuple, list)) else [np.asarray(value)]
+
+
+def are_close(one, other):
+    one, other = content(one), content(other)
+    return len(one) == len(other) and all(np.allclose(p, q, rtol=1e-12) for p, q in zip(one, other))
+
+
+def several_calls(function, args, calls=3):
+    return [copy.deepcopy(function(*args)) for _ in range(calls)], args
+
+
+def fresh(plain):
+    return jitrt.jit(types.FunctionType(plain.__code__, globals(), plain.__name__))
+
+
+class Interruption:
+    """Raises `error` at a line, the `number`th one that the package runs, or the first behind it that may raise.
+
+    Python sees no signal at the end of a ``with``, where a lock would stay taken. And errors are not raised
+    in the lines of `FACE`, which run what may fail, and catch it.
+    """
+
+    def __init__(self, error, number):
+        self.error, self.number, self.lines, self.place = error, number, 0, ""
+
+    def __enter__(self):
+        self.before = sys.gettrace()
+        sys.settrace(self.enter_frame)
+        return self
+
+    def __exit__(self, *args):
+        sys.settrace(self.before)
+
+    def enter_frame(self, frame, event, argument):
+        return self.see_line if frame.f_code.co_filename.startswith(SOURCES) else None
+
+    def see_line(self, frame, event, argument):
+        if event == "line":
+            self.lines += 1
+            text = linecache.getline(frame.f_code.co_filename, frame.f_lineno)
+            spared = self.error is not KeyboardInterrupt and frame.f_code.co_filename == FACE
+            if self.lines >= self.number and not spared and not text.lstrip().startswith("with "):
+                self.place = f"{frame.f_code.co_filename}:{frame.f_lineno}"
+                sys.settrace(self.before)
+                raise self.error("interrupted")
+        return self.see_line
+
+
+def call(plain, error, number, earlier):
+    """A call that is interrupted at a line; how many lines it has run."""
+    function, args = fresh(plain), arguments(plain)
+    several_calls(function, args, earlier)
+    wanted, wanted_args = several_calls(plain, arguments(plain), earlier + 1)
+    outcome = None
+    with Interruption(error, number) as interruption:
+        try:
+            outcome = function(*args)
+        except error as raised:
+            # Where something is written already, an error cannot be made up for.
+            assert error is KeyboardInterrupt or "in finish" in traceback_of(raised), interruption.place
+    if outcome is None:
+        assert interruption.place
+    else:
+        assert not (error is KeyboardInterrupt and interruption.place), interruption.place
+        assert are_close(outcome, wanted[-1]), interruption.place
+        assert are_close(args, wanted_args), interruption.place
+    wanted, wanted_args = several_calls(plain, arguments(plain))
+    for other in (function, fresh(plain)):
+        got, got_args = several_calls(other, arguments(plain))
+        assert are_close(got, wanted) and are_close(got_args, wanted_args), interruption.place
+    return interruption.lines
+
+
+def traceback_of(error):
+    lines = []
+    trace = error.__traceback__
+    while trace is not None:
+        lines.append(f"in {trace.tb_frame.f_code.co_name}")
+        trace = trace.tb_next
+    return " ".join(lines)
+
+
+@pytest.mark.parametrize("places", [pytest.param(12, id="short"), pytest.param(600, id="long", marks=pytest.mark.slow)])
+@pytest.mark.parametrize("error", [KeyboardInterrupt, MemoryError])
+@pytest.mark.parametrize("plain", FUNCTIONS)
+def test_calls_that_are_interrupted(plain, error, places, monkeypatch, caplog):
+    monkeypatch.setenv("JITRT_STRICT", "0")
+    caplog.set_level(logging.CRITICAL, "jitrt")
+    chance = random.Random(places)
+    call(plain, error, sys.maxsize, 0)  # which imports what there is to import
+    lines = [call(plain, error, sys.maxsize, earlier) for earlier in (0, 1)]
+    for _ in range(places):
+        earlier = chance.randrange(2) if lines[1] else 0
+        call(plain, error, chance.randrange(lines[earlier]) + 1, earlier)
+
+
+def test_arguments_nested_too_deeply(monkeypatch, caplog):
+    monkeypatch.setenv("JITRT_STRICT", "0")
+    caplog.set_level(logging.CRITICAL, "jitrt")
+    nested = [np.ones(3)]
+    itself = [np.ones(3)]
+    itself.append(itself)
+    for _ in range(sys.getrecursionlimit() + 100):
+        nested = [nested]
+    function = jitrt.jit(lambda values: len(values))
+    for _ in range(30):
+        assert function(nested) == 1
+        assert function(itself) == 2
