@@ -53,10 +53,11 @@ WRITTEN = ("into", "place")
 # row of the guard, or the Python number that the array at a place holds.
 RESULT = ("kind", "place")
 ARRAY, SCALAR, OBJECT, GIVEN, FLOAT, INTEGER, BOOLEAN = range(7)
-# What happens to the dict or list that was the value of `row` when all has gone well: the `key` is set to the value
-# at the place `first`, or `count` values from there on are appended, or are all that it holds from then on.
+# What happens to the dict, object or list that was the value of `row` when all has gone well: the `key`, or the
+# attribute of that name, is set to the value at the place `first`; `count` values from there on are appended; or they
+# are all that it holds from then on.
 STORE = ("how", "row", "key", "first", "count")
-SET, APPEND, REPLACE = range(3)
+SET, ATTRIBUTE, APPEND, REPLACE = range(4)
 # Fields of objects, whose offsets the code contains: `words` is that of `self`.
 FIELDS = (*guard.FIELDS, "words", "capsule")
 LONGEST_SKIP = 10  # the binary logarithm of the most calls that run plain before kernels are tried again
@@ -73,6 +74,7 @@ _SIGNATURES = {
     "PyTuple_Size": ir.FunctionType(I64, [I64]),
     "PyTuple_SetItem": ir.FunctionType(I32, [I64, I64, I64]),
     "PyDict_SetItem": ir.FunctionType(I32, [I64, I64, I64]),
+    "PyObject_GenericSetAttr": ir.FunctionType(I32, [I64, I64, I64]),
     "PyList_New": ir.FunctionType(I64, [I64]),
     "PyList_SetItem": ir.FunctionType(I32, [I64, I64, I64]),
     "PyList_Append": ir.FunctionType(I32, [I64, I64]),
@@ -502,6 +504,8 @@ class _Serve:
 
         with builder.if_then(does(SET)):
             note(_call(builder, "PyDict_SetItem", container, row["key"], value(word(0))))
+        with builder.if_then(does(ATTRIBUTE)):
+            note(_call(builder, "PyObject_GenericSetAttr", container, row["key"], value(word(0))))
         with builder.if_then(does(APPEND)), counted(builder, row["count"]) as k:
             note(_call(builder, "PyList_Append", container, value(k)))
         with builder.if_then(does(REPLACE)):

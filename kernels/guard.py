@@ -30,9 +30,10 @@ ROW = (
 )  # fmt: skip
 ARRAY, NUMBER, IDENTICAL, TYPED, CONTAINER, INTEGER, AGAIN = range(7)
 # An argument with the number `key`; a dict's item; what a cell holds; an item of the tuple, list or dict that was the
-# value of row `base`; the dict with the attributes of that value; the object at the address `base`. Items of a dict are
-# asked for in its order, in which `key` has to be the next, or an equal string where `key_type` is the type of strings.
-ARGUMENT, LOOKED_UP, IN_CELL, IN_TUPLE, IN_LIST, NEXT_IN_DICT, OWN_DICT, FIXED = range(8)
+# value of row `base`; the dict with the attributes of that value; the object at the address `base`; what that value
+# holds in the slot `key` bytes behind its beginning, or `object` if that is empty. Items of a dict are asked for in its
+# order, in which `key` has to be the next, or an equal string where `key_type` is the type of strings.
+ARGUMENT, LOOKED_UP, IN_CELL, IN_TUPLE, IN_LIST, NEXT_IN_DICT, OWN_DICT, FIXED, IN_SLOT, EMPTY_SLOT = range(10)
 # Fields of objects, whose offsets the code contains.
 FIELDS = ("type", "data", "ndim", "shape", "strides", "descr", "flags", "number", "cell", "dtype")
 # In a dtype: its kind, character and byte order, a byte that is of no interest, and 32 bits with its number.
@@ -142,6 +143,13 @@ class _Guard:
                     self._get_dict(self._earlier(base))
                 with builder.if_then(self._is(row, "source", FIXED)):
                     builder.store(base, found)
+                in_slot, empty = self._is(row, "source", IN_SLOT), self._is(row, "source", EMPTY_SLOT)
+                with builder.if_then(builder.or_(in_slot, empty)):
+                    place = builder.inttoptr(builder.add(self._earlier(base), key), WORDS)
+                    builder.store(builder.load(place), found)
+                    with builder.if_then(empty):
+                        self._require(builder.icmp_signed("==", builder.load(found), word(0)))
+                        builder.store(row["object"], found)
         value = builder.load(found)
         self._require(builder.icmp_signed("!=", value, word(0)))  # deleted, or not assigned yet
         return value

@@ -169,7 +169,8 @@ def _store_rows(stores: Sequence[Store], place: int, guarded: GuardRows) -> Iter
             yield native.APPEND if store.appends else native.REPLACE, row, 0, place, count
         else:
             guarded.kept += store.keys
-            yield from ((native.SET, row, id(key), k, 1) for k, key in enumerate(store.keys, place))
+            how = native.SET if guarded.is_dict(row) else native.ATTRIBUTE
+            yield from ((how, row, id(key), k, 1) for k, key in enumerate(store.keys, place))
         place += count
 
 

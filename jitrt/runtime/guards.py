@@ -16,7 +16,7 @@ from ..trace.arguments import STATIC_TYPES, Again, Appended, Record, Structure
 from ..trace.stores import Attributes, Path
 from ..trace.versions import version_address, version_of, version_offset
 from .dispatch import Words, words
-from .objects import address, dtype_word, fields
+from .objects import address, dtype_word, fields, slot_offsets
 
 # A value that a function reads from outside: what it was, and the dict or class and the key, or the cell and None, that
 # hold it.
@@ -157,6 +157,9 @@ class GuardRows:
             self.rows.append(found | same)
         elif kind is Record:
             here = self._add_numbered(found | self._typed(structure[1]) | self._version(structure[1]), path)
+            if not structure[1].__dictoffset__:
+                self._add_slots(structure, leaves, here, path)
+                return
             attributes = {"source": guard.OWN_DICT, "base": here}
             self._add_dict(structure[2:], leaves, attributes | self._container(dict, len(structure[2])), path, True)
         elif kind is Appended:
@@ -185,6 +188,25 @@ class GuardRows:
             if type(key) is not str:
                 del found["key_type"]
             self._add(part, leaves, found, (*path, key))
+
+    def _add_slots(self, structure: Structure, leaves: Iterator[Any], here: int, path: Path) -> None:
+        """Rows of the slots of the object that was the value of row `here`."""
+        offsets = slot_offsets(structure[1])
+        if offsets is None:
+            raise Unguarded
+        self._at[(*path, Attributes)] = here
+        parts = dict(zip(*structure[2:]))
+        self.kept += parts
+        for name in parts.keys() ^ offsets.keys():
+            empty = {"source": guard.EMPTY_SLOT, "base": here, "key": offsets[name]}
+            self.rows.append(self._identical(None) | empty)
+        for name, part in parts.items():
+            found = {"source": guard.IN_SLOT, "base": here, "key": offsets[name]}
+            self._add(part, leaves, found, (*path, Attributes, name))
+
+    def is_dict(self, row: int) -> bool:
+        """Whether the values of a row are dicts."""
+        return self.rows[row]["object"] == id(dict)
 
     def _add_numbered(self, row: dict[str, int], path: Path) -> int:
         """Add the row of a list, dict or object, which is none of those before."""

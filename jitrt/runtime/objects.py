@@ -17,6 +17,7 @@ from numpy._core import _multiarray_umath  # type: ignore[attr-defined]
 
 from ..kernels import allocator, entry, floatflags, pool
 from ..once import once
+from ..trace.attributes import slots_of
 
 _SEARCHED_WORDS = 16  # of an object's memory
 # Places in NumPy's C API table, which its ABI fixes.
@@ -79,6 +80,21 @@ def fields() -> dict[str, int] | None:
         pointer = ctypes.c_int64.from_address(id(probe) + found[name]).value
         if tuple((ctypes.c_int64 * 2).from_address(pointer)) != values:
             return None
+    return found
+
+
+def slot_offsets(kind: type) -> dict[str, int] | None:
+    """Offsets in bytes of the slots of objects of a class; None if they are not where they are expected."""
+    slots, found = slots_of(kind), dict[str, int]()
+    probe: Any = object.__new__(kind)
+    for name, slot in slots.items():
+        mark = object()
+        slot.__set__(probe, mark)
+        words = (ctypes.c_int64 * (kind.__basicsize__ // 8)).from_address(id(probe))
+        places = [8 * k for k, word in enumerate(words) if word == id(mark)]
+        if len(places) != 1:
+            return None
+        found[name] = places[0]
     return found
 
 

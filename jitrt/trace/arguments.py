@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import sys
 import types
 from collections.abc import Sequence
 from copy import deepcopy
@@ -14,7 +13,7 @@ from numpy.lib.array_utils import byte_bounds
 
 from ..errors import Untraceable
 from ..frozen import frozen
-from .versions import Unchanged
+from .attributes import attributes_of, has_plain_attributes
 
 # Values of these types are part of a trace: another value is another trace.
 STATIC_TYPES = frozenset({int, bool, str, bytes, type(None), slice, type(...), range})
@@ -153,7 +152,7 @@ def _flatten(value: Any, leaves: list[Any], seen: dict[int, int] | None, depth: 
             return (Again, seen[id(value)], ())
         if depth < _DEEPEST and len(leaves) < _MOST_LEAVES:
             seen[id(value)] = len(seen)
-            attributes = vars(value)
+            attributes = attributes_of(value)
             parts = [
                 _grown(v, seen)
                 if name in growing.attributes and type(v) is list
@@ -189,7 +188,7 @@ def _rebuild(structure: Structure, leaves: Any, made: list[Any]) -> Any:
     if kind is Record:
         value = object.__new__(structure[1])
         made.append(value)
-        value.__dict__.update({name: _rebuild(s, leaves, made) for name, s in zip(structure[2], structure[3])})
+        attributes_of(value).update({name: _rebuild(s, leaves, made) for name, s in zip(structure[2], structure[3])})
         return value
     if kind is dict:
         value = {}
@@ -203,63 +202,6 @@ def _rebuild(structure: Structure, leaves: Any, made: list[Any]) -> Any:
         return value
     children = [_rebuild(s, leaves, made) for s in structure[1]]
     return kind(*children) if hasattr(kind, "_fields") else kind(children)
-
-
-_OWN_WAYS = (
-    "__del__",
-    "__getattr__",
-    "__array__",
-    "__array_ufunc__",
-    "__array_function__",
-    "__jitrt_function__",
-    "__slots__",
-)
-# Modules whose objects are more than they hold; those of `argparse` are not.
-_OTHERS = (sys.stdlib_module_names | {"numpy"}) - {"__main__", "argparse"}
-_HEAP_TYPE = 1 << 9  # Py_TPFLAGS_HEAPTYPE, which classes of C code may have, too
-
-
-class _Usual:
-    """An object with nothing but attributes, for its size."""
-
-
-_known: dict[type, tuple[bool, Unchanged | None]] = {}
-_MOST_KNOWN = 1024
-
-
-def has_plain_attributes(kind: type) -> bool:
-    """Whether objects of a class are their attributes: a class of the user's, with the ways of `object`.
-
-    Examples
-    --------
-    >>> class Point:
-    ...     def __init__(self, x):
-    ...         self.x = x
-    >>> has_plain_attributes(Point), has_plain_attributes(np.ndarray), has_plain_attributes(int)
-    (True, False, False)
-    """
-    known = _known.get(kind)
-    if known is not None and (known[1] is None or known[1]()):
-        return known[0]
-    if len(_known) >= _MOST_KNOWN:
-        _known.clear()
-    can_change = kind.__flags__ & _HEAP_TYPE
-    watch = Unchanged(kind, lambda: _has_plain_attributes(kind) == found) if can_change else None
-    found = _has_plain_attributes(kind)
-    _known[kind] = found, watch
-    return found
-
-
-def _has_plain_attributes(kind: type) -> bool:
-    own = kind.__mro__[:-1]
-    if not own or type(kind) is not type or any(not c.__flags__ & _HEAP_TYPE for c in own):
-        return False
-    usual = all(getattr(kind, name) is getattr(object, name) for name in ("__getattribute__", "__new__"))
-    setting = next(c for c in kind.__mro__ if "__setattr__" in vars(c))
-    usual = usual and (setting is object or getattr(vars(setting).get("__dataclass_params__"), "frozen", False))
-    usual = usual and kind.__basicsize__ == _Usual.__basicsize__
-    is_users = kind.__module__.split(".")[0] not in _OTHERS
-    return usual and is_users and not any(hasattr(kind, name) for name in _OWN_WAYS)
 
 
 def classes_in(structure: Structure) -> set[type]:

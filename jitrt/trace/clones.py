@@ -16,7 +16,8 @@ from typing import Any
 
 import numpy as np
 
-from .arguments import GENERATORS, has_plain_attributes
+from .arguments import GENERATORS
+from .attributes import has_plain_attributes
 from .captures import MISSING, Place, contents
 from .context import current
 from .creation import stand_in
@@ -123,6 +124,8 @@ class Clones:
             bases = tuple(self.class_of(base) for base in kind.__bases__ if base is not object)
             others = tuple(base for base in bases if base not in kind.__bases__)
             namespace = {"__module__": kind.__module__, "__qualname__": kind.__qualname__, "__jitrt_class__": kind}
+            if not kind.__dictoffset__:
+                namespace["__slots__"] = ()
             self._classes[kind] = made = type(kind.__name__, (kind, *others), namespace)
             for name, member in vars(kind).items():
                 found = self._member(member)

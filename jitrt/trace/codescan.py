@@ -15,7 +15,8 @@ from typing import Any
 import numpy as np
 
 from ..errors import Untraceable
-from .arguments import GENERATORS, has_plain_attributes
+from .arguments import GENERATORS
+from .attributes import has_plain_attributes
 from .bytecode import Instruction, decoded, line_of
 from .captures import MISSING, Capture, Captures, contents
 from .draws import GLOBAL, MAKERS

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import Untraceable
-from .arguments import has_plain_attributes
+from .attributes import has_plain_attributes
 
 _PURE_BUILTINS = frozenset(
     getattr(builtins, name)

@@ -116,7 +116,7 @@ def _functions_of(member: Any) -> list[Any]:
         return [f for f in (member.fget, member.fset, member.fdel) if f is not None]
     if isinstance(member, functools.cached_property):
         return [member.func]
-    return [member]
+    return [] if isinstance(member, types.MemberDescriptorType) else [member]
 
 
 def _names(code: types.CodeType) -> set[str]:

@@ -11,7 +11,7 @@ from typing import Any
 from ..expr.control import Loop, loop
 from ..expr.node import Node
 from ..expr.updates import Region, through
-from .arguments import has_plain_attributes
+from .attributes import attributes_of, has_plain_attributes
 from .captures import MISSING, contents
 from .iterations import Step, outside_roles
 from .loopnumber import Counter, LoopNumber
@@ -117,7 +117,8 @@ class _Rebinding:
                 value.update({k: self.value(v) for k, v in value.items()})
         elif has_plain_attributes(original_class(value)):
             if self._is_new(value):
-                vars(value).update({k: self.value(v) for k, v in vars(value).items()})
+                attributes = attributes_of(value)
+                attributes.update({k: self.value(v) for k, v in attributes.items()})
         elif isinstance(value, types.MethodType):
             self.value(value.__self__)
         elif isinstance(value, tuple):

@@ -12,7 +12,8 @@ import numpy as np
 from ..expr.node import Node
 from ..expr.updates import Region
 from ..frozen import frozen, record
-from .arguments import Appended, Record, has_plain_attributes
+from .arguments import Appended, Record
+from .attributes import attributes_of, has_plain_attributes
 from .captures import MISSING, contents
 from .draws import TracedGenerator
 from .elsewhere import Logger
@@ -163,10 +164,13 @@ class _Walk:
             return (dict, self._container(value), keys, *(self.value(v) for v in value.values()))
         if has_plain_attributes(original_class(value)):
             known = any(c is value for c in self.state.containers)
-            number, attributes = self._container(value), vars(value)
+            number, attributes = self._container(value), attributes_of(value)
             if known:  # as its owner, for example
                 return (Record, number)
-            self._integers_in(attributes)
+            if isinstance(attributes, dict):
+                self._integers_in(attributes)
+            elif any(type(v) is int or type(v) is LoopNumber for v in attributes.values()):
+                raise Unknown
             return (Record, number, kind, tuple(attributes), *(self.value(v) for v in attributes.values()))
         if isinstance(value, types.MethodType):
             return (types.MethodType, self.value(value.__self__), self.value(value.__func__))

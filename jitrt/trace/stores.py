@@ -12,7 +12,8 @@ from typing import Any
 
 from ..errors import Untraceable
 from ..frozen import frozen
-from .arguments import Again, Appended, Record, Structure, has_plain_attributes
+from .arguments import Again, Appended, Record, Structure
+from .attributes import attributes_of, has_plain_attributes
 
 # From the arguments of a call to an object in them: names of attributes, keys and indices.
 Path = tuple[Any, ...]
@@ -85,9 +86,9 @@ class Containers:
             for k, v in value.items():
                 self._walk(v, (*path, k))
         elif has_plain_attributes(original_class(value)):
-            self._known[id(value)] = value, path, dict(vars(value))
-            for k, v in vars(value).items():
-                self._walk(v, (*path, Attributes, k))
+            self._known[id(value)] = value, path, dict(attributes_of(value))
+            for name, v in attributes_of(value).items():
+                self._walk(v, (*path, Attributes, name))
 
     def objects(self) -> list[Any]:
         """The objects."""
@@ -111,8 +112,8 @@ class Containers:
         if kind is dict:
             return (dict, tuple(value), tuple([self._flatten(v, leaves, made) for v in value.values()]))
         if id(value) in made:
-            parts = tuple([self._flatten(v, leaves, made) for v in vars(value).values()])
-            return (Record, original_class(value), tuple(vars(value)), parts)
+            parts = tuple([self._flatten(v, leaves, made) for v in attributes_of(value).values()])
+            return (Record, original_class(value), tuple(attributes_of(value)), parts)
         leaves.append(value)
         return None
 
@@ -131,7 +132,7 @@ class Containers:
                 if len(before) != len(container) or any(a is not b for a, b in zip(before, container)):
                     found.append(Store(path, None, self._flatten(tuple(container), leaves, made)))
                 continue
-            after = container if type(container) is dict else vars(container)
+            after = container if type(container) is dict else attributes_of(container)
             where = path if type(container) is dict else (*path, Attributes)
             keys = tuple(k for k, v in after.items() if k not in before or v is not before[k])
             removed = tuple(k for k in before if k not in after)
@@ -152,7 +153,7 @@ def original_class(value: Any) -> type:
 def find(arguments: Any, path: Path) -> Any:
     """What is at a path."""
     for key in path:
-        arguments = vars(arguments) if key is Attributes else arguments[key]
+        arguments = attributes_of(arguments) if key is Attributes else arguments[key]
     return arguments
 
 

@@ -1,0 +1,125 @@
+"""The attributes of objects of the user's classes, in a dict or in slots, and which classes have nothing else."""
+
+from __future__ import annotations
+
+import sys
+import types
+from collections.abc import Iterator, MutableMapping
+from typing import Any
+
+from .versions import Unchanged
+
+_OWN_WAYS = (
+    "__del__",
+    "__getattr__",
+    "__array__",
+    "__array_ufunc__",
+    "__array_function__",
+    "__jitrt_function__",
+)
+# Modules whose objects are more than they hold; those of `argparse` are not.
+_OTHERS = (sys.stdlib_module_names | {"numpy"}) - {"__main__", "argparse"}
+_HEAP_TYPE = 1 << 9  # Py_TPFLAGS_HEAPTYPE, which classes of C code may have, too
+
+
+_USUAL_SIZE = type("Usual", (), {}).__basicsize__  # of an object with nothing but attributes
+
+
+_known: dict[type, tuple[bool, Unchanged | None]] = {}
+_MOST_KNOWN = 1024
+
+
+def has_plain_attributes(kind: type) -> bool:
+    """Whether objects of a class are their attributes: a class of the user's, with the ways of `object`.
+
+    Examples
+    --------
+    >>> class Point:
+    ...     def __init__(self, x):
+    ...         self.x = x
+    >>> has_plain_attributes(Point), has_plain_attributes(dict), has_plain_attributes(int)
+    (True, False, False)
+    """
+    known = _known.get(kind)
+    if known is not None and (known[1] is None or known[1]()):
+        return known[0]
+    if len(_known) >= _MOST_KNOWN:
+        _known.clear()
+    can_change = kind.__flags__ & _HEAP_TYPE
+    watch = Unchanged(kind, lambda: _has_plain_attributes(kind) == found) if can_change else None
+    found = _has_plain_attributes(kind)
+    _known[kind] = found, watch
+    return found
+
+
+def _has_plain_attributes(kind: type) -> bool:
+    own = kind.__mro__[:-1]
+    if not own or type(kind) is not type or any(not c.__flags__ & _HEAP_TYPE for c in own):
+        return False
+    usual = all(getattr(kind, name) is getattr(object, name) for name in ("__getattribute__", "__new__"))
+    setting = next(c for c in kind.__mro__ if "__setattr__" in vars(c))
+    usual = usual and (setting is object or getattr(vars(setting).get("__dataclass_params__"), "frozen", False))
+    usual = usual and (_has_slots_alone(kind) if kind.__dictoffset__ == 0 else kind.__basicsize__ == _USUAL_SIZE)
+    usual = usual and (kind.__dictoffset__ == 0 or not hasattr(kind, "__slots__"))
+    is_users = kind.__module__.split(".")[0] not in _OTHERS
+    return usual and is_users and not any(hasattr(kind, name) for name in _OWN_WAYS)
+
+
+def _has_slots_alone(kind: type) -> bool:
+    """Whether all attributes of objects of a class are in slots, which no other member of a class hides."""
+    own = kind.__mro__[:-1]
+    weak = any("__weakref__" in vars(c) for c in own)
+    size = object.__basicsize__ + 8 * (len(slots_of(kind)) + weak)
+    visible = all(type(getattr(kind, name, None)) is types.MemberDescriptorType for name in slots_of(kind))
+    return visible and kind.__basicsize__ == size and all("__slots__" in vars(c) for c in own)
+
+
+def slots_of(kind: type) -> dict[str, Any]:
+    """The slots of a class and of its bases by their names, in the order of memory: what reads and writes them."""
+    members = (item for c in reversed(kind.__mro__[:-1]) for item in vars(c).items())
+    return {name: member for name, member in members if type(member) is types.MemberDescriptorType}
+
+
+class Slots(MutableMapping[str, Any]):
+    """The attributes of an object that has slots and no dict, as ``vars`` gives those of others.
+
+    Examples
+    --------
+    >>> class Point:
+    ...     __slots__ = ("x", "y")
+    >>> point = Point()
+    >>> point.x = 1.0
+    >>> dict(attributes_of(point))
+    {'x': 1.0}
+    >>> attributes_of(point).update(y=2.0)
+    >>> point.y
+    2.0
+    """
+
+    __slots__ = ("_slots", "_value")
+
+    def __init__(self, value: Any):
+        self._value, self._slots = value, slots_of(type(value))
+
+    def __getitem__(self, name: str) -> Any:
+        try:
+            return self._slots[name].__get__(self._value)
+        except AttributeError:  # not assigned
+            raise KeyError(name) from None
+
+    def __setitem__(self, name: str, value: Any) -> None:
+        self._slots[name].__set__(self._value, value)
+
+    def __delitem__(self, name: str) -> None:
+        self._slots[name].__delete__(self._value)
+
+    def __iter__(self) -> Iterator[str]:
+        return (name for name in self._slots if name in self)
+
+    def __len__(self) -> int:
+        return sum(1 for _ in self)
+
+
+def attributes_of(value: Any) -> MutableMapping[str, Any]:
+    """The attributes of an object of a class with plain attributes; changes of them are its changes."""
+    return vars(value) if type(value).__dictoffset__ else Slots(value)
