@@ -41,6 +41,9 @@ check(6000)
 """
 KILLED_AT_RANDOM = """
 check(5999)  # children have no time to import the compiler
+began = time.perf_counter()
+check(5998)
+took = time.perf_counter() - began
 chance = random.Random(SEED)
 for number in range(ROUNDS):
     child = os.fork()
@@ -51,7 +54,7 @@ for number in range(ROUNDS):
             os.kill(os.getpid(), signal.SIGKILL)
         finally:
             os._exit(1)
-    time.sleep(chance.uniform(0.0, 0.05))
+    time.sleep(chance.uniform(0.0, 5 * took))  # for two or three programs of a child, on average
     os.kill(child, signal.SIGKILL)
     assert os.waitpid(child, 0)[1] == signal.SIGKILL
 assert not any("not used" in text for text in said)
@@ -98,7 +101,7 @@ before = len(said)
 for n in SIZES:
     check(n)
 found = sum(text.startswith("a program of") and "comes from" in text for text in said[before:])
-print(json.dumps([found, [text for text in said if "not used" in text], "numba" in sys.modules]))
+print(json.dumps([found, [text for text in said if "not used" in text], "jitrt.pipeline" in sys.modules]))
 """
 
 
@@ -134,8 +137,8 @@ def test_killed_at_random(known, tmp_path, rounds):
     shutil.copytree(known, tmp_path, dirs_exist_ok=True)
     sizes = list(range(6001, 6001 + 3 * min(rounds, 300)))
     assert start(tmp_path, KILLED_AT_RANDOM, SEED=rounds, ROUNDS=rounds, SIZES=sizes) == (0, [])
-    kept = whole_programs(tmp_path) - 2
-    assert kept > rounds // 10
+    kept = whole_programs(tmp_path) - 3
+    assert 0 < kept
     assert start(tmp_path, READ, SIZES=sizes) == (0, [kept, [], True])
     assert start(tmp_path, READ, SIZES=sizes) == (0, [len(sizes), [], False])
 
