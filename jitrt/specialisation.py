@@ -26,10 +26,11 @@ from .runtime.program import Program
 from .trace.arguments import Structure, rebuild_all, sharing
 from .trace.captures import Capture, Captures
 from .trace.draws import drawing
+from .trace.returned import Result
 from .trace.scopes import entered
 from .trace.segments import Cut, narrowed, needed, register_value
 from .trace.stores import Arguments, apply, find
-from .trace.trace import Result, Traced
+from .trace.trace import Traced
 
 _MOST_PROGRAMS = 512  # of segments, kept by their graphs
 _MOST_SEGMENTS = 4096

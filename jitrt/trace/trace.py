@@ -10,14 +10,11 @@ from typing import Any
 import numpy as np
 
 from ..errors import Untraceable, latest_control, watch_control
-from ..expr import build as b
 from ..expr.assumptions import assumption
 from ..expr.build import input_node
 from ..expr.contractions import Call
 from ..expr.node import Graph, Node, type_of
-from ..expr.optable import Kind
 from ..expr.types import ArrayType
-from ..expr.updates import through
 from ..frozen import frozen
 from .arguments import GENERATORS, Structure, is_dynamic, rebuild
 from .captures import Capture, Captures
@@ -27,39 +24,16 @@ from .context import tracing
 from .draws import of_argument
 from .elsewhere import Logger
 from .loopnumber import NotRolled, Place
+from .returned import Outputs, Result
 from .scopes import Scope
 from .segments import Cut, Execute
 from .state import Trace
 from .storage import Cell
-from .stores import Containers, Given, Store
+from .stores import Containers, Store
 from .tracer import Tracer
 
 # What a function that stores values may be unrolled to: such a loop may well be the whole simulation, called once.
 _MOST_NODES_WITH_STORES = 1000
-
-
-@frozen
-class Result:
-    """How one leaf of the result is made.
-
-    Parameters
-    ----------
-    source : str
-        ``"array"``: output number `index` of the graph; ``"input"``: the input number `index` itself;
-        ``"value"``: the Python object `value`; ``"given"``: what is at the path `value` of the arguments.
-    view : Node, optional
-        View operations that lead from the array to the leaf, as a chain of nodes on `base`.
-    scalar, weak : bool
-        Whether the leaf is a NumPy scalar or a Python number, not an array.
-    """
-
-    source: str
-    index: int = -1
-    view: Node | None = None
-    base: Node | None = None
-    scalar: bool = False
-    weak: bool = False
-    value: Any = None
 
 
 @frozen
@@ -113,11 +87,6 @@ class Traced:
     scope: Scope | None = None
     draws: bool = False
     has_state: bool = False
-
-
-_WRITTEN_BY_KERNELS = frozenset(
-    {Kind.ELEMENTWISE, Kind.REDUCTION, Kind.ASSEMBLE, Kind.SCAN, Kind.GATHER, Kind.COMPOUND}
-)
 
 
 def trace(
@@ -314,6 +283,7 @@ def _describe(
     captures: Captures,
     state: Trace,
 ) -> Traced:
+    """What the trace in `state` has found, of which `result` is what the function returned."""
     flat: list[Any] = []
     structure, stores = containers.stores(result, flat)
     for leaf in flat:
@@ -324,68 +294,15 @@ def _describe(
     plain = [leaf for leaf in flat if type(leaf) is np.ndarray]
     if any(np.may_share_memory(x, y) for k, x in enumerate(plain) for y in plain[:k]):
         raise Untraceable("returns arrays that share memory and do not depend on its arguments")
-    of_input: dict[Cell, int] = {}
-    written = []
-    # What the graph checks comes first, before it computes anything in vain.
-    roots: list[Node] = [assumption(state.conditions)] if state.conditions else []
-    strides: list[tuple[int, ...] | None] = [None] * len(roots)
-    for number, symbol in enumerate(symbols):
-        if symbol._cell is not None and symbol._cell not in of_input:
-            of_input[symbol._cell] = number
-            if symbol._cell.content is not inputs[number]:
-                written.append((number, len(roots)))
-                roots.append(symbol._cell.content)
-                strides.append(None)  # copied to the input
-    places: dict[Any, int] = {}
-    owners: dict[Any, int] = {}
-    for key in map(_memory_of, flat):
-        owners[key] = owners.get(key, 0) + 1
-    claimed: dict[Node, Any] = {}  # what a segment has computed is returned as it is, once
-    results: list[Result] = []
-    for leaf in flat:
-        ordinary = type(leaf) is np.ndarray and leaf.dtype.kind in "biufcmM" and leaf.dtype.isnative
-        if ordinary and leaf.flags.c_contiguous:
-            results.append(Result("array", len(roots)))
-            roots.append(b.constant(leaf.copy()))  # the same in every call that comes this way
-            strides.append(state.orders.of_result(roots[-1], leaf.strides))
-            if strides[-1] not in (None, leaf.strides) or (strides[-1] is None and not leaf.flags.c_contiguous):
-                raise Untraceable("returns a view of an array that does not depend on its arguments")
-            continue
-        if not isinstance(leaf, Tracer):
-            results.append(_plain_result(leaf))
-            continue
-        node, cell = leaf._node, leaf._cell
-        if not leaf._is_array() and node in inputs:
-            number = inputs.index(node)
-            results.append(Result("input", number))
-            continue
-        if cell is not None and cell in of_input:
-            number = of_input[cell]
-            base = inputs[number]
-            seen = through(base, leaf._region())
-            results.append(Result("input", number, None if seen is base else seen, base))
-            continue
-        base = node if cell is None else cell.content
-        key = _memory_of(leaf)
-        if state.registers.get(base, -1) >= len(inputs) and base.shape and claimed.setdefault(base, key) == key:
-            seen = through(base, leaf._region()) if cell is not None else base
-            results.append(Result("input", state.registers[base], None if seen is base else seen, base))
-            continue
-        if node is not base and _is_all_of(leaf, base) and owners[key] == 1:
-            results.append(Result("array", len(roots)))
-            roots.append(node)
-            strides.append(state.orders.of_result(node, leaf._strides()))
-            continue
-        if key not in places:
-            places[key] = len(roots)
-            roots.append(base)
-            strides.append(state.orders.of_result(base, None if cell is None else cell.strides))
-        view = None if node is base else node
-        results.append(Result("array", places[key], view, base, leaf._scalar, node.type.weak))
+    outputs = Outputs(inputs, state)
+    if state.conditions:  # what the graph checks comes first, before it computes anything in vain
+        outputs.add(assumption(state.conditions))
+    written = outputs.written(symbols)
+    results = outputs.results(flat)
     for node in state.pending_calls():
-        if node not in roots:
-            roots.append(node)
-            strides.append(None)
+        if node not in outputs.roots:
+            outputs.add(node)
+    roots, strides = outputs.roots, outputs.strides
     graph, registers = Graph(tuple(inputs), tuple(roots), tuple(strides)), tuple(range(len(inputs)))
     if stores and len(graph.nodes()) > _MOST_NODES_WITH_STORES:
         raise Untraceable(f"its loops are unrolled to {len(graph.nodes())} operations")
@@ -407,31 +324,3 @@ def _describe(
         state.draws > 0,
         bool(captures.state),
     )
-
-
-def _memory_of(leaf: Any) -> Any:
-    """What is the same for results that share memory."""
-    if not isinstance(leaf, Tracer):
-        return None
-    return leaf._cell or (id(leaf) if leaf._is_array() else leaf._node)
-
-
-def _is_all_of(leaf: Tracer, base: Node) -> bool:
-    """Whether a view has the elements of an array that a kernel writes, each once and in ascending order of memory.
-
-    Then the kernel can write the view's elements, and nobody has to make a view of the array.
-    """
-    node = leaf._node
-    if base.op.kind not in _WRITTEN_BY_KERNELS or (node.type.size, node.dtype) != (base.type.size, base.dtype):
-        return False
-    return min(leaf._strides() or (0,)) >= 0
-
-
-def _plain_result(leaf: Any) -> Result:
-    if isinstance(leaf, Given):
-        return Result("given", value=leaf.path)
-    if isinstance(leaf, np.ndarray):
-        raise Untraceable("returns an array that does not depend on its arguments")
-    if isinstance(leaf, (int, float, complex, bool, str, bytes, type(None), np.generic, np.dtype, slice, range)):
-        return Result("value", value=leaf)
-    raise Untraceable(f"returns a value of type {type(leaf).__name__}")
