@@ -138,7 +138,7 @@ def test_killed_at_random(known, tmp_path, rounds):
     sizes = list(range(6001, 6001 + 3 * min(rounds, 300)))
     assert start(tmp_path, KILLED_AT_RANDOM, SEED=rounds, ROUNDS=rounds, SIZES=sizes) == (0, [])
     kept = whole_programs(tmp_path) - 3
-    assert 0 < kept
+    assert kept > 0
     assert start(tmp_path, READ, SIZES=sizes) == (0, [kept, [], True])
     assert start(tmp_path, READ, SIZES=sizes) == (0, [len(sizes), [], False])
 
