@@ -139,7 +139,7 @@ class ArrayMethods(Operators):
         target = np.dtype(dtype)
         if target.kind not in "biufc" or self.dtype.kind not in "biufc":
             given = {"order": order, "casting": casting, "copy": copy}
-            return self._trace.host_call(np.ndarray.astype, "astype", (self, target), given)
+            return self._trace.calls.host_call(np.ndarray.astype, "astype", (self, target), given)
         if not np.can_cast(self.dtype, target, casting):  # type: ignore[arg-type]
             raise TypeError(f"Cannot cast array data from {self.dtype} to {target} according to the rule {casting!r}")
         if not copy and target == self.dtype and (order == "K" or self._is_in_order(order)):
@@ -227,7 +227,7 @@ class ArrayMethods(Operators):
         if name in _UNTRACEABLE_ATTRIBUTES or not callable(getattr(np.ndarray, name)):
             raise Untraceable(f".{name} of a value that is being traced", user_line())
         method = getattr(np.ndarray, name)
-        return lambda *args, **kwargs: self._trace.host_call(method, name, (self, *args), kwargs)
+        return lambda *args, **kwargs: self._trace.calls.host_call(method, name, (self, *args), kwargs)
 
 
 def _itself(value: Any) -> Any:

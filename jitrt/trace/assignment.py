@@ -164,7 +164,7 @@ def mutate(target: Any, function: Callable[..., Any], name: str, args: tuple, kw
     if not is_tracer(target) or not target._is_array():
         raise Untraceable(f"{name} writes into an array", user_line())
     target._storage().check_writable(target._region())
-    node = target._trace.mutating_call(function, name, target._node, args, kwargs)
+    node = target._trace.calls.mutating_call(function, name, target._node, args, kwargs)
     _write(target, node)
 
 

@@ -240,7 +240,7 @@ def _number_call(state: Trace, function: Callable[..., Any], args: tuple, kwargs
     made = None if None in nodes or kwargs else library_call(state, function, *nodes)
     if made is not None:
         return Tracer(made, state)
-    return state.host_call(function, function.__name__, args, kwargs)
+    return state.calls.host_call(function, function.__name__, args, kwargs)
 
 
 def _python_float(state: Trace, value: Any) -> Any:

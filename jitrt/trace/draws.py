@@ -147,7 +147,7 @@ class TracedGenerator:
         def draw(*args: Any, **kwargs: Any) -> Any:
             return getattr(_local.call.generator(source), name)(*args, **kwargs)
 
-        return state.draw(draw, shadow, name, args, kwargs)
+        return state.calls.draw(draw, shadow, name, args, kwargs)
 
 
 def of_object(generator: Any) -> TracedGenerator:

@@ -27,7 +27,7 @@ class Vectorized:
         state = current()
         if state is None:
             return _vectorized(self._pyfunc, self._options, args, kwargs)
-        return state.host_call(
+        return state.calls.host_call(
             _vectorized, f"vectorize({self.__name__})", (self._pyfunc, self._options, args, kwargs), {}
         )
 
@@ -53,7 +53,7 @@ class Remembering:
         result = self._function(*args, **kwargs)  # a tracer has no hash
         if state is None or not _has_arrays(result):
             return result
-        return state.borrowed(self._function, self._function.__name__, args, kwargs)
+        return state.calls.borrowed(self._function, self._function.__name__, args, kwargs)
 
 
 def _has_arrays(value: Any) -> bool:

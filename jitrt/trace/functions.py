@@ -46,13 +46,13 @@ def call_function(array: Tracer, func: Callable[..., Any], args: tuple, kwargs: 
         args, kwargs = _in_known_order(func, *args, **kwargs)
     build = NUMPY_FUNCTIONS.get(func)
     if build is None:
-        return trace.host_call(func, func.__name__, args, kwargs)
+        return trace.calls.host_call(func, func.__name__, args, kwargs)
     try:
         if func in BY_VALUE_FUNCTIONS:
             args, kwargs = with_elements(args, kwargs, trace)
         result = build(*nodes_of(args, trace), **nodes_of(kwargs, trace))
     except NotCovered:
-        return trace.host_call(func, func.__name__, args, kwargs)
+        return trace.calls.host_call(func, func.__name__, args, kwargs)
     viewed = operands_of(args, kwargs) if func in VIEW_FUNCTIONS else None
     made = wrap(result, array, viewed, func in CONTIGUOUS_FUNCTIONS)
     if func in _LIKE_FUNCTIONS and is_tracer(args[0]):

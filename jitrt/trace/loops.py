@@ -186,12 +186,12 @@ def _with_stable_types(state: Trace, step: Step, initial: list[Any], arrays: Seq
         If there are none.
     """
     for _ in range(_ATTEMPTS):
-        host_calls = len(state.host_calls)
+        host_calls = len(state.calls.noted)
         carried = [_placeholder(state, v) if _is_number(v) else v for v in initial]
         elements = [_element(state, a) for a in arrays]
         with _closed(state):
             results, _ = step(carried, elements)
-        del state.host_calls[host_calls:]
+        del state.calls.noted[host_calls:]
         changed = [k for k, v in enumerate(initial) if _is_number(v) and _kind(v, state) != _kind(results[k], state)]
         if not changed:
             return initial
@@ -209,14 +209,14 @@ def _record(
     carried = [_placeholder(state, v) if k in moving else v for k, v in enumerate(initial)]
     elements = [_element(state, a) for a in arrays]
     parameters = [t._node for t in (*(carried[k] for k in moving), *elements)]  # before the body writes into them
-    host_calls = len(state.host_calls)
+    host_calls = len(state.calls.noted)
     with _closed(state):
         results, stacked = step(list(carried), list(elements))
     if any(results[k] is not initial[k] for k in range(len(initial)) if k not in moving):
         raise NotOneNode("a carried value that is neither an array nor a number changes")
     kinds = [_kind(initial[k], state) for k in moving]
     if kinds != [_kind(results[k], state) for k in moving]:
-        del state.host_calls[host_calls:]
+        del state.calls.noted[host_calls:]
         raise NotOneNode("a carried value changes its type")
     outputs = [_node(results[k], state) for k in moving] + [_node(v, state) for v in stacked]
     closed = close((outputs,), parameters)

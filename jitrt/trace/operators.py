@@ -35,7 +35,7 @@ def _binary(ufunc: np.ufunc, python: Callable[[Any, Any], Any], x: Any, y: Any) 
     if x_is_number and y_is_number:
         nodes = tuple(_number_node(v, tracer, python) for v in (x, y))
         made = operation(tracer._trace, ufunc, *nodes)
-        return tracer._trace.python_call(python, *nodes) if made is None else tracer._new(made)
+        return tracer._trace.calls.python_call(python, *nodes) if made is None else tracer._new(made)
     if isinstance(x, _OPERANDS) and isinstance(y, _OPERANDS):
         if ufunc is np.power and tracer is x and tracer._is_array():
             return _power(x, y)
@@ -130,7 +130,7 @@ def _unary(ufunc: np.ufunc, python: Callable[[Any], Any]) -> Callable[[Any], Any
         if not self._is_weak():
             return ufunc(self)
         made = unary(self._trace, ufunc, self._node)
-        return self._trace.python_call(python, self._node) if made is None else self._new(made)
+        return self._trace.calls.python_call(python, self._node) if made is None else self._new(made)
 
     return apply
 

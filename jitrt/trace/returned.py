@@ -111,7 +111,7 @@ class Outputs:
             return self._of_input_memory(number, self._inputs[number], leaf)
         base = node if cell is None else cell.content
         key = _memory_of(leaf)
-        is_computed = state.registers.get(base, -1) >= len(self._inputs)
+        is_computed = state.registers.is_computed(base)
         if is_computed and base.shape and self._claimed.setdefault(base, key) == key:
             return self._of_input_memory(state.registers[base], base, leaf)
         if node is not base and _is_all_of(leaf, base) and self._owners[key] == 1:

@@ -22,6 +22,7 @@ from ..expr.ufuncs import elementwise_op
 from ..frozen import frozen
 from .context import current
 from .segments import is_recorded_in_a_loop
+from .storage import base_of
 from .userline import user_line
 
 if TYPE_CHECKING:
@@ -107,7 +108,7 @@ class Phases:
 
     def switch(self, scope: Scope) -> None:
         """Begin another phase."""
-        live = [*self._trace.live(), *self._trace.call_results]
+        live = [*self._trace.live(), *self._trace.calls.results]
         if any(is_recorded_in_a_loop(n) for n in live):
             raise Untraceable("np.errstate inside of the body of a loop", user_line())
         self._tag(live, self.number)
@@ -145,10 +146,10 @@ class Phases:
         if len(self._scopes) == 1:
             return None
         trace = self._trace
-        given = (*wanted, *trace.live(), *trace.call_results, *trace.conditions)
+        given = (*wanted, *trace.live(), *trace.calls.results, *trace.conditions)
         roots = [n for n in given if not is_recorded_in_a_loop(n)]
         self._tag(roots, self.number)
-        order = topological_order(roots, trace.registers)
+        order = topological_order(roots, trace.registers.places)
         flags: dict[int, set[str]] = {}
         for n in order:
             if found := _exceptions(n):
@@ -165,10 +166,10 @@ class Phases:
             early = [n for n in order if self._tags[n] <= members[-1]]
             later = [n for n in order if self._tags[n] > members[-1]]
             wanted = {*roots, *(a for n in later for a in n.args)}
-            bases = dict.fromkeys(_base(n) for n in early if n in wanted)
+            bases = dict.fromkeys(base_of(n) for n in early if n in wanted)
             needed = [n for n in bases if n not in trace.registers and not trace.is_known(n)]
             if needed:
-                trace.cut_off(needed, "np.errstate", self._lines[members[-1]], scope)
+                trace.cuts.fence(needed, "np.errstate", self._lines[members[-1]], scope)
         return groups[-1][1] if groups else None
 
     def _common_scope(self, numbers: list[int], flags: dict[int, set[str]]) -> Scope | None:
@@ -177,12 +178,6 @@ class Phases:
             if all(scope.agrees(self._scopes[k], flags[k]) for k in numbers):
                 return scope
         return None
-
-
-def _base(node: Node) -> Node:
-    while node.op.kind is Kind.VIEW:
-        node = node.args[0]
-    return node
 
 
 def _exceptions(node: Node) -> frozenset[str]:

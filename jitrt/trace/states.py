@@ -277,6 +277,6 @@ def observe(
         walk.state.structure[NAMED] = walk.value(trace.named)
     walk.state.integers.update((name, value) for name, value in variables.items() if type(value) is int)
     walk.state.cells = Cell.made()
-    walk.state.phases = trace.phases.number + trace.draws
+    walk.state.phases = trace.phases.number + trace.calls.draws
     walk.state.copies, walk.state.writes, walk.state.looks = trace.copies, len(trace.writes), len(trace.looks)
     return walk.state

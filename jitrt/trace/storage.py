@@ -15,7 +15,7 @@ from numpy.lib.stride_tricks import as_strided
 from ..expr import build as b
 from ..expr.movement import as_view
 from ..expr.node import Node
-from ..expr.optable import OPS
+from ..expr.optable import OPS, Kind
 from ..expr.types import contiguous_strides
 from ..expr.updates import Region, region_between, update
 
@@ -86,6 +86,13 @@ class Cell:
         """Assign `value`, which has the shape and dtype of the region, to a region of the array."""
         self.check_writable(region)
         self.content = update(self.content, value, region) if region else value
+
+
+def base_of(node: Node) -> Node:
+    """What `node` is a view of."""
+    while node.op.kind is Kind.VIEW:
+        node = node.args[0]
+    return node
 
 
 def _is_dense(node: Node, strides: tuple[int, ...]) -> bool:

@@ -42,7 +42,7 @@ def item_of(array: Tracer, index: Any) -> Tracer:
         else:
             node = getitem(array._node, index)
     except NotCovered:
-        return array._trace.host_call(operator.getitem, "indexing", (array, index), {})
+        return array._trace.calls.host_call(operator.getitem, "indexing", (array, index), {})
     if node.op.kind is not Kind.VIEW:
         return array._new(node, scalar=node.shape == ())
     scalar = node.shape == () and Ellipsis not in [i for i in items if not isinstance(i, (slice, np.ndarray))]

@@ -231,17 +231,17 @@ def _trace_once(
         conditions.check(error)
         _check_control()
         state.aliases.check_error(error)
-        state.forget_values()
+        state.registers.forget_values()
         raise
     finally:
         watch_control(False)
     conditions.check(None)
-    if state.draws:  # of which the run will have others
+    if state.calls.draws:  # of which the run will have others
         answers.clear()
     if clones.have_been_changed():
         raise Untraceable("sets an attribute of what is no argument")
     traced = _describe(result, containers, inputs, symbols, tuple(arguments), captures, state)
-    state.forget_values()
+    state.registers.forget_values()
     return traced
 
 
@@ -299,28 +299,28 @@ def _describe(
         outputs.add(assumption(state.conditions))
     written = outputs.written(symbols)
     results = outputs.results(flat)
-    for node in state.pending_calls():
+    for node in state.calls.pending():
         if node not in outputs.roots:
             outputs.add(node)
     roots, strides = outputs.roots, outputs.strides
     graph, registers = Graph(tuple(inputs), tuple(roots), tuple(strides)), tuple(range(len(inputs)))
     if stores and len(graph.nodes()) > _MOST_NODES_WITH_STORES:
         raise Untraceable(f"its loops are unrolled to {len(graph.nodes())} operations")
-    if state.cuts:
-        graph, registers = state.graph_of(roots, strides)
+    if state.cuts.made:
+        graph, registers = state.cuts.graph_of(roots, strides)
     return Traced(
         graph,
         arguments,
         tuple(captures.arrays),
         tuple(results),
         structure,
-        tuple(state.host_calls),
+        tuple(state.calls.noted),
         tuple(written),
         stores,
-        tuple(state.cuts),
+        tuple(state.cuts.made),
         registers,
-        tuple(state.given),
+        tuple(state.registers.given),
         scope,
-        state.draws > 0,
+        state.calls.draws > 0,
         bool(captures.state),
     )

@@ -77,7 +77,9 @@ class Tracer(ArrayMethods):
     def _gather(self, choice: Choice) -> None:
         """Let NumPy choose the elements, since more than their values is asked for."""
         mask = Tracer(choice.mask, self._trace)
-        chosen = self._trace.call_and_look(operator.getitem, "indexing", (Tracer(choice.array, self._trace), mask), {})
+        chosen = self._trace.calls.call_and_look(
+            operator.getitem, "indexing", (Tracer(choice.array, self._trace), mask), {}
+        )
         self._choice = None
         self._current = self._content = chosen._node
 

@@ -63,7 +63,7 @@ def _result(array: Tracer, ufunc: np.ufunc, method: str, inputs: tuple, kwargs: 
         node = elementwise(ufunc, inputs, array._trace)
         return array._new(node, not node.shape)
     except NotCovered:
-        return array._trace.host_call(ufunc, ufunc.__name__, inputs, kwargs)
+        return array._trace.calls.host_call(ufunc, ufunc.__name__, inputs, kwargs)
 
 
 def _method(array: Tracer, method: Callable[..., Any], name: str, inputs: tuple, kwargs: dict[str, Any]) -> Any:
@@ -74,7 +74,7 @@ def _method(array: Tracer, method: Callable[..., Any], name: str, inputs: tuple,
         build = NUMPY_FUNCTIONS[method]
         return wrap(build(*nodes_of(inputs, array._trace), **nodes_of(kwargs, array._trace)), array)
     except NotCovered:
-        return array._trace.host_call(method, name, inputs, kwargs)
+        return array._trace.calls.host_call(method, name, inputs, kwargs)
 
 
 def elementwise(ufunc: np.ufunc, inputs: tuple, trace: Trace) -> Node:
