@@ -51,6 +51,7 @@ S = TypeVar("S")
 _MOST_PLAIN_CALLS = 16
 _PLAIN_CALLS_BETWEEN_LOOKS = 4096
 _UNLIMITED = 1 << 62
+_MOST_SLOW_CALLS = 64  # in a row of a specialisation that only native code is to serve
 
 _STAYS_IN_PYTHON = "goes through Python in every call of that kind"
 
@@ -249,8 +250,15 @@ class JitFunction(NativeCallable, Generic[P, R]):
                 except Exception as error:  # the call itself has ended well
                     self._dispatch.refuse(found)
                     internal_error(self.__name__, error, _STAYS_IN_PYTHON)
-            if isinstance(found, Specialisation) and found.only_native and self._dispatch.refuses(found):
+            if isinstance(found, Specialisation) and found.only_native and self._is_slow(found):
                 self._specialisations.replace(found, Plain(TOO_SMALL, too_small=True))
+
+    def _is_slow(self, found: Specialisation) -> bool:
+        """Whether native code cannot serve calls for `found`, or has served none of many."""
+        found.slow_calls += 1
+        if found.slow_calls % _MOST_SLOW_CALLS:
+            return self._dispatch.refuses(found)
+        return not self._dispatch.has_served(found)
 
     def _add_table(
         self,

@@ -162,6 +162,7 @@ class Specialisation:
         self.only_native = only_native
         """Whether calls have objects, and the plain function is faster than what takes them apart in Python."""
 
+        self.slow_calls = 0
         self.patience = Patience()
         self._programs = programs
         self._lock = threading.Lock()

@@ -49,6 +49,8 @@ _SIGNATURES = {
     "PyList_GetItem": ir.FunctionType(I64, [I64, I64]),
     "PyObject_Size": ir.FunctionType(I64, [I64]),
     "PyObject_GenericGetDict": ir.FunctionType(I64, [I64, I64]),
+    "PyGC_Disable": ir.FunctionType(I32, []),
+    "PyGC_Enable": ir.FunctionType(I32, []),
     "PyUnicode_Compare": ir.FunctionType(I32, [I64, I64]),
     "PyErr_Clear": ir.FunctionType(ir.VoidType(), []),
     "Py_DecRef": ir.FunctionType(ir.VoidType(), [I64]),
@@ -159,9 +161,15 @@ class _Guard:
         return self.builder.load(self.builder.gep(self.values, [row]))
 
     def _get_dict(self, value: ir.Value) -> None:
-        """Find the dict with the attributes of `value`, which keeps it alive."""
+        """Find the dict with the attributes of `value`, which keeps it alive.
+
+        It may have to be made. Garbage is collected later then: finalizers are Python code.
+        """
         builder = self.builder
+        collects = _call(builder, "PyGC_Disable")
         attributes = _call(builder, "PyObject_GenericGetDict", value, word(0))
+        with builder.if_then(builder.icmp_signed("!=", collects, ir.Constant(I32, 0)), likely=True):
+            _call(builder, "PyGC_Enable")
         builder.store(attributes, self.found)
         with builder.if_else(builder.icmp_signed("!=", attributes, word(0)), likely=True) as (there, failed):
             with there:

@@ -125,11 +125,11 @@ class Dispatch:
 
     def have_served(self) -> bool:
         """Whether any table has served a call since this was asked before."""
-        tables = [t for _, _, tables in self._tables.values() for t in tables]
-        found = any(t[_SERVED] for t in tables)
-        for table in tables:
-            table[_SERVED] = 0
-        return found
+        return _have_served([t for _, _, tables in self._tables.values() for t in tables])
+
+    def has_served(self, owner: Any) -> bool:
+        """Whether a table of `owner` has served a call since this was asked before."""
+        return id(owner) in self._tables and _have_served(self._tables[id(owner)][2])
 
     def free_tables(self) -> None:
         """Nobody uses a table any more."""
@@ -167,6 +167,13 @@ class Dispatch:
 _LATEST = native.STATE.index("latest")
 assert native.STATE[_LATEST : _LATEST + 3] == ("latest", "mask", "slots")
 _BUSY, _ROWS, _SERVED = (native.TABLE.index(name) for name in ("busy", "rows", "served"))
+
+
+def _have_served(tables: list[Words]) -> bool:
+    found = any(t[_SERVED] for t in tables)
+    for table in tables:
+        table[_SERVED] = 0
+    return found
 
 
 def _hash(state: Words, args: tuple, kwargs: dict[str, Any]) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 import types
 from collections.abc import Iterable
 from dataclasses import field
@@ -152,14 +153,23 @@ class Captures:
 
 
 def _same_members(kind: type, names: frozenset[str]) -> Unchanged:
-    """Whether a class and its bases define those of the `names` that they define now."""
+    """Whether a class has the same bases, and defines those of the `names` that it defines now.
 
-    def defined() -> list[frozenset[str]]:
-        return [names & vars(c).keys() for c in kind.__mro__[:-1]]
+    Functions, properties and the like have to be the same ones; of data, `Capture` tells what matters.
+    """
 
-    before: list[frozenset[str]] = []
-    watch = Unchanged(kind, lambda: defined() == before)
-    before += defined()
+    def defined() -> tuple[list[Any], list[Any]]:
+        own = [(c, name) for c in kind.__mro__[:-1] for name in sorted(names & vars(c).keys())]
+        members = [vars(c)[name] for c, name in own]
+        return [kind.__mro__, own], [m for m in members if hasattr(type(m), "__get__")]
+
+    def same() -> bool:
+        (places, members), (known, functions) = defined(), before[0]
+        return places == known and len(members) == len(functions) and all(map(operator.is_, members, functions))
+
+    before: list[tuple[list[Any], list[Any]]] = []
+    watch = Unchanged(kind, same)
+    before.append(defined())
     return watch
 
 

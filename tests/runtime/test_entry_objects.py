@@ -195,6 +195,80 @@ def test_properties_that_a_class_gets_later(holder):
     check(function, local, 0.5)
 
 
+def test_members_that_are_replaced():
+    class Local(Model):
+        @property
+        def scaled(self):
+            return self.x * 3.0
+
+        @staticmethod
+        def shift(dt):
+            return dt + 1.0
+
+        @classmethod
+        def unit(cls):
+            return 2.0
+
+        def run(self, dt):
+            return self.scaled * self.shift(dt) + self.unit()
+
+    local = Local()
+    function = compiled(Local.run, local, 0.5)
+    Local.scaled = property(lambda self: self.x * 5.0)
+    check(function, local, 0.5), check(function, local, 0.5)
+    Local.shift = staticmethod(lambda dt: dt - 1.0)
+    check(function, local, 0.5), check(function, local, 0.5)
+    Local.unit = classmethod(lambda cls: 7.0)
+    check(function, local, 0.5), check(function, local, 0.5)
+    assert check(function, local, 0.5)
+
+
+def test_bases_that_are_replaced():
+    class One:
+        def factor(self):
+            return 2.0
+
+    class Other:
+        def factor(self):
+            return 3.0
+
+    class Local(One):
+        def __init__(self):
+            self.x = x
+
+        def run(self, dt):
+            return self.x * self.factor() + dt
+
+    local = Local()
+    function = compiled(Local.run, local, 0.5)
+    for base in (Other, One, Other):
+        Local.__bases__ = (base,)
+        check(function, local, 0.5), check(function, local, 0.5)
+    assert check(function, local, 0.5)
+
+
+def test_what_is_never_the_same_object_runs_plain_on_small_arrays(monkeypatch):
+    monkeypatch.setenv("JITRT_STRICT", "0")
+    function = Watched(lambda o: o.x[o.part] * 2.0)
+    for _ in range(200):
+        o = Model()
+        o.part = slice(1, int("3"))
+        check(function, o)
+    assert "too small" in function.explain(o).plain_reason
+
+
+@pytest.mark.parametrize("collects", [True, False])
+def test_garbage_is_collected_as_before(collects):
+    function = compiled(Model.run, Model(), 0.5)
+    (gc.enable if collects else gc.disable)()
+    try:
+        for _ in range(3):
+            check(function, Model(), 0.5)
+            assert gc.isenabled() == collects
+    finally:
+        gc.enable()
+
+
 def test_classes_that_change_at_every_call():
     class Counted(Model):
         count = 0
