@@ -120,6 +120,9 @@ def _declare_split(function: Callable[..., Any]) -> None:
     @numpy_function(function, view=True)
     def bind(ary: Any, indices_or_sections: Any, *axis: Any, **kwargs: Any) -> Any:
         ary = strong_node(ary)
+        places = indices_or_sections
+        if any(isinstance(k, Node) for k in (places if isinstance(places, (list, tuple)) else (places,))):
+            raise NotCovered("a split at computed places")
         offset = 0
         probe = np.ndarray(ary.shape, np.int8, buffer=bytes(1), strides=(0,) * ary.type.ndim)
         pieces = function(probe, indices_or_sections, *axis, **kwargs)

@@ -60,10 +60,11 @@ def declare(
     lower: Callable[[Node], Node],
     method: str | None = None,
     identity: bool = True,
+    without: str = "",
 ) -> None:
     """Add the row of a reduction; NumPy's arguments become parameters of a node of that name.
 
-    `identity` says that an empty selection has a value.
+    `identity` says that an empty selection has a value; `without` are characters of dtypes that are left to NumPy.
     """
     name = {"amax": "max", "amin": "min"}.get(function.__name__, function.__name__)
     row(Op(name, Kind.COMPOUND, numpy=partial(_compute, function), lower=lower))
@@ -72,7 +73,8 @@ def declare(
     def bind(*args: Any, **kwargs: Any) -> Node:
         given = given_arguments(function, args, kwargs)
         a = given.pop("a")
-        if not isinstance(a, Node) or a.dtype.kind not in "biufc" or given.pop("out", None) is not None:
+        known = isinstance(a, Node) and a.dtype.kind in "biufc" and a.dtype.char not in without
+        if not known or given.pop("out", None) is not None:
             raise NotCovered(f"{name} of such operands")
         a = b.cast(a, a.dtype)
         axis = given.pop("axis", None)

@@ -107,7 +107,8 @@ class HostFrame(Frame):
         if node in self._returned:
             return self._returned[node]
         if node in self.places:
-            return self.places[node]
+            place = self.places[node]
+            return _python_number(place) if node.type.weak else place
         if node.op.name == "constant":
             return self._object(node["value"].value)
         if node in self.values or node in self.hosted:
@@ -133,3 +134,13 @@ class HostFrame(Frame):
             return lambda objects: memory
         place, slot = self.hosted[node]
         return lambda objects: np.ndarray(slot.shape, slot.dtype, objects[place], slot.offset)
+
+
+def _python_number(place: int) -> Fetch:
+    """What gives a Python number that is an argument, or that a kernel has stored in an array of its own."""
+
+    def fetch(objects: list[Any]) -> Any:
+        value = objects[place]
+        return value.item() if isinstance(value, np.ndarray) else value
+
+    return fetch

@@ -97,8 +97,9 @@ class Aliases:
         if self._pairs:
             cells = {t._cell for t in returned if is_tracer(t)}
             for result, operand, copied in self._pairs:
-                lost = operand.content is not given[operand] if operand in given else operand in cells
-                if result in cells and (copied or lost):
+                changed = operand in given and operand.content is not given[operand]
+                seen = copied if operand in given else operand in cells
+                if result in cells and (changed or seen):
                     raise Untraceable("returns an array in memory that it shares with another one")
 
 

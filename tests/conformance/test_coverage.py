@@ -20,6 +20,7 @@ INTERNAL = {
     "assemble",  # concatenate, roll, pad
     "getitem",  # slicing
     "take_at", "gather", "check_bounds",  # indexing by arrays
+    "einsum_view",  # einsum of one operand whose axes are not summed
     "overwrite", "buffer",  # assignments to parts of arrays: tests/trace/test_mutation.py
     "loop", "branch",  # fori_loop and its kin: test_control.py
 }  # fmt: skip

@@ -31,6 +31,8 @@ VIEWS = {
     "moveaxis": lambda x: (np.moveaxis(x, 0, -1), np.moveaxis(x, (0, 1), (1, 0))),
     "rollaxis": lambda x: np.rollaxis(x, 2),
     "flip": lambda x: (np.flip(x), np.flip(x, 1), np.flip(x, (0, -1)), np.flipud(x), np.fliplr(x)),
+    "rot90": lambda x: (np.rot90(x), np.rot90(x, 2, (0, 2)), np.rot90(x, -1, (-1, 1)), np.rot90(x, 4), np.rot90(x, 3)),
+    "einsum without sums": lambda x: (np.einsum("i...->...i", x), np.einsum("iij->ij", x[:, :2])),
     "diagonal": lambda x: (np.diagonal(x), x.diagonal(1, 1, 2), np.diagonal(x, -1, 2, 0)),
     "real and imag": lambda x: (np.real(x), x.real, np.imag(x), x.imag),
     "atleast": lambda x: (
