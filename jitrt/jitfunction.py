@@ -5,35 +5,22 @@ from __future__ import annotations
 import functools
 import logging
 import types
-import warnings
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, Concatenate, Generic, NamedTuple, ParamSpec, TypeVar, overload
 
 import numpy as np
 
-from . import config
-from .errors import HalfDone, JitrtError, JitrtPerformanceWarning, NotWorthwhile, Untraceable
-from .expr.contractions import Call as HostedCall
-from .expr.contractions import answered
-from .lookup import Specialisations
+from .errors import NotWorthwhile, Untraceable
 from .pandas_engine import PandasEngine
 from .pickling import reduced, stand_in
-from .programs import expect_compiles, note_call
 from .runtime import results
-from .runtime.dispatch import NativeCallable, release_all
-from .runtime.entry import make_plain_table
-from .runtime.errstate import FloatingPointRaised
-from .runtime.guards import TakenApart
-from .runtime.loopengine import MISS, loop_engine
-from .specialisation import TOO_SMALL, NewWay, Plain, Programs, Specialisation, places_of
-from .specialise import Call, internal_error, trace_and_run
-from .trace.arguments import Growing, Structure, copies_of, flatten_call, rebuild
+from .runtime.dispatch import release_all
+from .serving import ServedFunction
+from .specialisation import Plain
+from .trace.arguments import copies_of, rebuild
 from .trace.donation import check_names
 from .trace.draws import drawing
-from .trace.integers import IntegerWanted
-from .trace.storage import ReadOnly
 from .trace.trace import trace
-from .trace.tracer import Tracer
 
 if TYPE_CHECKING:  # what only people ask for is imported when they do
     from .aot import Stages
@@ -45,15 +32,6 @@ P = ParamSpec("P")
 Q = ParamSpec("Q")
 R = TypeVar("R")
 S = TypeVar("S")
-
-# A function that was called this often and never ran compiled runs as plain NumPy, without the search: for good, or if
-# its arrays were too small with a look at them after calls whose number is a power of two, and after so many of them.
-_MOST_PLAIN_CALLS = 16
-_PLAIN_CALLS_BETWEEN_LOOKS = 4096
-_UNLIMITED = 1 << 62
-_MOST_SLOW_CALLS = 64  # in a row of a specialisation that only native code is to serve
-
-_STAYS_IN_PYTHON = "goes through Python in every call of that kind"
 
 
 class CacheInfo(NamedTuple):
@@ -71,7 +49,7 @@ class CacheInfo(NamedTuple):
     """Calls so far that native code did not serve."""
 
 
-class JitFunction(NativeCallable, Generic[P, R]):
+class JitFunction(ServedFunction, Generic[P, R]):
     """A function that runs compiled where that is possible, and as plain NumPy where not.
 
     Made by `jit`. Calling it gives what the plain function gives, and type checkers see the plain function's
@@ -103,232 +81,8 @@ class JitFunction(NativeCallable, Generic[P, R]):
             return self if instance is None else types.MethodType(self, instance)
 
     def __init__(self, function: Callable[P, R], threads: int | None = None, donate: Sequence[str] = ()):
-        super().__init__()
-        functools.update_wrapper(self, function)
-        self.__name__ = getattr(function, "__name__", type(function).__name__)
-        self.__qualname__ = getattr(function, "__qualname__", self.__name__)
-        self.__jitrt_function__ = function
-        self._function = function
+        super().__init__(function, threads, donate)
         self._stand_in: Any = None
-        self._threads = threads
-        self._donate = tuple(donate)
-        self._programs = Programs(threads)
-        self._specialisations = Specialisations(
-            function, self.__name__, self._programs, self._donate, self._dispatch, self._lock
-        )
-        self._loops = loop_engine(function)
-        self._plain_is_passing = False  # since arrays may get larger
-        self._plain_calls = 0
-        self._slow_calls = 0
-        if config.disabled():
-            self._specialisations.run_plain("JITRT_DISABLE is set")
-        self._is_new = self._specialisations.plain is None and expect_compiles(function)
-
-    def _call(self, args: tuple, kwargs: dict[str, Any]) -> Any:
-        """A call that native code does not serve."""
-        known = self._specialisations
-        self._slow_calls += 1
-        if self._is_new:
-            self._is_new = False
-            note_call(self._function)
-        if self._loops.answering and not kwargs:
-            result = self._loops.serve(args)
-            if result is not MISS:
-                if self._loops.may_be_short():
-                    self._serve_short_calls(args)
-                return result
-        if known.plain is not None:
-            self._plain_calls += 1
-            passing = self._plain_is_passing or self._loops.serving
-            if self._plain_calls >= _MOST_PLAIN_CALLS and not passing:
-                self._dispatch.serve_plain(self._function)
-            if not self._looks_again():
-                return self._function(*args, **kwargs)
-        leaves: list[Any] = []
-        failures: list[Exception] = []  # taken out of this frame, since their tracebacks lead to it and its arguments
-        try:
-            structure = known.take_apart(args, kwargs, leaves)
-        except Exception as error:
-            failures.append(error)
-        if failures:
-            self._count_plain_call(internal_error(self.__name__, failures.pop()))
-            return self._function(*args, **kwargs)
-        if any(type(leaf) is Tracer for leaf in leaves):
-            return self._function(*args, **kwargs)  # inside of another function's trace
-        if not kwargs and self._loops.active:
-            result = self._loops.call(args)
-            if result is not MISS:
-                self._serve_short_calls(args)
-                return result
-        answers: dict[HostedCall, Any] = {}
-        try:
-            structure = known.take_all_apart(args, kwargs, leaves, structure)
-            found = known.find(leaves, structure, answers)
-        except ReadOnly as error:
-            raise ValueError(str(error)).with_traceback(error.__traceback__) from None
-        except (JitrtError, Warning):
-            raise
-        except Exception as error:  # nothing has run yet
-            found = internal_error(self.__name__, error)
-        if isinstance(found, Plain):
-            found.error = None  # so does its traceback
-            self._note_plain_call(found, args, kwargs, leaves, structure)
-            return self._function(*args, **kwargs)
-        known.plain, self._plain_calls = None, -_UNLIMITED
-        if found.is_changing:
-            return self._go_a_new_way(found, leaves, structure, args, kwargs)
-        try:
-            with answered(answers):
-                result = found.call(leaves, (args, kwargs, known.state()))
-        except NewWay:
-            return self._go_a_new_way(found, leaves, structure, args, kwargs)
-        except Exception as error:
-            failures.append(error)
-        if failures:
-            return self._serve_plain(found, failures.pop(), args, kwargs)
-        self._serve_natively(found, args, kwargs, leaves, structure)
-        return result
-
-    def _go_a_new_way(
-        self, found: Specialisation, leaves: list[Any], structure: Structure, args: tuple, kwargs: dict[str, Any]
-    ) -> Any:
-        """A call that sees other values than earlier ones: trace it, and remember its way."""
-        known = self._specialisations
-        if not found.is_changing:
-            found.new_ways += 1
-            if found.is_changing and (integers := found.integers(leaves)):  # which may be why
-                known.integers.fix(structure, integers)
-                known.replace(found, None)
-                return self._function(*args, **kwargs)
-            if found.is_changing:
-                self._note_changing_values(found)
-        if found.is_changing and not found.gains_anyway:
-            return self._function(*args, **kwargs)
-        try:
-            with drawing(leaves):
-                arguments = (args, kwargs, known.state())
-                captures, shared, integers = known.current_captures(), found.sharing, found.integers(leaves)
-                call = Call(self._function, self.__name__, leaves, structure, captures, shared, (), integers)
-                return trace_and_run(call, found, self._programs, known.unsteady, arguments)
-        except FloatingPointRaised:
-            pass
-        except IntegerWanted as wanted:
-            known.fix(structure, wanted, len(leaves))
-            known.replace(found, None)
-        except ReadOnly as error:
-            raise ValueError(str(error)).with_traceback(error.__traceback__) from None
-        except HalfDone as error:
-            raise error.failure from None
-        except (Exception, Untraceable, NotWorthwhile) as reason:
-            _log.info("%s runs as plain NumPy: %s", self.__name__, reason)
-        return self._function(*args, **kwargs)
-
-    def _note_changing_values(self, found: Specialisation) -> None:
-        """Say that a function is traced at every call from now on, or runs plain where that does not pay."""
-        reason = "the values that it looks at are different in nearly every call"
-        what = "is traced at every call" if found.gains_anyway else "runs as plain NumPy"
-        _log.info("%s %s: %s", self.__name__, what, reason)
-        warnings.warn(f"{self.__name__} {what}: {reason}", JitrtPerformanceWarning, stacklevel=5)
-        if not found.gains_anyway:
-            self._specialisations.replace(found, Plain(reason))
-
-    def _serve_natively(
-        self,
-        found: Specialisation | Plain,
-        args: tuple,
-        kwargs: dict[str, Any],
-        leaves: list[Any],
-        structure: Structure,
-    ) -> None:
-        """Let native code serve further calls like this one, which had these leaves."""
-        with self._lock:
-            if self._dispatch.wants(found):
-                try:
-                    self._add_table(found, args, kwargs, leaves, structure)
-                except Untraceable:  # what it reads from outside is something else now
-                    self._dispatch.refuse(found)
-                except Exception as error:  # the call itself has ended well
-                    self._dispatch.refuse(found)
-                    internal_error(self.__name__, error, _STAYS_IN_PYTHON)
-            if isinstance(found, Specialisation) and found.only_native and self._is_slow(found):
-                self._specialisations.replace(found, Plain(TOO_SMALL, too_small=True))
-
-    def _is_slow(self, found: Specialisation) -> bool:
-        """Whether native code cannot serve calls for `found`, or has served none of many."""
-        found.slow_calls += 1
-        if found.slow_calls % _MOST_SLOW_CALLS:
-            return self._dispatch.refuses(found)
-        return not self._dispatch.has_served(found)
-
-    def _add_table(
-        self,
-        found: Specialisation | Plain,
-        args: tuple,
-        kwargs: dict[str, Any],
-        leaves: list[Any],
-        structure: Structure,
-    ) -> None:
-        """Let native code serve calls like this one on behalf of `found`, if it can."""
-        captures = self._specialisations.current_captures()
-        call = TakenApart(structure, leaves, places_of(captures.state))
-        table = found.table(self._function, call, captures)
-        if table is None and isinstance(found, Specialisation) and not found.only_native:
-            table = found.guards(self._served_by(found, structure), call, captures)
-        if not captures.unchanged() or found not in self._specialisations:
-            return
-        if table is not None:
-            self._dispatch.add(found, table, args, kwargs)
-        elif isinstance(found, Specialisation):
-            self._dispatch.refuse(found)
-
-    def _served_by(self, found: Specialisation, structure: Structure) -> Callable[..., Any]:
-        """What Python does in calls for which native code has found out that `found` serves them."""
-        known = self._specialisations
-        is_flat = all(part is None for part in (*structure[1][0][1], *structure[1][1][2], *structure[1][2][1]))
-
-        def serve(*args: Any, **kwargs: Any) -> Any:
-            leaves = [*args, *kwargs.values()]
-            failures: list[Exception] = []  # as in `_call`
-            if not is_flat:
-                leaves.clear()
-                known.take_apart(args, kwargs, leaves)
-            if found.is_changing or (found.may_write and found.shares(leaves)):
-                return self._call(args, kwargs)
-            try:
-                return found.call(leaves, (args, kwargs, known.state()))
-            except NewWay:
-                return self._call(args, kwargs)
-            except Exception as error:
-                failures.append(error)
-            return self._serve_plain(found, failures.pop(), args, kwargs)
-
-        return serve
-
-    def _serve_plain(self, found: Specialisation, failure: Exception, args: tuple, kwargs: dict[str, Any]) -> Any:
-        """The plain function's result, or NumPy's own exception or warning at the user's line."""
-        if isinstance(failure, HalfDone):
-            raise failure.failure from None
-        leaves: list[Any] = []
-        structure = self._specialisations.take_apart(args, kwargs, leaves)
-        result = self._function(*args, **kwargs)
-        if not isinstance(failure, FloatingPointRaised):
-            self._specialisations.forget(found, failure, leaves, structure)
-        return result
-
-    def _serve_short_calls(self, args: tuple) -> None:
-        """Let native code call the plain function where even compiled loops over elements are not faster."""
-        captures = self._loops.faster_plain(args)
-        if captures is None:
-            return
-        with self._lock:
-            try:
-                leaves: list[Any] = []
-                call = TakenApart(flatten_call(args, {}, (), leaves, Growing()), leaves)
-                table = make_plain_table(self._function, call, places_of(captures), ())
-                if table is not None:
-                    self._dispatch.add(Plain("such calls are too short for compiled code"), table, args, {})
-            except Exception as error:  # the call itself has ended well
-                internal_error(self.__name__, error, _STAYS_IN_PYTHON)
 
     @property
     def __code__(self) -> Any:
@@ -347,20 +101,6 @@ class JitFunction(NativeCallable, Generic[P, R]):
         if self._stand_in is None:
             self._stand_in = stand_in(self._function, self.__qualname__)
         return self._stand_in
-
-    def clear(self) -> None:
-        """Forget every specialisation, and free its frames. Kernels stay, so that nothing has to be compiled again."""
-        self._specialisations.clear()
-
-    def release(self) -> None:
-        """Free the frames of all specialisations. The next call allocates one."""
-        super().release()
-        for found in self._specialisations.compiled():
-            found.compiled.program.release()
-
-    def after_fork(self) -> None:
-        super().after_fork()
-        self._specialisations.after_fork(self._lock)
 
     def explain(self, *args: Any, **kwargs: Any) -> Explanation:
         """What a call with these arguments runs.
@@ -569,27 +309,6 @@ class JitFunction(NativeCallable, Generic[P, R]):
         known, tables = self._specialisations, self._dispatch.tables()
         compiled = len(known.compiled())
         return CacheInfo(compiled, len(known) - compiled, tables, known.frame_bytes(), self._slow_calls)
-
-    def _note_plain_call(
-        self, found: Plain, args: tuple, kwargs: dict[str, Any], leaves: list[Any], structure: Structure
-    ) -> None:
-        """Spare the next calls like this one the search."""
-        if not self._count_plain_call(found) and found in self._specialisations:
-            self._serve_natively(found, args, kwargs, leaves, structure)
-
-    def _count_plain_call(self, found: Plain) -> bool:
-        """Whether all calls run plain from now on, since there were many without another one."""
-        known = self._specialisations
-        self._plain_calls += 1
-        if known.plain is None and self._plain_calls > _MOST_PLAIN_CALLS:
-            known.run_plain(found.reason)
-            self._plain_is_passing = found.too_small
-        return known.plain is not None
-
-    def _looks_again(self) -> bool:
-        """Whether it is time to find out if arrays have got large enough for a plain function to be compiled."""
-        n = self._plain_calls
-        return self._plain_is_passing and (n & (n - 1) == 0 or n % _PLAIN_CALLS_BETWEEN_LOOKS == 0)
 
 
 def clear_caches() -> None:

@@ -35,6 +35,7 @@ FACE = [
     "profile",
     "pandas_engine",
     "pickling",
+    "serving",
     "jitfunction",
     "demo",
     "__init__",
