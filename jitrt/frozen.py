@@ -94,28 +94,37 @@ def _initialiser(cls: type, names: tuple[str, ...], defaults: dict[str, Any]) ->
     """The template for classes of as many fields, with the names of these."""
     if tuple(defaults) != names[len(names) - len(defaults) :]:
         raise TypeError(f"a field of {cls.__qualname__} without a default stands behind one with a default")
-    made = tuple(k for k, name in enumerate(names) if isinstance(defaults.get(name), Field))
-    template = _template(len(names), made, hasattr(cls, "__post_init__"))
-    scope: dict[str, Any] = {f"set_{k}": vars(cls)[name].__set__ for k, name in enumerate(names)}
-    for k in made:
-        scope[f"default_{k}"] = defaults[names[k]]
-        scope[f"make_{k}"] = defaults[names[k]].default_factory
+    template = _template(len(names), hasattr(cls, "__post_init__"))
+    setters = {name: vars(cls)[name].__set__ for name in names}
+    for name, default in defaults.items():
+        if isinstance(default, Field):
+            setters[name] = _setter_or_maker(setters[name], default)
+    scope = {f"set_{k}": setter for k, setter in enumerate(setters.values())}
     return types.FunctionType(
         template.replace(co_varnames=("self", *names)), scope, "__init__", tuple(defaults.values())
     )
 
 
 @cache
-def _template(count: int, made: tuple[int, ...], has_post_init: bool) -> types.CodeType:
-    """The code of an ``__init__`` of so many fields; the defaults of those in `made` are made by a function."""
+def _template(count: int, has_post_init: bool) -> types.CodeType:
+    """The code of an ``__init__`` of so many fields."""
     parameters = ", ".join(["self", *(f"field_{k}" for k in range(count))])
-    values = {k: f"make_{k}() if field_{k} is default_{k} else field_{k}" for k in made}
-    lines = [f"    set_{k}(self, {values.get(k, f'field_{k}')})" for k in range(count)]
+    lines = [f"    set_{k}(self, field_{k})" for k in range(count)]
     if has_post_init:
         lines.append("    self.__post_init__()")
     scope: dict[str, Any] = {}
     exec(f"def __init__({parameters}):\n" + "\n".join(lines or ["    pass"]), scope)
     return scope["__init__"].__code__
+
+
+def _setter_or_maker(setter: Callable[[Any, Any], None], default: Field) -> Callable[[Any, Any], None]:
+    """As `setter`; for `default` itself, it sets what the factory of `default` makes."""
+    make: Any = default.default_factory
+
+    def set_or_make(self: Any, value: Any) -> None:
+        setter(self, make() if value is default else value)
+
+    return set_or_make
 
 
 def _equality(names: tuple[str, ...]) -> tuple[Callable[..., Any], Callable[..., int]]:

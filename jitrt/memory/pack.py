@@ -7,8 +7,6 @@ import time
 from collections.abc import Sequence
 
 from . import greedy
-from .exact import improve
-from .nnc import allocation_graph
 
 Buffer = tuple[int, int, int]
 
@@ -73,6 +71,8 @@ def plan_offsets(
     if planner == "nnc":
         number = {k: n for n, k in enumerate(kept)}
         pairs = [(number[i], number[j]) for i, j in companions if i in number and j in number]
+        from .nnc import allocation_graph  # the frames of programs do not ask for it
+
         placed = allocation_graph(scaled, pairs)
     else:
         placed = _best(scaled, deadline) if planner == "best" else greedy.best_fit(scaled, greedy.by_size(scaled))
@@ -93,7 +93,11 @@ def _best(buffers: list[Buffer], deadline: float) -> list[int]:
         offsets = plan()
         if height(buffers, offsets) < lowest:
             best, lowest = offsets, height(buffers, offsets)
-    return best if lowest == bound else improve(buffers, best, bound, deadline)
+    if lowest == bound:
+        return best
+    from .exact import improve  # hardly any frame needs it
+
+    return improve(buffers, best, bound, deadline)
 
 
 def height(buffers: Sequence[Buffer], offsets: Sequence[int]) -> int:

@@ -26,8 +26,6 @@ from .loopnest import Loop as NestLoop
 from .nest import KernelCall, build_kernel
 from .reasons import reasons
 from .rotation import Rotation, plan_rotation
-from .sharing import share_loops
-from .windows import slide
 
 BUFFER = row(Op("buffer", Kind.SOURCE))  # memory without a value of its own
 SMALL = 4096  # bytes: the first value of less is copied to where the loop keeps it
@@ -203,8 +201,13 @@ def schedule(
     legal = rewrite(legal, (_contiguous_first_values(layouts),))
     if any(strides is not None for strides in strides_of_outputs):
         legal = _in_memory_order(legal, layouts, strides_of_outputs)
-    groups = slide(fuse(legal, tools.has_kernel), legal, layouts, tools.is_inlined)
-    groups = share_loops(groups, legal, layouts, tools.is_inlined)
+    groups = fuse(legal, tools.has_kernel)
+    if sum(group.host is None for group in groups) > 1:
+        from .sharing import share_loops  # to import these takes as long as to schedule a single nest
+        from .windows import slide
+
+        groups = slide(groups, legal, layouts, tools.is_inlined)
+        groups = share_loops(groups, legal, layouts, tools.is_inlined)
     results: dict[Node, dict[int, Node]] = {}
     for node in legal.nodes():
         if _is_of_control(node):
