@@ -47,16 +47,21 @@ def threads_from_environment() -> int:
 
 
 def cache_directory() -> Path | None:
-    """``JITRT_CACHE_DIR``, or a folder under the platform's cache directory; None if it is set to nothing."""
+    """``JITRT_CACHE_DIR``, or a folder under the platform's cache directory; None if it is set to nothing.
+
+    None, too, if there is no home to have such a directory: for a user without an entry in the list of users.
+    """
     chosen = os.environ.get("JITRT_CACHE_DIR")
     if chosen is not None:
         return Path(chosen) if chosen else None
-    if sys.platform == "win32":
-        base = os.environ.get("LOCALAPPDATA") or str(Path.home() / "AppData" / "Local")
-    elif sys.platform == "darwin":
-        base = str(Path.home() / "Library" / "Caches")
-    else:
-        base = os.environ.get("XDG_CACHE_HOME") or str(Path.home() / ".cache")
+    variable = {"win32": "LOCALAPPDATA", "darwin": ""}.get(sys.platform, "XDG_CACHE_HOME")
+    base = os.environ.get(variable)
+    if not base:
+        folder = {"win32": "AppData/Local", "darwin": "Library/Caches"}.get(sys.platform, ".cache")
+        try:
+            base = str(Path.home() / folder)
+        except RuntimeError:
+            return None
     return Path(base) / "jitrt"
 
 

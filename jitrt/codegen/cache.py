@@ -157,7 +157,7 @@ def note(text: str) -> None:
                 folder.mkdir(parents=True, exist_ok=True)
                 path.touch()
     except Exception as error:
-        _complain("write", error)
+        _complain("written", error)
 
 
 def _note(folder: Path, text: str) -> Path:
@@ -291,7 +291,7 @@ def store(module: str, code: bytes, entries: Iterable[tuple[str, list[str]]], ne
         _log.info("%s and %d bytes of code went to the disk cache", module, len(code))
         _clean_now_and_then(1 + len(entries), len(code))
     except Exception as error:
-        _complain("write", error)
+        _complain("written", error)
 
 
 def store_program(text: str, symbols: Iterable[str], data: bytes) -> None:
@@ -326,7 +326,7 @@ def store_program(text: str, symbols: Iterable[str], data: bytes) -> None:
         )
         _clean_now_and_then(1, len(content))
     except Exception as error:
-        _complain("write", error)
+        _complain("written", error)
 
 
 def load_table(name: str) -> dict[str, Any]:
@@ -360,7 +360,7 @@ def extend_table(name: str, new: dict[str, Any]) -> None:
         _write(_table(folder, name), hashlib.sha256(content).digest() + content)
         _clean_now_and_then(1, len(content))
     except Exception as error:
-        _complain("write", error)
+        _complain("written", error)
 
 
 def _table(folder: Path, name: str) -> Path:
@@ -380,7 +380,8 @@ def _write(path: Path, data: bytes) -> None:
             file.write(data)
         os.replace(name, path)
     except BaseException:
-        os.unlink(name)
+        with contextlib.suppress(OSError):  # the folder may be gone
+            os.unlink(name)
         raise
 
 
@@ -453,9 +454,9 @@ def summary() -> dict[str, Any]:
     }
 
 
-def _complain(doing: str, error: Exception) -> None:
-    """One line in the log, once a process."""
+def _complain(how: str, error: Exception) -> None:
+    """One line in the log, once a process, that the cache cannot be `read` or `written`."""
     global _complained
     if not _complained:
         _complained = True
-        _log.warning("the disk cache is not used: it cannot be %s (%s: %s)", doing, type(error).__name__, error)
+        _log.warning("the disk cache is not used: it cannot be %s (%s: %s)", how, type(error).__name__, error)

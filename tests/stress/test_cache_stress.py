@@ -2,6 +2,7 @@
 
 import os
 import random
+import shutil
 import signal
 import subprocess
 import sys
@@ -143,3 +144,139 @@ def test_the_cache_stays_within_its_limit(own_cache, monkeypatch):
     summary = cache.summary()
     assert 0 < summary["bytes"] <= 8000 == summary["limit"]
     assert summary["modules"] < 12
+
+
+def compile_and_check(numbers):
+    x = np.ones(30)
+    for number in numbers:
+        function = fresh(number)
+        np.testing.assert_array_equal(jitrt.jit(function)(x), function(x))
+
+
+@pytest.mark.parametrize("how", ["deleted", "a file", "folders are files"])
+def test_the_folder_goes_while_the_process_runs(own_cache, how, caplog):
+    compile_and_check([9201])
+    if how == "folders are files":
+        for folder in [f for f in own_cache.iterdir() if f.is_dir()]:
+            shutil.rmtree(folder)
+            folder.touch()
+    else:
+        shutil.rmtree(own_cache)
+        if how == "a file":
+            own_cache.touch()
+    compile_and_check([9202, 9201, 9203])
+    assert caplog.text.count("the disk cache is not used") == (how != "deleted")
+    if how == "deleted":
+        assert cache.summary()["modules"] > 0
+
+
+def test_times_in_the_future(own_cache):
+    """After the clock was set back: files are read, and deleted as others are."""
+    compile_and_check([9211, 9212])
+    for path in own_cache.glob("*/*"):
+        os.utime(path, (2**33, 2**33))
+    finish(start(own_cache, 0, 1))
+    compile_and_check([9211, 9213])
+    assert cache.clean(0) > 0 and cache.summary()["modules"] == 0
+    compile_and_check([9214])
+
+
+def test_two_versions_side_by_side(own_cache, monkeypatch):
+    """Code of another version is found by none but that version, and deleted with the rest."""
+    own = cache.fingerprint()
+    compile_and_check([9221])
+    monkeypatch.setattr(cache, "fingerprint", lambda: "another")
+    text = "a text that one version has compiled"
+    cache.store("module", b"not this machine's code", [(text, ["symbol"])], [])
+    assert {folder.name for folder in own_cache.iterdir() if folder.is_dir()} == {own, "another"}
+    monkeypatch.setattr(cache, "fingerprint", lambda: own)
+    assert cache.load(text) is None
+    compile_and_check([9222])
+    cache.clean(0)
+    assert not list(own_cache.glob("*/*.module"))
+
+
+LIMITED = textwrap.dedent(
+    """
+    import logging, resource, sys
+    logging.basicConfig(level=logging.WARNING)
+    import numpy as np
+    import numpy.testing
+    import jitrt
+    f = jitrt.jit(lambda a, b: np.sqrt(a * a + b) * 2 - a)
+    g = jitrt.jit(lambda a, b: (np.sqrt(a * b + b) - a).sum())
+    held = []
+    kind, value = sys.argv[1:]
+    if kind == "files":  # handles are gone before anything is compiled
+        limit = resource.getrlimit(resource.RLIMIT_NOFILE)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (int(value), limit[1]))
+        try:
+            while True:
+                held.append(open("/dev/null"))
+        except OSError:
+            pass
+    elif kind == "file size":
+        resource.setrlimit(resource.RLIMIT_FSIZE, (int(value), resource.RLIM_INFINITY))
+    elif kind == "recursion":
+        sys.setrecursionlimit(int(value))
+    x, y = np.linspace(1, 2, 50), np.ones(50)
+    for k in range(3):
+        np.testing.assert_array_equal(f(x, y), np.sqrt(x * x + y) * 2 - x)
+    if held:
+        held.clear()
+        resource.setrlimit(resource.RLIMIT_NOFILE, limit)
+    for k in range(3):
+        np.testing.assert_allclose(g(x, y), (np.sqrt(x * y + y) - x).sum())
+    assert kind == "files" or f.cache_info().compiled == g.cache_info().compiled == 1
+    print("done")
+    """
+)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="limits of a process are others")
+@pytest.mark.parametrize(
+    ("kind", "value", "options"),
+    [
+        ("files", "40", []),
+        ("file size", "0", ["-I", "-B", "-OO"]),
+        ("file size", "2000", []),
+        ("recursion", "400", ["-O"]),
+    ],
+    ids=str,
+)
+def test_processes_with_little_of_something(tmp_path, kind, value, options):
+    """Where files end early, no part of one is left, and another process reads what is whole."""
+    settings = dict(os.environ, JITRT_CACHE_DIR=str(tmp_path), JITRT_STRICT="0")
+    done = subprocess.run(
+        [sys.executable, *options, "-c", LIMITED, kind, value],
+        env=settings,
+        capture_output=True,
+        text=True,
+        timeout=240,
+    )
+    assert done.returncode == 0 and "done" in done.stdout, done.stderr
+    assert ("File too large" in done.stderr) == (kind == "file size")
+    assert not list(tmp_path.glob("*/.writing*"))
+    finish(start(tmp_path, 0, 1))
+
+
+def test_a_user_without_a_home(monkeypatch):
+    def nobody():
+        raise RuntimeError("Could not determine home directory.")
+
+    for name in ("JITRT_CACHE_DIR", "XDG_CACHE_HOME", "LOCALAPPDATA"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setattr(cache.Path, "home", nobody)
+    compile_and_check([9231])
+    assert cache.summary()["bytes"] == 0 and cache.clean(0) == 0
+
+
+def test_keys_do_not_depend_on_the_hash_of_strings(tmp_path):
+    """What a second process with another seed asks for is there already."""
+    for seed in ("1", "2", "random"):
+        settings = dict(os.environ, JITRT_CACHE_DIR=str(tmp_path), JITRT_STRICT="1", PYTHONHASHSEED=seed)
+        subprocess.run([sys.executable, "-c", WORK, "300", "304"], env=settings, check=True, stdout=subprocess.DEVNULL)
+        files = {path.name for path in tmp_path.glob("*/*")}
+        if seed == "1":
+            known = files
+        assert files == known
