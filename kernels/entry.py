@@ -22,10 +22,11 @@ from __future__ import annotations
 
 from llvmlite import ir
 
-from . import guard
+from . import guard, results
 from .driver import OUT_OF_BOUNDS_BIT, POSITION_BIT
 from .guard import emit_guard, emit_hash, field
-from .words import BYTES, I1, I32, I64, WORDS, call_api, counted, record, repeat_while, variable, word
+from .results import Results
+from .words import BYTES, I1, I32, I64, WORDS, Words, call_api, counted, record, repeat_while, variable, word
 
 # Words of a function. `plain`, if not 0, is a Python function that serves every call. There are `mask` + 1 pairs of
 # words (hash, table) at `slots`, some of them empty. `rows` and `places` are the most that a table has. `method` is
@@ -45,24 +46,10 @@ TABLE = (
 )  # fmt: skip
 # Two arrays that must not overlap: their places, and where their elements begin and end, in bytes from their first one.
 APART = ("first", "first_low", "first_high", "second", "second_low", "second_high")
-# An array to allocate; `large` asks for memory from the handler.
-OUTPUT = ("descr", "ndim", "shape", "place", "large", "fortran")
-# An output whose elements are copied into an argument when all has gone well.
-WRITTEN = ("into", "place")
-# A result: the object at a place, the NumPy scalar that the array there holds, the object at an address, the value of a
-# row of the guard, or the Python number that the array at a place holds.
-RESULT = ("kind", "place")
-ARRAY, SCALAR, OBJECT, GIVEN, FLOAT, INTEGER, BOOLEAN = range(7)
-# What happens to the dict, object or list that was the value of `row` when all has gone well: the `key`, or the
-# attribute of that name, is set to the value at the place `first`; `count` values from there on are appended; or they
-# are all that it holds from then on.
-STORE = ("how", "row", "key", "first", "count")
-SET, ATTRIBUTE, APPEND, REPLACE = range(4)
 # Fields of objects, whose offsets the code contains: `words` is that of `self`.
 FIELDS = (*guard.FIELDS, "words", "capsule")
 LONGEST_SKIP = 10  # the binary logarithm of the most calls that run plain before kernels are tried again
 
-F64, I8 = ir.DoubleType(), ir.IntType(8)
 _METHOD = ir.FunctionType(BYTES, [BYTES, WORDS, I64, BYTES])
 _SIGNATURES = {
     "Py_IncRef": ir.FunctionType(ir.VoidType(), [I64]),
@@ -70,29 +57,15 @@ _SIGNATURES = {
     "PyEval_SaveThread": ir.FunctionType(I64, []),
     "PyEval_RestoreThread": ir.FunctionType(ir.VoidType(), [I64]),
     "PyErr_CheckSignals": ir.FunctionType(I32, []),
-    "PyTuple_New": ir.FunctionType(I64, [I64]),
     "PyTuple_Size": ir.FunctionType(I64, [I64]),
-    "PyTuple_SetItem": ir.FunctionType(I32, [I64, I64, I64]),
-    "PyDict_SetItem": ir.FunctionType(I32, [I64, I64, I64]),
-    "PyObject_GenericSetAttr": ir.FunctionType(I32, [I64, I64, I64]),
-    "PyList_New": ir.FunctionType(I64, [I64]),
-    "PyList_SetItem": ir.FunctionType(I32, [I64, I64, I64]),
-    "PyList_Append": ir.FunctionType(I32, [I64, I64]),
-    "PyList_SetSlice": ir.FunctionType(I32, [I64, I64, I64, I64]),
-    "PyBool_FromLong": ir.FunctionType(I64, [I64]),
-    "PyFloat_FromDouble": ir.FunctionType(I64, [F64]),
     "PyLong_FromLongLong": ir.FunctionType(I64, [I64]),
     "PyObject_Vectorcall": ir.FunctionType(I64, [I64, WORDS, I64, I64]),
     "PyObject_VectorcallMethod": ir.FunctionType(I64, [I64, WORDS, I64, I64]),
     "PyContextVar_Get": ir.FunctionType(I32, [I64, I64, WORDS]),
-    "PyArray_Empty": ir.FunctionType(I64, [I32, I64, I64, I32]),
-    "PyDataMem_SetHandler": ir.FunctionType(I64, [I64]),
-    "PyArray_Return": ir.FunctionType(I64, [I64]),
-    "PyArray_CopyInto": ir.FunctionType(I32, [I64, I64]),
 }
 
 
-API = (*_SIGNATURES, *guard.API)
+API = (*_SIGNATURES, *guard.API, *results.API)
 """Functions of CPython and NumPy that the code calls, linked as `words.symbol` says."""
 
 
@@ -136,24 +109,9 @@ def _method(module: ir.Module, name: str) -> tuple[ir.Function, ir.IRBuilder]:
     return function, ir.IRBuilder(function.append_basic_block("entry"))
 
 
-class _Words:
-    """Words of a table: ``words["busy"]`` reads one, ``words.set("busy", value)`` writes it."""
-
-    def __init__(self, builder: ir.IRBuilder, names: tuple[str, ...], address: ir.Value):
-        self.builder = builder
-        self.address = address
-        self.places = {name: builder.gep(address, [word(k)]) for k, name in enumerate(names)}
-
-    def __getitem__(self, name: str) -> ir.Value:
-        return self.builder.load(self.places[name])
-
-    def set(self, name: str, value: ir.Value) -> None:
-        self.builder.store(value, self.places[name])
-
-
-def _state(builder: ir.IRBuilder, array: ir.Value, fields: dict[str, int]) -> _Words:
+def _state(builder: ir.IRBuilder, array: ir.Value, fields: dict[str, int]) -> Words:
     """The words that the array at the address `array` holds."""
-    return _Words(builder, STATE, builder.inttoptr(field(builder, array, fields["data"]), WORDS))
+    return Words(builder, STATE, builder.inttoptr(field(builder, array, fields["data"]), WORDS))
 
 
 def _size(builder: ir.IRBuilder, names: ir.Value) -> ir.Value:
@@ -198,7 +156,7 @@ def _emit_fits(module: ir.Module, match: ir.Function, data: int) -> ir.Function:
     address, args, nargs, names, values, positions, places = function.args
     builder = ir.IRBuilder(function.append_basic_block("entry"))
     missed = function.append_basic_block("missed")
-    table = _Words(builder, TABLE, address)
+    table = Words(builder, TABLE, address)
 
     def require(condition: ir.Value) -> None:
         passed = builder.append_basic_block("passed")
@@ -253,7 +211,7 @@ def _emit_call(
         fitting = builder.call(fits, [table, args, nargs, names, values, positions, places])
         with builder.if_then(fitting):
             state.set("latest", builder.ptrtoint(table, I64))
-            held = _Words(builder, TABLE, table)["held"]
+            held = Words(builder, TABLE, table)["held"]
             with counted(builder, held) as k:
                 _call(builder, "Py_IncRef", builder.load(builder.gep(values, [k])))
             result = builder.call(serve, [state.address, table, args, nargs, names, values, places])
@@ -302,8 +260,9 @@ class _Serve:
         self.function.linkage = "internal"
         state, table, self.args, self.nargs, self.names, self.values, self.places = self.function.args
         self.builder = ir.IRBuilder(self.function.append_basic_block("entry"))
-        self.state, self.table = _Words(self.builder, STATE, state), _Words(self.builder, TABLE, table)
-        self.run, self.errors, self.item, self.data = run, errors, item, data
+        self.state, self.table = Words(self.builder, STATE, state), Words(self.builder, TABLE, table)
+        self.run, self.errors, self.item = run, errors, item
+        self.results = Results(self.builder, self.table, self.values, self.places, data)
 
     def emit(self) -> ir.Function:
         builder, table = self.builder, self.table
@@ -313,15 +272,15 @@ class _Serve:
             self._return_plain(plain)
         watched = self._watched()
         table.set("busy", word(1))
-        self._allocate_outputs()
+        self.results.allocate_outputs()
         raised = self._run(watched)
         with builder.if_then(builder.icmp_signed("!=", raised, word(0)), likely=False):
-            self._drop_outputs(table["outputs"])
+            self.results.drop_outputs(table["outputs"])
             self._note_raising()
             self._return_plain(table["function"])
         table.set("raised", word(0))
-        self._write_back()
-        self._return_results()
+        self.results.write_back()
+        self.results.return_results()
         return self.function
 
     def _return_plain(self, function: ir.Value) -> None:
@@ -351,37 +310,6 @@ class _Serve:
         skip = builder.sub(builder.shl(word(1), raised), word(2))
         table.set("skip", skip)
 
-    def _allocate_outputs(self) -> None:
-        builder, table = self.builder, self.table
-        rows = builder.inttoptr(table["output_rows"], WORDS)
-        with builder.goto_entry_block():
-            ordinary = builder.alloca(I64)
-        with counted(builder, table["outputs"]) as k:
-            descr, ndim, shape, place, large, fortran = record(builder, rows, k, OUTPUT)
-            large = builder.icmp_signed("!=", large, word(0))
-            _call(builder, "Py_IncRef", descr)  # PyArray_Empty takes a reference away
-            with builder.if_then(large):
-                builder.store(_call(builder, "PyDataMem_SetHandler", table["handler"]), ordinary)
-            order = builder.trunc(fortran, I32)
-            array = _call(builder, "PyArray_Empty", builder.trunc(ndim, I32), shape, descr, order)
-            with builder.if_then(large):
-                handler = builder.load(ordinary)
-                _call(builder, "Py_DecRef", _call(builder, "PyDataMem_SetHandler", handler))
-                _call(builder, "Py_DecRef", handler)
-            with builder.if_then(builder.icmp_signed("==", array, word(0)), likely=False):
-                self._drop_outputs(k)
-                builder.ret(word(0))  # MemoryError is set
-            builder.store(array, builder.gep(self.places, [place]))
-
-    def _drop_outputs(self, count: ir.Value) -> None:
-        """Give up the first `count` outputs, and the table to the next call."""
-        builder = self.builder
-        rows = builder.inttoptr(self.table["output_rows"], WORDS)
-        with counted(builder, count) as k:
-            place = record(builder, rows, k, OUTPUT)[OUTPUT.index("place")]
-            _call(builder, "Py_DecRef", builder.load(builder.gep(self.places, [place])))
-        self.table.set("busy", word(0))
-
     def _run(self, watched: ir.Value) -> ir.Value:
         """Run all blocks, and let signal handlers run between them; gives the exceptions that were raised."""
         builder, table = self.builder, self.table
@@ -399,7 +327,7 @@ class _Serve:
             def turn() -> None:
                 state = self._run_block(block, items, watched, builder.load(position))
                 with builder.if_then(builder.trunc(builder.lshr(state, word(OUT_OF_BOUNDS_BIT)), I1), likely=False):
-                    self._drop_outputs(table["outputs"])
+                    self.results.drop_outputs(table["outputs"])
                     self._return_plain(table["function"])
                 builder.store(builder.or_(builder.load(raised), builder.and_(state, watched)), raised)
                 following = builder.ashr(state, word(POSITION_BIT))
@@ -431,120 +359,5 @@ class _Serve:
         builder = self.builder
         signal = _call(builder, "PyErr_CheckSignals")
         with builder.if_then(builder.icmp_signed("!=", signal, ir.Constant(I32, 0)), likely=False):
-            self._drop_outputs(self.table["outputs"])
+            self.results.drop_outputs(self.table["outputs"])
             builder.ret(word(0))
-
-    def _write_back(self) -> None:
-        """Copy what the program computed for them into arguments."""
-        builder, table = self.builder, self.table
-        with counted(builder, table["written"]) as k:
-            places = record(builder, builder.inttoptr(table["written_rows"], WORDS), k, WRITTEN)
-            arrays = [builder.load(builder.gep(self.places, [place])) for place in places]
-            failed = builder.icmp_signed("!=", _call(builder, "PyArray_CopyInto", *arrays), ir.Constant(I32, 0))
-            with builder.if_then(failed, likely=False):
-                self._drop_outputs(table["outputs"])
-                builder.ret(word(0))
-
-    def _return_results(self) -> None:
-        builder, table = self.builder, self.table
-        rows = builder.inttoptr(table["result_rows"], WORDS)
-        result = variable(builder)
-        with builder.if_else(builder.icmp_signed("==", table["tuple"], word(0))) as (one, several):
-            with one:
-                builder.store(self._result(rows, word(0)), result)
-            with several:
-                made = _call(builder, "PyTuple_New", table["results"])
-                builder.store(made, result)
-                with builder.if_then(builder.icmp_signed("!=", made, word(0))), counted(builder, table["results"]) as k:
-                    _call(builder, "PyTuple_SetItem", made, k, self._result(rows, k))
-        with builder.if_then(builder.icmp_signed("!=", table["stores"], word(0))):
-            self._store(result)
-        self._drop_outputs(table["outputs"])
-        builder.ret(builder.load(result))
-
-    def _store(self, result: ir.Value) -> None:
-        """Store what the function stores; if that fails, drop the result. All of it is made before any is stored."""
-        builder, table = self.builder, self.table
-        failed = variable(builder)
-        builder.store(builder.zext(builder.icmp_signed("==", builder.load(result), word(0)), I64), failed)
-        rows, place = builder.inttoptr(table["stored_rows"], WORDS), table["stored_place"]
-        with counted(builder, table["stored"]) as k:
-            value = self._result(rows, k)
-            builder.store(value, builder.gep(self.places, [builder.add(place, k)]))
-            missing = builder.zext(builder.icmp_signed("==", value, word(0)), I64)
-            builder.store(builder.or_(builder.load(failed), missing), failed)
-        stores = builder.inttoptr(table["store_rows"], WORDS)
-        with counted(builder, table["stores"]) as k:
-            row = dict(zip(STORE, record(builder, stores, k, STORE)))
-            with builder.if_then(builder.icmp_signed("==", builder.load(failed), word(0))):
-                self._store_one(row, failed)
-        with counted(builder, table["stored"]) as k:
-            value = builder.load(builder.gep(self.places, [builder.add(place, k)]))
-            with builder.if_then(builder.icmp_signed("!=", value, word(0))):
-                _call(builder, "Py_DecRef", value)
-        given = builder.load(result)
-        with builder.if_then(builder.icmp_signed("!=", builder.load(failed), word(0)), likely=False):
-            with builder.if_then(builder.icmp_signed("!=", given, word(0))):
-                _call(builder, "Py_DecRef", given)
-            builder.store(word(0), result)
-
-    def _store_one(self, row: dict[str, ir.Value], failed: ir.Value) -> None:
-        builder = self.builder
-        container = builder.load(builder.gep(self.values, [row["row"]]))
-
-        def note(status: ir.Value) -> None:
-            with builder.if_then(builder.icmp_signed("!=", status, ir.Constant(I32, 0)), likely=False):
-                builder.store(word(1), failed)
-
-        def value(k: ir.Value) -> ir.Value:
-            return builder.load(builder.gep(self.places, [builder.add(row["first"], k)]))
-
-        def does(how: int) -> ir.Value:
-            return builder.icmp_signed("==", row["how"], word(how))
-
-        with builder.if_then(does(SET)):
-            note(_call(builder, "PyDict_SetItem", container, row["key"], value(word(0))))
-        with builder.if_then(does(ATTRIBUTE)):
-            note(_call(builder, "PyObject_GenericSetAttr", container, row["key"], value(word(0))))
-        with builder.if_then(does(APPEND)), counted(builder, row["count"]) as k:
-            note(_call(builder, "PyList_Append", container, value(k)))
-        with builder.if_then(does(REPLACE)):
-            items = _call(builder, "PyList_New", row["count"])
-            with builder.if_else(builder.icmp_signed("!=", items, word(0)), likely=True) as (made, missing):
-                with made:
-                    with counted(builder, row["count"]) as k:
-                        item = value(k)
-                        _call(builder, "Py_IncRef", item)
-                        _call(builder, "PyList_SetItem", items, k, item)
-                    note(_call(builder, "PyList_SetSlice", container, word(0), word((1 << 63) - 1), items))
-                    _call(builder, "Py_DecRef", items)
-                with missing:
-                    builder.store(word(1), failed)
-
-    def _result(self, rows: ir.Value, k: ir.Value) -> ir.Value:
-        """A new reference to result number `k`."""
-        builder = self.builder
-        kind, place = record(builder, rows, k, RESULT)
-        result = variable(builder)
-        builder.store(place, result)
-        is_elsewhere = builder.icmp_signed("==", kind, word(OBJECT))
-        is_elsewhere = builder.or_(is_elsewhere, builder.icmp_signed("==", kind, word(GIVEN)))
-        with builder.if_then(builder.not_(is_elsewhere)):
-            builder.store(builder.load(builder.gep(self.places, [place])), result)
-        with builder.if_then(builder.icmp_signed("==", kind, word(GIVEN))):
-            builder.store(builder.load(builder.gep(self.values, [place])), result)
-        with builder.if_then(builder.icmp_signed("<", kind, word(FLOAT))):
-            _call(builder, "Py_IncRef", builder.load(result))
-        for number, type_, make in (
-            (FLOAT, F64, "PyFloat_FromDouble"),
-            (INTEGER, I64, "PyLong_FromLongLong"),
-            (BOOLEAN, I8, "PyBool_FromLong"),
-        ):
-            with builder.if_then(builder.icmp_signed("==", kind, word(number))):
-                data = field(builder, builder.load(result), self.data)
-                value = builder.load(builder.inttoptr(data, type_.as_pointer()))
-                value = builder.zext(value, I64) if type_ is I8 else value
-                builder.store(_call(builder, make, value), result)
-        with builder.if_then(builder.icmp_signed("==", kind, word(SCALAR))):
-            builder.store(_call(builder, "PyArray_Return", builder.load(result)), result)
-        return builder.load(result)

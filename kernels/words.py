@@ -81,3 +81,18 @@ def repeat_while(builder: ir.IRBuilder, condition: Callable[[], ir.Value], body:
     body()
     builder.branch(head)
     builder.position_at_end(after)
+
+
+class Words:
+    """Words of a table: ``words["busy"]`` reads one, ``words.set("busy", value)`` writes it."""
+
+    def __init__(self, builder: ir.IRBuilder, names: tuple[str, ...], address: ir.Value):
+        self.builder = builder
+        self.address = address
+        self.places = {name: builder.gep(address, [word(k)]) for k, name in enumerate(names)}
+
+    def __getitem__(self, name: str) -> ir.Value:
+        return self.builder.load(self.places[name])
+
+    def set(self, name: str, value: ir.Value) -> None:
+        self.builder.store(value, self.places[name])

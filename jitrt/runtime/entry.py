@@ -10,6 +10,7 @@ import numpy as np
 from ..config import debug
 from ..frozen import frozen
 from ..kernels import entry as native
+from ..kernels import results as made
 from ..trace.stores import Store
 from .dispatch import Words
 from .guards import Captured, GuardRows, TakenApart, Unguarded, address_of
@@ -41,9 +42,9 @@ class Returned:
 
 
 _PYTHON_NUMBERS = {
-    np.dtype(np.float64): native.FLOAT,
-    np.dtype(np.int64): native.INTEGER,
-    np.dtype(np.bool_): native.BOOLEAN,
+    np.dtype(np.float64): made.FLOAT,
+    np.dtype(np.int64): made.INTEGER,
+    np.dtype(np.bool_): made.BOOLEAN,
 }
 
 
@@ -90,8 +91,8 @@ def make_table(
     fresh = {place for place, _, _ in image.fresh}
     dtypes = {place: kind.dtype for place, kind, _ in image.fresh}
     outputs = image.outputs
-    made = {outputs[r.index] for r in results if r.source == "array"} | {outputs[o] for _, o in written}
-    if not (image.actions and image.is_native) or not made <= fresh:
+    computed = {outputs[r.index] for r in results if r.source == "array"} | {outputs[o] for _, o in written}
+    if not (image.actions and image.is_native) or not computed <= fresh:
         return None
     frame = program.take_frame()
     try:
@@ -118,15 +119,15 @@ def make_table(
                 dtype = dtypes[outputs[result.index]]
                 if result.weak and dtype not in _PYTHON_NUMBERS:
                     raise Unguarded
-                kind = _PYTHON_NUMBERS[dtype] if result.weak else native.SCALAR if result.scalar else native.ARRAY
+                kind = _PYTHON_NUMBERS[dtype] if result.weak else made.SCALAR if result.scalar else made.ARRAY
                 result_rows += (kind, outputs[result.index])
             elif result.source == "input":
-                result_rows += (native.ARRAY, result.index)
+                result_rows += (made.ARRAY, result.index)
             elif result.source == "given":
-                result_rows += (native.GIVEN, guarded.row_at(result.value))
+                result_rows += (made.GIVEN, guarded.row_at(result.value))
             else:
                 kept.append(result.value)
-                result_rows += (native.OBJECT, id(result.value))
+                result_rows += (made.OBJECT, id(result.value))
         place = guarded.add_places(stored)
         store_rows = [word for row in _store_rows(stores, place, guarded) for word in row]
         can_change = stores or several or image.work >= _RELEASING_WORK or len(frame.blocks) > 1
@@ -140,11 +141,11 @@ def make_table(
                 "written": len(written),
                 "written_rows": address_of([place for i, o in written for place in (i, outputs[o])], kept),
                 "results": returned,
-                "result_rows": address_of(result_rows[: returned * len(native.RESULT)], kept),
+                "result_rows": address_of(result_rows[: returned * len(made.RESULT)], kept),
                 "stored": stored,
-                "stored_rows": address_of(result_rows[returned * len(native.RESULT) :], kept),
+                "stored_rows": address_of(result_rows[returned * len(made.RESULT) :], kept),
                 "stored_place": place,
-                "stores": len(store_rows) // len(native.STORE),
+                "stores": len(store_rows) // len(made.STORE),
                 "store_rows": address_of(store_rows, kept),
                 "blocks": len(frame.blocks),
                 "block_table": address_of([address(block) for block in frame.blocks], kept),
@@ -166,10 +167,10 @@ def _store_rows(stores: Sequence[Store], place: int, guarded: GuardRows) -> Iter
     for store in stores:
         count, row = len(store.structure[1]), guarded.row_at(store.path)
         if store.keys is None:
-            yield native.APPEND if store.appends else native.REPLACE, row, 0, place, count
+            yield made.APPEND if store.appends else made.REPLACE, row, 0, place, count
         else:
             guarded.kept += store.keys
-            how = native.SET if guarded.is_dict(row) else native.ATTRIBUTE
+            how = made.SET if guarded.is_dict(row) else made.ATTRIBUTE
             yield from ((how, row, id(key), k, 1) for k, key in enumerate(store.keys, place))
         place += count
 
