@@ -1,4 +1,4 @@
-"""The compiler as one function, to be read from top to bottom."""
+"""The compiler, to be read from top to bottom: from a graph to loop nests and a frame, and from these to a program."""
 
 from __future__ import annotations
 

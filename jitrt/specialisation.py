@@ -12,10 +12,10 @@ from typing import Any
 import numpy as np
 
 from . import config
-from .errors import HalfDone, NotWorthwhile, Untraceable
-from .expr.interpret import evaluate
-from .expr.node import Graph, Node
+from .errors import NotWorthwhile, Untraceable
+from .expr.node import Graph
 from .expr.worthwhile import NOTHING, is_worth_copying, is_worth_python, numpy_time
+from .finish import direct, finish, written_in_place
 from .frozen import record, replaced
 from .programs import Compiled, compile_graph
 from .runtime.dispatch import Words
@@ -23,13 +23,12 @@ from .runtime.entry import Returned, make_plain_table, make_table
 from .runtime.errstate import Patience
 from .runtime.guards import Captured, TakenApart, can_guard_objects
 from .runtime.program import Program
-from .trace.arguments import Structure, rebuild_all, sharing
+from .trace.arguments import Structure, sharing
 from .trace.captures import Capture, Captures
 from .trace.draws import drawing
-from .trace.returned import Result
 from .trace.scopes import entered
 from .trace.segments import Cut, narrowed, needed, register_value
-from .trace.stores import Arguments, apply, find
+from .trace.stores import Arguments
 from .trace.trace import Traced
 
 _MOST_PROGRAMS = 512  # of segments, kept by their graphs
@@ -43,7 +42,6 @@ _MOST_COMPILES = 8
 _TRACE = 250_000  # nanoseconds that a trace takes where most of it is as it was in the call before
 _TRACED_NODE = 10_000  # and each node of it
 _MOST_REMEMBERED = 1 << 14  # nodes of a function that is traced at every call
-_WRITTEN_IN_PLACE = 1 << 17  # bytes
 TOO_SMALL = "the arrays are too small for a call with objects, which Python takes apart"
 
 
@@ -254,7 +252,7 @@ class Specialisation:
             raise NotWorthwhile(TOO_SMALL)
         self.draws = self.draws or traced.draws
         values = [traced.values[k] for k in traced.registers]
-        compiled = self._programs.compile(traced.graph, values, self._overwritable(traced), _written(traced))
+        compiled = self._programs.compile(traced.graph, values, self._overwritable(traced), written_in_place(traced))
         traced = _without_arguments(traced)
         with self._lock:
             self._check_worthwhile(traced, compiled)
@@ -270,7 +268,7 @@ class Specialisation:
                     found = segment.following[cut.key] = Segment()
                     self._segments += 1
                 segment = found
-            segment.traced, segment.compiled, segment.direct = traced, compiled, _direct(traced)
+            segment.traced, segment.compiled, segment.direct = traced, compiled, direct(traced)
             self._last = segment
             self._ways.append(traced)
             if self._calls >= _TRIED_CALLS:
@@ -446,78 +444,6 @@ def _are_alike(one: Cut, other: Cut) -> bool:
     return same and [n.type for n in one.outputs] == [n.type for n in other.outputs]
 
 
-def _written(traced: Traced) -> tuple[tuple[int, int], ...]:
-    """Inputs of the last segment that the function writes, and which output each of them has to hold.
-
-    Large contiguous arrays are written where they are. For others it is faster to copy the output than to leave native
-    code.
-    """
-    place = {register: k for k, register in enumerate(traced.registers)}
-    found = ((place.get(number), traced.values[number], output) for number, output in traced.written)
-    return tuple(
-        (k, output)
-        for k, array, output in found
-        if k is not None and array.nbytes >= _WRITTEN_IN_PLACE and array.flags.c_contiguous
-    )
-
-
-def _direct(traced: Traced) -> Callable[[list[Any]], Any] | None:
-    """What gives the result if it is made of fresh arrays, and numbers, alone; otherwise None."""
-    if traced.written or traced.stores or traced.scope:
-        return None
-    if any(r.source != "array" or r.weak or r.view is not None for r in traced.results):
-        return None
-    nodes = traced.graph.outputs
-    # What NumPy computed is a scalar where it makes no array; what has its value may be an array all the same.
-    ways = [None if nodes[r.index].shape else _as_scalar if r.scalar else np.asarray for r in traced.results]
-    places = [(r.index, way) for r, way in zip(traced.results, ways)]
-    if traced.structure is None:
-        ((index, way),) = places
-        return lambda outputs: outputs[index] if way is None else way(outputs[index])
-    if traced.structure == (tuple, (None,) * len(places)):
-        return lambda outputs: tuple([outputs[k] if way is None else way(outputs[k]) for k, way in places])
-    return None
-
-
-def _as_scalar(value: Any) -> Any:
-    return value[()]
-
-
-def finish(
-    traced: Traced,
-    compiled: Compiled,
-    registers: list[Any],
-    arguments: Arguments,
-    patience: Patience | None = None,
-) -> Any:
-    """Run the last segment, write back and store what it changed, and give the result.
-
-    Raises
-    ------
-    HalfDone
-        If anything fails once arguments are changed.
-    """
-    with entered(traced.scope):
-        outputs = compiled.program.run([registers[k] for k in traced.registers], patience)
-    has_begun = bool(traced.written)
-    try:
-        for number, output in traced.written:
-            if outputs[output] is not registers[number]:
-                registers[number][...] = outputs[output]
-        views: dict[tuple[str, int], dict[Node, Any]] = {}
-        made = iter([_make(r, outputs, registers, arguments, views) for r in traced.results])
-        result, *stored = rebuild_all([traced.structure, *(store.structure for store in traced.stores)], made)
-        if traced.stores:
-            places = [find(arguments, store.path) for store in traced.stores]
-            has_begun = True
-            apply(traced.stores, places, stored)
-    except Exception as error:
-        if has_begun:
-            raise HalfDone(error) from error
-        raise
-    return result
-
-
 def _without_arguments(traced: Traced) -> Traced:
     """The same without the values of arguments, which must not live as long as the function does."""
     first = len(traced.arguments)
@@ -527,27 +453,3 @@ def _without_arguments(traced: Traced) -> Traced:
 def places_of(captures: list[Capture]) -> list[Captured]:
     """What captured values were, and where they are held."""
     return [(c.value, c.container, c.key) for c in captures]
-
-
-def _make(
-    result: Result,
-    outputs: list[Any],
-    inputs: list[Any],
-    arguments: Arguments,
-    views: dict[tuple[str, int], dict[Node, Any]],
-) -> Any:
-    """One leaf of the result; `views` remembers views of each array, so that those of a common copy share it."""
-    if result.source == "value":
-        return result.value
-    if result.source == "given":
-        return find(arguments, result.value)
-    value = outputs[result.index] if result.source == "array" else inputs[result.index]
-    if result.weak:
-        return value.item() if isinstance(value, (np.ndarray, np.generic)) else value
-    if result.scalar:
-        return value[()] if isinstance(value, np.ndarray) else value
-    if result.view is not None:
-        assert result.base is not None
-        return evaluate((result.view,), views.setdefault((result.source, result.index), {result.base: value}))[0]
-    computed = result.source == "array"  # a scalar that the function was given is one
-    return np.asarray(value) if computed and isinstance(value, np.generic) else value

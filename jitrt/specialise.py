@@ -17,8 +17,9 @@ from .expr.contractions import Call as HostedCall
 from .expr.contractions import answered
 from .expr.optable import Kind
 from .expr.worthwhile import numpy_time
+from .finish import finish
 from .frozen import frozen
-from .specialisation import Plain, Programs, Specialisation, finish
+from .specialisation import Plain, Programs, Specialisation
 from .trace.arguments import Structure, classes_in, copies_of, overlap, rebuild, sharing
 from .trace.captures import Captures
 from .trace.draws import drawing, kept

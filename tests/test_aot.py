@@ -1,6 +1,7 @@
 """Compiling ahead of time, profiles, and what the log says about guards and caches."""
 
 import logging
+import threading
 
 import numpy as np
 import pytest
@@ -84,8 +85,14 @@ def test_stages_show_loops():
 
 
 def test_warm_up():
-    jitrt.warm_up()
-    jitrt.warm_up()
+    before = jitrt.num_threads()
+    jitrt.set_num_threads(3)
+    try:
+        jitrt.warm_up()
+        jitrt.warm_up()
+        assert sum(thread.name == "jitrt" for thread in threading.enumerate()) >= 2  # beside the one that calls
+    finally:
+        jitrt.set_num_threads(before)
 
 
 def test_profile():

@@ -28,6 +28,7 @@ LAYERS = [
 FACE = [
     "explain",
     "loops",
+    "finish",
     "specialisation",
     "specialise",
     "lookup",

@@ -1,0 +1,117 @@
+"""The end of a call: from what its last program computed to what the function changes and returns."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from .errors import HalfDone
+from .expr.interpret import evaluate
+from .expr.node import Node
+from .programs import Compiled
+from .runtime.errstate import Patience
+from .trace.arguments import rebuild_all
+from .trace.returned import Result
+from .trace.scopes import entered
+from .trace.stores import Arguments, apply, find
+from .trace.trace import Traced
+
+_WRITTEN_IN_PLACE = 1 << 17  # bytes
+
+
+def written_in_place(traced: Traced) -> tuple[tuple[int, int], ...]:
+    """Inputs of the last segment that the function writes, and which output each of them has to hold.
+
+    Large contiguous arrays are written where they are. For others it is faster to copy the output than to leave native
+    code.
+    """
+    place = {register: k for k, register in enumerate(traced.registers)}
+    found = ((place.get(number), traced.values[number], output) for number, output in traced.written)
+    return tuple(
+        (k, output)
+        for k, array, output in found
+        if k is not None and array.nbytes >= _WRITTEN_IN_PLACE and array.flags.c_contiguous
+    )
+
+
+def direct(traced: Traced) -> Callable[[list[Any]], Any] | None:
+    """What gives the result if it is made of fresh arrays, and numbers, alone; otherwise None."""
+    if traced.written or traced.stores or traced.scope:
+        return None
+    if any(r.source != "array" or r.weak or r.view is not None for r in traced.results):
+        return None
+    nodes = traced.graph.outputs
+    # What NumPy computed is a scalar where it makes no array; what has its value may be an array all the same.
+    ways = [None if nodes[r.index].shape else _as_scalar if r.scalar else np.asarray for r in traced.results]
+    places = [(r.index, way) for r, way in zip(traced.results, ways)]
+    if traced.structure is None:
+        ((index, way),) = places
+        return lambda outputs: outputs[index] if way is None else way(outputs[index])
+    if traced.structure == (tuple, (None,) * len(places)):
+        return lambda outputs: tuple([outputs[k] if way is None else way(outputs[k]) for k, way in places])
+    return None
+
+
+def _as_scalar(value: Any) -> Any:
+    return value[()]
+
+
+def finish(
+    traced: Traced,
+    compiled: Compiled,
+    registers: list[Any],
+    arguments: Arguments,
+    patience: Patience | None = None,
+) -> Any:
+    """Run the last segment, write back and store what it changed, and give the result.
+
+    Raises
+    ------
+    HalfDone
+        If anything fails once arguments are changed.
+    """
+    with entered(traced.scope):
+        outputs = compiled.program.run([registers[k] for k in traced.registers], patience)
+    has_begun = bool(traced.written)
+    try:
+        for number, output in traced.written:
+            if outputs[output] is not registers[number]:
+                registers[number][...] = outputs[output]
+        views: dict[tuple[str, int], dict[Node, Any]] = {}
+        made = iter([_make(r, outputs, registers, arguments, views) for r in traced.results])
+        result, *stored = rebuild_all([traced.structure, *(store.structure for store in traced.stores)], made)
+        if traced.stores:
+            places = [find(arguments, store.path) for store in traced.stores]
+            has_begun = True
+            apply(traced.stores, places, stored)
+    except Exception as error:
+        if has_begun:
+            raise HalfDone(error) from error
+        raise
+    return result
+
+
+def _make(
+    result: Result,
+    outputs: list[Any],
+    inputs: list[Any],
+    arguments: Arguments,
+    views: dict[tuple[str, int], dict[Node, Any]],
+) -> Any:
+    """One leaf of the result; `views` remembers views of each array, so that those of a common copy share it."""
+    if result.source == "value":
+        return result.value
+    if result.source == "given":
+        return find(arguments, result.value)
+    value = outputs[result.index] if result.source == "array" else inputs[result.index]
+    if result.weak:
+        return value.item() if isinstance(value, (np.ndarray, np.generic)) else value
+    if result.scalar:
+        return value[()] if isinstance(value, np.ndarray) else value
+    if result.view is not None:
+        assert result.base is not None
+        return evaluate((result.view,), views.setdefault((result.source, result.index), {result.base: value}))[0]
+    computed = result.source == "array"  # a scalar that the function was given is one
+    return np.asarray(value) if computed and isinstance(value, np.generic) else value
