@@ -38,13 +38,27 @@ def reduced_shape(x: Node, axes: tuple[int, ...], keepdims: bool) -> tuple[int, 
 
 
 @lru_cache(maxsize=64)
-def _signature(function: Callable[..., Any]) -> inspect.Signature:
-    return inspect.signature(function)
+def _parameters(function: Callable[..., Any]) -> tuple[inspect.Signature, tuple[str, ...], int, int]:
+    """The signature of `function`, the names of its parameters, and how many can, and must, be given by position."""
+    signature = inspect.signature(function)
+    positional = [p for p in signature.parameters.values() if p.kind is p.POSITIONAL_OR_KEYWORD]
+    needed = sum(p.default is p.empty for p in signature.parameters.values())
+    return signature, tuple(signature.parameters), len(positional), needed
 
 
 def given_arguments(function: Callable[..., Any], args: tuple, kwargs: dict[str, Any]) -> dict[str, Any]:
-    """The arguments of a call of NumPy's `function` by the names of its parameters."""
-    arguments = _signature(function).bind(*args, **kwargs).arguments
+    """The arguments of a call of NumPy's `function` by the names of its parameters.
+
+    Raises
+    ------
+    TypeError
+        If it has no such parameters.
+    """
+    signature, names, most, needed = _parameters(function)
+    arguments = dict(zip(names, args)) | kwargs
+    if len(arguments) == len(args) + len(kwargs) and needed <= len(args) <= most and arguments.keys() <= set(names):
+        return {name: arguments[name] for name in names if arguments.get(name, _NO_VALUE) is not _NO_VALUE}
+    arguments = signature.bind(*args, **kwargs).arguments
     return {k: v for k, v in arguments.items() if v is not _NO_VALUE}
 
 

@@ -204,7 +204,7 @@ def write_ufunc_out(ufunc: np.ufunc, out: Any, result: Any, number: int, casting
     """
     if not is_tracer(out):
         raise Untraceable(f"{ufunc.__name__} writes into an array", user_line())
-    if not np.can_cast(result.dtype, out.dtype, casting):
+    if result.dtype != out.dtype and not np.can_cast(result.dtype, out.dtype, casting):
         raise _UFuncOutputCastingError(ufunc, casting, result.dtype, out.dtype, number)
     if (
         out._choice is not None
@@ -216,8 +216,8 @@ def write_ufunc_out(ufunc: np.ufunc, out: Any, result: Any, number: int, casting
             b.cast(result._choice.array, out.dtype), out._choice.condition, out._choice.mask
         )
         return out
-    shape = np.broadcast_shapes(result.shape, out.shape)
-    if shape != out.shape:
+    shape = out.shape
+    if result.shape != shape and (shape := np.broadcast_shapes(result.shape, shape)) != out.shape:
         raise ValueError(
             f"non-broadcastable output operand with shape {out.shape} doesn't match the broadcast shape {shape}"
         )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
@@ -65,7 +64,7 @@ class Outputs:
         self._of_input: dict[Cell, int] = {}
         self._places: dict[Any, int] = {}  # of outputs, by what is the same for results that share memory
         self._claimed: dict[Node, Any] = {}  # what a segment has computed is returned as it is, once
-        self._owners: Counter[Any] = Counter()
+        self._owners: dict[Any, int] = {}  # how many results share memory
 
     def add(self, node: Node, strides: tuple[int, ...] | None = None) -> int:
         """Add an output; return its number."""
@@ -85,7 +84,8 @@ class Outputs:
 
     def results(self, leaves: Sequence[Any]) -> list[Result]:
         """How each leaf of what the function returns and stores is made; adds the outputs that this takes."""
-        self._owners.update(map(_memory_of, leaves))
+        for key in map(_memory_of, leaves):
+            self._owners[key] = self._owners.get(key, 0) + 1
         return [self._result(leaf) for leaf in leaves]
 
     def _result(self, leaf: Any) -> Result:

@@ -170,8 +170,6 @@ class Trace:
         Untraceable
             If it is nothing that a graph can hold.
         """
-        if isinstance(value, Node):
-            return value
         if type(value) in (int, float) and value and value == value:  # zeros of both signs are equal, nan is not
             node = self.memory.get((type(value), value))
             if node is None:
@@ -179,6 +177,8 @@ class Trace:
                 if node.op is not INPUT:
                     self.memory[type(value), value] = node
             return node
+        if isinstance(value, Node):
+            return value
         if type(value) is np.ndarray and value.dtype.kind in "biufcmM" and value.dtype.isnative:
             # A snapshot: the function may write into its own array later.
             return b.constant(value.copy())

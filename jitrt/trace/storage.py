@@ -114,6 +114,8 @@ def fit(value: Node, dtype: np.dtype, shape: tuple[int, ...]) -> Node:
         If it does not broadcast.
     """
     found = value.shape
+    if found == shape:
+        return b.cast(value, dtype)
     while len(found) > len(shape) and found[0] == 1:
         found = found[1:]
     if len(found) > len(shape) or any(n not in (1, m) for n, m in zip(found[::-1], shape[::-1])):
