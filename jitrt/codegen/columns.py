@@ -56,7 +56,8 @@ def fold_columns(kernel: Kernel, loop: Loop, bounds: Bounds, columns: Callable[[
         def column(j: ir.Value, _: ir.Value) -> None:
             _fold_rows(kernel, loop, inner, index, j, together)
 
-        kernel.repeat(f"axis{inner.axis}", *columns(), 1, [], column)
+        # Of single rows there are few: they are not worth the code for several vectors at a time.
+        kernel.repeat(f"axis{inner.axis}", *columns(), 1, [], column, 1 if together == 1 else None)
 
     kernel.repeat(f"axis{loop.axis}.rows", start, middle, _ROWS, [], lambda i, _: rows(i, _ROWS))
     kernel.repeat(f"axis{loop.axis}", middle, stop, 1, [], lambda i, _: rows(i, 1))

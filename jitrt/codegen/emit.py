@@ -32,7 +32,7 @@ from .columns import columns_of, fold_columns
 from .context import I64
 from .emission import Bounds, smaller
 from .folds import LANE_GROUP, PairwiseSum, combine, is_pairwise, is_search, neutral, sum_block
-from .loophints import forbid_vectors, interleaving, set_interleaving
+from .loophints import beside_loops_over_loops, forbid_vectors, interleaving, set_interleaving
 from .memory import KERNEL_TYPE, Memory, alias_scopes
 from .scalar import emit_where, emitter, literal_value
 from .searchloops import search_row
@@ -61,6 +61,7 @@ class _Kernel:
         self.sums: dict[int, PairwiseSum] = {}
         self.indices: dict[int, ir.Value] = {}
         self.starts: dict[int, ir.Value] = {}  # of loops over these axes
+        self.beside: frozenset[int] = frozenset()  # loops of the block that do a small part of its work
         self.memory = Memory(self.builder, self.function.args[0], nest, alias_scopes(module, nest.operands, name))
 
     def emit(self) -> ir.Function:
@@ -70,6 +71,7 @@ class _Kernel:
 
     def block(self, body: Sequence[Statement]) -> None:
         """Emit statements one after the other."""
+        self.beside = frozenset(beside_loops_over_loops(body))
         for statement in body:
             self.statement(statement)
 
@@ -195,7 +197,8 @@ class _Kernel:
             self.indices[loop.axis] = index
             self.block(loop.body)
 
-        self.repeat(f"axis{loop.axis}", start, stop, 1, carried, turn, hint or interleaving(loop.body))
+        hint = hint or (1 if id(loop) in self.beside else interleaving(loop.body))
+        self.repeat(f"axis{loop.axis}", start, stop, 1, carried, turn, hint)
 
     def _summed(self, loop: Loop, start: ir.Value, stop: ir.Value, carried: list[int], pairwise: list[int]) -> None:
         """A loop in steps of a block; each turn adds up a block of the accumulators `pairwise`, and pushes its sums."""

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from llvmlite import ir
 
 from ..kernels.loop_metadata import set_hint
-from ..schedule.loopnest import Compute, Gather, Statement
+from ..schedule.loopnest import Compute, Gather, Literal, Load, Loop, Statement, Store, StoreNeutral
 
+_PLAIN = (Compute, Literal, Load, Store, StoreNeutral)
 _FUNCTION_COST = 16  # of an elementary function, whose vector variant LLVM counts as one cheap call when it interleaves
 
 
@@ -28,6 +29,19 @@ def interleaving(body: Sequence[Statement]) -> int | None:
     if not functions and any(isinstance(s, Gather) for s in body):
         return 0
     return None if not functions else 2 if functions == 1 else 1
+
+
+def beside_loops_over_loops(body: Sequence[Statement]) -> Iterator[int]:
+    """Loops of `body`, by identity, that have a small part in its work: others of it have loops inside.
+
+    What is done before and after columns are folded is an example. One vector at a time will do there: two or four, and
+    a loop for what they leave, take LLVM as long as the loop that matters.
+    """
+    loops = [s for s in body if isinstance(s, Loop) and not s.unrolled]
+    if any(isinstance(s, Loop) and not s.unrolled for loop in loops for s in loop.body):
+        for loop in loops:
+            if all(isinstance(s, _PLAIN) for s in loop.body):
+                yield id(loop)
 
 
 def set_interleaving(latch: ir.Instruction, module: ir.Module, count: int) -> None:
