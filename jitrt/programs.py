@@ -27,7 +27,7 @@ from .runtime.hostfile import NotPlain, decode_hosts, encode_hosts
 from .runtime.hosts import NO_HOSTS
 from .runtime.image import Image
 from .runtime.program import UNLIMITED, Details, Program
-from .runtime.readiness import get_ready
+from .runtime.readiness import get_ready, get_ready_to_compile
 from .trace.segments import sample
 
 if TYPE_CHECKING:
@@ -97,7 +97,7 @@ class Compiled:
 def expect_compiles(function: Callable[..., Any]) -> bool:
     """Get ready for calls of `function`, so that none of them has to wait for what does not depend on it.
 
-    If no process has called it yet, for all that the disk cache knows, that is the compiler.
+    If no process has called it yet, for all that the disk cache knows, that is the compiler and the native driver.
 
     Returns
     -------
@@ -111,6 +111,7 @@ def expect_compiles(function: Callable[..., Any]) -> bool:
     from .codegen.compile import get_compiler_ready
 
     get_compiler_ready()
+    get_ready_to_compile()
     return True
 
 

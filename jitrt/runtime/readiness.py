@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Callable
 
 from ..once import once
 from . import dispatch, errstate, results, threads
@@ -16,8 +17,21 @@ def get_ready() -> None:
 
     That takes some milliseconds, once a process. Where it fails, the call that needs the driver says why.
     """
+    _try_driver(threads.driver_is_cached)
+
+
+@once
+def get_ready_to_compile() -> None:
+    """The same if the disk cache has no driver yet: it is compiled, in some 50 milliseconds, once on a machine.
+
+    Without a disk cache it would be once a process, for which the first call is early enough.
+    """
+    _try_driver(threads.driver_can_be_cached)
+
+
+def _try_driver(is_wanted: Callable[[], bool]) -> None:
     try:
-        if threads.driver_is_cached():
+        if is_wanted():
             get_driver_ready()
     except Exception as error:
         _log.info("the native driver is not linked yet (%s: %s)", type(error).__name__, error)

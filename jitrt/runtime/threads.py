@@ -12,7 +12,7 @@ import llvmlite.binding as llvm
 import numpy as np
 
 from ..codegen import cache
-from ..config import threads_from_environment
+from ..config import cache_directory, threads_from_environment
 from ..kernels import allocator
 from ..kernels.pool import LINE, MOST_WORKERS, POOL_WORDS, SLEEPERS
 from ..kernels.words import symbol
@@ -145,6 +145,11 @@ def _driver_text() -> str:
 def driver_is_cached() -> bool:
     """Whether the disk cache has the driver, so that nothing has to be compiled for it."""
     return cache.has(_driver_text())
+
+
+def driver_can_be_cached() -> bool:
+    """Whether there is a disk cache."""
+    return cache_directory() is not None
 
 
 def _assembled(text: str, names: list[str]) -> dict[str, int]:

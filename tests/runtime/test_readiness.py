@@ -1,4 +1,4 @@
-"""What calls need once a process is made when a function is decorated, if the disk cache has it, and not by import."""
+"""What a function needs at its calls is made when it is decorated, if the disk cache has it or will, not by import."""
 
 import json
 import os
@@ -99,10 +99,10 @@ def run(directory, script=STEPS + CALL):
     return json.loads(done.stdout)
 
 
-def test_decoration_links_what_is_in_the_cache(tmp_path):
-    """Nothing is compiled at that moment: where the cache has no driver, the first call makes it."""
+def test_decoration_links_the_driver(tmp_path):
+    """It is compiled at that moment where the cache will keep it; without a cache the first call makes it."""
     nothing, all_of_it = [False, False], [True, True]
-    assert run(tmp_path) == [[nothing, nothing, nothing, all_of_it], True]
+    assert run(tmp_path) == [[nothing, nothing, all_of_it, all_of_it], True]
     assert run(tmp_path) == [[nothing, nothing, all_of_it, all_of_it], False]
     other = (STEPS + CALL).replace("3 + 1", "7 + 1")  # no process has called it
     assert run(tmp_path, other) == [[nothing, nothing, all_of_it, all_of_it], True]
@@ -135,9 +135,9 @@ def test_decoration_survives_a_damaged_cache(filled, tmp_path, kind, damage):
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork on this platform")
 def test_children_forked_after_decoration(tmp_path):
-    for is_known in (False, True):
-        linked, _ = run(tmp_path, STEPS + FORK + CALL)
-        assert linked[2] == [is_known] * 2
+    for directory in ("", tmp_path, tmp_path):
+        linked, _ = run(directory, STEPS + FORK + CALL)
+        assert linked[2] == [directory != ""] * 2
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork on this platform")
