@@ -7,6 +7,7 @@ import sys
 import threading
 import weakref
 from collections.abc import Callable, Mapping
+from time import monotonic
 from types import MappingProxyType
 from typing import Any
 
@@ -20,7 +21,9 @@ from .errstate import error_state
 from .objects import address, bind_as_functions, builtin, fields, method
 
 _MOST_TABLES = 16  # of one specialisation: for as many threads that call it at once
-_MOST_RENEWALS = 64  # of the tables of one specialisation, since classes have changed
+# Tables of one specialisation are made anew when classes have changed, but not if that goes on and on: so often in a
+# row, with less than these seconds in between.
+_MOST_RENEWALS, _RARELY = 64, 0.1
 
 
 class Words(np.ndarray):
@@ -57,7 +60,7 @@ class Dispatch:
         self.words = words(values, native.STATE, [_NO_SLOTS])
         self._tables: dict[int, tuple[Any, int, list[Words]]] = {}  # by identity: specialisation, hash, its tables
         self._refused: dict[int, Any] = {}  # specialisations that native code cannot serve, by identity
-        self._renewals: dict[int, int] = {}
+        self._renewals: dict[int, tuple[int, float]] = {}  # how many in a row, and when the last one was
         self._removed: list[Words] = []
 
     def serve_plain(self, function: Callable[..., Any]) -> None:
@@ -73,9 +76,11 @@ class Dispatch:
             return False
         tables = self._tables[id(owner)][2] if id(owner) in self._tables else []
         if any(version_of(kind) != version for t in tables for kind, version in t.classes.items()):
-            renewals = self._renewals.get(id(owner), 0) + 1
+            before, last = self._renewals.get(id(owner), (0, 0.0))
+            now = monotonic()
+            renewals = before + 1 if now - last < _RARELY else 1
             self.remove(owner)
-            self._renewals[id(owner)] = renewals
+            self._renewals[id(owner)] = renewals, now
             if renewals > _MOST_RENEWALS:
                 self.refuse(owner)
             return renewals <= _MOST_RENEWALS

@@ -282,6 +282,19 @@ def test_classes_that_change_at_every_call():
         check(function, Counted(), 0.5)
 
 
+def test_classes_that_change_now_and_then(monkeypatch):
+    class Local(Model):
+        pass
+
+    seconds = iter(range(1, 1000))
+    monkeypatch.setattr("jitrt.runtime.dispatch.monotonic", lambda: float(next(seconds)))
+    function = compiled(Model.run, Local(), 0.5)
+    for k in range(150):
+        Local.unrelated = k
+        assert not check(function, Local(), 0.5)
+        assert check(function, Local(), 0.5)
+
+
 def test_what_occurs_twice_is_another_call():
     def same(a, b, dt):
         return a.x * (2.0 if a is b else 3.0) + b.x * dt
