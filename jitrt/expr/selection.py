@@ -21,11 +21,19 @@ _NO_VALUE = np._NoValue
 def where(condition: Any, /, *choices: Any) -> Node:
     if len(choices) != 2:
         raise NotCovered("where with one argument")
-    c, x, y = (v if isinstance(v, Node) else b.constant(v) for v in (condition, *choices))
+    c, x, y = (v if isinstance(v, Node) else _literal(v) for v in (condition, *choices))
     dtype = where_dtype(x.type, y.type)
     if dtype.kind not in "biufcmM":
         raise NotCovered("where of such operands")
     return b.where(c, _wrapped(x, dtype), _wrapped(y, dtype))
+
+
+def _literal(value: Any) -> Node:
+    if isinstance(value, (list, tuple)):
+        value = np.asarray(value)
+        if value.dtype.kind not in "biufc":
+            raise NotCovered("where of such lists")
+    return b.constant(value)
 
 
 def _wrapped(x: Node, dtype: np.dtype) -> Node:

@@ -222,6 +222,8 @@ class ArrayMethods(Operators):
         function = METHODS.get(name)
         if function is not None:
             return lambda *args, **kwargs: function(self, *args, **kwargs)
+        if self._scalar and not name.startswith("__") and not hasattr(np.ndarray, name):
+            return getattr(self._value(name, lambda value: value), name)  # is_integer, as_integer_ratio, bit_count
         if name.startswith("__") or not hasattr(np.ndarray, name):
             raise AttributeError(f"'{self.__class__.__name__}' object has no attribute {name!r}")
         if name in _UNTRACEABLE_ATTRIBUTES or not callable(getattr(np.ndarray, name)):

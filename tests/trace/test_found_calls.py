@@ -38,3 +38,16 @@ def test_squares_of_half_precision():
     x = (np.random.default_rng(0).random((9, 5)) * 600).astype(np.float16)
     with np.errstate(over="ignore"):
         agree(lambda x: (x.std(0), x.var(), np.nanstd(x, axis=1), x.mean(0), np.nanmean(x)), (x,), (x,))
+
+
+def test_lists_that_choose_or_are_chosen_from():
+    x = np.array([1.5, -2.0, 3.0])
+    agree(lambda x: (np.where([True, False, True], x, 0), np.where(x > 0, [1, 2, 3], x)), (x,), (-x,))
+    agree(lambda x: np.where([[True], [False]], [x, x * 2], x[0]), (x,), (-x,))
+
+
+def test_methods_of_scalars_that_arrays_have_not():
+    x = np.array([1.5, -2.0, 3.0])
+    agree(lambda x: (x[0].is_integer(), x.sum().as_integer_ratio(), np.int64(x[1]).bit_count()), (x,), (2 * x,), (x,))
+    with pytest.raises(AttributeError, match="'numpy.float64' object has no attribute 'foo'"):
+        jitrt.jit(lambda x: x[0].foo)(x)
