@@ -49,5 +49,5 @@ def test_lists_that_choose_or_are_chosen_from():
 def test_methods_of_scalars_that_arrays_have_not():
     x = np.array([1.5, -2.0, 3.0])
     agree(lambda x: (x[0].is_integer(), x.sum().as_integer_ratio(), np.int64(x[1]).bit_count()), (x,), (2 * x,), (x,))
-    with pytest.raises(AttributeError, match="'numpy.float64' object has no attribute 'foo'"):
+    with pytest.raises(AttributeError, match=r"'numpy.float64' object has no attribute 'foo'"):
         jitrt.jit(lambda x: x[0].foo)(x)
