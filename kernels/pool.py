@@ -6,8 +6,10 @@ only after every thread has been there.
 
 Where other work keeps the processors busy, a worker that is woken takes the place of the thread that woke it, and one
 that has begun a piece may not come to its end for long. So the caller compares the time of a job with that of its own
-first piece. If it would have been faster alone, it works alone for a while: twice as long each time, up to
-`_MOST_ALONE` jobs, and half as long whenever help has been one.
+first piece. If it would have been faster alone, it works alone for some time: a multiple of what it has lost, so that
+asking in vain costs a small part of the time however long others hold the processors, and a short disturbance is
+forgotten soon. The factor is doubled whenever help comes late again, up to `_MOST_PENANCE`, and halved whenever it has
+been one.
 
 `emit_pool` adds to a module
 
@@ -35,14 +37,15 @@ from .words import I1, I32, I64, WORDS, call_api, repeat_while, variable, word
 MOST_WORKERS = 64
 LINE = 8  # words of a cache line; words that different threads write lie on lines of their own
 # Words of the pool. From `sleepers` on there are two words a worker: whether it sleeps, and its lock.
-# `alone` is followed by how many jobs were run alone the last time.
+# `alone` is until when jobs are run alone; how long that is altogether follows, and the factor that it was computed by.
 TICKET, DONE, BUSY, ROW_ADDRESS, HELPERS, FLAGS, ALONE, SLEEPERS = (k * LINE for k in range(8))
 POOL_WORDS = SLEEPERS + MOST_WORKERS * LINE
 
 MOST_PIECES = (1 << 20) - 1
 _PIECES = 20  # bits of a number of pieces
 _SPINS = 2000  # turns before a worker goes to sleep: some 50 µs
-_MOST_ALONE = 31  # jobs that are run without helpers before these are tried again
+_MOST_PENANCE = 32  # times as long as help has cost, jobs are run without it
+_MOST_TICKS = 1 << 31  # of them in a row, a second at most: the process may have been stopped meanwhile
 _PATIENCE = 200  # turns of waiting for a worker before the caller lets other threads run: it may sit on their processor
 _SIGNATURES = {
     "PyThread_acquire_lock": ir.FunctionType(I32, [I64, I32]),
@@ -170,11 +173,11 @@ def _emit_share(module: ir.Module, take: ir.Function) -> ir.Function:
     free = builder.cmpxchg(place(BUSY), word(0), word(1), "acq_rel", "acquire")
     with builder.if_then(builder.not_(builder.extract_value(free, 1))):
         builder.ret(word(-1))
-    to_run_alone = builder.load(place(ALONE))
-    is_alone = builder.icmp_signed(">", to_run_alone, word(0))
-    builder.store(builder.sub(to_run_alone, builder.zext(is_alone, I64)), place(ALONE))
-    helpers = builder.select(is_alone, word(0), helpers)
     start = _clock(builder)
+    # A clock that was set back, as that of another machine may be, is in no such time.
+    left = builder.sub(builder.load(place(ALONE)), start)
+    is_alone = builder.icmp_unsigned("<", builder.sub(left, word(1)), builder.load(place(ALONE + 1)))
+    helpers = builder.select(is_alone, word(0), helpers)
     builder.store(builder.ptrtoint(row, I64), place(ROW_ADDRESS))
     # What this thread has raised so far; pieces start with all flags down.
     builder.store_atomic(raised_flags(builder), place(FLAGS), "release", 8)
@@ -203,14 +206,18 @@ def _emit_share(module: ir.Module, take: ir.Function) -> ir.Function:
     )
     with builder.if_then(builder.and_(has_taken, builder.not_(is_alone))):
         # Alone, all pieces would have taken as long as the first one each.
-        alone = builder.mul(first, pieces)
-        is_late = builder.icmp_unsigned(">", builder.sub(_clock(builder), start), alone)
-        before = builder.load(place(ALONE + 1))
-        twice = builder.add(builder.shl(before, word(1)), word(1))
-        capped = builder.select(builder.icmp_signed("<", twice, word(_MOST_ALONE)), twice, word(_MOST_ALONE))
-        following = builder.select(is_late, capped, builder.lshr(before, word(1)))
-        builder.store(following, place(ALONE))
-        builder.store(following, place(ALONE + 1))
+        end = _clock(builder)
+        lost = builder.sub(builder.sub(end, start), builder.mul(first, pieces))
+        is_late = builder.icmp_signed(">", lost, word(0))
+        before = builder.load(place(ALONE + 2))
+        twice = builder.shl(builder.or_(before, builder.zext(builder.icmp_signed("==", before, word(0)), I64)), word(1))
+        capped = builder.select(builder.icmp_signed("<", twice, word(_MOST_PENANCE)), twice, word(_MOST_PENANCE))
+        factor = builder.select(is_late, capped, builder.lshr(before, word(1)))
+        builder.store(factor, place(ALONE + 2))
+        owed = builder.select(is_late, builder.mul(lost, factor), word(0))
+        penance = builder.select(builder.icmp_unsigned("<", owed, word(_MOST_TICKS)), owed, word(_MOST_TICKS))
+        builder.store(penance, place(ALONE + 1))
+        builder.store(builder.add(end, penance), place(ALONE))
     raised = builder.load_atomic(place(FLAGS), "acquire", 8)
     builder.store_atomic(word(0), place(BUSY), "release", 8)
     builder.ret(raised)
