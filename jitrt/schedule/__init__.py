@@ -18,19 +18,25 @@ for i in 3:
     y[i,k] = ew(x[i,k],b)
 """
 
-from .compute_at import (
-    common_consumer,
-    compute_at,
-    compute_with,
-    inline_at,
-    inline_most,
-    limit,
-    self_mapped_axes,
-    unmappable_axes,
-)
-from .domain import Axis, AxisKind, Domain
-from .fusion import Expression, Fusion, ScheduleError, Tensor
-from .propagation import propagate
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from .domain import Axis, AxisKind, Domain
+    from .fusion import Expression, Fusion, ScheduleError, Tensor
+    from .positions import (
+        common_consumer,
+        compute_at,
+        compute_with,
+        inline_at,
+        inline_most,
+        limit,
+        self_mapped_axes,
+        unmappable_axes,
+    )
+    from .propagation import propagate
 
 __all__ = [
     "Axis",
@@ -50,3 +56,21 @@ __all__ = [
     "self_mapped_axes",
     "unmappable_axes",
 ]
+
+_MODULES = ("domain", "fusion", "positions", "propagation")  # imported for fusions made by hand, not for every program
+
+
+if not TYPE_CHECKING:  # to type checkers, what is not imported above does not exist
+
+    def __getattr__(name: str) -> Any:
+        if name in __all__:
+            for module in _MODULES:
+                found = importlib.import_module(f".{module}", __name__)
+                if hasattr(found, name):
+                    value = globals()[name] = getattr(found, name)
+                    return value
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

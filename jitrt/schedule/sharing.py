@@ -23,13 +23,13 @@ from ..expr.node import Graph, Node
 from ..expr.optable import Kind
 from ..frozen import record
 from .axes import accesses_of, expressions, loop_order
-from .compute_at import inline_most
 from .cost import CACHED_BYTES, columns_of_a_turn
 from .domain import Axis, AxisKind, Domain
 from .fusion import AxisMap, Expression, Fusion, Tensor
 from .groups import Group, Sharing, needed_in_between, replaced_by, stored_axes, topological
 from .layout import Layouts, local_layout, mapped_axes
 from .looptree import Classes, LoopNode, loop_tree
+from .positions import inline_most
 
 STACK_BYTES = 1 << 15  # of one kernel: no thread has so small a stack that this would matter
 _TURN_ELEMENTS = 1024  # of a turn: fewer cost more in loop overhead than the sharing saves

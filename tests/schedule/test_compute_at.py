@@ -6,7 +6,7 @@ from execute import check
 from worked_cases import CASES, FIRST_USES, UNMAPPABLE, at, column_softmax, softmax, transposed
 
 from jitrt.schedule import Fusion, ScheduleError, compute_at, compute_with, inline_at, inline_most, propagate
-from jitrt.schedule.compute_at import unmappable_axes
+from jitrt.schedule.positions import unmappable_axes
 
 
 def by_name(fusion):
