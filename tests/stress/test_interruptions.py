@@ -20,7 +20,7 @@ from jitrt.kernels import words
 import jitrt
 
 SOURCES = tuple(str(Path(module.__file__ or "").parent) for module in (jitrt, words))
-FACE = jitrt.JitFunction.__init__.__code__.co_filename
+FACE = jitrt.JitFunction._call.__code__.co_filename
 
 
 class State:
