@@ -239,7 +239,7 @@ LIMITED = textwrap.dedent(
     [
         ("files", "40", []),
         ("file size", "0", ["-I", "-B", "-OO"]),
-        ("file size", "2000", []),
+        ("file size", "500", []),
         ("recursion", "400", ["-O"]),
     ],
     ids=str,
