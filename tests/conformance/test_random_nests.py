@@ -62,7 +62,7 @@ def program(seed: int) -> tuple[str, dict[str, np.ndarray]]:
             value = eval(expression, {"np": np, **values})
         except (ValueError, TypeError, IndexError):
             continue
-        if not 0 < np.size(value) < LARGEST or np.ndim(value) > 5 or np.max(np.abs(value)) > 1e9:
+        if not 0 < np.size(value) < LARGEST or np.ndim(value) > 5 or float(np.max(np.abs(value))) > 1e9:
             continue  # sums of large numbers differ, by the order of additions, between one correct way and another
         values[f"t{len(lines)}"] = value
         lines.append(f"    t{len(lines)} = {expression}\n")
