@@ -168,6 +168,10 @@ class GuardRows:
             self._add_dict(structure[1:], leaves, found | self._container(dict, len(structure[1])), path, False)
         else:
             row = found | self._container(kind, len(structure[1]))
+            if kind is not list and kind is not tuple:
+                if kind.__dictoffset__:
+                    raise Unguarded  # rows do not tell whether there are attributes
+                row |= self._version(kind)
             source = guard.IN_LIST if kind is list else guard.IN_TUPLE
             here = self._add_numbered(row, path) if kind is list else self._append(row)
             for k, part in enumerate(structure[1]):

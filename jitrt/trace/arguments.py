@@ -13,7 +13,7 @@ from numpy.lib.array_utils import byte_bounds
 
 from ..errors import Untraceable
 from ..frozen import frozen
-from .attributes import attributes_of, has_plain_attributes
+from .attributes import attributes_of, has_plain_attributes, has_plain_fields
 
 # Values of these types are part of a trace: another value is another trace.
 STATIC_TYPES = frozenset({int, bool, str, bytes, type(None), slice, type(...), range})
@@ -145,7 +145,7 @@ def _flatten(value: Any, leaves: list[Any], seen: dict[int, int] | None, depth: 
         if kind is list:
             return (kind, tuple([_flatten(v, leaves, seen, depth, growing) for v in value]))
         return (dict, tuple(value), tuple([_flatten(v, leaves, seen, depth, growing) for v in value.values()]))
-    if isinstance(value, tuple) and hasattr(value, "_fields"):
+    if isinstance(value, tuple) and hasattr(value, "_fields") and (seen is None or _is_its_fields(value)):
         return (kind, tuple([_flatten(v, leaves, seen, depth, growing) for v in value]))
     if seen is not None and has_plain_attributes(kind):
         if id(value) in seen:
@@ -162,6 +162,12 @@ def _flatten(value: Any, leaves: list[Any], seen: dict[int, int] | None, depth: 
             return (Record, kind, tuple(attributes), tuple(parts))
     leaves.append(value)
     return None
+
+
+def _is_its_fields(value: tuple) -> bool:
+    """Whether a tuple with names of fields has nothing else: classes without slots give theirs a dict, too."""
+    kind = type(value)
+    return has_plain_fields(kind) and not (kind.__dictoffset__ and vars(value))
 
 
 def rebuild(structure: Structure, leaves: Any) -> Any:
@@ -205,12 +211,13 @@ def _rebuild(structure: Structure, leaves: Any, made: list[Any]) -> Any:
 
 
 def classes_in(structure: Structure) -> set[type]:
-    """The classes of the objects that were flattened."""
+    """The classes of the objects that were flattened, and those of tuples with names of fields."""
     if structure is None:
         return set()
     parts = structure[-1]
     found = {c for part in parts for c in classes_in(part)} if isinstance(parts, tuple) else set()
-    return found | {structure[1]} if structure[0] is Record else found
+    kind = structure[1] if structure[0] is Record else structure[0]
+    return found | {kind} if structure[0] is Record or hasattr(kind, "_fields") else found
 
 
 def copies_of(leaves: Sequence[Any]) -> list[Any]:

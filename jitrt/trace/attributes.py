@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import sys
 import types
-from collections.abc import Iterator, MutableMapping
+from collections import namedtuple
+from collections.abc import Callable, Iterator, MutableMapping
 from typing import Any
 
 from .versions import Unchanged
@@ -23,9 +24,14 @@ _HEAP_TYPE = 1 << 9  # Py_TPFLAGS_HEAPTYPE, which classes of C code may have, to
 
 
 _USUAL_SIZE = type("Usual", (), {}).__basicsize__  # of an object with nothing but attributes
+# What references to an object that do not keep it take in it: since Python 3.12 they are in front of it.
+_WEAK_SIZE = type("Weak", (), {"__slots__": ("__weakref__",)}).__basicsize__ - object.__basicsize__
 
 
-_known: dict[type, tuple[bool, Unchanged | None]] = {}
+# What has been found of classes, and whether that still holds.
+_Known = dict[type, tuple[bool, Unchanged | None]]
+_known: _Known = {}
+_known_tuples: _Known = {}
 _MOST_KNOWN = 1024
 
 
@@ -40,16 +46,53 @@ def has_plain_attributes(kind: type) -> bool:
     >>> has_plain_attributes(Point), has_plain_attributes(dict), has_plain_attributes(int)
     (True, False, False)
     """
-    known = _known.get(kind)
+    return _remembered(kind, _has_plain_attributes, _known)
+
+
+def has_plain_fields(kind: type) -> bool:
+    """Whether tuples of a class with names of fields are their items, however they are read.
+
+    Examples
+    --------
+    >>> class Point(namedtuple("Point", "x y")):
+    ...     __slots__ = ()
+    ...     def norm(self):
+    ...         return self.x + self.y
+    >>> class Odd(Point):
+    ...     def __len__(self):
+    ...         return 3
+    >>> has_plain_fields(Point), has_plain_fields(Odd), has_plain_fields(tuple)
+    (True, False, False)
+    """
+    return _remembered(kind, _has_plain_fields, _known_tuples)
+
+
+def _remembered(kind: type, ask: Callable[[type], bool], memory: _Known) -> bool:
+    """What `ask` says of a class, which is asked again when the class has changed."""
+    known = memory.get(kind)
     if known is not None and (known[1] is None or known[1]()):
         return known[0]
-    if len(_known) >= _MOST_KNOWN:
-        _known.clear()
+    if len(memory) >= _MOST_KNOWN:
+        memory.clear()
     can_change = kind.__flags__ & _HEAP_TYPE
-    watch = Unchanged(kind, lambda: _has_plain_attributes(kind) == found) if can_change else None
-    found = _has_plain_attributes(kind)
-    _known[kind] = found, watch
+    watch = Unchanged(kind, lambda: ask(kind) == found) if can_change else None
+    found = ask(kind)
+    memory[kind] = found, watch
     return found
+
+
+_NAMED = namedtuple("_NAMED", "")
+GENERATED = frozenset(vars(_NAMED))  # members that `namedtuple` gives a class
+_TUPLE_WAYS = ("__len__", "__iter__", "__getitem__", "__getattribute__", "__init__")
+
+
+def _has_plain_fields(kind: type) -> bool:
+    if not (issubclass(kind, tuple) and hasattr(kind, "_fields")) or type(kind) is not type:
+        return False
+    if any(getattr(kind, name) is not getattr(tuple, name) for name in _TUPLE_WAYS) or hasattr(kind, "__getattr__"):
+        return False
+    makes = next(c for c in kind.__mro__ if "__new__" in vars(c))
+    return "_fields" in vars(makes) and not hasattr(kind, "__del__") and not hasattr(kind, "__jitrt_function__")
 
 
 def _has_plain_attributes(kind: type) -> bool:
@@ -69,7 +112,7 @@ def _has_slots_alone(kind: type) -> bool:
     """Whether all attributes of objects of a class are in slots, which no other member of a class hides."""
     own = kind.__mro__[:-1]
     weak = any("__weakref__" in vars(c) for c in own)
-    size = object.__basicsize__ + 8 * (len(slots_of(kind)) + weak)
+    size = object.__basicsize__ + 8 * len(slots_of(kind)) + _WEAK_SIZE * weak
     visible = all(type(getattr(kind, name, None)) is types.MemberDescriptorType for name in slots_of(kind))
     return visible and kind.__basicsize__ == size and all("__slots__" in vars(c) for c in own)
 

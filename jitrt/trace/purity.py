@@ -14,6 +14,7 @@ from collections.abc import Callable, Collection, Iterable
 from typing import Any
 
 from ..errors import Untraceable
+from .attributes import GENERATED
 from .bytecode import decoded
 from .captures import Captures, Place
 from .codescan import Scan, appended_parameters
@@ -81,7 +82,7 @@ def scan_methods(function: Callable[..., Any], classes: set[type], captures: Cap
             calls_bases = "super" in names
             for name in used & _members(kind) - {name for k, name, bases in done if k is kind and bases >= calls_bases}:
                 done.add((kind, name, calls_bases))
-                holders = [c for c in kind.__mro__[:-1] if name in vars(c)]
+                holders = [c for c in kind.__mro__[:-1] if name in _own(c)]
                 for holder in holders if calls_bases else holders[:1]:
                     member = vars(holder)[name]
                     for part in _functions_of(member):
@@ -104,8 +105,16 @@ _CONSTRUCTORS = frozenset({"__init__", "__post_init__"})
 
 def _members(kind: type) -> set[str]:
     """Names of what a class and its bases define, without the comparison that `dataclass` writes."""
-    names = {name for c in kind.__mro__[:-1] for name in vars(c)}
+    names = {name for c in kind.__mro__[:-1] for name in _own(c)}
     return names - {"__eq__"} if hasattr(kind, "__dataclass_fields__") else names
+
+
+def _own(kind: type) -> Collection[str]:
+    """Names of what a class defines, without what is that of every tuple, with names of fields or without."""
+    if kind is tuple:
+        return ()
+    own = vars(kind)
+    return own.keys() - GENERATED - set(own["_fields"]) if "_fields" in own and issubclass(kind, tuple) else own.keys()
 
 
 def _functions_of(member: Any) -> list[Any]:
