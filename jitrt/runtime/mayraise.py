@@ -41,4 +41,4 @@ def may_raise(graph: Graph) -> int:
 def _is_a_number(node: Node) -> bool:
     """Whether `node` is known to be a finite real number other than zero."""
     value = literal(node)
-    return value is not None and value.dtype.kind in "biuf" and 0 < abs(value) < np.inf
+    return value is not None and value.dtype.kind in "biuf" and value != 0 and bool(np.isfinite(value))

@@ -42,8 +42,20 @@ def _binary(ufunc: np.ufunc, python: Callable[[Any, Any], Any], x: Any, y: Any) 
         if x_is_number or y_is_number or type(x) is type(y):  # NumPy would ask nobody else
             return tracer.__array_ufunc__(ufunc, "__call__", x, y)
         return ufunc(x, y)
-    if tracer._is_array() and type(y if tracer is x else x) in (list, tuple):
+    return _with_another(ufunc, tracer, x, y)
+
+
+def _with_another(ufunc: np.ufunc, tracer: Operators, x: Any, y: Any) -> Any:
+    """``x <op> y`` of `tracer` and something that is neither an array nor a number.
+
+    Python compares by identity what nobody else compares; NumPy compares every element.
+    """
+    other = y if tracer is x else x
+    is_equality = ufunc in (np.equal, np.not_equal) and not tracer._is_weak()
+    if type(other) in (list, tuple) and (tracer._is_array() or is_equality):
         return ufunc(x, y)
+    if is_equality and (tracer._is_array() or other is not None):  # None is left to Python by NumPy's scalars alone
+        raise Untraceable(f"an array or a NumPy scalar is compared with {type(other).__name__}", user_line())
     return NotImplemented
 
 

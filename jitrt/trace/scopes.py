@@ -195,7 +195,7 @@ def _is_a_number(node: Node) -> bool:
     value = node["value"].value if node.op.name == "constant" and not node.shape else None
     if not isinstance(value, (int, float, np.generic)) or np.asarray(value).dtype.kind not in "iuf":
         return False
-    return bool(0 < np.abs(value) < np.inf)
+    return bool(value != 0 and np.isfinite(value))
 
 
 class ErrorState:
