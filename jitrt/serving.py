@@ -190,16 +190,17 @@ class ServedFunction(NativeCallable):
     ) -> None:
         """Let native code serve further calls like this one, which had these leaves."""
         with self._lock:
-            if self._dispatch.wants(found):
+            try:
                 try:
-                    self._add_table(found, args, kwargs, leaves, structure)
+                    if self._dispatch.wants(found):
+                        self._add_table(found, args, kwargs, leaves, structure)
                 except Untraceable:  # what it reads from outside is something else now
                     self._dispatch.refuse(found)
-                except Exception as error:  # the call itself has ended well
-                    self._dispatch.refuse(found)
-                    internal_error(self.__name__, error, _STAYS_IN_PYTHON)
-            if isinstance(found, Specialisation) and found.only_native and self._is_slow(found):
-                self._specialisations.replace(found, Plain(TOO_SMALL, too_small=True))
+                if isinstance(found, Specialisation) and found.only_native and self._is_slow(found):
+                    self._specialisations.replace(found, Plain(TOO_SMALL, too_small=True))
+            except Exception as error:  # the call itself has ended well
+                self._dispatch.refuse(found)
+                internal_error(self.__name__, error, _STAYS_IN_PYTHON)
 
     def _is_slow(self, found: Specialisation) -> bool:
         """Whether native code cannot serve calls for `found`, or has served none of many."""

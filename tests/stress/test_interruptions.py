@@ -18,6 +18,7 @@ import pytest
 from jitrt.kernels import words
 
 import jitrt
+from jitrt.runtime.dispatch import Dispatch
 
 SOURCES = tuple(str(Path(module.__file__ or "").parent) for module in (jitrt, words))
 FACE = jitrt.JitFunction._call.__code__.co_filename
@@ -179,3 +180,17 @@ def test_arguments_nested_too_deeply(monkeypatch, caplog):
     for _ in range(30):
         assert function(nested) == 1
         assert function(itself) == 2
+
+
+def test_what_fails_while_native_code_learns_does_not_end_the_call(monkeypatch, caplog):
+    monkeypatch.setenv("JITRT_STRICT", "0")
+    caplog.set_level(logging.CRITICAL, "jitrt")
+
+    def fail(self, owner):
+        raise MemoryError
+
+    monkeypatch.setattr(Dispatch, "wants", fail)
+    function, (a, b) = fresh(changes_an_argument), arguments(changes_an_argument)
+    got, got_args = several_calls(function, (a.copy(), b))
+    wanted, wanted_args = several_calls(changes_an_argument, (a.copy(), b))
+    assert are_close(got, wanted) and are_close(got_args, wanted_args)
