@@ -16,7 +16,7 @@ import numpy as np
 
 from ..errors import Untraceable
 from .arguments import GENERATORS
-from .attributes import has_plain_attributes
+from .attributes import has_plain_attributes, has_plain_fields
 from .bytecode import Instruction, decoded, line_of
 from .captures import MISSING, Capture, Captures, contents
 from .draws import GLOBAL, MAKERS
@@ -103,7 +103,7 @@ class Scan:
                 self.captures.values.append(Capture(name, loaded, *place))
             for part in (value.func, *value.args, *value.keywords.values()):
                 self.value(part, name, None)
-        elif isinstance(value, type) and has_plain_attributes(value):
+        elif isinstance(value, type) and (has_plain_attributes(value) or has_plain_fields(value)):
             if place is not None:
                 self.captures.values.append(Capture(name, value, *place))
             self.captures.classes.add(value)

@@ -589,3 +589,15 @@ def test_tuples_with_a_length_of_their_own():
         function(Odd(x, 1.0))
     Odd.lengths[0] = 2
     check(function, Odd(x, 1.0))
+
+
+def test_tuples_with_names_that_the_function_makes():
+    def call(x):
+        return Scaled(x, 1.0).scaled() + 1
+
+    function = Watched(call)
+    check(function, x)
+    for scale in (3.0, 2.0):
+        Scaled.scale = scale
+        for _ in range(2):
+            check(function, x)
