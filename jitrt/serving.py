@@ -123,9 +123,9 @@ class ServedFunction(NativeCallable):
             self._note_plain_call(found, args, kwargs, leaves, structure)
             return self._function(*args, **kwargs)
         known.plain, self._plain_calls = None, -_UNLIMITED
-        if found.is_changing:
-            return self._go_a_new_way(found, leaves, structure, args, kwargs)
         try:
+            if found.is_changing:
+                raise NewWay
             with answered(answers):
                 result = found.call(leaves, (args, kwargs, known.state()))
         except NewWay:

@@ -345,20 +345,20 @@ class Specialisation:
         NewWay
             If no call has seen these values yet.
         """
-        with drawing(leaves) if self.draws else _no_draws:
-            result = self._run(leaves, arguments)
-        self.new_ways = 0
-        self._calls += 1
         if self._calls == _TRIED_CALLS and self.root.cut is not None:
             with self._lock:
                 self._narrow()
-        return result
+        with drawing(leaves) if self.draws else _no_draws:
+            return self._run(leaves, arguments)
 
     def _run(self, leaves: list[Any], arguments: Arguments) -> Any:
         registers = self.inputs(leaves)
         (segment,) = (self.root,) if self.root.cut is None else deque(self._way(registers), maxlen=1)
         traced, compiled = segment.traced, segment.compiled
         assert traced is not None and compiled is not None
+        # Nothing may fail behind what follows: arguments have changed then.
+        self.new_ways = 0
+        self._calls += 1
         if segment.direct is not None:
             return segment.direct(compiled.program.run([registers[k] for k in traced.registers], self.patience))
         return finish(traced, compiled, registers, arguments, self.patience)
