@@ -297,8 +297,11 @@ class ServedFunction(NativeCallable):
         self, found: Plain, args: tuple, kwargs: dict[str, Any], leaves: list[Any], structure: Structure
     ) -> None:
         """Spare the next calls like this one the search."""
-        if not self._count_plain_call(found) and found in self._specialisations:
-            self._serve_natively(found, args, kwargs, leaves, structure)
+        try:
+            if not self._count_plain_call(found) and found in self._specialisations:
+                self._serve_natively(found, args, kwargs, leaves, structure)
+        except Exception as error:  # the plain function runs all the same
+            internal_error(self.__name__, error, _STAYS_IN_PYTHON)
 
     def _count_plain_call(self, found: Plain) -> bool:
         """Whether all calls run plain from now on, since there were many without another one."""
