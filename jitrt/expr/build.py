@@ -30,7 +30,7 @@ def literal(n: Node) -> Any:
     """The value of a scalar literal, seen through broadcasts; None for anything else, and for longer integers."""
     while n.op.name == "broadcast_to":
         n = n.args[0]
-    if n.op.name != "constant" or n.type.size != 1:
+    if n.op is not CONSTANT or n.type.size != 1:
         return None
     value = n["value"].value
     found = value if isinstance(value, np.generic) else np.asarray(value).reshape(())[()]

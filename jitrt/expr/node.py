@@ -141,8 +141,19 @@ class Constant:
         return repr(data[()].item() if data.ndim == 0 and data.dtype.kind in "biufc" else data.tolist()[:4])
 
 
+class _Ordered:
+    """What has a place for the nodes of a graph, which are asked for again and again."""
+
+    __slots__ = ("_order",)
+
+    _order: tuple[Node, ...]
+
+
+_set_order = vars(_Ordered)["_order"].__set__
+
+
 @frozen
-class Graph:
+class Graph(_Ordered):
     """Outputs, and the inputs they are computed from.
 
     Parameters
@@ -160,9 +171,14 @@ class Graph:
     outputs: tuple[Node, ...]
     strides: tuple[tuple[int, ...] | None, ...] = ()
 
-    def nodes(self) -> list[Node]:
+    def nodes(self) -> tuple[Node, ...]:
         """All nodes that the outputs need, arguments before users."""
-        return topological_order(self.outputs)
+        try:
+            return self._order
+        except AttributeError:
+            order = tuple(topological_order(self.outputs))
+            _set_order(self, order)
+            return order
 
     def with_outputs(self, outputs: Iterable[Node]) -> Graph:
         return Graph(self.inputs, tuple(outputs), self.strides)

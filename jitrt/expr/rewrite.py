@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 
 from ..frozen import frozen
 from .node import Graph, Node
 from .optable import OPS, Kind, Op
 
 
-@frozen
+@frozen(eq=False)
 class Rule:
     """One rewrite.
 
@@ -45,25 +45,41 @@ def of_kind(*kinds: Kind) -> Callable[[Op], bool]:
     return lambda op: op.kind in kinds
 
 
-def rewrite(graph: Graph, rules: tuple[Rule, ...]) -> Graph:
+def rewrite(graph: Graph, rules: tuple[Rule, ...], exhausted: Collection[Rule] = ()) -> Graph:
     """Apply `rules` everywhere until none of them changes anything.
 
     A node is visited after its arguments; the first rule that changes it wins, and the replacement is visited in turn.
     Takes time linear in the number of nodes visited, and no recursion.
+
+    Parameters
+    ----------
+    graph : Graph
+    rules : tuple of Rule
+    exhausted : collection of Rule, optional
+        Those of them that change no node of `graph`, as after an earlier pass.
     """
-    by_op: dict[Op, tuple[Rule, ...]] = {}
+    nodes = graph.nodes()
+    fresh = [r for r in rules if r not in exhausted]
+    of_old = {op: [r.apply for r in fresh if r.ops(op)] for op in {node.op for node in nodes}}
+    if not any(of_old.values()):
+        return graph
+    of_new: dict[Op, list[Callable[[Node], Node | None]]] = {}
+    old = frozenset(nodes)
     done: dict[Node, Node] = {node: node for node in graph.inputs}
     replaced: dict[Node, Node | None] = {}  # a rule is asked once: two large constants that it makes are not equal
 
-    def step(node: Node, candidates: tuple[Rule, ...]) -> Node | None:
-        for r in candidates:
-            replacement = r.apply(node)
+    def step(node: Node) -> Node | None:
+        candidates = of_old[node.op] if node in old else of_new.get(node.op)
+        if candidates is None:
+            candidates = of_new[node.op] = [r.apply for r in rules if r.ops(node.op)]
+        for apply in candidates:
+            replacement = apply(node)
             if replacement is not None and replacement is not node:
                 return replacement
         return None
 
-    for output in graph.outputs:
-        stack = [output]
+    for start in nodes:
+        stack = [] if start in done else [start]
         while stack:
             node = stack[-1]
             if node in done:
@@ -75,16 +91,14 @@ def rewrite(graph: Graph, rules: tuple[Rule, ...]) -> Graph:
                 continue
             args = tuple([done[a] for a in node.args])
             rebuilt = node if args == node.args else Node(node.op, args, node.params, node.type)
-            candidates = by_op.get(node.op)
-            if candidates is None:
-                candidates = by_op[node.op] = tuple(r for r in rules if r.ops(node.op))
-            if candidates and rebuilt not in replaced:
-                replaced[rebuilt] = step(rebuilt, candidates)
-            replacement = replaced.get(rebuilt)
+            if rebuilt not in replaced:
+                replaced[rebuilt] = step(rebuilt)
+            replacement = replaced[rebuilt]
             if replacement is None:
                 done[node] = done[rebuilt] = rebuilt
             elif replacement in done:
                 done[node] = done[rebuilt] = done[replacement]
             else:
                 stack.append(replacement)
-    return graph.with_outputs(done[n] for n in graph.outputs)
+    outputs = tuple([done[n] for n in graph.outputs])
+    return graph if outputs == graph.outputs else graph.with_outputs(outputs)

@@ -234,7 +234,7 @@ def loop_dtypes(ufunc: np.ufunc, operands: tuple[ArrayType, ...]) -> tuple[np.dt
     >>> loop_dtypes(np.add, (f4, python_float))
     (dtype('float32'), dtype('float32'), dtype('float32'))
     """
-    return _resolve(ufunc, tuple(t.promotion_key for t in operands))
+    return _resolve(ufunc, tuple([t.promotion_key for t in operands]))
 
 
 @lru_cache(maxsize=4096)

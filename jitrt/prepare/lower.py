@@ -32,9 +32,10 @@ def _has_loops(op: Op) -> bool:
 
 @rule(_has_loops, "implicit cast, broadcast → explicit", "NEP 50: the dtypes of the loop that NumPy resolves")
 def explicit_operands(n: Node) -> Node | None:
-    if _is_typed(n):
+    dtypes = _operand_dtypes(n)
+    if _are_typed(n, dtypes):
         return None
-    args = tuple(_as_operand(a, t, n.shape) for a, t in zip(n.args, _operand_dtypes(n)))
+    args = tuple([_as_operand(a, t, n.shape) for a, t in zip(n.args, dtypes)])
     # A Python number stays weak, since the types of its users depend on it.
     return Node(n.op, args, n.params, ArrayType(n.dtype, n.shape, n.type.weak))
 
@@ -49,11 +50,20 @@ def _operand_dtypes(n: Node) -> tuple[np.dtype, ...]:
     if n.op is WHERE:
         return np.dtype(bool), n.dtype, n.dtype
     assert n.op.ufunc is not None
-    return loop_dtypes(n.op.ufunc, tuple(a.type for a in n.args))[:-1]
+    return loop_dtypes(n.op.ufunc, tuple([a.type for a in n.args]))[:-1]
 
 
 def _is_typed(n: Node) -> bool:
-    return all(a.shape == n.shape and a.dtype == t for a, t in zip(n.args, _operand_dtypes(n)))
+    return _are_typed(n, _operand_dtypes(n))
+
+
+def _are_typed(n: Node, dtypes: tuple[np.dtype, ...]) -> bool:
+    """Whether the operands of `n` have its shape and these dtypes."""
+    shape = n.type.shape
+    for arg, dtype in zip(n.args, dtypes):  # noqa: SIM110 (a loop in a generator takes twice as long)
+        if arg.type.shape != shape or arg.type.dtype != dtype:
+            return False
+    return True
 
 
 def _as_operand(x: Node, dtype: np.dtype, shape: tuple[int, ...]) -> Node:

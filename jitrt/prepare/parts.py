@@ -9,7 +9,7 @@ of its parts, so a periodic stencil written with `roll`, or one on a padded arra
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
@@ -57,7 +57,7 @@ def split_assemblies(graph: Graph) -> Graph:
     return graph.with_outputs(done[n] for n in graph.outputs)
 
 
-def _trees(order: list[Node], outputs: frozenset[Node]) -> dict[Node, set[Node]]:
+def _trees(order: Sequence[Node], outputs: frozenset[Node]) -> dict[Node, set[Node]]:
     """Elementwise nodes by the last of them: all that only it needs, directly or not."""
     users: dict[Node, list[Node]] = {}
     for node in order:

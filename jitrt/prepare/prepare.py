@@ -10,8 +10,6 @@ from . import lower, simplify
 from .control import drop_unused, fuse_iterations, has_control, prepare_bodies
 from .parts import split_assemblies
 
-PASSES = (("lower", lower.RULES), ("simplify", lower.RULES + simplify.RULES))
-
 
 def prepare(graph: Graph) -> Iterator[tuple[str, Graph]]:
     """Yield the graph after each pass, with the name of the pass; the last one is the prepared graph."""
@@ -19,9 +17,10 @@ def prepare(graph: Graph) -> Iterator[tuple[str, Graph]]:
     if control:
         graph = drop_unused(graph)
         yield "drop unused results", graph
-    for name, rules in PASSES:
-        graph = rewrite(graph, rules)
-        yield name, graph
+    graph = rewrite(graph, lower.RULES)
+    yield "lower", graph
+    graph = rewrite(graph, lower.RULES + simplify.RULES, exhausted=lower.RULES)
+    yield "simplify", graph
     split = split_assemblies(graph)
     if split is not graph:
         graph = split

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..expr import build as b
+from ..expr import movement  # noqa: F401 (some of its rows have rules here)
 from ..expr.build import literal
 from ..expr.node import Node
 from ..expr.optable import CONSTANT, Kind, Op

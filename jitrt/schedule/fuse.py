@@ -46,6 +46,9 @@ class _Fusion:
         self.order = graph.nodes()
         self.outputs = frozenset(graph.outputs)
         self.compiled = {n for n in self.order if n.op.kind in _KERNEL_KINDS and has_kernel(n)}
+        self.inlined = {n for n in self.compiled if n.op.kind in (Kind.ELEMENTWISE, Kind.GATHER)}
+        self.in_nest = self.inlined | {n for n in self.compiled if n.op.kind is Kind.SCAN}
+        """Those whose values a nest that needs them may compute."""
         self.apart = self._computed_apart()
         self.stored = self._must_be_stored()
         self.cost = self._inline_costs()
@@ -53,42 +56,35 @@ class _Fusion:
         self.demand: dict[Node, list[Group]] = {}  # groups that compute the node inline unless it is stored
         self.readers: dict[Node, list[Group]] = {}  # groups that read the stored node
 
-    def _inlined(self, node: Node) -> bool:
-        return node in self.compiled and node.op.kind in (Kind.ELEMENTWISE, Kind.GATHER)
-
-    def _in_nest(self, node: Node) -> bool:
-        """Whether a nest that needs the value of `node` may compute it."""
-        return self._inlined(node) or (node in self.compiled and node.op.kind is Kind.SCAN)
-
     def _computed_apart(self) -> frozenset[Node]:
         """Functions of single numbers that get kernels of their own, which are mostly the same kernel."""
-        numbers = [n for n in self.order if self._inlined(n) and n.type.size == 1 and n.op.cost >= _FUNCTION_COST]
+        numbers = [n for n in self.order if n in self.inlined and n.type.size == 1 and n.op.cost >= _FUNCTION_COST]
         return frozenset(numbers) if len(numbers) > _FUNCTIONS_INLINED else frozenset()
 
     def _must_be_stored(self) -> set[Node]:
-        stored = {n for n in self.outputs if self._in_nest(n)}
+        stored = {n for n in self.outputs if n in self.in_nest}
         for node in self.order:
             if node.op.kind is Kind.VIEW or node not in self.compiled:
-                stored.update(s for a in node.args if self._in_nest(s := storage(a)))
-            elif node.op.kind is Kind.GATHER and self._in_nest(s := storage(node.args[0])):
+                stored.update(s for a in node.args if (s := storage(a)) in self.in_nest)
+            elif node.op.kind is Kind.GATHER and (s := storage(node.args[0])) in self.in_nest:
                 stored.add(s)
         return stored | self.apart
 
     def _inline_costs(self) -> dict[Node, int]:
         cost: dict[Node, int] = {}
         for node in self.order:
-            if self._inlined(node):
-                inner = sum(cost[a] for a in node.args if self._inlined(a) and a not in self.stored)
+            if node in self.inlined:
+                inner = sum([cost[a] for a in node.args if a in self.inlined and a not in self.stored])
                 cost[node] = min(inner + node.op.cost, _COST_LIMIT)
         return cost
 
     def run(self) -> list[Group]:
         for node in reversed(self.order):
-            if self._inlined(node):
+            if node in self.inlined:
                 self._place_elementwise(node)
             elif node in self.compiled and node.op.kind is Kind.ASSEMBLE:
                 self._place_parts(node)
-            elif self._in_nest(node):
+            elif node in self.in_nest:
                 self._place_scan(node)
             elif node in self.compiled:
                 self._place(node, [Sink(node.args[0], node)])
@@ -190,7 +186,7 @@ class _Fusion:
 
     def _route(self, node: Node, group: Group, inline: bool = True) -> None:
         """Note that `group` needs the value of `node`: from memory, unless it can be computed `inline`."""
-        if inline and self._in_nest(node) and group.host is None:
+        if inline and node in self.in_nest and group.host is None:
             users = self.demand.setdefault(node, [])
         else:
             base = storage(node)

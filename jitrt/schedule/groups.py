@@ -251,7 +251,7 @@ def crosses(columns: Group, rows: Group) -> bool:
     return len(kept) == 1 and domain[kept[0]] >= _LONG_ROW and kept == [k for k in along if domain[k] != 1]
 
 
-def topological(groups: list[Group], nodes: list[Node]) -> list[Group]:
+def topological(groups: list[Group], nodes: Sequence[Node]) -> list[Group]:
     """Producers before users; among those that can run, in the order of `nodes`."""
     rank = {node: k for k, node in enumerate(nodes)}
     number = {group: k for k, group in enumerate(reversed(groups))}
