@@ -2,6 +2,7 @@
 
 A compile makes tens of thousands of objects and hardly any cycles that become garbage. The collector counts what is
 made, and in the middle of a compile goes through every object of the process several times, which takes up to 0.1 s.
+What a compile leaves is gone through once, at its end: otherwise a later call would stop for it, maybe a short one.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 _lock = threading.Lock()
-_is_paused = False
+_pause: object = None  # the one that began when the collector was at work
 
 
 @contextmanager
@@ -32,32 +33,40 @@ def paused() -> Iterator[None]:
     >>> gc.isenabled()
     True
     """
-    global _is_paused
-    with _lock:
-        begins = not _is_paused and gc.isenabled()
-        if begins:
-            gc.disable()
-            _is_paused = True
+    pause = object()
     try:
+        _begin(pause)
         yield
+        if _pause is pause:
+            gc.collect(1)
     finally:
-        if begins:
-            _resume()
+        try:
+            _end(pause)
+        finally:  # again, since Ctrl-C may have ended it; once it is done, that does nothing
+            _end(pause)
 
 
-def _resume() -> None:
-    global _is_paused
+def _begin(pause: object) -> None:
+    global _pause
     with _lock:
-        if _is_paused:
+        if _pause is None and gc.isenabled():
+            _pause = pause
+            gc.disable()
+
+
+def _end(pause: object) -> None:
+    global _pause
+    with _lock:
+        if pause is not None and _pause is pause:
             gc.enable()
-            _is_paused = False
+            _pause = None
 
 
 def _after_fork() -> None:
     """The child does not have the thread that would end the pause."""
     global _lock
     _lock = threading.Lock()
-    _resume()
+    _end(_pause)
 
 
 if hasattr(os, "register_at_fork"):

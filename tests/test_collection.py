@@ -1,7 +1,10 @@
 """The garbage collector rests while something is compiled, and is afterwards as it was."""
 
+import contextlib
 import gc
+import linecache
 import os
+import sys
 import threading
 
 import numpy as np
@@ -31,6 +34,44 @@ def test_an_error_ends_the_pause(enabled):
     with pytest.raises(KeyError), collection.paused():
         raise KeyError
     assert gc.isenabled() is enabled
+
+
+@pytest.mark.parametrize("interrupted", range(1, 30))
+def test_ctrl_c_at_any_line_ends_the_pause(enabled, interrupted):
+    lines = 0
+
+    def see_line(frame, event, argument):
+        nonlocal lines
+        text = linecache.getline(collection.__file__, frame.f_lineno).strip()
+        if event == "line" and not text.startswith(("with ", "try:")):  # where Python sees no signal
+            lines += 1
+            if lines == interrupted:
+                raise KeyboardInterrupt
+        return see_line
+
+    before = sys.gettrace()
+    sys.settrace(lambda frame, *_: see_line if frame.f_code.co_filename == collection.__file__ else None)
+    try:
+        with contextlib.suppress(KeyboardInterrupt), collection.paused():
+            assert not gc.isenabled()
+    finally:
+        sys.settrace(before)
+    assert gc.isenabled() is enabled
+    with collection.paused():
+        assert not gc.isenabled()
+    assert gc.isenabled() is enabled
+
+
+def test_what_a_compile_leaves_is_gone_through_once_at_its_end(enabled):
+    generations = []
+    gc.callbacks.append(lambda phase, found: generations.append(found["generation"]) if phase == "stop" else None)
+    try:
+        with collection.paused():
+            left = [[] for _ in range(50_000)]
+    finally:
+        gc.callbacks.pop()
+    assert generations == [1] * enabled
+    assert len(left) == 50_000
 
 
 def test_a_thread_does_not_make_the_pause_of_another_longer(enabled):

@@ -92,8 +92,8 @@ def fresh(plain):
 class Interruption:
     """Raises `error` at a line, the `number`th one that the package runs, or the first behind it that may raise.
 
-    Python sees no signal at the end of a ``with``, where a lock would stay taken. And errors are not raised
-    in the lines of `FACE`, which run what may fail, and catch it, nor in lines that cannot fail, or only pass
+    Python sees no signal at the end of a ``with``, where a lock would stay taken, nor at a ``try``. And errors are not
+    raised in the lines of `FACE`, which run what may fail, and catch it, nor in lines that cannot fail, or only pass
     arguments on.
     """
 
@@ -117,7 +117,7 @@ class Interruption:
             text = linecache.getline(frame.f_code.co_filename, frame.f_lineno)
             cannot_fail = frame.f_code.co_filename == FACE or SAFE.fullmatch(text.strip())
             spared = self.error is not KeyboardInterrupt and cannot_fail
-            if self.lines >= self.number and not spared and not text.lstrip().startswith("with "):
+            if self.lines >= self.number and not spared and not text.lstrip().startswith(("with ", "try:")):
                 self.place = f"{frame.f_code.co_filename}:{frame.f_lineno}"
                 sys.settrace(self.before)
                 raise self.error("interrupted")
