@@ -141,8 +141,8 @@ class JitFunction(ServedFunction, Generic[P, R]):
         known = self._specialisations
         from .explain import Explanation
 
-        if known.plain is not None and not self._plain_is_passing:
-            return Explanation(self.__name__, known.plain.reason)
+        if (plain := known.plain) is not None and not plain.is_passing:
+            return Explanation(self.__name__, plain.reason)
         if not kwargs and (loop := self._loops.source(args)):
             return Explanation(self.__name__, "", loop=loop)
         leaves: list[Any] = []

@@ -7,6 +7,7 @@ import logging
 import threading
 import warnings
 from collections.abc import Callable, Sequence
+from time import perf_counter_ns
 from typing import Any
 
 from .errors import JitrtPerformanceWarning, Untraceable
@@ -24,8 +25,10 @@ from .trace.purity import catches, scan
 
 _log = logging.getLogger("jitrt.trace")
 
-# A function that is traced this often without ever being called twice alike gains nothing from more traces.
+# A function that is traced this often without ever being called twice alike gains nothing from more traces, but where
+# plain NumPy takes so many times as long as they do.
 _MOST_TRACES_WITHOUT_USE = 64
+_GAINING = 4
 _MOST_TRACES_OF_INTEGERS = 128  # the same for one that was seen to need the values of integers, which may come again
 _MOST_LEAVES = 4096  # arrays and numbers in the arguments: each would be an input of the program
 _MOST_SPECIALISATIONS = 256
@@ -69,6 +72,7 @@ class Specialisations:
         self._captures: Captures | None = None
         self._numbers = VaryingNumbers()
         self._unused_traces = 0
+        self._warned = False
         self.integers = VaryingIntegers()
         self.plain: Plain | None = None
         """Why every call runs the plain function, if it does."""
@@ -104,9 +108,10 @@ class Specialisations:
     ) -> Specialisation | Plain:
         """The specialisation for these arguments; a new one if there is none.
 
-        If it is new, `answers` gets what NumPy computed on the way to it, for a run with these arguments.
+        If it is new, `answers` gets what NumPy computed on the way to it, for a run with these arguments. Without
+        them, nothing is run, and many of them in a row do not end in plain NumPy.
         """
-        answers = {} if answers is None else answers
+        is_call, answers = answers is not None, {} if answers is None else answers
         if len(leaves) > _MOST_LEAVES:
             return self.plain or Plain(f"{len(leaves)} values in its lists, dicts and objects")
         try:
@@ -133,6 +138,7 @@ class Specialisations:
                         break
                     if guards.log.isEnabledFor(logging.INFO):
                         guards.log.info(guards.explain_miss(self._name, key, self._known, len(leaves)))
+                    start = perf_counter_ns()
                     try:
                         found = self._specialise(leaves, structure, captures, None, answers, donated, integers)
                     except IntegerWanted as wanted:
@@ -141,11 +147,13 @@ class Specialisations:
                         continue
                     except Unspecialised as reason:
                         return Plain(str(reason), reason.error)
-                    if isinstance(found, Plain) and integers and not found.too_small:  # they may be why
+                    if isinstance(found, Plain) and integers and not found.is_passing:  # they may be why
                         self.integers.fix(structure, integers)
                         found = None
                         continue
                     self._remember(key, found)
+                    if is_call and self._gives_up(found, key, perf_counter_ns() - start):
+                        return self._give_up()
         else:
             self._unused_traces = 0
         if isinstance(found, Specialisation) and found.may_write:
@@ -200,18 +208,31 @@ class Specialisations:
 
     def _remember(self, key: Any, found: Specialisation | Plain) -> None:
         self._known[key] = found
-        self._unused_traces += 1
         while len(self._known) > 1 and (
             len(self._known) > _MOST_SPECIALISATIONS or self.frame_bytes() > _MOST_FRAME_BYTES
         ):
             self._dispatch.remove(self._known.pop(next(iter(self._known))))
+
+    def _gives_up(self, found: Specialisation | Plain, key: Any, nanoseconds: int) -> bool:
+        """Whether one call after the other needs something new, `found` in so much time here, and gains nothing."""
+        if isinstance(found, Specialisation) and found.numpy_time > _GAINING * nanoseconds:
+            return False
+        self._unused_traces += 1
         most = _MOST_TRACES_OF_INTEGERS if self.integers.has_fixed(key[0]) else _MOST_TRACES_WITHOUT_USE
         if self._unused_traces > most and self._dispatch.have_served():
             self._unused_traces = 0
-        if self._unused_traces > most:
+        return self._unused_traces > most
+
+    def _give_up(self) -> Plain:
+        """Let calls run plain until their arguments come again, and say so if it is the first time."""
+        if self.plain is None:
             reason = f"{self._unused_traces} calls in a row had arguments of new shapes or values"
-            self.run_plain(reason)
-            warnings.warn(f"{self._name} runs as plain NumPy: {reason}", JitrtPerformanceWarning, stacklevel=4)
+            self.plain = Plain(reason, is_passing=True)
+            if not self._warned:
+                self._warned = True
+                _log.info("%s runs as plain NumPy: %s", self._name, reason)
+                warnings.warn(f"{self._name} runs as plain NumPy: {reason}", JitrtPerformanceWarning, stacklevel=5)
+        return self.plain
 
     def fix(self, structure: Structure, wanted: IntegerWanted, leaves: int) -> bool:
         """Let integers be part of every trace; whether any of them is none of the `leaves` but captured."""
@@ -244,9 +265,9 @@ class Specialisations:
                 else:
                     self._known[key] = replacement
 
-    def run_plain(self, reason: str) -> None:
-        """From now on every call runs the plain function."""
-        self.plain = Plain(reason)
+    def run_plain(self, reason: str, is_passing: bool = False) -> None:
+        """From now on every call runs the plain function, for good unless that `is_passing`."""
+        self.plain = Plain(reason, is_passing=is_passing)
         _log.info("%s runs as plain NumPy: %s", self._name, reason)
 
     def current_captures(self) -> Captures:

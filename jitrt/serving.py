@@ -30,10 +30,11 @@ from .trace.tracer import Tracer
 _log = logging.getLogger("jitrt.trace")
 
 # A function that was called this often and never ran compiled runs as plain NumPy, without the search: for good, or if
-# its arrays were too small with a look at them after calls whose number is a power of two, and after so many of them.
+# that may change with a look at it after calls whose number is a power of two, and after so many of them.
 _MOST_PLAIN_CALLS = 16
 _PLAIN_CALLS_BETWEEN_LOOKS = 4096
 _UNLIMITED = 1 << 62
+_MOST_TIMES_GIVEN_UP = 8  # that make the looks at a function rarer
 _MOST_SLOW_CALLS = 64  # in a row of a specialisation that only native code is to serve
 _STAYS_IN_PYTHON = "goes through Python in every call of that kind"
 
@@ -65,8 +66,8 @@ class ServedFunction(NativeCallable):
             function, self.__name__, self._programs, self._donate, self._dispatch, self._lock
         )
         self._loops = loop_engine(function)
-        self._plain_is_passing = False  # since arrays may get larger
         self._plain_calls = 0
+        self._times_given_up = 0
         self._slow_calls = 0
         if config.disabled():
             self._specialisations.run_plain("JITRT_DISABLE is set")
@@ -85,12 +86,15 @@ class ServedFunction(NativeCallable):
                 if self._loops.may_be_short():
                     self._serve_short_calls(args)
                 return result
-        if known.plain is not None:
+        plain = known.plain  # another thread may change it
+        if plain is not None:
             self._plain_calls += 1
-            passing = self._plain_is_passing or self._loops.serving
+            passing = plain.is_passing or self._loops.serving
             if self._plain_calls >= _MOST_PLAIN_CALLS and not passing:
                 self._dispatch.serve_plain(self._function)
             if not self._looks_again():
+                if plain.is_passing and not self._loops.serving:
+                    self._spare_calls()
                 return self._function(*args, **kwargs)
         leaves: list[Any] = []
         failures: list[Exception] = []  # taken out of this frame, since their tracebacks lead to it and its arguments
@@ -197,7 +201,7 @@ class ServedFunction(NativeCallable):
                 except Untraceable:  # what it reads from outside is something else now
                     self._dispatch.refuse(found)
                 if isinstance(found, Specialisation) and found.only_native and self._is_slow(found):
-                    self._specialisations.replace(found, Plain(TOO_SMALL, too_small=True))
+                    self._specialisations.replace(found, Plain(TOO_SMALL, is_passing=True))
             except Exception as error:  # the call itself has ended well
                 self._dispatch.refuse(found)
                 internal_error(self.__name__, error, _STAYS_IN_PYTHON)
@@ -308,11 +312,20 @@ class ServedFunction(NativeCallable):
         known = self._specialisations
         self._plain_calls += 1
         if known.plain is None and self._plain_calls > _MOST_PLAIN_CALLS:
-            known.run_plain(found.reason)
-            self._plain_is_passing = found.too_small
+            known.run_plain(found.reason, found.is_passing)
+        elif known.plain is not None and self._plain_calls < 0:  # calls had run compiled until now
+            self._times_given_up += 1
+            self._plain_calls = _MOST_PLAIN_CALLS << min(self._times_given_up, _MOST_TIMES_GIVEN_UP)
         return known.plain is not None
 
     def _looks_again(self) -> bool:
-        """Whether it is time to find out if arrays have got large enough for a plain function to be compiled."""
+        """Whether it is time to find out if something compiled serves the calls of a plain function by now."""
+        n, plain = self._plain_calls, self._specialisations.plain
+        return plain is not None and plain.is_passing and (n & (n - 1) == 0 or n % _PLAIN_CALLS_BETWEEN_LOOKS == 0)
+
+    def _spare_calls(self) -> None:
+        """Let native code run the plain function until it is time to look again."""
         n = self._plain_calls
-        return self._plain_is_passing and (n & (n - 1) == 0 or n % _PLAIN_CALLS_BETWEEN_LOOKS == 0)
+        following = min(1 << n.bit_length(), n - n % _PLAIN_CALLS_BETWEEN_LOOKS + _PLAIN_CALLS_BETWEEN_LOOKS) - 1
+        self._dispatch.serve_plain_for(self._function, following - n)
+        self._plain_calls = following

@@ -60,14 +60,14 @@ class Plain:
     reason : str
     error : Exception, optional
         What it will raise, if that is the reason.
-    too_small : bool
-        Whether it would be compiled for larger arrays.
+    is_passing : bool
+        Whether later calls may be compiled: arrays may get larger, and shapes come again.
     """
 
-    def __init__(self, reason: str, error: Exception | None = None, too_small: bool = False):
+    def __init__(self, reason: str, error: Exception | None = None, is_passing: bool = False):
         self.reason = reason
         self.error = error
-        self.too_small = too_small
+        self.is_passing = is_passing
 
     def table(self, function: Callable[..., Any], call: TakenApart, captures: Captures) -> Words | None:
         """What lets native code serve calls like this one, or None if that needs Python."""
@@ -214,14 +214,21 @@ class Specialisation:
         self._lock = threading.Lock()
 
     @property
+    def numpy_time(self) -> float:
+        """Nanoseconds that the plain function is expected to take, beyond what opaque calls need."""
+        return numpy_time(self._graphs())
+
+    @property
     def gains_anyway(self) -> bool:
         """Whether calls are faster than plain NumPy even if the function is traced at each of them."""
         if self._saves is None or self._saves[0] is not self.traced:
-            traced = self.traced
-            graphs = [c.graph for c in traced.cuts if c.graph is not None]
-            nodes = sum(len(g.nodes()) for g in (*graphs, traced.graph))
-            self._saves = traced, numpy_time([*graphs, traced.graph]) > _TRACE + _TRACED_NODE * nodes
+            nodes = sum(len(g.nodes()) for g in self._graphs())
+            self._saves = self.traced, self.numpy_time > _TRACE + _TRACED_NODE * nodes
         return self._saves[1] and self._compiles < _MOST_COMPILES and self._segments <= _MOST_SEGMENTS
+
+    def _graphs(self) -> list[Graph]:
+        """Of all segments of the trace."""
+        return [*(c.graph for c in self.traced.cuts if c.graph is not None), self.traced.graph]
 
     @property
     def memory(self) -> dict[Hashable, Any] | None:

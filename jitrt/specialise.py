@@ -181,7 +181,7 @@ def trace_and_run(call: Call, found: Specialisation, programs: Programs, unstead
 
 def _plain(call: Call, reason: BaseException | None) -> Plain:
     _log.info("%s runs as plain NumPy: %s", call.name, reason)
-    return Plain(str(reason), too_small=isinstance(reason, NotWorthwhile))
+    return Plain(str(reason), is_passing=isinstance(reason, NotWorthwhile))
 
 
 def _after_failure(call: Call, failure: Exception) -> Plain:

@@ -30,8 +30,11 @@ from .words import BYTES, I1, I32, I64, WORDS, Words, call_api, counted, record,
 
 # Words of a function. `plain`, if not 0, is a Python function that serves every call. There are `mask` + 1 pairs of
 # words (hash, table) at `slots`, some of them empty. `rows` and `places` are the most that a table has. `method` is
-# the name of the method for calls that no table describes, `error_state` the context variable of NumPy's error state.
-STATE = ("plain", "latest", "mask", "slots", "rows", "places", "kinds", "method", "error_state")
+# the name of the method for calls that no table describes, but `spared` of them, which are to call `otherwise`.
+# `error_state` is the context variable of NumPy's error state.
+STATE = (
+    "plain", "latest", "mask", "slots", "rows", "places", "kinds", "otherwise", "spared", "method", "error_state",
+)  # fmt: skip
 # Words of a table. `busy` is set while a call is served, since it uses the only frame of the table. `handler` is the
 # memory handler of large results. `plain`, if not 0, is a Python function that is called in place of kernels.
 # `watched` are the exceptions that the program may raise, `function` is then the plain function; `raised` counts calls
@@ -241,6 +244,10 @@ def _emit_call(
 
         repeat_while(builder, lambda: builder.icmp_signed("!=", slot()[1], word(0)), following)
 
+    spared = state["spared"]
+    with builder.if_then(builder.icmp_signed("!=", spared, word(0))):
+        state.set("spared", builder.sub(spared, word(1)))
+        return_(_call(builder, "PyObject_Vectorcall", state["otherwise"], args, nargs, names))
     total = builder.add(nargs, _size(builder, names))
     with_self = builder.alloca(I64, builder.add(total, word(1)))
     builder.store(self_address, with_self)

@@ -70,6 +70,14 @@ class Dispatch:
             self.words.kept.append(function)
             self._set("plain", id(function))
 
+    def serve_plain_for(self, function: Callable[..., Any], calls: int) -> None:
+        """Of the calls that no table describes, the next `calls` are those of `function`."""
+        if self._get("otherwise") != id(function):
+            install()
+            self.words.kept.append(function)
+            self._set("otherwise", id(function))
+        self._set("spared", calls)
+
     def wants(self, owner: Any) -> bool:
         """Whether a further table of `owner` would have served the call that has just missed all of them."""
         if fields() is None or id(owner) in self._refused:
