@@ -215,13 +215,14 @@ class Specialisations:
 
     def _gives_up(self, found: Specialisation | Plain, key: Any, nanoseconds: int) -> bool:
         """Whether one call after the other needs something new, `found` in so much time here, and gains nothing."""
-        if isinstance(found, Specialisation) and found.numpy_time > _GAINING * nanoseconds:
-            return False
         self._unused_traces += 1
         most = _MOST_TRACES_OF_INTEGERS if self.integers.has_fixed(key[0]) else _MOST_TRACES_WITHOUT_USE
-        if self._unused_traces > most and self._dispatch.have_served():
+        if self._unused_traces <= most:
+            return False
+        gains = isinstance(found, Specialisation) and found.numpy_time > _GAINING * nanoseconds
+        if gains or self._dispatch.have_served():
             self._unused_traces = 0
-        return self._unused_traces > most
+        return self._unused_traces > 0
 
     def _give_up(self) -> Plain:
         """Let calls run plain until their arguments come again, and say so if it is the first time."""

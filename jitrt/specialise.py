@@ -15,6 +15,7 @@ from . import config
 from .errors import JitrtError, NotWorthwhile, Untraceable
 from .expr.contractions import Call as HostedCall
 from .expr.contractions import answered
+from .expr.node import Graph
 from .expr.optable import Kind
 from .expr.worthwhile import numpy_time
 from .finish import finish
@@ -117,13 +118,11 @@ def specialise(call: Call, programs: Programs, unsteady: bool) -> Specialisation
                 integers=call.integers,
                 answers=call.answers,
             )
-        loops = any(node.op.kind is Kind.CONTROL for node in traced.graph.nodes())
-        is_large = loops or config.strict() or numpy_time([traced.graph]) >= _CALL_WITH_OBJECTS
         for cut in traced.cuts:
             _log.info("%s looks at a value (%s) at %s", call.name, cut.why, cut.line)
         for name, line in traced.host_calls:
             _log.info("%s leaves %s to NumPy at %s", call.name, name, line)
-        return Specialisation(traced, programs, call.shared, call.donated, bool(classes) and not is_large)
+        return Specialisation(traced, programs, call.shared, call.donated, bool(classes) and _is_short(traced.graph))
     except (Untraceable, NotWorthwhile) as reason:
         return _plain(call, reason)
     except ReadOnly:  # before anything is written
@@ -135,6 +134,12 @@ def specialise(call: Call, programs: Programs, unsteady: bool) -> Specialisation
     if call.shared is None and overlap([leaf for leaf in call.leaves if isinstance(leaf, np.ndarray)]):
         raise Unspecialised("arguments overlap in memory")
     return _after_failure(call, failures.pop())
+
+
+def _is_short(graph: Graph) -> bool:
+    """Whether NumPy is done with it before Python has taken a call with objects apart."""
+    loops = any(node.op.kind is Kind.CONTROL for node in graph.nodes())
+    return not (loops or config.strict() or numpy_time([graph]) >= _CALL_WITH_OBJECTS)
 
 
 def trace_and_run(call: Call, found: Specialisation, programs: Programs, unsteady: bool, arguments: Arguments) -> Any:

@@ -54,8 +54,12 @@ class Node:
 
     def __new__(cls, op: Op, args: tuple[Node, ...], params: Params, type: ArrayType) -> Node:
         key = op, args, params, type.dtype, type.shape, type.weak  # the hash of an `ArrayType` takes longer than these
+        reference = _references.get(key)
+        node = None if reference is None else reference()
+        if node is not None:
+            return node
         with _intern_lock:
-            reference = _references.get(key)
+            reference = _references.get(key)  # another thread may have made it meanwhile
             node = None if reference is None else reference()
             if node is None:
                 node = object.__new__(cls)

@@ -34,7 +34,8 @@ def may_raise(graph: Graph) -> int:
         if op.kind is Kind.HOST and not is_python(op) and any(t.kind in "fc" for t in (*operands, node.dtype)):
             found |= NUMBERS.keys()
         row = elementwise_op(op.ufunc) if op.ufunc is not None else op
-        found |= row.raises(operands, beside_a_number=any(map(_is_a_number, node.args)))
+        if not row.raises(operands) <= found:
+            found |= row.raises(operands, beside_a_number=any(map(_is_a_number, node.args)))
     return inner | sum(NUMBERS[name] for name in found)
 
 
