@@ -15,7 +15,6 @@ from ..expr import build as b
 from ..expr.node import Node
 from ..expr.optable import Kind, Op
 from ..expr.rewrite import rule
-from ..expr.types import ArrayType
 from ..expr.ufuncs import WHERE, loop_dtypes
 
 
@@ -36,8 +35,7 @@ def explicit_operands(n: Node) -> Node | None:
     if _are_typed(n, dtypes):
         return None
     args = tuple([_as_operand(a, t, n.shape) for a, t in zip(n.args, dtypes)])
-    # A Python number stays weak, since the types of its users depend on it.
-    return Node(n.op, args, n.params, ArrayType(n.dtype, n.shape, n.type.weak))
+    return Node(n.op, args, n.params, n.type)  # a Python number stays weak: the types of its users depend on it
 
 
 @rule("cast", "cast to the same dtype → nothing", "same dtype")
