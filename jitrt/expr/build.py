@@ -30,11 +30,7 @@ def literal(n: Node) -> Any:
     """The value of a scalar literal, seen through broadcasts; None for anything else, and for longer integers."""
     while n.op.name == "broadcast_to":
         n = n.args[0]
-    if n.op is not CONSTANT or n.type.size != 1:
-        return None
-    value = n["value"].value
-    found = value if isinstance(value, np.generic) else np.asarray(value).reshape(())[()]
-    return found if isinstance(found, np.generic) else None
+    return n["value"].number if n.op is CONSTANT else None
 
 
 def input_node(index: int, type: ArrayType) -> Node:
@@ -144,7 +140,11 @@ def _reshaped(size: int, shape: tuple[int, ...]) -> tuple[int, ...]:
 
 def broadcast_to(x: Node, shape: tuple[int, ...]) -> Node:
     """`x` seen through the wider `shape`; `x` itself if it has that shape."""
-    return x if x.shape == shape else view("broadcast_to", x, shape=shape)
+    if x.type.shape == shape:
+        return x
+    if x.type.shape:
+        return view("broadcast_to", x, shape=shape)
+    return Node(OPS["broadcast_to"], (x,), (("shape", shape),), ArrayType(x.type.dtype, shape))  # most are numbers
 
 
 def compound(name: str, args: tuple[Node, ...], type: ArrayType, **arguments: Hashable) -> Node:

@@ -117,7 +117,7 @@ class Constant:
     large arrays compare by identity.
     """
 
-    __slots__ = ("_hash", "key", "value")
+    __slots__ = ("_hash", "_number", "key", "value")
 
     _COMPARED_BY_BYTES = 1024
 
@@ -133,6 +133,19 @@ class Constant:
         else:
             self.key = ("object", id(value))
         self._hash = hash(self.key)
+
+    @property
+    def number(self) -> np.generic | None:
+        """The only element; None where there are none or several, and for integers of more than 64 bits."""
+        try:
+            return self._number
+        except AttributeError:
+            found = self.value
+            if not isinstance(found, np.generic):
+                array = np.asarray(found)
+                found = array.reshape(())[()] if array.size == 1 else None
+            self._number: np.generic | None = found if isinstance(found, np.generic) else None
+            return self._number
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Constant) and self.key == other.key
