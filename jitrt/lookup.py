@@ -208,10 +208,13 @@ class Specialisations:
 
     def _remember(self, key: Any, found: Specialisation | Plain) -> None:
         self._known[key] = found
-        while len(self._known) > 1 and (
-            len(self._known) > _MOST_SPECIALISATIONS or self.frame_bytes() > _MOST_FRAME_BYTES
+        while len(self._known) > _MOST_SPECIALISATIONS or (
+            isinstance(found, Specialisation) and found.frame_bytes and self.frame_bytes() > _MOST_FRAME_BYTES
         ):
-            self._dispatch.remove(self._known.pop(next(iter(self._known))))
+            oldest = list(self._known)[: max(1, len(self._known) // 16)]  # several, for what it takes to forget one
+            if key in oldest:
+                break
+            self._dispatch.remove(*[self._known.pop(k) for k in oldest])
 
     def _gives_up(self, found: Specialisation | Plain, key: Any, nanoseconds: int) -> bool:
         """Whether one call after the other needs something new, `found` in so much time here, and gains nothing."""

@@ -30,6 +30,7 @@ class Words(np.ndarray):
     """64-bit words that native code reads, and the Python objects whose addresses are among them."""
 
     kept: list[Any]
+    address: int
     places: int = 1  # of the values that native code notes by place during a call
     classes: Mapping[type, int] = MappingProxyType({})  # which have to have these versions
 
@@ -37,7 +38,7 @@ class Words(np.ndarray):
 def words(values: dict[str, Any], layout: tuple[str, ...], kept: list[Any]) -> Words:
     """The words of `layout` that have the given values; the others are 0."""
     table = np.array([values.get(name, 0) for name in layout], np.int64).view(Words)
-    table.kept = kept
+    table.kept, table.address = kept, address(table)
     return table
 
 
@@ -112,15 +113,17 @@ class Dispatch:
         self._set("places", max(self._get("places"), table.places))
         self._tables.setdefault(id(owner), (owner, value, []))[2].append(table)
         self._fill()
-        self._set("latest", address(table))
+        self._set("latest", table.address)
 
-    def remove(self, owner: Any) -> None:
-        """Forget the tables of a specialisation."""
-        self._refused.pop(id(owner), None)
-        self._renewals.pop(id(owner), None)
-        if id(owner) in self._tables:
-            self._removed += self._tables[id(owner)][2]
-            del self._tables[id(owner)]
+    def remove(self, *owners: Any) -> None:
+        """Forget the tables of specialisations."""
+        for owner in owners:
+            self._refused.pop(id(owner), None)
+            self._renewals.pop(id(owner), None)
+        found = [id(owner) for owner in owners if id(owner) in self._tables]
+        for number in found:
+            self._removed += self._tables.pop(number)[2]
+        if found:
             self._fill()
 
     def clear(self) -> None:
@@ -156,14 +159,15 @@ class Dispatch:
         Another thread may call the function between any two lines, and Ctrl-C may end this one there. So the words that
         lead to the table change at once, and what they have led to lives until then.
         """
-        found = [(value, address(t)) for _, value, tables in self._tables.values() for t in tables]
+        found = [(value, t.address) for _, value, tables in self._tables.values() for t in tables]
         size = 1 << (2 * len(found)).bit_length()
-        slots = np.zeros((size, 2), np.int64)
-        for value, table in found:
-            k = value & (size - 1)
-            while slots[k, 1]:
+        pairs = [(0, 0)] * size
+        for pair in found:
+            k = pair[0] & (size - 1)
+            while pairs[k][1]:
                 k = (k + 1) & (size - 1)
-            slots[k] = value, table
+            pairs[k] = pair
+        slots = np.array(pairs, np.int64)
         self.words.kept[0] = slots, self.words.kept[0]
         self.words[_LATEST : _LATEST + 3] = [found[-1][1] if found else 0, size - 1, address(slots)]
         self.words.kept[0] = slots
