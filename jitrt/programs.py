@@ -16,12 +16,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from . import config
+from . import collection, config
 from .codegen import cache
 from .errors import NotWorthwhile
 from .expr.content import NotPortable, content
 from .expr.node import Graph
-from .frozen import frozen
+from .frozen import frozen, replaced
 from .runtime import imagefile
 from .runtime.hostfile import NotPlain, decode_hosts, encode_hosts
 from .runtime.hosts import NO_HOSTS
@@ -72,11 +72,15 @@ class Compiled:
     ----------
     program : Program
     made : callable
-        Gives what the stages made; where the program was not made here, they run for the purpose.
+        Gives what the stages made. Only people ask for it, and for them the stages run again: it takes as much memory
+        as all that a call needs.
+    times : dict of str to float, optional
+        Time that each stage took, if the program was made in this process.
     """
 
     program: Program
     made: Callable[[], Made]
+    times: dict[str, float] | None = None
 
     @property
     def stages(self) -> tuple[tuple[str, Graph], ...]:
@@ -91,7 +95,7 @@ class Compiled:
     @property
     def seconds(self) -> dict[str, float]:
         """Time that each stage took."""
-        return self.made().seconds
+        return self.made().seconds if self.times is None else self.times
 
 
 def expect_compiles(function: Callable[..., Any]) -> bool:
@@ -165,9 +169,7 @@ def compile_graph(
 
     def make() -> Made:
         if not made:
-            from .pipeline import compile_graph as compile_anew
-
-            made.append(compile_anew(graph, samples, donated, written))
+            made.append(_made(graph, samples, donated, written))
         return made[0]
 
     def details() -> Details:
@@ -178,18 +180,29 @@ def compile_graph(
     found = None if key is None else _known.get(key) or _from_disk(key)
     if found is None:
         try:
-            program = make().program
+            with collection.paused():  # until what is not kept is gone
+                anew = _made(graph, samples, donated, written)
+                program, times = replaced(anew.program, limit=limit, details=details), anew.seconds
+                if config.debug():  # every call looks at it
+                    made.append(anew)
+                del anew
         except NotWorthwhile as reason:
             _keep(key, _Known(None, (), None, str(reason)))
             raise
         with contextlib.suppress(NotPlain):
             hosts = None if program.image.is_native else encode_hosts(program.hosts, graph)
             _keep(key, _Known(program.image, program.kernels, hosts))
-        return Compiled(Program(program.image, program.kernels, limit, program.hosts, details), make)
+        return Compiled(program, make, times)
     if found.image is None:
         raise NotWorthwhile(found.reason)
     hosts = NO_HOSTS if found.hosts is None else decode_hosts(found.hosts, graph)
     return Compiled(Program(found.image, found.kernels, limit, hosts, details), make)
+
+
+def _made(graph: Graph, samples: list[Any], donated: Collection[int], written: Mapping[int, int]) -> Made:
+    from .pipeline import compile_graph
+
+    return compile_graph(graph, samples, donated, written)
 
 
 def _key(graph: Graph, inputs: Sequence[Any], donated: Collection[int], written: Mapping[int, int]) -> str | None:
