@@ -32,6 +32,7 @@ _GAINING = 4
 _MOST_TRACES_OF_INTEGERS = 128  # the same for one that was seen to need the values of integers, which may come again
 _MOST_LEAVES = 4096  # arrays and numbers in the arguments: each would be an input of the program
 _MOST_SPECIALISATIONS = 256
+_MOST_FAILURES = 256  # kinds of calls whose traces failed, which are remembered
 _MOST_FRAME_BYTES = 256 << 20
 
 
@@ -73,6 +74,7 @@ class Specialisations:
         self._numbers = VaryingNumbers()
         self._unused_traces = 0
         self._warned = False
+        self._failures: dict[Any, tuple[str, int]] = {}  # why the last trace failed, and in how many calls in a row
         self.integers = VaryingIntegers()
         self.plain: Plain | None = None
         """Why every call runs the plain function, if it does."""
@@ -95,6 +97,7 @@ class Specialisations:
         """Forget all of them, and the tables of native code."""
         with self._lock:
             self._known.clear()
+            self._failures.clear()
             self._dispatch.clear()
 
     def after_fork(self, lock: threading.RLock) -> None:
@@ -136,6 +139,8 @@ class Specialisations:
                     found = self._known.get(key)
                     if found is not None:
                         break
+                    if is_call and (failure := self._fails_again(key)) is not None:
+                        return failure
                     if guards.log.isEnabledFor(logging.INFO):
                         guards.log.info(guards.explain_miss(self._name, key, self._known, len(leaves)))
                     start = perf_counter_ns()
@@ -146,11 +151,14 @@ class Specialisations:
                             return Plain(str(wanted))
                         continue
                     except Unspecialised as reason:
-                        return Plain(str(reason), reason.error)
+                        return self._note_failure(key, reason, is_call)
+                    self._failures.pop(key, None)
                     if isinstance(found, Plain) and integers and not found.is_passing:  # they may be why
                         self.integers.fix(structure, integers)
                         found = None
                         continue
+                    if isinstance(found, Plain):
+                        found.integers = integers
                     self._remember(key, found)
                     if is_call and self._gives_up(found, key, perf_counter_ns() - start):
                         return self._give_up()
@@ -159,6 +167,25 @@ class Specialisations:
         if isinstance(found, Specialisation) and found.may_write:
             return self._told_apart(found, key, leaves, structure, captures, answers)
         return found
+
+    def _note_failure(self, key: Any, failure: Unspecialised, is_call: bool) -> Plain:
+        """The plain function runs, since these arguments cannot be traced; so may the next calls like this one."""
+        if is_call:
+            if len(self._failures) >= _MOST_FAILURES:
+                self._failures.pop(next(iter(self._failures)))
+            self._failures.setdefault(key, (str(failure), 1))
+        return Plain(str(failure), failure.error, is_passing=True)
+
+    def _fails_again(self, key: Any) -> Plain | None:
+        """The plain function, if calls like this one could not be traced, and it is not time to try again.
+
+        What failed may be of the values of arrays, and other calls may not: the more did, the rarer are traces.
+        """
+        if key not in self._failures:
+            return None
+        reason, calls = self._failures[key]
+        self._failures[key] = reason, calls + 1
+        return Plain(reason, is_passing=True) if calls & (calls + 1) else None
 
     def _told_apart(
         self,
@@ -189,7 +216,7 @@ class Specialisations:
                     self.replace(found, None)
                     return Plain(str(wanted))
                 except Unspecialised as reason:
-                    return Plain(str(reason), reason.error)
+                    return Plain(str(reason), reason.error, is_passing=True)
                 self._remember(key, knowing)
         return knowing
 
@@ -279,8 +306,7 @@ class Specialisations:
         captures = self._captures
         if captures is None or not captures.unchanged():
             with self._lock:
-                self._known.clear()
-                self._dispatch.clear()
+                self.clear()
                 if captures is not None:
                     self._numbers.note(captures.changed_numbers())
                 try:

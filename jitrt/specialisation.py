@@ -62,16 +62,23 @@ class Plain:
         What it will raise, if that is the reason.
     is_passing : bool
         Whether later calls may be compiled: arrays may get larger, and shapes come again.
+
+    Attributes
+    ----------
+    integers : frozenset of int
+        Numbers of the leaves that are Python integers, of which it does not matter what value they have.
     """
 
     def __init__(self, reason: str, error: Exception | None = None, is_passing: bool = False):
         self.reason = reason
         self.error = error
         self.is_passing = is_passing
+        self.integers: frozenset[int] = frozenset()
 
     def table(self, function: Callable[..., Any], call: TakenApart, captures: Captures) -> Words | None:
         """What lets native code serve calls like this one, or None if that needs Python."""
-        return make_plain_table(function, call, places_of([*captures.values, *captures.arrays]), ())
+        watched = places_of([*captures.values, *captures.arrays])
+        return make_plain_table(function, call, watched, (), self.integers)
 
 
 class Programs:
@@ -423,7 +430,8 @@ class Specialisation:
         """What lets native code find that `serve` serves calls like this one, or None if that needs Python."""
         if self.donated or self.sharing is not None:
             return None
-        return make_plain_table(serve, call, places_of(captures.values), self._captured(captures))
+        integers = self.integers(call.leaves)
+        return make_plain_table(serve, call, places_of(captures.values), self._captured(captures), integers)
 
     def _captured(self, captures: Captures) -> list[Captured]:
         """Places of captured arrays, with arrays like those that the function was compiled for."""

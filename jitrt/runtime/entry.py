@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -180,6 +180,7 @@ def make_plain_table(
     call: TakenApart,
     watched: Sequence[Captured],
     captured: Sequence[Captured],
+    integers: Iterable[int] = (),
 ) -> Words | None:
     """The table by which native code calls `function` with arguments like these; None if Python has to look at them.
 
@@ -193,14 +194,17 @@ def make_plain_table(
         Values from outside, which have to be the same objects.
     captured : sequence of Captured
         Arrays from outside, which have to have the same types, shapes and strides.
+    integers : iterable of int
+        Numbers of the leaves that are Python integers of any value of 64 bits.
     """
     if fields() is None:
         return None
-    guarded = GuardRows({}, {}, 0)
+    unread = np.zeros(1, np.int64)
+    guarded = GuardRows(dict.fromkeys(integers, 1), {1: address(unread)}, 0)
     try:
         guarded.add_call(call)
         guarded.add_outside([*((None, w) for w in watched), *((guarded.unused, c) for c in captured)])
     except Unguarded:
         return None
-    guarded.kept.append(function)
+    guarded.kept += [function, unread]
     return guarded.table(call, {"plain": id(function)})

@@ -285,6 +285,8 @@ def test_no_reference_is_lost_or_kept(compiled):
 
     for _ in range(2):
         compiled(c[::2], s, c[::2]), compiled(a, **names)
+        with pytest.raises(TypeError):  # what is remembered of that call is of a dtype
+            compiled(a)
     before = counts()
     for _ in range(100):
         compiled(a, s, b)

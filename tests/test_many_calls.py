@@ -1,0 +1,146 @@
+"""Calls of one function in sequences: values, types and errors that change from call to call."""
+
+import warnings
+
+import numpy as np
+import pytest
+
+import jitrt
+from jitrt import lookup
+
+MANY = 100
+
+
+def slow_calls(function, calls):
+    """How many of the `calls`, tuples of arguments, native code does not serve."""
+    before = function.cache_info().slow_calls
+    for args in calls:
+        function(*args)
+    return function.cache_info().slow_calls - before
+
+
+def plain_in_the_end(x, n):
+    y = x * 2 + 1
+    if n % 50 == 7:
+        return y - 1
+    return y
+
+
+def test_integers_of_functions_that_run_plain(monkeypatch):
+    monkeypatch.setenv("JITRT_STRICT", "0")
+    function = jitrt.jit(plain_in_the_end)
+    x = np.arange(10.0)
+    for n in range(10):
+        function(x, n)
+    assert function.cache_info().plain
+    for n in range(MANY):
+        np.testing.assert_array_equal(function(x, n), plain_in_the_end(x, n))
+    assert slow_calls(function, ((x, n) for n in range(MANY))) == 0
+    assert slow_calls(function, [(x, 1 << 70)]) == 1
+
+
+@jitrt.jit
+def views(x, n):
+    return (x + n)[1:], x
+
+
+@jitrt.jit
+def looking(x, n):
+    y = x * n + np.sqrt(x)
+    return y if y.sum() < 0 else y * 2
+
+
+@pytest.mark.parametrize("function", [views, looking])
+def test_integers_of_functions_that_python_serves(function):
+    x = np.arange(10.0)
+    for n in range(10):
+        function(x, n)
+    assert slow_calls(function, ((x, n) for n in range(MANY))) == 0
+    for n in (3, -1, (1 << 63) - 1, 1 << 63, 1 << 70):
+        for one, other in zip(function(x, n), function.__wrapped__(x, n)):
+            np.testing.assert_array_equal(one, other)
+
+
+def ratio(x, y):
+    return x / y + 1.0
+
+
+def test_functions_that_warn_in_every_call():
+    function = jitrt.jit(ratio)
+    x, y = np.ones(10), np.zeros(10)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        for _ in range(MANY):
+            assert np.isinf(function(x, y)).all()
+    assert len(caught) == MANY and {w.filename for w in caught} == {__file__}
+    assert function.cache_info().slow_calls == 1
+    with np.errstate(all="ignore"):
+        assert slow_calls(function, [(x, y)] * MANY) == 0
+    with np.errstate(all="raise"), pytest.raises(FloatingPointError):
+        function(x, y)
+
+
+@pytest.fixture
+def traces(monkeypatch):
+    """Grows with every call that is traced to be compiled."""
+    found = []
+
+    def counted(call, *args):
+        found.append(call)
+        return specialise(call, *args)
+
+    specialise = lookup.specialise
+    monkeypatch.setattr(lookup, "specialise", counted)
+    return found
+
+
+def product(x, y):
+    return x * y + 1
+
+
+def test_calls_that_raise_are_traced_ever_more_rarely(traces):
+    function = jitrt.jit(product)
+    x = np.arange(10.0)
+    for n in range(MANY):
+        with pytest.raises(ValueError, match="could not be broadcast"):
+            function(x, np.ones(3))
+        if n % 7 == 0:
+            np.testing.assert_array_equal(function(x, x), product(x, x))
+    assert len(traces) == 1 + 7  # in calls 1, 2, 4 ... 64
+    assert function.cache_info()[:2] == (1, 0)
+    with pytest.raises(ValueError, match="broadcast"):
+        function.explain(x, np.ones(3))
+
+
+def test_a_function_that_only_raises_at_first():
+    function = jitrt.jit(product)
+    x = np.arange(10.0)
+    for _ in range(MANY):
+        with pytest.raises(ValueError, match="could not be broadcast"):
+            function(x, np.ones(3))
+    for _ in range(2 * MANY):
+        np.testing.assert_array_equal(function(x, x), product(x, x))
+    assert function.cache_info().compiled == 1
+    assert slow_calls(function, [(x, x)] * MANY) == 0
+
+
+failing = True
+
+
+def unlike_the_first(x):
+    if failing:
+        raise ValueError("not yet")
+    return x * 2 + 1
+
+
+def test_calls_that_raised_and_no_longer_do():
+    function = jitrt.jit(unlike_the_first)
+    x = np.arange(10.0)
+    global failing
+    for _ in range(MANY):
+        with pytest.raises(ValueError, match="not yet"):
+            function(x)
+    failing = False
+    for _ in range(2 * MANY):
+        np.testing.assert_array_equal(function(x), 2 * x + 1)
+    assert slow_calls(function, [(x,)] * MANY) == 0
