@@ -40,8 +40,11 @@ def fold_constants(n: Node) -> Node | None:
     if n.type.nbytes > max(_FOLDED_BYTES, *(a.type.nbytes for a in n.args)):
         return None
     assert n.op.numpy is not None
-    with np.errstate(all="ignore"):
-        value = np.asarray(n.op.numpy(*(a["value"].value for a in n.args), **n.numpy_kwargs))
+    try:
+        with np.errstate(all="raise"):
+            value = np.asarray(n.op.numpy(*(a["value"].value for a in n.args), **n.numpy_kwargs))
+    except FloatingPointError:  # of which each call has to tell NumPy's error state
+        return None
     assert value.dtype == n.dtype and value.shape == n.shape, (n, value.dtype, value.shape)
     return b.constant(value[()] if value.ndim == 0 else np.ascontiguousarray(value))
 

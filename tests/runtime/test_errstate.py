@@ -27,6 +27,13 @@ def with_view(a, b):
     return (a / b)[::2], a
 
 
+def of_constants(a, b):
+    spectrum = np.zeros(50)
+    spectrum /= (len(a) - 50) * np.hanning(8).sum()
+    spectrum[1:-1] *= 2
+    return spectrum + a, np.log(np.arange(50.0)) - b, np.sqrt(np.full(50, -1.0)) * a
+
+
 ordinary = np.linspace(1.0, 2.0, 50)
 zero = np.zeros(50)
 large = np.full(50, 1e300)
@@ -37,7 +44,7 @@ CALLS = {
     "over": (large, large),
     "none": (ordinary, ordinary),
 }
-FUNCTIONS = [ratio, several, with_host_step, with_view]
+FUNCTIONS = [ratio, several, with_host_step, with_view, of_constants]
 
 
 def outcome(function, arguments):
