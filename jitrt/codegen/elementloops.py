@@ -8,7 +8,9 @@ from typing import Any
 
 import numba
 import numpy as np
+from numba.extending import intrinsic
 
+from ..kernels.floatflags import clear_flags, raised_flags
 from ..once import once
 from ..trace.elementloops import ElementLoop
 
@@ -40,3 +42,26 @@ def compile_loop(loop: ElementLoop, args: Sequence[Any]) -> Callable[..., Any]:
     dispatcher.compile(tuple(numba.typeof(a) for a in args))
     dispatcher.disable_compile()
     return dispatcher
+
+
+@once
+def flags_taker() -> Callable[[], int]:
+    """A function that gives the floating-point exceptions raised since it was called last, as a sum of their numbers.
+
+    It is called before and after a loop, and not inside: to the compiler, arithmetic and flags are independent.
+    """
+
+    @intrinsic
+    def take(typingctx: Any) -> Any:
+        def emit(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+            raised = raised_flags(builder)
+            clear_flags(builder)
+            return raised
+
+        return numba.types.int64(), emit
+
+    @numba.njit("int64()")
+    def taken() -> int:
+        return take()  # type: ignore[call-arg]  # numba gives the first argument
+
+    return taken

@@ -1,7 +1,8 @@
 """Calls of functions that are loops over elements: compiled by numba beside the tracer, and checked before use.
 
 The plain function serves calls until the compiled loop is ready, and whenever the loop stops because Python's result
-would be no 64-bit number or an error. Then everything that it wrote is taken back first.
+would be no 64-bit number or an error, or has raised a floating-point exception that the error state does not ignore.
+Then everything that it wrote is taken back first.
 """
 
 from __future__ import annotations
@@ -20,6 +21,8 @@ from ..errors import JitrtError
 from ..trace.captures import Capture
 from ..trace.elementloops import ElementLoop, has_loops, translate
 from ..trace.elementtypes import Array, NotTranslated, Scalar
+from . import threads
+from .errstate import errors
 from .loopengine import MISS
 
 _log = logging.getLogger("jitrt.trace")
@@ -177,6 +180,7 @@ class _Loop:
         self.function = function
         self.translated: ElementLoop | None = None
         self.compiled: Callable[..., Any] | None = None
+        self.take_flags: Callable[[], int] = int  # of the processor: the exceptions since its last call
         self.captured: tuple[Capture, ...] = ()
         self.arrays: tuple[Capture, ...] = ()
         self.trusted = False
@@ -228,8 +232,13 @@ class _Loop:
         if loop is None or compiled is None:
             return self.function(*args)
         saved = [(args[k], args[k].copy()) for k in self.written]
+        watched = errors()
         try:
+            if watched:
+                self.take_flags()
             made = compiled(*args, *[c.read() for c in self.arrays]) if self.arrays else compiled(*args)
+            if watched and self.take_flags() & watched:
+                made = MISS
         except Exception:
             made = MISS
         if made is not MISS:
@@ -263,12 +272,13 @@ class _Loop:
             seconds = []
             for _ in range(_TRIALS):
                 copies = [_copy(a) if k in self.written else a for k, a in enumerate(args)]
-                before = time.perf_counter()
                 try:
-                    run(*copies)
+                    with np.errstate(all="ignore"):  # the call itself has warned
+                        before = time.perf_counter()
+                        run(*copies)
+                        seconds.append(time.perf_counter() - before)
                 except Exception:
                     return False
-                seconds.append(time.perf_counter() - before)
             best.append(min(seconds))
         return best[0] < best[1]
 
@@ -286,8 +296,10 @@ class _Loop:
             return
         try:
             with _compiling:
-                from ..codegen.elementloops import compile_loop  # brings numba
+                from ..codegen.elementloops import compile_loop, flags_taker  # brings numba
 
+                threads.driver()  # names what native code calls
+                self.take_flags = flags_taker()
                 self.compiled = compile_loop(loop, full)
         except Exception as error:  # numba's refusals have many types
             self.refuse(f"numba: {type(error).__name__}: {error}")

@@ -248,6 +248,52 @@ def test_read_only_arguments_raise():
                 fast(argument)
 
 
+def test_floating_point_exceptions_are_what_the_error_state_says():
+    def weighted(x, w, out):
+        total = 0.0
+        for k in range(len(x)):
+            out[k] = x[k] * w[k]
+            total += out[k]
+        return total
+
+    fast = jitrt.jit(weighted)
+    x, w = np.ones(300), np.ones(300)
+    x[7] = np.inf
+    for _ in range(3):
+        agrees(fast.__wrapped__, (x, w, np.zeros(300)))
+        assert fast(x, w, np.zeros(300)) == np.inf
+    w[7] = 0
+    for _ in range(3):
+        results = [np.zeros(300), np.zeros(300)]
+        with np.errstate(all="ignore"):
+            assert np.isnan(fast(x, w, results[0]))
+        with pytest.warns(RuntimeWarning, match="invalid value encountered in scalar multiply"):
+            assert np.isnan(fast(x, w, results[0]))
+        for function, out in zip((fast, weighted), results):
+            out[:] = 5
+            message = "invalid value encountered in scalar multiply"
+            with np.errstate(all="raise"), pytest.raises(FloatingPointError, match=message):
+                function(x, w, out)
+        same(*results)
+    w[7] = 1e-300
+    assert fast(x, w, np.zeros(300)) == np.inf
+    assert fast._loops.serving
+
+
+def test_trials_of_short_calls_do_not_warn_again():
+    def total(x, w):
+        s = 0.0
+        for k in range(len(x)):
+            s += x[k] * w[k]
+        return s
+
+    fast = jitrt.jit(total)
+    for _ in range(40):
+        with pytest.warns(RuntimeWarning) as caught:
+            fast(np.array([1.0, np.inf]), np.array([1.0, 0.0]))
+        assert len(caught) == 1
+
+
 def test_returning_an_argument_gives_that_object():
     def clear(x):
         for k in range(len(x)):
