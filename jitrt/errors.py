@@ -38,7 +38,7 @@ class JitrtPerformanceWarning(UserWarning):
 
     Examples
     --------
-    How far to roll an array is part of a program, so that each value is traced, and given up after many of them:
+    How far to roll an array is part of a program, so that each value is traced, but not when many have been:
 
     >>> import warnings
     >>> import numpy as np
@@ -51,7 +51,7 @@ class JitrtPerformanceWarning(UserWarning):
     ...     for n in range(200):
     ...         _ = rolled(np.arange(5.0), n)
     >>> print(caught[0].message)
-    rolled runs as plain NumPy: 129 calls in a row had arguments of new shapes or values
+    rolled runs as plain NumPy: 129 calls had arguments of new shapes or values, and few came again
 
     Where `n` is only computed with, it is an input like any other, once it has changed:
 

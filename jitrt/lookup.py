@@ -7,9 +7,9 @@ import logging
 import threading
 import warnings
 from collections.abc import Callable, Sequence
-from time import perf_counter_ns
 from typing import Any
 
+from .budget import CREDIT, CREDIT_FOR_INTEGERS, TraceBudget
 from .errors import JitrtPerformanceWarning, Untraceable
 from .expr.contractions import Call as HostedCall
 from .runtime.dispatch import Dispatch
@@ -25,11 +25,6 @@ from .trace.purity import catches, scan
 
 _log = logging.getLogger("jitrt.trace")
 
-# A function that is traced this often without ever being called twice alike gains nothing from more traces, but where
-# plain NumPy takes so many times as long as they do.
-_MOST_TRACES_WITHOUT_USE = 64
-_GAINING = 4
-_MOST_TRACES_OF_INTEGERS = 128  # the same for one that was seen to need the values of integers, which may come again
 _MOST_LEAVES = 4096  # arrays and numbers in the arguments: each would be an input of the program
 _MOST_SPECIALISATIONS = 256
 _MOST_FAILURES = 256  # kinds of calls whose traces failed, which are remembered
@@ -72,7 +67,8 @@ class Specialisations:
         self._known: dict[Any, Specialisation | Plain] = {}
         self._captures: Captures | None = None
         self._numbers = VaryingNumbers()
-        self._unused_traces = 0
+        self._budget = TraceBudget()
+        self._in_use: set[int] = set()  # identities of those that have served calls since the oldest were dropped
         self._warned = False
         self._failures: dict[Any, tuple[str, int]] = {}  # why the last trace failed, and in how many calls in a row
         self.integers = VaryingIntegers()
@@ -98,6 +94,7 @@ class Specialisations:
         with self._lock:
             self._known.clear()
             self._failures.clear()
+            self._in_use.clear()
             self._dispatch.clear()
 
     def after_fork(self, lock: threading.RLock) -> None:
@@ -141,9 +138,10 @@ class Specialisations:
                         break
                     if is_call and (failure := self._fails_again(key)) is not None:
                         return failure
+                    if is_call and not self._may_trace(key):
+                        return self._give_up(key)
                     if guards.log.isEnabledFor(logging.INFO):
                         guards.log.info(guards.explain_miss(self._name, key, self._known, len(leaves)))
-                    start = perf_counter_ns()
                     try:
                         found = self._specialise(leaves, structure, captures, None, answers, donated, integers)
                     except IntegerWanted as wanted:
@@ -160,10 +158,11 @@ class Specialisations:
                     if isinstance(found, Plain):
                         found.integers = integers
                     self._remember(key, found)
-                    if is_call and self._gives_up(found, key, perf_counter_ns() - start):
-                        return self._give_up()
-        else:
-            self._unused_traces = 0
+                    if is_call:
+                        self._budget.note_trace(key, found)
+        elif is_call:
+            self._in_use.add(id(found))
+            self._budget.note_calls(found, 1)
         if isinstance(found, Specialisation) and found.may_write:
             return self._told_apart(found, key, leaves, structure, captures, answers)
         return found
@@ -171,6 +170,7 @@ class Specialisations:
     def _note_failure(self, key: Any, failure: Unspecialised, is_call: bool) -> Plain:
         """The plain function runs, since these arguments cannot be traced; so may the next calls like this one."""
         if is_call:
+            self._budget.note_trace(key, None)
             if len(self._failures) >= _MOST_FAILURES:
                 self._failures.pop(next(iter(self._failures)))
             self._failures.setdefault(key, (str(failure), 1))
@@ -238,27 +238,50 @@ class Specialisations:
         while len(self._known) > _MOST_SPECIALISATIONS or (
             isinstance(found, Specialisation) and found.frame_bytes and self.frame_bytes() > _MOST_FRAME_BYTES
         ):
-            oldest = list(self._known)[: max(1, len(self._known) // 16)]  # several, for what it takes to forget one
+            self._count_calls()
+            unused = [k for k, f in self._known.items() if id(f) not in self._in_use]
+            several = max(1, len(self._known) // 16)  # for what it takes to forget one
+            oldest = (unused[:-1] or list(self._known))[:several]
             if key in oldest:
                 break
-            self._dispatch.remove(*[self._known.pop(k) for k in oldest])
+            self._drop(oldest)
+            self._in_use.clear()
 
-    def _gives_up(self, found: Specialisation | Plain, key: Any, nanoseconds: int) -> bool:
-        """Whether one call after the other needs something new, `found` in so much time here, and gains nothing."""
-        self._unused_traces += 1
-        most = _MOST_TRACES_OF_INTEGERS if self.integers.has_fixed(key[0]) else _MOST_TRACES_WITHOUT_USE
-        if self._unused_traces <= most:
-            return False
-        gains = isinstance(found, Specialisation) and found.numpy_time > _GAINING * nanoseconds
-        if gains or self._dispatch.have_served():
-            self._unused_traces = 0
-        return self._unused_traces > 0
+    def _drop(self, keys: Sequence[Any]) -> None:
+        self._dispatch.remove(*[self._known.pop(k) for k in keys])
 
-    def _give_up(self) -> Plain:
-        """Let calls run plain until their arguments come again, and say so if it is the first time."""
+    @property
+    def spares_traces(self) -> bool:
+        """Whether calls with new arguments run plain, since traces have not paid."""
+        return self._budget.is_used_up(CREDIT)
+
+    @property
+    def calls_between_looks(self) -> int:
+        """How many calls of a function that runs plain are not looked at, between two that are."""
+        return self._budget.calls_between_looks
+
+    def _may_trace(self, key: Any) -> bool:
+        """Whether a call with new arguments is to be traced."""
+        credit = CREDIT_FOR_INTEGERS if self.integers.has_fixed(key[0]) else CREDIT
+        if self._budget.is_used_up(credit):
+            self._count_calls()
+        return self._budget.allows(key, credit)
+
+    def _count_calls(self) -> None:
+        """Take account of the calls that native code has served meanwhile."""
+        self._budget.note_new()
+        for found, calls in self._dispatch.served():
+            self._in_use.add(id(found))
+            self._budget.note_calls(found, calls)
+
+    def _give_up(self, key: Any) -> Plain:
+        """Let calls with new arguments run plain until some come again; say so if it is the first time."""
+        self._budget.note_refused(key)
         if self.plain is None:
-            reason = f"{self._unused_traces} calls in a row had arguments of new shapes or values"
+            reason = f"{self._budget.traces + 1} calls had arguments of new shapes or values, and few came again"
             self.plain = Plain(reason, is_passing=True)
+            crowd = {id(found) for found in self._dispatch.crowd()} - self._in_use
+            self._drop([k for k, found in self._known.items() if id(found) in crowd])
             if not self._warned:
                 self._warned = True
                 _log.info("%s runs as plain NumPy: %s", self._name, reason)

@@ -30,9 +30,8 @@ from .trace.tracer import Tracer
 _log = logging.getLogger("jitrt.trace")
 
 # A function that was called this often and never ran compiled runs as plain NumPy, without the search: for good, or if
-# that may change with a look at it after calls whose number is a power of two, and after so many of them.
+# that may change with a look at it after calls whose number is a power of two, or a multiple of what the search says.
 _MOST_PLAIN_CALLS = 16
-_PLAIN_CALLS_BETWEEN_LOOKS = 4096
 _UNLIMITED = 1 << 62
 _MOST_TIMES_GIVEN_UP = 8  # that make the looks at a function rarer
 _MOST_SLOW_CALLS = 64  # in a row of a specialisation that only native code is to serve
@@ -126,7 +125,8 @@ class ServedFunction(NativeCallable):
             found.error = None  # so does its traceback
             self._note_plain_call(found, args, kwargs, leaves, structure)
             return self._function(*args, **kwargs)
-        known.plain, self._plain_calls = None, -_UNLIMITED
+        if not known.spares_traces:
+            known.plain, self._plain_calls = None, -_UNLIMITED
         try:
             if found.is_changing:
                 raise NewWay
@@ -323,11 +323,15 @@ class ServedFunction(NativeCallable):
     def _looks_again(self) -> bool:
         """Whether it is time to find out if something compiled serves the calls of a plain function by now."""
         n, plain = self._plain_calls, self._specialisations.plain
-        return plain is not None and plain.is_passing and (n & (n - 1) == 0 or n % _PLAIN_CALLS_BETWEEN_LOOKS == 0)
+        return (
+            plain is not None
+            and plain.is_passing
+            and (n & (n - 1) == 0 or n % self._specialisations.calls_between_looks == 0)
+        )
 
     def _spare_calls(self) -> None:
         """Let native code run the plain function until it is time to look again."""
-        n = self._plain_calls
-        following = min(1 << n.bit_length(), n - n % _PLAIN_CALLS_BETWEEN_LOOKS + _PLAIN_CALLS_BETWEEN_LOOKS) - 1
+        n, between = self._plain_calls, self._specialisations.calls_between_looks
+        following = min(1 << n.bit_length(), n - n % between + between) - 1
         self._dispatch.serve_plain_for(self._function, following - n)
         self._plain_calls = following

@@ -178,7 +178,7 @@ class Specialisation:
         self.draws = False
         self.root = Segment()
         self._compiles = 0
-        self._saves: tuple[Traced, bool] | None = None
+        self._estimate: tuple[Traced, float, int] | None = None
         self._memory: dict[Hashable, Any] = {}
         self.add(traced)
 
@@ -223,19 +223,25 @@ class Specialisation:
     @property
     def numpy_time(self) -> float:
         """Nanoseconds that the plain function is expected to take, beyond what opaque calls need."""
-        return numpy_time(self._graphs())
+        return self._estimated()[1]
+
+    @property
+    def operations(self) -> int:
+        """Nodes of the graphs of the trace."""
+        return self._estimated()[2]
+
+    def _estimated(self) -> tuple[Traced, float, int]:
+        """The time that NumPy needs, and the number of operations, of a trace."""
+        if self._estimate is None or self._estimate[0] is not self.traced:
+            graphs = [*(c.graph for c in self.traced.cuts if c.graph is not None), self.traced.graph]
+            self._estimate = self.traced, numpy_time(graphs), sum(len(g.nodes()) for g in graphs)
+        return self._estimate
 
     @property
     def gains_anyway(self) -> bool:
         """Whether calls are faster than plain NumPy even if the function is traced at each of them."""
-        if self._saves is None or self._saves[0] is not self.traced:
-            nodes = sum(len(g.nodes()) for g in self._graphs())
-            self._saves = self.traced, self.numpy_time > _TRACE + _TRACED_NODE * nodes
-        return self._saves[1] and self._compiles < _MOST_COMPILES and self._segments <= _MOST_SEGMENTS
-
-    def _graphs(self) -> list[Graph]:
-        """Of all segments of the trace."""
-        return [*(c.graph for c in self.traced.cuts if c.graph is not None), self.traced.graph]
+        saves = self.numpy_time > _TRACE + _TRACED_NODE * self.operations
+        return saves and self._compiles < _MOST_COMPILES and self._segments <= _MOST_SEGMENTS
 
     @property
     def memory(self) -> dict[Hashable, Any] | None:

@@ -273,7 +273,7 @@ class _Serve:
 
     def emit(self) -> ir.Function:
         builder, table = self.builder, self.table
-        table.set("served", word(1))
+        table.set("served", builder.add(table["served"], word(1)))
         plain = table["plain"]
         with builder.if_then(builder.icmp_signed("!=", plain, word(0))):
             self._return_plain(plain)

@@ -31,6 +31,7 @@ FACE = [
     "finish",
     "specialisation",
     "specialise",
+    "budget",
     "lookup",
     "aot",
     "profile",

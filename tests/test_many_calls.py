@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import jitrt
-from jitrt import lookup
+from jitrt import budget, lookup
 
 MANY = 100
 
@@ -144,3 +144,64 @@ def test_calls_that_raised_and_no_longer_do():
     for _ in range(2 * MANY):
         np.testing.assert_array_equal(function(x), 2 * x + 1)
     assert slow_calls(function, [(x,)] * MANY) == 0
+
+
+def two(n):
+    return np.arange(n) * 0.25, np.full(n, 3.0)
+
+
+@pytest.mark.parametrize(
+    "lengths",
+    [
+        [k % 300 + 1 for k in range(3000)],
+        [k // 3 + 1 for k in range(1500)],
+        [50 if k % 20 else k + 100 for k in range(3000)],
+        [k * k % 1009 + 1 for k in range(3000)],
+    ],
+    ids=["a cycle", "three times each", "few among many", "in disorder"],
+)
+def test_shapes_that_come_again_too_rarely(traces, lengths):
+    function = jitrt.jit(product)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        for n in lengths:
+            np.testing.assert_array_equal(function(*two(n)), product(*two(n)))
+    (warning,) = caught
+    assert warning.filename == __file__ and "few came again" in str(warning.message)
+    assert len(traces) < 100
+    assert slow_calls(function, [two(50)] * MANY) < MANY
+
+
+def test_large_arrays_of_new_shapes_are_traced(traces):
+    function = jitrt.jit(lambda x, y: np.exp(np.sin(x) * np.cos(y)) + np.log(x + 1) * np.tanh(y))
+    for n in range(MANY):
+        x = np.ones(1 << 18)[: -1 - n]
+        function(x, x)
+    assert len(traces) == MANY
+
+
+def test_what_is_in_use_is_kept_when_the_oldest_are_dropped(traces, monkeypatch):
+    monkeypatch.setattr(budget, "_TRACE", 0)  # every trace pays
+    monkeypatch.setattr(budget, "_TRACED_NODE", 1)
+    function = jitrt.jit(product)
+    for n in range(1000):
+        function(*two(n))
+        function(*two(5))
+    assert len(traces) == 1000 and function.cache_info().compiled <= 256
+    assert slow_calls(function, [two(5)] * MANY) == 0
+
+
+class Body:
+    def __init__(self, mass, label):
+        self.mass, self.label = mass, label
+
+
+def test_labels_that_are_always_new(traces):
+    function = jitrt.jit(lambda body: body.mass * 2 + 1)
+    mass = np.arange(10.0)
+    with pytest.warns(jitrt.JitrtPerformanceWarning):
+        for n in range(1000):
+            np.testing.assert_array_equal(function(Body(mass, str(n))), mass * 2 + 1)
+    assert len(traces) < 100
+    assert function.cache_info().tables <= 16  # each of which would be tried in every call
+    assert slow_calls(function, [(Body(mass, str(n)),) for n in range(MANY)]) < 10

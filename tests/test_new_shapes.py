@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import jitrt
-from jitrt import lookup
+from jitrt import budget
 
 MANY = 300  # calls, of which some were traced
 
@@ -39,7 +39,10 @@ def test_one_warning_at_the_users_line():
         warnings.simplefilter("always")
         new_shapes(function, range(1, 2000))
     (warning,) = caught
-    assert warning.category is jitrt.JitrtPerformanceWarning and "65 calls in a row" in str(warning.message)
+    assert (
+        warning.category is jitrt.JitrtPerformanceWarning
+        and "65 calls had arguments of new shapes or values" in str(warning.message)
+    )
     assert warning.filename == __file__
     assert function.cache_info().compiled < 80
     assert function.cache_info().slow_calls < 90
@@ -74,7 +77,8 @@ def test_given_up_again_without_a_second_warning(given_up):
 
 
 def test_where_numpy_takes_longer_than_the_traces_it_goes_on(monkeypatch):
-    monkeypatch.setattr(lookup, "_GAINING", 0)
+    monkeypatch.setattr(budget, "_TRACE", 0)
+    monkeypatch.setattr(budget, "_TRACED_NODE", 1)
     function = jitrt.jit(polynomial)
     with warnings.catch_warnings():
         warnings.simplefilter("error")

@@ -6,6 +6,7 @@ import os
 import sys
 import threading
 import weakref
+from collections import Counter
 from collections.abc import Callable, Mapping
 from time import monotonic
 from types import MappingProxyType
@@ -20,6 +21,7 @@ from . import threads
 from .errstate import error_state
 from .objects import address, bind_as_functions, builtin, fields, method
 
+_CROWD = 8  # specialisations with one hash, which native code tries one after the other
 _MOST_TABLES = 16  # of one specialisation: for as many threads that call it at once
 # Tables of one specialisation are made anew when classes have changed, but not if that goes on and on: so often in a
 # row, with less than these seconds in between.
@@ -139,13 +141,19 @@ class Dispatch:
         """How many tables there are."""
         return sum(len(tables) for _, _, tables in self._tables.values())
 
-    def have_served(self) -> bool:
-        """Whether any table has served a call since this was asked before."""
-        return _have_served([t for _, _, tables in self._tables.values() for t in tables])
+    def served(self) -> list[tuple[Any, int]]:
+        """The specialisations whose tables have served calls since this was asked before, and how many."""
+        counts = [(owner, _served(tables)) for owner, _, tables in self._tables.values()]
+        return [(owner, count) for owner, count in counts if count]
 
     def has_served(self, owner: Any) -> bool:
-        """Whether a table of `owner` has served a call since this was asked before."""
-        return id(owner) in self._tables and _have_served(self._tables[id(owner)][2])
+        """Whether a table of `owner` has served a call since this, or `served`, was asked before."""
+        return id(owner) in self._tables and _served(self._tables[id(owner)][2]) > 0
+
+    def crowd(self) -> list[Any]:
+        """Specialisations in whose way many others are: their calls differ in values that the hash does not have."""
+        counts = Counter(value for _, value, _ in self._tables.values())
+        return [owner for owner, value, _ in self._tables.values() if counts[value] > _CROWD]
 
     def free_tables(self) -> None:
         """Nobody uses a table any more."""
@@ -186,11 +194,14 @@ assert native.STATE[_LATEST : _LATEST + 3] == ("latest", "mask", "slots")
 _BUSY, _ROWS, _SERVED = (native.TABLE.index(name) for name in ("busy", "rows", "served"))
 
 
-def _have_served(tables: list[Words]) -> bool:
-    found = any(t[_SERVED] for t in tables)
+def _served(tables: list[Words]) -> int:
+    total = 0
     for table in tables:
-        table[_SERVED] = 0
-    return found
+        count = table.item(_SERVED)
+        if count:
+            table[_SERVED] = 0
+            total += count
+    return total
 
 
 def _hash(state: Words, args: tuple, kwargs: dict[str, Any]) -> int:

@@ -1,0 +1,89 @@
+"""Whether another trace of a function pays: what traces have cost, against what compiled calls have saved.
+
+Arguments of new types, shapes or static values cost a trace, and a trace is repaid by the calls that come again. Which
+will is not known beforehand, as with skis that are rented or bought (Karlin, Manasse, Rudolph and Sleator 1988). So a
+function has credit for some traces. When that is used up, calls with new arguments run plain, but for those that are
+seen twice among the few that are looked at, and what calls save gives new credit.
+
+All times are estimates from graphs. By the clock it would depend on the moment which calls run compiled, and with it
+the last bits of their results.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+
+from .specialisation import Plain, Specialisation
+
+CREDIT = 64  # traces
+CREDIT_FOR_INTEGERS = 128  # the same for a function that needs the values of integers, of which there are often few
+_CREDIT_FOR_SEEN = 16  # further traces for arguments that have come again
+_TRACE = 800_000  # nanoseconds, from the call to the program
+_TRACED_NODE = 30_000  # and for each operation
+_GAINING = 4  # NumPy has to take so many times as long as what a trace costs: compiled calls save about half of that
+_PAID_BY_LOOK = 1 / 16  # of a trace; looks are made about as often
+_LOOK = (
+    1_000_000  # nanoseconds of NumPy's time between two looks at the arguments, which takes some 20 to 80 microseconds
+)
+_FEWEST_BETWEEN, MOST_BETWEEN = 16, 4096  # calls
+_MOST_SEEN = 256  # arguments that are remembered
+
+
+class TraceBudget:
+    """What the traces of one function have cost, in traces, and what of it calls have not yet saved."""
+
+    def __init__(self) -> None:
+        self.unpaid = 0.0
+        self.traces = 0
+        """How many there were since all was paid."""
+        self._seen: dict[Hashable, None] = {}
+        self._new: list[Specialisation] = []
+        self._measured = 0
+        self._frequency = (
+            0.0  # of calls of plain NumPy, one after the other: per nanosecond, summed over what was traced
+        )
+
+    def is_used_up(self, credit: int) -> bool:
+        """Whether new arguments have to come again before they are traced."""
+        return self.unpaid > credit - 1
+
+    def allows(self, key: Hashable, credit: int) -> bool:
+        """Whether a call with new arguments, known by `key`, is to be traced."""
+        return not self.is_used_up(credit) or (key in self._seen and self.unpaid < credit + _CREDIT_FOR_SEEN)
+
+    def note_refused(self, key: Hashable) -> None:
+        """A call runs plain since it was not allowed to be traced."""
+        if len(self._seen) >= _MOST_SEEN:
+            self._seen.pop(next(iter(self._seen)))
+        self._seen[key] = None
+        self.unpaid -= _PAID_BY_LOOK
+
+    def note_trace(self, key: Hashable, found: Specialisation | Plain | None) -> None:
+        """A call was traced, which gave `found`; None if it failed."""
+        self._seen.pop(key, None)
+        self.unpaid += 1
+        self.traces += 1
+        if isinstance(found, Specialisation):
+            self._new.append(found)
+
+    def note_calls(self, found: Specialisation | Plain, calls: int) -> None:
+        """So many calls ran `found`."""
+        if self.unpaid > 0 and isinstance(found, Specialisation):
+            self.unpaid -= calls * found.numpy_time / (_GAINING * (_TRACE + _TRACED_NODE * found.operations))
+        if self.unpaid <= 0:
+            self.unpaid, self.traces = 0.0, 0
+
+    def note_new(self) -> None:
+        """Count what the calls have saved that were traced since this was done before."""
+        for found in self._new:
+            self._measured += 1
+            self._frequency += 1 / max(found.numpy_time, 1.0)
+            self.note_calls(found, 1)
+        self._new.clear()
+
+    @property
+    def calls_between_looks(self) -> int:
+        """How many calls with new arguments run plain between two that are looked at."""
+        if not self._measured:
+            return MOST_BETWEEN
+        return min(max(int(_LOOK * self._frequency / self._measured), _FEWEST_BETWEEN), MOST_BETWEEN)
