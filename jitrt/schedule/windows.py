@@ -66,15 +66,17 @@ class _Candidate:
     group: Group
     number: int
     cost: int
-    reads: list[Node] = field(default_factory=list)
+    reads: list[Node]
+    stored: list[Node] = field(default_factory=list)
+    sources: frozenset[Node] = frozenset()
+
+    def __post_init__(self) -> None:
+        self.stored = [s.into for s in self.group.sinks]
+        self.sources = frozenset(map(storage, self.reads))
 
     @property
     def domain(self) -> tuple[int, ...]:
         return self.group.kind[0]
-
-    @property
-    def stored(self) -> list[Node]:
-        return [s.into for s in self.group.sinks]
 
 
 class _Policy:
@@ -131,7 +133,7 @@ class _Policy:
             return None
         found = sorted({*members, producer, *(self.candidates[r] for r in readers)}, key=lambda c: c.number)
         groups = [c.group for c in found]
-        if not all(self._is_passed_on(c, groups) for c in found if self._is_read(c, found)):
+        if not all(self._is_passed_on(c, groups) for c in _read(found)):
             return None
         return None if needed_in_between(groups) else found
 
@@ -149,11 +151,12 @@ class _Policy:
         """
         extents = self._extents(members)
         windows: dict[_Candidate, list[Window]] = {}
+        passed_on = frozenset(_read(members))
         for member in reversed(members):
             if len(member.domain) != len(extents):
                 return None
             needed = windows.setdefault(member, [(0, 0)] * len(extents))
-            if self._is_read(member, members):
+            if member in passed_on:
                 whole = [n - extent for n, extent in zip(member.domain, extents)]
                 needed = windows[member] = [(0, max(last, rest)) for (_, last), rest in zip(needed, whole)]
             for leaf in member.reads:
@@ -171,7 +174,8 @@ class _Policy:
 
     def _extents(self, members: Sequence[_Candidate]) -> list[int]:
         """Of what is not passed on: turns are counted by its rows."""
-        domains = [m.domain for m in members if not self._is_read(m, members)]
+        passed_on = frozenset(_read(members))
+        domains = [m.domain for m in members if m not in passed_on]
         return [max(along) for along in zip(*domains)]
 
     def _join(self, members: list[_Candidate]) -> None:
@@ -194,7 +198,7 @@ class _Policy:
         """How members are computed side by side, and why they should not."""
         windows = self._windows(members)
         assert windows is not None
-        local = [m for m in members if self._is_read(m, members)]
+        local = _read(members)
         extents = self._extents(members)
         loops = [k for k, n in enumerate(extents) if n != 1 or any(m.domain[k] != 1 for m in local)]
         cut = [k for k in loops if any(m.domain[k] != extents[k] or windows[m][k] != (0, 0) for m in members)]
@@ -233,8 +237,11 @@ class _Policy:
         )
         return sliding, ""
 
-    def _is_read(self, member: _Candidate, members: Sequence[_Candidate]) -> bool:
-        return any(storage(leaf) in member.stored for m in members for leaf in m.reads)
+
+def _read(members: Sequence[_Candidate]) -> list[_Candidate]:
+    """Those members that others of them read."""
+    sources = frozenset[Node]().union(*(m.sources for m in members))
+    return [m for m in members if not sources.isdisjoint(m.stored)]
 
 
 def _reach(window: Window) -> int:
