@@ -137,7 +137,8 @@ class ServedFunction(NativeCallable):
         except Exception as error:
             failures.append(error)
         if failures:
-            if isinstance(failures[0], FloatingPointRaised):  # native code knows when to try kernels again
+            # Native code knows when to try kernels again; what a call may overwrite depends on the error state.
+            if isinstance(failures[0], FloatingPointRaised) and not self._donate:
                 self._serve_natively(found, args, kwargs, leaves, structure)
             return self._serve_plain(found, failures.pop(), args, kwargs)
         self._serve_natively(found, args, kwargs, leaves, structure)

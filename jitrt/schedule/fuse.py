@@ -14,7 +14,8 @@ from ..expr.node import Graph, Node
 from ..expr.optable import Kind
 from .assignments import orderings
 from .cost import bytes_moved, is_worth_repeating
-from .groups import Group, Sink, crosses, parts_of, producer, topological, why_apart
+from .groups import TOO_LONG, Group, Sink, crosses, parts_of, producer, topological, why_apart
+from .sections import sections
 
 _KERNEL_KINDS = (Kind.ELEMENTWISE, Kind.REDUCTION, Kind.SCAN, Kind.GATHER, Kind.ASSEMBLE)
 _HOST_KINDS = (Kind.UPDATE, Kind.HOST, Kind.CONTROL, Kind.CHECK)
@@ -51,6 +52,8 @@ class _Fusion:
         """Those whose values a nest that needs them may compute."""
         self.apart = self._computed_apart()
         self.stored = self._must_be_stored()
+        self.section, handed_on = sections(self.order, self.in_nest, self.stored)
+        self.stored |= handed_on
         self.cost = self._inline_costs()
         self.groups: list[Group] = []
         self.demand: dict[Node, list[Group]] = {}  # groups that compute the node inline unless it is stored
@@ -133,7 +136,9 @@ class _Fusion:
         chosen, why = None, "its code is shared with others" if node in self.apart else ""
         scanned = node["axis"] if node.op.kind is Kind.SCAN else None
         for group in demand if node not in self.apart else ():
-            if group.sinks and sinks[0].domain != group.kind[0]:
+            if group.section != self.section.get(node, 0):
+                why = why or TOO_LONG
+            elif group.sinks and sinks[0].domain != group.kind[0]:
                 why = why or f"its user iterates over {group.kind[0]}"
             elif group.is_search or any(s.is_search for s in sinks):
                 why = why or "a search runs alone"
@@ -145,7 +150,7 @@ class _Fusion:
                 chosen = group
                 break
         if chosen is None:
-            chosen = Group(why_alone=why)
+            chosen = Group(section=self.section.get(node, 0), why_alone=why)
             self.groups.append(chosen)
         chosen.sinks.extend(sinks)
         if scanned is not None:
@@ -163,7 +168,8 @@ class _Fusion:
     def _place_parts(self, node: Node) -> None:
         users = self.readers.pop(node, [])
         parts = parts_of(node)
-        groups = [Group(sinks=[sink], successors=set(users)) for sink in parts]
+        section = self.section.get(node, 0)
+        groups = [Group(sinks=[sink], successors=set(users), section=section) for sink in parts]
         for earlier, later in orderings(node):
             groups[earlier].successors.add(groups[later])
         self.groups += groups

@@ -123,9 +123,9 @@ class Sliding:
 class Group:
     """Sinks that one kernel computes, or one node that is a step of its own (`host`): a check, or for NumPy to execute.
 
-    `loads` are the stored arrays, inputs and constants that it reads, `scanned` is the axis of its scans, and
-    `why_alone` the printed reason why it was not fused with the groups that read it. With `sharing` or `sliding` the
-    sinks are those of its members that are not local.
+    `loads` are the stored arrays, inputs and constants that it reads, `scanned` is the axis of its scans, `section` the
+    part of the program that it belongs to, and `why_alone` the printed reason why it was not fused with the groups that
+    read it. With `sharing` or `sliding` the sinks are those of its members that are not local.
     """
 
     sinks: list[Sink] = field(default_factory=list)
@@ -133,6 +133,7 @@ class Group:
     loads: set[Node] = field(default_factory=set)
     scanned: int | None = None
     successors: set[Group] = field(default_factory=set)
+    section: int = 0
     why_alone: str = ""
     sharing: Sharing | None = None
     sliding: Sliding | None = None
@@ -190,6 +191,9 @@ def producer(node: Node) -> Node:
     return node.args[0] if node.op.name == "result" else node
 
 
+TOO_LONG = "its code would be too long"
+
+
 def why_apart(a: Group, b: Group, ordered: bool = False) -> str:
     """Why one nest cannot do the work of both; empty if it can.
 
@@ -199,6 +203,8 @@ def why_apart(a: Group, b: Group, ordered: bool = False) -> str:
         return "NumPy executes one of them"
     if a.is_search or b.is_search:
         return "a search runs alone"
+    if a.section != b.section:
+        return TOO_LONG
     if any(x.scanned is not None and not y.may_scan(x.scanned) for x, y in ((a, b), (b, a))):
         return "a scan and a fold, or scans along two axes, need loops of their own"
     if a.kind[0] != b.kind[0]:

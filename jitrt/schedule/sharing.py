@@ -121,6 +121,8 @@ class _Policy:
         classes = Classes()
         for candidate in self.candidates.values():
             for base, axes in candidate.reads:
+                if candidate.group.section != self.writer[base].section:
+                    continue
                 if base.type.size == 1 or any(k is not None and candidate.domain[j] != 1 for j, k in enumerate(axes)):
                     classes.join(candidate.group, self.writer[base])
         found: dict[object, list[_Candidate]] = {}
@@ -222,6 +224,7 @@ class _Policy:
             [s for g in groups for s in g.sinks if s.into not in sharing.local and s.into not in sharing.over],
             loads={n for g in groups for n in g.loads} - sharing.local - sharing.over.keys(),
             sharing=sharing,
+            section=groups[0].section,
         )
         self.joined.update(dict.fromkeys(groups, joined))
         self.place[joined] = min(self.place[g] for g in groups)

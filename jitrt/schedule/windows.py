@@ -133,6 +133,8 @@ class _Policy:
             return None
         found = sorted({*members, producer, *(self.candidates[r] for r in readers)}, key=lambda c: c.number)
         groups = [c.group for c in found]
+        if any(g.section != groups[0].section for g in groups):
+            return None
         if not all(self._is_passed_on(c, groups) for c in _read(found)):
             return None
         return None if needed_in_between(groups) else found
@@ -189,6 +191,7 @@ class _Policy:
             [s for g in groups for s in g.sinks if s.into not in sliding.local],
             loads={n for g in groups for n in g.loads} - sliding.local,
             sliding=sliding,
+            section=groups[0].section,
         )
         self.groups = replaced_by(self.groups, groups, joined)
         for group in groups:
