@@ -32,9 +32,8 @@ _log = logging.getLogger("jitrt.trace")
 # A function that was called this often and never ran compiled runs as plain NumPy, without the search: for good, or if
 # that may change with a look at it after calls whose number is a power of two, or a multiple of what the search says.
 _MOST_PLAIN_CALLS = 16
-_UNLIMITED = 1 << 62
 _MOST_TIMES_GIVEN_UP = 8  # that make the looks at a function rarer
-_MOST_SLOW_CALLS = 64  # in a row of a specialisation that only native code is to serve
+_MOST_SLOW_CALLS = 64  # of a specialisation, while native code serves none
 _STAYS_IN_PYTHON = "goes through Python in every call of that kind"
 
 
@@ -66,6 +65,7 @@ class ServedFunction(NativeCallable):
         )
         self._loops = loop_engine(function)
         self._plain_calls = 0
+        self._has_run_compiled = False  # since all calls ran plain
         self._times_given_up = 0
         self._slow_calls = 0
         if config.disabled():
@@ -126,7 +126,8 @@ class ServedFunction(NativeCallable):
             self._note_plain_call(found, args, kwargs, leaves, structure)
             return self._function(*args, **kwargs)
         if not known.spares_traces:
-            known.plain, self._plain_calls = None, -_UNLIMITED
+            known.plain, self._plain_calls = None, 0
+            self._has_run_compiled = True
         try:
             if found.is_changing:
                 raise NewWay
@@ -203,7 +204,7 @@ class ServedFunction(NativeCallable):
                         self._add_table(found, args, kwargs, leaves, structure)
                 except Untraceable:  # what it reads from outside is something else now
                     self._dispatch.refuse(found)
-                if isinstance(found, Specialisation) and found.only_native and self._is_slow(found):
+                if isinstance(found, Specialisation) and self._is_slow(found) and found.is_short:
                     self._specialisations.replace(found, Plain(TOO_SMALL, is_passing=True))
             except Exception as error:  # the call itself has ended well
                 self._dispatch.refuse(found)
@@ -315,8 +316,9 @@ class ServedFunction(NativeCallable):
         known = self._specialisations
         self._plain_calls += 1
         if known.plain is None and self._plain_calls > _MOST_PLAIN_CALLS:
-            known.run_plain(found.reason, found.is_passing)
-        elif known.plain is not None and self._plain_calls < 0:  # calls had run compiled until now
+            known.run_plain(found.reason, found.is_passing or self._has_run_compiled)
+        if known.plain is not None and self._has_run_compiled:
+            self._has_run_compiled = False
             self._times_given_up += 1
             self._plain_calls = _MOST_PLAIN_CALLS << min(self._times_given_up, _MOST_TIMES_GIVEN_UP)
         return known.plain is not None

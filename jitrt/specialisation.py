@@ -14,7 +14,7 @@ import numpy as np
 from . import config
 from .errors import NotWorthwhile, Untraceable
 from .expr.node import Graph
-from .expr.worthwhile import NOTHING, is_worth_copying, is_worth_python, numpy_time
+from .expr.worthwhile import NOTHING, is_short, is_worth_copying, is_worth_python, numpy_time
 from .finish import direct, finish, written_in_place
 from .frozen import record, replaced
 from .programs import Compiled, compile_graph
@@ -42,7 +42,7 @@ _MOST_COMPILES = 8
 _TRACE = 250_000  # nanoseconds that a trace takes where most of it is as it was in the call before
 _TRACED_NODE = 10_000  # and each node of it
 _MOST_REMEMBERED = 1 << 14  # nodes of a function that is traced at every call
-TOO_SMALL = "the arrays are too small for a call with objects, which Python takes apart"
+TOO_SMALL = "the arrays are too small for a call that Python takes apart"
 
 
 _no_draws = contextlib.nullcontext()
@@ -178,7 +178,7 @@ class Specialisation:
         self.draws = False
         self.root = Segment()
         self._compiles = 0
-        self._estimate: tuple[Traced, float, int] | None = None
+        self._estimate: tuple[Traced, float, int, bool] | None = None
         self._memory: dict[Hashable, Any] = {}
         self.add(traced)
 
@@ -230,11 +230,17 @@ class Specialisation:
         """Nodes of the graphs of the trace."""
         return self._estimated()[2]
 
-    def _estimated(self) -> tuple[Traced, float, int]:
-        """The time that NumPy needs, and the number of operations, of a trace."""
+    @property
+    def is_short(self) -> bool:
+        """Whether the plain function is faster than a call that Python serves."""
+        return self.only_native or (self._estimated()[3] and not config.strict())
+
+    def _estimated(self) -> tuple[Traced, float, int, bool]:
+        """The time that NumPy needs for what was traced, the number of operations, and whether it is short."""
         if self._estimate is None or self._estimate[0] is not self.traced:
             graphs = [*(c.graph for c in self.traced.cuts if c.graph is not None), self.traced.graph]
-            self._estimate = self.traced, numpy_time(graphs), sum(len(g.nodes()) for g in graphs)
+            nodes = sum(len(g.nodes()) for g in graphs)
+            self._estimate = self.traced, numpy_time(graphs), nodes, is_short(graphs)
         return self._estimate
 
     @property

@@ -15,9 +15,7 @@ from . import config
 from .errors import JitrtError, NotWorthwhile, Untraceable
 from .expr.contractions import Call as HostedCall
 from .expr.contractions import answered
-from .expr.node import Graph
-from .expr.optable import Kind
-from .expr.worthwhile import numpy_time
+from .expr.worthwhile import is_short
 from .finish import finish
 from .frozen import frozen
 from .specialisation import Plain, Programs, Specialisation
@@ -30,8 +28,6 @@ from .trace.stores import Arguments
 from .trace.trace import trace
 
 _log = logging.getLogger("jitrt.trace")
-
-_CALL_WITH_OBJECTS = 15_000  # nanoseconds, where Python takes them apart
 
 
 class Unspecialised(Exception):
@@ -122,7 +118,8 @@ def specialise(call: Call, programs: Programs, unsteady: bool) -> Specialisation
             _log.info("%s looks at a value (%s) at %s", call.name, cut.why, cut.line)
         for name, line in traced.host_calls:
             _log.info("%s leaves %s to NumPy at %s", call.name, name, line)
-        return Specialisation(traced, programs, call.shared, call.donated, bool(classes) and _is_short(traced.graph))
+        only_native = bool(classes) and not config.strict() and is_short([traced.graph])
+        return Specialisation(traced, programs, call.shared, call.donated, only_native)
     except (Untraceable, NotWorthwhile) as reason:
         return _plain(call, reason)
     except ReadOnly:  # before anything is written
@@ -134,12 +131,6 @@ def specialise(call: Call, programs: Programs, unsteady: bool) -> Specialisation
     if call.shared is None and overlap([leaf for leaf in call.leaves if isinstance(leaf, np.ndarray)]):
         raise Unspecialised("arguments overlap in memory")
     return _after_failure(call, failures.pop())
-
-
-def _is_short(graph: Graph) -> bool:
-    """Whether NumPy is done with it before Python has taken a call with objects apart."""
-    loops = any(node.op.kind is Kind.CONTROL for node in graph.nodes())
-    return not (loops or config.strict() or numpy_time([graph]) >= _CALL_WITH_OBJECTS)
 
 
 def trace_and_run(call: Call, found: Specialisation, programs: Programs, unsteady: bool, arguments: Arguments) -> Any:

