@@ -345,19 +345,20 @@ class Specialisations:
         return () if self._captures is None else self._captures.containers()
 
     def take_apart(self, args: tuple, kwargs: dict[str, Any], leaves: list[Any]) -> Structure:
-        """The structure of a call; `leaves` get its leaves."""
-        captures = self._captures
-        if captures is None:
-            return flatten_call(args, kwargs, (), leaves, Growing())
-        return flatten_call(args, kwargs, captures.containers(), leaves, captures.growing)
+        """The structure of a call, as far as the function has been looked at; `leaves` get its leaves."""
+        return take_apart(args, kwargs, leaves, self._captures)
 
     def take_all_apart(self, args: tuple, kwargs: dict[str, Any], leaves: list[Any], structure: Structure) -> Structure:
-        """The same when the function has been looked at, which is not done before it has to be."""
-        if self._captures is None:
-            with contextlib.suppress(Untraceable):
-                if self.current_captures().state:
-                    leaves.clear()
-                    return self.take_apart(args, kwargs, leaves)
+        """The same with what the function names now. It is looked at for that, which is not done before it has to be.
+
+        What it names may be other lists, dicts and objects than in the call before, with which `structure` was made.
+        """
+        before = self._captures
+        with contextlib.suppress(Untraceable):
+            captures = self.current_captures()
+            if captures is not before:
+                leaves.clear()
+                return take_apart(args, kwargs, leaves, captures)
         return structure
 
     def frame_bytes(self) -> int:
@@ -368,6 +369,13 @@ class Specialisations:
         """Numbers of the arguments that this call may overwrite."""
         names = donated_leaves(self._function, structure, self._donate)
         return overwritable(leaves, names, [c.read() for c in captures.arrays])
+
+
+def take_apart(args: tuple, kwargs: dict[str, Any], leaves: list[Any], captures: Captures | None) -> Structure:
+    """The structure of a call of a function that reads `captures`, if that is known; `leaves` get its leaves."""
+    if captures is None:
+        return flatten_call(args, kwargs, (), leaves, Growing())
+    return flatten_call(args, kwargs, captures.containers(), leaves, captures.growing)
 
 
 _LARGE = Plain("an integer of more than 64 bits")

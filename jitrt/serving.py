@@ -12,7 +12,7 @@ from . import config
 from .errors import HalfDone, JitrtError, JitrtPerformanceWarning, NotWorthwhile, Untraceable
 from .expr.contractions import Call as HostedCall
 from .expr.contractions import answered
-from .lookup import Specialisations
+from .lookup import Specialisations, take_apart
 from .programs import expect_compiles, note_call
 from .runtime.dispatch import NativeCallable
 from .runtime.entry import make_plain_table
@@ -22,6 +22,7 @@ from .runtime.loopengine import MISS, loop_engine
 from .specialisation import TOO_SMALL, NewWay, Plain, Programs, Specialisation, places_of
 from .specialise import Call, internal_error, trace_and_run
 from .trace.arguments import Growing, Structure, flatten_call
+from .trace.captures import Captures
 from .trace.draws import drawing
 from .trace.integers import IntegerWanted
 from .trace.storage import ReadOnly
@@ -230,7 +231,7 @@ class ServedFunction(NativeCallable):
         call = TakenApart(structure, leaves, places_of(captures.state))
         table = found.table(self._function, call, captures)
         if table is None and isinstance(found, Specialisation) and not found.only_native:
-            table = found.guards(self._served_by(found, structure), call, captures)
+            table = found.guards(self._served_by(found, structure, captures), call, captures)
         if not captures.unchanged() or found not in self._specialisations:
             return
         if table is not None:
@@ -238,9 +239,8 @@ class ServedFunction(NativeCallable):
         elif isinstance(found, Specialisation):
             self._dispatch.refuse(found)
 
-    def _served_by(self, found: Specialisation, structure: Structure) -> Callable[..., Any]:
+    def _served_by(self, found: Specialisation, structure: Structure, captures: Captures) -> Callable[..., Any]:
         """What Python does in calls for which native code has found out that `found` serves them."""
-        known = self._specialisations
         is_flat = all(part is None for part in (*structure[1][0][1], *structure[1][1][2], *structure[1][2][1]))
 
         def serve(*args: Any, **kwargs: Any) -> Any:
@@ -248,11 +248,11 @@ class ServedFunction(NativeCallable):
             failures: list[Exception] = []  # as in `_call`
             if not is_flat:
                 leaves.clear()
-                known.take_apart(args, kwargs, leaves)
+                take_apart(args, kwargs, leaves, captures)
             if found.is_changing or (found.may_write and found.shares(leaves)):
                 return self._call(args, kwargs)
             try:
-                return found.call(leaves, (args, kwargs, known.state()))
+                return found.call(leaves, (args, kwargs, captures.containers()))
             except NewWay:
                 return self._call(args, kwargs)
             except Exception as error:

@@ -229,3 +229,39 @@ def test_arguments_that_native_code_cannot_compare(monkeypatch, function, argume
         np.testing.assert_array_equal(jitted(*args), function(*args))
     assert slow_calls(jitted, (arguments(x, n) for n in range(MANY))) < 10
     assert not jitted.explain(*arguments(np.ones(1 << 20), 0)).plain_reason  # Python has the time to take them apart
+
+
+first, second = [1.0], [5.0, 6.0]
+
+
+def with_first(x):
+    first[0] = first[0] + 1
+    return x * first[0]
+
+
+def with_second(x):
+    second[0] = second[0] + 1
+    return x * second[0] + second[1]
+
+
+helper = with_first
+
+
+def helped(x):
+    return helper(x) + 1
+
+
+def test_functions_that_are_replaced_by_others_that_name_other_lists():
+    global helper, first, second
+    function = jitrt.jit(helped)
+    x = np.arange(3.0)
+
+    def calls(jitted):
+        global helper, first, second
+        first, second = [1.0], [5.0, 6.0]
+        for n in range(30):
+            helper = (with_first, with_second)[n // 3 % 2]
+            yield jitted(x).tolist(), list(first), list(second)
+
+    assert list(calls(function)) == list(calls(helped))
+    helper = with_first
