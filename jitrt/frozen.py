@@ -11,12 +11,13 @@ import inspect
 import types
 from collections.abc import Callable
 from dataclasses import Field, FrozenInstanceError, field
-from functools import cache
+from functools import cache, wraps
 from operator import attrgetter
 from reprlib import recursive_repr
 from typing import Any, TypeVar, dataclass_transform, overload
 
 T = TypeVar("T")
+S = TypeVar("S", bound="Remembering")
 
 
 @overload
@@ -160,6 +161,45 @@ def _state(self: Any) -> list[Any]:
 def _set_state(self: Any, state: list[Any]) -> None:
     for name, value in zip(self.__slots__, state):
         object.__setattr__(self, name, value)
+
+
+class Remembering:
+    """Base of immutable classes that have `remembered` methods."""
+
+    __slots__ = ("_remembered",)
+
+    _remembered: dict[str, Any]
+
+
+def remembered(method: Callable[[S], T]) -> Callable[[S], T]:
+    """Make a method without arguments of a `Remembering` class work out its answer once for each instance.
+
+    Examples
+    --------
+    >>> @frozen
+    ... class Text(Remembering):
+    ...     content: str
+    ...     @remembered
+    ...     def words(self):
+    ...         return tuple(self.content.split())
+    >>> text = Text("to be or not")
+    >>> text.words() is text.words(), text == Text("to be or not")
+    (True, True)
+    """
+    name = method.__name__
+
+    @wraps(method)
+    def answer(self: S) -> T:
+        try:
+            return self._remembered[name]
+        except AttributeError:
+            object.__setattr__(self, "_remembered", {})
+        except KeyError:
+            pass
+        found = self._remembered[name] = method(self)
+        return found
+
+    return answer
 
 
 def replaced(value: T, **changes: Any) -> T:

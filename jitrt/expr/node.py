@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..frozen import frozen
+from ..frozen import Remembering, frozen, remembered
 from .types import PYTHON_SCALARS, ArrayType, canonical
 
 if TYPE_CHECKING:
@@ -158,19 +158,8 @@ class Constant:
         return repr(data[()].item() if data.ndim == 0 and data.dtype.kind in "biufc" else data.tolist()[:4])
 
 
-class _Ordered:
-    """What has a place for the nodes of a graph, which are asked for again and again."""
-
-    __slots__ = ("_order",)
-
-    _order: tuple[Node, ...]
-
-
-_set_order = vars(_Ordered)["_order"].__set__
-
-
 @frozen
-class Graph(_Ordered):
+class Graph(Remembering):
     """Outputs, and the inputs they are computed from.
 
     Parameters
@@ -188,14 +177,10 @@ class Graph(_Ordered):
     outputs: tuple[Node, ...]
     strides: tuple[tuple[int, ...] | None, ...] = ()
 
+    @remembered
     def nodes(self) -> tuple[Node, ...]:
         """All nodes that the outputs need, arguments before users."""
-        try:
-            return self._order
-        except AttributeError:
-            order = tuple(topological_order(self.outputs))
-            _set_order(self, order)
-            return order
+        return tuple(topological_order(self.outputs))
 
     def with_outputs(self, outputs: Iterable[Node]) -> Graph:
         return Graph(self.inputs, tuple(outputs), self.strides)

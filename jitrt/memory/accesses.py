@@ -152,7 +152,7 @@ def touched_extents(access: Access) -> tuple[int, ...]:
 
 def copied_operand(nest: LoopNest, written: Operand) -> Operand | None:
     """The operand of which `written` is a plain copy; None if it is not one."""
-    statements = list(nest.statements())
+    statements = nest.statements()
     stores = [s for s in statements if isinstance(s, _WRITES) and s.operand == written]
     if len(stores) != 1 or not isinstance(stores[0], Store):
         return None

@@ -35,7 +35,7 @@ import numpy as np
 
 from ..expr.optable import Op
 from ..expr.types import dtype_name
-from ..frozen import frozen
+from ..frozen import Remembering, frozen, remembered
 
 _AXIS_NAMES = "ijklmnpqrstuvwxyzabcdefgh"
 
@@ -231,7 +231,7 @@ Statement = (
 
 
 @frozen
-class LoopNest:
+class LoopNest(Remembering):
     """One kernel.
 
     Parameters
@@ -260,16 +260,19 @@ class LoopNest:
         blocked = (s for s in self.statements() if isinstance(s, (Loop, Tiles)) and s.block_of is not None)
         return sorted({s.inner if isinstance(s, Tiles) else s.axis for s in blocked})
 
-    def statements(self) -> Iterator[Statement]:
+    @remembered
+    def statements(self) -> tuple[Statement, ...]:
         """All statements, outer before inner."""
+        found: list[Statement] = []
         stack = list(reversed(self.body))
         while stack:
             statement = stack.pop()
-            yield statement
+            found.append(statement)
             if isinstance(statement, (Loop, Tiles)):
                 stack.extend(reversed(statement.body))
             elif isinstance(statement, Strips):
                 stack.extend(t for part in reversed(statement.parts) for t in reversed(part))
+        return tuple(found)
 
 
 def parallel_axis(s: Statement) -> int | None:
