@@ -28,6 +28,11 @@ _UNTRACEABLE_ATTRIBUTES = frozenset(
 )
 
 
+def _astype(value: np.ndarray | np.generic, target: np.dtype, **given: Any) -> Any:
+    """``value.astype(target)``, which is a method of scalars, too."""
+    return value.astype(target, **given)
+
+
 class ArrayMethods(Operators):
     """What `numpy.ndarray` has beside operators."""
 
@@ -139,7 +144,7 @@ class ArrayMethods(Operators):
         target = np.dtype(dtype)
         if target.kind not in "biufc" or self.dtype.kind not in "biufc":
             given = {"order": order, "casting": casting, "copy": copy}
-            return self._trace.calls.host_call(np.ndarray.astype, "astype", (self, target), given)
+            return self._trace.calls.host_call(_astype, "astype", (self, target), given)
         if not np.can_cast(self.dtype, target, casting):  # type: ignore[arg-type]
             raise TypeError(f"Cannot cast array data from {self.dtype} to {target} according to the rule {casting!r}")
         if not copy and target == self.dtype and (order == "K" or self._is_in_order(order)):

@@ -19,6 +19,7 @@ import numpy as np
 from .arguments import GENERATORS
 from .attributes import has_plain_attributes
 from .captures import MISSING, Place, contents
+from .classes import traced_type
 from .context import current
 from .creation import stand_in
 from .draws import TracedGenerator, of_object
@@ -108,6 +109,8 @@ class Clones:
             return Logger(value)
         if type(value) in GENERATORS:
             return self._generators.setdefault(id(value), of_object(value))
+        if value is type:
+            return traced_type
         found = stand_in(value)
         return self.class_of(value) if found is value and isinstance(value, type) else found
 
@@ -165,7 +168,7 @@ class Clones:
         if id(f) in self._functions:
             return self._functions[id(f)]
         if id(f.__globals__) not in self._namespaces:
-            known = vars(builtins) | {"__import__": self._imported}
+            known = vars(builtins) | {"__import__": self._imported, "type": traced_type}
             if self._refused:
                 known |= {name: self.of(v) for name, v in vars(builtins).items() if id(v) in self._refused}
             own = {"__builtins__": known}

@@ -126,11 +126,18 @@ def literal(state: Trace, value: Any) -> Any:
 
 def _literal_call(state: Trace, function: Callable[..., Any], args: tuple, kwargs: dict[str, Any]) -> Any:
     if _is_traced(args) or _is_traced(list(kwargs.values())):
-        return function(*args, **kwargs)
+        return function(*map(_timed, args), **{name: _timed(value) for name, value in kwargs.items()})
     try:
         return literal(state, _kept_call(function, args, tuple(sorted(kwargs.items())), _types(args, kwargs)))
     except (_TooLarge, TypeError):
         return literal(state, function(*args, **kwargs))
+
+
+def _timed(value: Any) -> Any:
+    """A date or a time span as itself, whose class NumPy's functions look at; any other value as it is."""
+    if type(value) is not Tracer or value.shape or value.dtype.kind not in "mM":
+        return value
+    return value._value("a date or a time span is asked for", lambda time: time)
 
 
 class _TooLarge(Exception):

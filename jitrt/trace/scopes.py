@@ -18,7 +18,7 @@ import numpy as np
 from ..errors import Untraceable
 from ..expr.node import Node, topological_order
 from ..expr.optable import Kind
-from ..expr.ufuncs import elementwise_op
+from ..expr.ufuncs import elementwise_op, loop_dtypes
 from ..frozen import frozen
 from .context import current
 from .segments import is_recorded_in_a_loop
@@ -186,8 +186,10 @@ def _exceptions(node: Node) -> frozenset[str]:
         return frozenset()
     if node.op.kind is not Kind.ELEMENTWISE:
         return frozenset((*_SWITCHES, _WARNINGS))
-    row = elementwise_op(node.op.ufunc) if node.op.ufunc is not None else node.op
-    return row.raises(tuple(a.dtype for a in node.args), any(map(_is_a_number, node.args)))
+    row, operands = node.op, tuple(a.dtype for a in node.args)
+    if node.op.ufunc is not None:  # its loop may be one of floats, also for integers
+        row, operands = elementwise_op(node.op.ufunc), loop_dtypes(node.op.ufunc, tuple(a.type for a in node.args))[:-1]
+    return row.raises(operands, any(map(_is_a_number, node.args)))
 
 
 def _is_a_number(node: Node) -> bool:

@@ -14,6 +14,7 @@ from ..errors import Untraceable
 from ..frozen import frozen
 from .arguments import Again, Appended, Record, Structure
 from .attributes import attributes_of, has_plain_attributes
+from .tracer import Tracer
 
 # From the arguments of a call to an object in them: names of attributes, keys and indices.
 Path = tuple[Any, ...]
@@ -110,7 +111,8 @@ class Containers:
         if (isinstance(value, tuple) and (kind is tuple or hasattr(value, "_fields"))) or kind is list:
             return (kind, tuple([self._flatten(v, leaves, made) for v in value]))
         if kind is dict:
-            return (dict, tuple(value), tuple([self._flatten(v, leaves, made) for v in value.values()]))
+            parts = tuple([self._flatten(v, leaves, made) for v in value.values()])
+            return (dict, tuple(map(_known_key, value)), parts)
         if id(value) in made:
             parts = tuple([self._flatten(v, leaves, made) for v in attributes_of(value).values()])
             return (Record, original_class(value), tuple(attributes_of(value)), parts)
@@ -140,9 +142,17 @@ class Containers:
                 order = [*(k for k in before if k in after), *(k for k in keys if k not in before)]
                 if list(after) != order:
                     raise Untraceable("deletes a key or attribute and sets it again")
+                made_keys = tuple(map(_known_key, keys))
                 values = self._flatten(tuple(after[k] for k in keys), leaves, made)
-                found.append(Store(where, keys, values, removed))
+                found.append(Store(where, made_keys, values, removed))
         return structure, tuple(found)
+
+
+def _known_key(key: Any) -> Any:
+    """A key of a dict, which holds values and no symbols: the value of one is looked at."""
+    if type(key) is Tracer:
+        return key._value("a key of a dict is made of it", lambda value: value)
+    return tuple(map(_known_key, key)) if type(key) is tuple else key
 
 
 def original_class(value: Any) -> type:

@@ -120,9 +120,20 @@ def silent_for_others(a, b):
         return a / b
 
 
+def handled_inside(a, b):
+    with np.errstate(over="raise"):
+        try:
+            big = np.exp(a * 1000)
+        except FloatingPointError:
+            big = np.zeros(SIZE)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return big * 0 + b * 2
+
+
 FUNCTIONS = [
     safe_ratio, between, whole, behind, in_front, nested, stricter, twice_the_same, looks_inside, in_a_loop,
-    around_a_loop, in_a_helper, nan_mean, silent_division, silent_for_others,
+    around_a_loop, in_a_helper, nan_mean, silent_division, silent_for_others, handled_inside,
 ]  # fmt: skip
 ARGUMENTS = {
     "positive": (POSITIVE, POSITIVE),
@@ -130,6 +141,7 @@ ARGUMENTS = {
     "negative": (-POSITIVE, ZEROS),
     "nan": (WITH_NAN, ZEROS),
     "huge": (HUGE, POSITIVE),
+    "integers": (np.arange(SIZE) % 50, np.arange(SIZE) % 7),
 }
 
 
