@@ -8,35 +8,16 @@ from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
+from entry_calls import Watched, is_served, needs_native_calls, x
 
 import jitrt
-from jitrt.runtime.objects import fields
 from jitrt.runtime.program import Program
 
-pytestmark = pytest.mark.skipif(fields() is None, reason="calls are checked in Python on this build")
-
-x = np.arange(6.0)
+pytestmark = needs_native_calls
 
 
 def axpy(a, s, b):
     return a * s + b
-
-
-class Watched(jitrt.JitFunction):
-    """A function that counts the calls that native code does not serve."""
-
-    missed = 0
-
-    def _call(self, args, kwargs):
-        self.missed += 1
-        return super()._call(args, kwargs)
-
-
-def is_served(function, *args, **kwargs):
-    """Whether native code serves a call like this one."""
-    before = function.missed
-    function(*args, **kwargs)
-    return function.missed == before
 
 
 @pytest.fixture

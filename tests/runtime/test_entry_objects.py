@@ -1,108 +1,19 @@
 """The native entry takes objects apart as Python does: their attributes, and those of what they hold."""
 
-import copy
 import gc
-import inspect
-import pickle
 import sys
-import weakref
-from collections import namedtuple
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
-from typing import ClassVar
 
 import numpy as np
 import pytest
+from entry_calls import Frozen, Heir, Model, Pair, Point, Watched, axpy_of, check, compiled, needs_versions, x
 
-import jitrt
-from jitrt.runtime.objects import fields
-from jitrt.trace.versions import version_offset
-
-pytestmark = pytest.mark.skipif(
-    fields() is None or version_offset() is None, reason="calls are checked in Python on this build"
-)
-
-x = np.arange(6.0)
-
-
-class Watched(jitrt.JitFunction):
-    """A function that counts the calls that native code does not serve."""
-
-    missed = 0
-
-    def _call(self, args, kwargs):
-        self.missed += 1
-        return super()._call(args, kwargs)
-
-
-def is_served(function, *args, **kwargs):
-    """Whether native code serves a call like this one."""
-    before = function.missed
-    function(*args, **kwargs)
-    return function.missed == before
-
-
-def check(function, *args, **kwargs):
-    """Whether native code serves such a call, which gives what the plain function gives."""
-    before = function.missed
-    np.testing.assert_array_equal(function(*args, **kwargs), function.__wrapped__(*args, **kwargs))
-    return function.missed == before
-
-
-class Model:
-    scale = 2.0
-
-    def __init__(self, x=x, k=3.0):
-        self.x = x
-        self.k = k
-        self.name = "model"
-
-    def run(self, dt):
-        return self.x * self.k * self.scale + dt
-
-    @property
-    def scaled(self):
-        return self.x * self.k
-
-    def by_property(self, dt):
-        return self.scaled + dt
-
-
-class Heir(Model):
-    pass
-
-
-@dataclass
-class Point:
-    x: np.ndarray
-    k: float
-
-
-@dataclass(frozen=True)
-class Frozen:
-    x: np.ndarray
-    k: float
-
-
-Pair = namedtuple("Pair", "x k")
-
-
-def axpy(o, dt):
-    return o.x * o.k + dt
-
-
-def compiled(function, *args):
-    """`function`, called so that native code serves further calls like these."""
-    made = Watched(function)
-    for _ in range(2):  # what methods name is known after the first one
-        check(made, *args)
-    assert check(made, *args)
-    return made
+pytestmark = needs_versions
 
 
 @pytest.mark.parametrize("kind", [Model, Heir, Point, Frozen, Pair])
 def test_objects_are_served(kind):
-    function = compiled(axpy, kind(x, 3.0), 0.5)
+    function = compiled(axpy_of, kind(x, 3.0), 0.5)
     assert check(function, kind(x + 1, 4.0), 1.5)
     assert not check(function, kind(x[:3], 4.0), 1.5)
     assert not check(function, kind(x.astype(np.float32), 4.0), 1.5)
@@ -153,100 +64,6 @@ def test_attributes_whose_names_are_not_interned():
     assert check(function, model, 0.5)
 
 
-def test_changes_of_a_class_between_calls():
-    class Local(Model):
-        scale = 5.0
-
-    local = Local()
-    function = compiled(Local.run, local, 0.5)
-    Local.scale = 7.0
-    assert not check(function, local, 0.5)
-    assert check(function, local, 0.5)
-    Local.unrelated = 1.0
-    assert not check(function, local, 0.5)
-    assert check(function, local, 0.5)
-    del Local.scale
-    assert not check(function, local, 0.5)
-    assert check(function, local, 0.5)
-
-
-@pytest.mark.parametrize("holder", ["itself", "base"])
-def test_properties_that_a_class_gets_later(holder):
-    class Base:
-        pass
-
-    class Local(Base):
-        def __init__(self):
-            self.x = x.copy()
-
-        def run(self, dt):
-            return self.x * 2.0 + dt
-
-    local = Local()
-    function = compiled(Local.run, local, 0.5)
-    kind = Local if holder == "itself" else Base
-    kind.x = property(lambda self: self.__dict__["x"] * 10)
-    check(function, local, 0.5)
-    check(function, local, 0.5)
-    del kind.x
-    check(function, local, 0.5)
-    kind.__getattribute__ = lambda self, name: np.full(6, 3.0) if name == "x" else object.__getattribute__(self, name)
-    check(function, local, 0.5)
-    check(function, local, 0.5)
-
-
-def test_members_that_are_replaced():
-    class Local(Model):
-        @property
-        def scaled(self):
-            return self.x * 3.0
-
-        @staticmethod
-        def shift(dt):
-            return dt + 1.0
-
-        @classmethod
-        def unit(cls):
-            return 2.0
-
-        def run(self, dt):
-            return self.scaled * self.shift(dt) + self.unit()
-
-    local = Local()
-    function = compiled(Local.run, local, 0.5)
-    Local.scaled = property(lambda self: self.x * 5.0)
-    check(function, local, 0.5), check(function, local, 0.5)
-    Local.shift = staticmethod(lambda dt: dt - 1.0)
-    check(function, local, 0.5), check(function, local, 0.5)
-    Local.unit = classmethod(lambda cls: 7.0)
-    check(function, local, 0.5), check(function, local, 0.5)
-    assert check(function, local, 0.5)
-
-
-def test_bases_that_are_replaced():
-    class One:
-        def factor(self):
-            return 2.0
-
-    class Other:
-        def factor(self):
-            return 3.0
-
-    class Local(One):
-        def __init__(self):
-            self.x = x
-
-        def run(self, dt):
-            return self.x * self.factor() + dt
-
-    local = Local()
-    function = compiled(Local.run, local, 0.5)
-    for base in (Other, One, Other):
-        Local.__bases__ = (base,)
-        check(function, local, 0.5), check(function, local, 0.5)
-    assert check(function, local, 0.5)
-
-
 def test_what_is_never_the_same_object_runs_plain_on_small_arrays(monkeypatch):
     monkeypatch.setenv("JITRT_STRICT", "0")
     function = Watched(lambda o: o.x[o.part] * 2.0)
@@ -267,32 +84,6 @@ def test_garbage_is_collected_as_before(collects):
             assert gc.isenabled() == collects
     finally:
         gc.enable()
-
-
-def test_classes_that_change_at_every_call():
-    class Counted(Model):
-        count = 0
-
-        def __init__(self):
-            super().__init__()
-            Counted.count += 1
-
-    function = Watched(Model.run)
-    for _ in range(200):
-        check(function, Counted(), 0.5)
-
-
-def test_classes_that_change_now_and_then(monkeypatch):
-    class Local(Model):
-        pass
-
-    seconds = iter(range(1, 1000))
-    monkeypatch.setattr("jitrt.runtime.dispatch.monotonic", lambda: float(next(seconds)))
-    function = compiled(Model.run, Local(), 0.5)
-    for k in range(150):
-        Local.unrelated = k
-        assert not check(function, Local(), 0.5)
-        assert check(function, Local(), 0.5)
 
 
 def test_what_occurs_twice_is_another_call():
@@ -338,6 +129,8 @@ def test_objects_in_containers_and_objects():
 
 
 captured = Model(x * 2)
+
+
 settings = {"gain": x + 1, "shift": 0.5}
 
 
@@ -355,30 +148,6 @@ def test_objects_and_dicts_that_a_function_names():
     settings["gain"] = x[:1]
     assert not check(function, 0.5)
     settings["gain"] = x + 1
-
-
-class Constants:
-    weights = x * 3
-    table: ClassVar = {"a": x + 2, "b": 2.0}
-
-    def run(self, dt):
-        return self.weights * dt + self.table["a"] * self.table["b"]
-
-
-def test_arrays_and_dicts_of_a_class():
-    function = compiled(Constants.run, Constants(), 0.5)
-    Constants.table["b"] = 4.0
-    assert check(function, Constants(), 0.5)
-    np.add(Constants.weights, 1.0, out=Constants.weights)
-    assert check(function, Constants(), 0.5)
-    Constants.weights = x * 7
-    check(function, Constants(), 0.5)
-    assert check(function, Constants(), 0.5)
-    Constants.weights = x[0]
-    check(function, Constants(), 0.5)
-    check(function, Constants(), 0.5)
-    Constants.weights = x * 3
-    check(function, Constants(), 0.5)
 
 
 def test_captured_arrays_of_several_shapes():
@@ -467,137 +236,3 @@ def test_threads_that_change_objects():
 
     with ThreadPoolExecutor(8) as pool:
         assert set(pool.map(work, range(400))) == {1}
-
-
-class Stepped:
-    def __init__(self):
-        self.x = x.copy()
-
-    @jitrt.jit
-    def run(self, dt, shift=1.0):
-        return self.x * dt + shift
-
-    @jitrt.jit
-    def kind(self):
-        return self.x * 0.0
-
-
-class Twice(Stepped):
-    @jitrt.jit
-    def run(self, dt, shift=1.0):
-        return super().run(dt, shift=shift) * 2.0
-
-
-def test_methods_are_bound_as_those_of_plain_functions():
-    for _ in range(3):
-        stepped, twice = Stepped(), Twice()
-        np.testing.assert_array_equal(stepped.run(0.5), x * 0.5 + 1.0)
-        np.testing.assert_array_equal(stepped.run(dt=0.5, shift=2.0), x * 0.5 + 2.0)
-        np.testing.assert_array_equal(Stepped.run(stepped, 0.5), x * 0.5 + 1.0)
-        np.testing.assert_array_equal(twice.run(0.5), x + 2.0)
-        np.testing.assert_array_equal(Stepped.run(twice, 0.5), x * 0.5 + 1.0)
-    bound = stepped.run
-    assert inspect.ismethod(bound) and bound.__self__ is stepped and bound == stepped.run
-    assert weakref.WeakMethod(bound)() == bound
-    for moved in (bound, copy.copy(bound), pickle.loads(pickle.dumps(bound))):
-        np.testing.assert_array_equal(moved(0.5), x * 0.5 + 1.0)
-    stepped.run = lambda dt: "its own"
-    assert stepped.run(0.5) == "its own"
-    del stepped.run
-    np.testing.assert_array_equal(stepped.run(0.5), x * 0.5 + 1.0)
-    with pytest.raises(TypeError):
-        stepped.run()
-    with pytest.raises(TypeError):
-        Stepped.run()
-
-
-def test_methods_that_are_replaced():
-    stepped, original = Stepped(), Stepped.kind
-    results = []
-    for method in (original, lambda self: "plain", original, jitrt.jit(lambda self: self.x + 1.0)):
-        Stepped.kind = method
-        results += [stepped.kind() for _ in range(2)]
-    Stepped.kind = original
-    for got, want in zip(results, (x * 0.0, x * 0.0, "plain", "plain", x * 0.0, x * 0.0, x + 1.0, x + 1.0)):
-        np.testing.assert_array_equal(got, want)
-
-
-class Scaled(Pair):
-    __slots__ = ()
-    scale = 2.0
-
-    def scaled(self):
-        return self.x * self.scale + self.k
-
-
-def test_methods_of_tuples_with_names():
-    def call(pair):
-        return pair.scaled()
-
-    function = compiled(call, Scaled(x, 1.0))
-    try:
-        Scaled.scale = 5.0
-        for _ in range(3):
-            check(function, Scaled(x, 1.0))
-        assert check(function, Scaled(x + 1, 2.0))
-        Scaled.scaled = lambda self: self.x - self.scale
-        for _ in range(3):
-            check(function, Scaled(x, 1.0))
-        Scaled.x = property(lambda self: self[0] + 100)
-        check(function, Scaled(x, 1.0))
-    finally:
-        del Scaled.x
-        Scaled.scale = 2.0
-
-
-class Open(Pair):
-    scale = 2.0
-
-
-def test_attributes_of_tuples_with_names():
-    def call(pair):
-        return pair.x * pair.scale
-
-    function = Watched(call)
-    for _ in range(3):
-        check(function, Open(x, 1.0))
-    other = Open(x, 1.0)
-    for scale in (3.0, 4.0, x):
-        other.scale = scale
-        check(function, other)
-        check(function, Open(x, 1.0))
-
-
-class Odd(Pair):
-    __slots__ = ()
-    lengths: ClassVar = [2]
-
-    def __len__(self):
-        return self.lengths[0] // (self.lengths[0] != 0)
-
-
-def test_tuples_with_a_length_of_their_own():
-    def call(pair):
-        return pair.x * pair.k + len(pair)
-
-    function = Watched(call)
-    for length in (2, 2, 2, 1, 2):
-        Odd.lengths[0] = length
-        check(function, Odd(x, 1.0))
-    Odd.lengths[0] = 0
-    with pytest.raises(ZeroDivisionError):
-        function(Odd(x, 1.0))
-    Odd.lengths[0] = 2
-    check(function, Odd(x, 1.0))
-
-
-def test_tuples_with_names_that_the_function_makes():
-    def call(x):
-        return Scaled(x, 1.0).scaled() + 1
-
-    function = Watched(call)
-    check(function, x)
-    for scale in (3.0, 2.0):
-        Scaled.scale = scale
-        for _ in range(2):
-            check(function, x)

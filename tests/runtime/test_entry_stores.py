@@ -8,26 +8,9 @@ from dataclasses import dataclass, field
 
 import numpy as np
 import pytest
+from entry_calls import Watched, needs_versions, x
 
-import jitrt
-from jitrt.runtime.objects import fields
-from jitrt.trace.versions import version_offset
-
-pytestmark = pytest.mark.skipif(
-    fields() is None or version_offset() is None, reason="calls are checked in Python on this build"
-)
-
-x = np.arange(6.0)
-
-
-class Watched(jitrt.JitFunction):
-    """A function that counts the calls that native code does not serve."""
-
-    missed = 0
-
-    def _call(self, args, kwargs):
-        self.missed += 1
-        return super()._call(args, kwargs)
+pytestmark = needs_versions
 
 
 @dataclass
