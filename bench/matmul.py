@@ -6,6 +6,7 @@ the times of NumPy, of jitrt, of the product alone, and of both steps by blocks 
 
 from __future__ import annotations
 
+import argparse
 import time
 from collections.abc import Callable
 from functools import partial
@@ -50,6 +51,8 @@ def milliseconds(functions: dict[str, Callable[[], object]]) -> dict[str, float]
 
 
 def main() -> None:
+    """Print the table."""
+    argparse.ArgumentParser(prog="python -m bench.matmul", description=__doc__).parse_args()
     rng = np.random.default_rng(0)
     compiled = jitrt.jit(layer)
     names = ["NumPy", "jitrt", "product", *(f"rows {h}" for h in HEIGHTS)]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import tracemalloc
 from collections.abc import Callable
 from pathlib import Path
@@ -159,6 +160,7 @@ def _peak(function: Callable[..., Any], args: tuple[Any, ...]) -> int:
 
 def main() -> None:
     """Write the table."""
+    argparse.ArgumentParser(prog="python -m bench.memory", description=__doc__).parse_args()
     lines = [row(function, args) for function, args in _programs()]
     Path(__file__).with_name("memory.md").write_text(_HEAD + "\n".join(lines) + "\n", encoding="utf-8")
 

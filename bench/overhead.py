@@ -1,14 +1,14 @@
 """What a call costs: a table by number and kind of arguments, rank, and results, next to NumPy, numba and JAX.
 
-usage: python -m bench.overhead [OUTPUT.md]
+`python -m bench.overhead` prints the table; it takes some minutes.
 """
 
 from __future__ import annotations
 
+import argparse
 import copy
 import itertools
 import platform
-import sys
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -229,10 +229,13 @@ def _longer(case: Case) -> tuple[tuple, dict[str, Any]] | None:
 
 
 def main() -> None:
-    """Write the table to the file that the command line names."""
+    """Print the table, and write it to the file that the command line names."""
+    parser = argparse.ArgumentParser(prog="python -m bench.overhead", description=__doc__)
+    parser.add_argument("output", type=Path, nargs="?", metavar="OUTPUT.md", help="a file for the table, too")
+    output = parser.parse_args().output
     text = table()
-    if len(sys.argv) > 1:
-        Path(sys.argv[1]).write_text(text, encoding="utf-8")
+    if output is not None:
+        output.write_text(text, encoding="utf-8")
 
 
 if __name__ == "__main__":
