@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import logging
 import threading
+import types
 import warnings
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -17,11 +18,11 @@ from .runtime.frames import Retrace
 from .specialisation import Plain, Programs, Specialisation
 from .specialise import Call, Unspecialised, internal_error, specialise
 from .trace import guards
-from .trace.arguments import Growing, Structure, flatten_call, leaf_key, sharing
+from .trace.arguments import Growing, Structure, classes_in, flatten_call, leaf_key, sharing
 from .trace.captures import Captures
 from .trace.donation import donated_leaves, overwritable
 from .trace.integers import LARGEST, SMALLEST, IntegerWanted, VaryingIntegers, VaryingNumbers
-from .trace.purity import catches, scan
+from .trace.purity import catches, scan, scan_functions, scan_methods
 
 _log = logging.getLogger("jitrt.trace")
 
@@ -358,8 +359,25 @@ class Specialisations:
             captures = self.current_captures()
             if captures is not before:
                 leaves.clear()
-                return take_apart(args, kwargs, leaves, captures)
+                structure = take_apart(args, kwargs, leaves, captures)
+            if self._scan_methods(structure, leaves, captures):
+                leaves.clear()
+                structure = take_apart(args, kwargs, leaves, captures)
         return structure
+
+    def _scan_methods(self, structure: Structure, leaves: list[Any], captures: Captures) -> bool:
+        """Look at the methods of new classes, and at functions among the arguments; whether they use more lists."""
+        classes = classes_in(structure)
+        if classes <= captures.members.keys():
+            return False
+        with self._lock:
+            before = captures.growing
+            try:
+                scan_methods(self._function, classes, captures)
+                scan_functions([leaf for leaf in leaves if isinstance(leaf, types.FunctionType)], captures)
+            finally:
+                changed = captures.growing != before
+        return changed
 
     def frame_bytes(self) -> int:
         """Bytes of the frames that the specialisations may hold on to."""

@@ -40,12 +40,12 @@ class Again:
 
 @frozen
 class Growing:
-    """The lists that a function does nothing with but to append to them: what they hold is no part of a call.
+    """The lists with which a function does nothing, or that it only appends to: what they hold is no part of a call.
 
     Parameters
     ----------
     attributes : frozenset of str
-        Attributes of objects that hold such lists.
+        Attributes of objects that hold lists that it appends to.
     positions : frozenset of int
         Positional arguments that are such lists.
     state : frozenset of int
@@ -55,6 +55,25 @@ class Growing:
     attributes: frozenset[str] = frozenset()
     positions: frozenset[int] = frozenset()
     state: frozenset[int] = frozenset()
+    read: frozenset[str] | None = None
+    """Attributes of objects that it does anything else with, if they are known."""
+
+    def has(self, attribute: str) -> bool:
+        """Whether a list that objects have as this attribute is one of these."""
+        return attribute in self.attributes or (self.read is not None and attribute not in self.read)
+
+
+class _Seen(dict[int, int]):
+    """The numbers of lists, dicts and objects by their identity."""
+
+    __slots__ = ("growing",)
+
+    def __init__(self) -> None:
+        self.growing: set[int] = set()  # identities of lists of which nothing is known
+
+
+class _Needed(Exception):
+    """A list that a function does nothing with as the attribute of an object is given to it in another way, too."""
 
 
 class Appended:
@@ -77,6 +96,11 @@ class Appended:
     def __len__(self) -> int:
         return self.__getattr__("__len__")
 
+    def __eq__(self, other: object) -> bool:
+        return self.__getattr__("__eq__")
+
+    __hash__ = object.__hash__
+
     def __iter__(self) -> Any:
         return self.__getattr__("__iter__")
 
@@ -89,7 +113,16 @@ def flatten_call(args: tuple, kwargs: dict[str, Any], state: tuple, leaves: list
 
     `state` are the lists, dicts and objects that the function names.
     """
-    seen: dict[int, int] = {}
+    before = len(leaves)
+    try:
+        return _flatten_call(args, kwargs, state, leaves, growing)
+    except _Needed:
+        del leaves[before:]
+        return _flatten_call(args, kwargs, state, leaves, Growing())
+
+
+def _flatten_call(args: tuple, kwargs: dict[str, Any], state: tuple, leaves: list[Any], growing: Growing) -> Structure:
+    seen = _Seen()
 
     def parts(values: tuple, lists: frozenset[int]) -> Structure:
         found = [
@@ -104,10 +137,11 @@ def flatten_call(args: tuple, kwargs: dict[str, Any], state: tuple, leaves: list
     return (tuple, (positional, (dict, tuple(kwargs), named), parts(state, growing.state)))
 
 
-def _grown(value: list, seen: dict[int, int]) -> Structure:
+def _grown(value: list, seen: _Seen) -> Structure:
     if id(value) in seen:
         return (Again, seen[id(value)], ())
     seen[id(value)] = len(seen)
+    seen.growing.add(id(value))
     return (Appended, ())
 
 
@@ -126,10 +160,10 @@ def flatten(value: Any, leaves: list[Any], objects: bool = False) -> Structure:
     >>> rebuild(structure, iter(["x", "y"]))
     {'a': ('x', ['y'])}
     """
-    return _flatten(value, leaves, {} if objects else None, 0, Growing())
+    return _flatten(value, leaves, _Seen() if objects else None, 0, Growing())
 
 
-def _flatten(value: Any, leaves: list[Any], seen: dict[int, int] | None, depth: int, growing: Growing) -> Structure:
+def _flatten(value: Any, leaves: list[Any], seen: _Seen | None, depth: int, growing: Growing) -> Structure:
     """`seen` numbers the lists, dicts and objects by their identity; None if they do not matter."""
     kind = type(value)
     if kind is np.ndarray or kind is float:
@@ -140,6 +174,8 @@ def _flatten(value: Any, leaves: list[Any], seen: dict[int, int] | None, depth: 
     if kind is list or kind is dict:
         if seen is not None:
             if id(value) in seen:
+                if id(value) in seen.growing:
+                    raise _Needed
                 return (Again, seen[id(value)], ())
             seen[id(value)] = len(seen)
         if kind is list:
@@ -155,7 +191,7 @@ def _flatten(value: Any, leaves: list[Any], seen: dict[int, int] | None, depth: 
             attributes = attributes_of(value)
             parts = [
                 _grown(v, seen)
-                if name in growing.attributes and type(v) is list
+                if type(v) is list and growing.has(name)
                 else _flatten(v, leaves, seen, depth + 1, growing)
                 for name, v in attributes.items()
             ]

@@ -125,10 +125,11 @@ class Captures:
 
     @property
     def growing(self) -> Growing:
-        """The lists that the function does nothing with but to append to them."""
+        """The lists that the function does nothing with, or does nothing but to append to them."""
         attributes = frozenset() if self.computes_names else frozenset(self.appended - self.read)
+        read = None if self.computes_names or self.makes_objects else frozenset(self.read)
         state = frozenset(k for k, c in enumerate(self.state) if id(c.value) not in self.used)
-        return Growing(attributes, self.positions, state)
+        return Growing(attributes, self.positions, state, read)
 
     def containers(self) -> tuple[Any, ...]:
         """The lists, dicts and objects as they are now."""

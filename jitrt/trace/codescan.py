@@ -201,6 +201,8 @@ class Scan:
             (self.captures.appended if appends else self.captures.read).add(operand)
         if name in _STORES:
             self.captures.sets_attributes = True
+        if name == "MATCH_CLASS" or operand == "__dict__":
+            self.captures.computes_names = True
         augments = name == "COPY" and instructions[k + 1].opname == "LOAD_ATTR"
         if (name in _STORES or augments) and _is_captured(instructions, k, function):
             raise Untraceable(f"{code.co_name} sets an attribute of what is no argument")
