@@ -34,6 +34,9 @@ _WIDE = 8  # bytes of an element for which `numpy_cost` was measured
 _LAUNCH = 50  # of a kernel
 _NATIVE_CALL = 350  # a call of a program of kernels
 _TAKEN_APART = 15_000  # what Python needs to take a call with objects, slices or functions apart
+_COMPILED_NODE = 500_000  # what it takes to compile an operation of a loop that is unrolled
+_FEW_NODES = 2_000  # for which nobody waits longer than a second
+_CALLS = 100  # that may be waited for
 _SEGMENT_CALL = 4_000  # what Python spends on a segment: a program, and a look at a value behind it
 
 
@@ -107,6 +110,30 @@ def is_short(traced: Sequence[Graph]) -> bool:
     """
     loops = any(n.op.kind is Kind.CONTROL for g in traced for n in g.nodes())
     return not loops and numpy_time(traced) < _TAKEN_APART
+
+
+def is_worth_waiting(traced: Graph) -> bool:
+    """Whether some hundred calls repay the compile, which takes long for what large loops are unrolled to.
+
+    Parameters
+    ----------
+    traced : Graph
+        What the plain function computes.
+
+    Examples
+    --------
+    >>> from .build import elementwise, input_node
+    >>> from .types import ArrayType
+    >>> def unrolled(size):
+    ...     x = y = input_node(0, ArrayType(np.dtype(np.float64), (size,)))
+    ...     for _ in range(3000):
+    ...         y = elementwise(np.sqrt, elementwise(np.add, y, x))
+    ...     return Graph((x,), (y,))
+    >>> is_worth_waiting(unrolled(10)), is_worth_waiting(unrolled(100_000))
+    (False, True)
+    """
+    nodes = len(traced.nodes())
+    return nodes <= _FEW_NODES or _COMPILED_NODE * nodes < _CALLS * numpy_time([traced])
 
 
 def is_worth_copying(traced: Graph, written: Sequence[int]) -> bool:

@@ -284,7 +284,7 @@ class _Sharing:
             here = mine.member(operand).offset + shift == mine.member(node).offset
             return "" if here else "shares this memory at another place"
         move = theirs.member(operand).offset + shift - mine.member(node).offset
-        moved = [replaced(m, offset=m.offset + move) for m in mine.members]
+        moved = [replaced(m, offset=m.offset + move) for m in mine.members] if move else mine.members
         for m in moved:
             for other in theirs.members:
                 if (m.node is not node or other.node is not operand) and m.conflicts(other):
@@ -297,7 +297,9 @@ class _Sharing:
                 return "is not an array like the result"
             host = theirs.host
         bottom = min(m.offset for m in (*theirs.members, *moved))
-        members = [replaced(m, offset=m.offset - bottom) for m in (*theirs.members, *moved)]
+        members = [*theirs.members, *moved]
+        if bottom:
+            members = [replaced(m, offset=m.offset - bottom) for m in members]
         joined = Block(members, host)
         if joined.host is not None:
             if joined.nbytes > joined.host.type.nbytes:

@@ -188,6 +188,7 @@ def _wrapped(function: Callable[..., Any], make: Callable[..., Any]) -> Callable
         state = current()
         return function(*args, **kwargs) if state is None else make(state, function, args, kwargs)
 
+    call.stands_for = call, function  # type: ignore[attr-defined]  # itself, too: what wraps it has its attributes
     return call
 
 

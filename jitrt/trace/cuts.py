@@ -7,8 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from .. import config
 from ..errors import Untraceable
 from ..expr.node import Graph, Node
+from ..expr.worthwhile import is_worth_waiting
 from .scopes import Scope, entered
 from .segments import (
     Cut,
@@ -32,6 +34,12 @@ _Computed = tuple[Graph | None, Any, tuple[int, ...], tuple[Any, ...]]
 _MOST_LOOKS = 1000  # at values in one call
 _MOST_SEGMENTS = 24  # of different structure in one call: each takes a compile
 _MOST_NODES = 500  # of these, the largest left out: a loop whose every turn is another graph
+
+
+def check_wait(graph: Graph) -> None:
+    """Stop where a loop is unrolled to so much that the wait for its compile does not pay."""
+    if not (config.strict() or is_worth_waiting(graph)):
+        raise Untraceable(f"its loops are unrolled to {len(graph.nodes())} operations on small arrays")
 
 
 class Cuts:
@@ -120,6 +128,7 @@ class Cuts:
         trace = self._trace
         if graph not in self._sizes:
             if ("size", graph) not in trace.memory:
+                check_wait(graph)
                 trace.memory["size", graph] = len(graph.nodes())
             self._sizes[graph] = trace.memory["size", graph]
         nodes = sum(self._sizes.values()) - max(self._sizes.values())

@@ -21,6 +21,7 @@ from .captures import Capture, Captures
 from .clones import Clones
 from .conditions import Conditions
 from .context import tracing
+from .cuts import check_wait
 from .draws import of_argument
 from .elsewhere import Logger
 from .loopnumber import NotRolled, Place
@@ -308,6 +309,7 @@ def _describe(
         raise Untraceable(f"its loops are unrolled to {len(graph.nodes())} operations")
     if state.cuts.made:
         graph, registers = state.cuts.graph_of(roots, strides)
+    check_wait(graph)
     return Traced(
         graph,
         arguments,

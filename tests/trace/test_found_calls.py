@@ -1,5 +1,7 @@
 """Calls that NumPy makes, with operands and results that were not foreseen; each was found by a probe."""
 
+import math
+
 import numpy as np
 import pytest
 
@@ -105,3 +107,7 @@ def test_dates_and_time_spans():
         t = np.datetime64("2021-03-01T00:00") + np.cumsum(rng.integers(1, 400, 12)).astype("timedelta64[m]")
         x = rng.integers(-9, 9, 12).astype(float)  # whose sums are exact
         assert repr(compiled(t, x)) == repr(calendar(t, x))
+
+
+def test_vectorized_functions_of_python_numbers():
+    agree(lambda x: np.vectorize(math.erf)(x) + np.vectorize(math.floor, otypes=[float])(x * 2), *((np.arange(5.0),),) * 3)
