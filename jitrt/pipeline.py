@@ -130,7 +130,7 @@ def _check_worthwhile(graph: Graph, steps: Sequence[KernelCall | Node]) -> None:
     hosts = tuple(s for s in steps if isinstance(s, Node))
     amount = Amount(len(kernels), sum(map(work, kernels)), hosts)
     if not (config.strict() or is_worthwhile(graph, amount)):
-        raise NotWorthwhile("most of it is left to NumPy, and the arrays are too small for the rest to matter")
+        raise NotWorthwhile("NumPy does most of it, and the arrays are too small to gain from compiling the rest")
 
 
 def generate(lowered: Lowered) -> Made:

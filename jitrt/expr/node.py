@@ -155,6 +155,8 @@ class Constant:
 
     def __repr__(self) -> str:
         data = np.asarray(self.value)
+        if data.ndim == 0 and data.dtype.kind in "mM":
+            return repr(str(data))
         return repr(data[()].item() if data.ndim == 0 and data.dtype.kind in "biufc" else data.tolist()[:4])
 
 

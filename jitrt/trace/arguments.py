@@ -299,7 +299,9 @@ def leaf_key(leaf: Any) -> Any:
     if kind is np.ndarray:
         dtype, flags = leaf.dtype, leaf.flags
         if dtype.kind not in "biufcmM" or not dtype.isnative or not flags.aligned:
-            raise Untraceable(f"an array of {dtype}" + ("" if flags.aligned else ", not aligned"))
+            raise Untraceable(
+                f"takes an array of {dtype}, " + ("which has no kernels" if flags.aligned else "not aligned")
+            )
         return (dtype, leaf.shape, leaf.strides, flags.writeable)
     if kind is float or kind is complex:
         return kind
@@ -307,7 +309,7 @@ def leaf_key(leaf: Any) -> Any:
         return (kind, leaf) if kind is not slice else (kind, leaf.start, leaf.stop, leaf.step)
     if isinstance(leaf, np.generic):
         if leaf.dtype.kind not in "biufcmM":
-            raise Untraceable(f"a scalar of {leaf.dtype}")
+            raise Untraceable(f"takes a scalar of {leaf.dtype}, which has no kernels")
         return kind, leaf.dtype
     if isinstance(leaf, (np.dtype, type, np.ufunc)) or kind is logging.Logger:
         return (kind, leaf)
@@ -316,7 +318,7 @@ def leaf_key(leaf: Any) -> Any:
     if kind is types.FunctionType:
         alone = leaf.__closure__ is None and leaf.__defaults__ is None and leaf.__kwdefaults__ is None
         return (kind, leaf.__code__, id(leaf.__globals__)) if alone else (kind, leaf)
-    raise Untraceable(f"an argument of type {kind.__module__}.{kind.__qualname__}")
+    raise Untraceable(f"takes an argument of type {kind.__module__}.{kind.__qualname__}, which is not compiled")
 
 
 def is_dynamic(leaf: Any) -> bool:

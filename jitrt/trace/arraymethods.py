@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
@@ -24,8 +25,9 @@ _LONGEST_ITERATION = 1000  # an iteration over more rows is an element loop, whi
 
 _UNTRACEABLE_ATTRIBUTES = frozenset(
     """tobytes itemset resize setflags setfield view data strides base ctypes
-    flags byteswap dump dumps tofile getfield __array_interface__ __array_struct__ real imag""".split()
+    flags byteswap dump dumps tofile getfield real imag""".split()
 )
+_MEMORY = frozenset({"__array_interface__", "__array_struct__"})
 
 
 def _astype(value: np.ndarray | np.generic, target: np.dtype, **given: Any) -> Any:
@@ -229,6 +231,8 @@ class ArrayMethods(Operators):
             return lambda *args, **kwargs: function(self, *args, **kwargs)
         if self._scalar and not name.startswith("__") and not hasattr(np.ndarray, name):
             return getattr(self._value(name, lambda value: value), name)  # is_integer, as_integer_ratio, bit_count
+        if name in _MEMORY and name in sys._getframe(1).f_code.co_names:  # where NumPy asks, there is none
+            raise Untraceable(f".{name} of a value that is being traced", user_line())
         if name.startswith("__") or not hasattr(np.ndarray, name):
             raise AttributeError(f"'{self.__class__.__name__}' object has no attribute {name!r}")
         if name in _UNTRACEABLE_ATTRIBUTES or not callable(getattr(np.ndarray, name)):

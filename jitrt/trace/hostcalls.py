@@ -253,7 +253,7 @@ class HostCalls:
         except TypeError:
             type_ = None
         if type_ is None or type_.dtype.kind not in "biufcmM" or isinstance(value, np.ma.MaskedArray):
-            raise Untraceable(f"{node['call'].name} gives {type(value).__name__}", node["call"].line)
+            raise Untraceable(f"{node['call'].name} gives {_kind(value)}", node["call"].line)
         result = call_result(node, path, type_)
         self.results.append(result)
         trace.registers.values[result] = value
@@ -273,10 +273,15 @@ class HostCalls:
             not isinstance(value, (np.ndarray, np.generic, float, complex))
             or type_of(value).dtype.kind not in "biufcmM"
         ):
-            raise Untraceable(f"{node['call'].name} gives {type(value).__name__}", node["call"].line)
+            raise Untraceable(f"{node['call'].name} gives {_kind(value)}", node["call"].line)
         result = call_result(node, path, type_of(value))
         trace.registers.places[result] = k
         trace.registers.values[result] = read_only(value)
         if isinstance(value, np.ndarray):
             trace.orders.note(result, value.strides)
         return Tracer(result, trace, scalar=isinstance(value, np.generic))
+
+
+def _kind(value: Any) -> str:
+    """What people are told that a value is."""
+    return f"an array of {value.dtype}" if type(value) is np.ndarray else f"a value of type {type(value).__name__}"

@@ -35,6 +35,19 @@ _IMPURE_NUMPY = frozenset(
     """seterr seterrcall setbufsize errstate set_printoptions printoptions save savez savez_compressed savetxt load
     loadtxt genfromtxt fromfile fromregex memmap open_memmap frombuffer nditer""".split()
 )
+# What people are told of functions that are not pure.
+_EFFECTS: dict[Any, str] = {
+    print: "prints",
+    input: "asks for input",
+    open: "opens a file",
+    eval: "runs text as code",
+    exec: "runs text as code",
+    globals: "asks for its variables by name",
+    locals: "asks for its variables by name",
+    vars: "asks for its variables by name",
+    id: "asks where an object is in memory",
+    warnings.warn: "gives a warning",
+}
 _HAS_DEFAULT_FACTORY = getattr(dataclasses, "_HAS_DEFAULT_FACTORY", None)  # a default of the `__init__` of dataclasses
 _MOST_KEPT = 64  # what a list or dict may hold that is taken apart at every call
 
@@ -74,7 +87,11 @@ def is_plain(value: Any) -> bool:
 def check_pure(value: Any, name: str) -> None:
     """Raise `Untraceable` if `value` is nothing that a replay may leave out."""
     if not _is_pure_callable(value, name):
-        raise Untraceable(f"uses {name}, of type {type(value).__name__}, whose effects are unknown")
+        if isinstance(value, types.BuiltinFunctionType):
+            what = _EFFECTS.get(value)
+            raise Untraceable(what or f"calls {name}, which may have side effects or differ from call to call")
+        kind = "a class" if isinstance(value, type) else f"of type {type(value).__name__}"
+        raise Untraceable(f"uses {name}, {kind}, which may have side effects or differ from call to call")
 
 
 def _is_pure_callable(value: Any, name: str) -> bool:
@@ -106,7 +123,9 @@ def is_numpy(value: Any) -> bool:
 
 def _check_numpy(value: Any, name: str) -> None:
     module = value.__module__ or ""
-    if module.startswith(("numpy.random", "numpy.testing", "numpy.ctypeslib", "numpy.f2py")):
-        raise Untraceable(f"calls {name}, whose results differ from call to call")
+    if module.startswith("numpy.random"):
+        raise Untraceable(f"calls {name}, which reads or sets the state of a random generator")
+    if module.startswith(("numpy.testing", "numpy.ctypeslib", "numpy.f2py")):
+        raise Untraceable(f"calls {name}, which may have side effects or differ from call to call")
     if getattr(value, "__name__", "") in _IMPURE_NUMPY:
         raise Untraceable(f"calls {name}, which changes the process or reads from outside")

@@ -271,7 +271,7 @@ def _check_nothing_swallowed(state: Trace) -> None:
 def _input_type(value: Any) -> ArrayType:
     type_ = type_of(value)
     if type_.dtype.kind not in "biufcmM":
-        raise Untraceable(f"a captured array of {type_.dtype}")
+        raise Untraceable(f"uses an array of {type_.dtype}, which has no kernels")
     return type_
 
 
