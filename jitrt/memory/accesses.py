@@ -131,9 +131,13 @@ def _steps(access: Access) -> list[tuple[int, int]]:
     return sorted((stride, extent) for stride, extent in steps if stride and extent != 1)
 
 
-def are_one_operand(a: Access, b: Access) -> bool:
-    """Whether two accesses that touch the same elements do so along the same axes."""
-    return all(s == t or n == 1 for s, t, n in zip(a.layout.strides, b.layout.strides, a.extents))
+def are_one_operand(read: Access, write: Access) -> bool:
+    """Whether two accesses that touch the same elements do so along the same axes.
+
+    An axis of one element may be one of loops that are around the stores and not around the loads.
+    """
+    strides = zip(read.layout.strides, write.layout.strides, read.extents)
+    return all(s == t or (n == 1 and (s or not t)) for s, t, n in strides)
 
 
 def byte_range(access: Access) -> tuple[int, int]:

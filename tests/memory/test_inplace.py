@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from handmade import array_input, copying, decision, kernel, over, place, plan, reason, several, statements, value
 
+import jitrt
 from jitrt.expr import aliasing as alias
 from jitrt.expr import build as b
 from jitrt.expr.aliasing import may_alias_arguments, non_aliasing
@@ -576,3 +577,15 @@ def _fold(into, *operands):
     size = min(n.type.size for n in operands)
     places = ((into, 0, (0,)), *((n, 0, (8,)) for n in operands))
     return statements((size,), (y, *read), places, body)
+
+
+@pytest.mark.parametrize("shape", [(11, 33, 1), (363,), (5,)])
+def test_a_fold_in_the_first_element_of_a_result_is_read_outside_of_the_loop_that_writes_it(shape):
+    def plain(x):
+        flat = x.reshape(-1)
+        shifted = np.roll(flat * -1 + flat.min(axis=None, keepdims=True), 1)
+        return shifted, np.pad(flat, 1)
+
+    x = np.random.default_rng(0).integers(-9, 9, shape, dtype=np.int32)
+    for got, wanted in zip(jitrt.jit(plain)(x), plain(x), strict=True):
+        np.testing.assert_array_equal(got, wanted)

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import jitrt
+from jitrt import lookup
 from jitrt.lookup import _MOST_SPECIALISATIONS
 
 pytestmark = pytest.mark.skipif(not os.path.exists("/proc/self/statm"), reason="resident memory is not known here")
@@ -65,8 +66,12 @@ def test_calls_that_raise_or_miss(calls):
     assert nbytes < 2 << 20 and blocks < 2000
 
 
+@pytest.mark.parametrize("gives_up", [True, False])
 @pytest.mark.parametrize("shapes", scale(2 * _MOST_SPECIALISATIONS, 10**4))
-def test_shapes(shapes):
+@pytest.mark.filterwarnings("ignore::jitrt.JitrtPerformanceWarning")
+def test_shapes(shapes, gives_up, monkeypatch):
+    if not gives_up:
+        monkeypatch.setattr(lookup, "CREDIT", sys.maxsize)
     function = jitrt.jit(lambda a: np.sqrt(a) + a.sum())
 
     def action(k):
@@ -80,6 +85,7 @@ def test_shapes(shapes):
     for k in range(shapes):
         action(k)
     assert resident() - before < 8 << 20
+    assert (function.cache_info().compiled > _MOST_SPECIALISATIONS // 2) is not gives_up
     assert function.cache_info().compiled <= _MOST_SPECIALISATIONS
 
 
