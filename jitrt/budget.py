@@ -22,9 +22,7 @@ _TRACE = 800_000  # nanoseconds, from the call to the program
 _TRACED_NODE = 30_000  # and for each operation
 _GAINING = 4  # NumPy has to take so many times as long as what a trace costs: compiled calls save about half of that
 _PAID_BY_LOOK = 1 / 16  # of a trace; looks are made about as often
-_LOOK = (
-    1_000_000  # nanoseconds of NumPy's time between two looks at the arguments, which takes some 20 to 80 microseconds
-)
+_LOOK = 1_000_000  # nanoseconds of NumPy's time between two looks, which take some 20 to 80 microseconds
 _FEWEST_BETWEEN, MOST_BETWEEN = 16, 4096  # calls
 _MOST_SEEN = 256  # arguments that are remembered
 
@@ -39,9 +37,7 @@ class TraceBudget:
         self._seen: dict[Hashable, None] = {}
         self._new: list[Specialisation] = []
         self._measured = 0
-        self._frequency = (
-            0.0  # of calls of plain NumPy, one after the other: per nanosecond, summed over what was traced
-        )
+        self._frequency = 0.0  # of calls of plain NumPy: per nanosecond, summed over what was traced
 
     def is_used_up(self, credit: int) -> bool:
         """Whether new arguments have to come again before they are traced."""
