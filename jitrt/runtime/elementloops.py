@@ -99,6 +99,7 @@ class LoopEngine:
 
     def serve(self, args: tuple) -> Any:
         """`call` for calls that are known to be served by compiled code, or to wait for it; `MISS` for others."""
+        args = self._completed(args)
         loop = self._loops.get(tuple([_kind(a) for a in args]))
         if loop is None or loop.translated is None or not loop.fits():
             return MISS
@@ -115,6 +116,7 @@ class LoopEngine:
 
     def faster_plain(self, args: tuple) -> list[Capture] | None:
         """If the plain function is faster on calls like this one, the values of the outside that this depends on."""
+        args = self._completed(args)
         loop = self._loops.get(tuple([_kind(a) for a in args]))
         if loop is None:
             return None

@@ -248,6 +248,22 @@ def test_read_only_arguments_raise():
                 fast(argument)
 
 
+def test_calls_that_leave_out_arguments_are_served_like_others():
+    def recursion(x, k=2, gain=0.5):
+        s1 = s2 = 0.0
+        for v in x:
+            s0 = v + k * s1 - gain * s2
+            s2, s1 = s1, s0
+        return s1
+
+    x = np.linspace(0.0, 1.0, 50)
+    fast = agrees(recursion, (x,), (x, 3), (x,))
+    for args in ((x,), (x, 3), (x, 2, 0.25)):
+        assert fast(*args) == recursion(*args)
+        assert fast._loops.serve(args) == recursion(*args)  # without a look at what it is called with
+    assert fast._loops.faster_plain((x,)) is None
+
+
 def test_floating_point_exceptions_are_what_the_error_state_says():
     def weighted(x, w, out):
         total = 0.0
