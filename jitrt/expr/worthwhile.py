@@ -34,8 +34,8 @@ _WIDE = 8  # bytes of an element for which `numpy_cost` was measured
 _LAUNCH = 50  # of a kernel
 _NATIVE_CALL = 350  # a call of a program of kernels
 _TAKEN_APART = 15_000  # what Python needs to take a call with objects, slices or functions apart
-_COMPILED_NODE = 250_000  # what it takes to compile an operation of a loop that is unrolled
-_FEW_NODES = 4_000  # for which nobody waits longer than a second
+_COMPILED_NODE = 200_000  # what it takes to compile an operation of a loop that is unrolled
+_FEW_NODES = 8_000  # for which nobody waits longer than two seconds
 _CALLS = 100  # that may be waited for
 _SEGMENT_CALL = 4_000  # what Python spends on a segment: a program, and a look at a value behind it
 
@@ -126,7 +126,7 @@ def is_worth_waiting(traced: Graph) -> bool:
     >>> from .types import ArrayType
     >>> def unrolled(size):
     ...     x = y = input_node(0, ArrayType(np.dtype(np.float64), (size,)))
-    ...     for _ in range(3000):
+    ...     for _ in range(5000):
     ...         y = elementwise(np.sqrt, elementwise(np.add, y, x))
     ...     return Graph((x,), (y,))
     >>> is_worth_waiting(unrolled(10)), is_worth_waiting(unrolled(100_000))

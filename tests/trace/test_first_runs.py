@@ -150,13 +150,13 @@ def test_nobody_waits_for_what_large_loops_are_unrolled_to(looks, monkeypatch):
     monkeypatch.delenv("JITRT_STRICT")
 
     def recursion(x):
-        h = np.zeros(800)
+        h = np.zeros(2000)
         h[0] = x.sum()
         for k in range(1, len(h)):
             h[k] = 0.5 * h[k - 1] + x[k] * x[k - 1]
         return np.log(h) if looks and h[-1] > 1 else np.sqrt(h)
 
     compiled = jitrt.jit(recursion)
-    x = np.linspace(1.0, 2.0, 1000)
+    x = np.linspace(1.0, 2.0, 2000)
     np.testing.assert_array_equal(compiled(x), recursion(x))
     assert "unrolled to" in str(compiled.explain(x))
