@@ -17,6 +17,7 @@ from ..schedule.loopnest import LoopNest
 from . import cache, linker
 from .context import code_generator, context
 from .emit import emit_kernel
+from .fingerprint import digest, fingerprint
 from .kernels import lock
 
 _log = logging.getLogger("jitrt.codegen")
@@ -46,8 +47,8 @@ def get_compiler_ready() -> None:
 def compile_nests(nests: Mapping[str, LoopNest]) -> dict[str, tuple[str, int]]:
     """For the text of each nest the symbol and the address of its kernel; all of them are one module."""
     # Symbols contain the name of the module, so that a kernel that stands in two cached modules has two symbols.
-    module = cache.digest("\n".join(nests) + cache.fingerprint())
-    names = {key: f"jitrt_{cache.digest(key)[:16]}_{module[:16]}" for key in nests}
+    module = digest("\n".join(nests) + fingerprint())
+    names = {key: f"jitrt_{digest(key)[:16]}_{module[:16]}" for key in nests}
 
     def emit(target: ir.Module) -> None:
         for key, nest in nests.items():

@@ -12,6 +12,7 @@ import llvmlite.binding as llvm
 import numpy as np
 
 from ..codegen import cache
+from ..codegen.fingerprint import digest, fingerprint
 from ..config import cache_directory, threads_from_environment
 from ..kernels import allocator
 from ..kernels.pool import LINE, MOST_WORKERS, POOL_WORDS, SLEEPERS
@@ -165,7 +166,7 @@ def _assembled(text: str, names: list[str]) -> dict[str, int]:
         if offsets is not None:
             entry.emit_entry(module, run, offsets, tuple_and_array_offsets()[0])
 
-    return assemble_module(cache.digest(text + cache.fingerprint()), emit, {text: names})
+    return assemble_module(digest(text + fingerprint()), emit, {text: names})
 
 
 @once

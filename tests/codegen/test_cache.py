@@ -7,7 +7,7 @@ import textwrap
 
 import pytest
 
-from jitrt.codegen import cache
+from jitrt.codegen import cache, fingerprint
 
 PROGRAM = textwrap.dedent(
     """
@@ -146,11 +146,11 @@ def test_a_folder_whose_times_cannot_be_changed_serves(tmp_path):
 
 
 def test_the_fingerprint_does_not_need_numbas_file_of_versions(monkeypatch, tmp_path):
-    known = cache._numba()
-    monkeypatch.setattr(cache.importlib.util, "find_spec", lambda name: None)
+    known = fingerprint._numba()
+    monkeypatch.setattr(fingerprint.importlib.util, "find_spec", lambda name: None)
     import numba
 
-    assert cache._numba() == [numba.__version__, *known[1:]]
+    assert fingerprint._numba() == [numba.__version__, *known[1:]]
     monkeypatch.chdir(tmp_path)
     (tmp_path / ".numba_config.yaml").write_text("enable_avx: 0")
-    assert cache._numba() != known and "enable_avx" in cache._numba()[-1]
+    assert fingerprint._numba() != known and "enable_avx" in fingerprint._numba()[-1]
