@@ -17,6 +17,22 @@ from .schedule.nest import describe
 from .schedule.reasons import host_name
 from .trace.trace import Traced
 
+# What the parts of an explanation are, by the beginnings of their titles, for those who read one for the first time.
+_CAPTIONS = {
+    "values that it looks at": "between two of them, a segment of the function is compiled",
+    "segment": "what runs up to one of these values",
+    "graph after trace": "what the function computes, as it was recorded: x are arguments, t are arrays between them",
+    "graph after lower": "the same in fewer kinds of operations, with broadcasts made explicit",
+    "graph after simplify": "without what need not be computed",
+    "graph after legalise": "with the copies that memory demands, and long sums in two stages",
+    "steps and loop nests": "what a call runs; each nest is a compiled loop, and operations in one body need no arrays",
+    "frame": "the temporary memory of a call, and during which steps each part of it is in use",
+    "in place": "which operations write over an operand, and why others do not",
+    "kernels": "the compiled functions, and where their machine code is",
+    "executed by NumPy": "what has no kernel, and runs as it would without jitrt",
+    "time to compile": "by stage; shorter where kernels came from the disk cache",
+}
+
 
 @frozen
 class Explanation:
@@ -156,16 +172,22 @@ def graph_sections(stages: Sequence[tuple[str, Graph]]) -> list[tuple[str, str]]
     ]
 
 
+def _caption(title: str) -> str:
+    """What the part with that title is; empty if the title tells."""
+    return next((text for start, text in _CAPTIONS.items() if title.startswith(start)), "")
+
+
 def to_text(sections: Sequence[tuple[str, str]]) -> str:
     """Titles and texts one below the other."""
-    return "\n\n".join(f"-- {title} --\n{text}" for title, text in sections)
+    heads = [f"{title}: {caption}" if (caption := _caption(title)) else title for title, _ in sections]
+    return "\n\n".join(f"-- {head} --\n{text}" for head, (_, text) in zip(heads, sections))
 
 
 def to_html(sections: Sequence[tuple[str, str]]) -> str:
     """Titles and texts as parts of a page that can be opened and closed."""
     return "".join(
-        f"<details{' open' if k == 0 or 'nests' in title else ''}><summary><b>{html.escape(title)}</b>"
-        f"</summary><pre>{html.escape(text)}</pre></details>"
+        f"<details{' open' if k == 0 or 'nests' in title else ''}><summary><b>{html.escape(title)}</b> "
+        f"<small>{html.escape(_caption(title))}</small></summary><pre>{html.escape(text)}</pre></details>"
         for k, (title, text) in enumerate(sections)
     )
 

@@ -98,7 +98,9 @@ def test_explanation_tells_everything():
     assert explanation.frame_bytes >= 30 * 40 * 8
     assert "define void @" in explanation.llvm
     assert explanation.graph is not None and len(explanation.loop_nests) == len(explanation.kernels) > 0
-    assert "<details" in explanation._repr_html_()
+    page = explanation._repr_html_()
+    assert page.count("<details") == len(explanation.sections()) == page.count("</small></summary>")
+    assert "the temporary memory of a call" in page and "the temporary memory of a call" in text
     assert "test_jit.py" in explanation.host_calls[0]
 
 
