@@ -20,6 +20,8 @@ CREDIT_FOR_INTEGERS = 128  # the same for a function that needs the values of in
 _CREDIT_FOR_SEEN = 16  # further traces for arguments that have come again
 _TRACE = 800_000  # nanoseconds, from the call to the program
 _TRACED_NODE = 30_000  # and for each operation
+_COMPILE = 3  # traces that new kernels count for, which take more if they are not in the disk cache,
+_FEW_KERNELS = 8  # but not the first ones
 _GAINING = 4  # NumPy has to take so many times as long as what a trace costs: compiled calls save about half of that
 _PAID_BY_LOOK = 1 / 16  # of a trace; looks are made about as often
 _LOOK = 1_000_000  # nanoseconds of NumPy's time between two looks, which take some 20 to 80 microseconds
@@ -36,6 +38,7 @@ class TraceBudget:
         """How many there were since all was paid."""
         self._seen: dict[Hashable, None] = {}
         self._new: list[Specialisation] = []
+        self._kernels: set[str] = set()
         self._measured = 0
         self._frequency = 0.0  # of calls of plain NumPy: per nanosecond, summed over what was traced
 
@@ -61,6 +64,10 @@ class TraceBudget:
         self.traces += 1
         if isinstance(found, Specialisation):
             self._new.append(found)
+            kernels = found.kernels
+            if not kernels <= self._kernels and len(self._kernels) >= _FEW_KERNELS:
+                self.unpaid += _COMPILE
+            self._kernels |= kernels
 
     def note_calls(self, found: Specialisation | Plain, calls: int) -> None:
         """So many calls ran `found`."""

@@ -7,6 +7,7 @@ import logging
 import threading
 import types
 import warnings
+from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -69,6 +70,7 @@ class Specialisations:
         self._captures: Captures | None = None
         self._numbers = VaryingNumbers()
         self._budget = TraceBudget()
+        self._rebound: Counter[str] = Counter()  # how often what the function names was something else
         self._in_use: set[int] = set()  # identities of those that have served calls since the oldest were dropped
         self._warned = False
         self._failures: dict[Any, tuple[str, int]] = {}  # why the last trace failed, and in how many calls in a row
@@ -279,7 +281,7 @@ class Specialisations:
         """Let calls with new arguments run plain until some come again; say so if it is the first time."""
         self._budget.note_refused(key)
         if self.plain is None:
-            reason = f"{self._budget.traces + 1} calls had arguments of new shapes or values, and few came again"
+            reason = self._why_given_up()
             self.plain = Plain(reason, is_passing=True)
             crowd = {id(found) for found in self._dispatch.crowd()} - self._in_use
             self._drop([k for k, found in self._known.items() if id(found) in crowd])
@@ -288,6 +290,12 @@ class Specialisations:
                 _log.info("%s runs as plain NumPy: %s", self._name, reason)
                 warnings.warn(f"{self._name} runs as plain NumPy: {reason}", JitrtPerformanceWarning, stacklevel=5)
         return self.plain
+
+    def _why_given_up(self) -> str:
+        for name, changes in self._rebound.most_common(1):
+            if 2 * changes > self._budget.traces:
+                return f"{name}, which it reads from outside, was something else in {changes} calls"
+        return f"{self._budget.traces + 1} calls had arguments of new shapes or values, and few came again"
 
     def fix(self, structure: Structure, wanted: IntegerWanted, leaves: int) -> bool:
         """Let integers be part of every trace; whether any of them is none of the `leaves` but captured."""
@@ -333,6 +341,9 @@ class Specialisations:
                 self.clear()
                 if captures is not None:
                     self._numbers.note(captures.changed_numbers())
+                    if not self._budget.traces:
+                        self._rebound.clear()
+                    self._rebound.update(c.name for c in captures.values if c.read() is not c.value)
                 try:
                     captures = scan(self._function, self._numbers.varying)
                 except Untraceable as reason:

@@ -232,6 +232,12 @@ class Specialisation:
         return self._estimated()[2]
 
     @property
+    def kernels(self) -> set[str]:
+        """Keys of the kernels of a trace."""
+        compiled = [self.compiled, *(c.compiled for c in self.traced.cuts if c.compiled is not None)]
+        return {key for c in compiled for key in c.program.image.kernels}
+
+    @property
     def is_short(self) -> bool:
         """Whether the plain function is faster than a call that Python serves."""
         return self.only_native or (self._estimated()[3] and not config.strict())

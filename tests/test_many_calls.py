@@ -191,6 +191,45 @@ def test_what_is_in_use_is_kept_when_the_oldest_are_dropped(traces, monkeypatch)
     assert slow_calls(function, [two(5)] * MANY) == 0
 
 
+def added(arrays):
+    total = arrays[0]
+    for array in arrays[1:]:
+        total = total + array
+    return total
+
+
+def test_kernels_that_are_new_in_every_call(traces):
+    function = jitrt.jit(added)
+    x = np.arange(10.0)
+    with pytest.warns(jitrt.JitrtPerformanceWarning):
+        for n in range(1, MANY):
+            np.testing.assert_array_equal(function([x] * n), n * x)
+    assert len(traces) < 32
+
+
+mode = "linear"
+
+
+def with_mode(x):
+    return x * 2 if mode == "linear" else x * x
+
+
+def test_what_it_reads_from_outside_is_named_if_that_is_why(traces):
+    global mode
+    function = jitrt.jit(with_mode)
+    x = np.arange(10.0)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        for n in range(1000):
+            mode = ("linear", "square")[n % 2]
+            np.testing.assert_array_equal(function(x), with_mode(x))
+    (warning,) = caught
+    assert "mode, which it reads from outside, was something else in" in str(warning.message)
+    assert warning.filename == __file__
+    assert len(traces) < 100
+    assert function.explain(x).kernels
+
+
 class Body:
     def __init__(self, mass, label):
         self.mass, self.label = mass, label
