@@ -29,6 +29,7 @@ _log = logging.getLogger("jitrt.trace")
 
 _MOST_LEAVES = 4096  # arrays and numbers in the arguments: each would be an input of the program
 _MOST_SPECIALISATIONS = 256
+_MOST_CAPTURES = 3  # of values that a function has read from outside before, and may read again
 _MOST_FAILURES = 256  # kinds of calls whose traces failed, which are remembered
 _MOST_FRAME_BYTES = 256 << 20
 
@@ -68,6 +69,7 @@ class Specialisations:
         self._lock = lock
         self._known: dict[Any, Specialisation | Plain] = {}
         self._captures: Captures | None = None
+        self._other_captures: list[Captures] = []  # which may be so again
         self._numbers = VaryingNumbers()
         self._budget = TraceBudget()
         self._rebound: Counter[str] = Counter()  # how often what the function names was something else
@@ -96,6 +98,7 @@ class Specialisations:
         """Forget all of them, and the tables of native code."""
         with self._lock:
             self._known.clear()
+            self._other_captures.clear()
             self._failures.clear()
             self._in_use.clear()
             self._dispatch.clear()
@@ -127,7 +130,7 @@ class Specialisations:
         integers = self.integers.symbols(structure, leaves)
         if _are_large(leaves, integers):
             return _LARGE
-        key = _key(structure, keys, integers, donated)
+        key = _key(structure, keys, integers, donated, captures)
         found = self._known.get(key)
         if found is None:
             with self._lock:
@@ -135,7 +138,7 @@ class Specialisations:
                     integers = self.integers.note(structure, leaves)
                     if _are_large(leaves, integers):
                         return _LARGE
-                    key = _key(structure, keys, integers, donated)
+                    key = _key(structure, keys, integers, donated, captures)
                     found = self._known.get(key)
                     if found is not None:
                         break
@@ -144,7 +147,8 @@ class Specialisations:
                     if is_call and not self._may_trace(key):
                         return self._give_up(key)
                     if guards.log.isEnabledFor(logging.INFO):
-                        guards.log.info(guards.explain_miss(self._name, key, self._known, len(leaves)))
+                        others = [k[:-1] for k in self._known if k[-1] == captures.number]
+                        guards.log.info(guards.explain_miss(self._name, key[:-1], others, len(leaves)))
                     try:
                         found = self._specialise(leaves, structure, captures, None, answers, donated, integers)
                     except IntegerWanted as wanted:
@@ -338,19 +342,43 @@ class Specialisations:
         captures = self._captures
         if captures is None or not captures.unchanged():
             with self._lock:
-                self.clear()
-                if captures is not None:
-                    self._numbers.note(captures.changed_numbers())
-                    if not self._budget.traces:
-                        self._rebound.clear()
-                    self._rebound.update(c.name for c in captures.values if c.read() is not c.value)
-                try:
-                    captures = scan(self._function, self._numbers.varying)
-                except Untraceable as reason:
-                    self.run_plain(str(reason))
-                    raise
+                before, captures = captures, self._captures_known(captures)
+                if captures is None:
+                    self._note_changes(before)
+                    try:
+                        captures = scan(self._function, self._numbers.varying)
+                    except Untraceable as reason:
+                        self.run_plain(str(reason))
+                        raise
                 self._captures = captures
         return captures
+
+    def _note_changes(self, before: Captures | None) -> None:
+        """Count what the function reads from outside, and is something else now than any time before."""
+        if not self._budget.traces:
+            self._rebound.clear()
+        if before is not None:
+            self._rebound.update(c.name for c in before.values if c.read() is not c.value)
+
+    def _captures_known(self, before: Captures | None) -> Captures | None:
+        """Captures that are so again, in the place of those `before`; None if there are none."""
+        kept = self._other_captures
+        if before is not None and before is not self._captures:
+            return self._captures  # another thread has been here
+        if before is not None:
+            self._numbers.note(before.changed_numbers())
+        if before is None or before.arrays or before.state or before.varying != self._numbers.varying:
+            self.clear()
+            return None
+        kept.append(before)
+        for found in kept:
+            if found.unchanged():
+                kept.remove(found)
+                return found
+        if len(kept) > _MOST_CAPTURES:
+            number = kept.pop(0).number
+            self._drop([k for k in self._known if number in (k[-1], k[0][-1])])
+        return None
 
     def state(self) -> tuple:
         """The lists, dicts and objects that the function names."""
@@ -424,7 +452,9 @@ def _are_large(leaves: list[Any], integers: frozenset[int]) -> bool:
     return any(not SMALLEST <= leaves[k] <= LARGEST for k in integers)
 
 
-def _key(structure: Structure, keys: list[Any], integers: frozenset[int], donated: tuple[int, ...]) -> Any:
+def _key(
+    structure: Structure, keys: list[Any], integers: frozenset[int], donated: tuple[int, ...], captures: Captures
+) -> Any:
     """What tells calls apart that need other specialisations; of `integers` only the type matters."""
     found = [int if k in integers else key for k, key in enumerate(keys)] if integers else keys
-    return (structure, *found, *donated)
+    return (structure, *found, *donated, captures.number)

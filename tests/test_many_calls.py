@@ -211,23 +211,39 @@ mode = "linear"
 
 
 def with_mode(x):
-    return x * 2 if mode == "linear" else x * x
+    return x * 2 if mode == "linear" else x * x + len(mode)
+
+
+def in_modes(function, modes):
+    global mode
+    x = np.arange(10.0)
+    for n in modes:
+        mode = n
+        np.testing.assert_array_equal(function(x), with_mode(x))
 
 
 def test_what_it_reads_from_outside_is_named_if_that_is_why(traces):
-    global mode
     function = jitrt.jit(with_mode)
-    x = np.arange(10.0)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        for n in range(1000):
-            mode = ("linear", "square")[n % 2]
-            np.testing.assert_array_equal(function(x), with_mode(x))
+        in_modes(function, [str(n) for n in range(1000)])
     (warning,) = caught
     assert "mode, which it reads from outside, was something else in" in str(warning.message)
     assert warning.filename == __file__
     assert len(traces) < 100
-    assert function.explain(x).kernels
+    assert function.explain(np.arange(10.0)).kernels
+
+
+def test_what_it_reads_from_outside_may_be_as_it_was_before(traces):
+    function = jitrt.jit(with_mode)
+    modes = ["linear", "square", "cube"]
+    in_modes(function, modes)
+    before = function.cache_info()
+    assert before.compiled == before.tables == 3
+    in_modes(function, modes * MANY)
+    assert len(traces) == 3 and function.cache_info() == before
+    in_modes(function, [f"another {n}" for n in range(4)])
+    assert function.cache_info().compiled == 4
 
 
 class Body:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import operator
 import types
 from collections.abc import Iterable
@@ -122,6 +123,8 @@ class Captures:
     used: set[int] = field(default_factory=set)
     names: set[str] = field(default_factory=set)
     members: dict[type, Unchanged] = field(default_factory=dict)
+    number: int = field(default_factory=itertools.count().__next__)
+    """Tells it from all others."""
 
     @property
     def growing(self) -> Growing:
