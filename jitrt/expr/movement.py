@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Sequence
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -40,6 +41,7 @@ def encode_index(index: Any) -> Index:
     return tuple(encoded)
 
 
+@lru_cache(maxsize=4096)  # views of arguments are made anew at every call
 def decode_index(encoded: Index) -> tuple[Any, ...]:
     """The index that `encode_index` was given."""
     return tuple(slice(*item) if isinstance(item, tuple) else item for item in encoded)

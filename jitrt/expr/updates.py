@@ -117,7 +117,7 @@ def box(region: Region, shape: tuple[int, ...]) -> Box | None:
     name, params, _ = region[0]
     if name != "getitem" or len(region) > 1:
         return None
-    index: list[Any] = [i for i in decode_index(dict(params)["index"]) if i is not None]  # type: ignore[arg-type]
+    index: list[Any] = [i for i in decode_index(dict(params)["index"]) if i is not None]
     if Ellipsis in index:
         k = index.index(Ellipsis)
         index[k : k + 1] = [slice(None)] * (len(shape) - len(index) + 1)

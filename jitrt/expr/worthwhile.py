@@ -15,6 +15,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from ..frozen import frozen
+from .contractions import CALL
 from .node import Graph, Node
 from .optable import Kind
 from .pythonnumbers import is_python
@@ -27,6 +28,7 @@ _CACHE = 1 << 20  # bytes
 _NUMPY_ROW = 10  # of a reduction: each run of elements that NumPy's inner loop takes at once
 _PROGRAM_CALL = 8_000  # a call of a program that is driven from Python
 _HOST_STEP = 2_500  # what a step that NumPy executes costs beyond the execution itself
+_OPAQUE_STEP = 8_000  # the same, of any function of NumPy, a draw, or a read by a mask: what it returns is looked at
 _PYTHON_STEP = 500  # the same, of an operator on Python numbers
 _ADDITION = 0.06  # of one element in a vectorised loop
 _COMPLEX = 10  # how much longer NumPy takes for functions of complex numbers, which it calls one by one
@@ -64,7 +66,7 @@ class Amount:
     @property
     def time(self) -> float:
         """Nanoseconds that it is expected to take, beyond what opaque calls need."""
-        hosts: float = sum(_PYTHON_STEP if is_python(h.op) else _HOST_STEP + _numpy_time(h) for h in self.hosts)
+        hosts = sum(map(_host_time, self.hosts))
         return hosts + _LAUNCH * self.kernels + _ADDITION * self.additions
 
 
@@ -159,6 +161,13 @@ def is_worth_copying(traced: Graph, written: Sequence[int]) -> bool:
 def numpy_time(graphs: Sequence[Graph]) -> float:
     """Nanoseconds that NumPy is expected to need for what kernels can compute of these graphs."""
     return sum(_numpy_time(n) for g in graphs for n in g.nodes())
+
+
+def _host_time(node: Node) -> float:
+    """What a step that NumPy executes takes beyond an opaque execution itself."""
+    if is_python(node.op):
+        return _PYTHON_STEP
+    return (_OPAQUE_STEP if node.op is CALL else _HOST_STEP) + _numpy_time(node)
 
 
 def _numpy_time(node: Node) -> float:

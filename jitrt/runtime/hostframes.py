@@ -92,9 +92,13 @@ class HostFrame(Frame):
         """`value`, copied if it lies in memory that is used again: the frame, or a result that is not yet written."""
         if not isinstance(value, np.ndarray):
             return value
-        used_again = [self.memory, *[objects[k] for k in self.lent]] if self.lent else [self.memory]
-        if value.base is None and value.flags.owndata and not any(value is memory for memory in used_again):
-            return value  # its memory is its own
+        if value.base is None and value.flags.owndata and value is not self.memory:
+            for k in self.lent:
+                if objects[k] is value:
+                    break
+            else:
+                return value  # its memory is its own
+        used_again = [self.memory, *[objects[k] for k in self.lent]]
         return value.copy("K") if any(np.may_share_memory(value, memory) for memory in used_again) else value
 
     def _operand(self, user: Node, node: Node) -> int | Fetch:
