@@ -14,11 +14,9 @@ import sys
 from collections.abc import Iterable
 from typing import Any
 
-import llvmlite.binding as llvm
+from .bound import BoundSymbols
 
-_PREFIX = "libm."
 _POINTS = (0.3, 0.7, 1.9)
-_bound: dict[str, bool] = {}
 
 
 def symbol(name: str) -> str | None:
@@ -29,25 +27,20 @@ def symbol(name: str) -> str | None:
     >>> symbol("no_such_function") is None
     True
     """
-    found = _PREFIX + name
-    return found if bind([found]) else None
+    return _symbols.symbol(name)
 
 
 def bind(symbols: Iterable[str]) -> bool:
     """Define those of `symbols` that stand for functions of the library; whether all of them could be defined."""
-    found = [_bind(s) for s in symbols if s.startswith(_PREFIX)]
-    return all(found)
+    return _symbols.bind(symbols)
 
 
-def _bind(symbol: str) -> bool:
-    if symbol not in _bound:
-        name = symbol.removeprefix(_PREFIX)
-        library = None if sys.platform == "win32" else ctypes.CDLL(None)
-        function = getattr(library, name, None)
-        _bound[symbol] = function is not None and _is_pythons(name, function)
-        if _bound[symbol]:
-            llvm.add_symbol(symbol, ctypes.cast(function, ctypes.c_void_p).value)  # type: ignore[arg-type]
-    return _bound[symbol]
+def _address(name: str) -> int | None:
+    library = None if sys.platform == "win32" else ctypes.CDLL(None)
+    function = getattr(library, name, None)
+    if function is None or not _is_pythons(name, function):
+        return None
+    return ctypes.cast(function, ctypes.c_void_p).value
 
 
 def _is_pythons(name: str, function: Any) -> bool:
@@ -64,3 +57,6 @@ def _is_pythons(name: str, function: Any) -> bool:
         if function(*args) != expected:
             return False
     return True
+
+
+_symbols = BoundSymbols("libm.", _address)

@@ -15,12 +15,12 @@ import ctypes
 import sys
 from collections.abc import Iterable
 
-import llvmlite.binding as llvm
 import numpy as np
 
-_PREFIX = "numpy."
+from .bound import BoundSymbols
+
 _NATIVE = frozenset("fdFD")
-_bound: dict[str, ctypes.Array] = {}  # the words that symbols stand for
+_kept: list[ctypes.Array] = []  # the words that symbols stand for
 
 
 class _Ufunc(ctypes.Structure):
@@ -50,24 +50,20 @@ def symbol(name: str, types: str) -> str | None:
     >>> symbol("power", "ll->l") is None
     True
     """
-    found = f"{_PREFIX}{name}.{types}"
-    return found if bind([found]) else None
+    return _symbols.symbol(f"{name}.{types}")
 
 
 def bind(symbols: Iterable[str]) -> bool:
     """Define those of `symbols` that stand for loops; whether all of them could be defined."""
-    found = [_bind(s) for s in symbols if s.startswith(_PREFIX)]
-    return all(found)
+    return _symbols.bind(symbols)
 
 
-def _bind(symbol: str) -> bool:
-    if symbol not in _bound:
-        words = _words(*symbol.removeprefix(_PREFIX).split(".", 1))
-        if words is None:
-            return False
-        _bound[symbol] = words
-        llvm.add_symbol(symbol, ctypes.addressof(words))
-    return True
+def _address(symbol: str) -> int | None:
+    words = _words(*symbol.split(".", 1))
+    if words is None:
+        return None
+    _kept.append(words)
+    return ctypes.addressof(words)
 
 
 def _words(name: str, types: str) -> ctypes.Array | None:
@@ -107,3 +103,6 @@ def _is_slow_beside_zero(name: str, types: str) -> bool:
     return bool(
         (np.abs(np.power(bases, exponents) - exact) <= (0.5 + 1 / 64) * np.spacing(np.float32(np.abs(exact)))).all()
     )
+
+
+_symbols = BoundSymbols("numpy.", _address)
