@@ -87,15 +87,8 @@ class ServedFunction(NativeCallable):
                     self._serve_short_calls(args)
                 return result
         plain = known.plain  # another thread may change it
-        if plain is not None:
-            self._plain_calls += 1
-            passing = plain.is_passing or self._loops.serving
-            if self._plain_calls >= _MOST_PLAIN_CALLS and not passing:
-                self._dispatch.serve_plain(self._function)
-            if not self._looks_again():
-                if plain.is_passing and not self._loops.serving:
-                    self._spare_calls()
-                return self._function(*args, **kwargs)
+        if plain is not None and not self._looks_again(plain):
+            return self._function(*args, **kwargs)
         leaves: list[Any] = []
         failures: list[Exception] = []  # taken out of this frame, since their tracebacks lead to it and its arguments
         try:
@@ -116,6 +109,8 @@ class ServedFunction(NativeCallable):
         try:
             structure = known.take_all_apart(args, kwargs, leaves, structure)
             found = known.find(leaves, structure, answers)
+            if isinstance(found, Specialisation) and not known.spares_traces:
+                known.plain, self._plain_calls, self._has_run_compiled = None, 0, True
         except ReadOnly as error:
             raise ValueError(str(error)).with_traceback(error.__traceback__) from None
         except (JitrtError, Warning):
@@ -126,9 +121,6 @@ class ServedFunction(NativeCallable):
             found.error = None  # so does its traceback
             self._note_plain_call(found, args, kwargs, leaves, structure)
             return self._function(*args, **kwargs)
-        if not known.spares_traces:
-            known.plain, self._plain_calls = None, 0
-            self._has_run_compiled = True
         try:
             if found.is_changing:
                 raise NewWay
@@ -323,18 +315,24 @@ class ServedFunction(NativeCallable):
             self._plain_calls = _MOST_PLAIN_CALLS << min(self._times_given_up, _MOST_TIMES_GIVEN_UP)
         return known.plain is not None
 
-    def _looks_again(self) -> bool:
-        """Whether it is time to find out if something compiled serves the calls of a plain function by now."""
-        n, plain = self._plain_calls, self._specialisations.plain
-        return (
-            plain is not None
-            and plain.is_passing
-            and (n & (n - 1) == 0 or n % self._specialisations.calls_between_looks == 0)
-        )
+    def _looks_again(self, plain: Plain) -> bool:
+        """Whether it is time to find out if something compiled serves the calls of a plain function by now.
 
-    def _spare_calls(self) -> None:
-        """Let native code run the plain function until it is time to look again."""
-        n, between = self._plain_calls, self._specialisations.calls_between_looks
-        following = min(1 << n.bit_length(), n - n % between + between) - 1
-        self._dispatch.serve_plain_for(self._function, following - n)
-        self._plain_calls = following
+        If not, native code runs it until then, or from now on.
+        """
+        try:
+            self._plain_calls += 1
+            n, between = self._plain_calls, self._specialisations.calls_between_looks
+            if plain.is_passing and (n & (n - 1) == 0 or n % between == 0):
+                return True
+            if self._loops.serving:
+                return False
+            if plain.is_passing:
+                following = min(1 << n.bit_length(), n - n % between + between) - 1
+                self._dispatch.serve_plain_for(self._function, following - n)
+                self._plain_calls = following
+            elif n >= _MOST_PLAIN_CALLS:
+                self._dispatch.serve_plain(self._function)
+        except Exception as error:  # the plain function runs all the same
+            internal_error(self.__name__, error, _STAYS_IN_PYTHON)
+        return False
