@@ -100,7 +100,8 @@ def test_calls_that_only_python_can_serve_have_to_pay(function):
     for _ in range(3):
         for x in (small, large):
             np.testing.assert_equal(fast(x), function(x))
-    assert "too small" in fast.explain(small).plain_reason
+    reason = fast.explain(small).plain_reason
+    assert "too small" in reason or "of this size" in reason
     assert not fast.explain(large).plain_reason
 
 
@@ -126,7 +127,7 @@ def test_what_is_left_to_numpy_is_weighed_before_anything_is_scheduled(monkeypat
         return total
 
     monkeypatch.setattr("jitrt.pipeline.schedule", None)
-    assert "left to NumPy" in jitrt.jit(products).explain(np.ones((9, 9))).plain_reason
+    assert "NumPy does most of it" in jitrt.jit(products).explain(np.ones((9, 9))).plain_reason
 
 
 def test_a_process_whose_first_call_is_plain(tmp_path):
@@ -147,5 +148,5 @@ def test_what_numpy_computes_one_by_one_counts_for_more():
         return (x + 1) * (x - 1), np.sort(x)
 
     x = np.arange(3000.0)
-    assert "left to NumPy" in jitrt.jit(sums).explain(x).plain_reason
+    assert "NumPy does most of it" in jitrt.jit(sums).explain(x).plain_reason
     assert not jitrt.jit(angles).explain(x).plain_reason
