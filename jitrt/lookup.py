@@ -358,7 +358,7 @@ class Specialisations:
         if not self._budget.traces:
             self._rebound.clear()
         if before is not None:
-            self._rebound.update(c.name for c in before.values if c.read() is not c.value)
+            self._rebound.update({c.name for c in before.values if c.read() is not c.value})
 
     def _captures_known(self, before: Captures | None) -> Captures | None:
         """Captures that are so again, in the place of those `before`; None if there are none."""

@@ -211,7 +211,7 @@ mode = "linear"
 
 
 def with_mode(x):
-    return x * 2 if mode == "linear" else x * x + len(mode)
+    return x * 2 if mode == "linear" else x * x + len(mode) if mode else x
 
 
 def in_modes(function, modes):
@@ -228,7 +228,7 @@ def test_what_it_reads_from_outside_is_named_if_that_is_why(traces):
         warnings.simplefilter("always")
         in_modes(function, [str(n) for n in range(1000)])
     (warning,) = caught
-    assert "mode, which it reads from outside, was something else in" in str(warning.message)
+    assert "mode, which it reads from outside, was something else in 64 calls" in str(warning.message)
     assert warning.filename == __file__
     assert len(traces) < 100
     assert function.explain(np.arange(10.0)).kernels
