@@ -209,6 +209,8 @@ class JitFunction(ServedFunction, Generic[P, R]):
         ------
         ValueError
             If calls with such arguments run the plain function.
+        Exception
+            What the function raises for such arguments.
 
         Examples
         --------
@@ -249,6 +251,15 @@ class JitFunction(ServedFunction, Generic[P, R]):
         -------
         Profile
             Prints a table: time and memory traffic of each kernel, calls that NumPy makes, and Python.
+
+        Raises
+        ------
+        Exception
+            What the function raises for these arguments.
+
+        Notes
+        -----
+        The arguments are not changed, but what the function does beside its result, it does each time.
 
         Examples
         --------

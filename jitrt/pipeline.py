@@ -140,7 +140,7 @@ def generate(lowered: Lowered) -> Made:
     calls = list(memory.kernel_calls())
     steps = _steps(block, memory, dict(zip(map(id, calls), kernels_of([c.nest for c in calls]))))
     lowered.clock.stage("codegen")
-    _log.info("%d kernels, %d steps left to NumPy", len(calls), sum(isinstance(s, HostStep) for s in steps))
+    _log.info("kernels: %d, steps left to NumPy: %d", len(calls), sum(isinstance(s, HostStep) for s in steps))
     image = assemble(block.graph, steps, memory.layout, lowered.strides, lowered.may_raise)
     hosts = NO_HOSTS if image.is_native else hosts_of(block.graph, steps, memory.layout, lowered.strides)
     details = Details(block.graph, steps, memory.layout, lowered.strides)

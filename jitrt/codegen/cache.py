@@ -16,11 +16,12 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
+import itertools
 import json
 import logging
 import os
 import threading
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from pathlib import Path
 from typing import Any
 
@@ -40,6 +41,12 @@ _lock = threading.Lock()
 if hasattr(os, "register_at_fork"):  # a child must find the lock free
     os.register_at_fork(before=_lock.acquire, after_in_parent=_lock.release, after_in_child=_lock.release)
 _complained = False
+
+
+def listed(symbols: Collection[str]) -> str:
+    """Symbols as the log has them: the first ones, and how many others there are."""
+    first = list(itertools.islice(symbols, 3))
+    return ", ".join(first) + (f" and {len(symbols) - 3} more" if len(symbols) > 3 else "")
 
 
 def _folder() -> Path | None:
@@ -103,7 +110,7 @@ def load(text: str) -> dict[str, int] | None:
         module, symbols, needed = json.loads(entry.read_text(encoding="utf-8"))
         found = _symbols(folder, (module, needed), symbols)
         _mark_used(entry)
-        _log.info("%s comes from the disk cache", ", ".join(symbols))
+        _log.info("%s comes from the disk cache", listed(symbols))
         return found
     except FileNotFoundError:  # the module was deleted to keep the cache within its limit
         return None

@@ -87,7 +87,7 @@ def compile_module(name: str, emit: Callable[[ir.Module], None], entries: dict[s
         addresses = {symbol: library.get_pointer_to_function(symbol) for symbol in symbols}
         _libraries.append(library)
         cache.store(name, library._get_compiled_object(), entries.items(), linker.undefined(module))
-    _log.info("compiled %s in %.1f ms", ", ".join(symbols), 1e3 * (time.perf_counter() - start))
+    _log.info("compiled %s in %.1f ms", cache.listed(symbols), 1e3 * (time.perf_counter() - start))
     return addresses
 
 
@@ -102,7 +102,7 @@ def assemble_module(name: str, emit: Callable[[ir.Module], None], entries: dict[
         linker.link(code)
         addresses = {symbol: linker.address(symbol) for symbol in symbols}
         cache.store(name, code, entries.items(), linker.undefined(module))
-    _log.info("compiled %s in %.1f ms", ", ".join(symbols), 1e3 * (time.perf_counter() - start))
+    _log.info("compiled %s in %.1f ms", cache.listed(symbols), 1e3 * (time.perf_counter() - start))
     return addresses
 
 

@@ -42,6 +42,12 @@ def num_threads() -> int:
     See Also
     --------
     set_num_threads
+
+    Examples
+    --------
+    >>> import jitrt
+    >>> jitrt.num_threads() >= 1
+    True
     """
     return int(_process[0])
 
