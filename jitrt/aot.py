@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import operator
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -50,7 +51,9 @@ def spec(dtype: Any, shape: int | Sequence[int]) -> ArraySpec:
     Raises
     ------
     TypeError
-        If `dtype` is not a dtype.
+        If `dtype` is not a dtype, or `shape` is not made of integers.
+    ValueError
+        If an extent is negative.
 
     Examples
     --------
@@ -61,8 +64,10 @@ def spec(dtype: Any, shape: int | Sequence[int]) -> ArraySpec:
     >>> triple.compile(jitrt.spec("f4", (100, 20))).frame_bytes
     0
     """
-    extents = (shape,) if isinstance(shape, (int, np.integer)) else shape
-    return ArraySpec(np.dtype(dtype), tuple(map(int, extents)))
+    extents = tuple(map(operator.index, shape if isinstance(shape, Iterable) else (shape,)))
+    if any(n < 0 for n in extents):
+        raise ValueError(f"negative dimensions are not allowed: {extents}")
+    return ArraySpec(np.dtype(dtype), extents)
 
 
 def with_examples(args: tuple, kwargs: dict[str, Any]) -> tuple[tuple, dict[str, Any]]:

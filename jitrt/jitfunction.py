@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import logging
+import operator
 import types
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, Concatenate, Generic, NamedTuple, ParamSpec, TypeVar, overload
@@ -363,6 +364,8 @@ def jit(function: Any = None, *, threads: int | None = None, donate: Sequence[st
     ------
     ValueError
         If `threads` is less than 1, or `donate` names what is not a parameter.
+    TypeError
+        If `function` cannot be called, or `threads` is no integer.
 
     Notes
     -----
@@ -391,7 +394,9 @@ def jit(function: Any = None, *, threads: int | None = None, donate: Sequence[st
     """
     if function is None:
         return functools.partial(jit, threads=threads, donate=donate)
-    if threads is not None and threads < 1:
+    if not callable(function):
+        raise TypeError(f"jit takes a function, not {type(function).__name__}")
+    if threads is not None and operator.index(threads) < 1:
         raise ValueError(f"the number of threads must be at least 1, not {threads}")
     names = (donate,) if isinstance(donate, str) else tuple(donate)
     check_names(function, names)

@@ -190,3 +190,24 @@ def test_the_log_says_what_is_compiled(log, monkeypatch, tmp_path):
     function = jitrt.jit(lambda a: a * 1.2345 - np.arctan(a) * 3.25)
     function(x)
     assert "a new kernel" in log.text and "went to the disk cache" in log.text and "compiled jitrt_" in log.text
+
+
+@pytest.mark.parametrize("shape, error", [(-3, ValueError), ((2, -1), ValueError), (2.5, TypeError), ("ab", TypeError)])
+def test_shapes_that_no_array_has(shape, error):
+    with pytest.raises(error):
+        jitrt.spec("f4", shape)
+
+
+@pytest.mark.parametrize("n", [2.5, "2", None])
+def test_numbers_of_threads_are_integers(n):
+    with pytest.raises(TypeError):
+        jitrt.set_num_threads(n)
+    if n is not None:
+        with pytest.raises(TypeError):
+            jitrt.jit(threads=n)(np.sin)
+
+
+@pytest.mark.parametrize("thing", [3, "f", classmethod(len)])
+def test_what_cannot_be_called_is_not_decorated(thing):
+    with pytest.raises(TypeError, match="takes a function"):
+        jitrt.jit(thing)

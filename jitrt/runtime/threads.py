@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import operator
 import os
 import threading
 from collections.abc import Callable
@@ -69,6 +70,8 @@ def set_num_threads(n: int) -> None:
     ------
     ValueError
         If `n` is less than 1.
+    TypeError
+        If `n` is no integer.
 
     See Also
     --------
@@ -87,11 +90,12 @@ def set_num_threads(n: int) -> None:
     1
     >>> jitrt.set_num_threads(before)
     """
+    n = operator.index(n)
     if n < 1:
         raise ValueError(f"the number of threads must be at least 1, not {n}")
     if _workers:
         _start_workers(n)
-    _process[0] = min(int(n), MOST_WORKERS + 1)
+    _process[0] = min(n, MOST_WORKERS + 1)
 
 
 def start_pool() -> None:
