@@ -40,10 +40,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     demo_parser.add_argument("--quick", action="store_true", help="measure briefly, without the 16 times larger model")
     cache_parser = commands.add_parser(
         "cache",
-        help="show or clear the disk cache of compiled kernels",
-        description="Shows where the disk cache of compiled kernels is and how much is in it.",
+        help="show or clear the disk cache of programs and compiled kernels",
+        description="Shows where the disk cache of programs and compiled kernels is, and how much is in it. It may be "
+        "deleted at any time. JITRT_CACHE_DIR and JITRT_CACHE_SIZE say where it is, and how many bytes it may have.",
     )
-    cache_parser.add_argument("--clear", action="store_true", help="delete all of it")
+    cache_parser.add_argument("--clear", action="store_true", help="delete all of it first")
     options = parser.parse_args(arguments)
     if options.command == "cache":
         return _cache(options.clear)
