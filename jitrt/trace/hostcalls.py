@@ -217,7 +217,7 @@ class HostCalls:
         parts: list[Any] = []
         flatten(result, parts)
         arrays = [part for part in parts if isinstance(part, np.ndarray)]
-        own = all(a.flags.writeable and not any(np.may_share_memory(a, o) for o in operands) for a in arrays)
+        own = all(not any(np.may_share_memory(a, o) for o in operands) and a.flags.writeable for a in arrays)
         if own and not (raised or trace.first_values) and all(map(self._is_at_hand, node.args)):
             self.answers[node["call"]] = result
         return result

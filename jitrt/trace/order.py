@@ -81,11 +81,20 @@ class Orders:
         self._known[node] = self.normal(node, strides)
 
     def note_indexed(self, node: Node) -> None:
-        """Note that `node` is ``x[index]`` with arrays: their axes come first in memory, and then those of `x`."""
+        """Note that `node` is ``x[index]`` with arrays: their axes come first in memory, and then those of `x`.
+
+        Where there are none of `x`, the result is in the order of the arrays.
+        """
         x = node.args[0]
         self.strides(x)
         own, at = self._own(x), node["at"]
         direct = [k for k in range(x.type.ndim) if k not in node["axes"]]
+        arrays = [i for i in node.args[1:] if i.type.ndim]
+        if not direct and node.type.ndim > 1:
+            for i in arrays:
+                self.strides(i)
+            self.note(node, _kept_order(node, [(self._own(i), i.shape) for i in arrays]))
+            return
         joint = range(at, at + node.type.ndim - len(direct))
         places = [k for k in range(node.type.ndim) if k not in joint]  # of the direct axes in the result
         inner = sorted(zip(direct, places), key=lambda pair: -abs(own[pair[0]]))

@@ -112,3 +112,7 @@ def test_dates_and_time_spans():
 def test_vectorized_functions_of_python_numbers():
     x = np.arange(5.0)
     agree(lambda x: np.vectorize(math.erf)(x) + np.vectorize(math.floor, otypes=[float])(x * 2), (x,), (-x,))
+
+
+def test_arrays_that_numpy_broadcasts_are_not_asked_whether_they_are_written():
+    agree(lambda x: np.broadcast_arrays(np.arange(3.0)[:, None], np.arange(2.0))[0].shape[1] * x, (np.ones(2),))

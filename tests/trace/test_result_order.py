@@ -198,3 +198,22 @@ def test_arrays_of_one_value_have_an_order():
         for k, (a, b) in enumerate(zip(got, want)):
             np.testing.assert_array_equal(a, b)
             assert a.strides == b.strides, k
+
+
+def test_elements_that_arrays_choose_are_in_the_order_of_the_arrays():
+    rng = np.random.default_rng(0)
+    table = np.asfortranarray(rng.random((6, 6)))
+    rows = np.asfortranarray(rng.integers(0, 5, (4, 6)))
+    column = rng.integers(0, 5, (4, 1))
+    functions = [
+        lambda a, i, j: a[i, j], lambda a, i, j: a[j, i] * 2, lambda a, i, j: a[i, 2], lambda a, i, j: a[0][i],
+        lambda a, i, j: a[i], lambda a, i, j: a[:, i],
+    ]  # fmt: skip
+    for function in functions:
+        compiled = jitrt.jit(function)
+        for i in (rows, rows[::-1], rows[:, ::-1], np.ascontiguousarray(rows), rows[::2], rows[:, :1]):
+            for j in (column[: len(i)], i, np.ascontiguousarray(i)):
+                got, want = compiled(table, i, j), function(table, i, j)
+                np.testing.assert_array_equal(got, want)
+                of_axes = [[s for s, n in zip(a.strides, a.shape) if n > 1] for a in (got, want)]
+                assert of_axes[0] == of_axes[1]
