@@ -42,8 +42,8 @@ _MOST_COMPILES = 8
 _TRACE = 250_000  # nanoseconds that a trace takes where most of it is as it was in the call before
 _TRACED_NODE = 10_000  # and each node of it
 _MOST_REMEMBERED = 1 << 14  # nodes of a function that is traced at every call
-TOO_SMALL = "only Python can take such calls apart, and the arrays are too small to make up for that"
-LOOKS_TOO_OFTEN = "it looks at values too often to gain from compiling with arrays of this size"
+TOO_SMALL = "only Python can serve such calls, and the arrays are too small to make up for that"
+LITTLE_BETWEEN_LOOKS = "between the values that it looks at it computes too little, with arrays of this size"
 
 
 _no_draws = contextlib.nullcontext()
@@ -346,7 +346,7 @@ class Specialisation:
         graphs = [*(c.graph for c in cuts if c.graph is not None), traced.graph]
         amounts = [c.program.amount() for c in (*(c.compiled for c in cuts), compiled)]
         if not is_worth_python(graphs, sum(amounts, NOTHING)):
-            raise NotWorthwhile(LOOKS_TOO_OFTEN if traced.cuts else TOO_SMALL)
+            raise NotWorthwhile(LITTLE_BETWEEN_LOOKS if traced.cuts else TOO_SMALL)
 
     def _is_served_natively(self, traced: Traced, compiled: Compiled) -> bool:
         """Whether native code can serve calls, as far as results and steps go."""
