@@ -107,6 +107,9 @@ def assign_item(array: Tracer, index: Any, value: Any) -> None:
     mask = mask_of(array, index)
     if mask is not None and _assign_masked(array, *mask, value):
         return
+    inner = _inner_mask(array, index) if mask is None else None
+    if inner is not None and _assign_number(array, inner, value):
+        return
     try:
         encoded = encode_index(index)
     except NotCovered:
@@ -144,6 +147,22 @@ def mask_of(array: Tracer, index: Any) -> tuple[Node, Node] | None:
     return node, b.view("reshape", node, shape=node.shape + (1,) * (array.ndim - node.type.ndim))
 
 
+def _inner_mask(array: Tracer, index: Any) -> Node | None:
+    """A boolean index among full slices, in a shape that broadcasts with the array: ``array[:, mask]``."""
+    if type(index) is not tuple or not array._is_array():
+        return None
+    masks = [i for i in index if (is_tracer(i) or isinstance(i, np.ndarray)) and i.dtype == np.bool_ and i.ndim]
+    others = [i for i in index if type(i) is not slice and i is not Ellipsis]
+    if len(masks) != 1 or others != masks or any(type(i) is slice and i != slice(None) for i in index):
+        return None
+    (mask,), place = masks, next(k for k, i in enumerate(index) if i is masks[0])
+    first = place if Ellipsis not in index[:place] else array.ndim - mask.ndim - (len(index) - place - 1)
+    node = mask._node if is_tracer(mask) else array._trace.lift(mask)
+    if first < 0 or array.shape[first : first + mask.ndim] != node.shape or len(index) + mask.ndim - 1 > array.ndim:
+        return None  # an error, which NumPy describes
+    return b.view("reshape", node, shape=node.shape + (1,) * (array.ndim - first - mask.ndim))
+
+
 def _assign_masked(array: Tracer, mask: Node, condition: Node, value: Any) -> bool:
     """Assign by a selection where the value does not depend on how many elements are chosen; False elsewhere."""
     choice = value._choice if is_tracer(value) else None
@@ -151,7 +170,12 @@ def _assign_masked(array: Tracer, mask: Node, condition: Node, value: Any) -> bo
         _check_cast(choice.array, array.dtype)
         _write(array, b.where(condition, b.cast(choice.array, array.dtype), array._node))
         return True
-    if isinstance(value, (list, tuple)) or np.shape(value):
+    return _assign_number(array, condition, value)
+
+
+def _assign_number(array: Tracer, condition: Node, value: Any) -> bool:
+    """Assign a single number where the condition holds; False if it may be several."""
+    if (is_tracer(value) and value._choice is not None) or isinstance(value, (list, tuple)) or np.shape(value):
         return False
     node = _value_node(value, array)
     _check_cast(node, array.dtype)
