@@ -16,7 +16,8 @@ from .errors import JitrtPerformanceWarning, Untraceable
 from .expr.contractions import Call as HostedCall
 from .runtime.dispatch import Dispatch
 from .runtime.frames import Retrace
-from .specialisation import Plain, Programs, Specialisation
+from .segments import Programs
+from .specialisation import Plain, Specialisation
 from .specialise import Call, Unspecialised, internal_error, specialise
 from .trace import guards
 from .trace.arguments import Growing, Structure, classes_in, flatten_call, leaf_key, sharing

@@ -19,7 +19,8 @@ from .runtime.entry import make_plain_table
 from .runtime.errstate import FloatingPointRaised
 from .runtime.guards import TakenApart
 from .runtime.loopengine import MISS, loop_engine
-from .specialisation import TOO_SMALL, NewWay, Plain, Programs, Specialisation, places_of
+from .segments import Programs
+from .specialisation import TOO_SMALL, NewWay, Plain, Specialisation, places_of
 from .specialise import Call, internal_error, trace_and_run
 from .trace.arguments import Growing, Structure, flatten_call
 from .trace.captures import Captures

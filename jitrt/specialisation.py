@@ -6,32 +6,30 @@ import contextlib
 import threading
 from collections import deque
 from collections.abc import Callable, Hashable, Iterator, Sequence
-from dataclasses import field
 from typing import Any
 
 import numpy as np
 
 from . import config
 from .errors import NotWorthwhile, Untraceable
-from .expr.node import Graph
 from .expr.worthwhile import NOTHING, is_short, is_worth_copying, is_worth_python, numpy_time
 from .finish import direct, finish, written_in_place
-from .frozen import record, replaced
-from .programs import Compiled, compile_graph
+from .frozen import replaced
+from .programs import Compiled
 from .runtime.dispatch import Words
 from .runtime.entry import Returned, make_plain_table, make_table
 from .runtime.errstate import Patience
 from .runtime.guards import Captured, TakenApart, can_guard_objects
 from .runtime.program import Program
+from .segments import Programs, Segment
 from .trace.arguments import Structure, sharing
 from .trace.captures import Capture, Captures
 from .trace.draws import drawing
 from .trace.scopes import entered
-from .trace.segments import Cut, narrowed, needed, register_value
+from .trace.segments import Cut, narrowed, needed
 from .trace.stores import Arguments
 from .trace.trace import Traced
 
-_MOST_PROGRAMS = 512  # of segments, kept by their graphs
 _MOST_SEGMENTS = 4096
 # A function that has gone a new way in this many calls in a row looks at values that are different every time.
 _MOST_NEW_WAYS = 8
@@ -80,76 +78,6 @@ class Plain:
         """What lets native code serve calls like this one, or None if that needs Python."""
         watched = places_of([*captures.values, *captures.arrays])
         return make_plain_table(function, call, watched, (), self.integers)
-
-
-class Programs:
-    """Compiled graphs of segments: equal segments, of one loop for example, are one program."""
-
-    def __init__(self, threads: int | None):
-        self._threads = threads
-        self._made: dict[Hashable, Compiled] = {}
-        self.count = 0
-        """How many programs have been compiled."""
-
-    def compile(
-        self,
-        graph: Graph,
-        values: Sequence[Any],
-        donated: tuple[int, ...] = (),
-        written: tuple[tuple[int, int], ...] = (),
-    ) -> Compiled:
-        """What computes `graph` for values of these types and strides.
-
-        It may overwrite the values numbered `donated`; those `written` have to hold outputs in the end, as pairs.
-        """
-        key = (graph, tuple(v.strides if isinstance(v, np.ndarray) else None for v in values), donated, written)
-        compiled = self._made.get(key)
-        if compiled is None:
-            compiled = compile_graph(graph, values, self._threads, donated, dict(written))
-            if len(self._made) >= _MOST_PROGRAMS:
-                self._made.pop(next(iter(self._made)))
-            self._made[key] = compiled
-            self.count += 1
-        return compiled
-
-    def execute(self, graph: Graph, values: list[Any]) -> tuple[Compiled, list[Any]]:
-        """Compute `graph`, as a trace asks for it."""
-        compiled = self.compile(graph, values)
-        return compiled, compiled.program.run(values)
-
-    def execute_quietly(self, graph: Graph, values: list[Any]) -> tuple[Compiled, list[Any]]:
-        """The same without floating-point exceptions, for a trace behind which the call runs from its beginning."""
-        compiled = self.compile(graph, values)
-        return compiled, compiled.program.run(values, reports=False)
-
-
-@record(eq=False)
-class Segment:
-    """A part of a call: up to a look at a value (`cut`), or to the end (`traced`).
-
-    `following` has the segments that come after the values seen so far.
-    """
-
-    cut: Cut | None = None
-    traced: Traced | None = None
-    compiled: Compiled | None = None
-    direct: Callable[[list[Any]], Any] | None = None
-    """From the outputs to the result of the call, if there is nothing else to do at its end."""
-    following: dict[Hashable, Segment] = field(default_factory=dict)
-    plan: tuple[Compiled | None, tuple[int, ...], tuple[int, ...]] = (None, (), ())
-    """What computes the outputs that are kept, the registers that it reads, and which outputs these are."""
-
-    def run(self, registers: list[Any], patience: Patience) -> None:
-        """Compute what the cut needs, and the outputs of the segment that later ones read."""
-        assert self.cut is not None
-        registers.extend([None] * len(self.cut.outputs))
-        compiled, inputs, kept = self.plan
-        if compiled is not None:
-            with entered(self.cut.scope):
-                outputs = compiled.program.run([registers[k] for k in inputs], patience)
-            first, nodes = self.cut.first, self.cut.outputs
-            for k, output in zip(kept, outputs):
-                registers[first + k] = register_value(nodes[k], output)
 
 
 class Specialisation:

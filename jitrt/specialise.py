@@ -18,7 +18,8 @@ from .expr.contractions import answered
 from .expr.worthwhile import is_short
 from .finish import finish
 from .frozen import frozen
-from .specialisation import Plain, Programs, Specialisation
+from .segments import Programs
+from .specialisation import Plain, Specialisation
 from .trace.arguments import Structure, classes_in, copies_of, overlap, rebuild, sharing
 from .trace.captures import Captures
 from .trace.draws import drawing, kept

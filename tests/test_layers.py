@@ -29,6 +29,7 @@ FACE = [
     "explain",
     "loops",
     "finish",
+    "segments",
     "specialisation",
     "specialise",
     "budget",
