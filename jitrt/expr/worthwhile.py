@@ -38,6 +38,7 @@ _NATIVE_CALL = 350  # a call of a program of kernels
 _TAKEN_APART = 15_000  # what Python needs to take a call with objects, slices or functions apart
 _COMPILED_NODE = 200_000  # what it takes to compile an operation of a loop that is unrolled
 _FEW_NODES = 8_000  # for which nobody waits longer than two seconds
+_SEGMENTS = 4  # that may each take their part of it
 _CALLS = 100  # that may be waited for
 _SEGMENT_CALL = 4_000  # what Python spends on a segment: a program, and a look at a value behind it
 
@@ -114,13 +115,15 @@ def is_short(traced: Sequence[Graph]) -> bool:
     return not loops and numpy_time(traced) < _TAKEN_APART
 
 
-def is_worth_waiting(traced: Graph) -> bool:
+def is_worth_waiting(traced: Graph, looks: bool = False) -> bool:
     """Whether some hundred calls repay the compile, which takes long for what large loops are unrolled to.
 
     Parameters
     ----------
     traced : Graph
         What the plain function computes.
+    looks : bool
+        Whether it is a segment in front of a look at a value, behind which there will be others.
 
     Examples
     --------
@@ -135,7 +138,8 @@ def is_worth_waiting(traced: Graph) -> bool:
     (False, True)
     """
     nodes = len(traced.nodes())
-    return nodes <= _FEW_NODES or _COMPILED_NODE * nodes < _CALLS * numpy_time([traced])
+    few = _FEW_NODES // _SEGMENTS if looks else _FEW_NODES
+    return nodes <= few or _COMPILED_NODE * nodes < _CALLS * numpy_time([traced])
 
 
 def is_worth_copying(traced: Graph, written: Sequence[int]) -> bool:

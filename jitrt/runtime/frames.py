@@ -95,7 +95,7 @@ class Frame:
 
     def perform(self, action: Any, objects: list[Any], watched: int) -> None:
         """Run consecutive kernels, given by the address of their table."""
-        arrays = tuple(objects)
+        arrays = tuple(objects[: self.image.places])  # without what only NumPy sees, of which there may be much more
         position = 0
         while True:  # Python runs signal handlers between the calls
             state = self.run_native(action, id(arrays), watched, position)

@@ -43,6 +43,7 @@ class HostFrame(Frame):
         self.lent = sorted({place for place, _ in self.hosted.values()})
         self._fixed: list[Any] = []  # objects that are the same in every call, and room for what NumPy returns
         self._returned: dict[Node, int] = {}  # by what steps return, the number of the object
+        self._views: dict[Node, int] = {}  # by views that are made once a call, the same
         steps = iter(hosts.steps)
         self.actions = [self._bound(next(steps)) if action is None else action for action in self.actions]
         returned = (None if node is None else self._returned.get(node) for node in hosts.outputs)
@@ -129,7 +130,18 @@ class HostFrame(Frame):
             if isinstance(view, np.ndarray) and np.may_share_memory(view, self.values[base]):
                 return self._object(view)
         fetch = operator.itemgetter(found) if isinstance(found, int) else found
-        return lambda objects: evaluate((node,), {base: fetch(objects)})[0]
+        if not _is_never_copied(node, base):
+            return lambda objects: evaluate((node,), {base: fetch(objects)})[0]
+        if node not in self._views:
+            self._views[node] = self._object(None)
+        place = self._views[node]
+
+        def once(objects: list[Any]) -> Any:
+            if objects[place] is None:
+                objects[place] = evaluate((node,), {base: fetch(objects)})[0]
+            return objects[place]
+
+        return once
 
     def _memory(self, node: Node) -> Fetch:
         """What gives the memory of a value that lies in the frame or in that of a result."""
@@ -148,3 +160,12 @@ def _python_number(place: int) -> Fetch:
         return value.item() if isinstance(value, np.ndarray) else value
 
     return fetch
+
+
+def _is_never_copied(node: Node, base: Node) -> bool:
+    """Whether NumPy makes `node` from `base` by views alone, which show what is in its memory at any time."""
+    while node is not base:
+        if node.op.kind is not Kind.VIEW or node.op.name == "reshape" or not node.type.ndim:
+            return False
+        (node,) = node.args
+    return True

@@ -36,9 +36,9 @@ _MOST_SEGMENTS = 24  # of different structure in one call: each takes a compile
 _MOST_NODES = 500  # of these, the largest left out: a loop whose every turn is another graph
 
 
-def check_wait(graph: Graph) -> None:
+def check_wait(graph: Graph, looks: bool = False) -> None:
     """Stop where a loop is unrolled to so much that the wait for its compile does not pay."""
-    if not (config.strict() or is_worth_waiting(graph)):
+    if not (config.strict() or is_worth_waiting(graph, looks)):
         raise Untraceable(f"its loops are unrolled to {len(graph.nodes())} operations on small arrays")
 
 
@@ -128,7 +128,7 @@ class Cuts:
         trace = self._trace
         if graph not in self._sizes:
             if ("size", graph) not in trace.memory:
-                check_wait(graph)
+                check_wait(graph, looks=True)
                 trace.memory["size", graph] = len(graph.nodes())
             self._sizes[graph] = trace.memory["size", graph]
         nodes = sum(self._sizes.values()) - max(self._sizes.values())
