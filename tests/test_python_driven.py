@@ -196,3 +196,28 @@ def test_objects_with_small_arrays_that_python_takes_apart(monkeypatch):
             np.testing.assert_allclose(got["energy"], want["energy"], rtol=1e-13)
             assert got["u"] is one.u
         assert ("too small" in fast.explain(Walker(n), 0.5).plain_reason) == (n == 50)
+
+
+@pytest.mark.parametrize("order", ["C", "F"])
+def test_views_for_several_of_numpys_steps_show_what_is_written_in_between(order):
+    def plain(x, w):
+        found = []
+        h = np.zeros(4)
+        for k in range(4):
+            z = np.concatenate([x[k], h]) @ w[:, :8]
+            found.append(np.sort(w.T.reshape(-1)))  # a copy in one of the orders
+            w[1:, 2:4] *= 0.5
+            h = np.tanh(z[:4]) * (w[::-1, :8] @ z).sum()
+            w[:, 0] = h.sum()
+            found.append(np.sort(w.T.reshape(-1))[:3] + (w[:, 1:9] @ z).sum())
+        return h, found, np.sort(x[:, ::2], axis=0), w[:, :8] @ np.ones(8)
+
+    rng = np.random.default_rng(0)
+    compiled = jitrt.jit(plain)
+    for _ in range(3):
+        x, w = rng.normal(size=(4, 4)), np.array(rng.normal(size=(8, 12)), order=order)
+        other = w.copy("K")
+        got, wanted = compiled(x, w), plain(x, other)
+        for g, e in zip((*got[1], got[0], *got[2:], w), (*wanted[1], wanted[0], *wanted[2:], other), strict=True):
+            np.testing.assert_allclose(g, e, rtol=1e-9)
+    assert len(compiled.explain(x, w).host_calls) > 8

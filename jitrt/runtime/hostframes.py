@@ -130,18 +130,20 @@ class HostFrame(Frame):
             if isinstance(view, np.ndarray) and np.may_share_memory(view, self.values[base]):
                 return self._object(view)
         fetch = operator.itemgetter(found) if isinstance(found, int) else found
-        if not _is_never_copied(node, base):
-            return lambda objects: evaluate((node,), {base: fetch(objects)})[0]
         if node not in self._views:
             self._views[node] = self._object(None)
         place = self._views[node]
 
-        def once(objects: list[Any]) -> Any:
-            if objects[place] is None:
-                objects[place] = evaluate((node,), {base: fetch(objects)})[0]
-            return objects[place]
+        def view_of(objects: list[Any]) -> Any:
+            if objects[place] is not None:
+                return objects[place]
+            memory = fetch(objects)
+            made = evaluate((node,), {base: memory})[0]
+            if np.may_share_memory(made, memory):  # a copy does not show what is written later
+                objects[place] = made
+            return made
 
-        return once
+        return view_of
 
     def _memory(self, node: Node) -> Fetch:
         """What gives the memory of a value that lies in the frame or in that of a result."""
@@ -160,12 +162,3 @@ def _python_number(place: int) -> Fetch:
         return value.item() if isinstance(value, np.ndarray) else value
 
     return fetch
-
-
-def _is_never_copied(node: Node, base: Node) -> bool:
-    """Whether NumPy makes `node` from `base` by views alone, which show what is in its memory at any time."""
-    while node is not base:
-        if node.op.kind is not Kind.VIEW or node.op.name == "reshape" or not node.type.ndim:
-            return False
-        (node,) = node.args
-    return True
