@@ -152,7 +152,10 @@ def test_numpy_functions_that_work_in_place_reach_the_caller():
     assert "writes into an array" in clean.explain(np.ones(2)).plain_reason
 
 
-@pytest.mark.parametrize("look", [bool, float, int, str, repr, "{:.2f}".format, list, math.sqrt], ids=str)
+LOOKS = [bool, float, int, str, repr, "{:.2f}".format, list, math.sqrt]
+
+
+@pytest.mark.parametrize("look", LOOKS, ids=lambda f: f.__name__)
 def test_looking_at_a_value_runs_the_plain_function(look):
     def looks(a):
         s = a.sum() * 0.5
