@@ -18,9 +18,9 @@ from .words import I1, I32, I64, WORDS, call_api, counted, record, repeat_while,
 
 # What a value has to be: `kind` is one of the constants below, `object` the type or the object, `descr` the dtype, or
 # one whose word under `DTYPE_MASK` is `dtype`, if that is not 0: unpickled arrays have dtypes of their own. `ndim`,
-# `shape` and `strides` are those of an array, `flags` its flags that have to be set; `ndim` is the number of items of a
-# container. An array is noted in `places` under `place`, a number copied to `slot` with `words` words. A Python integer
-# of 64 bits is copied to `slot`, or has to be `ndim` where that is 0. A value is `AGAIN` that of row `ndim`. At the
+# `shape` and `strides` are those of an array, `flags` those of its flags that are in `FLAGS`; `ndim` is the number of
+# items of a container. An array is noted in `places` under `place`, a number copied to `slot` with `words` words. A
+# Python integer of 64 bits is copied to `slot`, or has to be `ndim` where that is 0. A value is `AGAIN` that of row `ndim`. At the
 # address `version_at`, if not 0, has to be the 32-bit `version` of a class. The value must not be that of the row
 # numbered `other` - 1, nor of that row's `other`, and so on until 0. `source`, one of the constants below, says where
 # the value is found, with `base` and `key`.
@@ -42,6 +42,7 @@ DTYPE_MASK = -1 << 32 | 0xFFFFFF
 KINDS = ("array", "bool", "none", "str", "tuple", "list", "dict")
 
 ALIGNED, WRITEABLE = 0x0100, 0x0400  # NPY_ARRAY_ALIGNED, NPY_ARRAY_WRITEABLE
+FLAGS = ALIGNED | WRITEABLE
 _SIGNATURES = {
     "PyDict_GetItem": ir.FunctionType(I64, [I64, I64]),
     "PyDict_Next": ir.FunctionType(I32, [I64, WORDS, WORDS, WORDS]),
@@ -206,7 +207,7 @@ class _Guard:
             self._require(builder.icmp_signed("==", found, row["dtype"]))
         ndim = builder.sext(self._field(value, "ndim", I32), I64)
         self._require(builder.icmp_signed("==", ndim, row["ndim"]))
-        flags = builder.and_(self._field(value, "flags", I32), builder.trunc(row["flags"], I32))
+        flags = builder.and_(self._field(value, "flags", I32), ir.Constant(I32, FLAGS))
         self._require(builder.icmp_signed("==", builder.zext(flags, I64), row["flags"]))
         for name in ("shape", "strides"):
             actual = builder.inttoptr(self._field(value, name), WORDS)

@@ -103,7 +103,7 @@ def make_table(
         )
         guarded.add_call(call)
         guarded.add_outside([*enumerate(captured, len(arguments)), *((None, w) for w in watched)])
-        apart = guarded.require_writable([number for number, _ in written])
+        apart = guarded.apart([number for number, _ in written])
         kept = guarded.kept
         kept += [frame, program, function]
         output_rows: list[int] = []

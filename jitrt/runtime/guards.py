@@ -89,7 +89,7 @@ class GuardRows:
         self.places, self.slots, self.unused = places, slots, unused
         self.rows: list[dict[str, int]] = []
         self.leaves: list[Any] = []  # so far
-        self.arrays: dict[int, tuple[np.ndarray, dict[str, int]]] = {}  # by place, with their rows
+        self.arrays: dict[int, np.ndarray] = {}  # by place
         self.kept: list[Any] = []
         self._last_place = unused
         self._at: dict[Path, int] = {}  # rows of lists, dicts, objects and the dicts of their attributes
@@ -270,13 +270,12 @@ class GuardRows:
         self.kept.append(value)
         return {"source": guard.FIXED, "base": id(value)}
 
-    def require_writable(self, written: Sequence[int]) -> list[int]:
-        """Let the arrays at these places be writable; gives rows of pairs of arrays that then must not overlap."""
+    def apart(self, written: Sequence[int]) -> list[int]:
+        """Rows of pairs of arrays that must not overlap where those at the places `written` are written."""
         apart: list[int] = []
         for place in written:
-            array, row = self.arrays[place]
-            row["flags"] |= guard.WRITEABLE
-            for other_place, (other, _) in self.arrays.items():
+            array = self.arrays[place]
+            for other_place, other in self.arrays.items():
                 if other_place == place or (other_place in written and other_place < place):
                     continue
                 if np.may_share_memory(array, other):
@@ -293,10 +292,11 @@ class GuardRows:
             row = {
                 "kind": guard.ARRAY, "object": id(kind), "descr": id(value.dtype), "ndim": value.ndim, "place": where,
                 "shape": address_of(value.shape, self.kept), "strides": address_of(value.strides, self.kept),
-                "flags": guard.ALIGNED, "dtype": dtype_word(value.dtype) if value.dtype.kind in "biufc" else 0,
+                "flags": guard.ALIGNED | (guard.WRITEABLE if value.flags.writeable else 0),
+                "dtype": dtype_word(value.dtype) if value.dtype.kind in "biufc" else 0,
             }  # fmt: skip
             if place is not None:
-                self.arrays[place] = value, row
+                self.arrays[place] = value
             return row
         if kind in (float, complex) or isinstance(value, np.number | np.bool_):
             if where not in self.slots:
