@@ -46,15 +46,15 @@ class Clones:
     Parameters
     ----------
     tracers : dict of int to Tracer
-        By the identity of the captured array.
+        By the identity of the captured array, for arrays that are found elsewhere than in their places.
     known : set
         The code that was found to do nothing that a replay would leave out.
     refused : dict
         What a replay would leave out, by its identity, and why; the code may reach it but not call it.
     classes : bool
         Whether the user's classes are copied, too: code that asks for the class of an object would see the copy.
-    numbers : mapping of Place to Tracer, optional
-        What stands for numbers that are inputs, by the places that hold them.
+    places : mapping of Place to Tracer, optional
+        What stands for captured arrays, and for numbers that are inputs, by the places that hold them.
     """
 
     def __init__(
@@ -63,10 +63,10 @@ class Clones:
         known: Collection[types.CodeType],
         refused: dict[int, tuple[Any, str]],
         classes: bool,
-        numbers: Mapping[Place, Any] = MappingProxyType({}),
+        places: Mapping[Place, Any] = MappingProxyType({}),
     ):
         self._tracers = tracers
-        self._numbers = numbers
+        self._places = places
         self._refused = refused
         self._known = known
         self._copies_classes = classes
@@ -114,9 +114,9 @@ class Clones:
         found = stand_in(value)
         return self.class_of(value) if found is value and isinstance(value, type) else found
 
-    def _held(self, container: Any, key: str | None, value: Any) -> Any:
+    def _held(self, container: Any, key: str | int | None, value: Any) -> Any:
         """What code finds in place of `value`, which a namespace or a cell holds."""
-        found = self._numbers.get((id(container), key))
+        found = self._places.get((id(container), key))
         return self.of(value) if found is None else found
 
     def class_of(self, kind: type) -> type:
@@ -131,7 +131,7 @@ class Clones:
                 namespace["__slots__"] = ()
             self._classes[kind] = made = type(kind.__name__, (kind, *others), namespace)
             for name, member in vars(kind).items():
-                found = self._member(member)
+                found = self._held(kind, name, member) if isinstance(member, np.ndarray) else self._member(member)
                 if found is not member:
                     setattr(made, name, found)
                     if isinstance(found, functools.cached_property):
@@ -151,7 +151,7 @@ class Clones:
         if isinstance(member, functools.cached_property):
             return functools.cached_property(self._member(member.func))
         is_code = isinstance(member, types.FunctionType) or hasattr(member, "__jitrt_function__")
-        return self.of(member) if is_code or isinstance(member, (np.ndarray, list, dict)) else member
+        return self.of(member) if is_code or isinstance(member, (list, dict)) else member
 
     def have_been_changed(self) -> bool:
         """Whether something was stored in a function, a module or a class, which only its copy knows."""
@@ -190,7 +190,8 @@ class Clones:
         for name, cell, original in zip(f.__code__.co_freevars, closure, f.__closure__ or ()):
             if (value := contents(original)) is not MISSING:
                 cell.cell_contents = value if name == "__class__" else self._held(original, None, value)
-        made.__defaults__ = tuple(map(self.of, f.__defaults__)) if f.__defaults__ else None
+        defaults = f.__defaults__ or ()
+        made.__defaults__ = tuple(self._held(defaults, k, v) for k, v in enumerate(defaults)) or None
         made.__kwdefaults__ = {
             k: self._held(f.__kwdefaults__, k, v) for k, v in (f.__kwdefaults__ or {}).items()
         } or None

@@ -85,8 +85,7 @@ class Scan:
         elif isinstance(value, np.ndarray):
             if place is None:
                 raise Untraceable(f"reads the array {name}")
-            if all(c.value is not value for c in self.captures.arrays):
-                self.captures.arrays.append(Capture(name, value, *place))
+            _add(Capture(name, value, *place), self.captures.arrays)
         elif type(value) in GENERATORS or is_one_of(value, MAKERS) or getattr(value, "__self__", None) is GLOBAL:
             if place is not None:
                 self.captures.values.append(Capture(name, value, *place))
@@ -108,8 +107,7 @@ class Scan:
                 self.captures.values.append(Capture(name, value, *place))
             self.captures.classes.add(value)
         elif place is not None and is_container(value):
-            if all(c.value is not value for c in self.captures.state):
-                self.captures.state.append(Capture(name, value, *place))
+            _add(Capture(name, value, *place), self.captures.state)
         elif is_plain(value):
             if isinstance(value, float):
                 self.captures.floats.add(float(value))
@@ -117,8 +115,8 @@ class Scan:
                 found = Capture(name, value, *place)
                 if not found.is_number or found.place not in self.captures.varying:
                     self.captures.values.append(found)
-                elif all(c.place != found.place for c in self.captures.arrays):
-                    self.captures.arrays.append(found)
+                else:
+                    _add(found, self.captures.arrays)
         elif isinstance(value, types.BuiltinFunctionType):
             self.called(value, lambda: check_pure(value, name))
         else:
@@ -242,6 +240,12 @@ class Scan:
         if not rest or rest[0] not in _APPENDING:
             self.captures.used.add(id(value))
         self.value(value, name, place)
+
+
+def _add(found: Capture, known: list[Capture]) -> None:
+    """Add what a place holds, unless that place is known; what is the same in two places may be rebound in one."""
+    if all(c.place != found.place for c in known):
+        known.append(found)
 
 
 def _attributes(instructions: Sequence[Instruction], k: int) -> list[str]:

@@ -206,8 +206,9 @@ def _trace_once(
             symbolic[k] = of_argument(k, leaf)
         elif type(leaf) is logging.Logger:
             symbolic[k] = Logger(leaf)
-    by_array = {id(c.value): symbol for symbol, c in zip(symbols[len(arguments) :], captures.arrays)}
-    by_place = {c.place: symbol for symbol, c in zip(symbols[len(arguments) :], captures.arrays) if c.is_number}
+    outside = list(zip(captures.arrays, given[len(arguments) :], symbols[len(arguments) :]))
+    by_array = {id(value): symbol for capture, value, symbol in outside if not capture.is_number}
+    by_place = {capture.place: symbol for capture, _, symbol in outside}
     clones = Clones(by_array, captures.codes, captures.refused, not captures.asks_for_classes, by_place)
     symbolic = [clones.of(leaf) if isinstance(leaf, types.FunctionType) else leaf for leaf in symbolic]
     args, kwargs, named = rebuild(structure, iter(symbolic))
