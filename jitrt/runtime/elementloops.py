@@ -18,6 +18,7 @@ import numpy as np
 
 from .. import config
 from ..errors import JitrtError
+from ..trace.arguments import overlap, overlaps_itself
 from ..trace.captures import Capture
 from ..trace.elementloops import ElementLoop, has_loops, translate
 from ..trace.elementtypes import Array, NotTranslated, Scalar
@@ -315,7 +316,7 @@ class _Loop:
             return self.function(*args)
         outside = [c.read() for c in self.arrays]
         arrays = [a for a in (*args, *outside) if isinstance(a, np.ndarray)]
-        if any(np.may_share_memory(x, y) for k, x in enumerate(arrays) for y in arrays[:k]):
+        if overlap(arrays) or any(map(overlaps_itself, arrays)):
             return self.plain(args)  # copies would not overlap
         copies = tuple(_copy(a) if isinstance(a, np.ndarray) else a for a in args)
         stopped = False

@@ -326,6 +326,25 @@ def is_dynamic(leaf: Any) -> bool:
     return isinstance(leaf, (np.ndarray, np.generic, float, complex))
 
 
+def overlaps_itself(array: np.ndarray) -> bool:
+    """Whether two elements of an array may have memory in common.
+
+    They have none where each axis, in the order of strides, steps over all that the axes before it span.
+
+    Examples
+    --------
+    >>> windows = np.lib.stride_tricks.sliding_window_view
+    >>> [overlaps_itself(windows(np.arange(9.0), n)[::step]) for n, step in ((3, 1), (3, 3), (1, 1))]
+    [True, False, False]
+    """
+    span = array.itemsize
+    for stride, extent in sorted((abs(s), n) for s, n in zip(array.strides, array.shape) if n > 1):
+        if stride < span:
+            return array.size > 0
+        span += stride * (extent - 1)
+    return False
+
+
 def overlap(arrays: Sequence[np.ndarray]) -> bool:
     """Whether any two of `arrays` may have memory in common."""
     return any(np.may_share_memory(a, other) for k, a in enumerate(arrays) for other in arrays[:k])

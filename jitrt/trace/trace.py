@@ -16,7 +16,7 @@ from ..expr.contractions import Call
 from ..expr.node import Graph, Node, type_of
 from ..expr.types import ArrayType
 from ..frozen import frozen
-from .arguments import GENERATORS, Structure, is_dynamic, rebuild
+from .arguments import GENERATORS, Structure, is_dynamic, overlaps_itself, rebuild
 from .captures import Capture, Captures
 from .clones import Clones
 from .conditions import Conditions
@@ -198,6 +198,8 @@ def _trace_once(
         cell = Cell(node, value.strides, value.flags.writeable) if array else None
         symbols.append(Tracer(node, state, isinstance(value, np.generic), cell))
         symbols[-1]._is_given = True
+        if array and overlaps_itself(value):
+            state.aliases.lend(symbols[-1])  # an element that is written is seen through others
     symbolic = list(leaves)
     for symbol, k in zip(symbols, arguments):
         symbolic[k] = symbol
