@@ -1,5 +1,7 @@
 """Random stencils of stencils, as Python source: a failure shows a function that can be run."""
 
+import math
+
 import numpy as np
 
 SHAPES = (
@@ -24,10 +26,18 @@ EXACT = ("{x} * 3 + {x} // 2 - ({x} ^ 5)", "np.maximum({x}, 7 - {x}) % 1000 + {x
 
 
 class Writer:
-    """Writes one function, line by line, keeping the value of every variable at hand."""
+    """Writes one function, line by line, keeping the value of every variable at hand.
 
-    def __init__(self, seed: int):
+    Parameters
+    ----------
+    seed : int
+    odd : bool
+        Whether some operands are reversed, or shifted in memory so that their rows go across those of what is stored.
+    """
+
+    def __init__(self, seed: int, odd: bool = False):
         self.rng = np.random.default_rng(seed)
+        self.odd = odd
         dtype = self.rng.choice(["f8", "f8", "f4", "i8"])
         shape = SHAPES[self.rng.integers(len(SHAPES))]
         self.functions = EXACT if dtype == "i8" else COSTLY
@@ -90,11 +100,28 @@ class Writer:
             if any(a + n > m for a, n, m in zip(first, extents, self.values[y].shape)):
                 y = x
             cut = ", ".join(f"{a}:{a + n}" for a, n in zip(first, extents))
-            terms.append(f"{self.rng.integers(1, 4)} * {y}[{cut}]")
+            operand = f"{y}[{cut}]"
+            if self.odd and self.rng.random() < 0.4:
+                operand = self._odd(y, cut, tuple(extents))
+            terms.append(f"{self.rng.integers(1, 4)} * {operand}")
         return " - ".join(terms)
 
+    def _odd(self, y: str, cut: str, extents: tuple[int, ...]) -> str:
+        """Elements of an array in other places than a window of it has."""
+        shift = int(self.rng.integers(1, 4))
+        size, whole = math.prod(extents), self.values[y].size
+        forms = [f"{y}[{cut}][{', '.join(self.rng.choice(['::-1', ':'], len(extents)))}]"]
+        if size + shift <= whole:
+            forms.append(f"{y}.reshape(-1)[{shift}:{size + shift}].reshape{extents}")
+        # The leading axes as they are, and rows that begin where others do not: the last ones end in the next row.
+        inner = math.prod(self.values[y].shape[1:])
+        if len(extents) > 1 and extents[1:] == self.values[y].shape[1:] and (extents[0] * inner) + shift <= whole:
+            forms.append(f"{y}.ravel()[{shift}:{shift + extents[0] * inner}].reshape({extents[0]}, {inner})")
+            forms[-1] += f".reshape{extents}"
+        return str(self.rng.choice(forms))
 
-def program(seed: int) -> tuple[str, dict[str, np.ndarray]]:
+
+def program(seed: int, odd: bool = False) -> tuple[str, dict[str, np.ndarray]]:
     """The source of a function, and its arguments."""
-    writer = Writer(seed)
+    writer = Writer(seed, odd)
     return writer.write(int(writer.rng.integers(3, 10)))

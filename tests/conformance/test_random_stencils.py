@@ -8,9 +8,9 @@ from stencils import program
 import jitrt
 
 
-def run(seed: int) -> int:
+def run(seed: int, odd: bool = False) -> int:
     """Compare one function with NumPy, and with itself on other numbers of threads; how many rows it keeps."""
-    source, arguments = program(seed)
+    source, arguments = program(seed, odd)
     namespace = {"np": np}
     exec(source, namespace)
     plain = namespace["f"]
@@ -37,6 +37,13 @@ def test_the_programs_are_such_that_rows_are_kept():
     assert sum(run(seed) > 0 for seed in range(100, 112)) >= 3
 
 
+@pytest.mark.parametrize("first", range(0, 60, 10))
+def test_reversed_and_shifted_operands(first):
+    """A row of them is none of a window's: reversed, or from the middle of one row to the middle of the next."""
+    for seed in range(first, first + 10):
+        run(seed, odd=True)
+
+
 @pytest.mark.parametrize("seed", range(1000, 1012))
 def test_what_kernels_touch(seed, monkeypatch):
     monkeypatch.setenv("JITRT_DEBUG", "1")
@@ -47,4 +54,4 @@ def test_what_kernels_touch(seed, monkeypatch):
 @pytest.mark.parametrize("start", range(2000, 6000, 100))
 def test_many_random_stencils(start):
     for seed in range(start, start + 100):
-        run(seed)
+        run(seed, odd=seed % 2 == 1)
