@@ -150,6 +150,20 @@ def _float_sign(builder: ir.IRBuilder, dtype: np.dtype, x: ir.Value) -> ir.Value
     return builder.select(builder.fcmp_unordered("uno", x, x), x, nonzero)
 
 
+def _float_extreme(order: str, ignores_nan: bool) -> Callable[..., ir.Value]:
+    """The second of two equal numbers, zeros of both signs among them, as in NumPy's vectors.
+
+    A nan of either operand wins, or with `ignores_nan` the other operand does.
+    """
+
+    def emit(builder: ir.IRBuilder, dtype: np.dtype, x: ir.Value, y: ir.Value) -> ir.Value:
+        extreme = builder.select(builder.fcmp_ordered(order, x, y), x, y)
+        tested = y if ignores_nan else x
+        return builder.select(builder.fcmp_unordered("uno", tested, tested), x, extreme)
+
+    return emit
+
+
 def _float_degrees(builder: ir.IRBuilder, dtype: np.dtype, x: ir.Value) -> ir.Value:
     return builder.fmul(x, x.type(float(dtype.type(180) / dtype.type(np.pi))))
 
@@ -235,6 +249,10 @@ _EMITTERS: dict[tuple[str, str], Callable[..., ir.Value]] = {
     ("floor_divide", "f"): _float_floor_divide,
     ("remainder", "f"): _float_remainder,
     ("sign", "f"): _float_sign,
+    ("maximum", "f"): _float_extreme(">", ignores_nan=False),
+    ("minimum", "f"): _float_extreme("<", ignores_nan=False),
+    ("fmax", "f"): _float_extreme(">", ignores_nan=True),
+    ("fmin", "f"): _float_extreme("<", ignores_nan=True),
     ("degrees", "f"): _float_degrees,
     ("rad2deg", "f"): _float_degrees,
     ("multiply", "c"): _complex_multiply,

@@ -107,7 +107,7 @@ class _Kernel:
                     self.sums[acc] = PairwiseSum(builder, fold, dtype)
                     self.sums[acc].reset(builder)
             case Update(acc, value):
-                step = combine(*self.folds[acc])
+                step = combine(*self.folds[acc], in_lanes=self._is_looped(acc))
                 self.accumulators[acc] = step(builder, (self.accumulators[acc], self.values[value]))
             case Result(target, acc):
                 pairs = acc in self.sums and self._is_looped(acc)

@@ -29,13 +29,13 @@ def is_search(fold: Op) -> bool:
     return fold in EXTREME
 
 
-def combine(fold: Op, dtype: np.dtype) -> Emitter:
-    """What folds a value into an accumulator."""
+def combine(fold: Op, dtype: np.dtype, in_lanes: bool = False) -> Emitter:
+    """What folds a value into an accumulator; `in_lanes` says that the vectoriser may make several of it."""
     assert fold.ufunc is not None
     if dtype.kind == "f" and fold.ufunc in _REASSOCIATED and fold.kind is Kind.REDUCTION:
         instruction = _REASSOCIATED[fold.ufunc]
         return lambda builder, args: getattr(builder, instruction)(*args, flags=("reassoc",))
-    if dtype.kind == "f" and fold.ufunc in _NAN_PROPAGATING:
+    if dtype.kind == "f" and fold.ufunc in _NAN_PROPAGATING and in_lanes:
         return _extreme(_NAN_PROPAGATING[fold.ufunc])
     found = emitter(OPS[fold.ufunc.__name__], (dtype, dtype), dtype)
     assert found is not None, fold
@@ -48,7 +48,10 @@ _NAN_PROPAGATING = {np.maximum: "maximum", np.minimum: "minimum"}
 
 
 def _extreme(name: str) -> Emitter:
-    """IEEE 754-2019 maximum and minimum: nan wins, as in NumPy. Which zero wins is left open, as in NumPy."""
+    """IEEE 754-2019 maximum and minimum: nan wins, as in NumPy.
+
+    Which zero wins is left open: in NumPy, too, that depends on the lanes of the processor.
+    """
 
     return lambda builder, args: call_intrinsic(builder, name, args, ("nsz",))
 

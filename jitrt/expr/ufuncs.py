@@ -136,13 +136,23 @@ WHERE = row(Op("where", Kind.ELEMENTWISE, numpy=np.where, view_like=True))
 def _lower_clip(n: Node) -> Node:
     """``minimum(maximum(x, low), high)``: how NumPy's ``_NPY_CLIP`` computes it, nans included.
 
-    Complex numbers are left to NumPy: it orders them in another way here than in ``maximum``.
+    Of equal numbers the second one is taken: the bound where bounds are arrays, and `x` in NumPy's loop for bounds of
+    one element. Complex numbers are left to NumPy, which orders them in another way here than in ``maximum``, and so are
+    floats that no kernel computes with.
     """
-    if n.dtype.kind == "c":
+    if n.dtype.kind == "c" or n.dtype.char in "eg":
         return n
     x, low, high = n.args
-    raised = Node(NUMPY_UFUNCS[np.maximum], (x, low), (), n.type)
-    return Node(NUMPY_UFUNCS[np.minimum], (raised, high), (), n.type)
+    order = -1 if all(_is_steady(bound, n.type.size) for bound in (low, high)) else 1
+    raised = Node(NUMPY_UFUNCS[np.maximum], (x, low)[::order], (), n.type)
+    return Node(NUMPY_UFUNCS[np.minimum], (raised, high)[::order], (), n.type)
+
+
+def _is_steady(bound: Node, size: int) -> bool:
+    """Whether a bound is one and the same for all elements, as NumPy tells by its strides."""
+    while bound.op.name in ("broadcast_to", "cast"):
+        (bound,) = bound.args
+    return not bound.shape or (bound.type.size == 1 and size != 1)
 
 
 CLIP = row(Op("clip", Kind.ELEMENTWISE, numpy=clip_ufunc, ufunc=clip_ufunc, lower=_lower_clip))
