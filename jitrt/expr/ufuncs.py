@@ -137,8 +137,8 @@ def _lower_clip(n: Node) -> Node:
     """``minimum(maximum(x, low), high)``: how NumPy's ``_NPY_CLIP`` computes it, nans included.
 
     Of equal numbers the second one is taken: the bound where bounds are arrays, and `x` in NumPy's loop for bounds of
-    one element. Complex numbers are left to NumPy, which orders them in another way here than in ``maximum``, and so are
-    floats that no kernel computes with.
+    one element. NumPy computes it itself of complex numbers, which it orders in another way here than in ``maximum``,
+    and of floats that no kernel computes with.
     """
     if n.dtype.kind == "c" or n.dtype.char in "eg":
         return n
