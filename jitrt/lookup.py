@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import logging
 import threading
-import types
 import warnings
 from collections import Counter
 from collections.abc import Callable, Sequence
@@ -20,11 +19,11 @@ from .segments import Programs
 from .specialisation import Plain, Specialisation
 from .specialise import Call, Unspecialised, internal_error, specialise
 from .trace import guards
-from .trace.arguments import Growing, Structure, classes_in, flatten_call, leaf_key, sharing
+from .trace.arguments import Growing, Structure, flatten_call, leaf_key, sharing
 from .trace.captures import Captures
 from .trace.donation import donated_leaves, overwritable
 from .trace.integers import LARGEST, SMALLEST, IntegerWanted, VaryingIntegers, VaryingNumbers
-from .trace.purity import catches, scan, scan_functions, scan_methods
+from .trace.purity import catches, scan, scan_call
 
 _log = logging.getLogger("jitrt.trace")
 
@@ -400,24 +399,12 @@ class Specialisations:
             if captures is not before:
                 leaves.clear()
                 structure = take_apart(args, kwargs, leaves, captures)
-            if self._scan_methods(structure, leaves, captures):
+            with self._lock:
+                is_new = scan_call(self._function, structure, leaves, captures)
+            if is_new:
                 leaves.clear()
                 structure = take_apart(args, kwargs, leaves, captures)
         return structure
-
-    def _scan_methods(self, structure: Structure, leaves: list[Any], captures: Captures) -> bool:
-        """Look at the methods of new classes, and at functions among the arguments; whether they use more lists."""
-        classes = classes_in(structure)
-        if classes <= captures.members.keys():
-            return False
-        with self._lock:
-            before = captures.growing
-            try:
-                scan_methods(self._function, classes, captures)
-                scan_functions([leaf for leaf in leaves if isinstance(leaf, types.FunctionType)], captures)
-            finally:
-                changed = captures.growing != before
-        return changed
 
     def frame_bytes(self) -> int:
         """Bytes of the frames that the specialisations may hold on to."""

@@ -76,7 +76,7 @@ class Plain:
 
     def table(self, function: Callable[..., Any], call: TakenApart, captures: Captures) -> Words | None:
         """What lets native code serve calls like this one, or None if that needs Python."""
-        watched = places_of([*captures.values, *captures.arrays])
+        watched = places_of([*captures.watched(), *captures.arrays])
         return make_plain_table(function, call, watched, (), self.integers)
 
 
@@ -368,7 +368,7 @@ class Specialisation:
         results, several = self.traced.results, self.traced.structure is not None
         returned = [Returned(r.source, r.index, r.scalar, r.value, r.weak) for r in results]
         program, arguments, written = self.compiled.program, self.traced.arguments, self.traced.written
-        captured, watched = self._captured(captures), places_of(captures.values)
+        captured, watched = self._captured(captures), places_of(captures.watched())
         stores = self.traced.stores
         return make_table(function, program, call, arguments, captured, watched, written, returned, several, stores)
 
@@ -377,7 +377,7 @@ class Specialisation:
         if self.donated or self.sharing is not None:
             return None
         integers = self.integers(call.leaves)
-        return make_plain_table(serve, call, places_of(captures.values), self._captured(captures), integers)
+        return make_plain_table(serve, call, places_of(captures.watched()), self._captured(captures), integers)
 
     def _captured(self, captures: Captures) -> list[Captured]:
         """Places of captured arrays, with arrays like those that the function was compiled for."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import logging
-import types
 from collections.abc import Callable, Sequence
 from dataclasses import field
 from typing import Any
@@ -23,7 +22,7 @@ from .specialisation import Plain, Specialisation
 from .trace.arguments import Structure, classes_in, copies_of, overlap, rebuild, sharing
 from .trace.captures import Captures
 from .trace.draws import drawing, kept
-from .trace.purity import scan_functions, scan_methods
+from .trace.purity import scan_call
 from .trace.storage import ReadOnly
 from .trace.stores import Arguments
 from .trace.trace import trace
@@ -99,9 +98,7 @@ def specialise(call: Call, programs: Programs, unsteady: bool) -> Specialisation
     """
     try:
         classes = classes_in(call.structure)
-        if classes:
-            scan_methods(call.function, classes, call.captures)
-        scan_functions([leaf for leaf in call.leaves if isinstance(leaf, types.FunctionType)], call.captures)
+        scan_call(call.function, call.structure, call.leaves, call.captures)
         run = programs.execute_quietly
         with drawing(call.leaves, restores=True):
             traced = trace(

@@ -40,13 +40,16 @@ STATE = (
 # `watched` are the exceptions that the program may raise, `function` is then the plain function; `raised` counts calls
 # in a row that have raised one, and `skip` calls that are still to run plain. `served` says that there was a call. The
 # values of the first `held` rows are kept alive: other threads, and signal handlers, may let go of them meanwhile. What
-# a call stores is made as results are, and noted under places from `stored_place` on.
+# a call stores is made as results are, and noted under places from `stored_place` on. Before any row is looked at, the
+# `fixed` words at the addresses in `fixed_rows` have to be what they were, one after the other: an address may be that
+# of nothing any more if one before it does not hold its word.
 TABLE = (
     "positional", "keywords", "names", "rows", "row_table", "apart", "apart_rows", "outputs", "output_rows", "written",
     "written_rows", "results", "result_rows", "blocks", "block_table", "busy", "release", "tuple", "plain", "handler",
     "watched", "function", "raised", "skip", "served", "held", "stored", "stored_rows", "stored_place",
-    "stores", "store_rows",
+    "stores", "store_rows", "fixed", "fixed_rows",
 )  # fmt: skip
+FIXED = ("address", "word")
 # Two arrays that must not overlap: their places, and where their elements begin and end, in bytes from their first one.
 APART = ("first", "first_low", "first_high", "second", "second_low", "second_high")
 # Fields of objects, whose offsets the code contains: `words` is that of `self`.
@@ -174,6 +177,9 @@ def _emit_fits(module: ir.Module, match: ir.Function, data: int) -> ir.Function:
     with counted(builder, keywords) as k:
         name = call_api(builder, "PyTuple_GetItem", ir.FunctionType(I64, [I64, I64]), names, k)
         require(builder.icmp_signed("==", name, builder.load(builder.gep(expected, [k]))))
+    with counted(builder, table["fixed"]) as k:
+        place, known = record(builder, builder.inttoptr(table["fixed_rows"], WORDS), k, FIXED)
+        require(builder.icmp_signed("==", field(builder, place, 0), known))
     rows = builder.inttoptr(table["row_table"], WORDS)
     require(builder.call(match, [rows, table["rows"], args, values, positions, places]))
     with counted(builder, table["apart"]) as k:

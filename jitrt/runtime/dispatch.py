@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import ctypes
 import os
 import sys
 import threading
 import weakref
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from time import monotonic
 from types import MappingProxyType
 from typing import Any
@@ -23,8 +24,8 @@ from .objects import address, bind_as_functions, builtin, fields, method
 
 _CROWD = 8  # specialisations with one hash, which native code tries one after the other
 _MOST_TABLES = 16  # of one specialisation: for as many threads that call it at once
-# Tables of one specialisation are made anew when classes have changed, but not if that goes on and on: so often in a
-# row, with less than these seconds in between.
+# Tables of one specialisation are made anew when classes or modules have changed, but not if that goes on and on: so
+# often in a row, with less than these seconds in between.
 _MOST_RENEWALS, _RARELY = 64, 0.1
 
 
@@ -35,6 +36,14 @@ class Words(np.ndarray):
     address: int
     places: int = 1  # of the values that native code notes by place during a call
     classes: Mapping[type, int] = MappingProxyType({})  # which have to have these versions
+    fixed: Sequence[tuple[int, int]] = ()  # addresses of words, and what these have to be
+
+    @property
+    def is_outdated(self) -> bool:
+        """Whether classes, or words at fixed addresses, are not what they were."""
+        return any(version_of(kind) != version for kind, version in self.classes.items()) or any(
+            ctypes.c_int64.from_address(place).value != known for place, known in self.fixed
+        )
 
 
 def words(values: dict[str, Any], layout: tuple[str, ...], kept: list[Any]) -> Words:
@@ -87,7 +96,7 @@ class Dispatch:
         if fields() is None or id(owner) in self._refused:
             return False
         tables = self._tables[id(owner)][2] if id(owner) in self._tables else []
-        if any(version_of(kind) != version for t in tables for kind, version in t.classes.items()):
+        if any(t.is_outdated for t in tables):
             before, last = self._renewals.get(id(owner), (0, 0.0))
             now = monotonic()
             renewals = before + 1 if now - last < _RARELY else 1

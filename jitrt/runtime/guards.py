@@ -13,9 +13,12 @@ from ..frozen import frozen
 from ..kernels import entry as native
 from ..kernels import guard
 from ..trace.arguments import STATIC_TYPES, Again, Appended, Record, Structure
+from ..trace.attributes import is_plain_class
+from ..trace.callbacks import MISSING, Closure
 from ..trace.stores import Attributes, Path
 from ..trace.versions import version_address, version_of, version_offset
 from .dispatch import Words, words
+from .namespaces import words_of
 from .objects import address, dtype_word, fields, slot_offsets
 
 # A value that a function reads from outside: what it was, and the dict or class and the key, or the cell and None, that
@@ -96,6 +99,7 @@ class GuardRows:
         self._numbered: list[int | None] = []  # rows of what `Again` can refer to
         self._alike: dict[int, list[int]] = {}  # numbers of these rows by the type of their values
         self._classes: dict[type, int] = {}  # with their versions
+        self._words: dict[tuple[int, int], None] = {}  # words that have to stay the same, in order
 
     def table(self, call: TakenApart, others: dict[str, Any]) -> Words:
         """The table of calls like `call`."""
@@ -107,10 +111,12 @@ class GuardRows:
             "names": address_of([id(name) for name in call.keywords], self.kept),
             "rows": len(self.rows),
             "row_table": address_of(rows, self.kept),
+            "fixed": len(self._words),
+            "fixed_rows": address_of([word for pair in self._words for word in pair], self.kept),
         }
         table = words(values | others, native.TABLE, self.kept)
         table.places = self._last_place + 1
-        table.classes = self._classes
+        table.classes, table.fixed = self._classes, tuple(self._words)
         return table
 
     def add_call(self, call: TakenApart) -> None:
@@ -162,6 +168,8 @@ class GuardRows:
                 return
             attributes = {"source": guard.OWN_DICT, "base": here}
             self._add_dict(structure[2:], leaves, attributes | self._container(dict, len(structure[2])), path, True)
+        elif kind is Closure:
+            raise Unguarded
         elif kind is Appended:
             self._add_numbered(found | self._typed(list), path)
         elif kind is dict:
@@ -259,6 +267,13 @@ class GuardRows:
         for place, (value, container, key) in outside:
             if isinstance(container, tuple) and place is None:
                 continue  # a default: tuples do not change
+            fixed = words_of(container, key, value) if place is None and not isinstance(container, type) else None
+            if fixed is not None:
+                self._words |= dict.fromkeys(fixed)
+                self.kept += (container, key, value)
+                continue
+            if value is MISSING or isinstance(container, types.FunctionType):
+                continue  # this build of Python keeps them where native code does not see them
             found = self._outside(container, key)
             if isinstance(container, type) and place is None:
                 continue  # the version of the class is enough
@@ -310,6 +325,8 @@ class GuardRows:
             return {"kind": guard.INTEGER, "object": id(kind), "place": where, "slot": self.slots[where]}
         if kind is int and -(1 << 63) <= value < 1 << 63:
             return {"kind": guard.INTEGER, "object": id(kind), "place": where, "ndim": value}
+        if place is None and isinstance(value, type) and is_plain_class(value):
+            return self._identical(value) | self._version(value)
         if place is None and (kind in STATIC_TYPES or isinstance(value, (np.dtype, type, np.ufunc))):
             return self._identical(value)
         raise Unguarded

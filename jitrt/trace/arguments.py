@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import logging
 import types
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from copy import deepcopy
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,8 @@ from numpy.lib.array_utils import byte_bounds
 
 from ..errors import Untraceable
 from ..frozen import frozen
-from .attributes import attributes_of, has_plain_attributes, has_plain_fields
+from .attributes import attributes_of, has_plain_attributes, has_plain_fields, is_known_class
+from .callbacks import Closure, Code, Constant, Same, is_named, is_taken_apart, parts_of, stays
 
 # Values of these types are part of a trace: another value is another trace.
 STATIC_TYPES = frozenset({int, bool, str, bytes, type(None), slice, type(...), range})
@@ -57,6 +59,9 @@ class Growing:
     state: frozenset[int] = frozenset()
     read: frozenset[str] | None = None
     """Attributes of objects that it does anything else with, if they are known."""
+
+    callbacks: Mapping[Code, frozenset[int]] = MappingProxyType({})
+    """Which parts of functions that are arguments are such lists."""
 
     def has(self, attribute: str) -> bool:
         """Whether a list that objects have as this attribute is one of these."""
@@ -196,6 +201,21 @@ def _flatten(value: Any, leaves: list[Any], seen: _Seen | None, depth: int, grow
                 for name, v in attributes.items()
             ]
             return (Record, kind, tuple(attributes), tuple(parts))
+    if seen is not None and kind is types.FunctionType and depth < _DEEPEST and is_taken_apart(value):
+        if id(value) in seen:
+            return (Again, seen[id(value)], ())
+        seen[id(value)] = len(seen)
+        code = Code(value)
+        lists = growing.callbacks.get(code, frozenset())
+        parts = [
+            (Constant, Same(v), ())
+            if stays(v)
+            else _grown(v, seen)
+            if type(v) is list and k in lists
+            else _flatten(v, leaves, seen, depth + 1, growing)
+            for k, v in enumerate(parts_of(value))
+        ]
+        return (Closure, code, tuple(parts))
     leaves.append(value)
     return None
 
@@ -206,19 +226,29 @@ def _is_its_fields(value: tuple) -> bool:
     return has_plain_fields(kind) and not (kind.__dictoffset__ and vars(value))
 
 
-def rebuild(structure: Structure, leaves: Any) -> Any:
-    """The value of that `structure` with the leaves that the iterator `leaves` gives."""
-    return _rebuild(structure, leaves, [])
+Make = Callable[[Code], types.FunctionType]
+
+
+def _make_plain(code: Code) -> types.FunctionType:
+    return code.make(code.namespace)
+
+
+def rebuild(structure: Structure, leaves: Any, make: Make = _make_plain) -> Any:
+    """The value of that `structure` with the leaves that the iterator `leaves` gives.
+
+    `make` gives functions whose cells are empty.
+    """
+    return _rebuild(structure, leaves, [], make)
 
 
 def rebuild_all(structures: Sequence[Structure], leaves: Any) -> list[Any]:
     """The values of several structures; what occurs in two of them is one object."""
     made: list[Any] = []
-    return [_rebuild(structure, leaves, made) for structure in structures]
+    return [_rebuild(structure, leaves, made, _make_plain) for structure in structures]
 
 
-def _rebuild(structure: Structure, leaves: Any, made: list[Any]) -> Any:
-    """`made` are the lists, dicts and objects so far."""
+def _rebuild(structure: Structure, leaves: Any, made: list[Any], make: Make) -> Any:
+    """`made` are the lists, dicts, objects and functions so far."""
     if structure is None:
         return next(leaves)
     kind = structure[0]
@@ -227,22 +257,31 @@ def _rebuild(structure: Structure, leaves: Any, made: list[Any]) -> Any:
     if kind is Appended:
         made.append(Appended())
         return made[-1]
+    if kind is Constant:
+        return structure[1].value
+    if kind is Closure:
+        function = make(structure[1])
+        made.append(function)
+        structure[1].fill(function, [_rebuild(s, leaves, made, make) for s in structure[2]])
+        return function
     if kind is Record:
         value = object.__new__(structure[1])
         made.append(value)
-        attributes_of(value).update({name: _rebuild(s, leaves, made) for name, s in zip(structure[2], structure[3])})
+        attributes_of(value).update(
+            {name: _rebuild(s, leaves, made, make) for name, s in zip(structure[2], structure[3])}
+        )
         return value
     if kind is dict:
         value = {}
         made.append(value)
-        value.update((key, _rebuild(s, leaves, made)) for key, s in zip(structure[1], structure[2]))
+        value.update((key, _rebuild(s, leaves, made, make)) for key, s in zip(structure[1], structure[2]))
         return value
     if kind is list:
         value = []
         made.append(value)
-        value.extend([_rebuild(s, leaves, made) for s in structure[1]])
+        value.extend([_rebuild(s, leaves, made, make) for s in structure[1]])
         return value
-    children = [_rebuild(s, leaves, made) for s in structure[1]]
+    children = [_rebuild(s, leaves, made, make) for s in structure[1]]
     return kind(*children) if hasattr(kind, "_fields") else kind(children)
 
 
@@ -311,13 +350,14 @@ def leaf_key(leaf: Any) -> Any:
         if leaf.dtype.kind not in "biufcmM":
             raise Untraceable(f"takes a scalar of {leaf.dtype}, which has no kernels")
         return kind, leaf.dtype
+    if isinstance(leaf, type) and not is_known_class(leaf):
+        raise Untraceable(f"takes the class {leaf.__qualname__}, which does more than others when it is used")
     if isinstance(leaf, (np.dtype, type, np.ufunc)) or kind is logging.Logger:
         return (kind, leaf)
     if kind in GENERATORS:
         return kind
-    if kind is types.FunctionType:
-        alone = leaf.__closure__ is None and leaf.__defaults__ is None and leaf.__kwdefaults__ is None
-        return (kind, leaf.__code__, id(leaf.__globals__)) if alone else (kind, leaf)
+    if kind is types.FunctionType and is_named(leaf) and not vars(leaf).keys() - {"__wrapped__"}:
+        return (kind, leaf)
     raise Untraceable(f"takes an argument of type {kind.__module__}.{kind.__qualname__}, which is not compiled")
 
 

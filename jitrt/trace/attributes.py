@@ -49,6 +49,16 @@ def has_plain_attributes(kind: type) -> bool:
     return _remembered(kind, _has_plain_attributes, _known)
 
 
+def is_known_class(kind: type) -> bool:
+    """Whether what a class is to code is known: it cannot change, or it is plain, or a part of Python or NumPy."""
+    return not kind.__flags__ & _HEAP_TYPE or kind.__module__.split(".")[0] in _OTHERS or is_plain_class(kind)
+
+
+def is_plain_class(kind: type) -> bool:
+    """Whether it is a class of the user's whose objects are their attributes or their items."""
+    return has_plain_attributes(kind) or has_plain_fields(kind)
+
+
 def has_plain_fields(kind: type) -> bool:
     """Whether tuples of a class with names of fields are their items, however they are read.
 

@@ -7,13 +7,14 @@ import operator
 import types
 from collections.abc import Iterable
 from dataclasses import field
+from types import MappingProxyType
 from typing import Any
 
 from ..frozen import frozen, record
 from .arguments import Growing
+from .callbacks import MISSING, Code
 from .versions import Unchanged
 
-MISSING = object()
 Place = tuple[int, str | int | None]
 
 
@@ -28,7 +29,7 @@ class Capture:
     value : object
         What it was when the code was scanned.
     container, key
-        The dict or the class and the key that hold it, or the cell and None.
+        The dict or the class and the key that hold it, the function and the attribute, or the cell and None.
     """
 
     name: str
@@ -48,6 +49,8 @@ class Capture:
 
     def read(self) -> Any:
         """The current value; a mark of its own if there is none."""
+        if isinstance(self.container, types.FunctionType):
+            return getattr(self.container, str(self.key))
         if self.key is not None:
             holder: Any = vars(self.container) if isinstance(self.container, type) else self.container
             try:
@@ -120,6 +123,19 @@ class Captures:
     varying: frozenset[Place] = frozenset()
     """Places of numbers that are inputs."""
 
+    constants: dict[Place, Capture] = field(default_factory=dict)
+    """What hardly anybody replaces: functions of Python and NumPy, the absence of names that hide them, and the code
+    and defaults of functions."""
+
+    given: set[Any] = field(default_factory=set)
+    """Functions among the arguments that have been scanned."""
+
+    callbacks: dict[Code, frozenset[int]] = field(default_factory=dict)
+    """Which of their parts are lists that they do nothing with but to append to them."""
+
+    methods_read: bool = False
+    """Whether methods read arrays, lists or other things that can change: their copies have to run."""
+
     used: set[int] = field(default_factory=set)
     names: set[str] = field(default_factory=set)
     members: dict[type, Unchanged] = field(default_factory=dict)
@@ -132,15 +148,24 @@ class Captures:
         attributes = frozenset() if self.computes_names else frozenset(self.appended - self.read)
         read = None if self.computes_names or self.makes_objects else frozenset(self.read)
         state = frozenset(k for k, c in enumerate(self.state) if id(c.value) not in self.used)
-        return Growing(attributes, self.positions, state, read)
+        return Growing(attributes, self.positions, state, read, MappingProxyType(dict(self.callbacks)))
 
     def containers(self) -> tuple[Any, ...]:
         """The lists, dicts and objects as they are now."""
         return tuple([c.read() for c in self.state])
 
+    def watched(self) -> list[Capture]:
+        """Values that have to be the same objects."""
+        return [*self.values, *self.constants.values()]
+
+    def note_constant(self, name: str, value: Any, container: Any, key: str) -> None:
+        """Watch what is hardly ever replaced."""
+        found = Capture(name, value, container, key)
+        self.constants[found.place] = found
+
     def unchanged(self) -> bool:
         """Whether every captured value is still the object that was scanned, and every input of the same type."""
-        same = all(c.read() is c.value for c in self.values)
+        same = all(c.read() is c.value for c in self.watched())
         same = same and all(type(c.read()) is type(c.value) for c in self.arrays)
         return same and all(unchanged() for unchanged in list(self.members.values()))
 
@@ -175,11 +200,3 @@ def _same_members(kind: type, names: frozenset[str]) -> Unchanged:
     watch = Unchanged(kind, same)
     before.append(defined())
     return watch
-
-
-def contents(cell: types.CellType) -> Any:
-    """What a cell holds; `MISSING` if that is nothing."""
-    try:
-        return cell.cell_contents
-    except ValueError:  # not yet assigned
-        return MISSING

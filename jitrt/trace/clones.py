@@ -18,7 +18,8 @@ import numpy as np
 
 from .arguments import GENERATORS
 from .attributes import has_plain_attributes
-from .captures import MISSING, Place, contents
+from .callbacks import MISSING, Code, contents, parts_of, stays
+from .captures import Place
 from .classes import traced_type
 from .context import current
 from .creation import stand_in
@@ -71,16 +72,49 @@ class Clones:
         self._known = known
         self._copies_classes = classes
         self._functions: dict[int, types.FunctionType] = {}
+        self._given: set[int] = set()
+        self._unfilled: list[Callable[[], None]] | None = []  # until it is known what stands for containers
         self._classes: dict[type, type] = {}
-        self._members: dict[type, set[str]] = {}
+        self._members: dict[type, dict[str, Any]] = {}
         self._namespaces: dict[int, tuple[dict[str, Any], set[str]]] = {}
         self._views: dict[int, _ModuleView] = {}
         self._containers: dict[int, Any] = {}
         self._generators: dict[int, TracedGenerator] = {}
 
+    def make(self, code: Code) -> types.FunctionType:
+        """A function that is an argument, with empty cells."""
+        made = code.make(self._namespace(code.namespace))
+        self._functions[id(made)] = made
+        self._given.add(id(made))
+
+        def fill() -> None:
+            code.fill(made, [self.of(part) if stays(part) else part for part in parts_of(made)])
+            self._name(made, code.namespace)
+
+        self._fill(fill)
+        return made
+
+    def given(self) -> set[int]:
+        """Identities of the functions that `make` has made."""
+        return self._given
+
+    def of_leaf(self, leaf: Any) -> Any:
+        """What code finds in place of an argument."""
+        return self.of(leaf) if isinstance(leaf, (type, types.FunctionType)) else leaf
+
     def stand_for(self, containers: Sequence[Any], copies: Sequence[Any]) -> None:
         """Let code find copies in place of lists, dicts and objects."""
         self._containers = {id(value): copied for value, copied in zip(containers, copies)}
+        unfilled, self._unfilled = self._unfilled, None
+        for fill in unfilled or ():
+            fill()
+
+    def _fill(self, fill: Callable[[], None]) -> None:
+        """Give a copy what code finds in it, once that is known."""
+        if self._unfilled is None:
+            fill()
+        else:
+            self._unfilled.append(fill)
 
     def of(self, value: Any) -> Any:
         """What code finds in place of `value`."""
@@ -130,14 +164,17 @@ class Clones:
             if not kind.__dictoffset__:
                 namespace["__slots__"] = ()
             self._classes[kind] = made = type(kind.__name__, (kind, *others), namespace)
-            for name, member in vars(kind).items():
-                found = self._held(kind, name, member) if isinstance(member, np.ndarray) else self._member(member)
-                if found is not member:
-                    setattr(made, name, found)
-                    if isinstance(found, functools.cached_property):
-                        found.__set_name__(made, name)
-            self._members[made] = set(vars(made))
+            self._fill(lambda: self._fill_class(made, kind))
         return self._classes[kind]
+
+    def _fill_class(self, made: type, kind: type) -> None:
+        for name, member in vars(kind).items():
+            found = self._held(kind, name, member) if isinstance(member, np.ndarray) else self._member(member)
+            if found is not member:
+                setattr(made, name, found)
+                if isinstance(found, functools.cached_property):
+                    found.__set_name__(made, name)
+        self._members[made] = dict(vars(made))
 
     def _member(self, member: Any) -> Any:
         """What stands for a member of a class."""
@@ -157,37 +194,49 @@ class Clones:
         """Whether something was stored in a function, a module or a class, which only its copy knows."""
         functions = any(vars(f) for f in self._functions.values())
         modules = any(vars(v).keys() != vars(_ModuleView(v._module, self._held)).keys() for v in self._views.values())
-        members = any(set(vars(kind)) - {"__slotnames__"} != known for kind, known in self._members.items())
-        return functions or modules or members  # the name is what `copy` notes of a class
+        members = any(not _is_as_it_was(vars(kind), known) for kind, known in self._members.items())
+        return functions or modules or members
 
     def _imported(self, *args: Any, **kwargs: Any) -> Any:
         """What an import statement inside a copy finds."""
         return self.of(__import__(*args, **kwargs))
 
-    def _function(self, f: types.FunctionType) -> types.FunctionType:
-        if id(f) in self._functions:
-            return self._functions[id(f)]
-        if id(f.__globals__) not in self._namespaces:
+    def _namespace(self, names: dict[str, Any]) -> dict[str, Any]:
+        """The module's names for copies of its functions, those that are used so far replaced."""
+        if id(names) not in self._namespaces:
             known = vars(builtins) | {"__import__": self._imported, "type": traced_type}
             if self._refused:
                 known |= {name: self.of(v) for name, v in vars(builtins).items() if id(v) in self._refused}
-            own = {"__builtins__": known}
-            self._namespaces[id(f.__globals__)] = f.__globals__ | own, set()
-        namespace, done = self._namespaces[id(f.__globals__)]
-        closure = tuple(types.CellType() for _ in f.__closure__ or ())
-        self._functions[id(f)] = made = types.FunctionType(f.__code__, namespace, f.__name__, None, closure)
-        for name in _global_names(f.__code__) - done:
+            self._namespaces[id(names)] = names | {"__builtins__": known}, set()
+        return self._namespaces[id(names)][0]
+
+    def _name(self, made: types.FunctionType, names: dict[str, Any]) -> None:
+        """Let a copy of a function find what stands for the values that its code names."""
+        code, (namespace, done) = made.__code__, self._namespaces[id(names)]
+        for name in _global_names(code) - done:
             done.add(name)
             if name in namespace:
-                namespace[name] = self._held(f.__globals__, name, namespace[name])
-        if "type" in f.__code__.co_names and (state := current()) is not None:
+                namespace[name] = self._held(names, name, namespace[name])
+        if "type" in code.co_names and (state := current()) is not None:
             state.symbolic = False  # it would tell symbols from integers
             state.want_all_integers()
-        if "range" in f.__code__.co_names and "range" not in f.__globals__:
+        if "range" in code.co_names and "range" not in names:
             # Code that does something else with it than call it may compare it by identity.
-            calls = only_called(f.__code__, "range")
+            calls = only_called(code, "range")
             namespace["range"] = traced_range if calls and namespace.get("range") is not range else range
-        for name, cell, original in zip(f.__code__.co_freevars, closure, f.__closure__ or ()):
+
+    def _function(self, f: types.FunctionType) -> types.FunctionType:
+        if id(f) in self._functions:
+            return self._functions[id(f)]
+        closure = tuple(types.CellType() for _ in f.__closure__ or ())
+        made = types.FunctionType(f.__code__, self._namespace(f.__globals__), f.__name__, None, closure)
+        self._functions[id(f)] = made
+        self._fill(lambda: self._fill_function(made, f))
+        return made
+
+    def _fill_function(self, made: types.FunctionType, f: types.FunctionType) -> None:
+        self._name(made, f.__globals__)
+        for name, cell, original in zip(f.__code__.co_freevars, made.__closure__ or (), f.__closure__ or ()):
             if (value := contents(original)) is not MISSING:
                 cell.cell_contents = value if name == "__class__" else self._held(original, None, value)
         defaults = f.__defaults__ or ()
@@ -195,7 +244,13 @@ class Clones:
         made.__kwdefaults__ = {
             k: self._held(f.__kwdefaults__, k, v) for k, v in (f.__kwdefaults__ or {}).items()
         } or None
-        return made
+
+
+def _is_as_it_was(members: Mapping[str, Any], known: dict[str, Any]) -> bool:
+    """Whether a class has the members that it had; the name is what `copy` notes of a class."""
+    return all(known.get(name) is member for name, member in members.items() if name != "__slotnames__") and (
+        known.keys() <= members.keys()
+    )
 
 
 def is_numpy_module(module: types.ModuleType) -> bool:

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import Untraceable
-from .captures import MISSING, contents
+from .callbacks import MISSING, contents
 from .tracer import Tracer
 from .userline import user_line
 

@@ -16,9 +16,11 @@ import numpy as np
 
 from ..errors import Untraceable
 from .arguments import GENERATORS
-from .attributes import has_plain_attributes, has_plain_fields
+from .attributes import has_plain_attributes, is_plain_class
 from .bytecode import Instruction, decoded, line_of
-from .captures import MISSING, Capture, Captures, contents
+from .callbacks import MISSING, PART, contents
+from .captures import Capture, Captures
+from .creation import renew
 from .draws import GLOBAL, MAKERS
 from .imports import imported_names
 from .purevalues import (
@@ -59,6 +61,9 @@ class Scan:
         self.captures = captures
         self.seen: set[int] = set()
         self.behind_a_branch = False
+        self.in_methods = False
+        self._given: types.FunctionType | None = None
+        self._used: set[str] = set()  # parts of the given function that are not appended to alone
 
     def value(self, value: Any, name: str, place: tuple[Any, Any] | None) -> None:
         """Check that a value may be used without running the code that uses it.
@@ -83,18 +88,22 @@ class Scan:
                 self.seen.add(id(value))
                 self.called(value, lambda: self.function(value, name))
         elif isinstance(value, np.ndarray):
+            self._note_what_changes()
             if place is None:
                 raise Untraceable(f"reads the array {name}")
             _add(Capture(name, value, *place), self.captures.arrays)
         elif type(value) in GENERATORS or is_one_of(value, MAKERS) or getattr(value, "__self__", None) is GLOBAL:
+            self._note_what_changes()
             if place is not None:
                 self.captures.values.append(Capture(name, value, *place))
             self.captures.generators.append(value if type(value) in GENERATORS else GLOBAL)
         elif type(value) is np.vectorize or type(value) is functools._lru_cache_wrapper:
+            self._note_what_changes()
             if place is not None:
                 self.captures.values.append(Capture(name, value, *place))
             self.value(value.pyfunc if isinstance(value, np.vectorize) else value.__wrapped__, name, None)
         elif type(value) is logging.Logger:
+            self._note_what_changes()
             if place is not None:
                 self.captures.values.append(Capture(name, value, *place))
         elif isinstance(value, functools.partial):
@@ -102,11 +111,12 @@ class Scan:
                 self.captures.values.append(Capture(name, loaded, *place))
             for part in (value.func, *value.args, *value.keywords.values()):
                 self.value(part, name, None)
-        elif isinstance(value, type) and (has_plain_attributes(value) or has_plain_fields(value)):
+        elif isinstance(value, type) and is_plain_class(value):
             if place is not None:
                 self.captures.values.append(Capture(name, value, *place))
             self.captures.classes.add(value)
         elif place is not None and is_container(value):
+            self._note_what_changes()
             _add(Capture(name, value, *place), self.captures.state)
         elif is_plain(value):
             if isinstance(value, float):
@@ -116,11 +126,19 @@ class Scan:
                 if not found.is_number or found.place not in self.captures.varying:
                     self.captures.values.append(found)
                 else:
+                    self._note_what_changes()
                     _add(found, self.captures.arrays)
-        elif isinstance(value, types.BuiltinFunctionType):
-            self.called(value, lambda: check_pure(value, name))
         else:
-            check_pure(value, name)
+            if place is not None and isinstance(place[0], dict):
+                self.captures.note_constant(name, value, *place)
+            if isinstance(value, types.BuiltinFunctionType):
+                self.called(value, lambda: check_pure(value, name))
+            else:
+                check_pure(value, name)
+
+    def _note_what_changes(self) -> None:
+        """Note that the code reads something that a trace finds a stand-in for."""
+        self.captures.methods_read |= self.in_methods
 
     def called(self, function: Any, check: Callable[[], None]) -> None:
         """Check a function that the code names. Where a branch comes first, the trace will show if it is called."""
@@ -135,15 +153,31 @@ class Scan:
             self.seen, captures.codes = seen - {id(function)}, codes
             captures.refused[id(function)] = function, str(reason)
 
+    def callback(self, function: types.FunctionType) -> frozenset[int]:
+        """Check a function that is an argument and whose parts are arguments; which of them are only appended to."""
+        self._given, code = function, function.__code__
+        if code.co_flags & inspect.CO_GENERATOR:
+            raise Untraceable(f"{code.co_name} is a generator")
+        self.function(function, code.co_name)
+        first = len(code.co_freevars)
+        default = first - code.co_argcount + len(function.__defaults__ or ())
+        appended = {default + k for k in appended_parameters(code) if default + k >= first}
+        return frozenset(appended | {k for k, name in enumerate(code.co_freevars) if name not in self._used})
+
     def function(self, function: types.FunctionType, name: str) -> None:
         if function.__code__.co_flags & _COROUTINES:
             raise Untraceable(f"{name} is a coroutine")
+        if function is not self._given:
+            for field in ("__code__", "__defaults__", "__kwdefaults__"):
+                self.captures.note_constant(f"{name}.{field}", getattr(function, field), function, field)
         defaults = function.__defaults__ or ()
         for position, default in enumerate(defaults):
-            self.value(default, f"a default of {name}", (defaults, position))
+            if default is not PART:
+                self.value(default, f"a default of {name}", (defaults, position))
         keyword_defaults = function.__kwdefaults__ or {}
         for keyword, default in keyword_defaults.items():
-            self.value(default, f"a default of {name}", (keyword_defaults, keyword))
+            if default is not PART:
+                self.value(default, f"a default of {name}", (keyword_defaults, keyword))
         self.code(function.__code__, function, frozenset(function.__code__.co_freevars), {})
 
     def code(
@@ -209,8 +243,12 @@ class Scan:
         if name in _LOADS:
             self._global(function, operand, _attributes(instructions, k + 1))
         elif name == "LOAD_DEREF" and operand in free and operand in _cells(function):
-            cell = _cells(function)[operand]
-            self._loaded(contents(cell), operand, (cell, None), _attributes(instructions, k + 1))
+            cell, attributes = _cells(function)[operand], _attributes(instructions, k + 1)
+            if contents(cell) is not PART:
+                place = None if function is self._given else (cell, None)
+                self._loaded(contents(cell), operand, place, attributes)
+            elif not attributes or attributes[0] not in _APPENDING:
+                self._used.add(operand)
         elif name in _LOCAL_LOADS and operand in imports:
             module, part = imports[operand]
             attributes = _attributes(instructions, k + 1)
@@ -221,16 +259,25 @@ class Scan:
         if name in namespace:
             self._loaded(namespace[name], name, (namespace, name), attributes)
         else:
-            self._loaded(getattr(builtins, name, MISSING), name, None, attributes)
+            value = getattr(builtins, name, MISSING)
+            self.captures.note_constant(name, MISSING, namespace, name)
+            self.captures.note_constant(name, value, vars(builtins), name)
+            self._loaded(value, name, None, attributes)
 
     def _loaded(self, value: Any, name: str, place: tuple[Any, Any] | None, attributes: list[str]) -> None:
         """Follow attributes through modules, and check what is found."""
         rest = list(attributes)
         while rest and isinstance(value, types.ModuleType):
             attribute = rest.pop(0)
-            constant = value.__name__ in CONSTANT_MODULES
-            place = None if constant else (vars(value), attribute)
-            name, value = f"{name}.{attribute}", getattr(value, attribute, MISSING)
+            module, name, value = value, f"{name}.{attribute}", getattr(value, attribute, MISSING)
+            place = vars(module), attribute
+            if module.__name__ in CONSTANT_MODULES:
+                if isinstance(value, types.FunctionType) and not is_numpy(value):
+                    raise Untraceable(f"uses {name}, which somebody has replaced")
+                if vars(module).get(attribute) is value:
+                    self.captures.note_constant(name, value, *place)
+                    renew(module, attribute, value)
+                place = None
         if value is MISSING or isinstance(value, types.ModuleType):
             return
         if rest and isinstance(value, type) and has_plain_attributes(value):
@@ -298,4 +345,4 @@ def _is_captured(instructions: Sequence[Instruction], k: int, function: types.Fu
     else:
         return False
     kind: Any = type(value)
-    return not has_plain_attributes(kind)
+    return value is not PART and not has_plain_attributes(kind)

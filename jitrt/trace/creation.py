@@ -260,6 +260,13 @@ def _python_float(state: Trace, value: Any) -> Any:
     return value.item()._node if value.dtype in (np.float64, np.float32) else None
 
 
+def renew(module: types.ModuleType, name: str, value: Any) -> None:
+    """Let traced functions find `value` in a module of NumPy's or Python's, where somebody may have replaced it."""
+    known = _stand_ins()
+    if id(module) in known:
+        vars(known[id(module)])[name] = known.get(id(value), value)
+
+
 def stand_in(value: Any) -> Any:
     """What a traced function finds in place of `value`: another object for NumPy and its creation functions."""
     return _stand_ins().get(id(value), value)

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from .arguments import Again, Record, Structure
+from .callbacks import Closure, Constant
 
 log = logging.getLogger("jitrt.guards")
 
@@ -82,6 +83,10 @@ def _shape(structure: Structure) -> str:
     kind, *rest = structure
     if kind is Again:
         return "the same object"
+    if kind is Closure:
+        return f"{rest[0].name}({', '.join(map(_shape, rest[1]))})"
+    if kind is Constant:
+        return "..."
     if kind is Record:
         return f"{rest[0].__name__}({', '.join(f'{k}={_shape(s)}' for k, s in zip(*rest[1:]))})"
     if kind is dict:

@@ -14,8 +14,10 @@ from collections.abc import Callable, Collection, Iterable
 from typing import Any
 
 from ..errors import Untraceable
-from .attributes import GENERATED
+from .arguments import Structure, classes_in
+from .attributes import GENERATED, is_plain_class
 from .bytecode import decoded
+from .callbacks import functions_in
 from .captures import Captures, Place
 from .codescan import Scan, appended_parameters
 
@@ -45,19 +47,31 @@ def scan(function: Callable[..., Any], varying: Collection[Place] = ()) -> Captu
     return captures
 
 
-def scan_functions(functions: Iterable[types.FunctionType], captures: Captures) -> None:
-    """Add to `captures` what functions depend on that are arguments.
+def scan_call(called: Callable[..., Any], structure: Structure, leaves: Iterable[Any], captures: Captures) -> bool:
+    """Add to `captures` what functions and classes depend on that are arguments of a call; whether any were new.
 
     Raises
     ------
     Untraceable
         As for `scan`.
     """
-    walk = Scan(captures)
-    for function in functions:
-        if function.__code__.co_flags & inspect.CO_GENERATOR:
-            raise Untraceable(f"{function.__name__} is a generator")
-        walk.value(function, function.__name__, None)
+    given = {leaf for leaf in leaves if isinstance(leaf, type) and is_plain_class(leaf)}
+    classes = classes_in(structure) | given
+    found = {leaf: leaf for leaf in leaves if type(leaf) is types.FunctionType} | functions_in(structure)
+    new = {key: function for key, function in found.items() if key not in captures.given}
+    if not new and classes <= captures.members.keys() and given <= captures.classes:
+        return False
+    captures.classes |= given
+    for key, function in new.items():
+        if isinstance(function, tuple):
+            code, callback = function
+            captures.callbacks[code] = Scan(captures).callback(callback)
+        else:
+            Scan(captures).value(function, function.__name__, None)
+        captures.given.add(key)
+    if classes or captures.members:
+        scan_methods(called, {*classes, *captures.members}, captures)
+    return True
 
 
 def scan_methods(function: Callable[..., Any], classes: set[type], captures: Captures) -> None:
@@ -70,7 +84,8 @@ def scan_methods(function: Callable[..., Any], classes: set[type], captures: Cap
     """
     walk = Scan(captures)
     walk.behind_a_branch = True  # a name does not tell whose method it is, nor whether that is called
-    names = set(_OPERATORS)
+    walk.in_methods = True
+    names = set(_OPERATORS).union(*map(_names, captures.codes))
     done: set[tuple[type, str, bool]] = set()
     pending: list[Any] = [function, *(c.value for c in captures.values)]
     while pending:

@@ -12,7 +12,7 @@ from ..expr.control import Loop, loop
 from ..expr.node import Node
 from ..expr.updates import Region, through
 from .attributes import attributes_of, has_plain_attributes
-from .captures import MISSING, contents
+from .callbacks import MISSING, contents
 from .iterations import Step, outside_roles
 from .loopnumber import Counter, LoopNumber
 from .state import Trace

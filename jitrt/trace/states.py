@@ -14,7 +14,7 @@ from ..expr.updates import Region
 from ..frozen import frozen, record
 from .arguments import Appended, Record
 from .attributes import attributes_of, has_plain_attributes
-from .captures import MISSING, contents
+from .callbacks import MISSING, contents
 from .draws import TracedGenerator
 from .elsewhere import Logger
 from .loopnumber import Counter, LoopNumber

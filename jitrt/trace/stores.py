@@ -7,13 +7,15 @@ it was.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import types
+from collections.abc import Collection, Sequence
 from typing import Any
 
 from ..errors import Untraceable
 from ..frozen import frozen
 from .arguments import Again, Appended, Record, Structure
 from .attributes import attributes_of, has_plain_attributes
+from .callbacks import Closure, parts_of
 from .tracer import Tracer
 
 # From the arguments of a call to an object in them: names of attributes, keys and indices.
@@ -55,15 +57,23 @@ class Store:
 
 @frozen(eq=False)
 class Given:
-    """A leaf of a result that is an object, a dict or a list of the caller's."""
+    """A leaf of a result that is an object, a dict, a list or a function of the caller's."""
 
     path: Path
 
 
 class Containers:
-    """The objects, dicts and lists that a trace got for its arguments, with what they held then."""
+    """The objects, dicts and lists that a trace got for its arguments, with what they held then.
 
-    def __init__(self, arguments: Arguments):
+    Parameters
+    ----------
+    arguments : Arguments
+    functions : collection of int, optional
+        Identities of the functions in them that were taken apart.
+    """
+
+    def __init__(self, arguments: Arguments, functions: Collection[int] = ()):
+        self._functions = functions
         self._known: dict[int, tuple[Any, Path, Any]] = {}
         args, kwargs, state = arguments
         self._walk(args, (0,))
@@ -86,6 +96,10 @@ class Containers:
             self._known[id(value)] = value, path, dict(value)
             for k, v in value.items():
                 self._walk(v, (*path, k))
+        elif id(value) in self._functions:
+            self._known[id(value)] = value, path, None
+            for k, v in enumerate(parts_of(value)):
+                self._walk(v, (*path, Closure, k))
         elif has_plain_attributes(original_class(value)):
             self._known[id(value)] = value, path, dict(attributes_of(value))
             for name, v in attributes_of(value).items():
@@ -93,7 +107,7 @@ class Containers:
 
     def objects(self) -> list[Any]:
         """The objects."""
-        return [c for c, _, _ in self._known.values() if type(c) not in (list, dict, Appended)]
+        return [c for c, _, _ in self._known.values() if type(c) not in (list, dict, Appended, types.FunctionType)]
 
     def _flatten(self, value: Any, leaves: list[Any], made: dict[int, int]) -> Structure:
         """As `arguments.flatten` does it for results: what the caller has given is a leaf.
@@ -125,6 +139,8 @@ class Containers:
         structure = self._flatten(result, leaves, made)
         found = []
         for container, path, before in self._known.values():
+            if type(container) is types.FunctionType:
+                continue  # code that assigns to what it has closed over is not traced
             if type(container) is Appended:
                 if container.items:
                     added = self._flatten(tuple(container.items), leaves, made)
@@ -163,7 +179,10 @@ def original_class(value: Any) -> type:
 def find(arguments: Any, path: Path) -> Any:
     """What is at a path."""
     for key in path:
-        arguments = attributes_of(arguments) if key is Attributes else arguments[key]
+        if key is Closure:
+            arguments = parts_of(arguments)
+        else:
+            arguments = attributes_of(arguments) if key is Attributes else arguments[key]
     return arguments
 
 

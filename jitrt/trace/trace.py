@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import types
 from collections.abc import Callable, Collection, Hashable, Sequence
 from typing import Any
 
@@ -212,14 +211,18 @@ def _trace_once(
     by_array = {id(value): symbol for capture, value, symbol in outside if not capture.is_number}
     by_place = {capture.place: symbol for capture, _, symbol in outside}
     clones = Clones(by_array, captures.codes, captures.refused, not captures.asks_for_classes, by_place)
-    symbolic = [clones.of(leaf) if isinstance(leaf, types.FunctionType) else leaf for leaf in symbolic]
-    args, kwargs, named = rebuild(structure, iter(symbolic))
-    clones.stand_for(captures.containers(), named)
+    args, kwargs, named = rebuild(structure, map(clones.of_leaf, symbolic), clones.make)
+    with tracing(state):
+        clones.stand_for(captures.containers(), named)
     state.named = named
-    containers = Containers((args, kwargs, named))
-    has_classes = captures.asks_for_classes or any(isinstance(leaf, type) for leaf in leaves)
+    containers = Containers((args, kwargs, named), clones.given())
+    has_classes = captures.asks_for_classes or any(
+        isinstance(leaf, type) and clones.class_of(leaf) is leaf for leaf in leaves
+    )
     if captures.sets_attributes and has_classes:
         raise Untraceable("sets attributes, perhaps of a class, of which there is no copy")
+    if captures.methods_read and captures.asks_for_classes:
+        raise Untraceable("asks for the class of an object, and methods read what may change")
     if captures.refused and captures.asks_for_classes:
         raise Untraceable(next(reason for _, reason in captures.refused.values()))
     for value in containers.objects():

@@ -1,0 +1,115 @@
+"""Where functions, cells and dicts keep what they hold: native code sees by a word of memory that it is the same.
+
+As in `objects`, places are found by looking for known values.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import types
+from typing import Any
+
+import numpy as np
+
+from ..once import once
+from ..trace.callbacks import MISSING
+from .objects import fields
+
+Fixed = list[tuple[int, int]]
+
+_DICT_WORDS = dict.__basicsize__ // 8
+_POINTERS = 1 << 16  # numbers below are no addresses
+
+
+def _words(place: int, count: int) -> list[int]:
+    return list((ctypes.c_int64 * count).from_address(place))
+
+
+@once
+def _function_fields() -> dict[str, int] | None:
+    """Offsets in bytes of what a function keeps under names that can be assigned to."""
+
+    def probe(x: Any = MISSING, *, y: Any = MISSING) -> Any:
+        return x, y
+
+    words = _words(id(probe), types.FunctionType.__basicsize__ // 8)
+    found = {}
+    for name in ("__code__", "__defaults__", "__kwdefaults__"):
+        if words.count(id(getattr(probe, name))) != 1:
+            return None
+        found[name] = 8 * words.index(id(getattr(probe, name)))
+    return found
+
+
+@once
+def _dict_fields() -> tuple[int, int] | None:
+    """Offsets in bytes of the number of items of a dict, and of the pointer to its keys.
+
+    Dicts without keys share them.
+    """
+    empty: list[dict[Any, Any]] = [{}, {}]
+    one, other = (_words(id(probe), _DICT_WORDS) for probe in empty)
+    keys = [k for k in range(2, _DICT_WORDS) if one[k] == other[k] and one[k] > _POINTERS]
+    counted: dict[int, None] = dict.fromkeys(range(77))
+    sizes = [k for k, word in enumerate(_words(id(counted), _DICT_WORDS)) if word == len(counted)]
+    return (8 * sizes[0], 8 * keys[0]) if len(keys) == 1 and len(sizes) == 1 else None
+
+
+def words_of(container: Any, key: Any, value: Any) -> Fixed | None:
+    """Addresses of words that stay the same while a function, a cell or a dict holds `value`; None if there are none.
+
+    Parameters
+    ----------
+    container : function, cell or dict
+    key : object
+        The name of an attribute of the function; None for a cell.
+    value : object
+        `MISSING` if the dict does not have the key: then its size tells.
+
+    Examples
+    --------
+    >>> names = {"a": 1.5, "b": 2.5}
+    >>> fixed = words_of(names, "b", names["b"])
+    >>> names["a"] = 3.5
+    >>> fixed == words_of(names, "b", names["b"])
+    True
+    >>> names["b"] = 4.5
+    >>> fixed == words_of(names, "b", names["b"])
+    False
+    """
+    known = fields()
+    if known is None:
+        return None
+    if isinstance(container, types.FunctionType):
+        offsets = _function_fields()
+        return None if offsets is None else [(id(container) + offsets[key], 0 if value is None else id(value))]
+    if isinstance(container, types.CellType):
+        return [(id(container) + known["cell"], id(value))]
+    places = _dict_fields()
+    if type(container) is not dict or places is None:
+        return None
+    size, keys = (id(container) + place for place in places)
+    if value is MISSING:
+        return [(size, len(container))]
+    table = ctypes.c_int64.from_address(keys).value
+    place = _place(table, container.__sizeof__() - dict.__basicsize__, id(key), id(value))
+    return None if place is None else [(keys, table), (place, id(value))]
+
+
+_MOST_PLACES = 4096
+_places: dict[tuple[int, int], int] = {}  # of values by the addresses of tables and keys: where they were, in bytes
+
+
+def _place(table: int, size: int, key: int, value: int) -> int | None:
+    """The address, in a table of `size` bytes, of the value that follows a key; None if it does not."""
+    known = _places.get((table, key), size)
+    if known + 16 <= size and _words(table + known, 2) == [key, value]:
+        return table + known + 8
+    memory = ctypes.string_at(table, size - size % 8)
+    for k in np.flatnonzero(np.frombuffer(memory, np.int64)[:-1] == key).tolist():
+        if _words(table + 8 * k, 2) == [key, value]:
+            if len(_places) >= _MOST_PLACES:
+                _places.clear()
+            _places[table, key] = 8 * k
+            return table + 8 * k + 8
+    return None

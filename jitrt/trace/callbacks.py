@@ -1,0 +1,132 @@
+"""Functions that a call is given, which are taken apart as objects are: what they have closed over may be others in
+the next call, and it may be changed.
+
+A function that its module knows by its name stays as it is, since code may compare it with that name.
+"""
+
+from __future__ import annotations
+
+import types
+from collections.abc import Sequence
+from typing import Any
+
+from .attributes import has_plain_attributes
+from .purevalues import is_numpy
+
+MISSING = object()
+PART = object()
+"""In place of what a function has closed over that is an argument as others are."""
+
+
+class Closure:
+    """Marks the structure of a function; in a path, its parts."""
+
+
+class Constant:
+    """Marks the structure of a part of a function that stays the same object."""
+
+
+class Same:
+    """A value as a part of a structure: equal to itself alone."""
+
+    __slots__ = ("value",)
+
+    def __init__(self, value: Any):
+        self.value = value
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Same) and other.value is self.value
+
+    def __hash__(self) -> int:
+        return id(self.value)
+
+
+Structure = Any
+
+
+class Code:
+    """What functions have in common that differ in what they have closed over, and in the values of defaults.
+
+    Parameters
+    ----------
+    function : function
+    """
+
+    __slots__ = ("_key", "defaults", "function_code", "keywords", "name", "namespace")
+
+    def __init__(self, function: types.FunctionType):
+        self.function_code, self.namespace, self.name = function.__code__, function.__globals__, function.__name__
+        self.defaults, self.keywords = len(function.__defaults__ or ()), tuple(function.__kwdefaults__ or ())
+        self._key = self.function_code, id(self.namespace), self.name, self.defaults, self.keywords
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Code) and other._key == self._key
+
+    def __hash__(self) -> int:
+        return hash(self._key)
+
+    def make(self, namespace: dict[str, Any]) -> types.FunctionType:
+        """A function of this code with empty cells."""
+        cells = tuple(types.CellType() for _ in self.function_code.co_freevars)
+        return types.FunctionType(self.function_code, namespace, self.name, None, cells)
+
+    def fill(self, function: types.FunctionType, parts: Sequence[Any]) -> None:
+        """Give a function that `make` has made what `parts_of` found in another one."""
+        cells, first = function.__closure__ or (), len(function.__closure__ or ())
+        for cell, part in zip(cells, parts):
+            if part is not MISSING:
+                cell.cell_contents = part
+        function.__defaults__ = tuple(parts[first : first + self.defaults]) or None
+        function.__kwdefaults__ = dict(zip(self.keywords, parts[first + self.defaults :])) or None
+
+
+def parts_of(function: types.FunctionType) -> list[Any]:
+    """What a function has closed over, the values of its defaults, and those of its keywords."""
+    cells = [contents(cell) for cell in function.__closure__ or ()]
+    return [*cells, *(function.__defaults__ or ()), *(function.__kwdefaults__ or {}).values()]
+
+
+def contents(cell: types.CellType) -> Any:
+    """What a cell holds; `MISSING` if that is nothing."""
+    try:
+        return cell.cell_contents
+    except ValueError:  # not yet assigned
+        return MISSING
+
+
+def is_taken_apart(value: Any) -> bool:
+    """Whether a value is a function that is its code and what that has closed over."""
+    return type(value) is types.FunctionType and not (is_named(value) or vars(value).keys() - {"__wrapped__"})
+
+
+def is_named(function: types.FunctionType) -> bool:
+    """Whether code may know a function by its name."""
+    return is_numpy(function) or function.__globals__.get(function.__name__) is function
+
+
+def stays(part: Any) -> bool:
+    """Whether a part of a function is one that code uses by its name, and no argument as others are."""
+    if isinstance(part, (type, types.FunctionType, types.MethodType)):
+        return is_numpy(part)
+    return (
+        part is MISSING
+        or isinstance(part, types.ModuleType)
+        or (callable(part) and not has_plain_attributes(type(part)))
+    )
+
+
+def functions_in(structure: Structure) -> dict[Structure, tuple[Code, types.FunctionType]]:
+    """The functions that were taken apart, by what code may do with them, with `PART` for their parts."""
+    if structure is None:
+        return {}
+    found: dict[Structure, tuple[Code, types.FunctionType]] = {}
+    for part in structure[-1]:
+        if isinstance(part, tuple):
+            found |= functions_in(part)
+    if structure[0] is Closure:
+        code, parts = structure[1:]
+        fixed = tuple(p if p is not None and p[0] is Constant else None for p in parts)
+        function = code.make(code.namespace)
+        code.fill(function, [PART if p is None else p[1].value for p in fixed])
+        found[code, fixed] = code, function
+    return found
