@@ -74,7 +74,7 @@ def a_global_list(f):
     for n in range(8):
         if n == 4:
             HISTORY = []
-        f(X, 2, lambda k, v: HISTORY.append(v.sum()))
+        f(X, 2, lambda k, v: HISTORY.append(v.sum()))  # noqa: B023
         out.append(list(HISTORY))
     return out
 
