@@ -133,7 +133,7 @@ class Clones:
         if is_copied and inner not in PURE_FUNCTIONS and inner not in SCOPES:
             return self._function(inner)
         if isinstance(value, functools.partial):
-            keywords = {k: self.of(v) for k, v in value.keywords.items()}
+            keywords = {k: self._held(value.keywords, k, v) for k, v in value.keywords.items()}
             return functools.partial(self.of(value.func), *map(self.of, value.args), **keywords)
         if type(value) is np.vectorize:
             return of_vectorize(value, self.of(value.pyfunc))

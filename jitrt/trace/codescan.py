@@ -109,8 +109,10 @@ class Scan:
         elif isinstance(value, functools.partial):
             if place is not None:
                 self.captures.values.append(Capture(name, loaded, *place))
-            for part in (value.func, *value.args, *value.keywords.values()):
+            for part in (value.func, *value.args):
                 self.value(part, name, None)
+            for keyword, part in value.keywords.items():
+                self.value(part, name, (value.keywords, keyword))
         elif isinstance(value, type) and is_plain_class(value):
             if place is not None:
                 self.captures.values.append(Capture(name, value, *place))

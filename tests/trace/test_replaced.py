@@ -11,6 +11,7 @@ import jitrt
 X = np.arange(5.0) + 1
 
 SOURCE = """
+import functools
 import math
 import numpy as np
 from numpy import sin as sine
@@ -43,6 +44,11 @@ def make(scale):
 
 closed = make(2.0)
 
+part = functools.partial(helper, k=2.0)
+part_of_array = functools.partial(helper, k=np.full(5, 2.0))
+
+def calls_part(x): return part(x)
+def calls_part_of_array(x): return part_of_array(x)
 def calls_helper(x): return helper(x) + 1
 def calls_method(x, k): return k.method(x)
 def calls_static(x): return K.static(x)
@@ -120,6 +126,18 @@ def set_own_code(w):
     w.calls_helper.__code__ = w.calls_sin.__code__
 
 
+def set_keyword_of_part(w):
+    w.part.keywords["k"] = 9.0
+
+
+def write_keyword_of_part(w):
+    w.part_of_array.keywords["k"][:] = 9.0
+
+
+def set_array_of_part(w):
+    w.part_of_array.keywords["k"] = np.arange(5.0)
+
+
 def shadow_abs(w):
     w.abs = lambda x: x * 0 + 7
 
@@ -142,7 +160,8 @@ CHANGES = [
     ("calls_helper", change_keywords), ("calls_helper", set_own_code), ("calls_method", set_method),
     ("calls_static", set_static), ("calls_class", set_class), ("calls_property", set_property),
     ("calls_closed", set_cell), ("calls_abs", shadow_abs), ("loops", shadow_range), ("calls_len", shadow_len),
-    ("calls_sine", rebind_sine), ("given_helper", set_code), ("given_helper", set_defaults),
+    ("calls_sine", rebind_sine), ("calls_part", set_keyword_of_part), ("calls_part_of_array", write_keyword_of_part),
+    ("calls_part_of_array", set_array_of_part), ("given_helper", set_code), ("given_helper", set_defaults),
     ("given_closed", set_cell),
 ]  # fmt: skip
 
