@@ -81,7 +81,10 @@ if not TYPE_CHECKING:  # to type checkers, what is not imported above does not e
             return importlib.import_module(f".{name}", __name__)
         if name not in _MODULE_OF:
             raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-        value = globals()[name] = getattr(importlib.import_module(_MODULE_OF[name], __name__), name)
+        from .atwork import at_work
+
+        with at_work():  # a signal handler that asks for the name finds no half of a module
+            value = globals()[name] = getattr(importlib.import_module(_MODULE_OF[name], __name__), name)
         return value
 
 

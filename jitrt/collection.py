@@ -13,7 +13,7 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-_lock = threading.Lock()
+_lock = threading.RLock()
 _pause: object = None  # the one that began when the collector was at work
 
 
@@ -65,7 +65,7 @@ def _end(pause: object) -> None:
 def _after_fork() -> None:
     """The child does not have the thread that would end the pause."""
     global _lock
-    _lock = threading.Lock()
+    _lock = threading.RLock()
     _end(_pause)
 
 

@@ -108,5 +108,18 @@ class Untraceable(ControlException):
         return f"{self.reason} ({self.line})" if self.line else self.reason
 
 
+class Interrupted(ControlException):
+    """A signal handler has raised `error`, which ends the trace, and the call with it."""
+
+    def __init__(self, error: BaseException):
+        super().__init__(error)
+        self.error = error
+
+
+def is_passing(error: BaseException) -> bool:
+    """Whether the reason of a failure is outside of what runs, so that it may not be there at another time."""
+    return isinstance(error, (MemoryError, OSError, RecursionError))
+
+
 class NotWorthwhile(Exception):
     """The plain function is expected to be faster."""

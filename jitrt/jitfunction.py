@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Concatenate, Generic, NamedTuple, ParamSp
 
 import numpy as np
 
+from .atwork import at_work, is_at_work
 from .errors import NotWorthwhile, Untraceable
 from .pandas_engine import PandasEngine
 from .pickling import reduced, stand_in
@@ -142,6 +143,8 @@ class JitFunction(ServedFunction, Generic[P, R]):
         known = self._specialisations
         from .explain import Explanation
 
+        if is_at_work():
+            return Explanation(self.__name__, "this thread is in the middle of a compilation")
         if (plain := known.plain) is not None and not plain.is_passing:
             return Explanation(self.__name__, plain.reason)
         if not kwargs and (loop := self._loops.source(args)):
@@ -233,9 +236,10 @@ class JitFunction(ServedFunction, Generic[P, R]):
         structure = known.take_apart(args, kwargs, leaves)
         structure = known.take_all_apart(args, kwargs, leaves, structure)
         try:
-            traced = trace(self._function, leaves, structure, known.current_captures())
-            inputs = [leaves[k] for k in traced.arguments] + [c.read() for c in traced.captured]
-            lowered = lower(traced.graph, inputs)
+            with at_work():
+                traced = trace(self._function, leaves, structure, known.current_captures())
+                inputs = [leaves[k] for k in traced.arguments] + [c.read() for c in traced.captured]
+                lowered = lower(traced.graph, inputs)
         except (Untraceable, NotWorthwhile) as reason:
             raise ValueError(f"{self.__name__} runs as plain NumPy: {reason}") from None
         return Stages(self.__name__, lowered, lambda: self.compile(*args, **kwargs))

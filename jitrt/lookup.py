@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from .atwork import at_work
 from .budget import CREDIT, CREDIT_FOR_INTEGERS, TraceBudget
 from .errors import JitrtPerformanceWarning, Untraceable
 from .expr.contractions import Call as HostedCall
@@ -96,7 +97,7 @@ class Specialisations:
 
     def clear(self) -> None:
         """Forget all of them, and the tables of native code."""
-        with self._lock:
+        with self._lock, at_work():
             self._known.clear()
             self._other_captures.clear()
             self._failures.clear()
@@ -133,7 +134,7 @@ class Specialisations:
         key = _key(structure, keys, integers, donated, captures)
         found = self._known.get(key)
         if found is None:
-            with self._lock:
+            with self._lock, at_work():
                 while found is None:
                     integers = self.integers.note(structure, leaves)
                     if _are_large(leaves, integers):
@@ -213,7 +214,7 @@ class Specialisations:
         if shared is None:
             return found
         key = (key, shared)
-        with self._lock:
+        with self._lock, at_work():
             knowing = self._known.get(key)
             if knowing is None:
                 try:
@@ -319,12 +320,12 @@ class Specialisations:
             self.replace(used, None)
         elif self._captures is not None and catches(self._function, self._captures):
             self.replace(used, Plain(f"catches {type(failure).__name__}, which depends on values"))
-        else:
-            self.replace(used, internal_error(self._name, failure))
+        elif (plain := internal_error(self._name, failure)) and not plain.is_passing:
+            self.replace(used, plain)
 
     def replace(self, used: Specialisation, replacement: Plain | None) -> None:
         """Let calls like those that `used` has served be found another way; None has them traced anew."""
-        with self._lock:
+        with self._lock, at_work():
             self._dispatch.remove(used)
             for key in [k for k, v in self._known.items() if v is used]:
                 if replacement is None:
@@ -341,7 +342,7 @@ class Specialisations:
         """What the function reads beside its arguments; scanned anew when a captured value is another one."""
         captures = self._captures
         if captures is None or not captures.unchanged():
-            with self._lock:
+            with self._lock, at_work():
                 before, captures = captures, self._captures_known(captures)
                 if captures is None:
                     self._note_changes(before)

@@ -8,6 +8,8 @@ import threading
 from collections.abc import Callable
 from typing import Any, Generic, TypeVar
 
+from .atwork import at_work
+
 T = TypeVar("T")
 
 
@@ -36,7 +38,7 @@ class once(Generic[T]):
 
     def __call__(self) -> T:
         if not self._values:
-            with self._lock:
+            with self._lock, at_work():
                 if not self._values:
                     self._values.append(self._function())
         return self._values[0]

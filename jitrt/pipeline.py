@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from . import collection, config
+from .atwork import at_work
 from .codegen import operations
 from .codegen.kernels import Kernel, kernels_of
 from .errors import NotWorthwhile
@@ -65,7 +66,7 @@ def compile_graph(
 
     Parameters and exceptions as for `programs.compile_graph`, which asks for this where it does not know the program.
     """
-    with collection.paused():
+    with at_work(), collection.paused():
         return generate(lower(graph, inputs, donated, written))
 
 

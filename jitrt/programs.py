@@ -17,10 +17,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from . import collection, config
+from .atwork import at_work, is_at_work
 from .codegen import cache
 from .errors import NotWorthwhile
 from .expr.content import NotPortable, content
-from .expr.node import Graph
+from .expr.node import Graph, forget_dead
 from .frozen import frozen, replaced
 from .runtime import imagefile
 from .runtime.hostfile import NotPlain, decode_hosts, encode_hosts
@@ -108,15 +109,18 @@ def expect_compiles(function: Callable[..., Any]) -> bool:
     bool
         Whether this is so.
     """
-    get_ready()
-    if cache.has_note(_code(function)):
+    if is_at_work():  # perhaps in the middle of the imports below
         return False
-    from . import pipeline  # noqa: F401
-    from .codegen.compile import get_compiler_ready
+    with at_work():
+        get_ready()
+        if cache.has_note(_code(function)):
+            return False
+        from . import pipeline  # noqa: F401
+        from .codegen.compile import get_compiler_ready
 
-    get_compiler_ready()
-    get_ready_to_compile()
-    return True
+        get_compiler_ready()
+        get_ready_to_compile()
+        return True
 
 
 def note_call(function: Callable[..., Any]) -> None:
@@ -186,6 +190,7 @@ def compile_graph(
                 if config.debug():  # every call looks at it
                     made.append(anew)
                 del anew
+                forget_dead()
         except NotWorthwhile as reason:
             _keep(key, _Known(None, (), None, str(reason)))
             raise

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from .atwork import at_work
 from .expr.node import Graph
 from .frozen import record
 from .programs import Compiled, compile_graph
@@ -42,7 +43,8 @@ class Programs:
         key = (graph, tuple(v.strides if isinstance(v, np.ndarray) else None for v in values), donated, written)
         compiled = self._made.get(key)
         if compiled is None:
-            compiled = compile_graph(graph, values, self._threads, donated, dict(written))
+            with at_work():
+                compiled = compile_graph(graph, values, self._threads, donated, dict(written))
             if len(self._made) >= _MOST_PROGRAMS:
                 self._made.pop(next(iter(self._made)))
             self._made[key] = compiled

@@ -9,7 +9,8 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from . import config
-from .errors import HalfDone, JitrtError, JitrtPerformanceWarning, NotWorthwhile, Untraceable
+from .atwork import at_work, is_at_work, is_users_own
+from .errors import HalfDone, JitrtError, JitrtPerformanceWarning, NotWorthwhile, Untraceable, is_passing
 from .expr.contractions import Call as HostedCall
 from .expr.contractions import answered
 from .lookup import Specialisations, take_apart
@@ -76,6 +77,8 @@ class ServedFunction(NativeCallable):
 
     def _call(self, args: tuple, kwargs: dict[str, Any]) -> Any:
         """A call that native code does not serve."""
+        if is_at_work():  # in a signal handler or a finaliser, or of a function that is being traced
+            return self._function(*args, **kwargs)
         known = self._specialisations
         self._slow_calls += 1
         if self._is_new:
@@ -170,6 +173,8 @@ class ServedFunction(NativeCallable):
         except HalfDone as error:
             raise error.failure from None
         except (Exception, Untraceable, NotWorthwhile) as reason:
+            if is_users_own(reason):
+                raise
             _log.info("%s runs as plain NumPy: %s", self.__name__, reason)
         return self._function(*args, **kwargs)
 
@@ -195,13 +200,15 @@ class ServedFunction(NativeCallable):
             try:
                 try:
                     if self._dispatch.wants(found):
-                        self._add_table(found, args, kwargs, leaves, structure)
+                        with at_work():
+                            self._add_table(found, args, kwargs, leaves, structure)
                 except Untraceable:  # what it reads from outside is something else now
                     self._dispatch.refuse(found)
                 if isinstance(found, Specialisation) and self._is_slow(found) and found.is_short:
                     self._specialisations.replace(found, Plain(TOO_SMALL, is_passing=True))
             except Exception as error:  # the call itself has ended well
-                self._dispatch.refuse(found)
+                if not is_passing(error):
+                    self._dispatch.refuse(found)
                 internal_error(self.__name__, error, _STAYS_IN_PYTHON)
 
     def _is_slow(self, found: Specialisation) -> bool:
@@ -256,6 +263,8 @@ class ServedFunction(NativeCallable):
 
     def _serve_plain(self, found: Specialisation, failure: Exception, args: tuple, kwargs: dict[str, Any]) -> Any:
         """The plain function's result, or NumPy's own exception or warning at the user's line."""
+        if is_users_own(failure):
+            raise failure
         if isinstance(failure, HalfDone):
             raise failure.failure from None
         leaves: list[Any] = []

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from . import config
+from .atwork import at_work
 from .errors import NotWorthwhile, Untraceable
 from .expr.worthwhile import NOTHING, is_short, is_worth_copying, is_worth_python, numpy_time
 from .finish import direct, finish, written_in_place
@@ -99,7 +100,7 @@ class Specialisation:
         self.slow_calls = 0
         self.patience = Patience()
         self._programs = programs
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()
         self._segments = 0
         self._calls = 0
         self._ways: list[Traced] = []
@@ -147,7 +148,7 @@ class Specialisation:
 
     def after_fork(self) -> None:
         """A thread of the parent may have held the lock."""
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()
 
     @property
     def numpy_time(self) -> float:
@@ -215,7 +216,7 @@ class Specialisation:
         values = [traced.values[k] for k in traced.registers]
         compiled = self._programs.compile(traced.graph, values, self._overwritable(traced), written_in_place(traced))
         traced = _without_arguments(traced)
-        with self._lock:
+        with self._lock, at_work():
             self._check_worthwhile(traced, compiled)
             segment = self.root
             for cut in traced.cuts:
@@ -306,7 +307,7 @@ class Specialisation:
             If no call has seen these values yet.
         """
         if self._calls == _TRIED_CALLS and self.root.cut is not None:
-            with self._lock:
+            with self._lock, at_work():
                 self._narrow()
         with drawing(leaves) if self.draws else _no_draws:
             return self._run(leaves, arguments)

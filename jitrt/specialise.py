@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 
 from . import config
-from .errors import JitrtError, NotWorthwhile, Untraceable
+from .atwork import at_work, is_in_numba, is_users_own, users_code
+from .errors import JitrtError, NotWorthwhile, Untraceable, is_passing
 from .expr.contractions import Call as HostedCall
 from .expr.contractions import answered
 from .expr.worthwhile import is_short
@@ -90,12 +91,14 @@ def specialise(call: Call, programs: Programs, unsteady: bool) -> Specialisation
     ------
     Unspecialised
         If the function itself raises an exception for these arguments, or if they overlap, and the trace, which took
-        them for different arrays, failed.
+        them for different arrays, failed; or if numba is at work in this thread.
     ReadOnly
         If it writes into an array that is read-only.
     IntegerWanted
         If values of some of the integers are needed.
     """
+    if is_in_numba():  # in a signal handler or a finaliser
+        raise Unspecialised("this thread is in the middle of a compilation by numba")
     try:
         classes = classes_in(call.structure)
         scan_call(call.function, call.structure, call.leaves, call.captures)
@@ -123,6 +126,8 @@ def specialise(call: Call, programs: Programs, unsteady: bool) -> Specialisation
     except ReadOnly:  # before anything is written
         raise
     except Exception as error:
+        if is_users_own(error):
+            raise
         failures = [error]  # taken out of this frame, since its traceback leads to it and its arguments
     if isinstance(failures[0].__cause__, Untraceable):  # NumPy's C code replaces what a conversion raises
         return _plain(call, failures.pop().__cause__)
@@ -151,24 +156,25 @@ def trace_and_run(call: Call, found: Specialisation, programs: Programs, unstead
     Untraceable
         If the plain function has to run.
     """
-    before = programs.count
-    traced = trace(
-        call.function,
-        call.leaves,
-        call.structure,
-        call.captures,
-        call.shared,
-        programs.execute,
-        unsteady,
-        found.is_changing,
-        call.integers,
-        found.memory,
-        call.answers,
-    )
-    written = [number for number, _ in traced.written]
-    if call.shared is None and sharing(found.inputs(call.leaves), written) is not None:
-        raise Untraceable("arguments overlap in memory, and one of them is written")
-    compiled = found.once(traced, before) if found.is_changing else found.add(traced)
+    with at_work():
+        before = programs.count
+        traced = trace(
+            call.function,
+            call.leaves,
+            call.structure,
+            call.captures,
+            call.shared,
+            programs.execute,
+            unsteady,
+            found.is_changing,
+            call.integers,
+            found.memory,
+            call.answers,
+        )
+        written = [number for number, _ in traced.written]
+        if call.shared is None and sharing(found.inputs(call.leaves), written) is not None:
+            raise Untraceable("arguments overlap in memory, and one of them is written")
+        compiled = found.once(traced, before) if found.is_changing else found.add(traced)
     with answered(call.answers):
         return finish(traced, compiled, list(traced.values), arguments)
 
@@ -184,16 +190,17 @@ def _after_failure(call: Call, failure: Exception) -> Plain:
     Raises
     ------
     Unspecialised
-        If it was the user's.
+        If it was the user's, or its reason is a passing one.
     """
     if call.captures.state:  # of which a try on copies would change the originals
         raise Unspecialised(f"it raises {type(failure).__name__}: {failure}", failure)
     args, kwargs, _ = rebuild(call.structure, iter(copies_of(call.leaves)))
     raises = True
     with contextlib.suppress(Exception), kept(call.captures.generators):
-        call.function(*args, **kwargs)
+        with users_code():
+            call.function(*args, **kwargs)
         raises = False
-    if raises:
+    if raises or is_passing(failure):
         raise Unspecialised(f"it raises {type(failure).__name__}: {failure}", failure)
     return internal_error(call.name, failure)
 
@@ -204,10 +211,14 @@ def internal_error(name: str, failure: Exception, what: str = "runs as plain Num
     Raises
     ------
     JitrtError
-        Under ``JITRT_STRICT=1``.
+        Under ``JITRT_STRICT=1``, unless its reason is a passing one.
+    Exception
+        `failure`, if a signal handler has raised it, or a debugger that is left.
     """
+    if is_users_own(failure):
+        raise failure
     reason = f"internal error: {type(failure).__name__}: {failure}"
     _log.warning("%s %s: %s", name, what, reason, exc_info=failure)
-    if config.strict():
+    if config.strict() and not is_passing(failure):
         raise JitrtError(f"{name}: {reason}") from failure
-    return Plain(reason)
+    return Plain(reason, is_passing=is_passing(failure))

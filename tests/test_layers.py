@@ -11,9 +11,11 @@ ROOT = Path(__file__).parents[1]
 # Lower layers first; modules of the face and the pipeline stand above all folders.
 LAYERS = [
     "frozen",
+    "errors",
+    "atwork",
+    "forks",
     "once",
     "collection",
-    "errors",
     "config",
     "expr",
     "trace",

@@ -25,6 +25,8 @@ from collections.abc import Collection, Iterable
 from pathlib import Path
 from typing import Any
 
+from .. import forks
+from ..atwork import at_work
 from ..config import cache_directory, cache_limit
 from . import linker
 from .fingerprint import digest, fingerprint, sources
@@ -37,9 +39,8 @@ Home = tuple[str, list[str]]  # a module, and the symbols that the process has t
 
 _loaded: dict[str, dict[str, int]] = {}  # modules that this process has taken from the cache, and their symbols
 _homes: dict[str, Home] = {}  # of symbols that are in the cache
-_lock = threading.Lock()
-if hasattr(os, "register_at_fork"):  # a child must find the lock free
-    os.register_at_fork(before=_lock.acquire, after_in_parent=_lock.release, after_in_child=_lock.release)
+_lock = threading.RLock()
+forks.hold("cache", _lock)
 _complained = False
 
 
@@ -145,7 +146,7 @@ def load_program(text: str) -> tuple[dict[str, int], bytes] | None:
 def _symbols(folder: Path, home: Home, symbols: Iterable[str]) -> dict[str, int]:
     """Addresses of symbols of a module, which is linked if it was not."""
     module, needed = home
-    with _lock:
+    with _lock, at_work():
         if module not in _loaded:
             path = folder / f"{module}.module"
             _link(path, needed)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 import logging
-import os
 import time
 from collections.abc import Callable, Mapping
 
@@ -13,30 +12,16 @@ from llvmlite import ir
 from numba.core.codegen import CPUCodeLibrary
 from numba.core.compiler_lock import global_compiler_lock
 
+from .. import forks
 from ..schedule.loopnest import LoopNest
 from . import cache, linker
 from .context import code_generator, context
 from .emit import emit_kernel
 from .fingerprint import digest, fingerprint
-from .kernels import lock
 
 _log = logging.getLogger("jitrt.codegen")
 _module_numbers = itertools.count()
-
-
-def _hold_locks() -> None:
-    """Wait until no thread compiles: a child would find the locks held, and LLVM in the middle of something."""
-    lock.acquire()
-    global_compiler_lock.acquire()
-
-
-def _free_locks() -> None:
-    global_compiler_lock.release()
-    lock.release()
-
-
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(before=_hold_locks, after_in_parent=_free_locks, after_in_child=_free_locks)
+forks.hold("numba", global_compiler_lock)
 
 
 def get_compiler_ready() -> None:

@@ -7,10 +7,11 @@ numba.
 from __future__ import annotations
 
 import logging
-import os
 import threading
 from collections.abc import Iterable
 
+from .. import forks
+from ..atwork import at_work
 from ..frozen import frozen
 from ..schedule.loopnest import LoopNest
 from . import cache
@@ -53,9 +54,7 @@ class Kernel:
 _kernels: dict[str, Kernel] = {}
 lock = threading.RLock()
 """Held while kernels are looked up and compiled."""
-
-if hasattr(os, "register_at_fork"):  # a child must find the lock free
-    os.register_at_fork(before=lock.acquire, after_in_parent=lock.release, after_in_child=lock.release)
+forks.hold("kernels", lock)
 
 
 def structural_key(nest: LoopNest) -> str:
@@ -67,7 +66,7 @@ def kernels_of(nests: Iterable[LoopNest]) -> list[Kernel]:
     """The kernels of `nests`; those not yet known are compiled together, as one module."""
     nests = list(nests)
     keys = [structural_key(nest) for nest in nests]
-    with lock:
+    with lock, at_work():
         new = {}
         for key, nest in zip(keys, nests):
             if key not in _kernels and key not in new and not _load(key, nest):

@@ -6,13 +6,13 @@ processor. Where code is made, what numba's code generator tells LLVM about the 
 
 from __future__ import annotations
 
-import os
 import platform
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 import llvmlite.binding as llvm
 
+from .. import forks
 from ..kernels import libm, numpy_loops
 from ..once import once
 
@@ -20,21 +20,9 @@ if TYPE_CHECKING:
     from llvmlite import ir
 
 
-def _hold_llvm() -> None:
-    """Wait until no thread is in LLVM: a child would find llvmlite's lock held, for ever.
-
-    What registers first for forks waits last, so none that is in LLVM waits for a lock that the fork holds by then.
-    """
-    _llvm_lock.__enter__()
-
-
-def _free_llvm() -> None:
-    _llvm_lock.__exit__(None, None, None)
-
-
 _llvm_lock: Any = getattr(llvm.ffi.lib, "_lock", None)
-if hasattr(os, "register_at_fork") and hasattr(_llvm_lock, "__enter__"):
-    os.register_at_fork(before=_hold_llvm, after_in_parent=_free_llvm, after_in_child=_free_llvm)
+if hasattr(_llvm_lock, "__enter__"):
+    forks.hold("llvm", _llvm_lock)
 
 
 @once

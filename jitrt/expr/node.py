@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import os
 import struct
-import threading
 import weakref
+from _weakref import _remove_dead_weakref  # type: ignore[attr-defined]
+from collections import deque
 from collections.abc import Container, Hashable, Iterable, Iterator, Sequence
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -19,15 +20,10 @@ if TYPE_CHECKING:
 
 Params = tuple[tuple[str, Hashable], ...]
 
-_interned: weakref.WeakValueDictionary[tuple, Node] = weakref.WeakValueDictionary()
-# What the dictionary consists of: its own methods take three times as long to find a node, and to store it.
-_references = _interned.data  # type: ignore[attr-defined]
-_forget = _interned._remove  # type: ignore[attr-defined]
-_intern_lock = threading.Lock()
-if hasattr(os, "register_at_fork"):  # a child must find the lock free
-    os.register_at_fork(
-        before=_intern_lock.acquire, after_in_parent=_intern_lock.release, after_in_child=_intern_lock.release
-    )
+_references: dict[tuple, _Reference] = {}
+# References to nodes that are gone. They are only noted: Python code in the callback of a weak reference would swallow
+# an interrupt.
+_dead: deque[_Reference] = deque()
 
 
 class _Reference(weakref.ref):
@@ -58,19 +54,19 @@ class Node:
         node = None if reference is None else reference()
         if node is not None:
             return node
-        with _intern_lock:
-            reference = _references.get(key)  # another thread may have made it meanwhile
-            node = None if reference is None else reference()
-            if node is None:
-                node = object.__new__(cls)
-                _set_op(node, op)
-                _set_args(node, args)
-                _set_params(node, params)
-                _set_type(node, type)
-                reference = _Reference(node, _forget)
-                reference.key = key
-                _references[key] = reference
-            return node
+        made = object.__new__(cls)
+        _set_op(made, op)
+        _set_args(made, args)
+        _set_params(made, params)
+        _set_type(made, type)
+        own = _Reference(made, _dead.append)
+        own.key = key
+        if _dead:
+            forget_dead()
+        # No lock: a signal handler or a finaliser may make nodes, too, and `setdefault` is atomic.
+        while (node := _references.setdefault(key, own)()) is None:
+            _remove_dead_weakref(_references, key)  # unless another thread has stored a new one meanwhile
+        return node
 
     def __setattr__(self, name: str, value: object) -> None:
         raise AttributeError("a Node is immutable")
@@ -108,6 +104,13 @@ _bytes_of_float = struct.Struct("=d").pack
 _set_op, _set_args, _set_params, _set_type = (
     vars(Node)[name].__set__ for name in ("op", "args", "params", "type")
 )  # a Node refuses assignments
+
+
+def forget_dead() -> None:
+    """Forget the nodes that are gone, and with them the last ones that only they have used."""
+    while _dead:
+        with suppress(IndexError):  # another thread does the same
+            _remove_dead_weakref(_references, _dead.pop().key)
 
 
 class Constant:

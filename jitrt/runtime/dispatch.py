@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from ..atwork import at_work
 from ..kernels import entry as native
 from ..kernels import guard
 from ..trace.versions import version_of
@@ -117,37 +118,40 @@ class Dispatch:
 
     def add(self, owner: Any, table: Words, args: tuple, kwargs: dict[str, Any]) -> None:
         """Let `table` serve calls like the one with these arguments, on behalf of the specialisation `owner`."""
-        install()
-        if error_state() is not None:
-            self._set("error_state", id(error_state()))
-        value = _hash(self.words, args, kwargs)
-        self._set("rows", max(self._get("rows"), int(table[_ROWS])))
-        self._set("places", max(self._get("places"), table.places))
-        self._tables.setdefault(id(owner), (owner, value, []))[2].append(table)
-        self._fill()
-        self._set("latest", table.address)
+        with at_work():
+            install()
+            if error_state() is not None:
+                self._set("error_state", id(error_state()))
+            value = _hash(self.words, args, kwargs)
+            self._set("rows", max(self._get("rows"), int(table[_ROWS])))
+            self._set("places", max(self._get("places"), table.places))
+            self._tables.setdefault(id(owner), (owner, value, []))[2].append(table)
+            self._fill()
+            self._set("latest", table.address)
 
     def remove(self, *owners: Any) -> None:
         """Forget the tables of specialisations."""
-        for owner in owners:
-            self._refused.pop(id(owner), None)
-            self._renewals.pop(id(owner), None)
-            self._in_use.discard(id(owner))
-        found = [id(owner) for owner in owners if id(owner) in self._tables]
-        for number in found:
-            self._removed += self._tables.pop(number)[2]
-        if found:
-            self._fill()
+        with at_work():
+            for owner in owners:
+                self._refused.pop(id(owner), None)
+                self._renewals.pop(id(owner), None)
+                self._in_use.discard(id(owner))
+            found = [id(owner) for owner in owners if id(owner) in self._tables]
+            for number in found:
+                self._removed += self._tables.pop(number)[2]
+            if found:
+                self._fill()
 
     def clear(self) -> None:
         """Forget all tables."""
-        for _, _, tables in self._tables.values():
-            self._removed += tables
-        self._tables.clear()
-        self._refused.clear()
-        self._renewals.clear()
-        self._in_use.clear()
-        self._fill()
+        with at_work():
+            for _, _, tables in self._tables.values():
+                self._removed += tables
+            self._tables.clear()
+            self._refused.clear()
+            self._renewals.clear()
+            self._in_use.clear()
+            self._fill()
 
     def tables(self) -> int:
         """How many tables there are."""

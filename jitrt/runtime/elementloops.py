@@ -8,7 +8,6 @@ Then everything that it wrote is taken back first.
 from __future__ import annotations
 
 import logging
-import os
 import threading
 import time
 from collections.abc import Callable
@@ -16,8 +15,9 @@ from typing import Any
 
 import numpy as np
 
-from .. import config
-from ..errors import JitrtError
+from .. import config, forks
+from ..atwork import at_work, is_users_own
+from ..errors import JitrtError, is_passing
 from ..trace.arguments import overlap, overlaps_itself
 from ..trace.captures import Capture
 from ..trace.elementloops import ElementLoop, has_loops, translate
@@ -39,12 +39,9 @@ _SHORT = 6e-6  # seconds: less than Python needs to call compiled code
 _SHORT_CALLS = 16  # calls in a row of which none takes longer
 _TOLERANCE = 1e-12  # where functions such as exp are involved, whose last places differ between libraries
 
-# Held while a loop compiles in the background: a fork waits for it, and the child finds numba unlocked.
-_compiling = threading.Lock()
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(
-        before=_compiling.acquire, after_in_parent=_compiling.release, after_in_child=_compiling.release
-    )
+# Held while a loop compiles in the background: a fork waits for it.
+_compiling = threading.RLock()
+forks.hold("loops", _compiling)
 
 
 class LoopEngine:
@@ -91,6 +88,10 @@ class LoopEngine:
         except JitrtError:
             raise
         except Exception as error:  # nothing has run yet
+            if is_users_own(error):
+                raise
+            if is_passing(error):
+                return MISS
             self._parameters = 0
             _log.warning("%s: no compiled element loop", self._function.__name__, exc_info=error)
             if config.strict():
@@ -291,20 +292,24 @@ class _Loop:
         if config.strict():
             self.compile(full)
         elif self.seconds > _WORTH_COMPILING and self.unstarted.acquire(blocking=False):
-            threading.Thread(target=self.compile, args=(full,), name="jitrt-loops").start()
+            with at_work():  # or nobody would compile, if an interrupt came in front of the start
+                threading.Thread(target=self.compile, args=(full,), name="jitrt-loops").start()
 
     def compile(self, full: tuple) -> None:
         loop = self.translated
         if loop is None:
             return
         try:
-            with _compiling:
+            with _compiling, at_work():
                 from ..codegen.elementloops import compile_loop, flags_taker  # brings numba
 
                 threads.driver()  # names what native code calls
                 self.take_flags = flags_taker()
                 self.compiled = compile_loop(loop, full)
         except Exception as error:  # numba's refusals have many types
+            if is_passing(error):
+                self.seconds, self.unstarted = 0.0, threading.Lock()
+                return
             self.refuse(f"numba: {type(error).__name__}: {error}")
             if config.strict():
                 raise JitrtError(f"a translated loop that numba does not compile:\n{loop.source}") from error

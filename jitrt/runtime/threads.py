@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import llvmlite.binding as llvm
 import numpy as np
 
+from ..atwork import at_work
 from ..codegen import cache
 from ..codegen.fingerprint import digest, fingerprint
 from ..config import cache_directory, threads_from_environment
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
 
 # What native code reads at every call: the number of threads, and the address of the pool (0 before there is one).
 _process = np.array([threads_from_environment(), 0], np.int64)
-_start_lock = threading.Lock()
+_start_lock = threading.RLock()
 _pools: list[np.ndarray] = []  # never freed: workers look at their pool until the process ends
 _workers = 0
 
@@ -106,7 +107,7 @@ def start_pool() -> None:
 
 def _start_workers(threads: int) -> None:
     global _workers
-    with _start_lock:
+    with _start_lock, at_work():  # an interrupt between a start and its count would have a worker run twice
         if not _process[1]:
             pool = np.zeros(POOL_WORDS, np.int64)
             allocate = ctypes.pythonapi.PyThread_allocate_lock
@@ -128,7 +129,7 @@ def _start_workers(threads: int) -> None:
 def _after_fork() -> None:
     """The child has no workers: it starts a pool of its own when it needs one."""
     global _workers, _start_lock
-    _workers, _start_lock = 0, threading.Lock()
+    _workers, _start_lock = 0, threading.RLock()
     _process[1] = 0
 
 

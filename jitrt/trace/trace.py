@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from ..atwork import users_code
 from ..errors import Untraceable, latest_control, watch_control
 from ..expr.assumptions import assumption
 from ..expr.build import input_node
@@ -231,7 +232,7 @@ def _trace_once(
     state.decide = conditions.decide
     watch_control(True)
     try:
-        with tracing(state):
+        with tracing(state), users_code():
             result = clones.of(function)(*args, **kwargs)
         _check_nothing_swallowed(state)
     except (Exception, Untraceable) as error:
