@@ -118,7 +118,7 @@ class Specialisations:
         If it is new, `answers` gets what NumPy computed on the way to it, for a run with these arguments. Without
         them, nothing is run, and many of them in a row do not end in plain NumPy.
         """
-        is_call, answers = answers is not None, {} if answers is None else answers
+        is_call = answers is not None
         if len(leaves) > _MOST_LEAVES:
             return self.plain or Plain(f"{len(leaves)} values in its lists, dicts and objects")
         try:
@@ -202,7 +202,7 @@ class Specialisations:
         leaves: list[Any],
         structure: Structure,
         captures: Captures,
-        answers: dict[HostedCall, Any],
+        answers: dict[HostedCall, Any] | None,
     ) -> Specialisation | Plain:
         """`found` if no array that it may write has memory in common with another one, otherwise what knows that."""
         inputs = found.inputs(leaves)
@@ -234,7 +234,7 @@ class Specialisations:
         structure: Structure,
         captures: Captures,
         shared: Sequence[int] | None,
-        answers: dict[HostedCall, Any],
+        answers: dict[HostedCall, Any] | None,
         donated: tuple[int, ...] = (),
         integers: frozenset[int] = frozenset(),
     ) -> Specialisation | Plain:

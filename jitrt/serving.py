@@ -115,16 +115,16 @@ class ServedFunction(NativeCallable):
             found = known.find(leaves, structure, answers)
             if isinstance(found, Specialisation) and not known.spares_traces:
                 known.plain, self._plain_calls, self._has_run_compiled = None, 0, True
-        except ReadOnly as error:
-            raise ValueError(str(error)).with_traceback(error.__traceback__) from None
         except (JitrtError, Warning):
             raise
         except Exception as error:  # nothing has run yet
             found = internal_error(self.__name__, error)
         if isinstance(found, Plain):
-            found.error = None  # so does its traceback
+            if found.error is not None:
+                failures.append(found.error)
+                found.error = None
             self._note_plain_call(found, args, kwargs, leaves, structure)
-            return self._function(*args, **kwargs)
+            return self._run_plain(failures, args, kwargs)
         try:
             if found.is_changing:
                 raise NewWay
@@ -141,6 +141,16 @@ class ServedFunction(NativeCallable):
             return self._serve_plain(found, failures.pop(), args, kwargs)
         self._serve_natively(found, args, kwargs, leaves, structure)
         return result
+
+    def _run_plain(self, failures: list[Exception], args: tuple, kwargs: dict[str, Any]) -> Any:
+        """The plain function's result, after a trace with these failures: they are ours if it does not fail."""
+        try:
+            result = self._function(*args, **kwargs)
+            if failures and not is_passing(failures[0]) and not isinstance(failures[0], ReadOnly):
+                internal_error(self.__name__, failures[0])
+            return result
+        finally:
+            failures.clear()  # their tracebacks lead to frames that lead to them
 
     def _go_a_new_way(
         self, found: Specialisation, leaves: list[Any], structure: Structure, args: tuple, kwargs: dict[str, Any]
@@ -168,8 +178,6 @@ class ServedFunction(NativeCallable):
         except IntegerWanted as wanted:
             known.fix(structure, wanted, len(leaves))
             known.replace(found, None)
-        except ReadOnly as error:
-            raise ValueError(str(error)).with_traceback(error.__traceback__) from None
         except HalfDone as error:
             raise error.failure from None
         except (Exception, Untraceable, NotWorthwhile) as reason:

@@ -61,8 +61,9 @@ class Call:
         Numbers of the leaves that may be overwritten.
     integers : frozenset of int
         Numbers of the leaves that are Python integers of any value.
-    answers : dict
+    answers : dict, optional
         Gets what calls have given that NumPy made during the trace, for the run behind it (`contractions.answered`).
+        None if nothing runs behind it, neither what is compiled nor the plain function.
     """
 
     function: Callable[..., Any]
@@ -73,7 +74,7 @@ class Call:
     shared: Sequence[int] | None
     donated: tuple[int, ...]
     integers: frozenset[int] = frozenset()
-    answers: dict[HostedCall, Any] = field(default_factory=dict)
+    answers: dict[HostedCall, Any] | None = field(default_factory=dict)
 
 
 def specialise(call: Call, programs: Programs, unsteady: bool) -> Specialisation | Plain:
@@ -92,8 +93,6 @@ def specialise(call: Call, programs: Programs, unsteady: bool) -> Specialisation
     Unspecialised
         If the function itself raises an exception for these arguments, or if they overlap, and the trace, which took
         them for different arrays, failed; or if numba is at work in this thread.
-    ReadOnly
-        If it writes into an array that is read-only.
     IntegerWanted
         If values of some of the integers are needed.
     """
@@ -113,7 +112,7 @@ def specialise(call: Call, programs: Programs, unsteady: bool) -> Specialisation
                 run,
                 unsteady,
                 integers=call.integers,
-                answers=call.answers,
+                answers={} if call.answers is None else call.answers,
             )
         for cut in traced.cuts:
             _log.info("%s looks at a value (%s) at %s", call.name, cut.why, cut.line)
@@ -123,8 +122,8 @@ def specialise(call: Call, programs: Programs, unsteady: bool) -> Specialisation
         return Specialisation(traced, programs, call.shared, call.donated, only_native)
     except (Untraceable, NotWorthwhile) as reason:
         return _plain(call, reason)
-    except ReadOnly:  # before anything is written
-        raise
+    except ReadOnly as error:  # the plain function does what stands in front of that
+        raise Unspecialised(f"it raises ValueError: {error}", error) from None
     except Exception as error:
         if is_users_own(error):
             raise
@@ -133,6 +132,8 @@ def specialise(call: Call, programs: Programs, unsteady: bool) -> Specialisation
         return _plain(call, failures.pop().__cause__)
     if call.shared is None and overlap([leaf for leaf in call.leaves if isinstance(leaf, np.ndarray)]):
         raise Unspecialised("arguments overlap in memory")
+    if call.answers is not None:
+        raise Unspecialised(_raised(failures[0]), failures.pop())
     return _after_failure(call, failures.pop())
 
 
@@ -175,7 +176,7 @@ def trace_and_run(call: Call, found: Specialisation, programs: Programs, unstead
         if call.shared is None and sharing(found.inputs(call.leaves), written) is not None:
             raise Untraceable("arguments overlap in memory, and one of them is written")
         compiled = found.once(traced, before) if found.is_changing else found.add(traced)
-    with answered(call.answers):
+    with answered(call.answers or {}):
         return finish(traced, compiled, list(traced.values), arguments)
 
 
@@ -185,7 +186,10 @@ def _plain(call: Call, reason: BaseException | None) -> Plain:
 
 
 def _after_failure(call: Call, failure: Exception) -> Plain:
-    """Tell the user's exceptions from ours: the plain function raises its own.
+    """Tell the user's exceptions from ours by a run of the plain function on copies: it raises its own.
+
+    Where nothing runs behind the trace only: in a call the plain function runs anyway, and once, since copies are no
+    help with what it changes outside of its arguments.
 
     Raises
     ------
@@ -193,7 +197,7 @@ def _after_failure(call: Call, failure: Exception) -> Plain:
         If it was the user's, or its reason is a passing one.
     """
     if call.captures.state:  # of which a try on copies would change the originals
-        raise Unspecialised(f"it raises {type(failure).__name__}: {failure}", failure)
+        raise Unspecialised(_raised(failure), failure)
     args, kwargs, _ = rebuild(call.structure, iter(copies_of(call.leaves)))
     raises = True
     with contextlib.suppress(Exception), kept(call.captures.generators):
@@ -201,8 +205,12 @@ def _after_failure(call: Call, failure: Exception) -> Plain:
             call.function(*args, **kwargs)
         raises = False
     if raises or is_passing(failure):
-        raise Unspecialised(f"it raises {type(failure).__name__}: {failure}", failure)
+        raise Unspecialised(_raised(failure), failure)
     return internal_error(call.name, failure)
+
+
+def _raised(failure: Exception) -> str:
+    return f"it raises {type(failure).__name__}: {failure}"
 
 
 def internal_error(name: str, failure: Exception, what: str = "runs as plain NumPy") -> Plain:

@@ -324,18 +324,26 @@ class TestCasting:
 
 
 class TestReadOnly:
-    def test_nothing_is_written(self):
-        def both(a, b):
-            a += 1
-            b[0] = 2
+    @pytest.mark.parametrize("warm", [False, True])
+    def test_what_stands_in_front_is_done(self, warm):
+        """As in NumPy, the error comes when the rest has been written, stored and warned of."""
 
-        fast = jitrt.jit(both)
-        fast(np.ones(3), np.ones(3))
-        a, b = np.ones(3), np.ones(3)
-        b.flags.writeable = False
-        with pytest.raises(ValueError, match="read-only"):
-            fast(a, b)
-        assert a.tolist() == [1, 1, 1]
+        def both(a, b, seen):
+            a += 1
+            seen.append(a.sum())
+            b[1:] = 0.5 * (a[1:] / a[:-1])
+
+        def call(function):
+            a, b, seen = np.array([-1.0, 2.0, 0.0]), np.ones(3), []
+            if warm:
+                for _ in range(3):
+                    function(np.ones(3), np.ones(3), [])
+            b.flags.writeable = False
+            with pytest.warns(RuntimeWarning, match="divide") as caught, pytest.raises(ValueError, match="read-only"):
+                function(a, b, seen)
+            return a.tolist(), seen, len(caught)
+
+        assert call(jitrt.jit(both)) == call(both) == ([0, 3, 1], [4.0], 1)
 
     def test_a_function_may_catch_the_error(self):
         def careful(a):
