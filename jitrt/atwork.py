@@ -14,6 +14,7 @@ import _signal  # type: ignore[import-not-found]
 import os
 import sys
 import threading
+import types
 from collections import deque
 from collections.abc import Callable
 from typing import Any
@@ -157,16 +158,30 @@ def _run(handler: Callable[..., Any], number: int, frame: Any) -> None:
 def is_users_own(error: BaseException) -> bool:
     """Whether none of the code that runs has raised `error`, but a signal handler, or a debugger that is left.
 
-    It ends the call.
+    It ends the call. So does what any other function raises that `sys.settrace` has set: it is called with the frame in
+    which something happens, and the name of what happens.
     """
     debugger = sys.modules.get("bdb")
     if _FROM_HANDLER in vars(error) or (debugger is not None and isinstance(error, debugger.BdbQuit)):
         return True
     handlers = {_code(_signal.getsignal(number)) for number in range(1, _signal.NSIG)} - {None}
-    trace = error.__traceback__
-    while trace is not None and trace.tb_frame.f_code not in handlers:
-        trace = trace.tb_next
-    return trace is not None
+    trace, outer = error.__traceback__, None
+    while trace is not None:
+        frame = trace.tb_frame
+        if frame.f_code in handlers or (outer is not None and _traces(frame, outer)):
+            return True
+        trace, outer = trace.tb_next, frame
+    return False
+
+
+def _traces(frame: types.FrameType, outer: types.FrameType) -> bool:
+    """Whether the function of a frame was called to be told of an event in the frame around it."""
+    code = frame.f_code
+    given = [frame.f_locals.get(name) for name in code.co_varnames[: code.co_argcount]]
+    return any(v is outer for v in given) and any(type(v) is str and v in _EVENTS for v in given)
+
+
+_EVENTS = frozenset({"call", "line", "return", "exception", "opcode", "c_call", "c_return", "c_exception"})
 
 
 def _code(handler: Any) -> Any:

@@ -25,6 +25,7 @@ from .specialisation import TOO_SMALL, NewWay, Plain, Specialisation, places_of
 from .specialise import Call, internal_error, trace_and_run
 from .trace.arguments import Growing, Structure, flatten_call
 from .trace.captures import Captures
+from .trace.context import current
 from .trace.draws import drawing
 from .trace.integers import IntegerWanted
 from .trace.storage import ReadOnly
@@ -102,7 +103,7 @@ class ServedFunction(NativeCallable):
         if failures:
             self._count_plain_call(internal_error(self.__name__, failures.pop()))
             return self._function(*args, **kwargs)
-        if any(type(leaf) is Tracer for leaf in leaves):
+        if current() is not None or any(type(leaf) is Tracer for leaf in leaves):
             return self._function(*args, **kwargs)  # inside of another function's trace
         if not kwargs and self._loops.active:
             result = self._loops.call(args)

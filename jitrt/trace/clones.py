@@ -155,7 +155,7 @@ class Clones:
 
     def class_of(self, kind: type) -> type:
         """The class that stands for a class of the user's; others stand for themselves."""
-        if not self._copies_classes or not _is_copied(kind):
+        if not self._copies_classes or not _is_copied(kind) or "__jitrt_class__" in vars(kind):
             return kind
         if kind not in self._classes:
             bases = tuple(self.class_of(base) for base in kind.__bases__ if base is not object)

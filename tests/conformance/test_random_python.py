@@ -1,4 +1,4 @@
-"""Random programs over Python's state, with that state changed between calls, leave and return what plain NumPy does."""
+"""Random programs over Python's state, with that state changed between calls, return and leave what NumPy does."""
 
 import types
 
