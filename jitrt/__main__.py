@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import argparse
 import logging
+import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
 
 from . import demo
-from .codegen import cache
+from .codegen import cache, cachefiles
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -65,11 +66,22 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _cache(clear: bool) -> int:
     """Print what is in the disk cache, after clearing it if wanted."""
     if clear:
-        print(f"deleted {cache.clean(0):,} bytes")
+        print(f"deleted {cachefiles.clean(0):,} bytes")
     for name, value in cache.summary().items():
         print(f"{name:10} {value if isinstance(value, str) else format(value, ',')}")
     return 0
 
 
+def _run() -> int:
+    """`main` for a process; what reads its output may stop to, as ``head`` does."""
+    try:
+        code = main()
+        print(end="", flush=True)
+        return code
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # Python writes what is left when the process ends
+        return 128 + 13  # as shells say it of programs that the signal has ended
+
+
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(_run())

@@ -8,10 +8,24 @@ import sys
 from pathlib import Path
 
 LOGGED_STAGES = ("trace", "prepare", "schedule", "memory", "codegen", "cache", "guards")
+_LARGEST = 2**63 - 1
 
 
 def _flag(name: str) -> bool:
     return os.environ.get(name, "") not in ("", "0")
+
+
+def _number(text: str) -> int | None:
+    """The number that `text` is, or the largest one that native code has; None if it is none."""
+    if not text.isdecimal():
+        return None
+    digits = text.lstrip("0")
+    return min(int(digits or "0"), _LARGEST) if len(digits) < 20 else _LARGEST
+
+
+def _bytes(name: str) -> int:
+    number = _number(os.environ.get(name, ""))
+    return 256 << 20 if number is None else number
 
 
 def disabled() -> bool:
@@ -38,9 +52,8 @@ def debug() -> bool:
 def threads_from_environment() -> int:
     """``JITRT_NUM_THREADS``, then ``OMP_NUM_THREADS``, then the processors that this process may use."""
     for name in ("JITRT_NUM_THREADS", "OMP_NUM_THREADS"):
-        text = os.environ.get(name, "").split(",")[0]
-        if text.isdecimal() and int(text) > 0:
-            return int(text)
+        if number := _number(os.environ.get(name, "").split(",")[0]):
+            return number
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
@@ -49,36 +62,54 @@ def threads_from_environment() -> int:
 def cache_directory() -> Path | None:
     """``JITRT_CACHE_DIR``, or a folder under the platform's cache directory; None if it is set to nothing.
 
-    None, too, if there is no home to have such a directory: for a user without an entry in the list of users.
+    None, too, if there is no home to have such a directory: for a user without an entry in the list of users, or where
+    ``HOME`` is set to nothing.
     """
     chosen = os.environ.get("JITRT_CACHE_DIR")
     if chosen is not None:
         return Path(chosen) if chosen else None
     variable = {"win32": "LOCALAPPDATA", "darwin": ""}.get(sys.platform, "XDG_CACHE_HOME")
-    base = os.environ.get(variable)
-    if not base:
-        folder = {"win32": "AppData/Local", "darwin": "Library/Caches"}.get(sys.platform, ".cache")
-        try:
-            base = str(Path.home() / folder)
-        except RuntimeError:
-            return None
-    return Path(base) / "jitrt"
+    base = os.environ.get(variable, "")
+    if os.path.isabs(base):
+        return Path(base) / "jitrt"
+    folder = {"win32": "AppData/Local", "darwin": "Library/Caches"}.get(sys.platform, ".cache")
+    try:
+        home = Path.home()
+    except RuntimeError:
+        return None
+    has_home = home.is_absolute() and os.environ.get("HOME") != ""
+    return home / folder / "jitrt" if has_home else None
 
 
 def cache_limit() -> int:
     """``JITRT_CACHE_SIZE``: bytes that the disk cache may have; 256 MiB by default."""
-    text = os.environ.get("JITRT_CACHE_SIZE", "")
-    return int(text) if text.isdecimal() else 256 << 20
+    return _bytes("JITRT_CACHE_SIZE")
 
 
 def kept_bytes() -> int:
     """``JITRT_KEEP_BYTES``: memory of freed results that is kept for further ones; 256 MiB by default, 0 for none."""
-    text = os.environ.get("JITRT_KEEP_BYTES", "")
-    return int(text) if text.isdecimal() else 256 << 20
+    return _bytes("JITRT_KEEP_BYTES")
+
+
+def _on_own_lines(record: logging.LogRecord) -> bool:
+    """Let no text of the user, such as the name of a function, look like a line of the log, or reach the terminal raw.
+
+    Further lines of a text are indented; other characters that are not printed are written as in Python's strings.
+    """
+    if isinstance(record.args, tuple):
+        record.args = tuple(_printable(a) if isinstance(a, str | BaseException) else a for a in record.args)
+    return True
+
+
+def _printable(value: object) -> str:
+    lines = str(value).split("\n")
+    return "\n    ".join("".join(c if c.isprintable() else ascii(c)[1:-1] for c in line) for line in lines)
 
 
 def configure_logging() -> None:
     """``JITRT_LOG=trace,codegen``: print what these stages log; ``JITRT_LOG=all`` for every stage."""
+    for name in ("jitrt", *(f"jitrt.{stage}" for stage in LOGGED_STAGES)):
+        logging.getLogger(name).addFilter(_on_own_lines)
     wanted = {name.strip() for name in os.environ.get("JITRT_LOG", "").split(",")} - {""}
     if not wanted:
         return

@@ -149,7 +149,7 @@ class Specialisations:
                         return self._give_up(key)
                     if guards.log.isEnabledFor(logging.INFO):
                         others = [k[:-1] for k in self._known if k[-1] == captures.number]
-                        guards.log.info(guards.explain_miss(self._name, key[:-1], others, len(leaves)))
+                        guards.log.info("%s", guards.explain_miss(self._name, key[:-1], others, len(leaves)))
                     try:
                         found = self._specialise(leaves, structure, captures, None, answers, donated, integers)
                     except IntegerWanted as wanted:

@@ -1,5 +1,9 @@
 """The command line."""
 
+import os
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 
@@ -25,3 +29,23 @@ def test_help_and_unknown_commands(capsys):
     assert outcome.value.code == 0 and "demo" in capsys.readouterr().out
     with pytest.raises(SystemExit):
         main(["unknown"])
+
+
+@pytest.mark.skipif(os.name != "posix", reason="pipes of Unix")
+@pytest.mark.parametrize("options", [["cache"], ["cache", "--clear"]], ids=str)
+def test_output_that_nobody_reads(tmp_path, options):
+    """What reads it may be gone before anything is written, as ``head`` after its last line."""
+    read, write = os.pipe()
+    os.close(read)
+    command = [sys.executable, "-m", "jitrt", *options]
+    environment = os.environ | {"JITRT_CACHE_DIR": str(tmp_path)}
+    done = subprocess.run(command, env=environment, stdout=write, stderr=subprocess.PIPE, text=True, timeout=120)
+    os.close(write)
+    assert not done.stderr and done.returncode == 141
+
+
+def test_why_a_cache_is_not_used_is_shown(tmp_path, monkeypatch, capsys):
+    monkeypatch.setenv("JITRT_CACHE_DIR", str(tmp_path / "file"))
+    (tmp_path / "file").touch()
+    assert main(["cache", "--clear"]) == 0
+    assert "not used" in capsys.readouterr().out

@@ -13,6 +13,7 @@ from numba.extending import intrinsic
 from ..kernels.floatflags import clear_flags, raised_flags
 from ..once import once
 from ..trace.elementloops import ElementLoop
+from ..trace.elementtypes import NotTranslated
 
 
 @once
@@ -35,7 +36,14 @@ def compile_loop(loop: ElementLoop, args: Sequence[Any]) -> Callable[..., Any]:
     """The compiled loop for arguments of the types of `args`, the captured arrays among them.
 
     Floating-point operations are neither reordered nor contracted, and every index is checked.
+
+    Raises
+    ------
+    NotTranslated
+        If numba is told to compile nothing.
     """
+    if numba.config.DISABLE_JIT:  # type: ignore[attr-defined]  # numba sets what the environment says
+        raise NotTranslated("NUMBA_DISABLE_JIT lets numba compile nothing")
     namespace = dict(_names())
     exec(compile(loop.source, "<jitrt element loop>", "exec"), namespace)
     dispatcher = numba.njit(boundscheck=True, error_model="numpy", nogil=True)(namespace["loop"])

@@ -304,8 +304,11 @@ class _Loop:
                 from ..codegen.elementloops import compile_loop, flags_taker  # brings numba
 
                 threads.driver()  # names what native code calls
+                compiled = compile_loop(loop, full)
                 self.take_flags = flags_taker()
-                self.compiled = compile_loop(loop, full)
+                self.compiled = compiled
+        except NotTranslated as reason:
+            self.refuse(str(reason))
         except Exception as error:  # numba's refusals have many types
             if is_passing(error):
                 self.seconds, self.unstarted = 0.0, threading.Lock()

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from llvmlite import ir
 
 # What native code reads at every call: the number of threads, and the address of the pool (0 before there is one).
-_process = np.array([threads_from_environment(), 0], np.int64)
+_process = np.array([min(threads_from_environment(), MOST_WORKERS + 1), 0], np.int64)
 _start_lock = threading.RLock()
 _pools: list[np.ndarray] = []  # never freed: workers look at their pool until the process ends
 _workers = 0

@@ -7,7 +7,7 @@ import textwrap
 
 import pytest
 
-from jitrt.codegen import cache, fingerprint
+from jitrt.codegen import cache, cachefiles, fingerprint
 
 PROGRAM = textwrap.dedent(
     """
@@ -112,14 +112,12 @@ def test_processes_race_on_an_empty_cache(tmp_path):
 
 def test_cleaning_deletes_the_least_recently_used(tmp_path, monkeypatch):
     monkeypatch.setenv("JITRT_CACHE_DIR", str(tmp_path))
-    folder = tmp_path / "fingerprint"
-    folder.mkdir()
-    for k in range(5):
-        path = folder / f"{k}.module"
-        path.write_bytes(bytes(100))
-        os.utime(path, (k, k))
-    assert cache.clean(250) == 300
-    assert [p.name for p in modules(tmp_path)] == ["3.module", "4.module"]
+    names = [f"{k:032x}.module" for k in range(5)]
+    for k, name in enumerate(names):
+        cachefiles.write(name, bytes(68))
+        os.utime(tmp_path / cachefiles.fingerprint() / name, (k, k))
+    assert cachefiles.clean(250) == 300
+    assert [p.name for p in modules(tmp_path)] == names[3:]
     assert cache.summary()["bytes"] == 200
 
 

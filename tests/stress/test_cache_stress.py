@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 import jitrt
-from jitrt.codegen import cache
+from jitrt.codegen import cache, cachefiles
 
 WORK = textwrap.dedent(
     """
@@ -124,7 +124,8 @@ def test_an_unwritable_folder(own_cache, monkeypatch, caplog):
     def refused(*args, **kwargs):
         raise PermissionError(13, "Permission denied")
 
-    monkeypatch.setattr(type(own_cache), "mkdir", refused)
+    shutil.rmtree(own_cache)
+    monkeypatch.setattr(os, "mkdir", refused)
     function, x = fresh(9005), np.ones(30)
     np.testing.assert_array_equal(jitrt.jit(function)(x), function(x))
     assert caplog.text.count("the disk cache is not used") == 1
@@ -140,7 +141,7 @@ def test_the_cache_stays_within_its_limit(own_cache, monkeypatch):
         if thread.name == "jitrt cache":
             thread.join()
     assert 0 < cache.summary()["modules"] < 12  # cleaned on the way
-    cache.clean(8000)
+    cachefiles.clean(8000)
     summary = cache.summary()
     assert 0 < summary["bytes"] <= 8000 == summary["limit"]
     assert summary["modules"] < 12
@@ -177,22 +178,22 @@ def test_times_in_the_future(own_cache):
         os.utime(path, (2**33, 2**33))
     finish(start(own_cache, 0, 1))
     compile_and_check([9211, 9213])
-    assert cache.clean(0) > 0 and cache.summary()["modules"] == 0
+    assert cachefiles.clean(0) > 0 and cache.summary()["modules"] == 0
     compile_and_check([9214])
 
 
 def test_two_versions_side_by_side(own_cache, monkeypatch):
     """Code of another version is found by none but that version, and deleted with the rest."""
-    own = cache.fingerprint()
+    own = cachefiles.fingerprint()
     compile_and_check([9221])
-    monkeypatch.setattr(cache, "fingerprint", lambda: "another")
+    monkeypatch.setattr(cachefiles, "fingerprint", lambda: "0" * 32)
     text = "a text that one version has compiled"
-    cache.store("module", b"not this machine's code", [(text, ["symbol"])], [])
-    assert {folder.name for folder in own_cache.iterdir() if folder.is_dir()} == {own, "another"}
-    monkeypatch.setattr(cache, "fingerprint", lambda: own)
+    cache.store("1" * 32, b"not this machine's code", [(text, ["symbol"])], [])
+    assert {folder.name for folder in own_cache.iterdir() if folder.is_dir()} == {own, "0" * 32}
+    monkeypatch.setattr(cachefiles, "fingerprint", lambda: own)
     assert cache.load(text) is None
     compile_and_check([9222])
-    cache.clean(0)
+    cachefiles.clean(0)
     assert not list(own_cache.glob("*/*.module"))
 
 
@@ -266,9 +267,9 @@ def test_a_user_without_a_home(monkeypatch):
 
     for name in ("JITRT_CACHE_DIR", "XDG_CACHE_HOME", "LOCALAPPDATA"):
         monkeypatch.delenv(name, raising=False)
-    monkeypatch.setattr(cache.Path, "home", nobody)
+    monkeypatch.setattr(cachefiles.Path, "home", nobody)
     compile_and_check([9231])
-    assert cache.summary()["bytes"] == 0 and cache.clean(0) == 0
+    assert cache.summary()["bytes"] == 0 and cachefiles.clean(0) == 0
 
 
 def test_keys_do_not_depend_on_the_hash_of_strings(tmp_path):

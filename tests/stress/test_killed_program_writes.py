@@ -9,7 +9,7 @@ import sys
 
 import pytest
 
-from jitrt.codegen.cache import _checked
+from jitrt.codegen.cachefiles import content
 
 pytestmark = pytest.mark.skipif(
     not (hasattr(signal, "SIGKILL") and hasattr(os, "fork")), reason="no such signal, or no fork, on this platform"
@@ -126,7 +126,7 @@ def known(tmp_path_factory):
 
 def whole_programs(directory):
     """How many programs there are; each of them has to be whole."""
-    return len([_checked(path) for path in directory.glob("*/*.program")])
+    return len([content(str(path)) for path in directory.glob("*/*.program")])
 
 
 @pytest.mark.parametrize(
