@@ -15,7 +15,6 @@ from __future__ import annotations
 import itertools
 import json
 import logging
-import os
 import threading
 from collections.abc import Collection, Iterable
 from typing import Any

@@ -82,14 +82,17 @@ class Half:
         self.file.flush()
         die()
 
+def when_writing(act):
+    return lambda handle, mode: (act if mode == "wb" else fdopen)(handle, mode)
+
 def replace_and_die(name, path):
     replace(name, path)
     die()
 
 fdopen, replace = os.fdopen, os.replace
 steps = {
-    "opened": ("fdopen", die),
-    "half": ("fdopen", Half),
+    "opened": ("fdopen", when_writing(die)),
+    "half": ("fdopen", when_writing(Half)),
     "written": ("replace", die),
     "renamed": ("replace", replace_and_die),
 }
