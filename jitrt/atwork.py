@@ -168,7 +168,10 @@ def is_users_own(error: BaseException) -> bool:
     trace, outer = error.__traceback__, None
     while trace is not None:
         frame = trace.tb_frame
-        if frame.f_code in handlers or (outer is not None and _traces(frame, outer)):
+        if frame.f_code in handlers:
+            return True
+        # Memory may run out anywhere, and the plain function may need less.
+        if outer is not None and not isinstance(error, MemoryError) and _traces(frame, outer):
             return True
         trace, outer = trace.tb_next, frame
     return False
