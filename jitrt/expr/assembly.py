@@ -41,12 +41,18 @@ def _operands(arrays: Any) -> list[Node]:
     return [b.cast(a, dtype) for a in nodes]
 
 
+def _is_number(value: Any) -> bool:
+    return value.type.weak if isinstance(value, Node) else isinstance(value, (bool, int, float, complex))
+
+
 @numpy_function(np.concatenate)
 def concatenate(
     arrays: Any, /, axis: Any = 0, out: Any = None, *, dtype: Any = None, casting: str = "same_kind"
 ) -> Node:
     if out is not None or dtype is not None:
         raise NotCovered("concatenate into a given array")
+    if not isinstance(arrays, Node) and any(_is_number(a) for a in arrays):
+        raise NotCovered("concatenate with Python numbers, which do not decide the dtype")
     parts = _operands(arrays)
     if axis is None:
         parts, axis = [b.view("reshape", p, shape=(-1,)) for p in parts], 0

@@ -47,9 +47,12 @@ def _variance(n: Node, selected: Node | None, in_place: bool = False) -> Node:
     A given dtype is that of the sums; deviations are from the operand itself, and with `in_place` of its dtype.
     """
     x, moment = n.args[0], _moment_dtype(n)
-    total = reduce(REDUCE_ADD, _select(selected, b.cast(x, moment)), n["axis"])
-    mean = _divide(total, _count(n, selected, keepdims=False))
-    deviation = b.elementwise(np.subtract, x, keep_dims(mean, n["axis"]))
+    if "mean" in n.kwargs:
+        mean = n.args[-1]
+    else:
+        total = reduce(REDUCE_ADD, _select(selected, b.cast(x, moment)), n["axis"])
+        mean = keep_dims(_divide(total, _count(n, selected, keepdims=False)), n["axis"])
+    deviation = b.elementwise(np.subtract, x, mean)
     if in_place:
         deviation = b.cast(deviation, x.dtype)
     if deviation.dtype.kind == "c":
@@ -71,7 +74,7 @@ def _select(selected: Node | None, x: Node) -> Node:
 
 
 def _lower_var(n: Node) -> Node:
-    selected = n.args[1] if len(n.args) == 2 else None
+    selected = n.args[1] if len(n.args) - ("mean" in n.kwargs) == 2 else None
     return b.cast(_variance(n, selected), n.dtype)
 
 

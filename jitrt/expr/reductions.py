@@ -62,10 +62,12 @@ def given_arguments(function: Callable[..., Any], args: tuple, kwargs: dict[str,
     return {k: v for k, v in arguments.items() if v is not _NO_VALUE}
 
 
-def _compute(function: Callable[..., Any], x: np.ndarray, *mask: np.ndarray, **arguments: Any) -> Any:
-    """Run NumPy's `function`; a second operand is its ``where`` mask."""
-    if mask:
-        arguments["where"] = mask[0]
+def _compute(function: Callable[..., Any], x: np.ndarray, *others: np.ndarray, **arguments: Any) -> Any:
+    """Run NumPy's `function`; further operands are its ``where`` mask and, if `arguments` say so, the ``mean``."""
+    if "mean" in arguments:
+        *others, arguments["mean"] = others  # type: ignore[assignment]
+    if others:
+        arguments["where"] = others[0]
     return function(x, **arguments)
 
 
@@ -107,6 +109,12 @@ def declare(
             raise ValueError(f"zero-size array to reduction operation {name} which has no identity")
         if given.get("dtype", 0) is None:
             del given["dtype"]
+        if "mean" in given:
+            mean, wanted = given["mean"], a.dtype if a.dtype.kind in "fc" else np.dtype(np.float64)
+            known = isinstance(mean, Node) and mean.type == ArrayType(wanted, reduced_shape(a, axes, True))
+            if not known or "dtype" in given:
+                raise NotCovered(f"{name} with such a mean=")
+            operands, given["mean"] = (*operands, mean), True
         for key, value in given.items():
             if key == "dtype":
                 given[key] = canonical(np.dtype(value))
@@ -114,15 +122,34 @@ def declare(
                 if _is_negative_zero(value):
                     raise NotCovered(f"{name} from -0.0")  # the folds start from 0.0, which absorbs it
                 given[key] = Constant(value)
-            else:
+            elif key != "mean":
                 raise NotCovered(f"{name} with {key}={value!r}")
         probe = {k: given[k] for k in ("dtype",) if k in given}
         with np.errstate(all="ignore"):
             dtype = b.probe_dtype(function, a.type, **probe)
         if dtype.kind not in "biufc":
             raise NotCovered(f"{name} with a result of {dtype}")
+        if "initial" in given:
+            given["initial"] = Constant(_element(given["initial"].value, dtype))
         shape = reduced_shape(a, axes, keepdims)
         return b.compound(name, operands, ArrayType(dtype, shape), axis=axes, keepdims=keepdims, **given)
+
+
+def _element(value: Any, dtype: np.dtype) -> Any:
+    """A number as an element of `dtype`.
+
+    Raises
+    ------
+    NotCovered
+        If it is out of range, of which NumPy tells in every call.
+    """
+    element = np.empty((), dtype)
+    try:
+        with np.errstate(all="raise"):
+            element[()] = value
+    except (TypeError, OverflowError, FloatingPointError) as error:
+        raise NotCovered(str(error)) from None
+    return element[()]
 
 
 def _is_negative_zero(value: Any) -> bool:
@@ -142,9 +169,8 @@ def _fold_lowering(
             x = b.where(n.args[1], x, neutral)
         result = reduce(op, x, n["axis"], n["keepdims"])
         if "initial" in n.kwargs:
-            initial = b.constant(np.asarray(n["initial"].value).astype(result.dtype)[()])
             assert op.ufunc is not None
-            result = b.elementwise(op.ufunc, result, initial)
+            result = b.elementwise(op.ufunc, result, b.constant(n["initial"].value))
         return result
 
     return lower

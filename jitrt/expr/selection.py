@@ -66,19 +66,21 @@ def select(condlist: Any, choicelist: Any, default: Any = 0) -> Node:
     return result
 
 
-@numpy_function(np.clip, method="clip", by_value=True)
-def clip(a: Any, a_min: Any = _NO_VALUE, a_max: Any = _NO_VALUE, out: Any = None, **kwargs: Any) -> Node:
-    low = kwargs.pop("min", None) if a_min is _NO_VALUE else a_min
-    high = kwargs.pop("max", None) if a_max is _NO_VALUE else a_max
-    if out is not None or kwargs or not isinstance(a, Node):
+@numpy_function(np.clip, by_value=True)
+def clip(a: Any, a_min: Any = _NO_VALUE, a_max: Any = _NO_VALUE, out: Any = None, **named: Any) -> Node:
+    given = [v is not _NO_VALUE for v in (a_min, a_max)]
+    if out is not None or not isinstance(a, Node) or any(given) != all(given) or (any(given) and named):
         raise NotCovered("clip with such arguments")
+    low, high = (a_min, a_max) if all(given) else (named.pop("min", None), named.pop("max", None))
+    if named:
+        raise NotCovered("clip with options of a ufunc")
     if a.dtype.kind in "iu":  # as NumPy does, which compares with the range of the dtype before it converts
         info = np.iinfo(a.dtype)
         low = None if type(low) is int and low <= info.min else low
         high = None if type(high) is int and high >= info.max else high
     bounds = [v if isinstance(v, Node) else b.constant(v) for v in (low, high) if v is not None]
     if not bounds:
-        return a
+        return b.elementwise(np.positive, a)
     if len(bounds) == 2:
         return b.elementwise(clip_ufunc, a, *bounds)
     return b.elementwise(np.maximum if low is not None else np.minimum, a, bounds[0])
@@ -94,12 +96,15 @@ def _declare_filled(function: Callable[..., Any], value: Any) -> None:
         shape = kwargs.pop("shape", None)
         kwargs.pop("device", None)
         if (
-            len(args) > 1
+            not isinstance(a, Node)
+            or len(args) > 1
             or any(v not in ("K", "A", "C", "F", True) for v in kwargs.values())
-            or isinstance(fill, np.ndarray)
+            or isinstance(fill, (np.ndarray, list, tuple, str, bytes))
         ):
             raise NotCovered(f"{function.__name__} with such arguments")
         target = canonical(np.dtype(dtype)) if dtype is not None else a.dtype
+        if target.kind not in "biufcmM":
+            raise NotCovered(f"{function.__name__} of {target}")
         node = fill if isinstance(fill, Node) else b.constant(np.full((), fill, target)[()])
         # A view even of one element: 0-d arrays stay arrays here.
         return b.view("broadcast_to", b.cast(node, target), shape=a.shape if shape is None else extents(shape))

@@ -164,6 +164,9 @@ class ArrayMethods(Operators):
         node = self._trace.fresh(self._node)
         return self._trace.like(node, self, order) if self.ndim > 1 else self._new(node, self._scalar)
 
+    def clip(self, min: Any = None, max: Any = None, out: Any = None, **kwargs: Any) -> Any:
+        return self._apply(np.clip, min, max, out, **kwargs)
+
     def conj(self) -> Any:
         if self.dtype.kind != "c":
             return self  # as NumPy's method does; the function gives a copy

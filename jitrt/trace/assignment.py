@@ -196,14 +196,7 @@ def copyto(dst: Any, src: Any, casting: str = "same_kind", where: Any = True) ->
     """``numpy.copyto``."""
     if not is_tracer(dst):
         raise Untraceable("copyto writes into an array", user_line())
-    node = _value_node(src, dst)
-    if not is_tracer(src) and not isinstance(src, np.ndarray):
-        node = dst._trace.lift(np.asarray(src)[()] if isinstance(src, (list, tuple)) else src)
-        if not node.type.weak and not np.can_cast(node.dtype, dst.dtype, casting):  # type: ignore[arg-type]
-            raise TypeError(_no_cast(node, dst, casting))
-        node = _value_node(src, dst)
-    elif not np.can_cast(node.dtype, dst.dtype, casting):  # type: ignore[arg-type]
-        raise TypeError(_no_cast(node, dst, casting))
+    node = _copied(src, dst, casting)
     _check_cast(node, dst.dtype)
     fitted = fit(node, dst.dtype, dst.shape)
     if where is not True:
@@ -214,8 +207,29 @@ def copyto(dst: Any, src: Any, casting: str = "same_kind", where: Any = True) ->
     _write(dst, fitted)
 
 
-def _no_cast(node: Node, dst: Tracer, casting: str) -> str:
-    return f"Cannot cast array data from {node.dtype!r} to {dst.dtype!r} according to the rule {casting!r}"
+def _copied(src: Any, dst: Tracer, casting: Any) -> Node:
+    """What `copyto` copies, as a node.
+
+    Raises
+    ------
+    TypeError, OverflowError
+        As NumPy, if the rule `casting` does not allow it.
+    """
+    if not (is_tracer(src) or isinstance(src, np.ndarray) or _holds_tracer(src)):
+        if dst.dtype.kind != "c" and np.iscomplexobj(src):
+            raise Untraceable("copies complex numbers to real ones", user_line())
+        probe = np.empty(np.shape(src), dst.dtype)
+        with np.errstate(all="ignore"):
+            np.copyto(probe, src, casting=casting)
+        return _value_node(src, dst) if dst.dtype.kind in "fc" else b.constant(probe[()])
+    node = _value_node(src, dst)
+    source: Any = node.dtype
+    if node.type.weak:  # fits wherever it decides nothing (NEP 50)
+        source = np.result_type(dst.dtype, node.dtype.type(0).item())
+        casting = "no" if casting != "unsafe" else casting
+    if not np.can_cast(source, dst.dtype, casting):
+        raise TypeError(f"Cannot cast array data from {source!r} to {dst.dtype!r} according to the rule {casting!r}")
+    return node
 
 
 def write_ufunc_out(ufunc: np.ufunc, out: Any, result: Any, number: int, casting: Any, where: Any) -> Any:

@@ -57,7 +57,10 @@ def call_function(array: Tracer, func: Callable[..., Any], args: tuple, kwargs: 
     made = wrap(result, array, viewed, func in CONTIGUOUS_FUNCTIONS)
     if func in _LIKE_FUNCTIONS and is_tracer(args[0]):
         order = kwargs.get("order", _LIKE_FUNCTIONS[func])
-        return trace.like(made._node, args[0], order if made.ndim == args[0].ndim or order == "F" else "C")
+        if made.ndim != args[0].ndim and order in ("A", "K"):
+            is_turned = args[0].transpose()._is_contiguous() and not args[0]._is_contiguous()
+            order = "F" if order == "A" and is_turned else "C"
+        return trace.like(made._node, args[0], order)
     return made
 
 

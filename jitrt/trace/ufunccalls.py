@@ -7,26 +7,31 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..errors import Untraceable
 from ..expr import build as b
 from ..expr.node import Node
 from ..expr.optable import NotCovered
 from ..expr.rows import NUMPY_FUNCTIONS
 from .assignment import mutate, write_ufunc_out
+from .callsite import names_out
 from .choices import chosen, common_choice, is_choice
 from .functions import wrap
 from .numbers import is_symbol, operands
 from .operands import nodes_of
 from .operators import is_tracer
+from .userline import user_line
 
 if TYPE_CHECKING:
     from .state import Trace
     from .tracer import Tracer
 
+_WARNS_OF_WHERE = np.lib.NumpyVersion(np.__version__) >= "2.4.0"
+
 
 def call_ufunc(array: Tracer, ufunc: np.ufunc, method: str, inputs: tuple, kwargs: dict[str, Any]) -> Any:
     """The ufunc, or a method of it, where `array` is one of the arrays."""
     if method == "__call__" and not kwargs:
-        return _result(array, ufunc, method, inputs, kwargs)
+        return _without_out(ufunc, _result(array, ufunc, method, inputs, kwargs))
     if method == "at":
         return mutate(inputs[0], ufunc.at, f"{ufunc.__name__}.at", inputs, kwargs)
     outs = kwargs.pop("out", ())
@@ -34,15 +39,25 @@ def call_ufunc(array: Tracer, ufunc: np.ufunc, method: str, inputs: tuple, kwarg
     result = _result(array, ufunc, method, inputs, kwargs)
     results = result if isinstance(result, tuple) else (result,)
     if where is not True and all(o is None for o in outs):  # what is not computed has no particular value
+        if _WARNS_OF_WHERE and not names_out():
+            raise Untraceable(f"{ufunc.__name__} warns of where without out", user_line())
         outs = tuple(array._trace.zeros(np.broadcast_shapes(r.shape, np.shape(where)), r.dtype) for r in results)
     if all(o is None for o in outs):
-        return result
+        return _without_out(ufunc, result)
     casting = kwargs.get("casting", "same_kind")
     written = [
         r if o is None else write_ufunc_out(ufunc, o, r, k, casting, where)
         for k, (r, o) in enumerate(zip(results, outs))
     ]
     return tuple(written) if isinstance(result, tuple) else written[0]
+
+
+def _without_out(ufunc: np.ufunc, result: Any) -> Any:
+    """`result`, which is a scalar, unless ``out=...`` asks for an array: NumPy tells of that no more than of None."""
+    results = result if isinstance(result, tuple) else (result,)
+    if any(is_tracer(r) and not r.shape for r in results) and names_out():
+        raise Untraceable(f"{ufunc.__name__} with an out that may be ...", user_line())
+    return result
 
 
 def _result(array: Tracer, ufunc: np.ufunc, method: str, inputs: tuple, kwargs: dict[str, Any]) -> Any:

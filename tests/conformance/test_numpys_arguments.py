@@ -1,0 +1,157 @@
+"""Arguments that NumPy refuses, warns of, or takes otherwise than its other functions: exceptions, warnings, types."""
+
+import itertools
+import warnings
+
+import numpy as np
+import pytest
+from compare import assert_same, check
+
+import jitrt
+
+X = np.array([1.0, 2.0, 3.0])
+F = np.float32([1, 2, 3])
+U = np.array([1, 2, 3], np.uint8)
+B = np.array([True, False, True])
+NUMBERS = (0.25, 5, 300, -1, True, 1j, 2**70, [1.5], [1], np.float64(0.5), np.int64(3), np.int64(300), np.uint8(3))
+ARRAYS = (U, U.view(np.int8), U.astype(int), F, X, B, F.astype(np.complex64))
+
+
+def outcome(function, *args):
+    """The result or the exception, and the warnings."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        try:
+            result = function(*args)
+        except Exception as error:
+            result = f"{type(error).__name__}: {error}"
+        return result, [(w.category, str(w.message)) for w in caught]
+
+
+def check_outcome(function, *args):
+    """Assert that results, exceptions and warnings of several calls are those of plain NumPy."""
+    want, wanted = outcome(function, *args)
+    compiled = jitrt.jit(function)
+    for _ in range(3):
+        got, found = outcome(compiled, *args)
+        assert_same(got, want)
+        assert found == wanted
+
+
+def copied(array, value, casting):
+    array = array.copy()
+    np.copyto(array, value, casting=casting, where=array > 1)
+    return array
+
+
+@pytest.mark.parametrize("casting", ["no", "safe", "same_kind", "unsafe"])
+@pytest.mark.parametrize("array", ARRAYS, ids=lambda a: a.dtype.char)
+def test_copyto(array, casting):
+    """A number has to fit the dtype by the rule that is given; then nothing is written."""
+    for value in NUMBERS:
+        check_outcome(lambda a, value=value: copied(a, value, casting), array)
+        if not isinstance(value, list):  # as an argument
+            check_outcome(lambda a, value: copied(a, value, casting), array, value)
+
+
+@pytest.mark.parametrize("name", ["max", "min", "sum", "prod"])
+@pytest.mark.parametrize("array", ARRAYS, ids=lambda a: a.dtype.char)
+def test_initial(array, name):
+    """What a fold starts from has to be an element of its dtype."""
+    for value in (v for v in NUMBERS if not isinstance(v, list)):
+        check_outcome(lambda a, value=value: getattr(a, name)(initial=value), array)
+        check_outcome(lambda a, value=value: getattr(np, name)(a, axis=0, initial=value, where=a > 1), array)
+
+
+GIVEN = {"a_min": 2, "a_max": 2.5, "min": 1, "max": 3}
+
+
+@pytest.mark.parametrize("names", [c for n in range(5) for c in itertools.combinations(GIVEN, n)], ids="-".join)
+def test_bounds_of_clip(names):
+    """Which of them may be missing depends on which are given."""
+    given = {name: GIVEN[name] for name in names}
+    absent = dict.fromkeys(names)
+    for array in (X, U, B):
+        check_outcome(lambda x: np.clip(x, **given), array)
+        check_outcome(lambda x: np.clip(x, **absent), array)
+        check_outcome(lambda x: x.clip(**given), array)
+
+
+def test_one_bound():
+    check_outcome(lambda x: np.clip(x, 2), X)
+    check(lambda x: (x.clip(2), x.clip(None, 2), x.clip(max=2), np.clip(x, None, 2), np.clip(x)), X)
+
+
+def test_out_may_ask_for_an_array():
+    """``out=...`` gives arrays without axes where NumPy gives scalars else."""
+    check_outcome(lambda x: np.add(x[0], 1, out=...), X)
+    check_outcome(lambda x: np.modf(x[0], out=...), X)
+    check_outcome(lambda x: np.add.reduce(x, out=...), X)
+    check_outcome(lambda x, **kwargs: np.sqrt(x[0], **kwargs), X)
+    check_outcome(lambda x: np.sqrt(x[0], **{"out": ...}), X)  # noqa: PIE804
+    check_outcome(lambda x: np.sqrt(x[0], out=None), X)
+    check(lambda x: (np.sqrt(x[0]), np.add(x[0], 1, dtype=float), np.add(x, 1, out=...), np.add.reduce(x)), X)
+
+
+def test_where_without_out():
+    """NumPy warns of elements that nobody writes, unless ``out=None`` says that they are meant."""
+    check_outcome(lambda x: np.add(x, 1, where=x > 1)[1:], X)
+    check_outcome(lambda x: np.sqrt(x, where=[False, True, True])[1:] + x[1:], X)
+    check(lambda x: np.add(x, 1, where=x > 1, out=None)[1:], X)
+    check(lambda x: np.add(x, 1, where=x > 1, out=np.zeros(3)), X)
+
+
+@pytest.mark.parametrize("function", [np.zeros_like, np.ones_like, np.empty_like])
+def test_arrays_like_others(function):
+    cases = [{"dtype": t} for t in (str, bytes, "U3", ">f8", "M8[s]")]
+    cases += [{"shape": s, "order": o} for s in ((3, 4), (2, 3, 4), (5,), 6) for o in "CFAK"]
+    for kwargs in cases:
+        for array in (np.ones((3, 4)), np.ones((3, 4), order="F"), np.ones((3, 8))[:, ::2]):
+
+            def described(x, kwargs=kwargs):
+                made = function(x, **kwargs)
+                return made, made.strides
+
+            want, got = described(array), jitrt.jit(described)(array)
+            assert (got[1], got[0].dtype, got[0].strides) == (want[1], want[0].dtype, want[0].strides), kwargs
+
+
+def test_full_like():
+    for fill in (1.5, [1, 2, 3], (7, 8, 9), np.int64(4), 2**70, "7"):
+        check_outcome(lambda x, fill=fill: np.full_like(x, fill), X)
+        check_outcome(lambda x, fill=fill: np.full_like([1, 2, 3], fill, dtype=float) + x, X)
+    check_outcome(lambda x: np.full_like([1, 2, 3], x[1]), X)
+    check_outcome(lambda u: np.full_like(u, 300), U)
+    check_outcome(lambda u: np.full_like(u, -1), U)
+
+
+@pytest.mark.parametrize("number", [1.0, 1, True, 2j])
+def test_numbers_that_do_not_decide_the_dtype(number):
+    """NEP 50: ``concatenate`` and ``choose`` take Python's numbers as they take them in an operation."""
+    for array in (F, U, X):
+        check(lambda x: (np.concatenate([x, number], axis=None), np.concatenate([x[0], x[1]], axis=None)), array)
+        check(lambda x, v: np.concatenate([x, v], axis=None), array, number)
+        check(lambda x: np.choose([1, 0, 1], [x, number]), array)
+        check(lambda x: (np.stack([x[0], number]), np.hstack([x, number]), np.append(x, number)), array)
+
+
+@pytest.mark.parametrize("char", "fdFDil")
+def test_variance_about_a_given_mean(char):
+    """As close to NumPy's as without one."""
+    x = (np.random.default_rng(1).normal(size=(6, 30, 5)) * 10).astype(char)
+    tolerance = {"relative": 60 * float(np.finfo(char if char in "fdFD" else "d").eps)}
+    for axis in (0, 1, None, (0, 2)):
+        for keepdims in (True, False):
+            mean, mask = x.mean(axis=axis, keepdims=True), np.abs(x) < 12
+            within = np.mean(x, axis=axis, keepdims=True, where=mask)
+            given = {"axis": axis, "keepdims": keepdims}
+            check(variances(given), x, mean, **tolerance)
+            check(variances_where(given), x, within, mask, **tolerance)
+
+
+def variances(given):
+    return lambda x, m: (np.var(x, mean=m, **given), x.std(mean=m, ddof=1, **given))
+
+
+def variances_where(given):
+    return lambda x, m, mask: np.var(x, mean=m, where=mask, **given)
