@@ -55,7 +55,7 @@ def call_ufunc(array: Tracer, ufunc: np.ufunc, method: str, inputs: tuple, kwarg
 def _without_out(ufunc: np.ufunc, result: Any) -> Any:
     """`result`, which is a scalar, unless ``out=...`` asks for an array: NumPy tells of that no more than of None."""
     results = result if isinstance(result, tuple) else (result,)
-    if any(is_tracer(r) and not r.shape for r in results) and names_out():
+    if any(is_tracer(r) and r._scalar for r in results) and names_out():
         raise Untraceable(f"{ufunc.__name__} with an out that may be ...", user_line())
     return result
 
