@@ -8,6 +8,7 @@ interval that one is taken whose function value is a float, or a short number, t
 from __future__ import annotations
 
 import pathlib
+import textwrap
 from collections.abc import Callable
 
 import numpy as np
@@ -257,7 +258,16 @@ def main() -> None:
         lines.append(f'    "{name}": {{')
         for bits, values in by_bits.items():
             lines.append(f"        {bits}: (")
-            lines += [f"            {value!r}," for value in values]
+            text = "".join(f"{value!r}, " for value in values)
+            indent = " " * 12
+            lines += textwrap.wrap(
+                text,
+                120,
+                initial_indent=indent,
+                subsequent_indent=indent,
+                break_on_hyphens=False,
+                break_long_words=False,
+            )
             lines.append("        ),")
         lines.append("    },")
     lines.append("}")
