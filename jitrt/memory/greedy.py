@@ -48,7 +48,7 @@ def best_fit(buffers: Sequence[Buffer], order: Sequence[int]) -> list[int]:
     for count, k in enumerate(order):
         size, first, end = buffers[k]
         near = np.flatnonzero((firsts[:count] < end) & (ends[:count] > first))
-        offset = _smallest_gap(size, bottoms[near].tolist(), tops[near].tolist())
+        offset = _smallest_gap(size, bottoms[near], tops[near])
         offsets[k] = offset
         place = int(np.searchsorted(bottoms[:count], offset))
         for column, value in ((bottoms, offset), (tops, offset + size), (firsts, first), (ends, end)):
@@ -57,15 +57,16 @@ def best_fit(buffers: Sequence[Buffer], order: Sequence[int]) -> list[int]:
     return offsets
 
 
-def _smallest_gap(size: int, bottoms: list[int], tops: list[int]) -> int:
+def _smallest_gap(size: int, bottoms: np.ndarray, tops: np.ndarray) -> int:
     """Start of the smallest gap between ranges that holds `size` bytes; behind them all if there is none."""
-    best, smallest, top = -1, -1, 0
-    for start, stop in zip(bottoms, tops):
-        gap = start - top
-        if gap >= size and (smallest < 0 or gap < smallest):
-            best, smallest = top, gap
-        top = max(top, stop)
-    return top if best < 0 else best
+    if not len(bottoms):
+        return 0
+    reached = np.maximum.accumulate(tops)
+    starts = np.concatenate(([0], reached[:-1]))
+    gaps = bottoms - starts
+    gaps[gaps < size] = np.iinfo(np.int64).max
+    best = int(np.argmin(gaps))
+    return int(reached[-1] if gaps[best] == np.iinfo(np.int64).max else starts[best])
 
 
 def dive(buffers: Sequence[Buffer], sections: Sections, rank: Sequence[int]) -> list[int]:

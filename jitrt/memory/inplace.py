@@ -18,7 +18,7 @@ from types import MappingProxyType
 
 from ..expr.node import Node
 from ..expr.optable import CONSTANT, INPUT
-from ..frozen import frozen, record, replaced
+from ..frozen import frozen, record
 from ..schedule.nest import KernelCall
 from .accesses import (
     Access,
@@ -31,10 +31,11 @@ from .accesses import (
     is_read_first,
     order_of,
 )
-from .blocks import FOREVER, Block, Member, crowd, frame_bound, rounded
+from .blocks import FOREVER, Block, Member, rounded
+from .livebytes import LiveBytes
+from .resultroom import ResultRoom
 
 _SMALLEST_MOVED = 1 << 14  # bytes: smaller slots are in a cache from the last call, a fresh result is not
-_MOST_TRIED = 300  # blocks, for merging blocks of different sizes, each of which means counting all live bytes anew
 
 
 @frozen
@@ -135,6 +136,7 @@ class _Sharing:
     reads: dict[Node, list[Access]] = field(default_factory=dict)
     writes: dict[Node, list[Access]] = field(default_factory=dict)
     read_in: list[list[Node]] = field(default_factory=list)
+    live: LiveBytes = field(default_factory=lambda: LiveBytes(1))
 
     def run(self) -> Sharing:
         self.read_in = [[] for _ in self.steps]
@@ -153,6 +155,8 @@ class _Sharing:
             last = max([self.held.get(node, -1), *(r.step for r in self.reads.get(node, ()))])
             member = Member(node, 0, node.type.nbytes, 0, max(last + 1, self.safe_from))
             self.block_of[node] = Block([member], node)
+        self.live = LiveBytes(len(self.steps))
+        self._count(*self._blocks())
         order = sorted(self.lifetimes, key=lambda n: self.lifetimes[n][0])
         decisions = [self._place(node) for node in order if node in self.writes]
         self._use_memory_of_results()
@@ -281,14 +285,15 @@ class _Sharing:
         """Make one block of two; the condition that fails, or nothing."""
         mine, theirs = self.block_of[node], self.block_of[operand]
         if mine is theirs:
-            here = mine.member(operand).offset + shift == mine.member(node).offset
+            here = mine.offset(operand) + shift == mine.offset(node)
             return "" if here else "shares this memory at another place"
-        move = theirs.member(operand).offset + shift - mine.member(node).offset
-        moved = [replaced(m, offset=m.offset + move) for m in mine.members] if move else mine.members
-        for m in moved:
-            for other in theirs.members:
-                if (m.node is not node or other.node is not operand) and m.conflicts(other):
-                    return f"shares its memory with {_name(other.node)}, which is {_until(other)}"
+        move = theirs.offset(operand) + shift - mine.offset(node)
+        large, small, move_small = (theirs, mine, move) if len(mine) <= len(theirs) else (mine, theirs, -move)
+        pair = frozenset((node, operand))
+        for m in small.each():
+            if other := large.conflict(m, move_small, pair):
+                other = other if large is theirs else m
+                return f"shares its memory with {_name(other.node)}, which is {_until(other)}"
         host = theirs.host if mine.host is None else mine.host
         if mine.host is not None and theirs.host is not None:
             if theirs.host not in self.donated:
@@ -296,52 +301,42 @@ class _Sharing:
             if mine.host is not node or theirs.host.type != node.type or move:
                 return "is not an array like the result"
             host = theirs.host
-        bottom = min(m.offset for m in (*theirs.members, *moved))
-        members = [*theirs.members, *moved]
-        if bottom:
-            members = [replaced(m, offset=m.offset - bottom) for m in members]
-        joined = Block(members, host)
-        if joined.host is not None:
-            if joined.nbytes > joined.host.type.nbytes:
-                return "is larger than the result"
-        elif rounded(mine.nbytes) != rounded(theirs.nbytes):
-            blocks = self._blocks()
-            if len(blocks) > _MOST_TRIED:
-                return "is of another size"
-            others = [b for b in blocks if b is not mine and b is not theirs]
-            if frame_bound([*others, joined]) > frame_bound(blocks):
+        nbytes = large.nbytes_with(small, move_small)
+        if host is not None and nbytes > host.type.nbytes:
+            return "is larger than the result"
+        before = self.live.most
+        self._count(mine, theirs, sign=-1)
+        if host is None:
+            first, end = min(mine.first, theirs.first), max(mine.end, theirs.end)
+            self.live.add(first, end, rounded(nbytes))
+            if rounded(mine.nbytes) != rounded(theirs.nbytes) and self.live.most > before:
+                self.live.add(first, end, -rounded(nbytes))
+                self._count(mine, theirs)
                 return "would keep more memory alive"
-        for m in members:
-            self.block_of[m.node] = joined
+        large.take(small, move_small, host)
+        for m in small.each():
+            self.block_of[m.node] = large
         return ""
+
+    def _count(self, *blocks: Block, sign: int = 1) -> None:
+        """Count those blocks that lie in the frame among what is alive there, or no longer."""
+        for block in blocks:
+            if block.host is None:
+                self.live.add_block(block, sign)
 
     def _use_memory_of_results(self) -> None:
         """Let blocks lie in the memory of results that are not yet written, as long as that lowers the frame."""
-        before = dict(self.block_of)
-        results = [b for b in self._blocks() if b.host is not None and b.host not in self.final]
-        bound = frame_bound(self._blocks())
-        while results:
-            frame = [b for b in self._blocks() if b.host is None]
-            if not any(self._move(b, results) for b in sorted(crowd(frame), key=lambda b: -b.nbytes)):
-                break
-        if frame_bound(self._blocks()) == bound:
-            self.block_of = before
-
-    def _move(self, block: Block, results: list[Block]) -> bool:
-        """Move `block` into the memory of one of `results`, if one has room for it."""
-        if block.nbytes < _SMALLEST_MOVED:
-            return False
-        for k, result in enumerate(results):
-            assert result.host is not None
-            for offset in (0, *(rounded(m.offset + m.nbytes) for m in result.members)):
-                moved = [replaced(m, offset=m.offset + offset) for m in block.members]
-                fits = offset + block.nbytes <= result.host.type.nbytes
-                if fits and not any(m.conflicts(n) for m in moved for n in result.members):
-                    results[k] = joined = Block([*result.members, *moved], result.host)
-                    for m in joined.members:
-                        self.block_of[m.node] = joined
-                    return True
-        return False
+        bound = self.live.most
+        room = ResultRoom(b for b in self._blocks() if b.host is not None and b.host not in self.final)
+        frame = [b for b in self._blocks() if b.host is None and b.nbytes >= _SMALLEST_MOVED]
+        rank = {b: k for k, b in enumerate(sorted(frame, key=lambda b: -b.nbytes)[::-1])}
+        for block in rank:
+            self.live.wait(block)
+        while room and (next_one := self.live.next_in_crowd(rank)) is not None:
+            if room.put(next_one):  # otherwise it is not tried again: there is less and less room
+                self.live.add_block(next_one, -1)
+        if self.live.most < bound:
+            self.block_of.update((m.node, block) for block in room.filled() for m in block.each())
 
 
 def _needed(step: int) -> str:

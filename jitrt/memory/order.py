@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
+from heapq import heappop, heappush
 from typing import Any
 
 from ..frozen import frozen
@@ -46,6 +47,8 @@ def lighter_order(
     [0, 2, 1, 3, 4]
     """
     count = len(after)
+    if count > _MOST_FOR_WIDTH:
+        return _greedy_order(after, touched, nbytes)
     before = [0] * count
     for k, later in enumerate(after):
         for j in later:
@@ -55,7 +58,6 @@ def lighter_order(
         for value in values:
             users[value] = users.get(value, 0) | 1 << k
     sizes = [{v: nbytes[v] for v in dict.fromkeys(values) if v in nbytes} for values in touched]
-    width = _WIDTH if count <= _MOST_FOR_WIDTH else 1
     beam = [_Begun(0, 0, 0, ())]
     for _ in range(count):
         found: dict[int, _Begun] = {}
@@ -68,7 +70,7 @@ def lighter_order(
                 known = found.get(made.done)
                 if known is None or (made.most, made.alive) < (known.most, known.alive):
                     found[made.done] = made
-        beam = sorted(found.values(), key=lambda s: (s.most, s.alive, s.order))[:width]
+        beam = sorted(found.values(), key=lambda s: (s.most, s.alive, s.order))[:_WIDTH]
     return list(beam[0].order)
 
 
@@ -76,12 +78,80 @@ def _with_step(state: _Begun, k: int, sizes: Mapping[Any, int], users: Mapping[A
     done = state.done | 1 << k
     begins = {value: size for value, size in sizes.items() if not users[value] & state.done}
     ends = {value: size for value, size in sizes.items() if not users[value] & ~done}
+    needed, gained = _change(begins, ends)
+    return _Begun(done, max(state.most, state.alive + needed), state.alive + gained, (*state.order, k))
+
+
+def _change(begins: Mapping[Any, int], ends: Mapping[Any, int]) -> tuple[int, int]:
+    """Bytes that a step needs beside those alive before it, and how many more are alive behind it."""
     left = [size for value, size in ends.items() if value not in begins]
-    needed = state.alive
+    needed = 0
     for size in begins.values():
         if size in left:
             left.remove(size)
         else:
             needed += size
-    alive = state.alive + sum(begins.values()) - sum(ends.values())
-    return _Begun(done, max(state.most, needed), alive, (*state.order, k))
+    return needed, sum(begins.values()) - sum(ends.values())
+
+
+def _greedy_order(
+    after: Sequence[Collection[int]], touched: Sequence[Collection[Any]], nbytes: Mapping[Any, int]
+) -> list[int]:
+    """The order in which always the step runs that needs least beyond the most so far, and leaves least alive.
+
+    Steps wait in two heaps, those that do not raise the most and those that do. What is in the wrong one since memory
+    was freed or taken is moved when it comes to the top.
+    """
+    count = len(after)
+    sizes = [{v: nbytes[v] for v in dict.fromkeys(values) if v in nbytes} for values in touched]
+    users: dict[Any, list[int]] = {}
+    for k, values in enumerate(sizes):
+        for value in values:
+            users.setdefault(value, []).append(k)
+    left = {value: len(steps) for value, steps in users.items()}
+    waiting = [0] * count
+    for later in after:
+        for j in later:
+            waiting[j] += 1
+    changes: dict[int, tuple[int, int]] = {}  # of the steps that may run
+    low: list[tuple[int, int, int]] = []  # what is alive behind a step, its number, what it needs
+    high: list[tuple[int, int, int]] = []  # what a step needs, what is alive behind it, its number
+
+    def note(k: int) -> None:
+        begins = {v: size for v, size in sizes[k].items() if left[v] == len(users[v])}
+        ends = {v: size for v, size in sizes[k].items() if left[v] == 1}
+        needed, gained = changes[k] = _change(begins, ends)
+        heappush(high, (needed, gained, k))
+
+    for k in range(count):
+        if not waiting[k]:
+            note(k)
+    order: list[int] = []
+    most = alive = 0
+    while changes:
+        while high and high[0][0] <= most - alive:
+            needed, gained, k = heappop(high)
+            heappush(low, (gained, k, needed))
+        while low and (changes.get(low[0][1]) != (low[0][2], low[0][0]) or low[0][2] > most - alive):
+            gained, k, needed = heappop(low)
+            if changes.get(k) == (needed, gained):
+                heappush(high, (needed, gained, k))
+        while not low and changes.get(high[0][2]) != high[0][:2]:
+            heappop(high)
+        if low:
+            gained, k, needed = heappop(low)
+        else:
+            needed, gained, k = heappop(high)
+        del changes[k]
+        order.append(k)
+        most, alive = max(most, alive + needed), alive + gained
+        changed = dict.fromkeys(j for j in after[k] if waiting[j] == 1)
+        for j in after[k]:
+            waiting[j] -= 1
+        for value in sizes[k]:
+            left[value] -= 1
+            if left[value] in (1, len(users[value]) - 1):  # it ends with its last user; it has begun
+                changed |= dict.fromkeys(j for j in users[value] if j in changes)
+        for j in changed:
+            note(j)
+    return order

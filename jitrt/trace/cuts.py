@@ -20,7 +20,7 @@ from .segments import (
     MadeCall,
     Watch,
     cut,
-    is_recorded_in_a_loop,
+    outside_of_loops,
     register_value,
     sample,
 )
@@ -77,7 +77,7 @@ class Cuts:
             later = [*trace.live(), *trace.calls.pending(), *trace.conditions]
             trace.calls.results = []
             if trace.first_values:
-                later = [n for n in later if not is_recorded_in_a_loop(n)]
+                later = outside_of_loops(later)
             missing = list(dict.fromkeys([*missing, *(n for n in later if n not in trace.registers)]))
             made = self._compute(missing, scope)
         look = make_look()

@@ -21,7 +21,7 @@ from .calls import call_node
 from .context import tracing
 from .draws import MOST_DRAWS
 from .registers import read_only
-from .segments import MadeCall, Operand, is_recorded_in_a_loop
+from .segments import MadeCall, Operand, is_recorded_in_a_loop, outside_of_loops
 from .storage import base_of
 from .tracer import Tracer
 from .userline import user_line
@@ -196,7 +196,7 @@ class HostCalls:
 
     def pending(self) -> list[Node]:
         """Results of calls that no segment has made yet, and which depend on no loop that is being recorded."""
-        return [n for n in self.results if not is_recorded_in_a_loop(n)]
+        return outside_of_loops(self.results)
 
     def computed(self) -> None:
         """Note that a segment has been computed: segments follow each other anyway."""

@@ -21,7 +21,7 @@ from ..expr.optable import Kind
 from ..expr.ufuncs import elementwise_op, loop_dtypes
 from ..frozen import frozen
 from .context import current
-from .segments import is_recorded_in_a_loop
+from .segments import outside_of_loops
 from .storage import base_of
 from .userline import user_line
 
@@ -109,7 +109,7 @@ class Phases:
     def switch(self, scope: Scope) -> None:
         """Begin another phase."""
         live = [*self._trace.live(), *self._trace.calls.results]
-        if any(is_recorded_in_a_loop(n) for n in live):
+        if len(outside_of_loops(live)) < len(live):
             raise Untraceable("np.errstate inside of the body of a loop", user_line())
         self._tag(live, self.number)
         self._scopes.append(scope)
@@ -147,7 +147,7 @@ class Phases:
             return None
         trace = self._trace
         given = (*wanted, *trace.live(), *trace.calls.results, *trace.conditions)
-        roots = [n for n in given if not is_recorded_in_a_loop(n)]
+        roots = outside_of_loops(given)
         self._tag(roots, self.number)
         order = topological_order(roots, trace.registers.places)
         flags: dict[int, set[str]] = {}

@@ -266,4 +266,16 @@ def cut(
 
 def is_recorded_in_a_loop(node: Node) -> bool:
     """Whether `node` depends on what one iteration of a loop that is being recorded hands to the next."""
-    return any(n.op.name == "input" and "placeholder" in n.kwargs for n in topological_order((node,)))
+    return not outside_of_loops((node,))
+
+
+def outside_of_loops(nodes: Iterable[Node]) -> list[Node]:
+    """Those of `nodes` that are not recorded in a loop; what several of them need is looked at once."""
+    found: list[Node] = []
+    known: set[Node] = set()
+    for node in nodes:
+        order = topological_order((node,), known)
+        if not any(n.op.name == "input" and "placeholder" in n.kwargs for n in order):
+            known.update(order)
+            found.append(node)
+    return found

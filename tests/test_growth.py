@@ -1,0 +1,135 @@
+"""Each stage takes at most about twice as long for twice as many operations: measured in lines that run, not in time."""
+
+import sys
+
+import numpy as np
+import pytest
+
+import jitrt
+from jitrt import pipeline
+from jitrt.atwork import at_work
+from jitrt.codegen.kernels import Kernel, structural_key
+from jitrt.memory.plan import plan_block
+from jitrt.prepare.prepare import prepare
+from jitrt.programs import _key
+from jitrt.runtime.assemble import assemble
+from jitrt.schedule.control import Tools, schedule
+from jitrt.schedule.layout import Layouts
+from jitrt.trace.trace import trace
+
+MOST = 2.2
+
+
+def values_that_live_long(n):
+    def function(x):
+        found = []
+        y = x
+        for k in range(n // 4):
+            y = np.cumsum(y * (0.5 + k))
+            found.append(y)
+        total = x
+        for y in reversed(found):
+            total = total + y
+        return total
+
+    return function
+
+
+def many_results(n):
+    def function(x):
+        found = []
+        y = x
+        for k in range(n // 4):
+            y = np.cumsum(y + 0.25 * k)
+            found.append(y * 2.0)
+        return tuple(found)
+
+    return function
+
+
+def steps_of_numpy(n):
+    def function(x):
+        y = x
+        for k in range(n // 4):
+            y = np.sort(y * 0.5 + k)
+            y = y + y[::-1]
+        return y
+
+    return function
+
+
+def stencils(n):
+    def function(x):
+        y = x
+        for _ in range(n // 3):
+            y = y[1:] + y[:-1] * 0.5
+        return y
+
+    return function
+
+
+def updates(n):
+    def function(x):
+        total = np.zeros_like(x)
+        for k in range(n // 3):
+            total[k % 7 :] += x[: x.size - k % 7] * 0.5
+            x = x * 0.99
+        return total
+
+    return function
+
+
+def lines(run):
+    """What `run` gives, and how many lines run for that."""
+    count = 0
+
+    def see(frame, event, argument):
+        nonlocal count
+        count += 1
+        return see
+
+    before = sys.gettrace()
+    sys.settrace(see)
+    try:
+        found = run()
+    finally:
+        sys.settrace(before)
+    return found, count
+
+
+def stages(function, size):
+    """Lines that run in each stage; kernels are not compiled."""
+    count = {}
+    x = np.linspace(1, 2, size)
+    known, leaves = jitrt.jit(function)._specialisations, []
+    structure = known.take_all_apart((x,), {}, leaves, known.take_apart((x,), {}, leaves))
+    with at_work():
+        traced, count["trace"] = lines(lambda: trace(function, leaves, structure, known.current_captures()))
+    graph = traced.graph
+    inputs = [*(leaves[k] for k in traced.arguments), *(c.read() for c in traced.captured)]
+    _, count["key"] = lines(lambda: _key(graph, inputs, (), {}))
+    prepared, count["prepare"] = lines(lambda: [graph, *(g for _, g in prepare(graph))][-1])
+    strides = {node: v.strides for node, v in zip(graph.inputs, inputs) if isinstance(v, np.ndarray)}
+    tools = Tools(pipeline._has_kernel, pipeline._is_inlined)
+    block, count["schedule"] = lines(lambda: schedule(prepared, Layouts(strides), tools, graph.strides))
+    scalars = [node for node in block.graph.inputs if node not in strides]
+    memory, count["memory"] = lines(lambda: plan_block(block, scalars))
+
+    def put_together():
+        calls = list(memory.kernel_calls())
+        kernels = {id(c): Kernel(structural_key(c.nest), 0, c.nest) for c in calls}
+        return assemble(block.graph, pipeline._steps(block, memory, kernels), memory.layout, graph.strides, 0)
+
+    _, count["codegen"] = lines(put_together)
+    return count
+
+
+@pytest.mark.parametrize("size", [1000, 40_000])
+@pytest.mark.parametrize("kind", [values_that_live_long, many_results, steps_of_numpy, stencils, updates])
+def test_twice_as_many_operations(kind, size):
+    stages(kind(20), size)  # what is made once
+    few, many = stages(kind(100), size), stages(kind(200), size)
+    if kind is updates:  # which of them share loops takes longer than twice
+        del few["schedule"]
+    growth = {stage: round(many[stage] / few[stage], 2) for stage in few}
+    assert max(growth.values()) <= MOST, growth
