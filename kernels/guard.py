@@ -20,10 +20,10 @@ from .words import I1, I32, I64, WORDS, call_api, counted, record, repeat_while,
 # one whose word under `DTYPE_MASK` is `dtype`, if that is not 0: unpickled arrays have dtypes of their own. `ndim`,
 # `shape` and `strides` are those of an array, `flags` those of its flags that are in `FLAGS`; `ndim` is the number of
 # items of a container. An array is noted in `places` under `place`, a number copied to `slot` with `words` words. A
-# Python integer of 64 bits is copied to `slot`, or has to be `ndim` where that is 0. A value is `AGAIN` that of row `ndim`. At the
-# address `version_at`, if not 0, has to be the 32-bit `version` of a class. The value must not be that of the row
-# numbered `other` - 1, nor of that row's `other`, and so on until 0. `source`, one of the constants below, says where
-# the value is found, with `base` and `key`.
+# Python integer of 64 bits is copied to `slot`, or has to be `ndim` where that is 0. A value is `AGAIN` that of row
+# `ndim`. At the address `version_at`, if not 0, has to be the 32-bit `version` of a class. The value must not be that
+# of the row numbered `other` - 1, nor of that row's `other`, and so on until 0. `source`, one of the constants below,
+# says where the value is found, with `base` and `key`.
 ROW = (
     "kind", "object", "descr", "ndim", "shape", "strides", "flags", "place", "slot", "words", "version_at", "version",
     "other", "source", "base", "key", "key_type", "dtype",

@@ -409,8 +409,7 @@ def sharing(inputs: Sequence[Any], written: Sequence[int]) -> tuple[int, ...] | 
             if j == k or not isinstance(other, np.ndarray) or not np.may_share_memory(inputs[k], other):
                 continue
             if other is inputs[k]:
-                first = min(j, k)
-                same[j], same[k] = min(same[j], first), min(same[k], first)
+                same[j] = same[k] = min(same[j], same[k])
             elif _overlap(inputs[k], other):
                 raise Untraceable("arguments overlap in memory, and one of them is written")
     return None if same == list(range(len(inputs))) else tuple(same)
