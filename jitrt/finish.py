@@ -9,7 +9,6 @@ import numpy as np
 
 from .errors import HalfDone
 from .expr.interpret import evaluate
-from .expr.node import Node
 from .programs import Compiled
 from .runtime.errstate import Patience
 from .trace.arguments import rebuild_all
@@ -40,7 +39,7 @@ def direct(traced: Traced) -> Callable[[list[Any]], Any] | None:
     """What gives the result if it is made of fresh arrays, and numbers, alone; otherwise None."""
     if traced.written or traced.stores or traced.scope:
         return None
-    if any(r.source != "array" or r.weak or r.view is not None for r in traced.results):
+    if any(r.source != "array" or r.weak or r.view is not None or r.twin for r in traced.results):
         return None
     nodes = traced.graph.outputs
     # What NumPy computed is a scalar where it makes no array; what has its value may be an array all the same.
@@ -79,7 +78,7 @@ def finish(
         for number, output in traced.written:
             if outputs[output] is not registers[number]:
                 registers[number][...] = outputs[output]
-        views: dict[tuple[str, int], dict[Node, Any]] = {}
+        views: dict[tuple[str, int], dict[Any, Any]] = {}
         made = iter([_make(r, outputs, registers, arguments, views) for r in traced.results])
         result, *stored = rebuild_all([traced.structure, *(store.structure for store in traced.stores)], made)
         if traced.stores:
@@ -98,7 +97,7 @@ def _make(
     outputs: list[Any],
     inputs: list[Any],
     arguments: Arguments,
-    views: dict[tuple[str, int], dict[Node, Any]],
+    views: dict[tuple[str, int], dict[Any, Any]],
 ) -> Any:
     """One leaf of the result; `views` remembers views of each array, so that those of a common copy share it."""
     if result.source == "value":
@@ -110,8 +109,10 @@ def _make(
         return value.item() if isinstance(value, (np.ndarray, np.generic)) else value
     if result.scalar:
         return value[()] if isinstance(value, np.ndarray) else value
+    known = views.setdefault((result.source, result.index), {result.base: value})
     if result.view is not None:
-        assert result.base is not None
-        return evaluate((result.view,), views.setdefault((result.source, result.index), {result.base: value}))[0]
+        value = evaluate((result.view,), known)[0]
+    if result.twin:
+        return known.setdefault((result.view, result.twin), value[...])
     computed = result.source == "array"  # a scalar that the function was given is one
     return np.asarray(value) if computed and isinstance(value, np.generic) else value

@@ -292,7 +292,7 @@ class Specialisation:
         if any(store.removed for store in traced.stores) or not all(map(_is_flat, stored)):
             return False
         is_simple = traced.structure is None or _is_flat(traced.structure)
-        return is_simple and all(r.view is None for r in traced.results)
+        return is_simple and all(r.view is None and not r.twin for r in traced.results)
 
     def inputs(self, leaves: list[Any]) -> list[Any]:
         """Values of the inputs of the graph: arguments, and captured arrays as they are now."""

@@ -12,7 +12,7 @@ from ..expr import build as b
 from ..expr.node import Node
 from ..expr.optable import Kind
 from ..expr.updates import through
-from ..frozen import frozen
+from ..frozen import frozen, replaced
 from .state import Trace
 from .storage import Cell
 from .stores import Given
@@ -36,6 +36,8 @@ class Result:
         View operations that lead from the array to the leaf, as a chain of nodes on `base`.
     scalar, weak : bool
         Whether the leaf is a NumPy scalar or a Python number, not an array.
+    twin : int
+        How many other objects are such views of the same array: NumPy makes a new one for every view.
     """
 
     source: str
@@ -45,6 +47,7 @@ class Result:
     scalar: bool = False
     weak: bool = False
     value: Any = None
+    twin: int = 0
 
 
 class Outputs:
@@ -65,6 +68,7 @@ class Outputs:
         self._places: dict[Any, int] = {}  # of outputs, by what is the same for results that share memory
         self._claimed: dict[Node, Any] = {}  # what a segment has computed is returned as it is, once
         self._owners: dict[Any, int] = {}  # how many results share memory
+        self._alike: dict[Any, list[Tracer]] = {}  # the objects that are the same view of the same array
 
     def add(self, node: Node, strides: tuple[int, ...] | None = None) -> int:
         """Add an output; return its number."""
@@ -90,9 +94,18 @@ class Outputs:
 
     def _result(self, leaf: Any) -> Result:
         if isinstance(leaf, Tracer):
-            return self._of_symbol(leaf)
+            result = self._of_symbol(leaf)
+            return self._told_apart(leaf, result) if leaf._is_array() else result
         ordinary = type(leaf) is np.ndarray and leaf.dtype.kind in "biufcmM" and leaf.dtype.isnative
         return self._of_array(leaf) if ordinary and leaf.flags.c_contiguous else _plain_result(leaf)
+
+    def _told_apart(self, leaf: Tracer, result: Result) -> Result:
+        """The same for a leaf that may be one of several views with the same elements."""
+        alike = self._alike.setdefault((result.source, result.index, result.view), [])
+        twin = next((k for k, other in enumerate(alike) if other is leaf), len(alike))
+        if twin == len(alike):
+            alike.append(leaf)
+        return replaced(result, twin=twin) if twin else result
 
     def _of_array(self, array: np.ndarray) -> Result:
         """An array that is the same in every call that comes this way."""

@@ -36,9 +36,12 @@ def outcome(function: Callable[..., Any], args: Sequence[Any], memory: Iterable[
     return [error, _text(value), relations([*seen, *arrays_in(args)]), [m.tobytes() for m in memory]]
 
 
-def relations(arrays: Sequence[np.ndarray]) -> list[list[int | None]]:
-    """For each pair the distance in bytes of the first elements, where they share memory."""
-    return [[_address(a) - _address(b) if np.shares_memory(a, b) else None for b in arrays] for a in arrays]
+def relations(arrays: Sequence[np.ndarray]) -> list[list[Any]]:
+    """For each pair whether it is one object, or else the distance of the first elements, where they share memory."""
+    return [
+        ["is" if a is b else _address(a) - _address(b) if np.shares_memory(a, b) else None for b in arrays]
+        for a in arrays
+    ]
 
 
 def arrays_in(value: Any) -> list[np.ndarray]:
@@ -59,6 +62,11 @@ def _address(array: np.ndarray) -> int:
 def _text(value: Any) -> Any:
     """A result as something that can be compared."""
     if isinstance(value, (np.ndarray, np.generic)):
-        flags = value.flags.writeable if isinstance(value, np.ndarray) else None
-        return type(value), value.dtype, value.shape, value.tobytes(), flags
+        seen = (type(value), value.dtype, value.shape, value.tobytes())
+        if isinstance(value, np.generic):
+            return seen
+        strides = [s for s, n in zip(value.strides, value.shape) if n > 1 and value.size]
+        return *seen, strides, value.flags.writeable
+    if isinstance(value, dict):
+        return [*value], list(map(_text, value.values()))
     return (type(value), list(map(_text, value))) if isinstance(value, (tuple, list)) else value

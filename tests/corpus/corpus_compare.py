@@ -59,20 +59,26 @@ def _assert_close(got: np.ndarray, want: np.ndarray, tolerance: float, path: str
     np.testing.assert_allclose(got, want, rtol=0, atol=bound, err_msg=path)
 
 
-def shared_memory(value: Any, args: tuple) -> list[tuple[int, int]]:
-    """Pairs of arrays, of the result and of the arguments, that share memory."""
+def shared_memory(*values: Any) -> list[tuple[int, int, Any]]:
+    """Pairs of arrays in nested values that share memory: whether they are one object, else how many bytes apart."""
     arrays: list[np.ndarray] = []
-    _collect((value, args), arrays)
-    pairs = ((i, j) for j in range(len(arrays)) for i in range(j))
-    return [(i, j) for i, j in pairs if np.may_share_memory(arrays[i], arrays[j])]
+    _collect(values, arrays, set())
+    pairs = ((i, j, arrays[i], arrays[j]) for j in range(len(arrays)) for i in range(j))
+    return [(i, j, "is" if a is b else _address(a) - _address(b)) for i, j, a, b in pairs if np.may_share_memory(a, b)]
 
 
-def _collect(value: Any, arrays: list[np.ndarray]) -> None:
+def _address(array: np.ndarray) -> int:
+    return array.__array_interface__["data"][0] if array.size else 0
+
+
+def _collect(value: Any, arrays: list[np.ndarray], seen: set[int]) -> None:
+    """Add the arrays in nested tuples, lists, dicts and objects, each of these once."""
     if isinstance(value, np.ndarray):
         arrays.append(value)
-    elif isinstance(value, (tuple, list)):
-        for v in value:
-            _collect(v, arrays)
-    elif isinstance(value, dict):
-        for v in value.values():
-            _collect(v, arrays)
+        return
+    if id(value) in seen:
+        return
+    seen.add(id(value))
+    parts = value if isinstance(value, (tuple, list)) else value.values() if isinstance(value, dict) else ()
+    for part in (*parts, *getattr(value, "__dict__", {}).values()):
+        _collect(part, arrays, seen)

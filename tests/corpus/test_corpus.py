@@ -45,7 +45,7 @@ def outcome(function, args, log):
         "arguments": args,
         "printed": printed.getvalue(),
         "log": None if log is None else list(log),
-        "shared": shared_memory(value, args),
+        "shared": shared_memory(value, args, log),
     }
 
 
