@@ -429,6 +429,37 @@ def test_a_class_that_is_called(restored):
         assert np.array_equal(g(X, Scaled), f(X, Scaled))
 
 
+MADE: list = []
+
+
+def test_a_class_that_is_called_and_notes_it():
+    class Noted:
+        def __init__(self, a):
+            MADE.append(a)
+            self.a = a
+
+    def f(x, kind):
+        return kind(x.sum()).a * x
+
+    g = jitrt.jit(f)
+    for n in range(5):
+        MADE.clear()
+        assert np.array_equal(g(X + n, Noted), (X + n).sum() * (X + n))
+        assert _equal(MADE, [(X + n).sum()])
+
+
+def test_a_global_array_that_becomes_something_else():
+    def f(x):
+        return x * OTHER
+
+    global OTHER
+    g = jitrt.jit(f)
+    for value in (np.full(5, 2.0), 3.0, np.arange(5.0), 4, np.float32(1.5), np.arange(5), np.arange(5.0) * 2):
+        OTHER = value
+        for _ in range(3):
+            assert _equal(g(X), f(X))
+
+
 class Memo:
     last = X
 

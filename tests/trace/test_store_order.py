@@ -229,9 +229,14 @@ def after(function, calls):
     return found
 
 
+@pytest.mark.parametrize("keywords", [False, True])
 @pytest.mark.parametrize("function", FUNCTIONS, ids=lambda f: f.__name__)
-def test_what_calls_leave(function):
-    f = jitrt.jit(function)
+def test_what_calls_leave(function, keywords):
+    compiled = jitrt.jit(function)
+
+    def f(h, x):
+        return compiled(x=x, h=h) if keywords else compiled(h, x)
+
     for calls in (5, 2):
         for k, (got, want) in enumerate(zip(after(f, calls), after(function, calls))):
             assert got == want, k
