@@ -27,6 +27,7 @@ _UNTRACEABLE_ATTRIBUTES = frozenset(
     """tobytes itemset resize setflags setfield view data strides base ctypes
     flags byteswap dump dumps tofile getfield real imag""".split()
 )
+_OF_NUMBERS = frozenset({np.real, np.imag, np.conjugate, np.round})  # what Python's numbers have, too
 _MEMORY = frozenset({"__array_interface__", "__array_struct__"})
 
 
@@ -95,7 +96,7 @@ class ArrayMethods(Operators):
     @real.setter
     def real(self, value: Any) -> None:
         self._check_array("real")
-        assign(self.real, value)
+        assign(self.real, _as_array(value))
 
     @property
     def imag(self) -> Tracer:
@@ -120,8 +121,14 @@ class ArrayMethods(Operators):
         if not self._is_array():
             raise AttributeError(f"attribute {name!r} of {self.__class__.__name__!r} objects is not writable")
 
+    def _check_no_number(self, name: str) -> None:
+        if self._is_weak():
+            raise AttributeError(f"{self.__class__.__name__!r} object has no attribute {name!r}")
+
     def _apply(self, function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
         """``function(self, …)``: NumPy hands it back to `__array_function__`."""
+        if function not in _OF_NUMBERS:
+            self._check_no_number(function.__name__)
         return function(self, *args, **kwargs)
 
     # Methods whose arguments differ from those of the function.
@@ -161,6 +168,7 @@ class ArrayMethods(Operators):
         return self._is_contiguous() or (order == "A" and self.transpose()._is_contiguous())
 
     def copy(self, order: str = "C") -> Tracer:
+        self._check_no_number("copy")
         node = self._trace.fresh(self._node)
         return self._trace.like(node, self, order) if self.ndim > 1 else self._new(node, self._scalar)
 
@@ -242,6 +250,11 @@ class ArrayMethods(Operators):
             raise Untraceable(f".{name} of a value that is being traced", user_line())
         method = getattr(np.ndarray, name)
         return lambda *args, **kwargs: self._trace.calls.host_call(method, name, (self, *args), kwargs)
+
+
+def _as_array(value: Any) -> Any:
+    """A number in the dtype that NumPy gives it alone: `real` and `imag` take what does not fit, as casts do."""
+    return np.asarray(value) if isinstance(value, (bool, int, float, complex)) else value
 
 
 def _itself(value: Any) -> Any:

@@ -196,6 +196,8 @@ class Tracer(ArrayMethods):
         return self._trace.is_known(self._node)
 
     def __getitem__(self, index: Any) -> Tracer:
+        if self._is_weak():
+            raise TypeError(f"{self.__class__.__name__!r} object is not subscriptable")
         return item_of(self, index)
 
     def __setitem__(self, index: Any, value: Any) -> None:
