@@ -1,4 +1,4 @@
-"""Each stage takes at most about twice as long for twice as many operations: measured in lines that run, not in time."""
+"""Each stage takes about twice as long for twice as many operations: measured in lines that run, not in time."""
 
 import sys
 
