@@ -17,7 +17,7 @@ from ..expr.assembly import stack
 from ..expr.movement import encode_index
 from ..expr.node import Node
 from ..expr.optable import NotCovered
-from .numbers import is_symbol, stored
+from .numbers import fits_scalar, is_symbol, stored
 from .operators import is_tracer
 from .storage import fit
 from .userline import user_line
@@ -60,6 +60,8 @@ def _write(target: Tracer, value: Node) -> None:
 def _value_node(value: Any, target: Tracer) -> Node:
     """What is assigned, as a node; a number in the dtype of the target."""
     if is_tracer(value):
+        if value._scalar and not fits_scalar(target._trace, value._node, target.dtype):
+            raise Untraceable(f"stores a {value.dtype} that may not fit into an array of {target.dtype}", user_line())
         return stored(target._trace, value._node, target.dtype)
     if isinstance(value, (bool, int, float, complex, np.generic)):
         element = np.empty((), target.dtype)

@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 
+from ..errors import Untraceable
 from ..expr import build as b
 from ..expr.movement import extents
 from ..expr.types import canonical
@@ -25,10 +26,11 @@ from . import draws
 from .assignment import list_node
 from .context import current
 from .elsewhere import Vectorized
-from .numbers import library_call, stored
+from .numbers import fits_scalar, library_call, stored
 from .scopes import CaughtWarnings, ErrorState, filter_warnings
 from .state import Trace
 from .tracer import Tracer
+from .userline import user_line
 
 _NUMERIC = "biufcmM"
 _FILLS: dict[Callable[..., Any], Any] = {np.zeros: 0, np.empty: 0, np.ones: 1, np.full: None}
@@ -49,6 +51,17 @@ def _is_traced(value: Any) -> bool:
     if type(value) is Tracer:
         return True
     return type(value) in (list, tuple) and any(map(_is_traced, value))
+
+
+def _elements(state: Trace, value: Any, dtype: np.dtype) -> Any:
+    """`value` with the NumPy scalars in nested lists as elements of `dtype`, which each of them becomes by itself."""
+    if type(value) in (list, tuple):
+        return [_elements(state, part, dtype) for part in value]
+    if type(value) is not Tracer or not value._scalar or value._is_weak() or dtype.kind not in "iuf":
+        return value
+    if not fits_scalar(state, value._node, dtype):
+        raise Untraceable(f"makes an array of {dtype} of a {value.dtype} that may not fit", user_line())
+    return value.astype(dtype)
 
 
 def _filled(state: Trace, function: Callable[..., Any], args: tuple, kwargs: dict[str, Any]) -> Any:
@@ -92,7 +105,7 @@ def _converted(state: Trace, function: Callable[..., Any], args: tuple, kwargs: 
         return function(*args, **kwargs) if not copy else literal(state, function(*args, **kwargs))
     if not _is_traced(value):
         return literal(state, function(*args, **kwargs))
-    array = array_of(state, value)
+    array = array_of(state, value if dtype is None else _elements(state, value, np.dtype(dtype)))
     if dtype is not None and np.dtype(dtype) != array.dtype:
         if np.dtype(dtype).kind != "f":  # of integers, that may not fit
             state.want_integers(array._node)

@@ -161,6 +161,20 @@ def fits(trace: Trace, node: Node, dtype: np.dtype) -> bool:
     return _assume(trace, np.greater_equal, node, low) and _assume(trace, np.less_equal, node, high)
 
 
+def fits_scalar(trace: Trace, node: Node, dtype: np.dtype) -> bool:
+    """The same for a NumPy scalar: as an element of a signed integer type it is stored by way of Python's integers."""
+    if dtype.kind != "i" or node.type.weak or node.dtype.kind not in "iuf" or np.can_cast(node.dtype, dtype):
+        return True
+    info = np.iinfo(dtype)
+    if node.dtype.kind == "f":  # is cut off; what is compared with has to be a float itself
+        exact = b.cast(node, _FLOAT)
+        above = (np.greater, info.min - 1.0) if info.bits < 53 else (np.greater_equal, float(info.min))
+        return _assume(trace, above[0], exact, above[1]) and _assume(trace, np.less, exact, info.max + 1.0)
+    if node.dtype.kind == "i" and not _assume(trace, np.greater_equal, node, int(info.min)):
+        return False
+    return _assume(trace, np.less_equal, node, int(info.max))
+
+
 def stored(trace: Trace, node: Node, dtype: np.dtype) -> Node:
     """A number that is stored in an array of `dtype`: Python integers become floats by way of Python's."""
     if not is_symbol(node):
