@@ -1,0 +1,407 @@
+"""Arrays of staged functions: computed element by element where they are needed, or kept in memory."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from ...expr.optable import OPS
+from ...ir.integers import Poly
+from ...ir.loops import Fold
+from .recorder import Recorder, place
+from .scalars import dtypes_of, from_register, in_range, loop_dtypes, poly_of, register_of, rounded
+from .values import BOOL, INT, Array, NotStaged, Scalar, View, dtype_of, integer, is_number
+
+Shape = tuple[Poly, ...]
+Indices = tuple[Poly, ...]
+ZERO, ONE = Poly.number(0), Poly.number(1)
+
+
+def in_memory(r: Recorder, view: View, dtype: np.dtype, shape: Shape, c_order: bool = True) -> Array:
+    """The array that lies there."""
+    return Array(dtype, shape, lambda indices: r.load(view, dtype, indices), view.origins, view, c_order)
+
+
+def contiguous_strides(shape: Shape, dtype: np.dtype) -> tuple[Poly, ...]:
+    """Strides in C order."""
+    strides: list[Poly] = []
+    step = Poly.number(dtype.itemsize)
+    for extent in reversed(shape):
+        strides.insert(0, step)
+        step = step * extent
+    return tuple(strides)
+
+
+def broadcast(r: Recorder, shapes: Sequence[Shape]) -> Shape:
+    """The shape of what is computed from arrays of these shapes.
+
+    Extents that are not known to be equal are compared when the procedure runs; it stops where they differ.
+    """
+    ndim = max(map(len, shapes), default=0)
+    result = []
+    for axis in range(-ndim, 0):
+        extents = [s[axis] for s in shapes if len(s) >= -axis]
+        others = [e for e in extents if e != ONE]
+        for e in others[1:]:
+            if e.constant is not None and others[0].constant is not None and e != others[0]:
+                raise NotStaged("shapes that do not fit")
+            r.require_equal(e, others[0])
+        result.append(others[0] if others else ONE)
+    return tuple(result)
+
+
+def element_of(r: Recorder, value: Any, dtype: np.dtype, indices: Indices) -> str:
+    """The element of an array, or a number, that meets the given indices by broadcasting, converted to `dtype`."""
+    if not isinstance(value, Array):
+        return register_of(r, value, dtype)
+    own = indices[len(indices) - value.ndim :]
+    own = tuple(ZERO if extent == ONE else index for extent, index in zip(value.shape, own))
+    return r.cast(value.element(own), value.dtype, dtype)
+
+
+def elementwise(r: Recorder, name: str, values: Sequence[Any], operands: Sequence[np.dtype], dtype: np.dtype) -> Array:
+    """An operation of the op table on arrays and numbers, element by element."""
+    arrays = [v for v in values if isinstance(v, Array)]
+    shape = broadcast(r, [a.shape for a in arrays])
+    values = [v if isinstance(v, Array) else _in_register(r, v, d) for v, d in zip(values, operands)]
+
+    def element(indices: Indices) -> str:
+        names = [v if isinstance(v, str) else element_of(r, v, d, indices) for v, d in zip(values, operands)]
+        return r.compute(name, names, operands, dtype)
+
+    reads = frozenset[str]().union(*(a.reads for a in arrays))
+    return Array(dtype, shape, element, reads, None, all(a.c_order for a in arrays))
+
+
+def _in_register(r: Recorder, value: Any, dtype: np.dtype) -> str:
+    return register_of(r, value, dtype)
+
+
+def call_ufunc(r: Recorder, ufunc: np.ufunc, values: Sequence[Any]) -> Array:
+    """A ufunc on operands one of which is an array."""
+    name = ufunc.__name__
+    if name not in OPS or ufunc.nout != 1 or ufunc.signature is not None:
+        raise NotStaged(f"numpy.{name}")
+    *operands, dtype = dtypes_of(ufunc, values)
+    if name == "power" and not isinstance(values[1], (Array, Scalar)) and dtype.kind in "fc":
+        simple = {2: "square", 0.5: "sqrt", 1: "positive", -1: "reciprocal"}.get(values[1])
+        if simple is not None:
+            return elementwise(r, simple, values[:1], operands[:1], dtype)
+    return elementwise(r, name, values, operands, dtype)
+
+
+def cast(r: Recorder, array: Array, dtype: np.dtype) -> Array:
+    """The array converted to `dtype`."""
+    if array.dtype == dtype:
+        return array
+    if dtype.kind not in "biufc" or (array.dtype.kind == "c" and dtype.kind != "c"):
+        raise NotStaged(f"a conversion to {dtype}")
+    return elementwise(r, "cast", [array], [array.dtype], dtype)
+
+
+def nest(r: Recorder, shape: Shape, body: Callable[[Indices], None], indices: Indices = ()) -> None:
+    """Loops over all indices of a shape, the last axis innermost."""
+    if not shape:
+        body(indices)
+        return
+    if shape[0] == ONE:
+        nest(r, shape[1:], body, (*indices, ZERO))
+        return
+    with r.loop(ZERO, shape[0]) as index:
+        nest(r, shape[1:], body, (*indices, index))
+
+
+def fresh(r: Recorder, dtype: np.dtype, shape: Shape) -> Array:
+    """An array in memory of its own, whose elements are not set."""
+    r.choose(*shape)
+    for extent in shape:
+        r.require(extent)
+    strides = contiguous_strides(shape, dtype)
+    nbytes = strides[0] * shape[0] if shape else Poly.number(dtype.itemsize)
+    if r.facts.interval(nbytes)[1] >= 1 << 48:
+        r.require((1 << 40) - nbytes)
+    site = r.site(r.next_place())
+    origin = f"m{site}"
+    base = r.memory(site, nbytes, r.live(origin))
+    return in_memory(r, View(base, ZERO, strides, frozenset({origin}), True), dtype, shape)
+
+
+def filled(r: Recorder, dtype: np.dtype, shape: Shape, value: Any) -> Array:
+    """An array all of whose elements are a number."""
+    made = fresh(r, dtype, shape)
+    assert made.view is not None
+    name, view = register_of(r, value, dtype), made.view
+    nest(r, shape, lambda indices: r.store(view, dtype, indices, name))
+    return made
+
+
+def materialise(r: Recorder, array: Array, always: bool = False) -> Array:
+    """The array in memory; with `always` in memory of its own."""
+    if array.view is not None and not always:
+        return array
+    made = fresh(r, array.dtype, array.shape)
+    assert made.view is not None
+    view = made.view
+    nest(r, array.shape, lambda indices: r.store(view, array.dtype, indices, array.element(indices)))
+    return Array(made.dtype, made.shape, made.element, made.reads, view, array.c_order)
+
+
+def assign(r: Recorder, target: Array, value: Any) -> None:
+    """``target[...] = value``; where the value is read from what is written, as if it had been computed before."""
+    view = target.view
+    assert view is not None
+    if is_number(value):
+        name = _converted(r, value, target.dtype)
+        nest(r, target.shape, lambda indices: r.store(view, target.dtype, indices, name))
+        return
+    while isinstance(value, Array) and value.ndim > target.ndim and value.shape[0] == ONE:
+        value = _without_first_axis(value)
+    if value.ndim > target.ndim:
+        raise NotStaged("a value of more axes than its place")
+    for mine, its in zip(reversed(target.shape), reversed(value.shape)):
+        if its != ONE:
+            r.require_equal(mine, its)
+    source = cast(r, value, target.dtype)
+    if not source.reads & view.origins:
+        _copy(r, target, source)
+        return
+    with r.attempt() as take_back:
+        before = r.loads
+        r.loads = []
+        stores = _copy(r, target, source)
+        loads, r.loads = r.loads, before + r.loads
+        if all(_is_safe(r, target, stores, load, offset) for load, offset in loads):
+            return
+        take_back()
+    _copy(r, target, materialise(r, source, always=True))
+
+
+def _without_first_axis(array: Array) -> Array:
+    return Array(array.dtype, array.shape[1:], lambda indices: array.element((ZERO, *indices)), array.reads)
+
+
+def _converted(r: Recorder, value: Any, dtype: np.dtype) -> str:
+    """A number as an assignment converts it."""
+    source = dtype_of(value)
+    if source.kind == "c" and dtype.kind != "c":
+        raise NotStaged("a complex number in a real array")
+    if source.kind == "f" and dtype.kind in "iu":
+        value = integer(in_range(r, poly_of(r, rounded(r, value, "trunc")), np.iinfo(dtype)))
+    return register_of(r, value, dtype)
+
+
+def _copy(r: Recorder, target: Array, source: Array) -> Poly:
+    """Loops that assign; the offset of what is written, in terms of their indices."""
+    view, offsets = target.view, []
+    assert view is not None
+
+    def body(indices: Indices) -> None:
+        offsets.append(place(view, indices))
+        r.store(view, target.dtype, indices, element_of(r, source, target.dtype, indices))
+
+    nest(r, target.shape, body)
+    return offsets[0]
+
+
+def _is_safe(r: Recorder, target: Array, stores: Poly, load: View, offset: Poly) -> bool:
+    """Whether what is loaded in a loop over `target` is what it was before the loop."""
+    view = target.view
+    assert view is not None
+    if not load.origins & view.origins:
+        return True
+    if load.base != view.base:
+        return False
+    ahead = offset - stores
+    if not ahead.terms:
+        return True
+    looped = [k for k, extent in enumerate(target.shape) if extent != ONE]
+    if not looped:
+        return True
+    span = Poly.number(target.dtype.itemsize)
+    for k in looped:
+        stride = view.strides[k]
+        if not r.facts.is_at_least(stride):
+            return False
+        span = span + (target.shape[k] - 1) * stride
+    if not any(name in stores.names() for name in ahead.names()) or set(ahead.names()) <= set(view.offset.names()):
+        apart = r.facts.is_at_least(ahead - span) or r.facts.is_at_least(-ahead - span)
+        return apart or (len(looped) == 1 and r.facts.is_at_least(ahead))
+    # A single element, read in each turn.
+    rest = offset - view.offset
+    return r.facts.is_at_least(rest - span) or r.facts.is_at_least(-rest - target.dtype.itemsize)
+
+
+# -- folds
+
+
+def fold_all(r: Recorder, op: str, dtype: np.dtype, shape: Shape, element: Callable[[Indices], str]) -> str:
+    """The fold of all elements."""
+
+    def level(shape: Shape, indices: Indices) -> str:
+        while shape and shape[0] == ONE:
+            shape, indices = shape[1:], (*indices, ZERO)
+        if not shape:
+            return element(indices)
+        fold = Fold(r.name(), op, dtype)
+        with r.loop(ZERO, shape[0], 1, [fold]) as index:
+            r.update(fold.name, level(shape[1:], (*indices, index)))
+        return fold.name
+
+    return level(shape, ())
+
+
+def fold(r: Recorder, op: str, array: Array, axes: tuple[int, ...], keepdims: bool, dtype: np.dtype) -> Scalar | Array:
+    """The fold of an array along axes, in `dtype`."""
+    if len(axes) == array.ndim:
+        name = fold_all(r, op, dtype, array.shape, lambda i: r.cast(array.element(i), array.dtype, dtype))
+        made = from_register(r, name, dtype)
+        return made if not keepdims else _spread(r, made, (ONE,) * array.ndim)
+    kept = [k for k in range(array.ndim) if k not in axes]
+    if array.ndim - 1 in kept:
+        result = _fold_rows(r, op, array, axes, dtype)
+    else:
+        result = _fold_inner(r, op, array, axes, dtype)
+    return with_axes(r, result, axes) if keepdims else result
+
+
+def _fold_inner(r: Recorder, op: str, array: Array, axes: tuple[int, ...], dtype: np.dtype) -> Array:
+    """A fold whose last axis is folded: one element of the result after the other."""
+    kept = [k for k in range(array.ndim) if k not in axes]
+
+    def element(indices: Indices) -> str:
+        def inner(folded: Indices) -> str:
+            at = dict(zip((*kept, *axes), (*indices, *folded)))
+            return r.cast(array.element(tuple(at[k] for k in range(array.ndim))), array.dtype, dtype)
+
+        return fold_all(r, op, dtype, tuple(array.shape[k] for k in axes), inner)
+
+    shape = tuple(array.shape[k] for k in kept)
+    return materialise(r, Array(dtype, shape, element, array.reads))
+
+
+def _fold_rows(r: Recorder, op: str, array: Array, axes: tuple[int, ...], dtype: np.dtype) -> Array:
+    """A fold whose last axis stays: the elements of rows are folded into those of the result."""
+    kept = [k for k in range(array.ndim) if k not in axes]
+    shape = tuple(array.shape[k] for k in kept)
+    made = fresh(r, dtype, shape)
+    view = made.view
+    assert view is not None
+    start = r.literal(NEUTRAL[op](dtype), dtype)
+    nest(r, shape, lambda indices: r.store(view, dtype, indices, start))
+
+    def body(indices: Indices) -> None:
+        at = tuple(indices[k] for k in kept)
+        value = r.cast(array.element(indices), array.dtype, dtype)
+        total = r.compute(FOLDED_BY.get(op, op), [r.load(view, dtype, at), value], [dtype] * 2, dtype)
+        r.store(view, dtype, at, total)
+
+    nest(r, array.shape, body)
+    return made
+
+
+FOLDED_BY: dict[str, str] = {}
+
+
+def _extreme(dtype: np.dtype, lowest: bool) -> Any:
+    if dtype.kind == "f":
+        return -np.inf if lowest else np.inf
+    if dtype.kind == "b":
+        return not lowest
+    return np.iinfo(dtype).min if lowest else np.iinfo(dtype).max
+
+
+NEUTRAL: dict[str, Callable[[np.dtype], Any]] = {
+    "add": lambda d: 0, "multiply": lambda d: 1, "logical_or": lambda d: False, "logical_and": lambda d: True,
+    "maximum": lambda d: _extreme(d, True), "minimum": lambda d: _extreme(d, False),
+}  # fmt: skip
+
+
+def _spread(r: Recorder, value: Scalar, shape: Shape) -> Array:
+    name = register_of(r, value, value.dtype)
+    return Array(value.dtype, shape, lambda indices: name, frozenset())
+
+
+def with_axes(r: Recorder, array: Array, axes: Sequence[int]) -> Array:
+    """The array with axes of one element at these positions of the result."""
+    ndim = array.ndim + len(axes)
+    kept = [k for k in range(ndim) if k not in axes]
+    shape = [ONE] * ndim
+    for k, extent in zip(kept, array.shape):
+        shape[k] = extent
+    if array.view is not None:
+        strides = [ZERO] * ndim
+        for k, stride in zip(kept, array.view.strides):
+            strides[k] = stride
+        v = array.view
+        return in_memory(r, View(v.base, v.offset, tuple(strides), v.origins), array.dtype, tuple(shape), array.c_order)
+    return Array(
+        array.dtype, tuple(shape), lambda i: array.element(tuple(i[k] for k in kept)), array.reads, None, array.c_order
+    )
+
+
+def transpose(r: Recorder, array: Array, order: Sequence[int]) -> Array:
+    """The array with its axes in another order."""
+    shape = tuple(array.shape[k] for k in order)
+    c_order = array.c_order and list(order) == sorted(order)
+    if (v := array.view) is not None:
+        strides = tuple(v.strides[k] for k in order)
+        return in_memory(r, View(v.base, v.offset, strides, v.origins), array.dtype, shape, c_order)
+    inverse = [list(order).index(k) for k in range(len(order))]
+    return Array(array.dtype, shape, lambda i: array.element(tuple(i[k] for k in inverse)), array.reads, None, c_order)
+
+
+def product(r: Recorder, x: Array, y: Array) -> Scalar | Array:
+    """The matrix product of vectors and matrices."""
+    if not (1 <= x.ndim <= 2 and 1 <= y.ndim <= 2):
+        raise NotStaged("a product of arrays of three axes")
+    *operands, dtype = loop_dtypes(np.multiply, (x.dtype, y.dtype))
+    if dtype.kind not in "fiu":
+        raise NotStaged(f"a product of arrays of {dtype}")
+    x, y = materialise(r, x), materialise(r, y)
+    r.require_equal(x.shape[-1], y.shape[0])
+    if y.ndim == 1:
+        column = Array(y.dtype, y.shape, y.element, y.reads)
+        return fold(r, "add", elementwise(r, "multiply", [x, column], operands, dtype), (x.ndim - 1,), False, dtype)
+    if x.ndim == 1:
+        rows = with_axes(r, x, (1,))
+        return fold(r, "add", elementwise(r, "multiply", [rows, y], operands, dtype), (0,), False, dtype)
+    made = filled(r, dtype, (x.shape[0], y.shape[1]), dtype.type(0))
+    view = made.view
+    assert view is not None
+
+    def body(indices: Indices) -> None:
+        i, k, j = indices
+        names = [r.cast(a.element(at), a.dtype, dtype) for a, at in ((x, (i, k)), (y, (k, j)))]
+        part = r.compute("multiply", names, [dtype] * 2, dtype)
+        total = r.compute("add", [r.load(view, dtype, (i, j)), part], [dtype] * 2, dtype)
+        r.store(view, dtype, (i, j), total)
+
+    nest(r, (x.shape[0], x.shape[1], y.shape[1]), body)
+    return made
+
+
+def search(r: Recorder, op: str, shape: Shape, dtype: np.dtype, element: Callable[[Poly], str]) -> Poly:
+    """The place of the first extreme along one axis, a nan being more extreme than any number."""
+    (extent,) = shape
+    r.require(extent - 1)
+    best, found = r.variable(), r.variable()
+    r.put(best, element(ZERO), dtype)
+    r.put(found, r.integer(ZERO), INT)
+    with r.loop(ONE, extent) as index:
+        value, top = element(index), r.get(best, dtype)
+        wins = r.compute(op, [value, top], [dtype] * 2, BOOL)
+        if dtype.kind == "f":
+            nan = r.compute("isnan", [value], [dtype], BOOL)
+            number = r.compute("logical_not", [r.compute("isnan", [top], [dtype], BOOL)], [BOOL], BOOL)
+            wins = r.compute(
+                "logical_or", [wins, r.compute("logical_and", [nan, number], [BOOL] * 2, BOOL)], [BOOL] * 2, BOOL
+            )
+        with r.block() as then:
+            r.put(best, value, dtype)
+            r.put(found, r.integer(index), INT)
+        r.choice(wins, then, ())
+    name = r.get(found, INT)
+    r.facts.bound(name, [0], [extent - 1])
+    return Poly.name(name)

@@ -1,0 +1,165 @@
+"""Arrays that staged functions make."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ...ir.integers import Poly
+from . import arrays as a
+from .arrays import ZERO
+from .recorder import Recorder
+from .registry import FUNCTIONS, Handler, as_array, function, known_dtype, shape_of
+from .scalars import as_float, binary, poly_of, register_of, rounded, static_integer
+from .values import BOOL, FLOAT, INT, Array, NotStaged, dtype_of, is_number, is_static
+
+
+def _creation(value: Any) -> Handler:
+    def create(r: Recorder, shape: Any, dtype: Any = None, order: str = "C") -> Array:
+        if order != "C":
+            raise NotStaged("a memory order")
+        made = FLOAT if dtype is None else known_dtype(dtype)
+        return (
+            a.fresh(r, made, shape_of(r, shape))
+            if value is None
+            else a.filled(r, made, shape_of(r, shape), made.type(value))
+        )
+
+    return create
+
+
+def _like(value: Any) -> Handler:
+    def create(r: Recorder, like: Any, dtype: Any = None, shape: Any = None) -> Array:
+        like = as_array(r, like)
+        if not like.c_order or shape is not None:
+            raise NotStaged("an array like one whose memory order is not known")
+        made = like.dtype if dtype is None else known_dtype(dtype)
+        return a.fresh(r, made, like.shape) if value is None else a.filled(r, made, like.shape, made.type(value))
+
+    return create
+
+
+for _name, _value in (("empty", None), ("zeros", 0), ("ones", 1)):
+    FUNCTIONS[getattr(np, _name)] = _creation(_value)
+    FUNCTIONS[getattr(np, _name + "_like")] = _like(_value)
+
+
+@function(np.full)
+def _full(r: Recorder, shape: Any, fill_value: Any, dtype: Any = None) -> Array:
+    if not is_number(fill_value):
+        raise NotStaged("an array filled with this")
+    made = dtype_of(fill_value) if dtype is None else known_dtype(dtype)
+    return a.filled(r, made, shape_of(r, shape), fill_value)
+
+
+@function(np.full_like)
+def _full_like(r: Recorder, like: Any, fill_value: Any, dtype: Any = None) -> Array:
+    made = _like(None)(r, like, dtype)
+    a.assign(r, made, fill_value)
+    return made
+
+
+@function(np.eye)
+def eye(r: Recorder, N: Any, M: Any = None, k: int = 0, dtype: Any = float) -> Array:
+    rows, columns = shape_of(r, (N, N if M is None else M))
+    made = known_dtype(dtype)
+
+    def element(indices: tuple[Poly, ...]) -> str:
+        i, j = indices
+        return r.cast(r.machine("==", i + static_integer(k), j), BOOL, made)
+
+    return Array(made, (rows, columns), element, frozenset())
+
+
+@function(np.identity)
+def _identity(r: Recorder, n: Any, dtype: Any = float) -> Array:
+    return eye(r, n, dtype=dtype)
+
+
+@function(np.arange)
+def _arange(r: Recorder, start: Any, stop: Any = None, step: Any = 1, dtype: Any = None) -> Array:
+    if stop is None:
+        start, stop = 0, start
+    if not all(map(is_number, (start, stop, step))):
+        raise NotStaged("arguments of arange")
+    if all(dtype_of(v).kind in "iu" for v in (start, stop, step)):
+        first, last, by = poly_of(r, start), poly_of(r, stop), static_integer(step)
+        made = INT if dtype is None else known_dtype(dtype)
+        if by == 0 or made.kind not in "if":
+            raise NotStaged("arguments of arange")
+        length = r.maximum((last - first) if by > 0 else (first - last), ZERO)
+        if abs(by) != 1:
+            length = Poly.name(r.machine("floordiv", length + (abs(by) - 1), Poly.number(abs(by)), [0], [length]))
+        _allocatable(r, length)
+        return Array(made, (length,), lambda i: r.cast(r.integer(first + i[0] * by), INT, made), frozenset())
+    if (
+        dtype is not None
+        or dtype_of(start).itemsize < 8
+        or not all(dtype_of(v).kind in "iuf" for v in (start, stop, step))
+    ):
+        raise NotStaged("arguments of arange")
+    # As NumPy has it: ceil((stop - start) / step) elements start + i * delta, where delta is rounded first.
+    low, high, by_float = (as_float(r, v) for v in (start, stop, step))
+    if not is_static(by_float) or by_float == 0:
+        raise NotStaged("a step that is not known")
+    quotient = binary(r, "divide", binary(r, "subtract", high, low), by_float)
+    if is_static(quotient):
+        length = Poly.number(max(int(np.ceil(quotient)), 0))
+    else:
+        length = r.maximum(poly_of(r, rounded(r, quotient, "ceil")), ZERO)
+    _allocatable(r, length)
+    delta = binary(r, "subtract", binary(r, "add", low, by_float), low)
+    names = [register_of(r, v, FLOAT) for v in (low, delta)]
+
+    def element(indices: tuple[Poly, ...]) -> str:
+        index = r.cast(r.integer(indices[0]), INT, FLOAT)
+        step_made = r.compute("multiply", [index, names[1]], [FLOAT] * 2, FLOAT)
+        return r.compute("add", [names[0], step_made], [FLOAT] * 2, FLOAT)
+
+    return Array(FLOAT, (length,), element, frozenset())
+
+
+def _allocatable(r: Recorder, length: Poly) -> None:
+    if r.facts.interval(length)[1] > 1 << 47:
+        r.require((1 << 40) - length)
+
+
+@function(np.linspace)
+def _linspace(r: Recorder, start: Any, stop: Any, num: Any = 50) -> Array:
+    if not all(is_number(v) and dtype_of(v).kind in "iuf" for v in (start, stop)):
+        raise NotStaged("arguments of linspace")
+    count = poly_of(r, num)
+    r.require(count - 2)
+    _allocatable(r, count)
+    low, high = (register_of(r, v, FLOAT) for v in (start, stop))
+    span = r.compute("subtract", [high, low], [FLOAT] * 2, FLOAT)
+    steps = r.cast(r.integer(count - 1), INT, FLOAT)
+    step = r.compute("divide", [span, steps], [FLOAT] * 2, FLOAT)
+    r.stop(r.compute("equal", [step, r.literal(0.0, FLOAT)], [FLOAT] * 2, BOOL))  # NumPy divides later then
+
+    def element(indices: tuple[Poly, ...]) -> str:
+        index = r.cast(r.integer(indices[0]), INT, FLOAT)
+        part = r.compute("add", [r.compute("multiply", [index, step], [FLOAT] * 2, FLOAT), low], [FLOAT] * 2, FLOAT)
+        last = r.machine("==", indices[0], count - 1)
+        return r.compute("where", [last, high, part], [BOOL, FLOAT, FLOAT], FLOAT)
+
+    return Array(FLOAT, (count,), element, frozenset())
+
+
+@function(np.copy, method="copy")
+def _copy(r: Recorder, array: Any, order: str = "C") -> Array:
+    if order != "C":
+        raise NotStaged("a memory order")
+    made = a.materialise(r, as_array(r, array), always=True)
+    return Array(made.dtype, made.shape, made.element, made.reads, made.view)
+
+
+@function(np.array, np.asarray, np.ascontiguousarray)
+def _array(r: Recorder, value: Any, dtype: Any = None) -> Array:
+    made = as_array(r, value)
+    if dtype is not None:
+        made = a.cast(r, made, known_dtype(dtype))
+    if isinstance(value, Array) and made is value:
+        raise NotStaged("an array made of an array")
+    return made

@@ -1,0 +1,162 @@
+"""Sums, means, extremes and their places in staged functions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from ...ir.integers import Poly
+from . import arrays as a
+from .arrays import ZERO
+from .recorder import Recorder
+from .registry import FUNCTIONS, METHODS, Handler, as_array, function, known_dtype, ufunc
+from .scalars import from_register, register_of, static_integer
+from .shapes import reshape
+from .values import BOOL, FLOAT, INT, Array, NotStaged, Scalar, integer
+
+
+def _axes(array: Array, axis: Any) -> tuple[int, ...]:
+    if axis is None:
+        return tuple(range(array.ndim))
+    given = axis if isinstance(axis, (tuple, list)) else [axis]
+    axes = tuple(sorted(static_integer(k) for k in given))
+    if any(not -array.ndim <= k < array.ndim for k in axes):
+        raise NotStaged("an axis that does not exist")
+    return tuple(sorted({k % array.ndim for k in axes}))
+
+
+def _folding(op: str, dtype_for: Callable[[np.dtype], np.dtype], needs_elements: bool) -> Handler:
+    def reduce(r: Recorder, array: Any, axis: Any = None, dtype: Any = None, keepdims: bool = False) -> Any:
+        array = as_array(r, array)
+        made = dtype_for(array.dtype) if dtype is None else known_dtype(dtype)
+        axes = _axes(array, axis)
+        if needs_elements:
+            for k in axes:
+                r.require(array.shape[k] - 1)
+        if made.kind == "c" and op != "add":
+            raise NotStaged("an extreme of complex numbers")
+        return a.fold(r, op, array, axes, bool(keepdims), made)
+
+    return reduce
+
+
+def _sum_dtype(dtype: np.dtype) -> np.dtype:
+    return np.add.reduce(np.zeros(0, dtype)).dtype
+
+
+for _names, _op, _dtype_for, _needs in (
+    ("sum", "add", _sum_dtype, False), ("prod", "multiply", _sum_dtype, False),
+    ("max amax", "maximum", lambda d: d, True), ("min amin", "minimum", lambda d: d, True),
+    ("any", "logical_or", lambda d: BOOL, False), ("all", "logical_and", lambda d: BOOL, False),
+):  # fmt: skip
+    for _name in _names.split():
+        FUNCTIONS[getattr(np, _name)] = METHODS[_name] = _folding(_op, _dtype_for, _needs)
+
+
+@function(np.count_nonzero)
+def _count_nonzero(r: Recorder, array: Array) -> Any:
+    truths = a.cast(r, array, BOOL)
+    name = a.fold_all(r, "add", INT, truths.shape, lambda i: r.cast(truths.element(i), BOOL, INT))
+    r.facts.bound(name, [0], [array.size])
+    return integer(Poly.name(name))
+
+
+def _count(array: Array, axes: tuple[int, ...]) -> Poly:
+    count = Poly.number(1)
+    for k in axes:
+        count = count * array.shape[k]
+    return count
+
+
+@function(np.mean, method="mean")
+def _mean(r: Recorder, array: Any, axis: Any = None, keepdims: bool = False) -> Any:
+    array = as_array(r, array)
+    axes = _axes(array, axis)
+    count = _count(array, axes)
+    r.require(count - 1)
+    dtype = array.dtype if array.dtype.kind in "fc" else FLOAT
+    total = a.fold(r, "add", array, axes, bool(keepdims), dtype)
+    return _divided(r, total, count, dtype)
+
+
+def _divided(r: Recorder, total: Any, count: Poly, dtype: np.dtype) -> Any:
+    by = r.cast(r.integer(count), INT, dtype)
+    if isinstance(total, Scalar):
+        return Scalar(dtype, False, r.compute("divide", [register_of(r, total, dtype), by], [dtype] * 2, dtype))
+    return a.elementwise(r, "divide", [total, Scalar(dtype, False, by)], [dtype] * 2, dtype)
+
+
+def _variance(
+    r: Recorder, array: Any, axis: Any = None, ddof: Any = 0, keepdims: bool = False, root: bool = False
+) -> Any:
+    array = as_array(r, array)
+    if array.dtype.kind == "c":
+        raise NotStaged("a variance of complex numbers")
+    axes = _axes(array, axis)
+    dtype = array.dtype if array.dtype.kind == "f" else FLOAT
+    count = _count(array, axes)
+    degrees = count - static_integer(ddof)
+    r.require(degrees - 1)
+    r.require(count - 1)
+    array = a.materialise(r, array)
+    centre = _divided(r, a.fold(r, "add", array, axes, True, dtype), count, dtype)
+    if len(axes) == array.ndim and isinstance(centre, Array):
+        centre = from_register(r, centre.element((ZERO,) * array.ndim), dtype)
+    elif isinstance(centre, Array):
+        centre = a.materialise(r, centre)
+    apart = a.elementwise(r, "subtract", [array, centre], [dtype] * 2, dtype)
+
+    def squared(indices: tuple[Poly, ...]) -> str:
+        name = apart.element(indices)
+        return r.compute("multiply", [name, name], [dtype] * 2, dtype)
+
+    squares = Array(dtype, apart.shape, squared, apart.reads)
+    made = _divided(r, a.fold(r, "add", squares, axes, bool(keepdims), dtype), degrees, dtype)
+    return ufunc(r, np.sqrt, [made]) if root else made
+
+
+@function(np.var, method="var")
+def _var(r: Recorder, array: Any, axis: Any = None, ddof: Any = 0, keepdims: bool = False) -> Any:
+    return _variance(r, array, axis, ddof, keepdims)
+
+
+@function(np.std, method="std")
+def _std(r: Recorder, array: Any, axis: Any = None, ddof: Any = 0, keepdims: bool = False) -> Any:
+    return _variance(r, array, axis, ddof, keepdims, root=True)
+
+
+def _searching(op: str) -> Handler:
+    def search(r: Recorder, array: Any, axis: Any = None) -> Any:
+        array = a.materialise(r, as_array(r, array))
+        if array.dtype.kind not in "iuf":
+            raise NotStaged("the place of an extreme")
+        if axis is None or array.ndim == 1:
+            flat = reshape(r, array, array.size, True)
+            found = a.search(r, op, flat.shape, flat.dtype, lambda i: flat.element((i,)))
+            return integer(found, INT, False)
+        (k,) = _axes(array, axis)
+        shape = (*array.shape[:k], *array.shape[k + 1 :])
+
+        def element(indices: tuple[Poly, ...]) -> str:
+            at = lambda i: array.element((*indices[:k], i, *indices[k:]))  # noqa: E731
+            return r.integer(a.search(r, op, (array.shape[k],), array.dtype, at))
+
+        return a.materialise(r, Array(INT, shape, element, array.reads))
+
+    return search
+
+
+for _name, _op in (("argmax", "greater"), ("argmin", "less")):
+    FUNCTIONS[getattr(np, _name)] = METHODS[_name] = _searching(_op)
+
+
+@function(np.linalg.norm)
+def _norm(r: Recorder, array: Array) -> Any:
+    array = a.materialise(r, as_array(r, array))
+    if array.dtype.kind not in "fiu":
+        raise NotStaged("a norm of complex numbers")
+    flat = array if array.dtype.kind == "f" else a.materialise(r, a.cast(r, array, FLOAT))
+    squares = a.call_ufunc(r, np.multiply, [flat, flat])
+    return ufunc(r, np.sqrt, [a.fold(r, "add", squares, tuple(range(squares.ndim)), False, flat.dtype)])

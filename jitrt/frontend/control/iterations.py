@@ -1,0 +1,128 @@
+"""What loops run over: ranges, arrays, and what Python makes of them."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from ...frozen import frozen
+from ...ir.integers import Poly
+from . import scalars, subscripts
+from .arrays import ZERO, materialise
+from .values import Array, NotStaged, integer
+
+if TYPE_CHECKING:
+    from .expressions import Expressions
+
+_MOST_UNROLLED = 16  # values of different kinds that a loop runs over
+
+
+@frozen(eq=False)
+class Iteration:
+    """A loop over a range of indices.
+
+    Parameters
+    ----------
+    start, stop : Poly
+    step : int
+    count : Poly
+        Of iterations, if it is positive.
+    bind : callable
+        From an index to the value of the loop's variable.
+    """
+
+    start: Poly
+    stop: Poly
+    step: int
+    count: Poly
+    bind: Callable[[Poly], Any]
+
+
+def unrolled(loop: ast.For) -> int:
+    """The most values for which a loop is written out."""
+    return _MOST_UNROLLED
+
+
+def iteration_of(where: Expressions, e: ast.expr) -> Iteration | list[Any]:
+    """What ``for … in e`` runs over: indices, or values that are written out."""
+    if isinstance(e, ast.Call) and not e.keywords and not any(isinstance(v, ast.Starred) for v in e.args):
+        function = where.expression(e.func) if isinstance(e.func, ast.Name) else None
+        if function is range:
+            return _range(where, [where.expression(v) for v in e.args])
+        if function is reversed and len(e.args) == 1:
+            return _reversed(iteration_of(where, e.args[0]))
+        if function is enumerate and 1 <= len(e.args) <= 2:
+            first = where.expression(e.args[1]) if len(e.args) == 2 else 0
+            return _enumerated(where, iteration_of(where, e.args[0]), first)
+        if function is zip and e.args:
+            return _zipped(where, [iteration_of(where, v) for v in e.args])
+    return _over(where, where.expression(e))
+
+
+def _over(where: Expressions, value: Any) -> Iteration | list[Any]:
+    if isinstance(value, Array) and value.ndim:
+        value = materialise(where.r, value)
+        n = value.shape[0]
+        return Iteration(ZERO, n, 1, n, lambda index: subscripts.rows_of(where.r, value, index))
+    if isinstance(value, (tuple, list)):
+        return list(value)
+    if isinstance(value, range):
+        return _range(where, [value.start, value.stop, value.step])
+    raise NotStaged(f"a loop over {type(value).__name__}")
+
+
+def _range(where: Expressions, bounds: list[Any]) -> Iteration:
+    if not 1 <= len(bounds) <= 3:
+        raise NotStaged("a range")
+    start, stop, step = (0, bounds[0], 1) if len(bounds) == 1 else (*bounds, 1)[:3]
+    by = scalars.static_integer(step)
+    if by == 0:
+        raise NotStaged("a range of step zero")
+    first, last = scalars.index_of(where.r, start), scalars.index_of(where.r, stop)
+    length = last - first if by > 0 else first - last
+    if abs(by) > 1:
+        r = where.r
+        length = r.maximum(length, ZERO)
+        length = Poly.name(r.machine("floordiv", length + (abs(by) - 1), Poly.number(abs(by)), [0], [length]))
+    return Iteration(first, last, by, length, integer)
+
+
+def _reversed(source: Iteration | list[Any]) -> Iteration | list[Any]:
+    if isinstance(source, list):
+        return source[::-1]
+    if abs(source.step) != 1:
+        raise NotStaged("a reversed range of steps")
+    if source.step > 0:
+        return Iteration(source.stop - 1, source.start - 1, -1, source.count, source.bind)
+    return Iteration(source.stop + 1, source.start + 1, 1, source.count, source.bind)
+
+
+def _enumerated(where: Expressions, source: Iteration | list[Any], first: Any) -> Iteration | list[Any]:
+    if isinstance(source, list):
+        return [(scalars.binary(where.r, "add", first, k), v) for k, v in enumerate(source)]
+    begin, bind = scalars.poly_of(where.r, first), source.bind
+
+    def bound(index: Poly) -> Any:
+        number = index - source.start if source.step == 1 else source.start - index
+        return integer(begin + number), bind(index)
+
+    if abs(source.step) != 1:
+        raise NotStaged("a numbered range of steps")
+    return Iteration(source.start, source.stop, source.step, source.count, bound)
+
+
+def _zipped(where: Expressions, sources: list[Iteration | list[Any]]) -> Iteration | list[Any]:
+    if all(isinstance(s, list) for s in sources):
+        return [tuple(v) for v in zip(*sources)]
+    parts = [s for s in sources if isinstance(s, Iteration)]
+    if len(parts) != len(sources) or any(abs(s.step) != 1 for s in parts):
+        raise NotStaged("a loop over values of different kinds")
+    count = parts[0].count
+    for part in parts[1:]:
+        count = where.r.minimum(count, part.count)
+
+    def bound(index: Poly) -> Any:
+        return tuple(s.bind(s.start + index if s.step == 1 else s.start - index) for s in parts)
+
+    return Iteration(ZERO, count, 1, count, bound)

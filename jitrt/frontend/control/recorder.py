@@ -1,0 +1,387 @@
+"""The recorder: makes the statements of a procedure, in order, each name once."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from ...ir.integers import Facts, Poly
+from ...ir.loops import (
+    Address,
+    Checked,
+    Compute,
+    Fold,
+    For,
+    Forever,
+    Get,
+    If,
+    Integer,
+    Leave,
+    Literal,
+    Load,
+    Machine,
+    Memory,
+    Parameter,
+    Put,
+    Scope,
+    Statement,
+    Stop,
+    Store,
+    Type,
+    Update,
+)
+from .values import INT, NotStaged, View
+
+MOST_EXTENT = 1 << 47  # of an array in memory
+_MOST_STATEMENTS = 6000  # of one procedure; a longer one is not worth the time of compiling it
+_COMPARISONS = frozenset("== != < <= > >=".split())
+
+
+class Recorder:
+    """Statements as they are recorded.
+
+    Attributes
+    ----------
+    facts : Facts
+        What is known of names.
+    parameters : list of Parameter
+    """
+
+    def __init__(self) -> None:
+        self.facts = Facts()
+        self.parameters: list[Parameter] = []
+        self._block: list[Statement] = []
+        self._known: list[dict[Hashable, Any]] = [{}]
+        self._names = self._variables = self._labels = self._recorded = self._blocks = 0
+        self._inside = [0]  # the block that is recorded, and those around it
+        self._defined: dict[str, int] = {}  # in which block
+        self.stores = 0  # so far: what was loaded before one is not known behind it
+        self._sites: dict[Hashable, int] = {}
+        self._pieces: dict[int, int] = {}
+        self.loads: list[tuple[View, Poly]] = []
+        self.written_to: frozenset[str] = frozenset()
+        self.depth = 0  # of loops of the user's
+        self._varying: set[str] = set()
+        self.is_elementwise = False  # whether loops of the user's work on parts that their numbers or values choose
+        self.live: Callable[[str], list[str]] = lambda origin: []  # pointers of variables into memory of that origin
+        self.meanings: dict[str, tuple[str, Poly, Poly]] = {}  # of truth values that are comparisons of integers
+        self._place: tuple[Hashable, ...] = ()
+        self._places = 0
+
+    # -- names
+
+    def name(self) -> str:
+        self._names += 1
+        name = f"t{self._names}"
+        self._defined[name] = self._inside[-1]
+        return name
+
+    def around(self) -> frozenset[int]:
+        """The blocks whose names can be used here."""
+        return frozenset(self._inside)
+
+    def are_defined(self, names: Iterable[str], blocks: frozenset[int]) -> bool:
+        """Whether all names are defined in `blocks`; parameters are everywhere."""
+        return all(self._defined.get(n, 0 if not n.startswith("t") else -1) in blocks for n in names)
+
+    def variable(self) -> str:
+        """A new variable, which may change."""
+        self._variables += 1
+        return f"v{self._variables}"
+
+    def label(self) -> str:
+        self._labels += 1
+        return f"L{self._labels}"
+
+    def emit(self, statement: Statement) -> None:
+        self._recorded += 1
+        if self._recorded > _MOST_STATEMENTS:
+            raise NotStaged("it is too long")
+        self._block.append(statement)
+
+    def _remembered(self, key: Hashable, make: Callable[[str], Statement]) -> str:
+        for known in self._known:
+            if key in known:
+                return known[key]
+        name = self.name()
+        statement = make(name)
+        self.emit(statement)
+        self._known[-1][key] = name
+        if isinstance(statement, Load):
+            self._note_varying(name)
+        elif isinstance(statement, Integer):
+            self._note_varying(name, statement.value.names())
+        elif isinstance(statement, (Compute, Machine, Checked)):
+            self._note_varying(name, statement.args)
+        return name
+
+    def _note_varying(self, name: str, operands: Iterable[str] | None = None) -> None:
+        """Note that a name is another value in each turn of a loop of the user's, if one of its operands is."""
+        if self.depth and (operands is None or not self._varying.isdisjoint(operands)):
+            self._varying.add(name)
+
+    # -- blocks
+
+    @contextlib.contextmanager
+    def block(self, block: list[Statement] | None = None) -> Iterator[list[Statement]]:
+        """A context that records into a block of its own, or at the end of `block`.
+
+        What is found out in it is forgotten at its end.
+        """
+        before, self._block = self._block, [] if block is None else block
+        self._blocks += 1
+        self._inside.append(self._blocks)
+        facts = len(self.facts.natural)
+        self._known.append({})
+        try:
+            yield self._block
+        finally:
+            self._inside.pop()
+            self._known.pop()
+            self._block = before
+            del self.facts.natural[facts:]
+
+    @contextlib.contextmanager
+    def attempt(self) -> Iterator[Callable[[], None]]:
+        """A context around what may be recorded in vain; the function that it gives takes everything back."""
+        block, length = self._block, len(self._block)
+        known = [dict(k) for k in self._known]
+        state, first = (self._recorded, self.stores), self._names
+        natural = list(self.facts.natural)
+
+        def take_back() -> None:
+            assert self._block is block
+            del block[length:]
+            self._known = known
+            self._recorded, self.stores = state
+            self.facts.natural[:] = natural
+            for k in range(first + 1, self._names + 1):
+                self._defined.pop(f"t{k}", None)
+
+        yield take_back
+
+    @contextlib.contextmanager
+    def loop(
+        self, start: Poly, stop: Poly, step: int = 1, folds: Sequence[Fold] = (), varying: bool = False
+    ) -> Iterator[Poly]:
+        """A context in which the body of a loop is recorded; it gives the index.
+
+        `varying` loops hold whole statements of the user's: stores of one iteration are seen by the next one.
+        """
+        index = self.name()
+        ends = ([start], [stop - 1]) if step > 0 else ([stop + 1], [start])
+        self.facts.bound(index, *ends)
+        if varying:
+            self.stores += 1
+            self._note_varying(index)
+        with self.block() as body:
+            self.facts.natural.append(stop - start - 1 if step > 0 else start - stop - 1)
+            yield Poly.name(index)
+        self.stores += 1
+        self.emit(For(index, start, stop, step, tuple(body), tuple(folds)))
+
+    def forever(self, body: Sequence[Statement]) -> None:
+        self.stores += 1
+        self.emit(Forever(tuple(body)))
+
+    def choice(self, condition: str, then: Sequence[Statement], otherwise: Sequence[Statement]) -> None:
+        self.stores += 1
+        self.emit(If(condition, tuple(then), tuple(otherwise)))
+
+    def scope(self, label: str, body: Sequence[Statement]) -> None:
+        self.stores += 1
+        self.emit(Scope(label, tuple(body)))
+
+    def leave(self, label: str) -> None:
+        self.emit(Leave(label))
+
+    def written(self) -> None:
+        """Forget what was loaded: memory may have changed."""
+        self.stores += 1
+
+    # -- values
+
+    def literal(self, value: Any, dtype: np.dtype) -> str:
+        number = np.asarray(value).astype(dtype)[()]
+        key = "literal", dtype.str, number.tobytes()
+        plain = number.item() if dtype.kind != "c" else complex(number)
+        return self._remembered(key, lambda name: Literal(name, dtype, plain))
+
+    def integer(self, value: Poly) -> str:
+        """The name of a 64-bit integer."""
+        if len(value.terms) == 1 and value.terms[0][1] == 1 and len(value.terms[0][0]) == 1:
+            return value.terms[0][0][0]
+        if value.constant is not None:
+            return self.literal(value.constant, INT)
+        return self._remembered(("integer", value), lambda name: Integer(name, value))
+
+    def compute(self, op: str, args: Sequence[str], dtypes: Sequence[np.dtype], dtype: np.dtype) -> str:
+        key = op, tuple(args), tuple(d.str for d in dtypes), dtype.str
+        return self._remembered(key, lambda name: Compute(name, op, tuple(args), tuple(dtypes), dtype))
+
+    def cast(self, name: str, source: np.dtype, target: np.dtype) -> str:
+        return name if source == target else self.compute("cast", [name], [source], target)
+
+    def narrowed(self, value: Poly, low: int, high: int) -> Poly:
+        """An integer under another name, of which it is known here that it lies between two numbers."""
+        name = self._remembered(("narrowed", value, low, high), lambda name: Integer(name, value))
+        if name not in self.facts:
+            self.facts.bound(name, [low], [high])
+        return Poly.name(name)
+
+    def machine(self, op: str, x: Poly, y: Poly, lows: Sequence[Poly | int] = (), highs: Sequence[Any] = ()) -> str:
+        """An operation on integers; for comparisons the name of a truth value."""
+        names = self.integer(x), self.integer(y)
+        made = self._remembered((op, *names), lambda name: Machine(name, op, names))
+        if op in _COMPARISONS:
+            self.meanings[made] = op, x, y
+        if op not in _COMPARISONS and made not in self.facts:
+            self.facts.bound(made, lows, highs)
+        return made
+
+    def minimum(self, x: Poly, y: Poly) -> Poly:
+        """The smaller of two integers."""
+        if self.facts.is_at_least(y - x):
+            return x
+        if self.facts.is_at_least(x - y):
+            return y
+        lows = [z for z in (x, y) if self.facts.is_at_least((x + y - z) - z)]
+        low = min(self.facts.interval(x)[0], self.facts.interval(y)[0])
+        return Poly.name(self.machine("min", x, y, [*lows, low], [x, y]))
+
+    def maximum(self, x: Poly, y: Poly) -> Poly:
+        """The larger of two integers."""
+        if self.facts.is_at_least(x - y):
+            return x
+        if self.facts.is_at_least(y - x):
+            return y
+        high = max(self.facts.interval(x)[1], self.facts.interval(y)[1])
+        return Poly.name(self.machine("max", x, y, [x, y], [high]))
+
+    def checked(self, op: str, x: Poly, y: Poly) -> Poly:
+        """A sum, difference or product that may not fit into 64 bits: the procedure stops then."""
+        names = self.integer(x), self.integer(y)
+        made = self._remembered(("check", op, *names), lambda name: Checked(name, op, names))
+        if made not in self.facts:
+            self.facts.bound(made, [-(1 << 63)], [(1 << 63) - 1])
+        return Poly.name(made)
+
+    def get(self, variable: str, type_: Type, chooses: bool = True) -> str:
+        """What a variable holds; `chooses` says that it is a number of the user's, which may choose parts of arrays."""
+        name = self.name()
+        self.emit(Get(name, variable, type_))
+        if chooses:
+            self._note_varying(name)
+        return name
+
+    def put(self, variable: str, value: str, type_: Type) -> None:
+        self.emit(Put(variable, value, type_))
+
+    # -- checks
+
+    def stop(self, condition: str) -> None:
+        """Stop where a truth value is true."""
+        key = "stop", condition
+        if not any(key in known for known in self._known):
+            self._known[-1][key] = True
+            self.emit(Stop(condition))
+
+    def suppose(self, condition: str, holds: bool) -> None:
+        """In the block that is recorded, a truth value is known."""
+        op, x, y = self.meanings.get(condition, ("", Poly(()), Poly(())))
+        if not holds:
+            op = {"<": ">=", "<=": ">", ">": "<=", ">=": "<", "==": "!=", "!=": "=="}.get(op, "")
+        if op in ("<", "<=", "=="):
+            self.facts.natural.append(y - x - (op == "<"))
+        if op in (">", ">=", "=="):
+            self.facts.natural.append(x - y - (op == ">"))
+
+    def choose(self, *values: Poly) -> None:
+        """Note that these integers choose a part of an array."""
+        if any(not self._varying.isdisjoint(v.names()) for v in values):
+            self.is_elementwise = True
+
+    def choose_by_values(self) -> None:
+        """Note that values of an array choose a part of one."""
+        if self.depth:
+            self.is_elementwise = True
+
+    def require(self, x: Poly) -> None:
+        """Stop unless an integer is at least 0."""
+        if not self.facts.is_at_least(x):
+            self.stop(self.machine("<", x, Poly.number(0)))
+
+    def require_equal(self, x: Poly, y: Poly) -> None:
+        """Stop unless two integers are equal."""
+        if x != y:
+            first, second = sorted((x, y), key=str)
+            self.stop(self.machine("!=", first, second))
+
+    # -- memory
+
+    def load(self, view: View, dtype: np.dtype, indices: Sequence[Poly]) -> str:
+        offset = place(view, indices)
+        self.loads.append((view, offset))
+        key = "load", view.base, offset, dtype.str, self.stores
+        return self._remembered(key, lambda name: Load(name, dtype, view.base, offset, view.scope))
+
+    def store(self, view: View, dtype: np.dtype, indices: Sequence[Poly], value: str) -> None:
+        self.emit(Store(dtype, view.base, place(view, indices), value, view.scope))
+        self.written_to |= view.origins
+        self.stores += 1
+
+    def address(self, view: View) -> str:
+        """The pointer to the first element."""
+        if not view.offset.terms:
+            return view.base
+        key = "address", view.base, view.offset
+        return self._remembered(key, lambda name: Address(name, view.base, view.offset))
+
+    def begin(self, place: tuple[Hashable, ...]) -> None:
+        """Say which statement is recorded: what follows gets the same memory each time that it is recorded."""
+        self._place, self._places = place, 0
+
+    def place(self) -> tuple[tuple[Hashable, ...], int]:
+        """Where recording is, for `begin_again`."""
+        return self._place, self._places
+
+    def begin_again(self, place: tuple[tuple[Hashable, ...], int]) -> None:
+        """Go on with a statement that another one has interrupted."""
+        self._place, self._places = place
+
+    def next_place(self) -> Hashable:
+        """What stands for the next array of the statement that is recorded."""
+        self._places += 1
+        return self._place, self._places
+
+    def site(self, key: Hashable) -> int:
+        """The number of the place in the program that `key` stands for."""
+        return self._sites.setdefault(key, len(self._sites))
+
+    def memory(self, site: int, nbytes: Poly, apart: Sequence[str], keeps: str = "") -> str:
+        """Memory that none of the pointers `apart` begins."""
+        name = self.name()
+        self.emit(Memory(name, site, nbytes, tuple(apart), keeps))
+        self._pieces[site] = max(self._pieces.get(site, 0), len(apart) + 1)
+        return name
+
+    def sites(self) -> tuple[int, ...]:
+        """For each site how many pieces of memory it needs."""
+        return tuple(self._pieces.get(k, 1) for k in range(len(self._sites)))
+
+    def update(self, accumulator: str, value: str) -> None:
+        self.emit(Update(accumulator, value))
+
+    def finish(self) -> tuple[Statement, ...]:
+        return tuple(self._block)
+
+
+def place(view: View, indices: Sequence[Poly]) -> Poly:
+    """The offset of an element in bytes."""
+    offset = view.offset
+    for index, stride in zip(indices, view.strides):
+        offset = offset + index * stride
+    return offset

@@ -1,0 +1,119 @@
+"""The table of NumPy's functions and of methods of arrays in staged functions, and what its rows have in common."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from ...ir.integers import Poly
+from . import arrays as a
+from . import subscripts
+from .recorder import Recorder
+from .scalars import apply, from_register, poly_of, register_of
+from .values import Array, NotStaged, dtype_of, is_number, is_static
+
+Handler = Callable[..., Any]
+FUNCTIONS: dict[Any, Handler] = {}
+METHODS: dict[str, Handler] = {}
+
+
+def function(*functions: Any, method: str = "") -> Callable[[Handler], Handler]:
+    """Declare what NumPy's `functions`, and the method of that name, are in staged functions."""
+
+    def declare(handler: Handler) -> Handler:
+        for known in functions:
+            FUNCTIONS[known] = handler
+        if method:
+            METHODS[method] = handler
+        return handler
+
+    return declare
+
+
+def ufunc(r: Recorder, called: np.ufunc, args: list[Any]) -> Any:
+    """A ufunc of arrays and numbers."""
+    if any(isinstance(v, (list, tuple, np.ndarray)) for v in args):
+        args = [as_array(r, v) if isinstance(v, (list, tuple)) else v for v in args]
+    if len(args) != called.nin:
+        raise NotStaged(f"arguments of {called.__name__}")
+    if any(isinstance(v, Array) for v in args):
+        return scalar_if_0d(r, a.call_ufunc(r, called, args))
+    if all(map(is_static, args)):
+        raise NotStaged("a call on known numbers")
+    if not all(map(is_number, args)):
+        raise NotStaged(f"arguments of {called.__name__}")
+    return apply(r, called, args)
+
+
+def scalar_if_0d(r: Recorder, value: Any) -> Any:
+    """NumPy gives a scalar where an operation gives an array without axes."""
+    if isinstance(value, Array) and value.ndim == 0:
+        return from_register(r, value.element(()), value.dtype)
+    return value
+
+
+def as_array(r: Recorder, value: Any) -> Array:
+    """An array of what `np.asarray` takes."""
+    if isinstance(value, Array):
+        return value
+    if is_number(value):
+        dtype = dtype_of(value)
+        name = register_of(r, value, dtype)
+        return Array(dtype, (), lambda indices: name, frozenset())
+    if isinstance(value, (list, tuple)) and value:
+        parts = [as_array(r, v) if isinstance(v, (list, tuple)) else v for v in value]
+        if all(map(is_number, parts)):
+            dtype = np.result_type(*(dtype_of(v) for v in parts))
+            made = a.fresh(r, dtype, (Poly.number(len(parts)),))
+            assert made.view is not None
+            for k, v in enumerate(parts):
+                r.store(made.view, dtype, (Poly.number(k),), register_of(r, v, dtype))
+            return made
+        return stack(r, parts)
+    raise NotStaged("an array of this")
+
+
+def shape_of(r: Recorder, value: Any) -> tuple[Poly, ...]:
+    """A shape, given as a number or several."""
+    parts = value if isinstance(value, (tuple, list)) else [value]
+    shape = []
+    for part in parts:
+        if not is_number(part) or dtype_of(part).kind not in "iu":
+            raise NotStaged("an extent that is no integer")
+        extent = poly_of(r, part)
+        r.require(extent)
+        if r.facts.interval(extent)[1] > 1 << 47:
+            r.require((1 << 40) - extent)
+        shape.append(extent)
+    return tuple(shape)
+
+
+def known_dtype(value: Any) -> np.dtype:
+    """A dtype that is an argument."""
+    try:
+        dtype = np.dtype(value)
+    except TypeError:
+        raise NotStaged("a dtype") from None
+    if dtype.kind not in "biufc" or not dtype.isnative or dtype.char in "egG":
+        raise NotStaged(f"arrays of {dtype}")
+    return dtype
+
+
+def stack(r: Recorder, parts: list[Any]) -> Array:
+    """Arrays of one shape as rows of a new one."""
+    parts = [as_array(r, p) for p in parts]
+    dtype = np.result_type(*(p.dtype for p in parts))
+    shape = parts[0].shape
+    for p in parts[1:]:
+        if p.ndim != len(shape):
+            raise NotStaged("shapes that do not fit")
+        for x, y in zip(p.shape, shape):
+            r.require_equal(x, y)
+    made = a.fresh(r, dtype, (Poly.number(len(parts)), *shape))
+    for k, p in enumerate(parts):
+        a.assign(
+            r, subscripts.rows_of(r, made, Poly.number(k)), p if p.ndim else from_register(r, p.element(()), p.dtype)
+        )
+    return made

@@ -1,0 +1,164 @@
+"""Views, shapes and rearrangements of arrays in staged functions."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ...ir.integers import Poly
+from . import arrays as a
+from . import subscripts
+from .arrays import ZERO
+from .recorder import Recorder
+from .registry import as_array, function, known_dtype, ufunc
+from .scalars import dtypes_of, poly_of, static_integer
+from .values import BOOL, INT, Array, NotStaged, dtype_of, integer, is_number
+
+
+@function(np.transpose, method="transpose")
+def _transpose(r: Recorder, array: Array, *axes: Any) -> Array:
+    order = list(axes[0] if len(axes) == 1 and isinstance(axes[0], (tuple, list)) else axes) or range(array.ndim)[::-1]
+    return a.transpose(r, array, [static_integer(k) % array.ndim for k in order])
+
+
+@function(np.ravel, method="ravel")
+def _ravel(r: Recorder, array: Array) -> Array:
+    return reshape(r, array, array.size, True)
+
+
+@function(method="flatten")
+def _flatten(r: Recorder, array: Array) -> Array:
+    return a.materialise(r, reshape(r, array, array.size, True), always=True)
+
+
+@function(method="reshape")
+def _reshape_method(r: Recorder, array: Array, *shape: Any) -> Array:
+    given = shape[0] if len(shape) == 1 and isinstance(shape[0], (tuple, list)) else shape
+    extents = [poly_of(r, v) for v in given]
+    open_ = [k for k, e in enumerate(extents) if e == Poly.number(-1)]
+    if open_:
+        if len(extents) > 1:
+            raise NotStaged("a shape with an open extent")
+        return reshape(r, array, array.size, True)
+    size = Poly.number(1)
+    for e in extents:
+        size = size * e
+    r.require_equal(size, array.size)
+    return reshape(r, array, tuple(extents), False)
+
+
+@function(np.reshape)
+def _reshape_function(r: Recorder, array: Array, shape: Any) -> Array:
+    return _reshape_method(r, array, *(shape if isinstance(shape, (tuple, list)) else (shape,)))
+
+
+def reshape(r: Recorder, array: Array, shape: Any, flat: bool) -> Array:
+    """A view of contiguous memory with another shape; of other memory a copy, as in NumPy."""
+    shape = (shape,) if flat else shape
+    if array.ndim == 1 and flat:
+        return array
+    array = a.materialise(r, array)
+    view = array.view
+    assert view is not None
+    if view.strides != a.contiguous_strides(array.shape, array.dtype):
+        if not array.c_order:
+            raise NotStaged("a reshape of what is not contiguous")
+        array = a.materialise(r, array, always=True)
+        view = array.view
+        assert view is not None
+    strides = a.contiguous_strides(shape, array.dtype)
+    made = subscripts.View(view.base, view.offset, strides, view.origins)
+    return a.in_memory(r, made, array.dtype, shape, array.c_order)
+
+
+@function(np.expand_dims)
+def _expand_dims(r: Recorder, array: Array, axis: Any) -> Array:
+    return a.with_axes(r, array, [static_integer(axis) % (array.ndim + 1)])
+
+
+@function(method="astype")
+def _astype(r: Recorder, array: Array, dtype: Any) -> Array:
+    made = a.cast(r, array, known_dtype(dtype))
+    return a.materialise(r, made, always=True) if made is array else made
+
+
+@function(np.roll)
+def _roll(r: Recorder, array: Array, shift: Any, axis: Any = None) -> Array:
+    if axis is None and array.ndim > 1:
+        raise NotStaged("a roll of several axes")
+    k = static_integer(axis or 0) % array.ndim
+    extent, by = array.shape[k], poly_of(r, shift)
+    r.require(extent - 1)
+    by = Poly.name(r.machine("mod", -by, extent, [0], [extent - 1]))
+
+    def element(indices: tuple[Poly, ...]) -> str:
+        moved = indices[k] + by
+        over = r.machine(">=", moved, extent)
+        name = r.compute("where", [over, r.integer(moved - extent), r.integer(moved)], [BOOL, INT, INT], INT)
+        if name not in r.facts:
+            r.facts.bound(name, [0], [extent - 1])
+        return array.element((*indices[:k], Poly.name(name), *indices[k + 1 :]))
+
+    return Array(array.dtype, array.shape, element, array.reads, None, array.c_order)
+
+
+@function(np.concatenate)
+def _concatenate(r: Recorder, parts: Any, axis: Any = 0) -> Array:
+    if not isinstance(parts, (tuple, list)):
+        raise NotStaged("arrays in an array")
+    arrays = [as_array(r, p) for p in parts]
+    ndim = arrays[0].ndim
+    k = static_integer(axis) % ndim
+    if any(p.ndim != ndim for p in arrays):
+        raise NotStaged("shapes that do not fit")
+    total = ZERO
+    for p in arrays:
+        total = total + p.shape[k]
+        for m in range(ndim):
+            if m != k:
+                r.require_equal(p.shape[m], arrays[0].shape[m])
+    dtype = np.result_type(*(p.dtype for p in arrays))
+    made = a.fresh(r, dtype, (*arrays[0].shape[:k], total, *arrays[0].shape[k + 1 :]))
+    start = ZERO
+    for p in arrays:
+        axes = [subscripts.Axis(e, start if m == k else ZERO, 1, m) for m, e in enumerate(p.shape)]
+        a.assign(r, subscripts.view_of(r, made, axes), p)
+        start = start + p.shape[k]
+    return made
+
+
+@function(np.where)
+def _where(r: Recorder, condition: Any, x: Any = None, y: Any = None) -> Any:
+    if x is None or y is None:
+        raise NotStaged("where with one argument")
+    values = [v if is_number(v) else as_array(r, v) for v in (x, y)]
+    dtype = dtypes_of(np.add, values)[-1] if any(dtype_of(v) != BOOL for v in values) else BOOL
+    if is_number(condition):
+        condition = as_array(r, condition)
+    if condition.dtype != BOOL:
+        raise NotStaged("a condition that is no truth value")
+    return a.elementwise(r, "where", [condition, *values], [BOOL, dtype, dtype], dtype)
+
+
+@function(np.clip, method="clip")
+def _clip(r: Recorder, array: Any, a_min: Any = None, a_max: Any = None, min: Any = None, max: Any = None) -> Any:
+    low, high = (a_min if a_min is not None else min), (a_max if a_max is not None else max)
+    if low is None or high is None:
+        raise NotStaged("clip with one bound")
+    return ufunc(r, np.minimum, [ufunc(r, np.maximum, [array, low]), high])
+
+
+@function(np.shape)
+def _shape(r: Recorder, array: Any) -> Any:
+    return tuple(integer(e) for e in as_array(r, array).shape)
+
+
+@function(np.ndim)
+def _ndim(r: Recorder, value: Any) -> int:
+    return value.ndim if isinstance(value, Array) else 0
+
+
+@function(np.size)
+def _size(r: Recorder, array: Any) -> Any:
+    return integer(as_array(r, array).size)

@@ -1,0 +1,275 @@
+"""From a Python function with loops to a procedure of the loop language: `stage`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from ...frozen import frozen
+from ...ir.integers import Poly
+from ...ir.loops import POINTER, Parameter, Procedure, Type
+from ...trace.captures import Capture
+from . import arrays as a
+from .expressions import Captures
+from .recorder import MOST_EXTENT, Recorder
+from .scalars import poly_of, register_of, settled
+from .source import definition_of
+from .statements import Statements, _pointers, bind
+from .values import (
+    BOOL,
+    INT,
+    Array,
+    NeedsValue,
+    NotStaged,
+    Scalar,
+    View,
+    dtype_of,
+    is_python_number,
+)
+
+_MOST_INTEGER = 1 << 53  # arguments; larger ones are served by the plain function
+_MOST_KNOWN = 4  # integer arguments whose values procedures are made for
+
+
+@frozen
+class Known:
+    """A result that is a value known while staging."""
+
+    value: Any
+
+
+@frozen
+class Argument:
+    """A result that is an argument."""
+
+    number: int
+
+
+@frozen
+class Number:
+    """A result that is a number: in which variable, and whether it is Python's; None if another variable says so."""
+
+    variable: str
+    dtype: np.dtype
+    python: bool | None
+    flag: str = ""
+
+
+@frozen
+class Made:
+    """A result that is a new array: the variables of its address and its extents."""
+
+    address: str
+    extents: tuple[str, ...]
+    dtype: np.dtype
+
+
+Result = Known | Argument | Number | Made | tuple
+
+
+@frozen(eq=False)
+class Staged:
+    """A function as a procedure, for arguments of given types.
+
+    Parameters
+    ----------
+    procedure : Procedure
+    returns : tuple of Result
+        For each place at which the function returns; the variable ``way`` says at which it did.
+    captured : tuple of Capture
+        Objects that have to be what they were.
+    arrays : tuple of Capture
+        Arrays from outside, which follow the arguments.
+    written : tuple of int
+        Numbers of the arguments that may be written, the arrays from outside among them.
+    known : tuple of (int, object)
+        Arguments whose values the procedure is made for.
+    """
+
+    procedure: Procedure
+    returns: tuple[Result, ...]
+    captured: tuple[Capture, ...]
+    arrays: tuple[Capture, ...]
+    written: tuple[int, ...]
+    known: tuple[tuple[int, Any], ...]
+
+
+WAY = "way"
+
+
+def stage(function: Callable[..., Any], args: Sequence[Any]) -> Staged:
+    """The procedure of a function for arguments of the types of `args`.
+
+    Raises
+    ------
+    NotStaged
+        If it does something that a procedure cannot do.
+    """
+    known: dict[int, Any] = {}
+    while True:
+        try:
+            return _stage(function, args, known)
+        except NeedsValue as needed:
+            if needed.argument in known or len(known) == _MOST_KNOWN:
+                raise NotStaged(str(needed)) from None
+            known[needed.argument] = args[needed.argument]
+
+
+def _stage(function: Any, args: Sequence[Any], known: dict[int, Any]) -> Staged:
+    definition = definition_of(function.__code__)
+    r = Recorder()
+    values = [known[k] if k in known else _parameter(r, k, arg) for k, arg in enumerate(args)]
+
+    def outside(capture: Capture) -> Array:
+        return _array(r, f"x{len(args) + len(captures.arrays)}", capture.value)
+
+    captures = Captures(outside)
+    captures.note_function(function)
+    variables = bind(function, definition, values, {})
+    returns: list[Result] = []
+    results: list[tuple[str, Type]] = [(WAY, INT)]
+
+    def returned(value: Any) -> None:
+        made: dict[str, Any] = {}
+        returns.append(_result(r, value, results, made))
+        _keep_apart(made)
+        r.put(WAY, r.literal(len(returns) - 1, INT), INT)
+        r.leave("function")
+
+    call = Statements(r, function, variables, captures, (function.__code__,), returned)
+    r.live = _pointers(call)
+    with r.block() as body:
+        call.block(definition.body)
+        if not call.ends:
+            returned(None)
+    r.scope("function", body)
+    if not r.is_elementwise:
+        raise NotStaged("its loops work on whole arrays")
+    written = r.written_to
+    numbers = [k for k in range(len(args) + len(captures.arrays)) if f"x{k}" in written]
+    procedure = Procedure(tuple(r.parameters), r.finish(), tuple(results), r.sites())
+    return Staged(
+        procedure,
+        tuple(returns),
+        tuple(captures.objects.values()),
+        tuple(capture for capture, _ in captures.arrays.values()),
+        tuple(numbers),
+        tuple(known.items()),
+    )
+
+
+def _parameter(r: Recorder, number: int, value: Any) -> Any:
+    """What an argument is while staging."""
+    name = f"x{number}"
+    if type(value) is np.ndarray:
+        return _array(r, name, value)
+    if value is None or isinstance(value, (str, bool, np.bool)):
+        raise NeedsValue(number)
+    if type(value) is int:
+        r.parameters.append(Parameter(name, INT))
+        r.facts.bound(name, [-_MOST_INTEGER], [_MOST_INTEGER])
+        return Scalar(INT, True, "", Poly.name(name), number)
+    if type(value) is float:
+        r.parameters.append(Parameter(name, np.dtype(float)))
+        return Scalar(np.dtype(float), True, name)
+    if isinstance(value, np.generic) and value.dtype.char in "bhilqBHIfd":
+        dtype = INT if value.dtype.kind in "iu" else value.dtype
+        r.parameters.append(Parameter(name, dtype))
+        if dtype == INT:
+            limits = np.iinfo(str(value.dtype))
+            r.facts.bound(name, [int(limits.min)], [int(limits.max)])
+            return Scalar(value.dtype, False, "", Poly.name(name), number)
+        return Scalar(dtype, False, name)
+    raise NotStaged(f"an argument of type {type(value).__name__}")
+
+
+def _array(r: Recorder, name: str, value: np.ndarray) -> Array:
+    dtype = value.dtype
+    if dtype.char not in "?bhilqBHILQfdFD" or not dtype.isnative or not value.ndim:
+        raise NotStaged(f"an array of {dtype}")
+    contiguous = value.flags.c_contiguous
+    parameter = Parameter(name, dtype, value.ndim, contiguous)
+    r.parameters.append(parameter)
+    shape = []
+    for axis in range(value.ndim):
+        r.facts.bound(parameter.extent(axis), [0], [MOST_EXTENT])
+        shape.append(Poly.name(parameter.extent(axis)))
+    if contiguous:
+        strides = a.contiguous_strides(tuple(shape), dtype)
+    else:
+        strides = tuple(Poly.name(parameter.stride(axis)) for axis in range(value.ndim))
+        for axis in range(value.ndim):
+            r.facts.bound(parameter.stride(axis), [-MOST_EXTENT], [MOST_EXTENT])
+    c_order = contiguous or value.ndim == 1
+    view = View(name, a.ZERO, strides, frozenset({name}), contiguous)
+    return a.in_memory(r, view, dtype, tuple(shape), c_order)
+
+
+def _result(r: Recorder, value: Any, results: list[tuple[str, Type]], made: dict[str, Any]) -> Result:
+    """Record where the caller finds a value."""
+    if isinstance(value, tuple):
+        return tuple(_result(r, v, results, made) for v in value)
+    if isinstance(value, Array):
+        return _array_result(r, value, results, made)
+    if isinstance(value, Scalar):
+        value = settled(r, value)
+        python = is_python_number(value)
+        dtype, flag = dtype_of(value), ""
+        variable = r.variable()
+        if python is None:
+            flag = r.variable()
+            r.put(flag, value.flag, BOOL)
+            results.append((flag, BOOL))
+        if dtype.kind in "iu":
+            r.put(variable, r.integer(poly_of(r, value)), INT)
+        else:
+            r.put(variable, register_of(r, value, dtype), dtype)
+        results.append((variable, INT if dtype.kind in "iu" else dtype))
+        return Number(variable, dtype, python, flag)
+    if value is None or isinstance(value, (bool, int, float, complex, str, np.generic)):
+        return Known(value)
+    raise NotStaged(f"a result of type {type(value).__name__}")
+
+
+def _array_result(r: Recorder, value: Array, results: list[tuple[str, Type]], made: dict[str, Any]) -> Result:
+    view = value.view
+    assert view is not None
+    if any(origin.startswith("x") for origin in view.origins):
+        (*others, origin) = view.origins
+        if others or not (view.whole or _is_all_of(r, view, value, origin)):
+            raise NotStaged("a result that is a view")
+        return Argument(int(origin[1:]))
+    if not value.c_order:
+        raise NotStaged("a result whose memory order is not known")
+    if view.strides != a.contiguous_strides(value.shape, value.dtype):
+        raise NotStaged("a result that is a view")
+    made[r.variable()] = view
+    address, *extents = (r.variable() for _ in range(1 + value.ndim))
+    r.put(address, r.address(view), POINTER)
+    for extent, variable in zip(value.shape, extents):
+        r.put(variable, r.integer(extent), INT)
+    results.append((address, POINTER))
+    results.extend((variable, INT) for variable in extents)
+    return Made(address, tuple(extents), value.dtype)
+
+
+def _is_all_of(r: Recorder, view: View, value: Array, origin: str) -> bool:
+    """Whether a view is an argument as it was given."""
+    parameter = next(p for p in r.parameters if p.name == origin)
+    shape = tuple(Poly.name(parameter.extent(k)) for k in range(parameter.ndim))
+    strides = tuple(Poly.name(parameter.stride(k)) for k in range(parameter.ndim))
+    return not parameter.contiguous and not view.offset.terms and view.strides == strides and value.shape == shape
+
+
+def _keep_apart(made: dict[str, Any]) -> None:
+    """Results that share memory are not copied apart."""
+    seen: set[str] = set()
+    for view in made.values():
+        if view.origins & seen:
+            raise NotStaged("results that share memory")
+        seen |= view.origins
+
+
+__all__ = ["BOOL", "Staged", "stage"]

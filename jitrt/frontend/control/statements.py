@@ -1,0 +1,558 @@
+"""Statements of staged functions: each body is visited once, however often it runs.
+
+    for i in range(n): s += x[i]    →    v1 = s
+                                         for t1 in range(0, n): v1 = v1 + load x{8*t1}
+                                         s = v1
+
+A variable that a body assigns goes through a variable of the procedure (`variables`). What kinds of values it holds is
+found by visiting the body again with the kinds that it left behind, until these are the same.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from ...ir.integers import Poly
+from ...ir.loops import For, Scope, Statement, blocks_of
+from . import arrays as a
+from . import scalars, subscripts
+from .expressions import OPERATORS, Captures, Expressions
+from .iterations import Iteration, iteration_of, unrolled
+from .recorder import Recorder
+from .source import assigned, definition_of
+from .values import BOOL, Array, NotStaged, Unbound, dtype_of, is_static
+from .variables import Kind, Variable, is_covered, join, kind_of, seen_from
+
+_MOST_ROUNDS = 8  # until the kinds of variables that depend on each other are known
+_MOST_CALLS = 12  # of functions inside of each other
+
+
+class _Retry(Exception):
+    """A variable of a loop holds another kind of value than was supposed."""
+
+    def __init__(self, name: str, kind: Kind):
+        super().__init__(name)
+        self.name, self.kind = name, kind
+
+
+class _Loop:
+    """A loop that is being recorded: where `break` and `continue` go, and what its variables hold."""
+
+    def __init__(self, r: Recorder, kinds: dict[str, Kind], flags: dict[str, str], names: list[str]):
+        self.end, self.next, self.exhausted = r.label(), r.label(), r.label()
+        self.outside = r.around()
+        self.kinds, self.flags, self.names = dict(kinds), flags, names
+        self.variables = {name: Variable(r, kind) for name, kind in kinds.items()}
+
+    def put(self, r: Recorder, values: dict[str, Any]) -> None:
+        """Hand the variables over to the next iteration, or to what stands behind the loop."""
+        for name in self.names:
+            value = values.get(name)
+            if name not in values or isinstance(value, Unbound):
+                continue
+            kind = seen_from(r, kind_of(value), self.outside)
+            if name not in self.kinds:  # assigned in the loop only
+                self.kinds[name], self.variables[name] = kind, Variable(r, kind)
+                self.flags[name] = r.variable()
+            elif not is_covered(kind, self.kinds[name]):
+                raise _Retry(name, kind)
+            self.variables[name].put(r, value)
+            if name in self.flags:
+                r.put(self.flags[name], r.literal(True, BOOL), BOOL)
+
+
+class Returns:
+    """Where a function returns to, and what: kinds are joined over all of its returns."""
+
+    def __init__(self, label: str, kind: Kind | None):
+        self.label, self.kind = label, kind
+        self.variable: Variable | None = None
+        self.count = 0
+
+
+class Statements(Expressions):
+    """The statements of one call of a function. Parameters as for `Expressions`, and:
+
+    Parameters
+    ----------
+    returns : callable
+        Records the return of a value.
+    """
+
+    def __init__(
+        self,
+        r: Recorder,
+        function: Any,
+        variables: dict[str, Any],
+        captures: Captures,
+        path: tuple[Any, ...],
+        returns: Callable[[Any], None],
+        outer: Statements | None = None,
+    ):
+        super().__init__(r, function, variables, captures, path)
+        self.returns, self.outer = returns, outer
+        self.loops: list[_Loop] = []
+        self.ends = False  # whether execution does not get behind the statement visited last
+        # What variables of loops were found to hold, by the place of the loop.
+        self.settled: dict[tuple[Any, ...], dict[str, Kind]] = {} if outer is None else outer.settled
+
+    def live(self) -> Iterator[Any]:
+        """What the variables of this call, and of those around it, hold."""
+        yield from self.variables.values()
+        if self.outer is not None:
+            yield from self.outer.live()
+
+    def block(self, body: list[ast.stmt]) -> None:
+        """Record statements, up to one behind which execution does not get."""
+        for statement in body:
+            handler = getattr(self, f"do_{type(statement).__name__}", None)
+            if handler is None:
+                raise NotStaged(f"{type(statement).__name__} at line {statement.lineno}")
+            self.r.begin((*self.path, statement.lineno, statement.col_offset))
+            handler(statement)
+            if self.ends:
+                return
+
+    # -- assignments
+
+    def do_Pass(self, s: ast.Pass) -> None:
+        pass
+
+    def do_Expr(self, s: ast.Expr) -> None:
+        if isinstance(s.value, ast.Constant):
+            return
+        self.expression(s.value)
+
+    def do_Assign(self, s: ast.Assign) -> None:
+        value = self.expression(s.value)
+        for target in s.targets:
+            self.assign(target, value)
+
+    def do_AnnAssign(self, s: ast.AnnAssign) -> None:
+        if s.value is not None:
+            self.assign(s.target, self.expression(s.value))
+
+    def assign(self, target: ast.expr, value: Any) -> None:
+        """``target = value``."""
+        if isinstance(target, ast.Name):
+            self.variables[target.id] = self._kept(value)
+        elif isinstance(target, (ast.Tuple, ast.List)):
+            values = self.unpacked(value, len(target.elts))
+            if len(values) > 1:
+                values = [self._kept(v) for v in values]
+            for t, v in zip(target.elts, values):
+                self.assign(t, v)
+        elif isinstance(target, ast.Subscript):
+            array, index = self.expression(target.value), self.expression(target.slice)
+            if not isinstance(array, Array):
+                raise NotStaged(f"an assignment to an item of {type(array).__name__}")
+            subscripts.assign(self.r, array, index, value)
+        else:
+            raise NotStaged(f"an assignment to {type(target).__name__}")
+
+    def _kept(self, value: Any) -> Any:
+        """What a variable holds: arrays in memory, so that later changes of operands do not change it."""
+        if isinstance(value, Array):
+            return a.materialise(self.r, value)
+        if isinstance(value, (tuple, list)):
+            return type(value)(self._kept(v) for v in value)
+        return value
+
+    def unpacked(self, value: Any, count: int) -> list[Any]:
+        """The parts of what is assigned to several targets."""
+        if isinstance(value, Array):
+            if not value.ndim:
+                raise NotStaged("unpacking of a number")
+            self.r.require_equal(value.shape[0], Poly.number(count))
+            value = a.materialise(self.r, value)
+            return [subscripts.rows_of(self.r, value, Poly.number(k)) for k in range(count)]
+        if not isinstance(value, (tuple, list)) or len(value) != count:
+            raise NotStaged("unpacking of this")
+        return list(value)
+
+    def do_AugAssign(self, s: ast.AugAssign) -> None:
+        op = OPERATORS[type(s.op)]
+        if isinstance(s.target, ast.Name):
+            old = self.named(ast.Name(s.target.id, ast.Load(), lineno=s.lineno, col_offset=s.col_offset))
+            value = self.operand(s.value)
+            if isinstance(old, Array):
+                self._update(op, old, value)
+            else:
+                self.variables[s.target.id] = self._kept(self.operation(op, old, value))
+            return
+        if not isinstance(s.target, ast.Subscript):
+            raise NotStaged(f"an assignment to {type(s.target).__name__}")
+        array, index = self.expression(s.target.value), self.expression(s.target.slice)
+        if not isinstance(array, Array):
+            raise NotStaged(f"an assignment to an item of {type(array).__name__}")
+        old = subscripts.read(self.r, array, index)
+        value = self.expression(s.value)
+        if isinstance(old, Array) and old.view is not None and old.reads == array.reads:
+            self._update(op, old, value)
+        else:
+            made = self.operation(op, old, value)
+            if isinstance(old, Array) and not np.can_cast(dtype_of(made), old.dtype, "same_kind"):
+                raise NotStaged("a conversion that NumPy refuses")
+            subscripts.assign(self.r, array, index, made)
+
+    def _update(self, op: str, array: Array, value: Any) -> None:
+        """``array op= value``: computed as NumPy's ufunc does, and converted within its kind."""
+        if op == "matmul":
+            raise NotStaged("a product in place")
+        made = self.operation(op, array, value)
+        if not np.can_cast(dtype_of(made), array.dtype, "same_kind"):
+            raise NotStaged("a conversion that NumPy refuses")
+        if isinstance(made, Array) and made.ndim > array.ndim:
+            raise NotStaged("a value of more axes than its place")
+        a.assign(self.r, array, made)
+
+    # -- choices
+
+    def do_If(self, s: ast.If) -> None:
+        condition = self.condition(s.test)
+        if isinstance(condition, bool):
+            self.block(s.body if condition else s.orelse)
+            return
+        before = self.variables
+        branches = []
+        for holds, body in ((True, s.body), (False, s.orelse)):
+            self.variables = dict(before)
+            with self.r.block() as block:
+                self.r.suppose(condition, holds)
+                self.block(body)
+            branches.append((block, self.variables, self.ends))
+            self.ends = False
+        self._meet(condition, before, branches)
+
+    def _meet(
+        self, condition: str, before: dict[str, Any], branches: list[tuple[list[Any], dict[str, Any], bool]]
+    ) -> None:
+        """Record a choice of blocks, and let variables hold what the one that has run has left."""
+        r = self.r
+        going = [(block, variables) for block, variables, ends in branches if not ends]
+        self.variables = dict(before)
+        if not going:
+            self.ends = True
+        merged: dict[str, Variable] = {}
+        names = dict.fromkeys(name for _, variables in going for name in variables)
+        for name in names:
+            values = [variables.get(name) for _, variables in going]
+            if any(name not in variables or isinstance(variables[name], Unbound) for _, variables in going):
+                same = all(name in v and v[name] is before.get(name) for _, v in going)
+                if not same:
+                    self.variables.pop(name, None)
+                continue
+            if all(v is values[0] for v in values[1:]):
+                self.variables[name] = values[0]
+                continue
+            kind = kind_of(values[0])
+            for value in values[1:]:
+                kind = join(kind, kind_of(value))
+            merged[name] = Variable(r, kind)
+        for block, variables in going:
+            with r.block(block):
+                for name, variable in merged.items():
+                    variable.put(r, variables[name])
+        r.choice(condition, branches[0][0], branches[1][0])
+        for name, variable in merged.items():
+            self.variables[name] = variable.get(r)
+
+    def chosen(self, condition: str, then: Callable[[], Any], otherwise: Callable[[], Any]) -> Any:
+        r, made = self.r, []
+        for holds, part in ((True, then), (False, otherwise)):
+            with r.block() as block:
+                r.suppose(condition, holds)
+                value = self._kept(part())
+            made.append((block, value))
+        variable = Variable(r, join(*(kind_of(value) for _, value in made)))
+        for block, value in made:
+            with r.block(block):
+                variable.put(r, value)
+        r.choice(condition, made[0][0], made[1][0])
+        return variable.get(r)
+
+    def do_Assert(self, s: ast.Assert) -> None:
+        condition = scalars.negation(self.r, self.condition(s.test))
+        if condition is True:
+            raise NotStaged("an assertion that fails")
+        if condition is not False:
+            self.r.stop(condition)
+
+    def do_Raise(self, s: ast.Raise) -> None:
+        self.r.stop(self.r.literal(True, BOOL))
+        self.ends = True
+
+    # -- loops
+
+    def do_For(self, s: ast.For) -> None:
+        source = iteration_of(self, s.iter)
+        if isinstance(source, list):
+            self._unrolled(s, source)
+            return
+        self._looped(s, assigned([s]), source)
+
+    def _unrolled(self, s: ast.For, values: list[Any]) -> None:
+        path = self.path
+        if len(values) > unrolled(s) or any(isinstance(n, (ast.Break, ast.Continue)) for n in ast.walk(s)):
+            raise NotStaged("a loop over values of different kinds")
+        for k, value in enumerate(values):
+            self.path = (*path, s.lineno, k)
+            self.assign(s.target, value)
+            self.block(s.body)
+            if self.ends:
+                return
+        self.path = path
+        self.block(s.orelse)
+
+    def _looped(self, s: ast.For, names: list[str], source: Iteration) -> None:
+        r = self.r
+
+        def record(loop: _Loop) -> None:
+            with r.loop(source.start, source.stop, source.step, varying=True) as index:
+                r.scope(loop.next, self._iteration(loop, lambda: self.assign(s.target, source.bind(index)), s.body))
+
+        self._repeated(s, names, record)
+
+    def do_While(self, s: ast.While) -> None:
+        r = self.r
+
+        def record(loop: _Loop) -> None:
+            with r.block() as turn:
+                r.written()
+                for name, variable in loop.variables.items():
+                    if name in self.variables:
+                        self.variables[name] = variable.get(r)
+                condition = scalars.negation(r, self.condition(s.test))
+                if condition is not False:
+                    if condition is True:
+                        raise NotStaged("a loop that never runs")
+                    with r.block() as leaving:
+                        loop.put(r, self.variables)
+                        r.leave(loop.exhausted)
+                    r.choice(condition, leaving, ())
+                    r.suppose(condition, False)
+                r.scope(loop.next, self._iteration(loop, lambda: None, s.body, reads=False))
+            with r.block() as turns:
+                r.forever(turn)
+            r.scope(loop.exhausted, turns)
+
+        if self.condition_is_false(s.test):
+            self.block(s.orelse)
+            return
+        self._repeated(s, assigned([s]), record)
+
+    def condition_is_false(self, test: ast.expr) -> bool:
+        """Whether a loop does not run at all."""
+        with self.r.attempt() as take_back:
+            condition = self.condition(test)
+            take_back()
+        return condition is False
+
+    def _iteration(self, loop: _Loop, begin: Callable[[], None], body: list[ast.stmt], reads: bool = True) -> list[Any]:
+        """The statements of one iteration."""
+        r = self.r
+        with r.block() as block:
+            if reads:
+                for name, variable in loop.variables.items():
+                    if name in self.variables:
+                        self.variables[name] = variable.get(r)
+            begin()
+            self.loops.append(loop)
+            try:
+                self.block(body)
+            finally:
+                self.loops.pop()
+            if not self.ends:
+                loop.put(r, self.variables)
+            self.ends = False
+        return block
+
+    def _repeated(self, s: ast.For | ast.While, names: list[str], record: Callable[[_Loop], None]) -> None:
+        """Record a loop, with the kinds of values that its variables turn out to hold."""
+        r, before = self.r, self.variables
+        kinds = {n: kind_of(before[n]) for n in names if n in before and not isinstance(before[n], Unbound)}
+        initial = dict(kinds)
+        place = (*self.path, s.lineno, s.col_offset)
+        for name, kind in self.settled.get(place, {}).items():  # found when a loop around was visited before
+            if name in kinds:
+                kinds[name] = join(kinds[name], seen_from(r, kind, r.around()))
+        for _ in range(_MOST_ROUNDS):
+            with r.attempt() as take_back:
+                self.variables = dict(before)
+                try:
+                    self._recorded(s, names, kinds, initial, record)
+                    return
+                except _Retry as found:
+                    take_back()
+                    old = kinds.get(found.name)
+                    kinds[found.name] = found.kind if old is None else join(old, found.kind)
+                    self.settled[place] = kinds
+        raise NotStaged("variables whose types do not settle")
+
+    def _recorded(
+        self,
+        s: ast.For | ast.While,
+        names: list[str],
+        kinds: dict[str, Kind],
+        initial: dict[str, Kind],
+        record: Callable[[_Loop], None],
+    ) -> None:
+        r, before = self.r, dict(self.variables)
+        flags = {n: r.variable() for n in kinds if n not in initial}
+        loop = _Loop(r, kinds, flags, names)
+        for name in initial:
+            loop.variables[name].put(r, before[name])
+        with r.block() as scope:
+            r.depth += 1
+            try:
+                record(loop)
+            finally:
+                r.depth -= 1
+            r.is_elementwise = r.is_elementwise or not has_nests(scope)
+            if s.orelse:
+                for name in loop.variables:
+                    self.variables[name] = self._behind(loop, name)
+                self.block(s.orelse)
+                if not self.ends:
+                    loop.put(r, self.variables)
+                self.ends = False
+        for flag in flags.values():
+            r.put(flag, r.literal(False, BOOL), BOOL)
+        r.scope(loop.end, scope)
+        self.variables = before
+        for name in loop.variables:
+            self.variables[name] = self._behind(loop, name)
+
+    def _behind(self, loop: _Loop, name: str) -> Any:
+        """The value of a variable behind a loop."""
+        r = self.r
+        value = loop.variables[name].get(r)
+        if name not in loop.flags:
+            return value
+        return Unbound(value, loop.flags[name])
+
+    def do_Break(self, s: ast.Break) -> None:
+        loop = self.loops[-1]
+        loop.put(self.r, self.variables)
+        self.r.leave(loop.end)
+        self.ends = True
+
+    def do_Continue(self, s: ast.Continue) -> None:
+        loop = self.loops[-1]
+        loop.put(self.r, self.variables)
+        self.r.leave(loop.next)
+        self.ends = True
+
+    # -- functions
+
+    def do_Return(self, s: ast.Return) -> None:
+        value = None if s.value is None else self.expression(s.value)
+        self.returns(self._kept(value))
+        self.ends = True
+
+    def inlined(self, function: Any, args: list[Any], kwargs: dict[str, Any], e: ast.Call) -> Any:
+        """A call of a function of the user's: its body stands in place of the call."""
+        if len(self.path) > 4 * _MOST_CALLS:
+            raise NotStaged("functions that call themselves")
+        definition = definition_of(function.__code__)
+        self.captures.note_function(function)
+        bound = bind(function, definition, [self._kept(v) for v in args], {k: self._kept(v) for k, v in kwargs.items()})
+        r, kind = self.r, None
+        around = r.around()
+        for _ in range(_MOST_ROUNDS):
+            with r.attempt() as take_back:
+                returns = Returns(r.label(), kind)
+                if kind is not None:
+                    returns.variable = Variable(r, kind)
+                values: list[Any] = []
+
+                def returned(value: Any, returns: Returns = returns, values: list[Any] = values) -> None:
+                    found = seen_from(r, kind_of(value), around)
+                    values.append(value)
+                    if returns.kind is None or not is_covered(found, returns.kind):
+                        raise _Retry("return", found)
+                    assert returns.variable is not None
+                    returns.variable.put(r, value)
+                    r.leave(returns.label)
+
+                path = (*self.path, e.lineno, e.col_offset, function.__code__)
+                inner = Statements(r, function, dict(bound), self.captures, path, returned, self)
+                live, r.live = r.live, _pointers(inner)
+                place = r.place()
+                try:
+                    with r.block() as body:
+                        inner.block(definition.body)
+                        if not inner.ends:
+                            returned(None)
+                except _Retry as found:
+                    if found.name != "return":
+                        raise
+                    take_back()
+                    kind = found.kind if kind is None else join(kind, found.kind)
+                    continue
+                finally:
+                    r.live = live
+                    r.begin_again(place)
+                r.scope(returns.label, body)
+                assert returns.variable is not None
+                return returns.variable.get(r)
+        raise NotStaged("results whose types do not settle")
+
+
+def has_nests(body: Sequence[Statement]) -> bool:
+    """Whether a block has loops that are not the user's: those of operations on whole arrays."""
+    for s in body:
+        if isinstance(s, For) and not any(isinstance(t, Scope) for t in s.body):
+            return True
+        if any(map(has_nests, blocks_of(s))):
+            return True
+    return False
+
+
+def _pointers(call: Statements) -> Callable[[str], list[str]]:
+    """What gives the pointers of variables into memory of an origin."""
+
+    def live(origin: str) -> list[str]:
+        found: dict[str, None] = {}
+
+        def visit(value: Any) -> None:
+            if isinstance(value, Array) and value.view is not None and origin in value.view.origins:
+                found[value.view.base] = None
+            elif isinstance(value, (tuple, list)):
+                for v in value:
+                    visit(v)
+            elif isinstance(value, Unbound):
+                visit(value.value)
+
+        for value in call.live():
+            visit(value)
+        return list(found)
+
+    return live
+
+
+def bind(function: Any, definition: ast.FunctionDef, args: list[Any], kwargs: dict[str, Any]) -> dict[str, Any]:
+    """Parameters by name.
+
+    Raises
+    ------
+    NotStaged
+        If the arguments do not fit.
+    """
+    names = [p.arg for p in (*definition.args.posonlyargs, *definition.args.args)]
+    if len(args) > len(names) or not set(kwargs) <= set(names[len(args) :]):
+        raise NotStaged(f"arguments of {function.__name__}")
+    bound = dict(zip(names, args)) | kwargs
+    defaults = function.__defaults__ or ()
+    for name, value in zip(names[len(names) - len(defaults) :], defaults):
+        if name not in bound:
+            if not is_static(value) or isinstance(value, (list, dict, set)):
+                raise NotStaged("a default that can change")
+            bound[name] = value
+    if len(bound) != len(names):
+        raise NotStaged(f"arguments of {function.__name__}")
+    return bound

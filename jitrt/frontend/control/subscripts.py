@@ -1,0 +1,456 @@
+"""Subscripts of arrays in staged functions: elements, views, masks and arrays of indices, read and assigned."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from ...frozen import frozen
+from ...ir.integers import Poly
+from . import arrays as a
+from .arrays import ONE, ZERO
+from .recorder import Recorder
+from .scalars import from_register, index_of, poly_of
+from .values import BOOL, INT, Array, NotStaged, View, dtype_of, is_number
+
+
+@frozen(eq=False)
+class Axis:
+    """What a subscript does with an axis of the array, or with none (``np.newaxis``).
+
+    Parameters
+    ----------
+    extent : Poly
+        Of the axis of the result.
+    start, step : int or Poly
+        The index in the array is ``start + step * index``.
+    source : int
+        The axis of the array; -1 for a new one.
+    kept : bool
+        Whether the result has an axis for it.
+    """
+
+    extent: Poly
+    start: Poly
+    step: int | Poly
+    source: int
+    kept: bool = True
+
+
+def wrapped(r: Recorder, index: Poly, extent: Poly) -> Poly:
+    """An index as it counts from the beginning; the procedure stops where there is no such element."""
+    if r.facts.is_at_least(index):
+        r.require(extent - 1 - index)
+        return index
+    if r.facts.is_at_least(-index, 1):
+        r.require(index + extent)
+        return index + extent
+    name = r.integer(index)
+    negative = r.machine("<", index, ZERO)
+    other = r.integer(index + extent)
+    found = r.compute("where", [negative, other, name], [BOOL, INT, INT], INT)
+    if found not in r.facts:
+        r.facts.bound(found, [], [])
+    r.stop(
+        r.compute(
+            "logical_or",
+            [r.machine("<", Poly.name(found), ZERO), r.machine(">=", Poly.name(found), extent)],
+            [BOOL, BOOL],
+            BOOL,
+        )
+    )
+    r.facts.bound(found, [0], [extent - 1])
+    return Poly.name(found)
+
+
+def _bound(r: Recorder, value: Poly, extent: Poly) -> Poly:
+    """Where a slice begins or ends, by Python's rules for steps that are positive."""
+    r.choose(value)
+    if r.facts.is_at_least(value):
+        return r.minimum(value, extent)
+    if r.facts.is_at_least(-value, 1):
+        return r.maximum(value + extent, ZERO)
+    negative = r.machine("<", value, ZERO)
+    names = [r.integer(value + extent), r.integer(value)]
+    counted = r.compute("where", [negative, *names], [BOOL, INT, INT], INT)
+    if counted not in r.facts:
+        low, high = r.facts.interval(value)
+        r.facts.bound(counted, [min(low, 0)], [max(high, r.facts.interval(extent)[1])])
+    return r.minimum(r.maximum(Poly.name(counted), ZERO), extent)
+
+
+def _sliced(r: Recorder, item: slice, extent: Poly, source: int) -> Axis:
+    step = 1 if item.step is None else _step(r, item.step)
+    if step == 0:
+        raise NotStaged("a slice of step zero")
+    if isinstance(step, Poly) or step > 0:
+        start = ZERO if item.start is None else _bound(r, index_of(r, item.start), extent)
+        stop = extent if item.stop is None else _bound(r, index_of(r, item.stop), extent)
+        if step == 1:
+            return Axis(r.maximum(stop - start, ZERO), start, 1, source)
+        length = r.maximum(stop - start, ZERO)
+        by = step if isinstance(step, Poly) else Poly.number(step)
+        count = Poly.name(r.machine("udiv", length + by - 1, by, [0], [length]))
+        return Axis(count, start, step, source)
+    start, stop = _downwards(r, item, extent)
+    r.choose(start, stop)
+    length = r.maximum(start - stop, ZERO)
+    if step < -1:
+        length = Poly.name(r.machine("floordiv", length + (-step - 1), Poly.number(-step), [0], [length]))
+    return Axis(length, start, step, source)
+
+
+def _step(r: Recorder, value: Any) -> int | Poly:
+    """A step: a number, or one of run time that is known to be positive or stops the procedure."""
+    if isinstance(value, (int, np.integer)):
+        return int(value)
+    step = index_of(r, value)
+    r.require(step - 1)
+    r.require((1 << 31) - step)
+    return step
+
+
+def _downwards(r: Recorder, item: slice, extent: Poly) -> tuple[Poly, Poly]:
+    """Where a slice of negative step begins, and where it has ended, which is -1 at the earliest."""
+    start = extent - 1
+    if item.start is not None:
+        value = index_of(r, item.start)
+        if r.facts.is_at_least(value):
+            start = r.minimum(value, extent - 1)
+        elif r.facts.is_at_least(-value, 1):
+            start = r.maximum(value + extent, Poly.number(-1))
+        else:
+            raise NotStaged("a slice that begins where is not known")
+    stop = Poly.number(-1)
+    if item.stop is not None:
+        value = index_of(r, item.stop)
+        if r.facts.is_at_least(value):
+            stop = r.minimum(value, extent - 1)
+        elif r.facts.is_at_least(-value, 1):
+            stop = r.maximum(value + extent, Poly.number(-1))
+        else:
+            raise NotStaged("a slice that ends where is not known")
+    return start, stop
+
+
+def items_of(index: Any) -> list[Any]:
+    """The parts of a subscript."""
+    return list(index) if isinstance(index, tuple) else [index]
+
+
+def _is_advanced(item: Any) -> bool:
+    return (isinstance(item, (Array, list)) or (isinstance(item, np.ndarray) and item.ndim > 0)) or (
+        is_number(item) and dtype_of(item) == BOOL
+    )
+
+
+def axes_of(r: Recorder, array: Array, items: Sequence[Any], written: bool = False) -> list[Axis]:
+    """What a subscript of integers, slices, ``np.newaxis`` and an ellipsis does."""
+    if sum(item is not None and item is not Ellipsis for item in items) > array.ndim:
+        raise NotStaged("more indices than axes")
+    if not any(item is Ellipsis for item in items):
+        items = [*items, Ellipsis]
+    taken = sum(item is not None and item is not Ellipsis for item in items)
+    axes: list[Axis] = []
+    k = 0
+    for item in items:
+        if item is None:
+            axes.append(Axis(ONE, ZERO, 1, -1))
+        elif item is Ellipsis:
+            for _ in range(array.ndim - taken):
+                axes.append(Axis(array.shape[k], ZERO, 1, k))
+                k += 1
+            taken = array.ndim
+        elif isinstance(item, slice):
+            axes.append(_sliced(r, item, array.shape[k], k))
+            k += 1
+        elif is_number(item):
+            if array.ndim > 1 or written:
+                r.choose(index_of(r, item))
+            axes.append(Axis(ONE, wrapped(r, index_of(r, item), array.shape[k]), 1, k, False))
+            k += 1
+        else:
+            raise NotStaged("a subscript of this kind")
+    return axes
+
+
+def read(r: Recorder, array: Array, index: Any) -> Any:
+    """``array[index]``: a number, a view, or a copy."""
+    items = items_of(index)
+    if any(map(_is_advanced, items)):
+        return _gather(r, array, items)
+    axes = axes_of(r, array, items)
+    if all(not axis.kept for axis in axes) and len(items) == array.ndim:
+        return from_register(r, array.element(tuple(axis.start for axis in axes)), array.dtype)
+    return view_of(r, array, axes)
+
+
+def view_of(r: Recorder, array: Array, axes: Sequence[Axis]) -> Array:
+    """The part of an array that `axes` say."""
+    shape = tuple(axis.extent for axis in axes if axis.kept)
+    kept = [axis for axis in axes if axis.kept]
+    steps = [axis.step for axis in kept]
+    c_order = array.c_order and (
+        all(isinstance(s, Poly) or s > 0 for s in steps) or sum(axis.extent != ONE for axis in kept) <= 1
+    )
+    if (v := array.view) is not None:
+        offset = v.offset
+        for axis in axes:
+            if axis.source >= 0:
+                offset = offset + axis.start * v.strides[axis.source]
+        strides = tuple(v.strides[axis.source] * axis.step if axis.source >= 0 else ZERO for axis in kept)
+        whole = (
+            v.whole
+            and len(kept) == array.ndim
+            and all(
+                axis.source == k and axis.start == ZERO and axis.step == 1 and axis.extent == array.shape[k]
+                for k, axis in enumerate(kept)
+            )
+        )
+        return a.in_memory(r, View(v.base, offset, strides, v.origins, whole), array.dtype, shape, c_order)
+
+    def element(indices: tuple[Poly, ...]) -> str:
+        rest = iter(indices)
+        at: dict[int, Poly] = {}
+        for axis in axes:
+            here = next(rest) if axis.kept else ZERO
+            if axis.source >= 0:
+                at[axis.source] = axis.start + here * axis.step
+        return array.element(tuple(at[k] for k in range(array.ndim)))
+
+    return Array(array.dtype, shape, element, array.reads, None, c_order)
+
+
+def as_indices(r: Recorder, item: Any) -> Array:
+    """An array of indices or truth values, of what stands in a subscript."""
+    if isinstance(item, Array):
+        return item
+    if isinstance(item, np.ndarray):
+        item = item.tolist()
+    if isinstance(item, list) and item and all(is_number(v) and dtype_of(v).kind in "iu" for v in item):
+        made = a.fresh(r, INT, (Poly.number(len(item)),))
+        assert made.view is not None
+        for k, v in enumerate(item):
+            r.store(made.view, INT, (Poly.number(k),), r.integer(poly_of(r, v)))
+        return made
+    raise NotStaged("a subscript of this kind")
+
+
+def _gather(r: Recorder, array: Array, items: list[Any]) -> Array:
+    """Elements at places that an array says: the first item is that array, the others are slices of everything."""
+    if any(not (isinstance(i, slice) and i == slice(None)) and i is not Ellipsis for i in items[1:]):
+        return _gather_pairs(r, array, items)
+    index = as_indices(r, items[0])
+    if index.dtype == BOOL:
+        return compress(r, array, index)
+    rest = array.shape[1:]
+    index = a.materialise(r, index)
+    if index.dtype.kind not in "iu":
+        raise NotStaged("an index that is no integer")
+
+    def element(indices: tuple[Poly, ...]) -> str:
+        at = from_register(r, index.element(indices[: index.ndim]), index.dtype)
+        return array.element((wrapped(r, at.poly, array.shape[0]), *indices[index.ndim :]))
+
+    return Array(array.dtype, (*index.shape, *rest), element, array.reads | index.reads, None)
+
+
+def _gather_pairs(r: Recorder, array: Array, items: list[Any]) -> Array:
+    """``array[rows, columns]``: one element for each pair; numbers stand beside every index."""
+    if len(items) != array.ndim or any(isinstance(i, slice) or i is None or i is Ellipsis for i in items):
+        raise NotStaged("arrays of indices among slices")
+    places = [i if is_number(i) and dtype_of(i) != BOOL else a.materialise(r, as_indices(r, i)) for i in items]
+    if any(isinstance(p, Array) and p.dtype.kind not in "iu" for p in places):
+        raise NotStaged("a mask beside other indices")
+    shape = a.broadcast(r, [p.shape for p in places if isinstance(p, Array)])
+
+    def element(indices: tuple[Poly, ...]) -> str:
+        at = []
+        for place, extent in zip(places, array.shape):
+            if isinstance(place, Array):
+                name = a.element_of(r, place, place.dtype, indices)
+                at.append(wrapped(r, from_register(r, name, place.dtype).poly, extent))
+            else:
+                at.append(wrapped(r, index_of(r, place), extent))
+        return array.element(tuple(at))
+
+    reads = array.reads.union(*(p.reads for p in places if isinstance(p, Array)))
+    return Array(array.dtype, shape, element, reads, None)
+
+
+def compress(r: Recorder, array: Array, mask: Array) -> Array:
+    """``array[mask]``, in memory: its first extent is the number of true values."""
+    r.choose_by_values()
+    for mine, its in zip(array.shape, mask.shape):
+        r.require_equal(mine, its)
+    if mask.ndim > array.ndim:
+        raise NotStaged("a mask of more axes than the array")
+    rest = array.shape[mask.ndim :]
+    made = a.fresh(r, array.dtype, (mask.size, *rest))
+    view = made.view
+    assert view is not None
+    position = r.variable()
+    r.put(position, r.integer(ZERO), INT)
+
+    def body(indices: tuple[Poly, ...]) -> None:
+        truth = mask.element(indices)
+        with r.block() as then:
+            here = r.get(position, INT)
+            r.facts.bound(here, [0], [mask.size - 1])
+            place = Poly.name(here)
+            a.nest(r, rest, lambda i: r.store(view, array.dtype, (place, *i), array.element((*indices, *i))))
+            r.put(position, r.integer(place + 1), INT)
+        r.choice(truth, then, ())
+
+    a.nest(r, mask.shape, body)
+    count = r.get(position, INT)
+    r.facts.bound(count, [0], [mask.size])
+    shape = (Poly.name(count), *rest)
+    return a.in_memory(r, View(view.base, ZERO, view.strides, view.origins), array.dtype, shape)
+
+
+def assign(r: Recorder, array: Array, index: Any, value: Any) -> None:
+    """``array[index] = value``."""
+    if array.view is None:
+        raise NotStaged("an assignment to what is no variable")
+    items = items_of(index)
+    if any(map(_is_advanced, items)):
+        _scatter(r, array, items, value)
+        return
+    if isinstance(value, (list, tuple)):
+        raise NotStaged("an assignment of a list")
+    axes = axes_of(r, array, items, written=True)
+    if all(not axis.kept for axis in axes) and len(items) == array.ndim:
+        if isinstance(value, Array):
+            if value.ndim:
+                raise NotStaged("an array as an element")
+            value = from_register(r, value.element(()), value.dtype)
+        name = a._converted(r, value, array.dtype)
+        r.store(array.view, array.dtype, tuple(axis.start for axis in axes), name)
+        return
+    a.assign(r, view_of(r, array, axes), value)
+
+
+def _scatter(r: Recorder, array: Array, items: list[Any], value: Any) -> None:
+    r.choose_by_values()
+    view = array.view
+    assert view is not None
+    if isinstance(value, Array):
+        value = a.materialise(r, value, always=bool(value.reads & view.origins))
+    if len(items) > 1:
+        _scatter_pairs(r, array, items, value)
+        return
+    index = as_indices(r, items[0])
+    if index.dtype == BOOL:
+        _scatter_mask(r, array, a.materialise(r, index), value)
+        return
+    index = a.materialise(r, index, always=bool(index.reads & view.origins))
+    rest = array.shape[1:]
+    whole = (*index.shape, *rest)
+    if isinstance(value, Array):
+        a.broadcast(r, [whole, value.shape])
+        if value.ndim > len(whole):
+            raise NotStaged("a value of more axes than its place")
+    _check_indices(r, index, array.shape[0])
+
+    def body(indices: tuple[Poly, ...]) -> None:
+        at = from_register(r, index.element(indices[: index.ndim]), index.dtype)
+        name = (
+            a.element_of(r, value, array.dtype, indices)
+            if isinstance(value, Array)
+            else a._converted(r, value, array.dtype)
+        )
+        r.store(view, array.dtype, (wrapped(r, at.poly, array.shape[0]), *indices[index.ndim :]), name)
+
+    a.nest(r, whole, body)
+
+
+def _check_indices(r: Recorder, index: Array, extent: Poly) -> None:
+    """Stop before anything is written if an index is out of range."""
+    a.nest(r, index.shape, lambda i: _ignore(wrapped(r, from_register(r, index.element(i), index.dtype).poly, extent)))
+
+
+def _ignore(value: Any) -> None:
+    return None
+
+
+def _scatter_pairs(r: Recorder, array: Array, items: list[Any], value: Any) -> None:
+    if len(items) != array.ndim or any(isinstance(i, slice) or i is None or i is Ellipsis for i in items):
+        raise NotStaged("arrays of indices among slices")
+    places = [i if is_number(i) and dtype_of(i) != BOOL else a.materialise(r, as_indices(r, i)) for i in items]
+    if any(isinstance(p, Array) and p.dtype.kind not in "iu" for p in places):
+        raise NotStaged("a mask beside other indices")
+    shape = a.broadcast(r, [p.shape for p in places if isinstance(p, Array)])
+    if isinstance(value, Array):
+        a.broadcast(r, [shape, value.shape])
+    view = array.view
+    assert view is not None
+
+    def body(indices: tuple[Poly, ...]) -> None:
+        at = []
+        for place, extent in zip(places, array.shape):
+            name = a.element_of(r, place, place.dtype, indices) if isinstance(place, Array) else ""
+            poly = from_register(r, name, place.dtype).poly if isinstance(place, Array) else index_of(r, place)
+            at.append(wrapped(r, poly, extent))
+        name = (
+            a.element_of(r, value, array.dtype, indices)
+            if isinstance(value, Array)
+            else a._converted(r, value, array.dtype)
+        )
+        r.store(view, array.dtype, tuple(at), name)
+
+    a.nest(r, shape, body)
+
+
+def _scatter_mask(r: Recorder, array: Array, mask: Array, value: Any) -> None:
+    view = array.view
+    assert view is not None
+    for mine, its in zip(array.shape, mask.shape):
+        r.require_equal(mine, its)
+    rest = array.shape[mask.ndim :]
+    position = ""
+    if isinstance(value, Array) and value.ndim > len(rest):
+        if value.ndim != len(rest) + 1:
+            raise NotStaged("a value of more axes than its place")
+        count = a.fold_all(r, "add", INT, mask.shape, lambda i: r.cast(mask.element(i), BOOL, INT))
+        r.require_equal(Poly.name(count), value.shape[0])
+        position = r.variable()
+        r.put(position, r.integer(ZERO), INT)
+
+    def body(indices: tuple[Poly, ...]) -> None:
+        with r.block() as then:
+            if position:
+                here = r.get(position, INT)
+                r.facts.bound(here, [0], [value.shape[0] - 1])
+                first: tuple[Poly, ...] = (Poly.name(here),)
+            else:
+                first = ()
+
+            def inner(i: tuple[Poly, ...]) -> None:
+                if isinstance(value, Array):
+                    name = a.element_of(r, value, array.dtype, (*first, *i))
+                else:
+                    name = a._converted(r, value, array.dtype)
+                r.store(view, array.dtype, (*indices, *i), name)
+
+            a.nest(r, rest, inner)
+            if position:
+                r.put(position, r.integer(Poly.name(here) + 1), INT)
+        r.choice(mask.element(indices), then, ())
+
+    if isinstance(value, Array) and not position and value.ndim == 0:
+        value = from_register(r, value.element(()), value.dtype)
+    if not isinstance(value, Array):
+        a._converted(r, value, array.dtype)
+    a.nest(r, mask.shape, body)
+
+
+def rows_of(r: Recorder, array: Array, index: Poly) -> Any:
+    """``array[index]`` for an index in range."""
+    if array.ndim == 1:
+        return from_register(r, array.element((index,)), array.dtype)
+    r.choose(index)
+    axes = [Axis(ONE, index, 1, 0, False), *(Axis(e, ZERO, 1, k) for k, e in enumerate(array.shape) if k)]
+    return view_of(r, array, axes)

@@ -1,0 +1,200 @@
+"""What variables of a staged function hold: numbers and arrays that are known only when it runs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from ...frozen import frozen
+from ...ir.integers import Poly
+
+BOOL, INT, FLOAT = np.dtype(bool), np.dtype(np.int64), np.dtype(np.float64)
+
+
+class NotStaged(Exception):
+    """The function does something that staged code cannot do, or might do otherwise than Python."""
+
+
+class NeedsValue(NotStaged):
+    """The value of an argument has to be known: staging begins again with it.
+
+    Parameters
+    ----------
+    argument : int
+    """
+
+    def __init__(self, argument: int):
+        super().__init__(f"the value of argument {argument} decides what is computed")
+        self.argument = argument
+
+
+@frozen(eq=False)
+class Scalar:
+    """A number.
+
+    Parameters
+    ----------
+    dtype : numpy.dtype
+    python : bool or None
+        Whether it is a number of Python's, which takes the dtype of arrays that it meets (NEP 50), and not of NumPy's;
+        None where it is the one or the other, as `flag` says.
+    name : str
+        Where it is, in a register of its dtype; integers are in registers of 64 bits.
+    value : Poly, optional
+        Of integers.
+    argument : int, optional
+        The argument that it is.
+    flag : str
+        The name of a truth value: whether it is Python's.
+    settled : str
+        The name of a truth value, if the number may still be one of Python's of another kind, which the register holds
+        exactly: whether it is of this dtype (``total = 0`` in front of ``total += x[i]``).
+    """
+
+    dtype: np.dtype
+    python: bool | None
+    name: str = ""
+    value: Poly | None = None
+    argument: int | None = None
+    flag: str = ""
+    settled: str = ""
+
+    @property
+    def poly(self) -> Poly:
+        """The value of an integer."""
+        assert self.value is not None
+        return self.value
+
+
+def integer(value: Poly, dtype: np.dtype = INT, python: bool | None = True, flag: str = "") -> Scalar | int:
+    """An integer: a number where it is known."""
+    known = value.constant
+    if known is not None and python:
+        return known
+    return Scalar(dtype, python, "", value, None, flag)
+
+
+@frozen(eq=False)
+class View:
+    """Memory in which an array lies.
+
+    Parameters
+    ----------
+    base : str
+        A pointer.
+    offset : Poly
+        Of the first element, in bytes.
+    strides : tuple of Poly
+        In bytes.
+    origins : frozenset of str
+        Arguments and sites of memory that it may belong to.
+    whole : bool
+        Whether it is all of the memory, C-contiguous.
+    """
+
+    base: str
+    offset: Poly
+    strides: tuple[Poly, ...]
+    origins: frozenset[str]
+    whole: bool = False
+
+    @property
+    def scope(self) -> str:
+        """Memory that overlaps no memory of another name; empty where several are possible."""
+        (*others, scope) = self.origins
+        return "" if others else scope
+
+
+Element = Callable[[tuple[Poly, ...]], str]
+
+
+@frozen(eq=False)
+class Array:
+    """An array, in memory or still to be computed.
+
+    Parameters
+    ----------
+    dtype : numpy.dtype
+    shape : tuple of Poly
+    element : callable
+        Records what computes the element at given indices, and gives its name.
+    reads : frozenset of str
+        Origins of the memory that the elements are read from: they have to be computed before it is written.
+    view : View, optional
+        Where it lies in memory.
+    c_order : bool
+        Whether NumPy would have it in C order; where not known, it cannot be a result.
+    """
+
+    dtype: np.dtype
+    shape: tuple[Poly, ...]
+    element: Element
+    reads: frozenset[str]
+    view: View | None = None
+    c_order: bool = True
+
+    @property
+    def ndim(self) -> int:
+        return len(self.shape)
+
+    @property
+    def size(self) -> Poly:
+        size = Poly.number(1)
+        for extent in self.shape:
+            size = size * extent
+        return size
+
+
+@frozen(eq=False)
+class Unbound:
+    """A variable that is assigned only if a loop has run: `ran` is the name of a variable that says so."""
+
+    value: Any
+    ran: str
+
+
+def is_static(value: Any) -> bool:
+    """Whether a value is known while staging."""
+    if isinstance(value, (tuple, list)):
+        return all(map(is_static, value))
+    if isinstance(value, slice):
+        return all(map(is_static, (value.start, value.stop, value.step)))
+    return not isinstance(value, (Scalar, Array, Unbound))
+
+
+def is_number(value: Any) -> bool:
+    """Whether a value is a number, known or not."""
+    return isinstance(value, (Scalar, bool, int, float, complex, np.generic))
+
+
+def is_python_number(value: Any) -> bool | None:
+    """Whether a number is Python's; None if that is not known."""
+    return value.python if isinstance(value, Scalar) else not isinstance(value, np.generic)
+
+
+def dtype_of(value: Any) -> np.dtype:
+    """The dtype of a number or an array."""
+    if isinstance(value, (Scalar, Array, np.generic)):
+        return value.dtype
+    if isinstance(value, bool):
+        return BOOL
+    return np.dtype(type(value))
+
+
+def type_of(value: Any, weak: bool = True) -> Any:
+    """What `ufunc.resolve_dtypes` takes for a value: a Python type for numbers of Python's.
+
+    Those that may be Python's count as such if `weak` says so.
+    """
+    if is_number(value) and (weak if (python := is_python_number(value)) is None else python):
+        return {"b": BOOL, "i": int, "u": int, "f": float, "c": complex}[dtype_of(value).kind]
+    return dtype_of(value)
+
+
+def both(x: bool | None, y: bool | None) -> bool | None:
+    """Whether two numbers are both Python's."""
+    if x is False or y is False:
+        return False
+    return True if x and y else None

@@ -1,0 +1,250 @@
+"""Variables where ways through a function meet: what they may hold there, and how they are handed over.
+
+A value that is the same on all ways stays what it is. Others go through variables of the procedure: a number through
+one, an array through its pointer and, where they differ, its extents and strides.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ...frozen import frozen
+from ...ir.integers import Poly
+from ...ir.loops import POINTER
+from .arrays import ZERO, Shape, contiguous_strides, in_memory
+from .recorder import MOST_EXTENT, Recorder
+from .scalars import exactly, flag_of, in_range, poly_of, settled_flag
+from .values import BOOL, INT, Array, NotStaged, Scalar, View, dtype_of, is_number, is_python_number, is_static
+
+
+@frozen
+class Number:
+    """A number: of Python, of NumPy, or (None) of the one or the other.
+
+    One that is `unsettled` may also be a number of Python's of another kind, which the register holds exactly.
+    """
+
+    dtype: np.dtype
+    python: bool | None
+    unsettled: bool = False
+
+
+@frozen(eq=False)
+class Held:
+    """An array in memory; without `shape` or `strides`, these go through variables."""
+
+    dtype: np.dtype
+    ndim: int
+    origins: frozenset[str]
+    c_order: bool
+    shape: Shape | None
+    contiguous: bool
+    base: str | None
+
+
+@frozen(eq=False)
+class Same:
+    """A value that is the same on all ways."""
+
+    value: Any
+
+
+@frozen
+class Parts:
+    """A tuple or a slice of such values."""
+
+    make: type
+    kinds: tuple[Kind, ...]
+
+
+Kind = Number | Held | Same | Parts
+
+
+def kind_of(value: Any) -> Kind:
+    """What a variable holds that has this value."""
+    if is_number(value) and not isinstance(value, complex):
+        return Number(dtype_of(value), is_python_number(value), isinstance(value, Scalar) and bool(value.settled))
+    if isinstance(value, Array):
+        view = value.view
+        assert view is not None
+        contiguous = view.strides == contiguous_strides(value.shape, value.dtype)
+        base = view.base if not view.offset.terms else None
+        return Held(value.dtype, value.ndim, view.origins, value.c_order, value.shape, contiguous, base)
+    if isinstance(value, (tuple, slice)) and not is_static(value):
+        return Parts(type(value), tuple(map(kind_of, parts_of(value))))
+    if not is_static(value):
+        raise NotStaged("a list that changes")
+    return Same(value)
+
+
+def parts_of(value: Any) -> tuple[Any, ...]:
+    """What a tuple or a slice holds."""
+    return (value.start, value.stop, value.step) if isinstance(value, slice) else value
+
+
+def join(x: Kind, y: Kind) -> Kind:
+    """What holds values of both kinds.
+
+    Raises
+    ------
+    NotStaged
+        If nothing does.
+    """
+    if isinstance(x, Number) and isinstance(y, Number):
+        python = x.python if x.python == y.python else None
+        if x.dtype == y.dtype:
+            return Number(x.dtype, python, x.unsettled or y.unsettled)
+        if _holds(y, x) or _holds(x, y):
+            return Number((y if _holds(y, x) else x).dtype, python, True)
+        raise NotStaged(f"a variable that is {x.dtype} and {y.dtype}")
+    if isinstance(x, Held) and isinstance(y, Held) and (x.dtype, x.ndim) == (y.dtype, y.ndim):
+        shape, base = x.shape if x.shape == y.shape else None, x.base if x.base == y.base else None
+        c_order, contiguous = x.c_order and y.c_order, x.contiguous and y.contiguous
+        return Held(x.dtype, x.ndim, x.origins | y.origins, c_order, shape, contiguous, base)
+    if isinstance(x, Parts) and isinstance(y, Parts) and (x.make, len(x.kinds)) == (y.make, len(y.kinds)):
+        return Parts(x.make, tuple(map(join, x.kinds, y.kinds)))
+    if isinstance(x, Same) and isinstance(y, Same) and _is_same(x.value, y.value):
+        return x
+    raise NotStaged("a variable that holds different kinds of values")
+
+
+def _holds(x: Number, y: Number) -> bool:
+    """Whether a variable of NumPy's dtype, or of floats, may hold a number of Python's of another kind for a while."""
+    if not y.python or x.dtype == y.dtype:
+        return False
+    kinds = y.dtype.kind + x.dtype.kind
+    return (kinds in ("ii", "iu") and x.python is not True) or kinds == "if" or (kinds == "ff" and x.python is not True)
+
+
+def _is_same(x: Any, y: Any) -> bool:
+    if x is y:
+        return True
+    return type(x) is type(y) and isinstance(x, (str, tuple, type(None), np.dtype, slice)) and bool(x == y)
+
+
+def is_covered(kind: Kind, by: Kind) -> bool:
+    """Whether `by` holds all that `kind` does."""
+    if isinstance(kind, Number) and isinstance(by, Number):
+        if kind.dtype != by.dtype:
+            return by.unsettled and _holds(by, kind) and by.python in (None, kind.python)
+        return (kind.python == by.python or by.python is None) and (by.unsettled or not kind.unsettled)
+    if isinstance(kind, Held) and isinstance(by, Held):
+        return (
+            (kind.dtype, kind.ndim) == (by.dtype, by.ndim)
+            and kind.origins <= by.origins
+            and (kind.c_order or not by.c_order)
+            and (by.shape is None or kind.shape == by.shape)
+            and (kind.contiguous or not by.contiguous)
+            and (by.base is None or kind.base == by.base)
+        )
+    if isinstance(kind, Parts) and isinstance(by, Parts) and (kind.make, len(kind.kinds)) == (by.make, len(by.kinds)):
+        return all(map(is_covered, kind.kinds, by.kinds))
+    return isinstance(kind, Same) and isinstance(by, Same) and _is_same(kind.value, by.value)
+
+
+def seen_from(r: Recorder, kind: Kind, blocks: frozenset[int]) -> Kind:
+    """The kind without what is known of it by names that are defined outside of `blocks`."""
+    if isinstance(kind, Parts):
+        return Parts(kind.make, tuple(seen_from(r, k, blocks) for k in kind.kinds))
+    if not isinstance(kind, Held):
+        return kind
+    shape, base = kind.shape, kind.base
+    if shape is not None and not all(r.are_defined(extent.names(), blocks) for extent in shape):
+        shape = None
+    if base is not None and not r.are_defined([base], blocks):
+        base = None
+    return Held(kind.dtype, kind.ndim, kind.origins, kind.c_order, shape, kind.contiguous, base)
+
+
+class Variable:
+    """Variables of the procedure that hold values of a kind.
+
+    Parameters
+    ----------
+    r : Recorder
+    kind : Kind
+    """
+
+    def __init__(self, r: Recorder, kind: Kind):
+        self.kind = kind
+        self.parts = [Variable(r, k) for k in kind.kinds] if isinstance(kind, Parts) else []
+        self.names: list[str] = []
+        if isinstance(kind, Number):
+            self.names = [r.variable() for _ in range(1 + (kind.python is None) + kind.unsettled)]
+        elif isinstance(kind, Held):
+            count = (kind.base is None) * 2 + (kind.shape is None) * kind.ndim + (not kind.contiguous) * kind.ndim
+            self.names = [r.variable() for _ in range(count)]
+
+    def put(self, r: Recorder, value: Any) -> None:
+        """Let it hold `value`, which is of its kind or of one that it covers."""
+        kind = self.kind
+        if isinstance(kind, Parts):
+            for part, v in zip(self.parts, parts_of(value)):
+                part.put(r, v)
+        elif isinstance(kind, Number):
+            if kind.python is None:
+                r.put(self.names[1], flag_of(r, value), BOOL)
+            if kind.unsettled:
+                r.put(self.names[-1], settled_flag(r, value, kind.dtype), BOOL)
+            if kind.dtype.kind in "iu":
+                poly = poly_of(r, value)
+                if dtype_of(value) != kind.dtype:
+                    poly = in_range(r, poly, np.iinfo(kind.dtype))
+                r.put(self.names[0], r.integer(poly), INT)
+            else:
+                r.put(self.names[0], exactly(r, value, kind.dtype), kind.dtype)
+        elif isinstance(kind, Held):
+            names = iter(self.names)
+            if kind.base is None:
+                r.put(next(names), value.view.base, POINTER)
+                r.put(next(names), r.integer(value.view.offset), INT)
+            for part in (
+                *(value.shape if kind.shape is None else ()),
+                *(() if kind.contiguous else value.view.strides),
+            ):
+                r.put(next(names), r.integer(part), INT)
+
+    def get(self, r: Recorder) -> Any:
+        """What it holds now."""
+        kind = self.kind
+        if isinstance(kind, Same):
+            return kind.value
+        if isinstance(kind, Parts):
+            parts = [part.get(r) for part in self.parts]
+            return slice(*parts) if kind.make is slice else tuple(parts)
+        names = iter(self.names)
+        if isinstance(kind, Number):
+            flag = r.get(self.names[1], BOOL) if kind.python is None else ""
+            settled = r.get(self.names[-1], BOOL) if kind.unsettled else ""
+            if kind.dtype.kind not in "iu":
+                return Scalar(kind.dtype, kind.python, r.get(next(names), kind.dtype), None, None, flag, settled)
+            name = r.get(next(names), INT)
+            limits = np.iinfo(kind.dtype)
+            r.facts.bound(name, [int(limits.min)], [int(limits.max)])
+            return Scalar(kind.dtype, kind.python, "", Poly.name(name), None, flag, settled)
+        base, offset = kind.base, ZERO
+        if base is None:
+            base = r.get(next(names), POINTER)
+            offset = Poly.name(_unsigned(r, next(names)))
+        shape = kind.shape
+        if shape is None:
+            shape = tuple(Poly.name(_unsigned(r, next(names))) for _ in range(kind.ndim))
+        if kind.contiguous:
+            strides = contiguous_strides(shape, kind.dtype)
+        else:
+            strides = tuple(Poly.name(_signed(r, next(names))) for _ in range(kind.ndim))
+        return in_memory(r, View(base, offset, strides, kind.origins), kind.dtype, shape, kind.c_order)
+
+
+def _unsigned(r: Recorder, variable: str) -> str:
+    name = r.get(variable, INT, chooses=False)
+    r.facts.bound(name, [0], [MOST_EXTENT])
+    return name
+
+
+def _signed(r: Recorder, variable: str) -> str:
+    name = r.get(variable, INT, chooses=False)
+    r.facts.bound(name, [-MOST_EXTENT], [MOST_EXTENT])
+    return name

@@ -1,0 +1,197 @@
+"""Integers that are known only when a procedure runs: polynomials in its names, with exact coefficients."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+
+from ..frozen import frozen
+
+Monomial = tuple[str, ...]
+
+
+@frozen
+class Poly:
+    """A sum of products of names.
+
+    Parameters
+    ----------
+    terms : tuple of (tuple of str, int)
+        Products of names in alphabetical order, each with its coefficient, which is not zero; the empty product is
+        the constant term.
+
+    Examples
+    --------
+    >>> n = Poly.name("n")
+    >>> print((n + 1) * n - n)
+    n*n
+    """
+
+    terms: tuple[tuple[Monomial, int], ...]
+
+    @staticmethod
+    def number(value: int) -> Poly:
+        """A constant."""
+        return Poly((((), value),)) if value else _ZERO
+
+    @staticmethod
+    def name(name: str) -> Poly:
+        """The integer of that name."""
+        return Poly((((name,), 1),))
+
+    @staticmethod
+    def of(terms: Mapping[Monomial, int] | Iterable[tuple[Monomial, int]]) -> Poly:
+        """The sum of `terms`, in their normal order."""
+        return Poly(tuple(sorted((m, c) for m, c in dict(terms).items() if c)))
+
+    @property
+    def constant(self) -> int | None:
+        """The value, if it does not depend on names."""
+        if not self.terms:
+            return 0
+        return self.terms[0][1] if self.terms == ((((), self.terms[0][1])),) else None
+
+    def __add__(self, other: Poly | int) -> Poly:
+        if isinstance(other, int):
+            other = Poly.number(other)
+        total = dict(self.terms)
+        for m, c in other.terms:
+            total[m] = total.get(m, 0) + c
+        return Poly.of(total)
+
+    __radd__ = __add__
+
+    def __neg__(self) -> Poly:
+        return Poly(tuple((m, -c) for m, c in self.terms))
+
+    def __sub__(self, other: Poly | int) -> Poly:
+        return self + (-other)
+
+    def __rsub__(self, other: int) -> Poly:
+        return -self + other
+
+    def __mul__(self, other: Poly | int) -> Poly:
+        if isinstance(other, int):
+            return Poly(tuple((m, c * other) for m, c in self.terms)) if other else _ZERO
+        total: dict[Monomial, int] = {}
+        for m, c in self.terms:
+            for k, d in other.terms:
+                product = tuple(sorted(m + k))
+                total[product] = total.get(product, 0) + c * d
+        return Poly.of(total)
+
+    __rmul__ = __mul__
+
+    def names(self) -> Iterator[str]:
+        """The names that it depends on, some several times."""
+        for m, _ in self.terms:
+            yield from m
+
+    def replaced(self, name: str, value: Poly) -> Poly:
+        """With `value` in place of a name."""
+        total = _ZERO
+        for m, c in self.terms:
+            part = Poly.number(c)
+            for n in m:
+                part = part * (value if n == name else Poly.name(n))
+            total = total + part
+        return total
+
+    def __str__(self) -> str:
+        parts = []
+        for m, c in self.terms:
+            product = "*".join(m)
+            parts.append(str(c) if not m else product if c == 1 else f"{c}*{product}")
+        return " + ".join(parts) or "0"
+
+
+_ZERO = Poly(())
+
+
+class Facts:
+    """What is known of names: polynomials that they are not below, and not above.
+
+    A name may be bounded by names that were bounded before it, so that proofs end.
+    """
+
+    def __init__(self) -> None:
+        self._bounds: dict[str, tuple[tuple[Poly, ...], tuple[Poly, ...]]] = {}
+        self._order: dict[str, int] = {}
+        self.natural: list[Poly] = []  # what is known not to be negative, beside
+
+    def __contains__(self, name: str) -> bool:
+        return name in self._bounds
+
+    def bound(self, name: str, lows: Iterable[Poly | int] = (), highs: Iterable[Poly | int] = ()) -> None:
+        """Let a name be at least each of `lows`, and at most each of `highs`."""
+        self._order[name] = len(self._order)
+        self._bounds[name] = tuple(map(_poly, lows)), tuple(map(_poly, highs))
+
+    def bounds_of(self, name: str) -> tuple[tuple[Poly, ...], tuple[Poly, ...]]:
+        """Polynomials below and above a name."""
+        return self._bounds.get(name, ((), ()))
+
+    def is_at_least(self, x: Poly, low: int = 0) -> bool:
+        """Whether it is certain that `x` is not below `low`."""
+        rest = x - low
+        return self._is_natural(rest, 12) or any(self._is_natural(rest - known, 6) for known in self.natural)
+
+    def _is_natural(self, x: Poly, depth: int) -> bool:
+        """Whether `x` is certainly not negative: names are replaced by their bounds, the latest ones first."""
+        if all(c >= 0 and all(self._is_extent(n) for n in m) for m, c in x.terms):
+            return True
+        if not depth:
+            return False
+        names = sorted(set(x.names()), key=lambda n: self._order.get(n, -1), reverse=True)
+        for name in names:
+            lows, highs = self.bounds_of(name)
+            factor = _cofactor(x, name)
+            if factor is None:
+                continue
+            if self._is_natural(factor, 2):
+                candidates = lows
+            elif self._is_natural(-factor, 2):
+                candidates = highs
+            else:
+                continue
+            return any(self._is_natural(x.replaced(name, bound), depth - 1) for bound in candidates)
+        return False
+
+    def _is_extent(self, name: str) -> bool:
+        return any(b.constant is not None and b.constant >= 0 for b in self.bounds_of(name)[0])
+
+    def interval(self, x: Poly) -> tuple[int, int]:
+        """Numbers between which `x` lies; wide ones where nothing is known."""
+        low = high = 0
+        for m, c in x.terms:
+            ends = {c}
+            for n in m:
+                ends = {e * bound for e in ends for bound in self._ends(n)}
+            low, high = low + min(ends), high + max(ends)
+        return low, high
+
+    def _ends(self, name: str) -> tuple[int, int]:
+        lows, highs = self.bounds_of(name)
+        return (
+            max((self.interval(b)[0] for b in lows), default=-_UNKNOWN),
+            min((self.interval(b)[1] for b in highs), default=_UNKNOWN),
+        )
+
+
+_UNKNOWN = 1 << 63
+
+
+def _poly(value: Poly | int) -> Poly:
+    return Poly.number(value) if isinstance(value, int) else value
+
+
+def _cofactor(x: Poly, name: str) -> Poly | None:
+    """What `name` is multiplied with; None if it stands in a square."""
+    total = _ZERO
+    for m, c in x.terms:
+        if m.count(name) > 1:
+            return None
+        if name in m:
+            rest = list(m)
+            rest.remove(name)
+            total = total + Poly.of({tuple(rest): c})
+    return total

@@ -1,0 +1,392 @@
+"""The loop language of staged functions.
+
+    procedure  =  statement…
+    statement  =  t = number | t = op[dtype] t…           a literal; an operation of the op table on scalars
+               |  t = {polynomial}                        exact 64-bit integer arithmetic that cannot overflow
+               |  t = check op t t                        the same where it may: it ends the procedure then
+               |  t = load dtype base{bytes} | store dtype base{bytes} t
+               |  t = get variable | variable = t         variables change; names do not
+               |  t = memory site{bytes} apart from t…    memory that none of the named pointers begins
+               |  for i in range(t, t, step): …           with folds: accumulators whose order is free
+               |  forever: … | if t: … else: … | scope label: … | leave label
+               |  stop if t                               the plain function has to serve the call
+
+Every value is a scalar. An array is a pointer, extents and strides, all of them names. Names are defined once and used
+below their definition in the same block or in a block inside of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+from ..frozen import frozen
+from .integers import Poly
+
+POINTER = "pointer"
+Type = np.dtype | str  # `POINTER` for addresses
+
+
+@frozen
+class Literal:
+    """``target = value``."""
+
+    target: str
+    dtype: np.dtype
+    value: bool | int | float | complex
+
+    def __str__(self) -> str:
+        return f"{self.target} = {self.dtype.str}({self.value!r})"
+
+
+@frozen
+class Compute:
+    """``target = op args``: an operation of the op table on one element."""
+
+    target: str
+    op: str
+    args: tuple[str, ...]
+    dtypes: tuple[np.dtype, ...]
+    dtype: np.dtype
+
+    def __str__(self) -> str:
+        dtypes = ",".join(d.str for d in self.dtypes)
+        return f"{self.target} = {self.op}[{dtypes}->{self.dtype.str}] {' '.join(self.args)}"
+
+
+@frozen
+class Integer:
+    """``target = {polynomial}`` of 64-bit integers, known not to overflow."""
+
+    target: str
+    value: Poly
+
+    def __str__(self) -> str:
+        return f"{self.target} = {{{self.value}}}"
+
+
+@frozen
+class Machine:
+    """``target = op args`` on 64-bit integers: ``min max floordiv mod and or xor shl shr``, or a comparison."""
+
+    target: str
+    op: str
+    args: tuple[str, str]
+
+    def __str__(self) -> str:
+        return f"{self.target} = {self.op} {' '.join(self.args)}"
+
+
+@frozen
+class Checked:
+    """As `Machine`, for ``add sub mul``; the procedure stops where the result does not fit."""
+
+    target: str
+    op: str
+    args: tuple[str, str]
+
+    def __str__(self) -> str:
+        return f"{self.target} = check {self.op} {' '.join(self.args)}"
+
+
+@frozen
+class Address:
+    """``target = base{bytes}``."""
+
+    target: str
+    base: str
+    offset: Poly
+
+    def __str__(self) -> str:
+        return f"{self.target} = address {self.base}{{{self.offset}}}"
+
+
+@frozen
+class Load:
+    """``target = load base{bytes}``; `scope` names memory that overlaps no other scope, if that is known."""
+
+    target: str
+    dtype: np.dtype
+    base: str
+    offset: Poly
+    scope: str
+
+    def __str__(self) -> str:
+        return f"{self.target} = load {self.dtype.str} {self.base}{{{self.offset}}} of {self.scope or 'any'}"
+
+
+@frozen
+class Store:
+    """``store base{bytes} value``."""
+
+    dtype: np.dtype
+    base: str
+    offset: Poly
+    value: str
+    scope: str
+
+    def __str__(self) -> str:
+        return f"store {self.dtype.str} {self.base}{{{self.offset}}} {self.value} of {self.scope or 'any'}"
+
+
+@frozen
+class Get:
+    """``target = variable``."""
+
+    target: str
+    variable: str
+    type: Type
+
+    def __str__(self) -> str:
+        return f"{self.target} = get {self.variable}: {_text(self.type)}"
+
+
+@frozen
+class Put:
+    """``variable = value``."""
+
+    variable: str
+    value: str
+    type: Type
+
+    def __str__(self) -> str:
+        return f"{self.variable} = {self.value}: {_text(self.type)}"
+
+
+@frozen
+class Memory:
+    """Memory of at least ``nbytes``, different from all memory that `apart` points to; grown where it is too small.
+
+    With `keeps`, the first bytes of what `keeps` points to stay what they are.
+    """
+
+    target: str
+    site: int
+    nbytes: Poly
+    apart: tuple[str, ...]
+    keeps: str = ""
+
+    def __str__(self) -> str:
+        text = f"{self.target} = memory {self.site}{{{self.nbytes}}} apart from ({' '.join(self.apart)})"
+        return f"{text} keeps {self.keeps}" if self.keeps else text
+
+
+@frozen
+class Update:
+    """``accumulator = fold(accumulator, value)``."""
+
+    accumulator: str
+    value: str
+
+    def __str__(self) -> str:
+        return f"fold {self.accumulator} {self.value}"
+
+
+@frozen
+class Fold:
+    """An accumulator of a loop: what folds, from what it starts (`initial`, or the neutral value), and its result."""
+
+    name: str
+    op: str
+    dtype: np.dtype
+    initial: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.name} = {self.op}:{self.dtype.str}({self.initial})"
+
+
+@frozen
+class For:
+    """``for index in range(start, stop, step)``: the results of `folds` are names behind the loop."""
+
+    index: str
+    start: Poly
+    stop: Poly
+    step: int
+    body: tuple[Statement, ...]
+    folds: tuple[Fold, ...] = ()
+
+    def __str__(self) -> str:
+        folds = f" folding {', '.join(map(str, self.folds))}" if self.folds else ""
+        head = f"for {self.index} in range({self.start}, {self.stop}, {self.step}){folds}:"
+        return _block(head, self.body)
+
+
+@frozen
+class Forever:
+    """A loop that ends by a `Leave`."""
+
+    body: tuple[Statement, ...]
+
+    def __str__(self) -> str:
+        return _block("forever:", self.body)
+
+
+@frozen
+class If:
+    """A choice of statements."""
+
+    condition: str
+    then: tuple[Statement, ...]
+    otherwise: tuple[Statement, ...] = ()
+
+    def __str__(self) -> str:
+        text = _block(f"if {self.condition}:", self.then)
+        return f"{text}\n{_block('else:', self.otherwise)}" if self.otherwise else text
+
+
+@frozen
+class Scope:
+    """Statements that `Leave` with the same label ends."""
+
+    label: str
+    body: tuple[Statement, ...]
+
+    def __str__(self) -> str:
+        return _block(f"scope {self.label}:", self.body)
+
+
+@frozen
+class Leave:
+    """Go to the end of a scope."""
+
+    label: str
+
+    def __str__(self) -> str:
+        return f"leave {self.label}"
+
+
+@frozen
+class Stop:
+    """End the procedure where the condition holds: the plain function has to serve the call."""
+
+    condition: str
+
+    def __str__(self) -> str:
+        return f"stop if {self.condition}"
+
+
+Statement = (
+    Literal
+    | Compute
+    | Integer
+    | Machine
+    | Checked
+    | Address
+    | Load
+    | Store
+    | Get
+    | Put
+    | Memory
+    | Update
+    | For
+    | Forever
+    | If
+    | Scope
+    | Leave
+    | Stop
+)
+
+
+@frozen
+class Parameter:
+    """An argument of a procedure: a scalar, or an array as a pointer, extents and strides.
+
+    Parameters
+    ----------
+    name : str
+        Of the scalar; of the pointer.
+    dtype : numpy.dtype
+    ndim : int
+        -1 for a scalar.
+    contiguous : bool
+        Whether the strides follow from the extents.
+    """
+
+    name: str
+    dtype: np.dtype
+    ndim: int = -1
+    contiguous: bool = False
+
+    def extent(self, axis: int) -> str:
+        return f"{self.name}.n{axis}"
+
+    def stride(self, axis: int) -> str:
+        return f"{self.name}.s{axis}"
+
+    def __str__(self) -> str:
+        layout = "" if self.ndim < 0 else f"[{self.ndim}]{'c' if self.contiguous else 's'}"
+        return f"{self.name}:{self.dtype.str}{layout}"
+
+
+@frozen
+class Procedure:
+    """A function of the loop language.
+
+    Parameters
+    ----------
+    parameters : tuple of Parameter
+    body : tuple of Statement
+    results : tuple of (str, Type)
+        Variables whose last values the caller gets.
+    sites : tuple of int
+        For each site of memory how many pieces of memory it needs at once.
+    """
+
+    parameters: tuple[Parameter, ...]
+    body: tuple[Statement, ...]
+    results: tuple[tuple[str, Type], ...]
+    sites: tuple[int, ...]
+
+    def __str__(self) -> str:
+        results = ", ".join(f"{n}: {_text(t)}" for n, t in self.results)
+        head = f"procedure({', '.join(map(str, self.parameters))}) -> ({results}) sites {self.sites}"
+        return _block(head, self.body)
+
+
+def statements_within(body: Sequence[Statement]) -> Iterator[Statement]:
+    """All statements of a block and of the blocks inside of it."""
+    for s in body:
+        yield s
+        for inner in blocks_of(s):
+            yield from statements_within(inner)
+
+
+def blocks_of(s: Statement) -> tuple[tuple[Statement, ...], ...]:
+    """The blocks of a statement."""
+    if isinstance(s, If):
+        return s.then, s.otherwise
+    return (s.body,) if isinstance(s, (For, Forever, Scope)) else ()
+
+
+def can_stop(procedure: Procedure) -> bool:
+    """Whether a procedure may have to end before its end."""
+    return any(isinstance(s, (Stop, Checked, Memory)) for s in statements_within(procedure.body))
+
+
+# Operations whose results are the same wherever they are computed.
+_EXACT = frozenset(
+    """add subtract multiply divide floor_divide remainder negative positive absolute square sqrt where cast copy
+    less less_equal greater greater_equal equal not_equal logical_and logical_or logical_not maximum minimum floor ceil
+    trunc rint isnan isinf isfinite bitwise_and bitwise_or bitwise_xor invert left_shift right_shift""".split()
+)
+
+
+def is_exact(procedure: Procedure) -> bool:
+    """Whether all results are those of correctly rounded operations in Python's order."""
+    for s in statements_within(procedure.body):
+        if isinstance(s, Compute) and s.op not in _EXACT:
+            return False
+        if isinstance(s, For) and any(f.op in ("add", "multiply") and f.dtype.kind in "fc" for f in s.folds):
+            return False
+    return True
+
+
+def _text(type_: Type) -> str:
+    return type_ if isinstance(type_, str) else type_.str
+
+
+def _block(head: str, body: Sequence[Statement]) -> str:
+    inner = "\n".join(map(str, body)) or "pass"
+    return head + "\n  " + inner.replace("\n", "\n  ")
