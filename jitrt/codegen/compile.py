@@ -37,7 +37,7 @@ def compile_nests(nests: Mapping[str, LoopNest]) -> dict[str, tuple[str, int]]:
 
     def emit(target: ir.Module) -> None:
         for key, nest in nests.items():
-            _prefer_wide_vectors(emit_kernel(target, nest, names[key]))
+            prefer_wide_vectors(emit_kernel(target, nest, names[key]))
 
     addresses = compile_module(module, emit, {key: [names[key]] for key in nests})
     return {key: (name, addresses[name]) for key, name in names.items()}
@@ -99,13 +99,13 @@ def inspected(symbol: str, nest: LoopNest) -> CPUCodeLibrary:
     with global_compiler_lock:
         library = code_generator().create_library(f"inspected.{next(_module_numbers)}")
         module = library.create_ir_module(library.name)
-        _prefer_wide_vectors(emit_kernel(module, nest, f"{symbol}.{library.name}"))
+        prefer_wide_vectors(emit_kernel(module, nest, f"{symbol}.{library.name}"))
         library.add_ir_module(module)
         library.finalize()
         return library
 
 
-def _prefer_wide_vectors(function: ir.Function) -> None:
+def prefer_wide_vectors(function: ir.Function) -> None:
     """Let LLVM use 512-bit registers where the machine has them; its default for some CPUs is 256."""
     # llvmlite's own `add` accepts a fixed list of attributes; this one is of the kind "key"="value".
     set.add(function.attributes, '"prefer-vector-width"="512"')
