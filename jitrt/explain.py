@@ -49,7 +49,7 @@ class Explanation:
     traced, compiled : optional
         What the stages made.
     loop : str
-        The typed code of a loop over elements, which numba compiles instead.
+        The procedure that a function of loops over rows or elements is compiled to, as a whole.
 
     Examples
     --------
@@ -123,7 +123,7 @@ class Explanation:
     def sections(self) -> list[tuple[str, str]]:
         """Titles and texts of the parts of the explanation."""
         if self.loop:
-            return [(f"{self.name} is a loop over elements, compiled by numba", self.loop)]
+            return [(f"{self.name} is a loop over elements or rows, compiled as one function", self.loop)]
         if self.traced is None or self.compiled is None:
             return [(f"{self.name} runs as plain NumPy", self.plain_reason)]
         parts = [(f"{self.name} is compiled", self._summary())]

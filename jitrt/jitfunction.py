@@ -293,7 +293,7 @@ class JitFunction(ServedFunction, Generic[P, R]):
         steps: tuple[StepTime, ...] = ()
         reason, copies = "", copies_of(leaves)
         if explanation.loop:
-            steps = (StepTime("a loop over elements, compiled by numba in the background", seconds, 0, False),)
+            steps = (StepTime("a loop over elements or rows, compiled as one function", seconds, 0, False),)
         elif isinstance(found := known.find(copies, structure), Plain):
             reason = found.reason
         else:

@@ -18,7 +18,9 @@ LAYERS = [
     "collection",
     "config",
     "expr",
+    "ir",
     "trace",
+    "frontend",
     "prepare",
     "schedule",
     "memory",
@@ -132,7 +134,7 @@ import sys, threading
 sys.setswitchinterval(1e-5)
 import jitrt
 def whole():
-    from jitrt.codegen import elementloops
+    from jitrt.codegen import procedures
 def parts():
     from jitrt import pipeline
 threads = [threading.Thread(target=f) for f in (whole, parts, whole, parts)]

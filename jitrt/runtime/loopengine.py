@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from ..trace.captures import Capture
-    from .elementloops import LoopEngine
+    from .stagedloops import LoopEngine
 
 MISS = object()  # what a call returns that the engine does not serve
 
@@ -47,7 +47,7 @@ def loop_engine(function: Callable[..., Any]) -> LoopEngine | NoLoops:
     code = getattr(function, "__code__", None)
     if not isinstance(code, types.CodeType) or not _jumps_back(code):
         return NoLoops()
-    from .elementloops import LoopEngine
+    from .stagedloops import LoopEngine
 
     return LoopEngine(function)
 

@@ -9,6 +9,7 @@ from helpers_elsewhere import asserts, asserts_after_a_write
 from test_mutation import assert_equal, numbers
 
 import jitrt
+from jitrt.runtime.loopengine import NoLoops
 
 
 def check(function, calls, compiled=True):
@@ -348,7 +349,9 @@ def test_looks_and_calls_are_logged(caplog):
     assert "test_segments.py" in caplog.text
 
 
-def test_a_loop_whose_turns_are_different_large_graphs_is_not_compiled_turn_by_turn():
+def test_a_loop_whose_turns_are_different_large_graphs_is_not_compiled_turn_by_turn(monkeypatch):
+    monkeypatch.setattr("jitrt.serving.loop_engine", lambda function: NoLoops())
+
     def eliminate(a):
         for k in range(len(a)):
             pivot = k + int(np.argmax(np.abs(a[k:, k])))

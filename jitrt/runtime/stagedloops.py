@@ -1,0 +1,367 @@
+"""Calls of functions with loops that are compiled as a whole: staged as a procedure, run as one native function.
+
+A procedure stops wherever Python or NumPy would do something else than it: everything that it wrote is taken back then,
+and the plain function serves the call. So it does where the procedure has raised a floating-point exception that the
+error state does not ignore.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import logging
+import time
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from .. import config
+from ..atwork import at_work, is_users_own
+from ..errors import JitrtError, is_passing
+from ..frontend.control.source import has_loops
+from ..frontend.control.stage import WAY, Argument, Made, Number, Result, Staged, stage
+from ..frontend.control.values import NotStaged
+from ..ir.loops import can_stop, is_exact
+from ..trace.arguments import overlaps_itself
+from ..trace.callbacks import MISSING
+from ..trace.captures import Capture
+from .errstate import errors
+from .loopengine import MISS
+from .objects import fields
+
+_log = logging.getLogger("jitrt.trace")
+
+_MOST_STOPS = 8  # a procedure that stops more often than that, and than it does not, costs more than it saves
+_MOST_STAGED = 32  # procedures of one function, for types of arguments and values of the outside
+_LITTLE_WORK = 64  # trips of loops where the plain function may be faster than any call of compiled code
+_TRIALS = 5  # calls that are timed to learn that
+_MOST_TRIED = 64  # shapes of arguments for which that is learnt
+_SERVED_BETWEEN = 16  # calls that compiled code serves between two that may be tried
+_MOST_INTEGER = 1 << 53
+_STOPPED, _SHARED = 1, 2
+
+
+class LoopEngine:
+    """Procedures of one function, by the types of its arguments.
+
+    Parameters
+    ----------
+    function : callable
+        The plain function.
+
+    Attributes
+    ----------
+    active : bool
+        Whether calls may be served; False once the function is known to have no loops of its own.
+    answering, serving : bool
+        Whether there are procedures in use.
+    """
+
+    def __init__(self, function: Callable[..., Any]):
+        self._function = function
+        self._loops: dict[Any, list[_Loop]] = {}
+        self._refused: dict[Any, str] = {}
+        self.active = True
+        self.answering = self.serving = False
+        self._looked = False
+        self._made = 0
+        self._served = 0
+        self._missing: tuple = ()
+
+    def call(self, args: tuple) -> Any:
+        """The result of a call, or `MISS` if the tracer or the plain function has to serve it."""
+        if not self._looked:
+            self._looked = True
+            self.active = has_loops(self._function.__code__)
+        if not self.active:
+            return MISS
+        try:
+            args = self._completed(args)
+            loop = self._find(args)
+        except JitrtError:
+            raise
+        except Exception as error:  # nothing has run yet
+            if is_users_own(error):
+                raise
+            if is_passing(error):
+                return MISS
+            self.active = False
+            _log.warning("%s: its loops are not compiled", self._function.__name__, exc_info=error)
+            if config.strict():
+                raise JitrtError("a function with loops could not be looked at") from error
+            return MISS
+        return MISS if loop is None else loop.run(args)
+
+    def serve(self, args: tuple) -> Any:
+        """`call` for types of arguments that are known; `MISS` for others."""
+        args = self._completed(args)
+        for loop in self._loops.get(tuple([_kind(a) for a in args]), ()):
+            if loop.fits(args):
+                self._served += 1
+                return loop.run(args)
+        return MISS
+
+    def may_be_short(self) -> bool:
+        """Whether it is time to find out if calls like this one are too short for compiled code."""
+        return self._served % _SERVED_BETWEEN == 0
+
+    def faster_plain(self, args: tuple) -> list[Capture] | None:
+        """If the plain function is faster on calls like this one, the values of the outside that this depends on."""
+        args = self._completed(args)
+        for loop in self._loops.get(tuple([_kind(a) for a in args]), ()):
+            if loop.fits(args) and loop.plain_is_faster(args):
+                return [*loop.staged.captured, *loop.staged.arrays]
+        return None
+
+    def source(self, args: tuple) -> str:
+        """The procedure that calls with such arguments run; empty if there is none."""
+        if not (self.active and has_loops(self._function.__code__)):
+            return ""
+        loop = self._find(self._completed(args))
+        return "" if loop is None else str(loop.staged.procedure)
+
+    def reason(self, args: tuple) -> str:
+        """Why calls with such arguments run no procedure; empty if they do."""
+        return self._refused.get(tuple([_kind(a) for a in self._completed(args)]), "")
+
+    def _completed(self, args: tuple) -> tuple:
+        """The arguments with those that are given by default."""
+        missing = self._function.__code__.co_argcount - len(args)
+        defaults = self._function.__defaults__ or ()
+        return (*args, *defaults[len(defaults) - missing :]) if 0 < missing <= len(defaults) else args
+
+    def _find(self, args: tuple) -> _Loop | None:
+        key = tuple([_kind(a) for a in args])
+        known = self._loops.get(key, ())
+        for loop in known:
+            if loop.fits(args):
+                return None if loop.refused else loop
+        if key in self._refused or self._made == _MOST_STAGED:
+            return None
+        self._made += 1
+        try:
+            with at_work():
+                loop = _Loop(self._function, args)
+        except NotStaged as reason:
+            self._refused[key] = str(reason)
+            _log.info("%s: its loops are not compiled as such: %s", self._function.__name__, reason)
+            return None
+        self._loops.setdefault(key, []).append(loop)
+        self.answering = self.serving = True
+        return loop
+
+
+# What of an array's flags compiled code depends on: C- and F-contiguous, aligned, writeable.
+_FLAGS = 0x001 | 0x002 | 0x100 | 0x400
+
+
+def _kind(value: Any) -> Any:
+    """What the compiled code depends on."""
+    if type(value) is np.ndarray:
+        dtype = value.dtype
+        return dtype.num, dtype.isnative, value.ndim, value.flags.num & _FLAGS
+    return type(value)
+
+
+def _work(args: tuple) -> float:
+    """About the trips of loops, if they run over the arguments; too many to count for numbers that are no integers."""
+    work = 0.0
+    for a in args:
+        if isinstance(a, np.ndarray):
+            work += a.size
+        elif isinstance(a, (int, np.integer)):
+            work += abs(int(a))
+    return work
+
+
+class _Loop:
+    """A function for arguments of given types, and for given values of some of them.
+
+    Raises
+    ------
+    NotStaged
+        If it cannot be staged, or writes into what may not be written.
+    """
+
+    def __init__(self, function: Callable[..., Any], args: tuple):
+        from ..codegen.procedures import compiled
+
+        self.function = function
+        layout = fields()
+        if layout is None:
+            raise NotStaged("objects of this build of Python lie elsewhere")
+        if any(not a.flags.aligned for a in args if isinstance(a, np.ndarray)):
+            raise NotStaged("an array that is not aligned")
+        self.staged: Staged = stage(function, args)
+        given = (*args, *(c.read() for c in self.staged.arrays))
+        if not all(given[k].flags.writeable and not overlaps_itself(given[k]) for k in self.staged.written):
+            raise NotStaged("writes into an array that is read-only or overlaps itself")
+        procedure = self.staged.procedure
+        self.entry = ctypes.CFUNCTYPE(ctypes.c_int64, *[ctypes.c_void_p] * 3)(compiled(procedure, self.staged.written))
+        self.offsets = [layout[name] for name in ("data", "shape", "strides")]
+        self.places = {name: k for k, (name, _) in enumerate(procedure.results)}
+        self.takes = [k for k in range(len(args)) if k not in dict(self.staged.known)]
+        self.exact = is_exact(procedure)
+        self.can_stop = can_stop(procedure)
+        self.pool: list[_Work] = []
+        self.refused = False
+        self.stops = self.runs = 0
+        self.tried: set[Any] = set()
+        captured = self.staged.captured
+        self.named = [(c.container, c.key, c.value) for c in captured if type(c.container) is dict]
+        self.others = [c for c in captured if type(c.container) is not dict]
+
+    def fits(self, args: tuple) -> bool:
+        """Whether what the code reads from outside, and arguments whose values it was made for, are what they were."""
+        for k, value in self.staged.known:
+            if args[k] != value:
+                return False
+        for names, name, value in self.named:
+            if names.get(name, MISSING) is not value:
+                return False
+        for capture in self.others:
+            if capture.read() is not capture.value:
+                return False
+        return all(_kind(c.read()) == _kind(c.value) for c in self.staged.arrays)
+
+    def run(self, args: tuple) -> Any:
+        """A call."""
+        made = MISS if self.refused else self.native(args)
+        return self.function(*args) if made is MISS else made
+
+    def native(self, args: tuple) -> Any:
+        """The result of the procedure; `MISS` if the plain function has to serve the call, and nothing is written."""
+        staged = self.staged
+        given = (*args, *[c.read() for c in staged.arrays]) if staged.arrays else args
+        try:
+            work = self.pool.pop()
+        except IndexError:
+            work = _Work(self)
+        if not work.take(given, self.takes, len(args)):
+            return MISS
+        watched = errors()
+        saved = [(given[k], given[k].copy()) for k in staged.written] if watched or self.can_stop else []
+        status = self.entry(*work.addresses)
+        if status or (watched and work.results[-1] & watched):
+            with at_work():
+                for array, copy in saved:  # take back what was written
+                    array[...] = copy
+            if status != _SHARED:
+                self.count_stop()
+            self.pool.append(work)
+            return MISS
+        self.runs += 1
+        try:
+            return self.result(staged.returns[work.results[self.places[WAY]]], work.results, given)
+        finally:
+            self.pool.append(work)
+
+    def result(self, kind: Result, results: Any, given: tuple) -> Any:
+        """What the function returns, of what the procedure gives."""
+        if isinstance(kind, tuple):
+            return tuple([self.result(k, results, given) for k in kind])
+        if isinstance(kind, Number):
+            word = results[self.places[kind.variable]]
+            python = results[self.places[kind.flag]] if kind.python is None else kind.python
+            if kind.dtype.kind in "biu":
+                return ({"b": bool}.get(kind.dtype.kind, int) if python else kind.dtype.type)(word)
+            value = np.int64(word).view(np.float64) if kind.dtype.itemsize == 8 else np.uint32(word).view(np.float32)
+            return float(value) if python else value
+        if isinstance(kind, Made):
+            made = np.empty([results[self.places[e]] for e in kind.extents], kind.dtype)
+            if made.nbytes:
+                ctypes.memmove(made.ctypes.data, results[self.places[kind.address]], made.nbytes)
+            return made
+        return given[kind.number] if isinstance(kind, Argument) else kind.value
+
+    def plain_is_faster(self, args: tuple) -> bool:
+        """Whether calls are too short for compiled code to pay; both give the same bits, so that a clock may decide."""
+        if not self.exact or _work(args) >= _LITTLE_WORK:
+            return False
+        shapes = tuple([a.shape if isinstance(a, np.ndarray) else a for a in args])
+        if shapes in self.tried or len(self.tried) >= _MOST_TRIED:
+            return False
+        self.tried.add(shapes)
+        best = []
+        for run in (self.function, lambda *a: self.run(a)):
+            seconds = []
+            for _ in range(_TRIALS):
+                copies = [_copy(a) if k in self.staged.written else a for k, a in enumerate(args)]
+                try:
+                    with np.errstate(all="ignore"):  # the call itself has warned
+                        before = time.perf_counter()
+                        run(*copies)
+                        seconds.append(time.perf_counter() - before)
+                except Exception:
+                    return False
+            best.append(min(seconds))
+        return best[0] < best[1]
+
+    def count_stop(self) -> None:
+        self.stops += 1
+        if self.stops > max(_MOST_STOPS, self.runs):
+            self.refused = True
+            _log.info("%s: its compiled loops stop too often", getattr(self.function, "__name__", "function"))
+
+
+class _Work:
+    """What one call of a procedure works with: words for its arguments and results, and a table of memory."""
+
+    def __init__(self, loop: _Loop):
+        procedure = loop.staged.procedure
+        count = 3 + len(procedure.parameters)
+        self.words = (ctypes.c_int64 * count)(*loop.offsets)
+        self.numbers = (ctypes.c_double * count).from_buffer(self.words)
+        self.singles = (ctypes.c_float * (2 * count)).from_buffer(self.words)
+        self.pieces = (ctypes.c_int64 * (2 * sum(procedure.sites) + 1))()
+        self.results = (ctypes.c_int64 * (len(procedure.results) + 1))()
+        self.addresses = tuple(map(ctypes.addressof, (self.words, self.pieces, self.results)))
+
+    def take(self, given: tuple, takes: list[int], count: int) -> bool:
+        """Write the arguments down; False for one that the procedure does not take."""
+        words, at = self.words, 3
+        for k, value in enumerate(given):
+            if k < count and k not in takes:
+                continue
+            kind = type(value)
+            if kind is np.ndarray:
+                words[at] = id(value)
+            elif kind is int or isinstance(value, np.integer):
+                if not -_MOST_INTEGER <= value <= _MOST_INTEGER:
+                    return False
+                words[at] = int(value)
+            elif kind is np.float32:
+                self.singles[2 * at] = value
+            else:
+                self.numbers[at] = value
+            at += 1
+        return True
+
+    def __del__(self) -> None:
+        free = _free()
+        for k in range(0, len(self.pieces) - 1, 2):
+            if self.pieces[k]:
+                free(self.pieces[k])
+
+
+def _free() -> Callable[[int], None]:
+    function = ctypes.CDLL(None).free
+    function.argtypes = [ctypes.c_void_p]
+    function.restype = None
+    return function
+
+
+def _copy(array: np.ndarray) -> np.ndarray:
+    """A copy with strides of the same kind, and writeable or not as the original."""
+    copy = array.copy("K")
+    if _kind(copy) == _kind(array):
+        return copy
+    if array.flags.c_contiguous or array.flags.f_contiguous:
+        copy = array.copy("A")
+        copy.flags.writeable = array.flags.writeable
+        return copy
+    wide = np.zeros([2 * n + 2 for n in array.shape], array.dtype)
+    view = wide[tuple(slice(0, 2 * n, 2) for n in array.shape)]
+    view[...] = array
+    view.flags.writeable = array.flags.writeable
+    return view

@@ -1,0 +1,67 @@
+"""Random functions with loops give what plain NumPy gives: values, dtypes, changed arguments, exceptions."""
+
+import copy
+import warnings
+
+import numpy as np
+import pytest
+from staged_programs import arguments, program
+
+from jitrt.runtime.loopengine import MISS
+from jitrt.runtime.stagedloops import LoopEngine
+
+
+def outcome(call, args):
+    """What a caller sees: the result, the arguments behind the call, the exception."""
+    args = copy.deepcopy(args)
+    with np.errstate(all="ignore"), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            value = call(*args)
+        except Exception as error:
+            return None, args, type(error)
+    return value, args, None
+
+
+def same(got, want):
+    """Whether two values are the same, sums and means but for rounding."""
+    if type(got) is not type(want):
+        return False
+    if isinstance(want, (tuple, list)):
+        return len(got) == len(want) and all(map(same, got, want))
+    if isinstance(want, np.ndarray) and (got.dtype, got.shape) != (want.dtype, want.shape):
+        return False
+    a, b = np.asarray(got), np.asarray(want)
+    if a.dtype.kind not in "fc":
+        return bool(np.array_equal(a, b))
+    scale = max(1.0, float(np.max(np.abs(b), where=np.isfinite(b), initial=0.0)))
+    tolerance = (1e-9 if a.dtype.itemsize >= 8 else 1e-3) * scale
+    return bool(np.allclose(a, b, rtol=1e-9 if a.dtype.itemsize >= 8 else 1e-3, atol=tolerance, equal_nan=True))
+
+
+def check(seed):
+    """Whether a program was compiled; fails where a call differs from the plain function's."""
+    function, source = program(seed)
+    engine = LoopEngine(function)
+    for turn in range(4):
+        args = arguments(seed, turn)
+        want = outcome(function, args)
+        if want[2] in (NameError, UnboundLocalError):
+            return False
+        got = outcome(lambda *given: engine.call(given), args)
+        if got[0] is MISS:
+            return False
+        assert got[2] == want[2], f"seed {seed}, turn {turn}: {got[2]} and not {want[2]}\n{source}"
+        assert same(got[:2], want[:2]), f"seed {seed}, turn {turn}\n{source}\n{args}\n{got}\n{want}"
+    return any(loop.runs for loops in engine._loops.values() for loop in loops)
+
+
+def test_random_programs():
+    assert sum(map(check, range(40))) > 8
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("first", range(1000, 11000, 250))
+def test_many_random_programs(first):
+    for seed in range(first, first + 250):
+        check(seed)
