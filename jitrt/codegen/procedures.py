@@ -53,6 +53,7 @@ from .context import POINTER as BYTES
 from .fingerprint import digest, fingerprint
 from .folds import PairwiseSum, combine, neutral
 from .kernels import lock
+from .loophints import set_interleaving
 from .scalar import data_type, emitter, from_memory, to_memory, value_type
 
 WORDS = I64.as_pointer()
@@ -472,8 +473,13 @@ class _Procedure:
             builder.store(total.result(builder), single)
         self.values[fold.name] = builder.load(single)
 
-    def _loop(self, start: ir.Value, stop: ir.Value, step: int, turn: Callable[[ir.Value], None]) -> None:
-        """``for index in range(start, stop, step): turn(index)``."""
+    def _loop(
+        self, start: ir.Value, stop: ir.Value, step: int, turn: Callable[[ir.Value], None], folds: bool = True
+    ) -> None:
+        """``for index in range(start, stop, step): turn(index)``; one vector at a time where nothing is folded.
+
+        Rows are short: several vectors at a time would leave more of them to a loop over single elements.
+        """
         builder, before = self.builder, self.builder.block
         body, after = builder.append_basic_block("turn"), builder.append_basic_block("done")
         order = "<" if step > 0 else ">"
@@ -485,7 +491,9 @@ class _Procedure:
         if not builder.block.is_terminated:
             following = builder.add(index, ir.Constant(I64, step), flags=["nsw"])
             index.add_incoming(following, builder.block)
-            builder.cbranch(builder.icmp_signed(order, following, stop), body, after)
+            latch = builder.cbranch(builder.icmp_signed(order, following, stop), body, after)
+            if not folds:
+                set_interleaving(latch, self.module, 1)
         builder.position_at_end(after)
 
     def _counted(self, s: For, start: ir.Value, stop: ir.Value, folds: Sequence[Fold]) -> list[ir.Value]:
@@ -510,7 +518,7 @@ class _Procedure:
             self.block(s.body)
             self.indices.pop()
 
-        self._loop(start, stop, s.step, turn)
+        self._loop(start, stop, s.step, turn, bool(s.folds))
         return [builder.load(place) for place in places]
 
     def _update(self, s: Update) -> None:

@@ -269,8 +269,9 @@ class _Loop:
             return float(value) if python else value
         if isinstance(kind, Made):
             made = np.empty([results[self.places[e]] for e in kind.extents], kind.dtype)
-            if made.nbytes:
-                ctypes.memmove(made.ctypes.data, results[self.places[kind.address]], made.nbytes)
+            if made.size:
+                place = ctypes.c_int64.from_address(id(made) + self.offsets[0]).value
+                ctypes.memmove(place, results[self.places[kind.address]], made.nbytes)
             return made
         return given[kind.number] if isinstance(kind, Argument) else kind.value
 

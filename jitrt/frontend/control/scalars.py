@@ -90,7 +90,11 @@ def register_of(r: Recorder, value: Any, dtype: np.dtype) -> str:
     if is_static(value):
         if isinstance(value, int) and dtype.kind in "iu" and not np.iinfo(dtype).min <= value <= np.iinfo(dtype).max:
             raise NotStaged(f"{value} does not fit into {dtype}")
-        return r.literal(value, dtype)
+        with np.errstate(all="raise", under="ignore"):
+            try:
+                return r.literal(value, dtype)
+            except FloatingPointError:  # NumPy warns of it in each turn
+                raise NotStaged(f"{value} does not fit into {dtype}") from None
     if value.value is None:
         return r.cast(value.name, value.dtype, dtype)
     if value.python and dtype.kind in "iu":

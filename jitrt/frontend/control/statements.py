@@ -128,7 +128,7 @@ class Statements(Expressions):
         self.expression(s.value)
 
     def do_Assign(self, s: ast.Assign) -> None:
-        value = self.expression(s.value)
+        value = self.operand(s.value)
         for target in s.targets:
             self.assign(target, value)
 
@@ -150,7 +150,7 @@ class Statements(Expressions):
             array, index = self.expression(target.value), self.expression(target.slice)
             if not isinstance(array, Array):
                 raise NotStaged(f"an assignment to an item of {type(array).__name__}")
-            subscripts.assign(self.r, array, index, value)
+            subscripts.assign(self.r, array, index, scalars.settled(self.r, value))
         else:
             raise NotStaged(f"an assignment to {type(target).__name__}")
 
