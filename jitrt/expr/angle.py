@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from . import build as b
-from .movement import strong_node
 from .node import Node
+from .operands import strong_node
 from .optable import NotCovered, numpy_function
 from .types import ArrayType
 from .ufuncs import ANGLE

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
 from . import build as b
-from .movement import extents, getitem, strong_node
+from .movement import getitem
 from .node import Node
-from .optable import Kind, NotCovered, Op, numpy_function, row
+from .operands import array_node, extents, known, strong_node
+from .optable import Kind, NotCovered, Op, ValueWanted, numpy_function, row
 from .types import ArrayType
 
 
@@ -36,7 +36,9 @@ def assemble(shape: tuple[int, ...], parts: Sequence[Node], starts: Sequence[tup
 def _operands(arrays: Any) -> list[Node]:
     if isinstance(arrays, Node):
         return [getitem(arrays, k) for k in range(arrays.shape[0])]
-    nodes = [a if isinstance(a, Node) else b.constant(np.asarray(a)) for a in arrays]
+    if not isinstance(arrays, (list, tuple)):
+        raise NotCovered("arrays that are in no list")
+    nodes = [array_node(a) for a in arrays]
     dtype = np.result_type(*(a.dtype for a in nodes))
     return [b.cast(a, dtype) for a in nodes]
 
@@ -58,7 +60,7 @@ def concatenate(
         parts, axis = [b.view("reshape", p, shape=(-1,)) for p in parts], 0
     if not parts or parts[0].type.ndim == 0:
         raise ValueError("zero-dimensional arrays cannot be concatenated")
-    (axis,) = b.normalize_axes(axis, parts[0].type.ndim)
+    axis = b.normalize_axis(axis, parts[0].type.ndim)
     rest = [tuple(n for k, n in enumerate(p.shape) if k != axis) for p in parts]
     if any(r != rest[0] for r in rest):
         raise ValueError("all the input array dimensions except for the concatenation axis must match exactly")
@@ -76,7 +78,7 @@ def stack(arrays: Any, axis: int = 0, out: Any = None, *, dtype: Any = None, cas
     parts = _operands(arrays)
     if len({p.shape for p in parts}) != 1:
         raise ValueError("all input arrays must have the same shape")
-    return concatenate([b.view("expand_dims", p, axis=(operator.index(axis),)) for p in parts], axis)
+    return concatenate([b.view("expand_dims", p, axis=(b.integer(axis),)) for p in parts], axis)
 
 
 def _at_least(x: Node, ndim: int) -> Node:
@@ -126,12 +128,13 @@ def _declare_split(function: Callable[..., Any]) -> None:
     @numpy_function(function, view=True)
     def bind(ary: Any, indices_or_sections: Any, *axis: Any, **kwargs: Any) -> Any:
         ary = strong_node(ary)
-        places = indices_or_sections
-        if any(isinstance(k, Node) for k in (places if isinstance(places, (list, tuple)) else (places,))):
-            raise NotCovered("a split at computed places")
+        try:
+            places, axis, kwargs = known(indices_or_sections), known(axis), {k: known(v) for k, v in kwargs.items()}
+        except ValueWanted:
+            raise NotCovered("a split at computed places") from None
         offset = 0
         probe = np.ndarray(ary.shape, np.int8, buffer=bytes(1), strides=(0,) * ary.type.ndim)
-        pieces = function(probe, indices_or_sections, *axis, **kwargs)
+        pieces = function(probe, places, *axis, **kwargs)
         along = [k for k in range(ary.type.ndim) if any(p.shape[k] != ary.shape[k] for p in pieces)]
         if not along:
             return [ary for _ in pieces]
@@ -156,11 +159,14 @@ def roll(a: Any, shift: Any, axis: Any = None) -> Node:
     a = strong_node(a)
     if axis is None:
         return b.view("reshape", roll(b.view("reshape", a, shape=(-1,)), shift, 0), shape=a.shape)
-    shifts, axes = np.broadcast_arrays(np.asarray(shift), np.asarray(axis))
-    if isinstance(shift, Node) or shifts.ndim > 1 or shifts.dtype.kind not in "iu":
-        raise NotCovered("roll by a computed shift")
+    try:
+        shifts, axes = np.broadcast_arrays(np.asarray(known(shift)), np.asarray(known(axis)))
+    except ValueWanted:
+        raise NotCovered("roll by a computed shift") from None
+    if shifts.ndim > 1 or shifts.dtype.kind not in "iu" or axes.dtype.kind not in "iu":
+        raise NotCovered("roll by such a shift")
     for by, along in zip(shifts.ravel().tolist(), axes.ravel().tolist()):
-        (k,) = b.normalize_axes(along, a.type.ndim)
+        k = b.normalize_axis(along, a.type.ndim)
         extent = a.shape[k]
         if extent and by % extent:
             cut = extent - by % extent
@@ -184,14 +190,14 @@ def tile(A: Any, reps: Any) -> Node:
 @numpy_function(np.repeat, method="repeat")
 def repeat(a: Any, repeats: Any, axis: Any = None) -> Node:
     a = strong_node(a)
-    if isinstance(repeats, (Node, np.ndarray, list, tuple)):
+    if isinstance(repeats, (np.ndarray, list, tuple)) or (isinstance(repeats, Node) and repeats.shape):
         raise NotCovered("repeat by an array")
-    count = operator.index(repeats)
+    count = b.integer(repeats)
     if count < 0:
         raise ValueError("repeats may not contain negative values.")
     if axis is None or not a.type.ndim:
         a, axis = b.view("reshape", a, shape=(-1,)), 0 if axis is None else axis
-    (k,) = b.normalize_axes(axis, a.type.ndim)
+    k = b.normalize_axis(axis, a.type.ndim)
     wide = b.view("expand_dims", a, axis=(k + 1,))
     wide = b.broadcast_to(wide, (*a.shape[: k + 1], count, *a.shape[k + 1 :]))
     return b.view("reshape", wide, shape=(*a.shape[:k], a.shape[k] * count, *a.shape[k + 1 :]))
@@ -201,15 +207,15 @@ def repeat(a: Any, repeats: Any, axis: Any = None) -> Node:
 def pad(array: Any, pad_width: Any, mode: Any = "constant", **kwargs: Any) -> Node:
     a = strong_node(array)
     fill = kwargs.pop("constant_values", 0)
-    if (
-        mode != "constant"
-        or kwargs
-        or isinstance(pad_width, (Node, dict))
-        or not isinstance(fill, (int, float, complex))
-    ):
+    if mode != "constant" or kwargs or isinstance(pad_width, dict) or not isinstance(fill, (int, float, complex)):
         raise NotCovered("pad in another mode")
-    widths = np.broadcast_to(np.asarray(pad_width), (a.type.ndim, 2)).tolist()
-    if any(not isinstance(w, int) or w < 0 for pair in widths for w in pair):
+    if isinstance(pad_width, Node) and pad_width.dtype.kind != "i":
+        raise NotCovered("pad by widths of another kind")
+    given = np.asarray(known(pad_width))
+    if given.dtype.kind != "i":
+        raise NotCovered("pad by widths of another kind")
+    widths = np.broadcast_to(given, (a.type.ndim, 2)).tolist()
+    if any(w < 0 for pair in widths for w in pair):
         raise ValueError("index can't contain negative values")
     value = b.constant(np.asarray(fill).astype(a.dtype)[()])
     shape = tuple(low + n + high for n, (low, high) in zip(a.shape, widths))

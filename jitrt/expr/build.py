@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from .node import Constant, Node, Params, type_of
-from .optable import CONSTANT, INPUT, OPS, Kind
+from .optable import CONSTANT, INPUT, OPS, Kind, NotCovered, ValueWanted
 from .types import ArrayType, canonical
 from .ufuncs import CAST, COPY, WHERE, elementwise_result, where_dtype
 
@@ -22,8 +22,17 @@ def params(**values: Hashable) -> Params:
 
 
 def constant(value: Any) -> Node:
-    """A literal node; `value` is an array, a NumPy scalar or a Python scalar, and must not change afterwards."""
-    return Node(CONSTANT, (), (("value", Constant(value)),), type_of(value))
+    """A literal node; `value` is an array, a NumPy scalar or a Python scalar, and must not change afterwards.
+
+    Raises
+    ------
+    NotCovered
+        If its elements are Python objects: nodes could be among them, and what these are is not known yet.
+    """
+    type_ = type_of(value)
+    if type_.dtype.hasobject:
+        raise NotCovered("an array of Python objects")
+    return Node(CONSTANT, (), (("value", Constant(value)),), type_)
 
 
 def literal(n: Node) -> Any:
@@ -165,8 +174,49 @@ def _probed(
     return canonical(np.asarray(function(*ones, **dict(arguments))).dtype)
 
 
+def integer(value: Any) -> int:
+    """An axis, an extent or a count.
+
+    Raises
+    ------
+    NotCovered
+        If it is something else, of which NumPy says what is wrong with it: most of its functions refuse truth values,
+        and some objects with an ``__index__``.
+    ValueWanted
+        If it is not known before it is looked at.
+    """
+    if type(value) is int:
+        return value
+    if isinstance(value, Node):
+        if value.shape or value.dtype.kind not in "iu":
+            raise NotCovered(f"{value.type} in place of an integer")
+        value = known_value(value)
+    is_array = isinstance(value, np.ndarray) and not value.shape and value.dtype.kind in "iu"
+    if not is_array and (not isinstance(value, (int, np.integer)) or isinstance(value, bool)):
+        raise NotCovered(f"a {type(value).__name__} in place of an integer")
+    return operator.index(value)
+
+
+def known_value(x: Node) -> np.ndarray:
+    """The value of a literal, seen through views.
+
+    Raises
+    ------
+    ValueWanted
+        If it is none.
+    """
+    if x.op is CONSTANT:
+        return np.asarray(x["value"].value)
+    if x.op.kind is not Kind.VIEW or x.op.numpy is None:
+        raise ValueWanted(x)
+    try:
+        return np.asarray(x.op.numpy(known_value(x.args[0]), **x.kwargs))
+    except ValueWanted:
+        raise ValueWanted(x) from None
+
+
 def normalize_axes(axis: Any, ndim: int) -> tuple[int, ...]:
-    """`axis` of a reduction as a sorted tuple of non-negative axes.
+    """`axis` of a reduction, one or a tuple of them, as a sorted tuple of non-negative axes.
 
     Raises
     ------
@@ -174,20 +224,25 @@ def normalize_axes(axis: Any, ndim: int) -> tuple[int, ...]:
         If an axis is out of range.
     ValueError
         If an axis is given twice.
+    NotCovered
+        If an axis is no integer.
     """
     if axis is None:
         return tuple(range(ndim))
-    if not isinstance(axis, (tuple, list)):
-        axis = (axis,)
     axes = []
-    for a in axis:
-        a = operator.index(a)
+    for a in axis if isinstance(axis, tuple) else (axis,):
+        a = integer(a)
         if not -ndim <= a < ndim:
             raise np.exceptions.AxisError(a, ndim)
         axes.append(a % ndim)
     if len(set(axes)) != len(axes):
         raise ValueError("duplicate value in 'axis'")
     return tuple(sorted(axes))
+
+
+def normalize_axis(axis: Any, ndim: int) -> int:
+    """The only `axis` of a function that takes no tuples, not negative; it raises what `normalize_axes` does."""
+    return normalize_axes(integer(axis), ndim)[0]
 
 
 def real(x: Node) -> Node:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import operator
 import string
 import threading
 from collections.abc import Callable, Iterator, Mapping
@@ -14,6 +13,7 @@ import numpy as np
 from ..frozen import frozen
 from . import build as b
 from .node import Node
+from .operands import array_node, known
 from .optable import Kind, NotCovered, Op, numpy_function, row
 from .types import ArrayType
 from .ufuncs import NUMPY_UFUNCS
@@ -42,10 +42,10 @@ TENSORDOT = row(Op("tensordot", Kind.HOST, numpy=lambda x, y, axes: np.tensordot
 
 
 def _pair(x: Any, y: Any) -> tuple[Node, Node]:
-    nodes = [v if isinstance(v, Node) else b.constant(np.asarray(v)) for v in (x, y)]
+    nodes = array_node(x), array_node(y)
     if any(v.dtype.kind not in "biufc" for v in nodes):
         raise NotCovered("a contraction of such operands")
-    return b.cast(nodes[0], nodes[0].dtype), b.cast(nodes[1], nodes[1].dtype)
+    return nodes
 
 
 def _contract(op: Op, x: Node, y: Node, shape: tuple[int, ...], **arguments: Any) -> Node:
@@ -85,10 +85,11 @@ def dot(a: Any, b_: Any = None, out: Any = None, **kwargs: Any) -> Node:
 @numpy_function(np.tensordot)
 def tensordot(a: Any, b_: Any = None, axes: Any = 2, **kwargs: Any) -> Node:
     x, y = _pair(a, kwargs.get("b", b_))
+    axes = known(axes)
     if isinstance(axes, (int, np.integer)):
         first, second = tuple(range(x.type.ndim - axes, x.type.ndim)), tuple(range(axes))
     else:
-        first, second = (tuple(map(operator.index, np.atleast_1d(k))) for k in axes)
+        first, second = (tuple(map(b.integer, np.atleast_1d(k))) for k in axes)
     keep_x = tuple(n for k, n in enumerate(x.shape) if k not in {q % x.type.ndim for q in first})
     keep_y = tuple(n for k, n in enumerate(y.shape) if k not in {q % y.type.ndim for q in second})
     if [x.shape[k] for k in first] != [y.shape[k] for k in second]:
@@ -124,8 +125,7 @@ def _spelled_out(subscripts: str, nodes: list[Node]) -> str:
 def einsum(subscripts: Any, /, *operands: Any, optimize: Any = False, **kwargs: Any) -> Node:
     if kwargs or not isinstance(subscripts, str) or not isinstance(optimize, (bool, str)):
         raise NotCovered("einsum in another form")
-    nodes = [v if isinstance(v, Node) else b.constant(np.asarray(v)) for v in operands]
-    nodes = [b.cast(n, n.dtype) for n in nodes]
+    nodes = [array_node(v) for v in operands]
     left, arrow, right = _spelled_out(subscripts.replace(" ", ""), nodes).partition("->")
     terms = left.split(",")
     extents: dict[str, int] = {}

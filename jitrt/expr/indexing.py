@@ -15,8 +15,9 @@ import numpy as np
 
 from . import build as b
 from .folds import REDUCE_MAXIMUM, REDUCE_MINIMUM, reduce
-from .movement import encode_index, strong_node
+from .movement import encode_index
 from .node import Node
+from .operands import array_node, strong_node
 from .optable import Kind, NotCovered, Op, numpy_function, row
 from .types import ArrayType
 
@@ -126,10 +127,10 @@ TAKE_ALONG = row(Op("take_along_axis", Kind.COMPOUND, numpy=_take_along, lower=_
 
 def _index_node(index: Any) -> Node:
     """An operand that chooses elements."""
-    node = index if isinstance(index, Node) else b.constant(np.asarray(index))
+    node = array_node(index)
     if node.dtype.kind not in "iu" or node.dtype == np.uint64:
         raise NotCovered("an index of another kind")
-    return b.cast(node, node.dtype)
+    return node
 
 
 def _choose_elements(
@@ -203,7 +204,7 @@ def take(a: Any, indices: Any, axis: Any = None, out: Any = None, mode: str = "r
         raise NotCovered("take with such arguments")
     if axis is None or not a.type.ndim:
         a, axis = b.view("reshape", a, shape=(-1,)), 0 if axis is None else axis
-    (k,) = b.normalize_axes(axis, a.type.ndim)
+    k = b.normalize_axis(axis, a.type.ndim)
     return _choose_elements(a, (k,), (index,), k, (k,), mode)
 
 
@@ -214,7 +215,7 @@ def take_along_axis(arr: Any, indices: Any, axis: Any = -1) -> Node:
         x, axis = b.view("reshape", x, shape=(-1,)), 0
     if x.type.ndim != index.type.ndim or x.dtype.char not in _COMPILED:
         raise NotCovered("take_along_axis of such operands")
-    (k,) = b.normalize_axes(axis, x.type.ndim)
+    k = b.normalize_axis(axis, x.type.ndim)
     try:
         shape = np.broadcast_shapes((*x.shape[:k], 1, *x.shape[k + 1 :]), index.shape)
     except ValueError:

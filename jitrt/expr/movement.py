@@ -11,6 +11,7 @@ import numpy as np
 
 from . import build as b
 from .node import Node
+from .operands import extents, known, strong_node
 from .optable import OPS, Kind, NotCovered, Op, numpy_function, row
 
 _NO_VALUE = np._NoValue
@@ -80,21 +81,9 @@ def as_view(array: Any, name: str, arguments: dict[str, Any], shape: tuple[int, 
     return function(array, **arguments)
 
 
-def strong_node(x: Any) -> Node:
-    """An operand that has to be an array; a Python number becomes one."""
-    if not isinstance(x, Node):
-        raise NotCovered("an operand that is not an array")
-    return b.cast(x, x.dtype)
-
-
 def getitem(x: Node, index: Any) -> Node:
     """``x[index]`` for a basic index."""
     return b.view("getitem", x, index=encode_index(index))
-
-
-def extents(shape: Any) -> tuple[int, ...]:
-    """A shape, which may be given as one integer, as a tuple."""
-    return tuple(map(operator.index, shape)) if isinstance(shape, (tuple, list)) else (operator.index(shape),)
 
 
 @numpy_function(np.reshape, view=True)
@@ -117,7 +106,7 @@ def ravel(a: Any, order: str = "C") -> Node:
 @numpy_function(np.transpose, view=True)
 def transpose(a: Any, axes: Any = None) -> Node:
     a = strong_node(a)
-    order = range(a.type.ndim)[::-1] if axes is None else [operator.index(k) for k in axes]
+    order = range(a.type.ndim)[::-1] if axes is None else extents(axes)
     return b.view("transpose", a, axes=tuple(k % max(a.type.ndim, 1) for k in _checked(order, a.type.ndim)))
 
 
@@ -137,7 +126,7 @@ def _through_transpose(function: Callable[..., Any], method: str | None = None) 
         if a.type.ndim == 0:
             return a
         probe = b.phantom(tuple(range(1, a.type.ndim + 1)))
-        moved = function(probe, *args, **kwargs)
+        moved = function(probe, *map(known, args), **{k: known(v) for k, v in kwargs.items()})
         return b.view("transpose", a, axes=tuple(extent - 1 for extent in moved.shape))
 
 
@@ -160,7 +149,7 @@ def broadcast_to(array: Any, shape: Any, subok: bool = False) -> Node:
 
 @numpy_function(np.expand_dims, view=True)
 def expand_dims(a: Any, axis: Any) -> Node:
-    axes = tuple(map(operator.index, axis)) if isinstance(axis, (tuple, list)) else (operator.index(axis),)
+    axes = tuple(map(b.integer, axis)) if isinstance(axis, (tuple, list)) else (b.integer(axis),)
     return b.view("expand_dims", strong_node(a), axis=axes)
 
 
@@ -174,7 +163,8 @@ def squeeze(a: Any, axis: Any = None) -> Node:
 
 @numpy_function(np.diagonal, method="diagonal", view=True)
 def diagonal(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Node:
-    return b.view("diagonal", strong_node(a), offset=operator.index(offset), axis1=axis1, axis2=axis2)
+    first, second = b.integer(axis1), b.integer(axis2)
+    return b.view("diagonal", strong_node(a), offset=b.integer(offset), axis1=first, axis2=second)
 
 
 @numpy_function(np.real, view=True)
@@ -196,7 +186,7 @@ def flip(m: Any, axis: Any = None) -> Node:
     m = strong_node(m)
     if not m.type.ndim:
         raise NotCovered("flip of a single element, which gives a scalar")
-    axes = b.normalize_axes(axis, m.type.ndim)
+    axes = b.normalize_axes(tuple(axis) if isinstance(axis, list) else axis, m.type.ndim)
     return getitem(m, tuple(slice(None, None, -1 if k in axes else None) for k in range(m.type.ndim)))
 
 
@@ -215,12 +205,12 @@ def fliplr(m: Any) -> Node:
 @numpy_function(np.rot90, view=True)
 def rot90(m: Any, k: Any = 1, axes: Any = (0, 1)) -> Node:
     m = strong_node(m)
-    if isinstance(k, Node) or len(axes) != 2 or not all(-m.type.ndim <= axis < m.type.ndim for axis in axes):
+    axes, turns = extents(axes), b.integer(k) % 4
+    if len(axes) != 2 or not all(-m.type.ndim <= axis < m.type.ndim for axis in axes):
         raise NotCovered("rot90 of such arrays")
-    first, second = (operator.index(axis) % m.type.ndim for axis in axes)
+    first, second = (axis % m.type.ndim for axis in axes)
     if first == second:
         raise NotCovered("rot90 about one axis")  # an error, which NumPy describes
-    turns = operator.index(k) % 4
     if turns == 0:
         return getitem(m, ())
     if turns == 2:

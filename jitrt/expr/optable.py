@@ -161,6 +161,20 @@ class NotCovered(Exception):
     """
 
 
+class ValueWanted(NotCovered):
+    """A shape, an axis or the like depends on values, which have to be looked at.
+
+    Parameters
+    ----------
+    node : Node
+        What has to be known.
+    """
+
+    def __init__(self, node: Node):
+        super().__init__("a parameter that depends on values")
+        self.node = node
+
+
 def row(op: Op) -> Op:
     """Add `op` to the table."""
     assert op.name not in OPS, op.name

@@ -24,6 +24,7 @@ from .folds import (
     reduce,
 )
 from .node import Constant, Node
+from .operands import array_node
 from .optable import NUMPY_FUNCTIONS, Kind, NotCovered, Op, numpy_function, row
 from .types import ArrayType, canonical
 
@@ -89,11 +90,9 @@ def declare(
     def bind(*args: Any, **kwargs: Any) -> Node:
         given = given_arguments(function, args, kwargs)
         a = given.pop("a")
-        known = isinstance(a, Node) and a.dtype.kind in "biufc" and a.dtype.char not in without
-        if not known or given.pop("out", None) is not None:
+        a, axis = array_node(a), given.pop("axis", None)
+        if a.dtype.kind not in "biufc" or a.dtype.char in without or given.pop("out", None) is not None:
             raise NotCovered(f"{name} of such operands")
-        a = b.cast(a, a.dtype)
-        axis = given.pop("axis", None)
         if not a.type.ndim and axis not in (None, ()):
             raise NotCovered(f"{name} of a scalar along an axis")  # some of NumPy's functions let 0 and -1 pass
         axes = b.normalize_axes(axis, a.type.ndim)
@@ -101,7 +100,7 @@ def declare(
         operands: tuple[Node, ...] = (a,)
         mask = given.pop("where", True)
         if mask is not True:
-            mask = mask if isinstance(mask, Node) else b.constant(np.asarray(mask))
+            mask = array_node(mask)
             if mask.dtype.kind != "b" or ("initial" not in given and not identity):
                 raise NotCovered(f"{name} with such a where=")
             operands = (a, b.broadcast_to(mask, a.shape))

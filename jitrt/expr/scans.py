@@ -14,6 +14,7 @@ from . import build as b
 from .folds import FOLD_IDENTITY, REDUCE_FMAX, REDUCE_FMIN, REDUCE_MAXIMUM, REDUCE_MINIMUM
 from .movement import getitem
 from .node import Node
+from .operands import strong_node
 from .optable import Kind, NotCovered, Op, numpy_function, row
 from .reductions import replace_nan
 from .types import ArrayType, canonical
@@ -53,9 +54,9 @@ SCANS: dict[np.ufunc, Op] = {
 
 def _accumulated(ufunc: np.ufunc, x: Any, axis: Any, dtype: Any, out: Any) -> Node:
     """``ufunc.accumulate(x, axis, dtype)``."""
-    if not isinstance(x, Node) or x.dtype.kind not in "biufc" or not x.type.ndim or out is not None:
+    x = strong_node(x)
+    if x.dtype.kind not in "biufc" or not x.type.ndim or out is not None:
         raise NotCovered(f"{ufunc.__name__}.accumulate of such operands")
-    x = b.cast(x, x.dtype)
     (k,) = b.normalize_axes(axis, x.type.ndim)
     arguments = {} if dtype is None else {"dtype": canonical(np.dtype(dtype))}
     result = b.probe_dtype(ufunc.accumulate, x.type, **arguments)
@@ -81,12 +82,14 @@ def _declare_cumulative(
 
     @numpy_function(function, method=method)
     def bind(a: Any, axis: Any = None, dtype: Any = None, out: Any = None) -> Node:
-        if not isinstance(a, Node) or not a.type.ndim:
+        a = strong_node(a)
+        if not a.type.ndim:
             raise NotCovered(f"{function.__name__} of such operands")
         if nan is not None:
             a = replace_nan(b.cast(a, a.dtype), nan)
         if axis is None:
             a, axis = b.view("reshape", a, shape=(-1,)), 0
+        axis = b.normalize_axis(axis, a.type.ndim)
         return _accumulated(ufunc, a, axis, dtype, out)
 
 
@@ -99,11 +102,12 @@ _declare_cumulative(np.nancumprod, np.multiply, nan=1.0)
 @numpy_function(np.diff)
 def diff(a: Any, n: int = 1, axis: int = -1, prepend: Any = None, append: Any = None) -> Node:
     """Differences of neighbours, of booleans whether they differ."""
-    if not isinstance(a, Node) or not a.type.ndim or prepend is not None or append is not None or n < 1:
+    a, times = strong_node(a), b.integer(n)
+    if not a.type.ndim or prepend is not None or append is not None or times < 1:
         raise NotCovered("diff of such operands")
-    (k,) = b.normalize_axes(axis, a.type.ndim)
+    k = b.normalize_axis(axis, a.type.ndim)
     before = (slice(None),) * k
-    for _ in range(n):
+    for _ in range(times):
         high, low = getitem(a, (*before, slice(1, None))), getitem(a, (*before, slice(None, -1)))
         a = b.elementwise(np.not_equal if a.dtype.kind == "b" else np.subtract, high, low)
     return a

@@ -11,6 +11,7 @@ import numpy as np
 from . import build as b
 from .folds import EXTREME, REDUCE_MINIMUM, SEARCHES, keep_dims, reduce
 from .node import Node
+from .operands import strong_node
 from .optable import Kind, NotCovered, Op, numpy_function, row
 from .reductions import given_arguments, reduced_shape
 from .types import ArrayType
@@ -57,10 +58,10 @@ def _declare_index(function: Callable[..., Any], method: str | None = None, comp
     def bind(*args: Any, **kwargs: Any) -> Node:
         given = given_arguments(function, args, kwargs)
         a, axis, keepdims = given.pop("a"), given.pop("axis", None), bool(given.pop("keepdims", False))
-        if not isinstance(a, Node) or any(v is not None for v in given.values()) or not a.type.ndim or not a.type.size:
+        a = strong_node(a)
+        if any(v is not None for v in given.values()) or not a.type.size or not a.type.ndim:
             raise NotCovered(f"{name} of such operands")
-        a = b.cast(a, a.dtype)
-        axes = b.normalize_axes(axis, a.type.ndim)
+        axes = b.normalize_axes(axis if axis is None else b.integer(axis), a.type.ndim)
         type_ = ArrayType(b.probe_dtype(function, a.type), reduced_shape(a, axes, keepdims))
         return b.compound(name, (a,), type_, axis=axis if axis is None else axes[0], keepdims=keepdims)
 

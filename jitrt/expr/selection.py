@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from . import build as b
-from .movement import extents
 from .node import Node
+from .operands import array_node, extents
 from .optable import NotCovered, numpy_function
 from .types import canonical
 from .ufuncs import clip_ufunc, where_dtype
@@ -29,11 +29,7 @@ def where(condition: Any, /, *choices: Any) -> Node:
 
 
 def _literal(value: Any) -> Node:
-    if isinstance(value, (list, tuple)):
-        value = np.asarray(value)
-        if value.dtype.kind not in "biufc":
-            raise NotCovered("where of such lists")
-    return b.constant(value)
+    return array_node(value) if isinstance(value, (list, tuple)) else b.constant(value)
 
 
 def _wrapped(x: Node, dtype: np.dtype) -> Node:
@@ -49,15 +45,15 @@ def select(condlist: Any, choicelist: Any, default: Any = 0) -> Node:
     conditions, choices = list(condlist), [*choicelist, default]
     if len(conditions) + 1 != len(choices) or not conditions:
         raise NotCovered("select of lists that do not match")
-    nodes = [c if isinstance(c, Node) else b.constant(np.asarray(c)) for c in conditions]
+    nodes = [array_node(c) for c in conditions]
     plain = [c for c in choices if type(c) in (int, float, complex)]
-    arrays = [c if isinstance(c, Node) else np.asarray(c) for c in choices if type(c) not in (int, float, complex)]
-    if any(n.dtype.kind != "b" for n in nodes) or any(isinstance(a, Node) and a.type.weak for a in arrays):
+    if any(isinstance(c, Node) and c.type.weak for c in choices) or any(n.dtype.kind != "b" for n in nodes):
         raise NotCovered("select of such operands")
-    dtype = canonical(np.result_type(*plain, *(a.dtype for a in arrays)))
+    arrays = [array_node(c).dtype for c in choices if type(c) not in (int, float, complex)]
+    dtype = canonical(np.result_type(*plain, *arrays))
     if dtype.kind not in "biufc":
         raise NotCovered(f"select of {dtype}")
-    values = [b.cast(c, dtype) if isinstance(c, Node) else b.constant(np.asarray(c).astype(dtype)) for c in choices]
+    values = [b.cast(array_node(c), dtype) for c in choices]
     result = values[-1]
     for condition, value in zip(nodes[::-1], values[-2::-1]):
         result = b.where(condition, value, result)
@@ -78,7 +74,7 @@ def clip(a: Any, a_min: Any = _NO_VALUE, a_max: Any = _NO_VALUE, out: Any = None
         info = np.iinfo(a.dtype)
         low = None if type(low) is int and low <= info.min else low
         high = None if type(high) is int and high >= info.max else high
-    bounds = [v if isinstance(v, Node) else b.constant(v) for v in (low, high) if v is not None]
+    bounds = [v if isinstance(v, Node) else _literal(v) for v in (low, high) if v is not None]
     if not bounds:
         return b.elementwise(np.positive, a)
     if len(bounds) == 2:

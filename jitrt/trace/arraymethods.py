@@ -137,9 +137,7 @@ class ArrayMethods(Operators):
         return self._apply(np.reshape, wanted, order=order)
 
     def transpose(self, *axes: Any) -> Tracer:
-        if not axes or axes == (None,):
-            return self._apply(np.transpose)
-        return self._apply(np.transpose, axes[0] if isinstance(axes[0], (tuple, list)) else axes)
+        return self._apply(np.transpose, None if not axes else axes[0] if len(axes) == 1 else axes)
 
     def ravel(self, order: str = "C") -> Tracer:
         return self._apply(np.ravel, order)

@@ -13,9 +13,9 @@ from numpy._core._exceptions import _UFuncOutputCastingError
 
 from ..errors import Untraceable
 from ..expr import build as b
-from ..expr.assembly import stack
 from ..expr.movement import encode_index
 from ..expr.node import Node
+from ..expr.operands import array_node
 from ..expr.optable import NotCovered
 from .numbers import fits_scalar, is_symbol, stored
 from .operators import is_tracer
@@ -25,9 +25,6 @@ from .userline import user_line
 if TYPE_CHECKING:
     from .state import Trace
     from .tracer import Tracer
-
-
-_MOST_PARTS = 256  # of an array that is made of a list, each of which is a store of its own
 
 
 def assign(target: Tracer, value: Any) -> None:
@@ -76,20 +73,16 @@ def _value_node(value: Any, target: Tracer) -> Node:
 
 def list_node(state: Trace, value: Any) -> Node:
     """The array that NumPy makes of tracers, numbers, and nested lists of them."""
-    if is_tracer(value):
-        return b.cast(value._node, value.dtype)
-    if type(value) not in (list, tuple) or not _holds_tracer(value):
-        return state.lift(np.asarray(value))
-    if len(value) > _MOST_PARTS:
-        raise Untraceable(f"an array of {len(value)} traced values", user_line())
-    parts = [list_node(state, v) for v in value]
-    if len({p.shape for p in parts}) != 1:
-        raise ValueError("setting an array element with a sequence.")
-    return stack(parts)
 
+    def node(part: Any) -> Any:
+        if type(part) in (list, tuple):
+            return type(part)(map(node, part))
+        return part._node if is_tracer(part) else state.lift(part) if type(part) is np.ndarray else part
 
-def _holds_tracer(value: Any) -> bool:
-    return is_tracer(value) or (type(value) in (list, tuple) and any(map(_holds_tracer, value)))
+    try:
+        return array_node(node(value))
+    except NotCovered as reason:
+        raise Untraceable(str(reason), user_line()) from None
 
 
 def _check_cast(value: Node, dtype: np.dtype) -> None:

@@ -19,7 +19,8 @@ import numpy as np
 
 from ..errors import Untraceable
 from ..expr import build as b
-from ..expr.movement import extents
+from ..expr.operands import extents
+from ..expr.optable import NotCovered
 from ..expr.types import canonical
 from ..once import once
 from . import draws
@@ -27,6 +28,7 @@ from .assignment import list_node
 from .context import current
 from .elsewhere import Vectorized
 from .numbers import fits_scalar, library_call, stored
+from .operands import plain_shape
 from .scopes import CaughtWarnings, ErrorState, filter_warnings
 from .state import Trace
 from .tracer import Tracer
@@ -71,11 +73,18 @@ def _filled(state: Trace, function: Callable[..., Any], args: tuple, kwargs: dic
     shape, dtype = given.pop("shape"), given.pop("dtype", None)
     fill = given.pop("fill_value", _FILLS[function])
     order, device = given.pop("order", None), given.pop("device", None)
-    if given or order not in (None, "C", "K", "A") or device not in (None, "cpu") or _is_traced(shape):
+    if given or order not in (None, "C", "K", "A") or device not in (None, "cpu"):
         return function(*args, **kwargs)
-    if type(fill) is Tracer and not fill.shape:
-        target = fill.dtype if dtype is None else canonical(np.dtype(dtype))
-        node = b.cast(stored(state, fill._node, target), target)
+    try:
+        shape = _checked(extents(plain_shape(shape)))
+    except NotCovered:  # an error, which NumPy describes
+        return function(*args, **kwargs)
+    if _is_traced(fill):
+        filling = fill._node if type(fill) is Tracer else list_node(state, fill)
+        target = filling.dtype if dtype is None else canonical(np.dtype(dtype))
+        if target.kind not in _NUMERIC or not target.isnative:
+            raise Untraceable(f"fills an array of {target}", user_line())
+        node = b.cast(stored(state, filling, target), target)
     else:
         if function is not np.full:
             fill = np.ones((), dtype)[()] if fill else np.zeros((), dtype)[()]
@@ -83,7 +92,8 @@ def _filled(state: Trace, function: Callable[..., Any], args: tuple, kwargs: dic
         if element.shape or element.dtype.kind not in _NUMERIC or not element.dtype.isnative:
             return function(*args, **kwargs)
         node = b.constant(element.astype(canonical(element.dtype))[()])
-    return Tracer(b.view("broadcast_to", node, shape=_checked(extents(shape))), state)
+    filled = b.view("broadcast_to", node, shape=shape)
+    return Tracer(state.fresh(filled) if node.shape else filled, state)
 
 
 def _checked(shape: tuple[int, ...]) -> tuple[int, ...]:

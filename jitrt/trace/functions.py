@@ -9,12 +9,12 @@ import numpy as np
 
 from ..expr import build as b
 from ..expr.node import Node
-from ..expr.optable import METADATA, MUTATING, Kind, NotCovered
+from ..expr.optable import METADATA, MUTATING, Kind, NotCovered, ValueWanted
 from ..expr.rows import BY_VALUE_FUNCTIONS, CONTIGUOUS_FUNCTIONS, NUMPY_FUNCTIONS, VIEW_FUNCTIONS
 from ..expr.updates import region_between
 from .assignment import copyto, mutate, take_out, write_out
 from .choices import FOLDS
-from .operands import nodes_of, operands_of, phantoms, with_elements
+from .operands import nodes_of, operands_of, phantoms, with_elements, with_value
 from .operators import is_tracer
 from .order import by_stride
 
@@ -51,6 +51,8 @@ def call_function(array: Tracer, func: Callable[..., Any], args: tuple, kwargs: 
         if func in BY_VALUE_FUNCTIONS:
             args, kwargs = with_elements(args, kwargs, trace)
         result = build(*nodes_of(args, trace), **nodes_of(kwargs, trace))
+    except ValueWanted as wanted:
+        return call_function(array, func, *with_value((args, kwargs), wanted.node))
     except NotCovered:
         return trace.calls.host_call(func, func.__name__, args, kwargs)
     viewed = operands_of(args, kwargs) if func in VIEW_FUNCTIONS else None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -57,6 +58,30 @@ def phantoms(value: Any) -> Any:
     if type(value) in (tuple, list):
         return type(value)(map(phantoms, value))
     return {k: phantoms(v) for k, v in value.items()} if type(value) is dict else value
+
+
+def with_value(value: Any, wanted: Node) -> Any:
+    """`value` with integers in place of the tracers that stand for `wanted`, which are looked at."""
+    if is_tracer(value):
+        return _looked_at(value) if value._node is wanted else value
+    if type(value) in (tuple, list):
+        return type(value)(with_value(v, wanted) for v in value)
+    return {k: with_value(v, wanted) for k, v in value.items()} if type(value) is dict else value
+
+
+def plain_shape(shape: Any) -> Any:
+    """A shape with integers in place of tracers, which are looked at."""
+    if type(shape) in (tuple, list):
+        return type(shape)(map(plain_shape, shape))
+    return _looked_at(shape) if is_tracer(shape) else shape
+
+
+def _looked_at(value: Tracer) -> Any:
+    """The integers of an array; those that have been looked at once are known from then on."""
+    shapes, node = value._trace.shapes, value._node
+    if node not in shapes:
+        shapes[node] = tuple(value.tolist()) if value.ndim else operator.index(value)
+    return shapes[node]
 
 
 def operands_of(args: tuple, kwargs: dict[str, Any]) -> dict[Node, Tracer]:

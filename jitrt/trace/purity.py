@@ -110,7 +110,7 @@ def scan_methods(function: Callable[..., Any], classes: set[type], captures: Cap
 _OPERATORS = frozenset(
     f"__{name}__"
     for name in """call len getitem contains iter add sub mul truediv pow matmul neg abs radd rsub rmul rtruediv
-    enter exit bool float int eq lt le gt ge""".split()
+    enter exit bool float int index eq lt le gt ge""".split()
 )
 
 

@@ -105,6 +105,8 @@ class Trace:
         self.named: tuple[Any, ...] = ()
         """Copies of the lists, dicts and objects that the function names."""
         self.aliases = Aliases()
+        self.shapes: dict[Node, Any] = {}
+        """What has been looked at for the sake of shapes and axes."""
         self._known: dict[Node, bool] = {}
         self.nonzero: set[Node] = set()
         """Numbers of iterations that are zero in none of them."""

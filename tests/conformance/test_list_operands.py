@@ -1,0 +1,106 @@
+"""Lists that mix traced scalars, arrays and numbers, wherever NumPy takes an array: no symbol may ever get into one."""
+
+import numpy as np
+import pytest
+
+import jitrt
+
+
+def same(want, got):
+    if isinstance(want, (tuple, list)):
+        assert type(want) is type(got) and len(want) == len(got)
+        for a, b in zip(want, got):
+            same(a, b)
+        return
+    assert type(got) is type(want) and got.dtype == want.dtype
+    np.testing.assert_array_equal(got, want, strict=isinstance(want, np.ndarray))
+
+
+def agree(function, *args):
+    compiled = jitrt.jit(function)
+    for scale in (1, 2):
+        given = [scale * a for a in args]
+        same(function(*given), compiled(*given))
+
+
+# Lists of three elements, of scalars that depend on an argument and others.
+LISTS = {
+    "scalar and numbers": lambda x: [x[0], 2.0, 3],
+    "numbers of one kind": lambda x: (x[0], 2, True),
+    "scalars of two types": lambda x: [x[0], np.float32(2), x[1]],
+    "computed": lambda x: [x.sum(), x.max() * 2, x[1]],
+    "0-d array": lambda x: [np.array(x[0]), 1.5, x[1]],
+}
+ONE_LIST = {
+    "concatenate": lambda x, v: np.concatenate((v, np.diff(x))),
+    "concatenate alone": lambda x, v: np.concatenate((v, v)),
+    "hstack": lambda x, v: np.hstack([x, v, x[0], 3]),
+    "vstack": lambda x, v: np.vstack([x, v]),
+    "stack": lambda x, v: np.stack([v, x, v], axis=1),
+    "column_stack": lambda x, v: np.column_stack([x, v]),
+    "dstack": lambda x, v: np.dstack([x, v]),
+    "block": lambda x, v: np.block([[x, np.array(v)], [np.array(v), 2 * x]]),
+    "append": lambda x, v: np.append(x, v),
+    "r_": lambda x, v: np.r_[x, v, x[0], 1.0, 0:3],
+    "c_": lambda x, v: np.c_[x, v],
+    "einsum": lambda x, v: np.einsum("i,i->i", x, v),
+    "dot": lambda x, v: np.dot(x, v),
+    "matmul": lambda x, v: np.matmul(v, x),
+    "tensordot": lambda x, v: np.tensordot(x, v, 1),
+    "outer": lambda x, v: np.outer(v, x),
+    "where": lambda x, v: np.where([x[0] > 0, True, False], v, x),
+    "select": lambda x, v: np.select([[x[0] > 0, False, True], x > 0], [v, x], x[0]),
+    "clip": lambda x, v: np.clip(x, None, v),
+    "take": lambda x, v: np.take(v, [0, 2]),
+    "full": lambda x, v: np.full((2, 3), v),
+    "full_like": lambda x, v: np.full_like(x, v),
+    "interp": lambda x, v: np.interp(x, [-100.0, x[0] * 0, 100.0], v),
+    "maximum": lambda x, v: np.maximum(x, v),
+    "store": lambda x, v: (y := np.zeros((2, 3)), y.__setitem__(1, v), y)[2],
+    "sum": lambda x, v: np.sum(v),
+    "max": lambda x, v: np.max([x, v], axis=0),
+    "mean": lambda x, v: np.mean([x, x * 2, v], 0),
+    "median": lambda x, v: np.median([x, v], axis=0),
+    "cumsum": lambda x, v: np.cumsum(v),
+    "argmax": lambda x, v: np.argmax(v),
+    "any": lambda x, v: np.any([x > 1, x < 0], axis=0),
+    "diff": lambda x, v: np.diff(x, prepend=v),
+    "norm": lambda x, v: np.linalg.norm(v),
+    "asarray": lambda x, v: np.asarray([v, x]),
+}
+
+
+@pytest.mark.parametrize("made", LISTS.values(), ids=LISTS)
+@pytest.mark.parametrize("function", ONE_LIST.values(), ids=ONE_LIST)
+def test_lists_are_what_numpy_makes_of_them(function, made):
+    agree(lambda x: function(x, made(x)), np.array([0.5, -1.25, 2.0]))
+
+
+@pytest.mark.parametrize("dtype", "?bHqefFd")
+def test_types_of_lists(dtype):
+    x = np.array([1, 0, 3]).astype(dtype)
+
+    def mixed(x):
+        lists = [x[0], 2], [x[0], 2.5], [np.int8(1), x[1]], [x[0], np.float32(1)], [[x[0], 1], [True, x[2]]]
+        return *map(np.array, lists), *(np.concatenate((v, [x[0]])) for v in lists[:4]), np.r_[x[0], 1], np.r_[x, 1.5]
+
+    agree(mixed, x.view())
+
+
+def test_nested_lists_of_different_shapes_are_numpys_errors():
+    x = np.arange(3.0)
+    for function in (lambda x: np.array([x, x[0]]), lambda x: np.vstack([[x, x[0]], x]), lambda x: np.dot(x, [x, [1]])):
+        with pytest.raises(ValueError, match="inhomogeneous"):
+            jitrt.jit(function)(x)
+
+
+def test_a_list_of_objects_is_not_computed_with():
+    x = np.arange(3.0)
+    function = lambda x: np.array([x, x[0], None], dtype=object)[1]  # noqa: E731
+    assert jitrt.jit(function)(x) == 0.0
+
+
+def test_long_vectors():
+    """Where the example was found: a result that held symbols."""
+    x = np.random.default_rng(0).random(200_000)
+    agree(lambda x: np.concatenate(([x[0]], np.diff(x))), x)
