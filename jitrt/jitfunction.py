@@ -67,7 +67,7 @@ class JitFunction(ServedFunction, Generic[P, R]):
 
     if TYPE_CHECKING:  # calls are native code's
 
-        def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R: ...
+        def __call__(self, /, *args: P.args, **kwargs: P.kwargs) -> R: ...
 
         @overload
         def __get__(self, instance: None, owner: type | None = None) -> JitFunction[P, R]: ...
@@ -104,7 +104,7 @@ class JitFunction(ServedFunction, Generic[P, R]):
             self._stand_in = stand_in(self._function, self.__qualname__)
         return self._stand_in
 
-    def explain(self, *args: Any, **kwargs: Any) -> Explanation:
+    def explain(self, /, *args: Any, **kwargs: Any) -> Explanation:
         """What a call with these arguments runs.
 
         Parameters
@@ -159,7 +159,7 @@ class JitFunction(ServedFunction, Generic[P, R]):
             return Explanation(self.__name__, found.reason)
         return Explanation(self.__name__, "", found.traced, found.compiled)
 
-    def compile(self, *args: Any, **kwargs: Any) -> Explanation:
+    def compile(self, /, *args: Any, **kwargs: Any) -> Explanation:
         """Compile for arguments like these without running the function.
 
         Parameters
@@ -196,7 +196,7 @@ class JitFunction(ServedFunction, Generic[P, R]):
             self._serve_natively(self._specialisations.find(leaves, structure), args, kwargs, leaves, structure)
         return explanation
 
-    def lower(self, *args: Any, **kwargs: Any) -> Stages:
+    def lower(self, /, *args: Any, **kwargs: Any) -> Stages:
         """The stages of compilation in front of code generation, for arguments like these.
 
         Parameters
@@ -244,7 +244,7 @@ class JitFunction(ServedFunction, Generic[P, R]):
             raise ValueError(f"{self.__name__} runs as plain NumPy: {reason}") from None
         return Stages(self.__name__, lowered, lambda: self.compile(*args, **kwargs))
 
-    def profile(self, *args: Any, **kwargs: Any) -> Profile:
+    def profile(self, /, *args: Any, **kwargs: Any) -> Profile:
         """Run the function some times on copies of these arguments, and say where the time goes.
 
         Parameters

@@ -146,3 +146,17 @@ def test_logging_of_something_unknown(monkeypatch, caplog):
 def test_the_package_exports_what_it_says():
     module = importlib.import_module("jitrt")
     assert all(hasattr(module, name) for name in module.__all__)
+
+
+def test_parameters_of_any_name():
+    x = np.arange(3.0)
+    function = lambda x, self, cls, args, kwargs, function=1, name=2: x * self + cls - args * kwargs + function * name  # noqa: E731
+    names = {"self": 3, "cls": 1.0, "args": x, "kwargs": 2, "function": 5, "name": 7}
+    compiled = jitrt.jit(function)
+    for _ in range(3):
+        np.testing.assert_array_equal(compiled(x, **names), function(x, **names))
+    np.testing.assert_array_equal(jitrt.jit(function)(**names, x=x), function(**names, x=x))
+    assert compiled.explain(x, **names).kernels
+    assert compiled.compile(x, **names).kernels
+    assert str(compiled.lower(x, **names).graph)
+    assert compiled.profile(x, **names).steps

@@ -256,13 +256,13 @@ class NativeCallable:
         self._lock = threading.RLock()
         self._dispatch.free_tables()
 
-    def _missed(self, *args: Any, **kwargs: Any) -> Any:
+    def _missed(self, /, *args: Any, **kwargs: Any) -> Any:
         return self._call(args, kwargs)
 
     def _call(self, args: tuple, kwargs: dict[str, Any]) -> Any:
         raise NotImplementedError
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+    def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
         return self._call(args, kwargs)
 
 

@@ -115,6 +115,7 @@ class ArrayMethods(Operators):
 
     @flat.setter
     def flat(self, value: Any) -> None:
+        self._check_array("flat")
         Flat(self)[:] = value
 
     def _check_array(self, name: str) -> None:
@@ -221,7 +222,8 @@ class ArrayMethods(Operators):
 
     # Methods that write.
     def fill(self, value: Any) -> None:
-        assign(self, value)  # type: ignore[arg-type]
+        if self._is_array():  # NumPy fills a copy of a scalar
+            assign(self, value)  # type: ignore[arg-type]
 
     def sort(self, *args: Any, **kwargs: Any) -> None:
         mutate(self, np.ndarray.sort, "sort", (self, *args), kwargs)
@@ -283,6 +285,8 @@ class Flat:
         return found if found._scalar else found.copy()
 
     def __setitem__(self, index: Any, value: Any) -> None:
+        if not self._array._is_array():  # they are those of a copy
+            return
         elements = self._elements()
         if isinstance(value, (list, tuple)):
             value = self._array._new(list_node(self._array._trace, value))

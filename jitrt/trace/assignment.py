@@ -189,7 +189,7 @@ def mutate(target: Any, function: Callable[..., Any], name: str, args: tuple, kw
 
 def copyto(dst: Any, src: Any, casting: str = "same_kind", where: Any = True) -> None:
     """``numpy.copyto``."""
-    if not is_tracer(dst):
+    if not is_tracer(dst) or not dst._is_array():
         raise Untraceable("copyto writes into an array", user_line())
     node = _copied(src, dst, casting)
     _check_cast(node, dst.dtype)
@@ -235,7 +235,7 @@ def write_ufunc_out(ufunc: np.ufunc, out: Any, result: Any, number: int, casting
     TypeError, ValueError
         As NumPy, if the dtype or the shape does not fit.
     """
-    if not is_tracer(out):
+    if not is_tracer(out) or not out._is_array():
         raise Untraceable(f"{ufunc.__name__} writes into an array", user_line())
     if result.dtype != out.dtype and not np.can_cast(result.dtype, out.dtype, casting):
         raise _UFuncOutputCastingError(ufunc, casting, result.dtype, out.dtype, number)

@@ -11,7 +11,7 @@ _STAND_INS = "jitrt."  # the modules of objects that stand for others, and say i
 class _Type(type):
     """The class of `traced_type`."""
 
-    def __call__(cls, *args: Any, **kwargs: Any) -> Any:
+    def __call__(cls, /, *args: Any, **kwargs: Any) -> Any:
         if len(args) != 1 or kwargs:
             return builtins.type(*args, **kwargs)
         kind = builtins.type(args[0])

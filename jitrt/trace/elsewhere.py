@@ -26,7 +26,7 @@ class Vectorized:
         self._pyfunc, self._options = pyfunc, options
         self.__name__ = getattr(pyfunc, "__name__", "function")
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+    def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
         state = current()
         if state is None:
             return _vectorized(self._pyfunc, self._options, args, kwargs)
@@ -51,7 +51,7 @@ class Remembering:
     def __init__(self, function: Any):
         self._function = function
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+    def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
         state = current()
         result = self._function(*args, **kwargs)  # a tracer has no hash
         if state is None or not _has_arrays(result):
