@@ -27,6 +27,7 @@ from .trace.purity import scan_call
 from .trace.storage import ReadOnly
 from .trace.stores import Arguments
 from .trace.trace import trace
+from .trace.tracer import Tracer
 
 _log = logging.getLogger("jitrt.trace")
 
@@ -130,6 +131,8 @@ def specialise(call: Call, programs: Programs, unsteady: bool) -> Specialisation
         failures = [error]  # taken out of this frame, since its traceback leads to it and its arguments
     if isinstance(failures[0].__cause__, Untraceable):  # NumPy's C code replaces what a conversion raises
         return _plain(call, failures.pop().__cause__)
+    if _is_refused(failures[0]):
+        return _plain(call, Untraceable(f"code that is not Python's takes no stand-in for an array ({failures.pop()})"))
     if call.shared is None and overlap([leaf for leaf in call.leaves if isinstance(leaf, np.ndarray)]):
         raise Unspecialised("arguments overlap in memory")
     if call.answers is not None:
@@ -211,6 +214,15 @@ def _after_failure(call: Call, failure: Exception) -> Plain:
 
 def _raised(failure: Exception) -> str:
     return f"it raises {type(failure).__name__}: {failure}"
+
+
+def _is_refused(failure: Exception) -> bool:
+    """Whether code without a frame, called by the user's or by NumPy's, had no use for a stand-in of ours."""
+    where = failure.__traceback__
+    while where is not None and where.tb_next is not None:
+        where = where.tb_next
+    module = "" if where is None else where.tb_frame.f_globals.get("__name__", "")
+    return isinstance(failure, TypeError) and Tracer.__name__ in str(failure) and not module.startswith("jitrt")
 
 
 def internal_error(name: str, failure: Exception, what: str = "runs as plain NumPy") -> Plain:

@@ -79,6 +79,20 @@ def elementwise(ufunc: np.ufunc, *args: Node) -> Node:
     return Node(op, args, (), ArrayType(dtype, shape))
 
 
+def given_dtype(dtype: Any) -> np.dtype:
+    """The dtype that a caller asks for.
+
+    Raises
+    ------
+    NotCovered
+        If kernels have no such elements.
+    """
+    found = canonical(np.dtype(dtype))
+    if found.kind not in "biufcmM" or not found.isnative:
+        raise NotCovered(f"elements of {found}")
+    return found
+
+
 def cast(x: Node, dtype: np.dtype) -> Node:
     """`x` converted to `dtype`; `x` itself if it has that dtype."""
     dtype = canonical(np.dtype(dtype))

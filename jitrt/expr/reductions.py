@@ -26,7 +26,7 @@ from .folds import (
 from .node import Constant, Node
 from .operands import array_node
 from .optable import NUMPY_FUNCTIONS, Kind, NotCovered, Op, numpy_function, row
-from .types import ArrayType, canonical
+from .types import ArrayType
 
 _NO_VALUE = np._NoValue  # NumPy's own mark of an argument that was not given
 
@@ -116,7 +116,7 @@ def declare(
             operands, given["mean"] = (*operands, mean), True
         for key, value in given.items():
             if key == "dtype":
-                given[key] = canonical(np.dtype(value))
+                given[key] = b.given_dtype(value)
             elif key in ("initial", "ddof") and isinstance(value, (int, float, complex, np.generic)):
                 if _is_negative_zero(value):
                     raise NotCovered(f"{name} from -0.0")  # the folds start from 0.0, which absorbs it

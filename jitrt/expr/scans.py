@@ -17,7 +17,7 @@ from .node import Node
 from .operands import strong_node
 from .optable import Kind, NotCovered, Op, numpy_function, row
 from .reductions import replace_nan
-from .types import ArrayType, canonical
+from .types import ArrayType
 
 _COST = 4  # additions: each waits for the one before
 
@@ -58,7 +58,7 @@ def _accumulated(ufunc: np.ufunc, x: Any, axis: Any, dtype: Any, out: Any) -> No
     if x.dtype.kind not in "biufc" or not x.type.ndim or out is not None:
         raise NotCovered(f"{ufunc.__name__}.accumulate of such operands")
     (k,) = b.normalize_axes(axis, x.type.ndim)
-    arguments = {} if dtype is None else {"dtype": canonical(np.dtype(dtype))}
+    arguments = {} if dtype is None else {"dtype": b.given_dtype(dtype)}
     result = b.probe_dtype(ufunc.accumulate, x.type, **arguments)
     if result.kind not in "biufc":
         raise NotCovered(f"{ufunc.__name__}.accumulate with a result of {result}")

@@ -98,9 +98,7 @@ def _declare_filled(function: Callable[..., Any], value: Any) -> None:
             or isinstance(fill, (np.ndarray, list, tuple, str, bytes))
         ):
             raise NotCovered(f"{function.__name__} with such arguments")
-        target = canonical(np.dtype(dtype)) if dtype is not None else a.dtype
-        if target.kind not in "biufcmM":
-            raise NotCovered(f"{function.__name__} of {target}")
+        target = b.given_dtype(dtype) if dtype is not None else a.dtype
         node = fill if isinstance(fill, Node) else b.constant(np.full((), fill, target)[()])
         # A view even of one element: 0-d arrays stay arrays here.
         return b.view("broadcast_to", b.cast(node, target), shape=a.shape if shape is None else extents(shape))

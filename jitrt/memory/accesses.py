@@ -101,8 +101,8 @@ class _Placed:
     """Memory that is not there: NumPy compares addresses only."""
 
     def __init__(self, access: Access, shift: int):
-        start, strides, itemsize = access.layout.offset, access.layout.strides, access.dtype.itemsize
-        shape = touched_extents(access)
+        start, itemsize = access.layout.offset, access.dtype.itemsize
+        shape, strides = touched_axes(access)
         if access.anywhere:
             start, shape, strides, itemsize = 0, (access.node.type.nbytes,), (1,), 1
         self.__array_interface__ = {
@@ -149,9 +149,10 @@ def byte_range(access: Access) -> tuple[int, int]:
     return start, access.layout.offset + sum(max(r, 0) for r in reach) + access.dtype.itemsize
 
 
-def touched_extents(access: Access) -> tuple[int, ...]:
-    """Extents of the axes, 1 for those that lead to no other elements."""
-    return tuple(1 if n and not s else n for n, s in zip(access.extents, access.layout.strides))
+def touched_axes(access: Access) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """Extents and strides of the axes that lead to other elements: a nest may have more axes than an array can have."""
+    axes = [(n, s) for n, s in zip(access.extents, access.layout.strides) if n != 1 and (s or not n)]
+    return tuple(n for n, _ in axes), tuple(s for _, s in axes)
 
 
 def copied_operand(nest: LoopNest, written: Operand) -> Operand | None:

@@ -17,7 +17,7 @@ from numpy.lib.stride_tricks import as_strided
 from ..errors import MemoryFault
 from ..expr.node import Graph, Node
 from ..expr.types import ArrayType, dtype_name
-from ..memory.accesses import Access, accesses, byte_range, touched_extents
+from ..memory.accesses import Access, accesses, byte_range, touched_axes
 from ..memory.frame import FrameLayout
 from .assemble import assemble, hosts_of
 from .hostcalls import HostCall
@@ -243,11 +243,10 @@ def _elements(mask: np.ndarray, access: Access) -> np.ndarray:
     """The bytes of `mask`, which are those of a value, that an access touches."""
     if access.anywhere:
         return mask
-    shape = (*touched_extents(access), access.dtype.itemsize)
-    strides = (*access.layout.strides[: len(access.extents)], 1)
+    shape, strides = touched_axes(access)
     if not all(shape):
         return mask[:0]
-    return as_strided(mask[access.layout.offset :], shape, strides)
+    return as_strided(mask[access.layout.offset :], (*shape, access.dtype.itemsize), (*strides, 1))
 
 
 def _name(number: int, step: Step) -> str:

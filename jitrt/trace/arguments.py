@@ -282,7 +282,12 @@ def _rebuild(structure: Structure, leaves: Any, made: list[Any], make: Make) -> 
         value.extend([_rebuild(s, leaves, made, make) for s in structure[1]])
         return value
     children = [_rebuild(s, leaves, made, make) for s in structure[1]]
-    return kind(*children) if hasattr(kind, "_fields") else kind(children)
+    return made_of(kind, children)
+
+
+def made_of(kind: type, parts: Sequence[Any]) -> Any:
+    """A tuple or a list of that kind; one with names of fields takes its parts one by one."""
+    return kind(*parts) if hasattr(kind, "_fields") else kind(parts)
 
 
 def classes_in(structure: Structure) -> set[type]:

@@ -28,7 +28,7 @@ _UNTRACEABLE_ATTRIBUTES = frozenset(
     flags byteswap dump dumps tofile getfield real imag""".split()
 )
 _OF_NUMBERS = frozenset({np.real, np.imag, np.conjugate, np.round})  # what Python's numbers have, too
-_MEMORY = frozenset({"__array_interface__", "__array_struct__"})
+_MEMORY = frozenset({"__array_interface__", "__array_struct__", "__dlpack__", "__dlpack_device__"})
 
 
 def _astype(value: np.ndarray | np.generic, target: np.dtype, **given: Any) -> Any:
@@ -118,6 +118,18 @@ class ArrayMethods(Operators):
         self._check_array("flat")
         Flat(self)[:] = value
 
+    @property
+    def device(self) -> str:
+        return "cpu"
+
+    def to_device(self, device: Any, /, *, stream: Any = None) -> Tracer:
+        np.empty(0).to_device(device, stream=stream)  # raises what NumPy raises
+        return self  # type: ignore[return-value]
+
+    def __array_namespace__(self, /, *, api_version: Any = None) -> Any:
+        np.empty(0).__array_namespace__(api_version=api_version)
+        return self._trace.numpy
+
     def _check_array(self, name: str) -> None:
         if not self._is_array():
             raise AttributeError(f"attribute {name!r} of {self.__class__.__name__!r} objects is not writable")
@@ -150,7 +162,7 @@ class ArrayMethods(Operators):
         self, dtype: Any, order: str = "K", casting: str = "unsafe", subok: bool = True, copy: bool = True
     ) -> Any:
         target = np.dtype(dtype)
-        if target.kind not in "biufc" or self.dtype.kind not in "biufc":
+        if target.kind not in "biufc" or not target.isnative or self.dtype.kind not in "biufc":
             given = {"order": order, "casting": casting, "copy": copy}
             return self._trace.calls.host_call(_astype, "astype", (self, target), given)
         if not np.can_cast(self.dtype, target, casting):  # type: ignore[arg-type]

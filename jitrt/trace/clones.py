@@ -20,7 +20,7 @@ from .arguments import GENERATORS
 from .attributes import has_plain_attributes
 from .callbacks import MISSING, Code, contents, parts_of, stays
 from .captures import Place
-from .classes import traced_type
+from .classes import STAND_INS, traced_type
 from .context import current
 from .creation import stand_in
 from .draws import TracedGenerator, of_object
@@ -204,7 +204,7 @@ class Clones:
     def _namespace(self, names: dict[str, Any]) -> dict[str, Any]:
         """The module's names for copies of its functions, those that are used so far replaced."""
         if id(names) not in self._namespaces:
-            known = vars(builtins) | {"__import__": self._imported, "type": traced_type}
+            known = vars(builtins) | STAND_INS | {"__import__": self._imported}
             if self._refused:
                 known |= {name: self.of(v) for name, v in vars(builtins).items() if id(v) in self._refused}
             self._namespaces[id(names)] = names | {"__builtins__": known}, set()

@@ -109,12 +109,16 @@ def _converted(state: Trace, function: Callable[..., Any], args: tuple, kwargs: 
     dtype, copy = given.pop("dtype", None), given.pop("copy", function is np.array)
     at_least = given.pop("ndmin", int(function in _ORDERS))
     order = given.pop("order", None) or _ORDERS.get(function, "K")
+    if isinstance(copy, np._CopyMode):
+        copy = {np._CopyMode.ALWAYS: True, np._CopyMode.NEVER: False}.get(copy)
     if len(args) > 2 or given or order not in ("A", "C", "F", "K"):
         return function(*args, **kwargs)
     if isinstance(value, np.ndarray) and type(value) is not Tracer:
         return function(*args, **kwargs) if not copy else literal(state, function(*args, **kwargs))
     if not _is_traced(value):
         return literal(state, function(*args, **kwargs))
+    if dtype is not None and np.dtype(dtype).hasobject:
+        raise Untraceable("makes an array of Python objects", user_line())
     array = array_of(state, value if dtype is None else _elements(state, value, np.dtype(dtype)))
     if dtype is not None and np.dtype(dtype) != array.dtype:
         if np.dtype(dtype).kind != "f":  # of integers, that may not fit
@@ -122,6 +126,8 @@ def _converted(state: Trace, function: Callable[..., Any], args: tuple, kwargs: 
         array = array.astype(dtype, order)
     elif (copy and array is value) or not (order == "K" or array._is_in_order(order)):
         array = array.copy(order)
+    if copy is False and array is not value:
+        raise ValueError("Unable to avoid copy while creating an array as requested.")
     while array.ndim < at_least:
         array = array[None]
     return array

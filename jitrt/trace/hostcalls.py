@@ -16,7 +16,7 @@ from ..expr.pythonnumbers import python_operation
 from ..expr.types import ArrayType
 from ..expr.ufuncs import COPY
 from .aliases import arrays_of
-from .arguments import flatten
+from .arguments import flatten, made_of
 from .calls import call_node
 from .context import tracing
 from .draws import MOST_DRAWS
@@ -238,9 +238,7 @@ class HostCalls:
         trace = self._trace
         if isinstance(value, (tuple, list)):
             parts = [self._wrap_result(node, v, (*path, k)) for k, v in enumerate(value)]
-            if hasattr(value, "_fields"):
-                return type(value)(*parts)
-            return type(value)(parts)
+            return made_of(type(value), parts)
         if type(value) in (bool, int):  # what the function does next may depend on it
             number = call_result(node, path, ArrayType(type_of(value).dtype, (), weak=True))
             return trace.look(number, node["call"].name, type(value))
@@ -252,7 +250,7 @@ class HostCalls:
             type_ = type_of(value)
         except TypeError:
             type_ = None
-        if type_ is None or type_.dtype.kind not in "biufcmM" or isinstance(value, np.ma.MaskedArray):
+        if type_ is None or not _has_kernels(type_.dtype) or isinstance(value, np.ma.MaskedArray):
             raise Untraceable(f"{node['call'].name} gives {_kind(value)}", node["call"].line)
         result = call_result(node, path, type_)
         self.results.append(result)
@@ -266,13 +264,11 @@ class HostCalls:
         trace = self._trace
         if structure is not None:
             kind, parts = structure
-            return kind(self._wrap_registers(node, s, registers, (*path, k)) for k, s in enumerate(parts))
+            found = [self._wrap_registers(node, s, registers, (*path, k)) for k, s in enumerate(parts)]
+            return made_of(kind, found)
         k = next(registers)
         value = trace.registers.given[k]
-        if (
-            not isinstance(value, (np.ndarray, np.generic, float, complex))
-            or type_of(value).dtype.kind not in "biufcmM"
-        ):
+        if not isinstance(value, (np.ndarray, np.generic, float, complex)) or not _has_kernels(type_of(value).dtype):
             raise Untraceable(f"{node['call'].name} gives {_kind(value)}", node["call"].line)
         result = call_result(node, path, type_of(value))
         trace.registers.places[result] = k
@@ -280,6 +276,10 @@ class HostCalls:
         if isinstance(value, np.ndarray):
             trace.orders.note(result, value.strides)
         return Tracer(result, trace, scalar=isinstance(value, np.generic))
+
+
+def _has_kernels(dtype: np.dtype) -> bool:
+    return dtype.kind in "biufcmM" and dtype.isnative
 
 
 def _kind(value: Any) -> str:

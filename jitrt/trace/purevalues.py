@@ -104,7 +104,7 @@ def _is_pure_callable(value: Any, name: str) -> bool:
         return True
     if isinstance(value, type):
         named_tuple = issubclass(value, tuple) and hasattr(value, "_fields")
-        return named_tuple or issubclass(value, (BaseException, np.generic, np.dtype, np.ndarray))
+        return named_tuple or issubclass(value, (BaseException, np.generic, np.dtype, np.ndarray, np._CopyMode))
     if isinstance(value, np.ufunc):
         return True
     if isinstance(value, types.BuiltinFunctionType) and value.__module__ in PURE_MODULES:

@@ -11,6 +11,7 @@ from typing import Any
 from ..expr.control import Loop, loop
 from ..expr.node import Node
 from ..expr.updates import Region, through
+from .arguments import made_of
 from .attributes import attributes_of, has_plain_attributes
 from .callbacks import MISSING, contents
 from .iterations import Step, outside_roles
@@ -124,7 +125,7 @@ class _Rebinding:
         elif isinstance(value, tuple):
             parts = [self.value(v) for v in value]
             if any(a is not b for a, b in zip(parts, value)):
-                return kind(*parts) if hasattr(kind, "_fields") else kind(parts)
+                return made_of(kind, parts)
         elif isinstance(value, types.FunctionType):
             for cell in (value.__closure__ or ()) if self._is_new(value) else ():
                 found = contents(cell)

@@ -215,7 +215,7 @@ def _trace_once(
     args, kwargs, named = rebuild(structure, map(clones.of_leaf, symbolic), clones.make)
     with tracing(state):
         clones.stand_for(captures.containers(), named)
-    state.named = named
+    state.named, state.numpy = named, clones.of(np)
     containers = Containers((args, kwargs, named), clones.given())
     has_classes = captures.asks_for_classes or any(
         isinstance(leaf, type) and clones.class_of(leaf) is leaf for leaf in leaves

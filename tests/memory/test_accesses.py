@@ -14,7 +14,7 @@ from jitrt.memory.accesses import (
     byte_range,
     copied_operand,
     have_common_bytes,
-    touched_extents,
+    touched_axes,
 )
 from jitrt.schedule.layout import Layout
 from jitrt.schedule.loopnest import Gather, Load, Loop, Operand, Store, StoreNeutral
@@ -55,7 +55,7 @@ def test_bytes_that_are_touched():
         first, end = byte_range(found)
         seen = touched(found)
         assert (first, end) == (min(seen), max(seen) + 1)
-        assert len(set(elements(found))) <= np.prod(touched_extents(found))
+        assert len(set(elements(found))) <= np.prod(touched_axes(found)[0])
 
 
 def test_bytes_in_common():
@@ -106,3 +106,13 @@ def test_what_is_stored_twice_is_no_copy(first):
     body = (Loop(0, (Load(0, x), start, Store(y, 0)), True),)
     call = statements((6,), (y, x), [(value((6,)), 0, (8,)), (array_input((6,)), 0, (8,))], body)
     assert copied_operand(call.nest, y) is None
+
+
+def test_nests_have_more_axes_than_arrays():
+    """Fused assignments to single elements have an axis each, of one element, and broadcast ones lead nowhere."""
+    node = value((1000,))
+    even = access(node, 0, (8,) * 70 + (16, 0), (1,) * 70 + (50, 3))
+    odd = access(node, 8, (800,) * 40 + (16,), (1,) * 40 + (50,))
+    assert have_common_bytes(even, even)
+    assert not have_common_bytes(even, odd)
+    assert have_common_bytes(even, odd, shift=8)

@@ -1,0 +1,117 @@
+"""What once was an internal error, or another branch than NumPy's: strict mode raises where it is one again."""
+
+import logging
+
+import numpy as np
+import pytest
+
+import jitrt
+
+X = np.random.default_rng(0).random((4, 4)) + 0.5
+V = X[0].copy()
+IF_NEEDED = np._CopyMode.IF_NEEDED
+
+
+class Sub(np.ndarray):
+    pass
+
+
+def divided(x, k):
+    return np.divide(2.0, k, out=x.copy(), where=x > 0.7), np.divide(k, x, out=np.zeros_like(x), where=x > 0)
+
+
+def with_named_parts(x):
+    e, s = np.linalg.eigh(x @ x.T), np.linalg.svd(x)
+    u = np.unique_all(np.round(x))
+    return e.eigenvalues, s.S, np.linalg.slogdet(x), u.values, u
+
+
+def bodies(pos, mass):
+    energies = np.ndarray(3, dtype=np.float64)
+    for k in range(3):
+        dx = pos[:, 0:1].T - pos[:, 0:1]
+        pos = pos + 0.1 * (dx @ mass)[:, None]
+        energies[k] = 0.5 * np.sum(mass * pos[:, 0] ** 2)
+    return pos, energies
+
+
+CASES = {
+    "reshape by a NumPy integer": (lambda x, n: x.reshape(n, -1), X, np.int64(2)),
+    "copy mode": (lambda x: (np.array(x * 2, copy=IF_NEEDED), np.array(x, copy=np._CopyMode.ALWAYS)), X),
+    "copy of a list": (lambda x: np.array([x[0], 1.0], copy=None), V),
+    "a number divided": (divided, V, 3.0),
+    "buffer": (lambda x: np.ndarray.__new__(Sub, (2, 2), float, x * 2), V),
+    "named tuples": (with_named_parts, X),
+    "reshape by an array": (lambda x: x.reshape(np.array(x.shape)[::-1]), X),
+    "broadcast_to an array": (lambda x: np.broadcast_to(x, np.array([3, 4])), V),
+    "namespace": (lambda x: (xp := x.__array_namespace__()).sin(x) + xp.zeros(4), V),
+    "namespace of a scalar": (lambda x: x[0].__array_namespace__(api_version="2023.12").exp(x[0]), V),
+    "device": (lambda x: x.to_device(x.device) * 2, V),
+    "n bodies": (bodies, X, V),
+    "byte order": (lambda x: x.astype(">f8"), V),
+    "byte order, computed with": (lambda x: x.astype(np.dtype("f4").newbyteorder()) * 2, V),
+    "byte order of a full array": (lambda x: (np.zeros_like(x, dtype=">f8"), np.full(3, x[0], ">i4")), V),
+    "objects": (lambda x: np.array([x, x[0]], dtype=object)[1], V),
+    "full of an array": (lambda x: np.full((2, 4), x), V),
+}
+
+
+def same(want, got):
+    assert type(want) is type(got)
+    if isinstance(want, tuple):
+        assert len(want) == len(got)
+        for a, b in zip(want, got):
+            same(a, b)
+    else:
+        np.testing.assert_array_equal(np.asarray(got), np.asarray(want), strict=True)
+
+
+@pytest.mark.parametrize(("function", "args"), [(f, args) for f, *args in CASES.values()], ids=CASES)
+def test_none_is_left(function, args, caplog):
+    compiled = jitrt.jit(function)
+    with caplog.at_level(logging.WARNING, "jitrt"):
+        for _ in range(3):
+            same(function(*args), compiled(*args))
+        compiled.explain(*args)
+    assert not caplog.records
+
+
+def test_of_python_integers_that_change():
+    compiled = jitrt.jit(divided)
+    for k in (1, 2, 3, 4, 5):
+        same(divided(V, k), compiled(V, k))
+
+
+KINDS = {
+    "array": lambda x, s: x * 2,
+    "scalar": lambda x, s: x[0] * 2,
+    "0-d array": lambda x, s: np.array(x[0]),
+    "mask": lambda x, s: x > 1,
+    "integer": lambda x, s: np.argmax(x),
+    "number": lambda x, s: s * 2,
+}
+NAMES = sorted({*dir(np.ndarray), *dir(np.float64), *dir(float), "nonsense"} - {"mT"})  # an error of vectors
+
+
+@pytest.mark.parametrize("made", KINDS.values(), ids=KINDS)
+def test_attributes_are_those_of_the_value(made):
+    """Code tells arrays from numbers by them."""
+
+    def function(x, s):
+        value = made(x, s)
+        return [hasattr(value, name) for name in NAMES], getattr(value, "shape", None), getattr(value, "nonsense", 7)
+
+    compiled = jitrt.jit(function)
+    for scale in (1.0, 2.0):
+        assert compiled(V * scale, 0.5 * scale) == function(V * scale, 0.5 * scale)
+    with pytest.raises(AttributeError, match="nonsense"):
+        jitrt.jit(lambda x, s: getattr(made(x, s), "nonsense"))(V, 0.5)  # noqa: B009
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_attributes_can_be_asked_for(name):
+    if name in ("__class__", "__dict__", "__dir__", "__doc__", "__getattribute__", "__hash__"):
+        return  # of the class, or of what stands for the value
+    for made in (KINDS["array"], KINDS["scalar"], KINDS["number"]):
+        function = lambda x, s, made=made: callable(getattr(made(x, s), name, None))  # noqa: E731
+        assert jitrt.jit(function)(V, 0.5) is function(V, 0.5)
