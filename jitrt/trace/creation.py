@@ -106,7 +106,7 @@ def _converted(state: Trace, function: Callable[..., Any], args: tuple, kwargs: 
     """``asarray`` and the like."""
     given = dict(zip(("object", "dtype"), args)) | kwargs
     value = given.pop("object", given.pop("a", None))
-    dtype, copy = given.pop("dtype", None), given.pop("copy", function is np.array)
+    dtype, copy = given.pop("dtype", None), given.pop("copy", function is np.array or None)
     at_least = given.pop("ndmin", int(function in _ORDERS))
     order = given.pop("order", None) or _ORDERS.get(function, "K")
     if isinstance(copy, np._CopyMode):
