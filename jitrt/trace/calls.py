@@ -11,6 +11,7 @@ import numpy as np
 from ..expr.contractions import Call, call
 from ..expr.node import Node
 from .closures import FunctionTemplate
+from .hidden import check_no_symbol
 from .tracer import Tracer
 from .userline import user_line
 
@@ -52,6 +53,15 @@ class _Placeholder:
         self.index = index
 
 
+class _Parts:
+    """A tuple with names of fields."""
+
+    __slots__ = ("kind", "parts")
+
+    def __init__(self, kind: type, parts: tuple[Any, ...]):
+        self.kind, self.parts = kind, parts
+
+
 def _with_placeholders(value: Any, operands: list[Node], trace: Trace, inside: tuple[Any, ...] = ()) -> Any:
     """`value` with placeholders for operands; `inside` are the functions that lead to it."""
     if isinstance(value, Tracer):
@@ -59,6 +69,8 @@ def _with_placeholders(value: Any, operands: list[Node], trace: Trace, inside: t
         return _Placeholder(len(operands) - 1)
     if isinstance(value, (tuple, list)) and type(value) in (tuple, list):
         return type(value)(_with_placeholders(v, operands, trace, inside) for v in value)
+    if issubclass(type(value), tuple) and hasattr(value, "_fields"):
+        return _Parts(type(value), tuple(_with_placeholders(v, operands, trace, inside) for v in value))
     if type(value) is dict:
         return {k: _with_placeholders(v, operands, trace, inside) for k, v in value.items()}
     if isinstance(value, types.FunctionType) and value not in inside:
@@ -68,6 +80,7 @@ def _with_placeholders(value: Any, operands: list[Node], trace: Trace, inside: t
     if isinstance(value, np.ndarray):
         operands.append(trace.lift(value))
         return _Placeholder(len(operands) - 1)
+    check_no_symbol(value, "an argument of a call that NumPy makes")
     return value
 
 
@@ -76,6 +89,8 @@ def _with_values(template: Any, values: list[Any]) -> Any:
         return values[template.index]
     if type(template) in (tuple, list):
         return type(template)(_with_values(v, values) for v in template)
+    if type(template) is _Parts:
+        return template.kind(*(_with_values(v, values) for v in template.parts))
     if type(template) is dict:
         return {k: _with_values(v, values) for k, v in template.items()}
     if isinstance(template, FunctionTemplate):

@@ -13,6 +13,7 @@ from ..expr.node import Node
 from ..expr.optable import Kind
 from ..expr.updates import through
 from ..frozen import frozen, replaced
+from .hidden import check_no_symbol
 from .state import Trace
 from .storage import Cell
 from .stores import Given
@@ -165,5 +166,6 @@ def _plain_result(leaf: Any) -> Result:
     if isinstance(leaf, np.ndarray):
         raise Untraceable("returns an array that does not depend on its arguments")
     if isinstance(leaf, (int, float, complex, bool, str, bytes, type(None), np.generic, np.dtype, slice, range)):
+        check_no_symbol(leaf, "what it returns")
         return Result("value", value=leaf)
     raise Untraceable(f"returns a value of type {type(leaf).__name__}")
