@@ -85,6 +85,10 @@ def list_node(state: Trace, value: Any) -> Node:
         raise Untraceable(str(reason), user_line()) from None
 
 
+def _holds_tracer(value: Any) -> bool:
+    return is_tracer(value) or (type(value) in (list, tuple) and any(map(_holds_tracer, value)))
+
+
 def _check_cast(value: Node, dtype: np.dtype) -> None:
     """Leave to the plain function the casts of an assignment that warn or that look at values."""
     if value.dtype == dtype or (value.dtype.kind in "biuf" and dtype.kind in "biufc" and not value.type.weak):
