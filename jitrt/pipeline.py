@@ -111,7 +111,7 @@ def lower(
     prepared = stages[-1][1]
     # What NumPy executes for certain may be too much already; scheduling takes the longest of all.
     _check_worthwhile(graph, [n for n in prepared.nodes() if n.op.kind is Kind.HOST and n.op is not RESULT])
-    block = schedule(prepared, Layouts(strides), Tools(_has_kernel, _is_inlined), graph.strides)
+    block = schedule(prepared, Layouts(strides), Tools(_has_kernel, _is_inlined), prepared.strides)
     operations.keep_answers()
     stages.append(("legalise", block.graph))
     clock.stage("schedule")
@@ -123,7 +123,7 @@ def lower(
     clock.stage("memory")
     # What computed an exception is not run again on arguments that were overwritten.
     watched = 0 if memory.layout.overwritten() - final.keys() else may_raise(prepared)
-    return Lowered(block, memory, tuple(stages), clock, watched, graph.strides)
+    return Lowered(block, memory, tuple(stages), clock, watched, prepared.strides)
 
 
 def _check_worthwhile(graph: Graph, steps: Sequence[KernelCall | Node]) -> None:

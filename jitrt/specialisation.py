@@ -251,7 +251,7 @@ class Specialisation:
             assert segment.cut is not None
             if segment.cut.graph is not None and wanted != segment.plan[2]:
                 graph, inputs, samples = narrowed(segment.cut, wanted)
-                segment.plan = self._programs.compile(graph, samples) if wanted else None, inputs, wanted
+                segment.plan = self._programs.compile(graph, samples) if graph.outputs else None, inputs, wanted
 
     def _overwritable(self, traced: Traced) -> tuple[int, ...]:
         """The inputs of the last segment that are donated arguments, and not needed behind it."""

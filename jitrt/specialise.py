@@ -24,6 +24,7 @@ from .trace.arguments import Structure, classes_in, copies_of, overlap, rebuild,
 from .trace.captures import Captures
 from .trace.draws import drawing, kept
 from .trace.purity import scan_call
+from .trace.silence import Warns
 from .trace.storage import ReadOnly
 from .trace.stores import Arguments
 from .trace.trace import trace
@@ -92,8 +93,8 @@ def specialise(call: Call, programs: Programs, unsteady: bool) -> Specialisation
     Raises
     ------
     Unspecialised
-        If the function itself raises an exception for these arguments, or if they overlap, and the trace, which took
-        them for different arrays, failed; or if numba is at work in this thread.
+        If the function itself raises an exception for these arguments, or NumPy warns, or if they overlap, and the
+        trace, which took them for different arrays, failed; or if numba is at work in this thread.
     IntegerWanted
         If values of some of the integers are needed.
     """
@@ -121,6 +122,8 @@ def specialise(call: Call, programs: Programs, unsteady: bool) -> Specialisation
             _log.info("%s leaves %s to NumPy at %s", call.name, name, line)
         only_native = bool(classes) and not config.strict() and is_short([traced.graph])
         return Specialisation(traced, programs, call.shared, call.donated, only_native)
+    except Warns as reason:
+        raise Unspecialised(str(reason)) from None
     except (Untraceable, NotWorthwhile) as reason:
         return _plain(call, reason)
     except ReadOnly as error:  # the plain function does what stands in front of that

@@ -36,6 +36,7 @@ from .loophints import beside_loops_over_loops, forbid_vectors, interleaving, se
 from .memory import KERNEL_TYPE, Memory, alias_scopes
 from .scalar import emit_where, emitter, literal_value
 from .searchloops import search_row
+from .selections import Raising
 from .strips import StripLoop, divided, division_of
 from .tiling import emit_tiles
 
@@ -61,6 +62,7 @@ class _Kernel:
         self.sums: dict[int, PairwiseSum] = {}
         self.indices: dict[int, ir.Value] = {}
         self.starts: dict[int, ir.Value] = {}  # of loops over these axes
+        self.raising = Raising(self.function)
         self.beside: frozenset[int] = frozenset()  # loops of the block that do a small part of its work
         self.memory = Memory(self.builder, self.function.args[0], nest, alias_scopes(module, nest.operands, name))
 
@@ -88,7 +90,8 @@ class _Kernel:
             case Literal(target, dtype, index, value):
                 self.values[target] = self.memory.literals[index] if value is None else literal_value(dtype, value)
             case Compute(target, op, args, dtypes, dtype):
-                emit = emitter(op, dtypes, dtype)
+                emit = self.raising.blend if self.raising.is_blended(s) else emitter(op, dtypes, dtype)
+                self.raising.note(s)
                 assert emit is not None, op
                 self.values[target] = emit(builder, [self.values[a] for a in args])
             case Store(operand, value):

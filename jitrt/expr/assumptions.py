@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from . import build as b
+from .indexing import GATHER
 from .node import Node
 from .optable import Kind, Op, row
 from .types import ArrayType
@@ -41,3 +42,19 @@ def assumption(conditions: Iterable[Node]) -> Node:
     every = reduce(lambda x, y: b.elementwise(np.logical_and, x, y), conditions)
     wrong = b.cast(b.elementwise(np.logical_not, every), np.dtype(np.intp))
     return Node(ASSUME, (wrong, wrong), b.params(extent=1), ArrayType(np.dtype(np.int8), ()))
+
+
+def _lower_guarded(n: Node) -> Node:
+    """Elements that are read behind a check."""
+    value, condition = n.args
+    flat, places = b.view("reshape", value, shape=(-1,)), b.constant(np.arange(value.type.size))
+    behind = Node(GATHER, (flat, places, assumption([condition])), b.params(source=(-1,)), flat.type)
+    return b.view("reshape", behind, shape=value.shape)
+
+
+GUARDED = row(Op("guarded", Kind.COMPOUND, numpy=lambda value, condition: value, lower=_lower_guarded))
+
+
+def guarded(value: Node, condition: Node) -> Node:
+    """`value`, which is not read unless the boolean scalar `condition` is true: for what a loop assumes."""
+    return b.compound("guarded", (value, condition), value.type)

@@ -6,7 +6,7 @@ told apart from those of bodies inside by the height of the nest, so that equal 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Sequence, Set
+from collections.abc import Callable, Container, Iterable, Sequence, Set
 from typing import Any
 
 import numpy as np
@@ -15,7 +15,7 @@ from ..frozen import frozen
 from . import build as b
 from .contractions import call_result
 from .interpret import evaluate
-from .node import Graph, Node
+from .node import Graph, Node, topological_order
 from .optable import CONSTANT, INPUT, Kind, Op, row
 from .types import ArrayType
 from .ufuncs import COPY
@@ -134,6 +134,28 @@ def with_bodies(node: Node, change: Callable[[Graph], Graph]) -> Node:
         return Node(LOOP, node.args, b.params(loop=changed), node.type)
     old = node["branch"]
     return Node(BRANCH, node.args, b.params(branch=Branch(change(old.then), change(old.otherwise))), node.type)
+
+
+def used_results(nodes: Iterable[Node]) -> dict[Node, set[int]]:
+    """For each loop and choice the numbers of those of its results that are among `nodes`."""
+    used: dict[Node, set[int]] = {}
+    for node in nodes:
+        if node.op.name == "result" and node.args[0].op.kind is Kind.CONTROL:
+            used.setdefault(node.args[0], set()).add(node["path"][0])
+    return used
+
+
+def needed_results(what: Loop, used: set[int]) -> set[int]:
+    """Results of a loop that are used, or that the body needs for those, or to go on."""
+    needed = used | {0} if what.guarded else set(used)
+    pending = list(needed)
+    while pending:
+        read = set(topological_order((what.body.outputs[pending.pop()],)))
+        for k in range(what.carried):
+            if k not in needed and what.body.inputs[k] in read:
+                needed.add(k)
+                pending.append(k)
+    return needed
 
 
 def height(nodes: Sequence[Node]) -> int:

@@ -115,9 +115,26 @@ def _lower_nanstd(n: Node) -> Node:
     return b.elementwise(np.sqrt, _lower_nanvar(n))
 
 
-declare(np.mean, _lower_mean, "mean")
-declare(np.var, _lower_var, "var", without="e")  # whose squares NumPy rounds to half precision
-declare(np.std, _lower_std, "std", without="e")
-declare(np.nanmean, _lower_nanmean)
-declare(np.nanvar, _lower_nanvar, without="e")
-declare(np.nanstd, _lower_nanstd, without="e")
+def _warns_of_nothing(n: Node) -> Node:
+    """Where a mean is one of no elements."""
+    return b.elementwise(np.equal, _count(n, _selected(n), n["keepdims"]), b.constant(0))
+
+
+def _warns_of_freedom(n: Node) -> Node:
+    """Where there are no degrees of freedom."""
+    ddof = b.constant(n["ddof"].value if "ddof" in n.kwargs else 0)
+    return b.elementwise(np.greater_equal, ddof, _count(n, _selected(n), n["keepdims"]))
+
+
+def _selected(n: Node) -> Node | None:
+    if n.op.name.startswith("nan"):
+        return _selected_not_nan(n)
+    return n.args[1] if len(n.args) == 2 else None
+
+
+declare(np.mean, _lower_mean, "mean", warns=_warns_of_nothing)
+declare(np.var, _lower_var, "var", without="e", warns=_warns_of_freedom)  # whose squares NumPy rounds to half precision
+declare(np.std, _lower_std, "std", without="e", warns=_warns_of_freedom)
+declare(np.nanmean, _lower_nanmean, warns=_warns_of_nothing)
+declare(np.nanvar, _lower_nanvar, without="e", warns=_warns_of_freedom)
+declare(np.nanstd, _lower_nanstd, without="e", warns=_warns_of_freedom)

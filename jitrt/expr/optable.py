@@ -52,6 +52,9 @@ class Op:
         The ufunc, for elementwise operations; its loops give the types.
     lower : callable, optional
         For compound operations: from a node to an equal node made of other operations.
+    warns : callable, optional
+        For compound operations: from a node to a boolean array that is true where NumPy's Python code warns; None if it
+        never does.
     library : str
         Whose operation it is: names of operations mean something only together with it.
     commutative, associative : bool
@@ -91,6 +94,7 @@ class Op:
     numpy: Callable[..., Any] | None = None
     ufunc: np.ufunc | None = None
     lower: Callable[[Node], Node] | None = None
+    warns: Callable[[Node], Node | None] | None = None
     library: str = "numpy"
     commutative: bool = False
     associative: bool = False

@@ -78,13 +78,14 @@ def declare(
     method: str | None = None,
     identity: bool = True,
     without: str = "",
+    warns: Callable[[Node], Node | None] | None = None,
 ) -> None:
     """Add the row of a reduction; NumPy's arguments become parameters of a node of that name.
 
     `identity` says that an empty selection has a value; `without` are characters of dtypes that are left to NumPy.
     """
     name = {"amax": "max", "amin": "min"}.get(function.__name__, function.__name__)
-    row(Op(name, Kind.COMPOUND, numpy=partial(_compute, function), lower=lower))
+    row(Op(name, Kind.COMPOUND, numpy=partial(_compute, function), lower=lower, warns=warns))
 
     @numpy_function(function, method=method)
     def bind(*args: Any, **kwargs: Any) -> Node:
@@ -210,8 +211,16 @@ declare(np.all, _fold_lowering(REDUCE_AND, _nonzero), "all")
 declare(np.count_nonzero, _fold_lowering(REDUCE_ADD, _nonzero))
 declare(np.nansum, _fold_lowering(REDUCE_ADD, _without_nan(0.0), _zero))
 declare(np.nanprod, _fold_lowering(REDUCE_MULTIPLY, _without_nan(1.0)))
-declare(np.nanmax, _fold_lowering(REDUCE_FMAX, _as_dtype), identity=False)
-declare(np.nanmin, _fold_lowering(REDUCE_FMIN, _as_dtype), identity=False)
+
+
+def _warns_of_nan(lower: Callable[[Node], Node]) -> Callable[[Node], Node | None]:
+    """As NumPy's ``nanmax`` does: nothing but nan is left where all is nan."""
+    return lambda n: b.elementwise(np.isnan, lower(n)) if n.dtype.kind in "fc" else None
+
+
+_lower_nanmax, _lower_nanmin = (_fold_lowering(fold, _as_dtype) for fold in (REDUCE_FMAX, REDUCE_FMIN))
+declare(np.nanmax, _lower_nanmax, identity=False, warns=_warns_of_nan(_lower_nanmax))
+declare(np.nanmin, _lower_nanmin, identity=False, warns=_warns_of_nan(_lower_nanmin))
 
 
 def _declare_reduce(ufunc: np.ufunc, function: Callable[..., Any]) -> None:

@@ -25,7 +25,11 @@ def where(condition: Any, /, *choices: Any) -> Node:
     dtype = where_dtype(x.type, y.type)
     if dtype.kind not in "biufcmM":
         raise NotCovered("where of such operands")
-    return b.where(c, _wrapped(x, dtype), _wrapped(y, dtype))
+    x, y = _wrapped(x, dtype), _wrapped(y, dtype)
+    decided, shape = b.literal(c), b.broadcast_shape((c, x, y))
+    if shape and (decided is not None or x is y):  # what is not chosen is no operand, so that it counts as unread
+        return b.broadcast_to(b.cast(x if decided or x is y else y, dtype), shape)
+    return b.where(c, x, y)
 
 
 def _literal(value: Any) -> Node:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from ..expr.control import LOOP, Branch, Loop, branch, loop, with_bodies
+from ..expr.control import LOOP, Branch, Loop, branch, loop, needed_results, used_results, with_bodies
 from ..expr.node import Graph, Node, topological_order
 from ..expr.optable import Kind
 
@@ -19,10 +19,7 @@ def drop_unused(graph: Graph) -> Graph:
 
     loop[carried=2] x y  →  loop[carried=1] x      (where nothing depends on y)
     """
-    used: dict[Node, set[int]] = {}
-    for node in graph.nodes():
-        if node.op.name == "result" and node.args[0].op.kind is Kind.CONTROL:
-            used.setdefault(node.args[0], set()).add(node["path"][0])
+    used = used_results(graph.nodes())
     smaller: dict[Node, dict[int, Node]] = {}
 
     def change(old: Node, args: tuple[Node, ...]) -> Node:
@@ -64,7 +61,7 @@ def _smaller_loop(node: Node, args: Sequence[Node], used: set[int]) -> dict[int,
         return {k: args[k] for k in used}
     elements = range(what.carried, what.carried + what.sliced)
     guard = {0} if what.guarded else set()
-    needed = _needed(what, used | guard)
+    needed = needed_results(what, used)
     stays = {k for k in range(what.carried) if outputs[k] is inputs[k] and k not in guard}
     roles = [k for k in range(what.carried) if k in needed and k not in stays]
     stacked = sorted(k for k in needed if k >= what.carried)
@@ -75,18 +72,6 @@ def _smaller_loop(node: Node, args: Sequence[Node], used: set[int]) -> dict[int,
     smaller = Loop(body, len(roles), what.sliced, len(stacked), what.count, what.guarded)
     made = dict(zip((*roles, *stacked), loop(smaller, [args[k] for k in order]) if roles or stacked else ()))
     return {k: made[k] if k in made else args[k] for k in used}
-
-
-def _needed(what: Loop, used: set[int]) -> set[int]:
-    """Results of a loop that are used, or that the body needs for those."""
-    needed, pending = set(used), list(used)
-    while pending:
-        read = set(topological_order((what.body.outputs[pending.pop()],)))
-        for k in range(what.carried):
-            if k not in needed and what.body.inputs[k] in read:
-                needed.add(k)
-                pending.append(k)
-    return needed
 
 
 def _smaller_branch(node: Node, args: Sequence[Node], used: set[int]) -> dict[int, Node]:

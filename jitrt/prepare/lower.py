@@ -79,7 +79,11 @@ def _as_operand(x: Node, dtype: np.dtype, shape: tuple[int, ...]) -> Node:
 def _typed_literal(x: Node, dtype: np.dtype) -> Node:
     """The number `x` in `dtype`; the same function at another shape has the same literals."""
     # The array conversion raises the OverflowError that NumPy raises for a Python integer out of range.
-    return b.constant(np.asarray(x["value"].value, dtype)[()])
+    try:
+        with np.errstate(over="raise"):
+            return b.constant(np.asarray(x["value"].value, dtype)[()])
+    except FloatingPointError:  # of which each call has to tell NumPy's error state
+        return b.cast(b.constant(np.asarray(x["value"].value)[()]), dtype)
 
 
 RULES = (drop_identity_cast, explicit_operands, lower_compound)

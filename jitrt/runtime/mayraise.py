@@ -2,14 +2,9 @@
 
 from __future__ import annotations
 
-import numpy as np
-
-from ..expr.build import literal
 from ..expr.control import bodies
-from ..expr.node import Graph, Node
-from ..expr.optable import Kind
-from ..expr.pythonnumbers import is_python
-from ..expr.ufuncs import elementwise_op
+from ..expr.node import Graph
+from ..expr.raising import exceptions
 from .errstate import NUMBERS
 
 
@@ -18,6 +13,7 @@ def may_raise(graph: Graph) -> int:
 
     Examples
     --------
+    >>> import numpy as np
     >>> from jitrt.expr.build import elementwise, input_node
     >>> from jitrt.expr.types import ArrayType
     >>> x = input_node(0, ArrayType(np.dtype(np.float64), (2,)))
@@ -29,17 +25,5 @@ def may_raise(graph: Graph) -> int:
     for node in graph.nodes():
         for body in bodies(node):
             inner |= may_raise(body)
-        operands = tuple(a.dtype for a in node.args)
-        op = node.op
-        if op.kind is Kind.HOST and not is_python(op) and any(t.kind in "fc" for t in (*operands, node.dtype)):
-            found |= NUMBERS.keys()
-        row = elementwise_op(op.ufunc) if op.ufunc is not None else op
-        if not row.raises(operands) <= found:
-            found |= row.raises(operands, beside_a_number=any(map(_is_a_number, node.args)))
+        found |= exceptions(node)
     return inner | sum(NUMBERS[name] for name in found)
-
-
-def _is_a_number(node: Node) -> bool:
-    """Whether `node` is known to be a finite real number other than zero."""
-    value = literal(node)
-    return value is not None and value.dtype.kind in "biuf" and value != 0 and bool(np.isfinite(value))

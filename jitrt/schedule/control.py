@@ -14,6 +14,7 @@ from ..expr import build as b
 from ..expr.control import LOOP, Branch, Loop
 from ..expr.node import Graph, Node
 from ..expr.optable import Kind, Op, row
+from ..expr.raising import is_met
 from ..expr.rewrite import Rule, rewrite, rule
 from ..expr.types import ArrayType
 from ..frozen import frozen
@@ -167,11 +168,14 @@ class CheckCall:
         Where the least and the greatest index lie.
     extent : int
         Of the axis: the indices have to be from ``-extent`` to ``extent - 1``.
+    can_fail : bool
+        False where it is there for the sake of what computes the indices.
     """
 
     low: Layout
     high: Layout
     extent: int
+    can_fail: bool = True
 
     def __str__(self) -> str:
         return f"end, and run the plain function, unless all indices are from {-self.extent} to {self.extent - 1}"
@@ -190,7 +194,7 @@ def can_fail(step: object) -> bool:
     """Whether the plain function may have to run because of a step: what it has written by then must not be seen."""
     if isinstance(step, (LoopCall, BranchCall)):
         return any(can_fail(inner) for block in step.blocks() for inner in block.steps)
-    return isinstance(step, (Node, CheckCall))
+    return isinstance(step, Node) or (isinstance(step, CheckCall) and step.can_fail)
 
 
 def schedule(
@@ -221,7 +225,7 @@ def schedule(
             steps.append(make(group.host, results[group.host], layouts, tools) or group.host)
         elif group.host.op.kind is Kind.CHECK:
             low, high = group.host.args
-            steps.append(CheckCall(layouts[low], layouts[high], group.host["extent"]))
+            steps.append(CheckCall(layouts[low], layouts[high], group.host["extent"], not is_met(group.host)))
         else:
             steps.append(group.host)
     return Block(legal, layouts, tuple(groups), tuple(steps))

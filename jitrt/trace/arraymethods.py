@@ -170,6 +170,7 @@ class ArrayMethods(Operators):
         if not copy and target == self.dtype and (order == "K" or self._is_in_order(order)):
             return self
         node = b.cast(self._node, target)
+        self._trace.recorded.note(node)
         return self._trace.like(node, self, order) if self.ndim > 1 else self._new(node, self._scalar)
 
     def _is_in_order(self, order: str) -> bool:

@@ -45,6 +45,7 @@ def _write(target: Tracer, value: Node) -> None:
     region = target._region()
     target._trace.writes.append((target._storage(), target._storage().content))
     cell, state = target._storage(), target._trace
+    state.recorded.note(value)
     state.aliases.check_write(cell)
     if not region:
         value = state.fresh(value)
@@ -62,7 +63,8 @@ def _value_node(value: Any, target: Tracer) -> Node:
         return stored(target._trace, value._node, target.dtype)
     if isinstance(value, (bool, int, float, complex, np.generic)):
         element = np.empty((), target.dtype)
-        element[()] = value  # raises what NumPy raises for a number that does not fit
+        with np.errstate(all="ignore"):  # of which each call has to tell NumPy's error state
+            element[()] = value  # raises what NumPy raises for a number that does not fit
         if isinstance(value, float) and target.dtype.kind in "fc":
             return target._trace.lift(value)
         return b.constant(element[()])

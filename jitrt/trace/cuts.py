@@ -24,6 +24,7 @@ from .segments import (
     register_value,
     sample,
 )
+from .silence import watched
 from .userline import user_line
 
 if TYPE_CHECKING:
@@ -79,9 +80,9 @@ class Cuts:
             if trace.first_values:
                 later = outside_of_loops(later)
             missing = list(dict.fromkeys([*missing, *(n for n in later if n not in trace.registers)]))
-            made = self._compute(missing, scope)
+            made = self._compute(missing, scope, self._forced(missing))
         look = make_look()
-        with trace.failures:
+        with trace.failures, watched(trace, why):
             key = look.see(trace.registers.given)
         freed = trace.registers.free({*trace.live(), *wanted, *trace.conditions}) if missing else ()
         look_scope = trace.phases.scope or None
@@ -96,12 +97,21 @@ class Cuts:
         trace.registers.show(nodes)
         self.made.append(Cut(*made, first, tuple(nodes), Fence(), None, (), why, line, scope))
 
-    def _compute(self, nodes: list[Node], scope: Scope | None) -> _Computed:
+    def _forced(self, missing: list[Node]) -> list[Node]:
+        """What has been recorded up to now, may raise, and is not computed for the sake of `missing`."""
+        recorded = self._trace.recorded
+        kept = [n for n in recorded.since(0) if is_recorded_in_a_loop(n)] if self._trace.first_values else []
+        found = recorded.forced(missing, self._trace.registers.places)
+        recorded.replace(0, kept)
+        return [n for n in found if not kept or not is_recorded_in_a_loop(n)]
+
+    def _compute(self, nodes: list[Node], scope: Scope | None, forced: Sequence[Node] = ()) -> _Computed:
         """Put the values of `nodes` into registers; the graph, what computes it, what it reads, and samples of that."""
         trace = self._trace
         if self._execute is None:
             raise Untraceable("looks at values, or computes under several error states", user_line())
-        graph, inputs = self.graph_of(nodes, [trace.orders.of_result(n) for n in nodes])
+        strides = [trace.orders.of_result(n) for n in nodes]
+        graph, inputs = self.graph_of((*nodes, *forced), (*strides, *(None for _ in forced)))
         self._check_effort(graph)
         values = [trace.registers.given[k] for k in inputs]
         samples = tuple(map(sample, values))

@@ -17,6 +17,7 @@ from .choices import FOLDS
 from .operands import nodes_of, operands_of, phantoms, with_elements, with_value
 from .operators import is_tracer
 from .order import by_stride
+from .silence import silent
 
 if TYPE_CHECKING:
     from .tracer import Tracer
@@ -51,6 +52,7 @@ def call_function(array: Tracer, func: Callable[..., Any], args: tuple, kwargs: 
         if func in BY_VALUE_FUNCTIONS:
             args, kwargs = with_elements(args, kwargs, trace)
         result = build(*nodes_of(args, trace), **nodes_of(kwargs, trace))
+        result = silent(trace, result) if isinstance(result, Node) else result
     except ValueWanted as wanted:
         return call_function(array, func, *with_value((args, kwargs), wanted.node))
     except NotCovered:
@@ -98,6 +100,7 @@ def wrap(result: Any, like: Tracer, viewed: dict[Node, Tracer] | None = None, co
         return type(result)(wrap(r, like, viewed, contiguous) for r in result)
     trace = like._trace
     trace.phases.check(result)
+    trace.recorded.note(result)
     base = result
     while viewed and base.op.kind is Kind.VIEW and base not in viewed:
         base = base.args[0]

@@ -22,6 +22,7 @@ from .context import tracing
 from .draws import MOST_DRAWS
 from .registers import read_only
 from .segments import MadeCall, Operand, is_recorded_in_a_loop, outside_of_loops
+from .silence import watched
 from .storage import base_of
 from .tracer import Tracer
 from .userline import user_line
@@ -212,7 +213,8 @@ class HostCalls:
         trace = self._trace
         operands = [trace.value_of(n) for n in node.args]
         raised: list[str] = []
-        with trace.failures, tracing(None), np.errstate(all="call", call=lambda kind, _: raised.append(kind)):
+        noted = np.errstate(all="call", call=lambda kind, _: raised.append(kind))
+        with trace.failures, tracing(None), noted, watched(trace, node["call"].name):
             result = trace.registers.values[node] = evaluate((node,), trace.registers.values)[0]
         parts: list[Any] = []
         flatten(result, parts)

@@ -12,6 +12,7 @@ from .loopnumber import Counter
 from .state import Trace
 from .states import Role, State
 from .storage import Cell
+from .unread import forced_of
 
 
 @frozen
@@ -75,8 +76,31 @@ def step_between(
     constant = {role.node for k, role in enumerate(old) if k not in varying}
     constant |= {counter.node for counter in trace.counters.values() if counter is not own}
     constant.difference_update(parameters)
+    if _raises_unread(before, after, trace, [role.node for role in new], first, bool(decided)):
+        return None
     closed = close(([new[k].node for k in first.values()],), parameters, made_meanwhile, constant)
     return Step(source, tuple(varying), same, outside, closed)
+
+
+def _raises_unread(
+    before: State, after: State, trace: Trace, made: Sequence[Node], parameters: Collection[Node], guarded: bool
+) -> bool:
+    """Whether an iteration computes what may raise, and what nothing reads that it hands on.
+
+    What does not depend on the iteration is computed outside, unless there may be none.
+    """
+    between = trace.recorded.since(before.recorded)[: after.recorded - before.recorded]
+    unread = forced_of(between, made, ())
+    return bool(unread) and (guarded or not depending(unread, parameters).isdisjoint(unread))
+
+
+def depending(nodes: Sequence[Node], parameters: Collection[Node]) -> set[Node]:
+    """What depends on `parameters` among `nodes` and what these are computed from."""
+    found = set(parameters)
+    for n in topological_order(tuple(nodes)):
+        if not found.isdisjoint(n.args):
+            found.add(n)
+    return found
 
 
 def _containers_stay(before: State, after: State) -> bool:

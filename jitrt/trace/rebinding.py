@@ -14,7 +14,7 @@ from ..expr.updates import Region, through
 from .arguments import made_of
 from .attributes import attributes_of, has_plain_attributes
 from .callbacks import MISSING, contents
-from .iterations import Step, outside_roles
+from .iterations import Step, depending, outside_roles
 from .loopnumber import Counter, LoopNumber
 from .state import Trace
 from .states import State
@@ -71,11 +71,16 @@ def finish(
     now = [*last.roles, *outside_roles(step.outside, last, trace)]
     carried = list(dict.fromkeys(step.same))
     nodes = [role.node for role in now]
+    recorded = trace.recorded.since(first.recorded)
+    of_iterations = depending(recorded, {start[k].node for k in carried})
+    recorded = [n for n in recorded if n not in of_iterations]
     if carried:
         what = Loop(step.closed.graphs[0], len(carried), 0, 0, left, guarded)
         results = dict(zip(carried, loop(what, [*(start[k].node for k in carried), *step.closed.kept])))
         for k, same in zip(step.varying, step.same):
             nodes[k] = results[same]
+        recorded += results.values()
+    trace.recorded.replace(first.recorded, recorded)
     cells: dict[int, Cell] = {}
     # The memory of each role after the last iteration, told from the one before the first.
     for k, (role, origin) in enumerate(zip(now, _repeated(step.source, 1 if guarded else left or 0))):

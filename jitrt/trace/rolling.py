@@ -77,6 +77,11 @@ class RollingRange:
         return self._numbers[self._done - 1]
 
     @property
+    def is_rolling(self) -> bool:
+        """Whether the loop may still become a node."""
+        return self._site is not None and bool(self.left)
+
+    @property
     def step(self) -> int:
         """The distance from one number to the next."""
         return self._numbers.step

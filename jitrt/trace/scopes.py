@@ -18,7 +18,7 @@ import numpy as np
 from ..errors import Untraceable
 from ..expr.node import Node, topological_order
 from ..expr.optable import Kind
-from ..expr.ufuncs import elementwise_op, loop_dtypes
+from ..expr.raising import exceptions
 from ..frozen import frozen
 from .context import current
 from .segments import outside_of_loops
@@ -57,11 +57,16 @@ class Scope:
                 for function, args, kwargs in self.filters:
                     function(*args, **dict(kwargs))
             changed = dict(self.switches)
-            if any(_silences_numpy(f, a, dict(k)) for f, a, k in self.filters):
+            if self.silences_numpy:
                 state = np.geterr() | changed
                 changed |= {name: "ignore" for name, how in state.items() if how == "warn"}
             stack.enter_context(np.errstate(**changed))  # type: ignore[arg-type]
             yield
+
+    @property
+    def silences_numpy(self) -> bool:
+        """Whether warnings of NumPy are silent."""
+        return any(_silences_numpy(f, a, dict(k)) for f, a, k in self.filters)
 
     def agrees(self, other: Scope, exceptions: Iterable[str]) -> bool:
         """Whether two scopes treat these exceptions alike."""
@@ -74,7 +79,7 @@ class Scope:
 
 
 def _silences_numpy(function: Callable[..., Any], args: tuple, kwargs: dict[str, Any]) -> bool:
-    """Whether a filter makes the warnings of floating-point exceptions silent."""
+    """Whether a filter makes all warnings of NumPy silent that are of the kind of floating-point exceptions."""
     names = ("action", "category") if function is warnings.simplefilter else ("action", "message", "category", "module")
     given = {"category": Warning} | dict(zip(names, args)) | kwargs
     return issubclass(RuntimeWarning, given["category"]) and not (given.keys() - {"action", "category"})
@@ -108,7 +113,8 @@ class Phases:
 
     def switch(self, scope: Scope) -> None:
         """Begin another phase."""
-        live = [*self._trace.live(), *self._trace.calls.results]
+        trace = self._trace
+        live = [*trace.live(), *trace.calls.results, *trace.recorded.since(0)]
         if len(outside_of_loops(live)) < len(live):
             raise Untraceable("np.errstate inside of the body of a loop", user_line())
         self._tag(live, self.number)
@@ -146,7 +152,7 @@ class Phases:
         if len(self._scopes) == 1:
             return None
         trace = self._trace
-        given = (*wanted, *trace.live(), *trace.calls.results, *trace.conditions)
+        given = (*wanted, *trace.live(), *trace.calls.results, *trace.conditions, *trace.recorded.since(0))
         roots = outside_of_loops(given)
         self._tag(roots, self.number)
         order = topological_order(roots, trace.registers.places)
@@ -184,20 +190,7 @@ def _exceptions(node: Node) -> frozenset[str]:
     """The floating-point exceptions that computing a node may raise; `_WARNINGS` among them if it may warn, too."""
     if node.op.kind in _QUIET_KINDS:
         return frozenset()
-    if node.op.kind is not Kind.ELEMENTWISE:
-        return frozenset((*_SWITCHES, _WARNINGS))
-    row, operands = node.op, tuple(a.dtype for a in node.args)
-    if node.op.ufunc is not None:  # its loop may be one of floats, also for integers
-        row, operands = elementwise_op(node.op.ufunc), loop_dtypes(node.op.ufunc, tuple(a.type for a in node.args))[:-1]
-    return row.raises(operands, any(map(_is_a_number, node.args)))
-
-
-def _is_a_number(node: Node) -> bool:
-    """Whether a node is a finite real number other than zero."""
-    value = node["value"].value if node.op.name == "constant" and not node.shape else None
-    if not isinstance(value, (int, float, np.generic)) or np.asarray(value).dtype.kind not in "iuf":
-        return False
-    return bool(value != 0 and np.isfinite(value))
+    return exceptions(node) if node.op.kind is Kind.ELEMENTWISE else frozenset((*_SWITCHES, _WARNINGS))
 
 
 class ErrorState:

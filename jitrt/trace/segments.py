@@ -20,8 +20,10 @@ from ..expr.contractions import is_effect
 from ..expr.control import in_order
 from ..expr.interpret import evaluate
 from ..expr.node import Graph, Node, topological_order
+from ..expr.raising import FORCE
 from ..frozen import frozen
 from .arguments import Structure, flatten
+from .unread import forced_of
 
 _COMPARED_BYTES = 4096  # of an array that is looked at: larger ones are taken to be different every time
 
@@ -215,11 +217,17 @@ def sample(value: Any) -> Any:
 
 
 def narrowed(made: Cut, kept: Sequence[int]) -> tuple[Graph, tuple[int, ...], tuple[Any, ...]]:
-    """The graph of a cut for some of its outputs; the registers that it reads, and samples of their values."""
+    """The graph of a cut for some of its outputs; the registers that it reads, and samples of their values.
+
+    Of the others it computes what may raise.
+    """
     assert made.graph is not None
     places = {node: k for k, node in enumerate(made.graph.inputs)}
-    roots = [made.graph.outputs[k] for k in kept]
-    graph, read = cut(roots, places, [made.graph.strides[k] for k in kept])
+    outputs = made.graph.outputs
+    roots = [outputs[k] for k in kept]
+    strides = [made.graph.strides[k] for k in kept]
+    forced = forced_of([n.args[0] if n.op is FORCE else n for n in reversed(outputs)], roots, places)
+    graph, read = cut((*roots, *forced), places, (*strides, *(None for _ in forced)))
     return graph, tuple(made.inputs[k] for k in read), tuple(made.samples[k] for k in read)
 
 

@@ -29,6 +29,7 @@ from .scopes import Phases
 from .segments import Execute, Look, Watch, is_recorded_in_a_loop, register_value
 from .storage import Cell, base_of
 from .tracer import Tracer
+from .unread import Recorded
 from .userline import user_line
 
 _MOST_INTEGER_LOOKS = 4  # at conditions of numbers: a function with more of them goes another way for each integer
@@ -98,6 +99,7 @@ class Trace:
         self.conditions: dict[Node, None] = {}
         """What is assumed of values: where it does not hold, the plain function runs."""
         self.phases = Phases(self)
+        self.recorded = Recorded()
         self.catching = 0
         """How many ``with warnings.catch_warnings()`` are open."""
         self.generators = 0
@@ -214,6 +216,10 @@ class Trace:
             return False
         counters = {counter.node for counter in self.counters.values()}
         return not counters or counters.isdisjoint(topological_order(nodes))
+
+    def is_in_a_loop(self) -> bool:
+        """Whether what is recorded may be part of a loop that becomes one node."""
+        return bool(self.first_values or self.counters) or any(r.is_rolling for r in self.ranges.values())
 
     def assume(self, condition: Node) -> bool:
         """Let the trace hold for calls in which `condition` is true; False if it is not now."""

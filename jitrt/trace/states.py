@@ -57,8 +57,8 @@ class State:
         The variables that are integers, by their names, and such attributes and items of dicts, by their places.
     places : dict of hashable to (dict, object)
         For each of the latter the dict that holds it, and its key.
-    cells, copies, writes, looks, phases : int
-        How many cells, copies, assignments, looks at values, and error states or draws there had been.
+    cells, copies, writes, looks, phases, recorded : int
+        How many cells, copies, assignments, looks at values, error states or draws, and operations there had been.
     """
 
     structure: dict[str, Hashable] = field(default_factory=dict)
@@ -72,6 +72,7 @@ class State:
     writes: int = 0
     looks: int = 0
     phases: int = 0
+    recorded: int = 0
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -107,6 +108,7 @@ class State:
             self.writes,
             self.looks,
             self.phases,
+            self.recorded,
         )
 
 
@@ -279,4 +281,5 @@ def observe(
     walk.state.cells = Cell.made()
     walk.state.phases = trace.phases.number + trace.calls.draws
     walk.state.copies, walk.state.writes, walk.state.looks = trace.copies, len(trace.writes), len(trace.looks)
+    walk.state.recorded = len(trace.recorded)
     return walk.state

@@ -28,6 +28,7 @@ from .loopnumber import NotRolled, Place
 from .returned import Outputs, Result
 from .scopes import Scope
 from .segments import Cut, Execute
+from .silence import errors_end_trace
 from .state import Trace
 from .storage import Cell
 from .stores import Containers, Store
@@ -232,7 +233,7 @@ def _trace_once(
     state.decide = conditions.decide
     watch_control(True)
     try:
-        with tracing(state), users_code():
+        with tracing(state), users_code(), errors_end_trace():
             result = clones.of(function)(*args, **kwargs)
         _check_nothing_swallowed(state)
     except (Exception, Untraceable) as error:
@@ -310,6 +311,8 @@ def _describe(
     for node in state.calls.pending():
         if node not in outputs.roots:
             outputs.add(node)
+    for node in state.recorded.forced(outputs.roots, state.registers.places):
+        outputs.add(node)
     roots, strides = outputs.roots, outputs.strides
     graph, registers = Graph(tuple(inputs), tuple(roots), tuple(strides)), tuple(range(len(inputs)))
     if stores and len(graph.nodes()) > _MOST_NODES_WITH_STORES:
