@@ -24,7 +24,7 @@ from .trace.arguments import Structure, classes_in, copies_of, overlap, rebuild,
 from .trace.captures import Captures
 from .trace.draws import drawing, kept
 from .trace.purity import scan_call
-from .trace.silence import Warns
+from .trace.silence import Warns, without_warnings
 from .trace.storage import ReadOnly
 from .trace.stores import Arguments
 from .trace.trace import trace
@@ -206,7 +206,7 @@ def _after_failure(call: Call, failure: Exception) -> Plain:
         raise Unspecialised(_raised(failure), failure)
     args, kwargs, _ = rebuild(call.structure, iter(copies_of(call.leaves)))
     raises = True
-    with contextlib.suppress(Exception), kept(call.captures.generators):
+    with contextlib.suppress(Exception, Warns), kept(call.captures.generators), without_warnings():
         with users_code():
             call.function(*args, **kwargs)
         raises = False

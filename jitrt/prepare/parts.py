@@ -19,6 +19,7 @@ from ..expr.build import literal
 from ..expr.movement import decode_index
 from ..expr.node import Graph, Node
 from ..expr.optable import Kind
+from ..expr.raising import can_raise
 from ..expr.types import ArrayType
 from ..frozen import frozen
 
@@ -54,7 +55,11 @@ def split_assemblies(graph: Graph) -> Graph:
         if node in cells:
             parts = [_in_cell(node, trees[node], box, pieces, done) for box, pieces in cells[node]]
             done[node] = assemble(node.shape, parts, [tuple(low for low, _ in box) for box, _ in cells[node]])
-    return graph.with_outputs(done[n] for n in graph.outputs)
+    split = graph.with_outputs(done[n] for n in graph.outputs)
+    read = frozenset(split.nodes())
+    by_parts = {n for root in cells for n in trees[root]}
+    lost = any(can_raise(n) and done[n] not in read for n in order if n not in by_parts)
+    return graph if lost else split  # what nobody reads of an assembled array is computed, too
 
 
 def _trees(order: Sequence[Node], outputs: frozenset[Node]) -> dict[Node, set[Node]]:

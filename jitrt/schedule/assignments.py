@@ -12,8 +12,9 @@ import numpy as np
 
 from ..expr import build as b
 from ..expr.build import literal
-from ..expr.node import Graph, Node
+from ..expr.node import Graph, Node, topological_order
 from ..expr.optable import Kind
+from ..expr.raising import can_raise
 from ..expr.types import ArrayType
 from ..expr.updates import (
     UPDATE,
@@ -38,7 +39,22 @@ _COMPARED_PARTS = 64  # above, comparing all pairs of parts costs more than runn
 
 
 def lower_updates(graph: Graph) -> Graph:
-    """Replace every update that kernels can make by an assembly of parts."""
+    """Replace every update that kernels can make by an assembly of parts.
+
+    What nothing is left of is not computed, unless that may raise.
+    """
+    dropped: list[Node] = []
+    lowered = _lowered(graph, frozenset(), dropped)
+    if dropped:
+        read = frozenset(lowered.nodes())
+        raising = [n for n in dropped if any(map(can_raise, topological_order((n,), read)))]
+        if raising:
+            return _lowered(graph, frozenset(raising), [])
+    return lowered
+
+
+def _lowered(graph: Graph, raising: frozenset[Node], dropped: list[Node]) -> Graph:
+    """The graph without updates; those `raising` are written before they are overwritten, others noted as `dropped`."""
     order = graph.nodes()
     writable = {n for n in order if n.op is UPDATE and _is_writable(n)}
     if not writable:
@@ -68,7 +84,15 @@ def lower_updates(graph: Graph) -> Graph:
             chain.append(chain[-1].args[0])
         values = [done[n.args[1]] for n in reversed(chain)]
         regions = [n["region"] for n in reversed(chain)]
-        done[node] = _assembled(node.type, done[chain[-1].args[0]], values, regions)
+        old = done[chain[-1].args[0]]
+        kept = [(v, r) for v, r in zip(values, regions) if v.type.size]
+        remains = _what_remains(node.type, old, [r for _, r in kept]) if kept else []
+        if kept and not remains and old in raising:
+            remains = [(old, ())]
+        elif kept and not remains:
+            dropped.append(old)
+        parts = remains + kept
+        done[node] = overwrite(node.type, [v for v, _ in parts], [r for _, r in parts]) if kept else old
     return graph.with_outputs(done[n] for n in graph.outputs)
 
 
@@ -81,14 +105,6 @@ def _is_writable(node: Node) -> bool:
         if layout is None:
             return False
     return True
-
-
-def _assembled(type: ArrayType, old: Node, values: list[Node], regions: list[Region]) -> Node:
-    kept = [(v, r) for v, r in zip(values, regions) if v.type.size]
-    if not kept:
-        return old
-    parts = _what_remains(type, old, [r for _, r in kept]) + kept
-    return overwrite(type, [v for v, _ in parts], [r for _, r in parts])
 
 
 def _what_remains(type: ArrayType, old: Node, regions: list[Region]) -> list[tuple[Node, Region]]:

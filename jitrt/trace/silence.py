@@ -57,26 +57,39 @@ def errors_end_trace() -> np.errstate:
 
 
 def _end_trace(kind: str, _: int) -> None:
-    raise Warns(f"NumPy reports {kind} of values that depend on no argument", user_line())
+    raise Warns(f"NumPy reports {kind}", user_line())
+
+
+def watched(trace: Trace, name: str) -> contextlib.AbstractContextManager[None]:
+    """A context for a call that NumPy makes to learn types: where its Python code would warn the trace ends."""
+    return contextlib.nullcontext() if trace.phases.scope.silences_numpy else _ended_by_warnings(name)
 
 
 @contextlib.contextmanager
-def watched(trace: Trace, name: str) -> Iterator[None]:
-    """A context for a call that NumPy makes to learn types: where its Python code would warn the trace ends.
+def _ended_by_warnings(name: str) -> Iterator[None]:
+    """A context in which Python code raises `Warns` where it would warn.
 
-    It ends in front of the warning, and nothing that other threads see is changed. What writes warnings in C is not
-    found, and nothing where the thread is profiled.
+    Nothing that other threads see is changed. Warnings of code in C are not found, and none where the thread is
+    profiled.
     """
-    if sys.getprofile() is not None or trace.phases.scope.silences_numpy:
-        yield
-        return
 
     def look(frame: Any, event: str, arg: Any) -> None:
         if event == "c_call" and arg is warnings.warn:
             raise Warns(f"NumPy warns in {name}", user_line())
 
+    if sys.getprofile() is not None:
+        yield
+        return
     sys.setprofile(look)
     try:
         yield
     finally:
         sys.setprofile(None)
+
+
+@contextlib.contextmanager
+def without_warnings() -> Iterator[None]:
+    """A context for a run of a function that is only a trial, which ends where a trace would not have gone on."""
+    kinds = {name: "call" if how == "raise" else "ignore" for name, how in np.geterr().items()}
+    with np.errstate(**kinds, call=_end_trace), _ended_by_warnings("a trial"):  # type: ignore[arg-type]
+        yield

@@ -1,0 +1,168 @@
+"""Warnings of NumPy come once in each call, and in the same calls: of its Python code, of casts, of conversions."""
+
+import warnings
+
+import numpy as np
+import pytest
+
+import jitrt
+
+FULL = np.arange(600.0).reshape(60, 10)
+NAN_ROW = np.where(np.arange(60)[:, None] == 7, np.nan, FULL)
+NEARLY = np.where(np.isnan(NAN_ROW) & (np.arange(10) < 9), np.nan, FULL)
+SINGLE = np.linspace(1, 2, 300).astype(np.float32)
+COMPLEX = np.linspace(1, 2, 300) * (1 + 1j)
+
+
+def outcome(function, args, state):
+    with warnings.catch_warnings(record=True) as caught, np.errstate(**state):
+        warnings.simplefilter("always")
+        try:
+            result = function(*args)
+        except (FloatingPointError, TypeError) as error:
+            result = repr(error)
+    return result, [(w.category, str(w.message)) for w in caught if w.category is not jitrt.JitrtPerformanceWarning]
+
+
+def check(function, *calls, state=None):
+    """Compare results and warnings of calls, each of them made twice."""
+    compiled = jitrt.jit(function)
+    for arg in [c for call in calls for c in (call, call)]:
+        want, got = (outcome(f, (arg,), state or {}) for f in (function, compiled))
+        assert got[1] == want[1]
+        if isinstance(want[0], str):
+            assert got[0] == want[0]
+        else:
+            np.testing.assert_allclose(got[0], want[0], rtol=1e-5)
+    return compiled
+
+
+def silent(x):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RuntimeWarning)
+        return np.nanmean(x, axis=1) + np.nanmax(x, axis=1)
+
+
+def unread(x):
+    np.nanmin(x, axis=1)
+    return x * 2
+
+
+def in_a_loop(x):
+    for _ in range(20):
+        x = x - np.nanmean(x, axis=1, keepdims=True) * 0.5
+    return x
+
+
+def in_a_while_loop(x):
+    while np.nanmax(np.abs(x[0])) > 0.1:
+        x = x * 0.5 - np.nanmax(x, axis=1, keepdims=True) * 0.01
+    return x
+
+
+def of_a_mask(x):
+    return np.mean(x, axis=1, where=x > 75), np.var(x, axis=1, where=~np.isnan(x), ddof=1)
+
+
+FUNCTIONS = [
+    *(
+        lambda x, f=f, kwargs=kwargs: f(x * 1.0, axis=1, **kwargs) * 2
+        for f in (np.nanmax, np.nanmin, np.nanmean, np.nanvar, np.nanstd, np.nanmedian)
+        for kwargs in ({}, {"keepdims": True})
+    ),
+    lambda x: np.nanvar(x[:, 8:], axis=1, ddof=2),
+    lambda x: np.nanmax(x, axis=0, initial=-5.0),
+    lambda x: np.nanpercentile(x, 30, axis=1),
+    lambda x: np.mean(x[:0]) + x,
+    lambda x: np.var(x[:, :1], axis=1, ddof=1),
+    lambda x: x[:1].std(ddof=2) + x,
+    lambda x: np.cov(x[:, :1]),
+    lambda x: np.polyfit(np.arange(10) * 0, np.arange(10.0), 3) * x[0, 0],
+    silent, unread, in_a_loop, in_a_while_loop, of_a_mask,
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("state", [{}, {"all": "ignore"}], ids=str)
+@pytest.mark.parametrize("number", range(len(FUNCTIONS)))
+@pytest.mark.parametrize("first", [FULL, NAN_ROW], ids=["ordinary", "nan"])
+def test_python_code_of_numpy(number, state, first):
+    check(FUNCTIONS[number], first, FULL, NAN_ROW, NEARLY, NAN_ROW, FULL, state=state)
+
+
+@pytest.mark.parametrize("number", [0, 2, 4, 6, 8])
+def test_what_does_not_warn_is_compiled(number):
+    compiled = check(FUNCTIONS[number], FULL, NAN_ROW, FULL)
+    assert compiled.explain(FULL).kernels and not compiled.explain(FULL).host_calls
+
+
+def test_what_is_silent_runs_in_kernels():
+    compiled = check(silent, FULL, NAN_ROW)
+    calls = []
+    compiled._function = lambda x: calls.append(1)  # what runs plain from now on
+    compiled(NAN_ROW)
+    assert not calls
+
+
+def assigned(x):
+    y = x * 2
+    y[3:5] = 1e300
+    y[y > 3] = -1e300
+    return y
+
+
+def filled(x):
+    y = np.zeros(5, np.float32)
+    y.fill(1e300)
+    return y + x[0] + np.full(5, 1e300, np.float32)
+
+
+def compared(x):
+    for _ in range(20):
+        x = x * 0.5 + (x > 1e300)
+    return x
+
+
+OVERFLOWING = [
+    lambda x: x * 1e300,
+    lambda x: x > 1e300,
+    lambda x: np.where(x > 1.5, x, 1e300),
+    lambda x: np.clip(x, -1e300, 1e300),
+    lambda x: (x + 1j).astype(np.complex64) * 1e300,
+    lambda x: x[0] * 1e300,
+    lambda x: x.sum() - 1e300,
+    lambda x: (x * 1e300, x * 2)[1],
+    lambda x: x + np.float32(3e38) * np.float32(10),
+    lambda x: x * 1e-300,
+    assigned, filled, compared,
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("state", [{}, {"all": "ignore"}, {"over": "raise"}], ids=str)
+@pytest.mark.parametrize("number", range(len(OVERFLOWING)))
+def test_numbers_that_overflow(number, state):
+    check(OVERFLOWING[number], SINGLE, SINGLE + 1, SINGLE[:40], SINGLE, state=state)
+
+
+def integer(x):
+    return x * int(x[0].real + int(x[3]))
+
+
+def real(x):
+    return x + float(x[1])
+
+
+def stored(x):
+    y = np.zeros(300)
+    y[:] = x
+    return y
+
+
+def looked_at_twice(x):
+    if x[0].real > 0.5:
+        return x * int(x[2])
+    return x + int(x[0])
+
+
+@pytest.mark.parametrize("function", [integer, real, stored, looked_at_twice], ids=lambda f: f.__name__)
+def test_casts_of_complex_numbers(function):
+    check(function, COMPLEX, COMPLEX + 1, COMPLEX - 1, COMPLEX)
