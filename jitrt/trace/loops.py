@@ -238,8 +238,9 @@ def _closed(state: Trace) -> Iterator[None]:
     Untraceable
         If it writes into an array from outside, which is then as it was.
     """
-    made, writes = Cell.made(), len(state.writes)
+    made, writes, recorded = Cell.made(), len(state.writes), len(state.recorded)
     yield
+    state.recorded.replace(recorded, ())  # a body computes what it gives, and nothing else
     outside = [(cell, content) for cell, content in state.writes[writes:] if cell.number < made]
     for cell, content in reversed(outside):
         cell.content = content

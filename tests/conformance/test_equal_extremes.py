@@ -77,7 +77,8 @@ def test_clip(char):
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
 def test_folds_of_one_value(value, char):
     """Nothing but infinities, nans, or zeros of one sign, in which a fold must not show what it starts by."""
-    functions = (np.max, np.min, np.nanmax, np.nanmin, np.ptp, np.argmax, np.argmin)
+    functions = (np.max, np.min, np.ptp, np.argmax, np.argmin)
+    functions += () if np.isnan(value) else (np.nanmax, np.nanmin)  # which warn, so that they run plain
     cases = {f"{f.__name__} {axis}": folded(f, axis) for f in functions for axis in (0, 1, None)}
     for size in (1, 9, 33, 300):
         check(together(cases), np.full((3, size), value, char))

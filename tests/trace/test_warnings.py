@@ -77,7 +77,7 @@ FUNCTIONS = [
     lambda x: np.var(x[:, :1], axis=1, ddof=1),
     lambda x: x[:1].std(ddof=2) + x,
     lambda x: np.cov(x[:, :1]),
-    lambda x: np.polyfit(np.arange(10) * 0, np.arange(10.0), 3) * x[0, 0],
+    lambda x: np.polyfit(np.ones(10), np.arange(10.0), 3) * x[0, 0],
     silent, unread, in_a_loop, in_a_while_loop, of_a_mask,
 ]  # fmt: skip
 
