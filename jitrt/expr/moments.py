@@ -74,8 +74,7 @@ def _select(selected: Node | None, x: Node) -> Node:
 
 
 def _lower_var(n: Node) -> Node:
-    selected = n.args[1] if len(n.args) - ("mean" in n.kwargs) == 2 else None
-    return b.cast(_variance(n, selected), n.dtype)
+    return b.cast(_variance(n, _selected(n)), n.dtype)
 
 
 def _lower_std(n: Node) -> Node:
@@ -129,7 +128,7 @@ def _warns_of_freedom(n: Node) -> Node:
 def _selected(n: Node) -> Node | None:
     if n.op.name.startswith("nan"):
         return _selected_not_nan(n)
-    return n.args[1] if len(n.args) == 2 else None
+    return n.args[1] if len(n.args) - ("mean" in n.kwargs) == 2 else None
 
 
 declare(np.mean, _lower_mean, "mean", warns=_warns_of_nothing)

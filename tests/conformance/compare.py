@@ -1,5 +1,6 @@
 """Comparison of what jitrt gives with what NumPy gives: values bit for bit, dtypes, shapes and types."""
 
+import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -8,12 +9,19 @@ import numpy as np
 import jitrt
 
 
-def together(cases: dict[str, Callable[..., Any]]) -> Callable[..., Any]:
-    """One function that gives the results of all `cases` by name, so that one compile serves them all."""
+def together(cases: dict[str, Callable[..., Any]], silent: bool = False) -> Callable[..., Any]:
+    """One function that gives the results of all `cases` by name, so that one compile serves them all.
+
+    Where NumPy warns of values the plain function runs, unless the function makes warnings `silent`.
+    """
     names = [f"case{k}" for k in range(len(cases))]
     entries = ", ".join(f"{key!r}: {name}(*args)" for key, name in zip(cases, names))
-    namespace = dict(zip(names, cases.values()))
-    exec(f"def cases(*args):\n    return {{{entries}}}", namespace)
+    namespace: dict[str, Any] = dict(zip(names, cases.values()))
+    text = f"def cases(*args):\n    return {{{entries}}}"
+    if silent:
+        namespace["warnings"] = warnings
+        text = "def cases(*args):\n  with warnings.catch_warnings():\n    warnings.simplefilter('ignore')\n" + text[18:]
+    exec(text, namespace)
     return namespace["cases"]
 
 
