@@ -20,6 +20,7 @@ from .segments import (
     MadeCall,
     Watch,
     cut,
+    is_recorded_in_a_loop,
     outside_of_loops,
     register_value,
     sample,
