@@ -156,20 +156,15 @@ class Put:
 
 @frozen
 class Memory:
-    """Memory of at least ``nbytes``, different from all memory that `apart` points to; grown where it is too small.
-
-    With `keeps`, the first bytes of what `keeps` points to stay what they are.
-    """
+    """Memory of at least ``nbytes``, different from all memory that `apart` points to; grown where it is too small."""
 
     target: str
     site: int
     nbytes: Poly
     apart: tuple[str, ...]
-    keeps: str = ""
 
     def __str__(self) -> str:
-        text = f"{self.target} = memory {self.site}{{{self.nbytes}}} apart from ({' '.join(self.apart)})"
-        return f"{text} keeps {self.keeps}" if self.keeps else text
+        return f"{self.target} = memory {self.site}{{{self.nbytes}}} apart from ({' '.join(self.apart)})"
 
 
 @frozen
@@ -185,15 +180,14 @@ class Update:
 
 @frozen
 class Fold:
-    """An accumulator of a loop: what folds, from what it starts (`initial`, or the neutral value), and its result."""
+    """An accumulator of a loop, which starts from the neutral value; its name is that of the result behind the loop."""
 
     name: str
     op: str
     dtype: np.dtype
-    initial: str = ""
 
     def __str__(self) -> str:
-        return f"{self.name} = {self.op}:{self.dtype.str}({self.initial})"
+        return f"{self.name} = {self.op}:{self.dtype.str}"
 
 
 @frozen

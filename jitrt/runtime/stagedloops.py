@@ -22,6 +22,7 @@ from ..frontend.control.source import has_loops
 from ..frontend.control.stage import WAY, Argument, Made, Number, Result, Staged, stage
 from ..frontend.control.values import NotStaged
 from ..ir.loops import can_stop, is_exact
+from ..ir.verify import verify
 from ..trace.arguments import overlaps_itself
 from ..trace.callbacks import MISSING
 from ..trace.captures import Capture
@@ -193,6 +194,8 @@ class _Loop:
         if any(not a.flags.aligned for a in args if isinstance(a, np.ndarray)):
             raise NotStaged("an array that is not aligned")
         self.staged: Staged = stage(function, args)
+        if config.strict():
+            verify(self.staged.procedure)
         given = (*args, *(c.read() for c in self.staged.arrays))
         if not all(given[k].flags.writeable and not overlaps_itself(given[k]) for k in self.staged.written):
             raise NotStaged("writes into an array that is read-only or overlaps itself")

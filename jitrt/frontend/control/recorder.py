@@ -361,10 +361,10 @@ class Recorder:
         """The number of the place in the program that `key` stands for."""
         return self._sites.setdefault(key, len(self._sites))
 
-    def memory(self, site: int, nbytes: Poly, apart: Sequence[str], keeps: str = "") -> str:
+    def memory(self, site: int, nbytes: Poly, apart: Sequence[str]) -> str:
         """Memory that none of the pointers `apart` begins."""
         name = self.name()
-        self.emit(Memory(name, site, nbytes, tuple(apart), keeps))
+        self.emit(Memory(name, site, nbytes, tuple(apart)))
         self._pieces[site] = max(self._pieces.get(site, 0), len(apart) + 1)
         return name
 

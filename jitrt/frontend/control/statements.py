@@ -414,6 +414,7 @@ class Statements(Expressions):
                 r.depth -= 1
             r.is_elementwise = r.is_elementwise or not has_nests(scope)
             if s.orelse:
+                self.variables = dict(before)
                 for name in loop.variables:
                     self.variables[name] = self._behind(loop, name)
                 self.block(s.orelse)

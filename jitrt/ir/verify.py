@@ -1,0 +1,106 @@
+"""A verifier of procedures: names are defined once and used where they are visible, and scopes are left from inside."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from .loops import (
+    Address,
+    Checked,
+    Compute,
+    For,
+    If,
+    Integer,
+    Leave,
+    Load,
+    Machine,
+    Memory,
+    Procedure,
+    Put,
+    Scope,
+    Statement,
+    Stop,
+    Store,
+    Update,
+    blocks_of,
+)
+
+
+class Malformed(Exception):
+    """A procedure that breaks a rule of the loop language."""
+
+
+def verify(procedure: Procedure) -> None:
+    """Check a procedure.
+
+    Raises
+    ------
+    Malformed
+        If it breaks a rule; the message has the statement.
+    """
+    names = set()
+    for p in procedure.parameters:
+        names.add(p.name)
+        for axis in range(p.ndim):
+            names |= {p.extent(axis), p.stride(axis)}
+    _verify(procedure.body, names, names.copy(), frozenset(), frozenset())
+
+
+def _verify(
+    body: Sequence[Statement], visible: set[str], defined: set[str], labels: frozenset[str], folds: frozenset[str]
+) -> None:
+    visible = set(visible)
+    for s in body:
+        for name in uses(s):
+            if name not in visible:
+                raise Malformed(f"{name} is not visible: {_head(s)}")
+        if isinstance(s, Leave) and s.label not in labels:
+            raise Malformed(f"no such scope around: {s}")
+        if isinstance(s, Update) and s.accumulator not in folds:
+            raise Malformed(f"no such accumulator around: {s}")
+        inside, around, accumulators = visible, labels, folds
+        if isinstance(s, For):
+            inside = visible | {_define(s.index, defined, s)}
+            accumulators = folds | {f.name for f in s.folds}
+        elif isinstance(s, Scope):
+            around = labels | {s.label}
+        for block in blocks_of(s):
+            _verify(block, inside, defined, around, accumulators)
+        if isinstance(s, For):
+            visible |= {_define(f.name, defined, s) for f in s.folds}
+        elif (target := getattr(s, "target", None)) is not None:
+            visible.add(_define(target, defined, s))
+
+
+def _define(name: str, defined: set[str], s: Statement) -> str:
+    if name in defined:
+        raise Malformed(f"{name} is defined twice: {_head(s)}")
+    defined.add(name)
+    return name
+
+
+def _head(s: Statement) -> str:
+    return str(s).partition("\n")[0]
+
+
+def uses(s: Statement) -> Iterator[str]:
+    """The names that a statement itself uses."""
+    if isinstance(s, (Compute, Machine, Checked)):
+        yield from s.args
+    elif isinstance(s, Integer):
+        yield from s.value.names()
+    elif isinstance(s, (Address, Load, Store)):
+        yield s.base
+        yield from s.offset.names()
+        if isinstance(s, Store):
+            yield s.value
+    elif isinstance(s, (Put, Update)):
+        yield s.value
+    elif isinstance(s, Memory):
+        yield from s.nbytes.names()
+        yield from s.apart
+    elif isinstance(s, For):
+        yield from s.start.names()
+        yield from s.stop.names()
+    elif isinstance(s, (If, Stop)):
+        yield s.condition

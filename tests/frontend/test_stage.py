@@ -1,0 +1,96 @@
+"""What functions are staged to, as text."""
+
+import numpy as np
+import pytest
+
+from jitrt.frontend.control.stage import stage
+from jitrt.frontend.control.values import NotStaged
+from jitrt.ir.verify import verify
+
+
+def text(function, *args):
+    procedure = stage(function, args).procedure
+    verify(procedure)
+    return str(procedure)
+
+
+def recursive_filter(x, a):
+    for k in range(1, len(x)):
+        x[k] += a * x[k - 1]
+
+
+RECURSIVE_FILTER = """\
+procedure(x0:<f8[1]c, x1:<f8) -> (way: <i8) sites ()
+  scope function:
+    t7 = |b1(False)
+    v2 = t7: |b1
+    scope L1:
+      for t1 in range(1, x0.n0, 1):
+        scope L2:
+          t2 = load <f8 x0{8*t1} of x0
+          t3 = load <f8 x0{-8 + 8*t1} of x0
+          t4 = multiply[<f8,<f8-><f8] x1 t3
+          t5 = add[<f8,<f8-><f8] t2 t4
+          store <f8 x0{8*t1} t5 of x0
+          v1 = t1: <i8
+          t6 = |b1(True)
+          v2 = t6: |b1
+    t8 = get v1: <i8
+    t9 = <i8(0)
+    way = t9: <i8
+    leave function"""
+
+
+def test_an_index_in_range_needs_no_check():
+    assert text(recursive_filter, np.ones(3), 0.5) == RECURSIVE_FILTER
+
+
+def triangle(a):
+    for i in range(a.shape[0]):
+        a[i, :i] = a[i, i] * 0.5
+
+
+def test_a_triangle_is_checked_for_what_its_shape_leaves_open():
+    made = text(triangle, np.ones((3, 3)))
+    assert made.count("stop if") == 1  # that there is a column i
+    assert "range(0, min" not in made
+
+
+def test_the_text_does_not_depend_on_sizes():
+    def make(n):
+        return text(triangle, np.ones((n, n)))
+
+    assert make(3) == make(300)
+
+
+def test_bodies_are_visited_once_however_often_they_run():
+    def steps(x, n):
+        for i in range(n):
+            for j in range(i):
+                x[j] += x[i] * 0.5
+
+    assert text(steps, np.ones(9), 3) == text(steps, np.ones(9), 3_000_000)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_staging_again_gives_the_same_text(seed):
+    def mixed(x, n):
+        total, before = 0, x.copy()
+        for i in range(n):
+            if x[i] > 0.5:
+                before = x * i
+            before[i] = total
+            total += before[-1]
+        return total, before
+
+    x = np.random.default_rng(seed).normal(size=6)
+    assert text(mixed, x, 4) == text(mixed, x, 4)
+
+
+def test_whole_arrays_in_a_loop_are_left_to_the_tracer():
+    def heat(u, n):
+        for _ in range(n):
+            u[1:-1] = 0.5 * (u[2:] + u[:-2])
+
+    with pytest.raises(NotStaged, match="whole arrays"):
+        stage(heat, (np.ones(9), 5))
