@@ -305,6 +305,7 @@ class ServedFunction(NativeCallable):
     def release(self) -> None:
         """Free the frames of all specialisations. The next call allocates one."""
         super().release()
+        self._loops.release()
         for found in self._specialisations.compiled():
             found.compiled.program.release()
 

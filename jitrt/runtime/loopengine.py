@@ -26,6 +26,9 @@ class NoLoops:
 
     serve = call
 
+    def release(self) -> None:
+        pass
+
     def may_be_short(self) -> bool:
         return False
 

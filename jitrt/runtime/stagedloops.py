@@ -102,6 +102,12 @@ class LoopEngine:
                 return loop.run(args)
         return MISS
 
+    def release(self) -> None:
+        """Free the memory that procedures keep for further calls."""
+        for loops in list(self._loops.values()):
+            for loop in loops:
+                loop.pool.clear()
+
     def may_be_short(self) -> bool:
         """Whether it is time to find out if calls like this one are too short for compiled code."""
         return self._served % _SERVED_BETWEEN == 0

@@ -553,3 +553,20 @@ def test_random_loops():
 def test_more_random_loops(block):
     for seed in range(1000 + 50 * block, 1050 + 50 * block):
         check_random_loop(seed)
+
+
+def test_memory_of_procedures_is_freed():
+    def turned(x):
+        for k in range(3):
+            x = x * x[k]
+            x[k + 1] = 0.5
+        return x[1:].sum() + x[0]
+
+    fast = jitrt.jit(turned)
+    x = np.linspace(1, 2, 1000)
+    same(fast(x), fast(x))
+    (loops,) = fast._loops._loops.values()
+    assert loops[0].pool
+    fast.release()
+    assert not loops[0].pool
+    assert abs(fast(x) - turned(x)) < 1e-9 * turned(x)
