@@ -173,35 +173,6 @@ def test_forks_in_the_middle_of_a_compilation(how):
     )
 
 
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork on this platform")
-def test_a_fork_while_a_loop_compiles_in_the_background():
-    run("""
-        import threading
-        @jitrt.jit
-        def total(x):
-            s = 0.0
-            for i in range(len(x)):
-                s += x[i] * x[i]
-            return s
-        big = np.ones(30000)
-        deadline = time.time() + 60
-        while not any(t.name == "jitrt-loops" for t in threading.enumerate()) and time.time() < deadline:
-            total(big)
-        for _ in range(5):
-            child = os.fork()
-            if not child:
-                try:
-                    f = plain()
-                    assert right(jitrt.jit(f)(a), f)
-                    os._exit(0)
-                finally:
-                    os._exit(3)
-            assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
-            f = plain()
-            assert right(jitrt.jit(f)(a), f)
-    """)
-
-
 class EveryLine:
     """Calls `what` at lines of the package, as a handler or a finaliser may that comes there."""
 
