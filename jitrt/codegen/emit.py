@@ -200,7 +200,8 @@ class _Kernel:
             self.indices[loop.axis] = index
             self.block(loop.body)
 
-        hint = hint or (1 if id(loop) in self.beside else interleaving(loop.body))
+        is_long = bool(carried) and sum(s.op.cost for s in loop.body if isinstance(s, Compute)) > _LATENCY_HIDING_COST
+        hint = hint or (1 if is_long or id(loop) in self.beside else interleaving(loop.body))
         self.repeat(f"axis{loop.axis}", start, stop, 1, carried, turn, hint)
 
     def _summed(self, loop: Loop, start: ir.Value, stop: ir.Value, carried: list[int], pairwise: list[int]) -> None:
