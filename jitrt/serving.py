@@ -216,6 +216,8 @@ class ServedFunction(NativeCallable):
                 if isinstance(found, Specialisation) and self._is_slow(found) and found.is_short:
                     self._specialisations.replace(found, Plain(TOO_SMALL, is_passing=True))
             except Exception as error:  # the call itself has ended well
+                if is_users_own(error):
+                    raise
                 if not is_passing(error):
                     self._dispatch.refuse(found)
                 internal_error(self.__name__, error, _STAYS_IN_PYTHON)

@@ -20,7 +20,7 @@ from collections.abc import Collection, Iterable
 from typing import Any
 
 from .. import forks
-from ..atwork import at_work
+from ..atwork import at_work, is_users_own
 from ..config import cache_directory, cache_limit
 from . import cachefiles, linker
 from .fingerprint import digest, sources
@@ -53,7 +53,7 @@ class _Complaints:
 
     def __exit__(self, kind: Any, error: BaseException | None, traceback: Any) -> bool:
         global _complained
-        if not isinstance(error, Exception):
+        if not isinstance(error, Exception) or is_users_own(error):
             return False
         is_deleted = self._how == "read" and isinstance(error, FileNotFoundError)  # to keep the cache within its limit
         if not is_deleted and not _complained:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import functools
 import os
 import sys
 import threading
@@ -244,7 +245,7 @@ class NativeCallable:
         self._dispatch = Dispatch()
         self._words = self._dispatch.words
         self._lock = threading.RLock()
-        _all.add(self)
+        _note(self)
 
     def release(self) -> None:
         """Free the memory that is kept for further calls."""
@@ -266,18 +267,30 @@ class NativeCallable:
         return self._call(args, kwargs)
 
 
-_all: weakref.WeakSet[NativeCallable] = weakref.WeakSet()
+_all: dict[int, weakref.ref[NativeCallable]] = {}
+
+
+def _note(function: NativeCallable) -> None:
+    """Remember a function as long as it lives.
+
+    What forgets it is no Python code, as a `WeakSet`'s is: an exception that a signal handler raises there is lost.
+    """
+    _all[id(function)] = weakref.ref(function, functools.partial(_all.pop, id(function)))
+
+
+def _living() -> list[NativeCallable]:
+    return [function for reference in list(_all.values()) if (function := reference()) is not None]
 
 
 def release_all() -> None:
     """Free the memory that functions keep for further calls."""
-    for function in list(_all):
+    for function in _living():
         function.release()
 
 
 def _after_fork() -> None:
     """Threads of the parent may have held locks and used tables when it forked; the child does not have them."""
-    for function in list(_all):
+    for function in _living():
         function.after_fork()
 
 

@@ -33,7 +33,7 @@ def test_special_values():
             x[row, ::3] = value
             got, want = jitrt.jit(lambda x: (x.sum(0), x.max(0), x.min(0)))(x), (x.sum(0), x.max(0), x.min(0))
             for g, w in zip(got, want):
-                np.testing.assert_allclose(g, w, rtol=1e-14)
+                np.testing.assert_allclose(g, w, rtol=1e-14, atol=1e-14)
     x = rng.integers(-100, 100, (9, 40)).astype(np.int8)
     got = jitrt.jit(lambda x: (x.sum(0, dtype=np.int8), x.prod(0, dtype=np.int8)))(x)
     for g, w in zip(got, (x.sum(0, dtype=np.int8), x.prod(0, dtype=np.int8))):

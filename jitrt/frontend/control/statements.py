@@ -246,12 +246,11 @@ class Statements(Expressions):
                 if not same:
                     self.variables.pop(name, None)
                 continue
-            if all(v is values[0] for v in values[1:]):
-                self.variables[name] = values[0]
+            if all(v is before.get(name) for v in values):
                 continue
-            kind = kind_of(values[0])
-            for value in values[1:]:
-                kind = join(kind, kind_of(value))
+            kind, *others = (seen_from(r, kind_of(value), r.around()) for value in values)
+            for other in others:
+                kind = join(kind, other)
             merged[name] = Variable(r, kind)
         for block, variables in going:
             with r.block(block):
