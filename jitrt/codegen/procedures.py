@@ -46,13 +46,11 @@ from ..ir.loops import (
     Update,
 )
 from ..kernels.floatflags import clear_flags, raised_flags
-from . import cache
 from .compile import compile_module, prefer_wide_vectors
 from .context import I64, call_intrinsic
 from .context import POINTER as BYTES
 from .fingerprint import digest, fingerprint
 from .folds import PairwiseSum, combine, neutral
-from .kernels import lock
 from .loophints import set_interleaving
 from .scalar import data_type, emitter, from_memory, to_memory, value_type
 
@@ -68,31 +66,18 @@ class Unsupported(NotStaged):
     """An operation on numbers that kernels cannot compute."""
 
 
-def compiled(procedure: Procedure, written: Sequence[int]) -> int:
-    """The address of the entry of a procedure that writes the array parameters ``x{k}`` for k in `written`.
+def compile_procedure(key: str, procedure: Procedure, written: Sequence[int]) -> dict[str, int]:
+    """The symbol and the address of the entry of a procedure; parameters and exceptions as for `entries.entry_of`.
 
-    Raises
-    ------
-    Unsupported
-        If it has an operation that cannot be emitted.
+    `key` is the text by which the disk cache knows it.
     """
-    key = f"{procedure}\nwrites {written}"
-    with lock:
-        if key not in _entries:
-            found = cache.load(key)
-            if found is None:
-                module = digest(key + fingerprint())
-                name = f"jitrt_{module[:24]}"
+    module = digest(key + fingerprint())
+    name = f"jitrt_{module[:24]}"
 
-                def emit(target: ir.Module) -> None:
-                    prefer_wide_vectors(emit_procedure(target, procedure, written, name))
+    def emit(target: ir.Module) -> None:
+        prefer_wide_vectors(emit_procedure(target, procedure, written, name))
 
-                found = compile_module(module, emit, {key: [name]})
-            _entries[key] = next(iter(found.values()))
-        return _entries[key]
-
-
-_entries: dict[str, int] = {}
+    return compile_module(module, emit, {key: [name]})
 
 
 def emit_procedure(module: ir.Module, procedure: Procedure, written: Sequence[int], name: str) -> ir.Function:

@@ -17,6 +17,7 @@ import numpy as np
 
 from .. import config
 from ..atwork import at_work, is_users_own
+from ..codegen.entries import entry_of
 from ..errors import JitrtError, is_passing
 from ..frontend.control.source import has_loops
 from ..frontend.control.stage import WAY, Argument, Made, Number, Result, Staged, stage
@@ -191,8 +192,6 @@ class _Loop:
     """
 
     def __init__(self, function: Callable[..., Any], args: tuple):
-        from ..codegen.procedures import compiled
-
         self.function = function
         layout = fields()
         if layout is None:
@@ -206,7 +205,7 @@ class _Loop:
         if not all(given[k].flags.writeable and not overlaps_itself(given[k]) for k in self.staged.written):
             raise NotStaged("writes into an array that is read-only or overlaps itself")
         procedure = self.staged.procedure
-        self.entry = ctypes.CFUNCTYPE(ctypes.c_int64, *[ctypes.c_void_p] * 3)(compiled(procedure, self.staged.written))
+        self.entry = ctypes.CFUNCTYPE(ctypes.c_int64, *[ctypes.c_void_p] * 3)(entry_of(procedure, self.staged.written))
         self.offsets = [layout[name] for name in ("data", "shape", "strides")]
         self.places = {name: k for k, (name, _) in enumerate(procedure.results)}
         self.takes = [k for k in range(len(args)) if k not in dict(self.staged.known)]
