@@ -31,7 +31,6 @@ _COMPARED = {
 }  # fmt: skip
 _UNARY = {ast.USub: "negative", ast.UAdd: "positive", ast.Invert: "invert"}
 _MODULES = (np, np.linalg, math)
-_MOST_CALLS = 12  # of functions inside of each other
 _PLAIN = (bool, int, float, complex, str, type(None), np.dtype, type, types.ModuleType, np.ufunc, types.EllipsisType)
 
 

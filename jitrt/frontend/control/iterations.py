@@ -15,7 +15,7 @@ from .values import Array, NotStaged, integer
 if TYPE_CHECKING:
     from .expressions import Expressions
 
-_MOST_UNROLLED = 16  # values of different kinds that a loop runs over
+MOST_UNROLLED = 16  # values of different kinds that a loop runs over
 
 
 @frozen(eq=False)
@@ -37,11 +37,6 @@ class Iteration:
     step: int
     count: Poly
     bind: Callable[[Poly], Any]
-
-
-def unrolled(loop: ast.For) -> int:
-    """The most values for which a loop is written out."""
-    return _MOST_UNROLLED
 
 
 def iteration_of(where: Expressions, e: ast.expr) -> Iteration | list[Any]:

@@ -21,7 +21,7 @@ from ...ir.loops import For, Scope, Statement, blocks_of
 from . import arrays as a
 from . import scalars, subscripts
 from .expressions import OPERATORS, Captures, Expressions
-from .iterations import Iteration, iteration_of, unrolled
+from .iterations import MOST_UNROLLED, Iteration, iteration_of
 from .recorder import Recorder
 from .source import assigned, definition_of
 from .values import BOOL, Array, NotStaged, Unbound, dtype_of, is_static
@@ -296,7 +296,7 @@ class Statements(Expressions):
 
     def _unrolled(self, s: ast.For, values: list[Any]) -> None:
         path = self.path
-        if len(values) > unrolled(s) or any(isinstance(n, (ast.Break, ast.Continue)) for n in ast.walk(s)):
+        if len(values) > MOST_UNROLLED or any(isinstance(n, (ast.Break, ast.Continue)) for n in ast.walk(s)):
             raise NotStaged("a loop over values of different kinds")
         for k, value in enumerate(values):
             self.path = (*path, s.lineno, k)
