@@ -31,10 +31,10 @@ from .config import configure_logging
 
 if TYPE_CHECKING:
     from . import memory, schedule
-    from .aot import spec, warm_up
     from .errors import JitrtError, JitrtPerformanceWarning
-    from .explain import Explanation
-    from .expr.aliasing import non_aliasing
+    from .inspect.ahead_of_time import spec, warm_up
+    from .inspect.explain import Explanation
+    from .ir.aliasing import non_aliasing
     from .jitfunction import JitFunction, clear_caches, jit
     from .loops import cond, fori_loop, scan, while_loop
     from .runtime.threads import num_threads, set_num_threads
@@ -62,12 +62,12 @@ __all__ = [
 ]
 
 _MODULES = {
-    ".aot": ("spec", "warm_up"),
+    ".inspect.ahead_of_time": ("spec", "warm_up"),
     ".errors": ("JitrtError", "JitrtPerformanceWarning"),
-    ".explain": ("Explanation",),
+    ".inspect.explain": ("Explanation",),
     ".jitfunction": ("JitFunction", "clear_caches", "jit"),
     ".loops": ("cond", "fori_loop", "scan", "while_loop"),
-    ".expr.aliasing": ("non_aliasing",),
+    ".ir.aliasing": ("non_aliasing",),
     ".runtime.threads": ("num_threads", "set_num_threads"),
 }
 _MODULE_OF = {name: module for module, names in _MODULES.items() for name in names}
@@ -81,7 +81,7 @@ if not TYPE_CHECKING:  # to type checkers, what is not imported above does not e
             return importlib.import_module(f".{name}", __name__)
         if name not in _MODULE_OF:
             raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-        from .atwork import at_work
+        from .base.atwork import at_work
 
         with at_work():  # a signal handler that asks for the name finds no half of a module
             value = globals()[name] = getattr(importlib.import_module(_MODULE_OF[name], __name__), name)

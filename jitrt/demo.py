@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from .frozen import frozen
+from .base.frozen import frozen
 from .jitfunction import jit
 from .runtime.threads import num_threads
 

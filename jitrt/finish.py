@@ -8,14 +8,14 @@ from typing import Any
 import numpy as np
 
 from .errors import HalfDone
-from .expr.interpret import evaluate
+from .frontend.arguments import rebuild_all
+from .frontend.numpy.scopes import entered
+from .frontend.python.stores import Arguments, apply, find
+from .frontend.returned import Result
+from .frontend.trace import Traced
+from .ir.interpret import evaluate
 from .programs import Compiled
 from .runtime.errstate import Patience
-from .trace.arguments import rebuild_all
-from .trace.returned import Result
-from .trace.scopes import entered
-from .trace.stores import Arguments, apply, find
-from .trace.trace import Traced
 
 _WRITTEN_IN_PLACE = 1 << 17  # bytes
 

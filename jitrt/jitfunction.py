@@ -11,23 +11,23 @@ from typing import TYPE_CHECKING, Any, Concatenate, Generic, NamedTuple, ParamSp
 
 import numpy as np
 
-from .atwork import at_work, is_at_work
+from .base.atwork import at_work, is_at_work
 from .errors import NotWorthwhile, Untraceable
+from .frontend.arguments import copies_of, rebuild
+from .frontend.donation import check_names
+from .frontend.numpy.draws import drawing
+from .frontend.trace import trace
 from .pandas_engine import PandasEngine
 from .pickling import reduced, stand_in
 from .runtime import results
 from .runtime.dispatch import release_all
 from .serving import ServedFunction
 from .specialisation import Plain
-from .trace.arguments import copies_of, rebuild
-from .trace.donation import check_names
-from .trace.draws import drawing
-from .trace.trace import trace
 
 if TYPE_CHECKING:  # what only people ask for is imported when they do
-    from .aot import Stages
-    from .explain import Explanation
-    from .profile import Profile
+    from .inspect.ahead_of_time import Stages
+    from .inspect.explain import Explanation
+    from .inspect.profile import Profile
 
 _log = logging.getLogger("jitrt.trace")
 P = ParamSpec("P")
@@ -141,7 +141,7 @@ class JitFunction(ServedFunction, Generic[P, R]):
             y0[i] = v5
         """
         known = self._specialisations
-        from .explain import Explanation
+        from .inspect.explain import Explanation
 
         if is_at_work():
             return Explanation(self.__name__, "this thread is in the middle of a compilation")
@@ -186,7 +186,7 @@ class JitFunction(ServedFunction, Generic[P, R]):
         >>> len(scale.compile(jitrt.spec("f8", (30, 40)), 2.0).kernels)
         1
         """
-        from .aot import with_examples
+        from .inspect.ahead_of_time import with_examples
 
         args, kwargs = with_examples(args, kwargs)
         explanation = self.explain(*args, **kwargs)
@@ -228,7 +228,7 @@ class JitFunction(ServedFunction, Generic[P, R]):
           in (t0) }
         """
         known = self._specialisations
-        from .aot import Stages, with_examples
+        from .inspect.ahead_of_time import Stages, with_examples
         from .pipeline import lower
 
         args, kwargs = with_examples(args, kwargs)
@@ -277,7 +277,7 @@ class JitFunction(ServedFunction, Generic[P, R]):
         ['kernel: multiply, add']
         """
         known = self._specialisations
-        from .profile import Profile, StepTime, best_time, machine_bandwidth, step_times
+        from .inspect.profile import Profile, StepTime, best_time, machine_bandwidth, step_times
 
         leaves: list[Any] = []
         structure = known.take_all_apart(args, kwargs, leaves, known.take_apart(args, kwargs, leaves))

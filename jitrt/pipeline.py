@@ -10,19 +10,20 @@ from typing import Any
 
 import numpy as np
 
-from . import collection, config
-from .atwork import at_work
+from . import config
+from .base import collection
+from .base.atwork import at_work
+from .base.frozen import frozen
 from .codegen import operations
 from .codegen.kernels import Kernel, kernels_of
 from .errors import NotWorthwhile
-from .expr.contractions import RESULT
-from .expr.node import Graph, Node
-from .expr.optable import Kind
-from .expr.worthwhile import Amount, is_worthwhile
-from .frozen import frozen
+from .ir.node import Graph, Node
+from .ir.ops.contractions import RESULT
+from .ir.ops.optable import Kind
+from .ir.worthwhile import Amount, is_worthwhile
 from .memory.inplace import Decision
 from .memory.plan import BlockMemory, plan_block
-from .prepare.prepare import prepare
+from .passes.prepare import prepare
 from .runtime.assemble import assemble, hosts_of
 from .runtime.hosts import NO_HOSTS
 from .runtime.mayraise import may_raise

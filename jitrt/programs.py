@@ -16,20 +16,21 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from . import collection, config
-from .atwork import at_work, is_at_work
+from . import config
+from .base import collection
+from .base.atwork import at_work, is_at_work
+from .base.frozen import frozen, replaced
 from .codegen import cache
 from .errors import NotWorthwhile
-from .expr.content import NotPortable, content
-from .expr.node import Graph, forget_dead
-from .frozen import frozen, replaced
+from .frontend.segments import sample
+from .ir.content import NotPortable, content
+from .ir.node import Graph, forget_dead
 from .runtime import imagefile
 from .runtime.hostfile import NotPlain, decode_hosts, encode_hosts
 from .runtime.hosts import NO_HOSTS
 from .runtime.image import Image
 from .runtime.program import UNLIMITED, Details, Program
 from .runtime.readiness import get_ready, get_ready_to_compile
-from .trace.segments import sample
 
 if TYPE_CHECKING:
     from .memory.inplace import Decision

@@ -9,10 +9,17 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from . import config
-from .atwork import at_work, is_at_work, is_users_own
+from .base.atwork import at_work, is_at_work, is_users_own
 from .errors import HalfDone, JitrtError, JitrtPerformanceWarning, NotWorthwhile, Untraceable, is_passing
-from .expr.contractions import Call as HostedCall
-from .expr.contractions import answered
+from .frontend.arguments import Growing, Structure, flatten_call
+from .frontend.context import current
+from .frontend.integers import IntegerWanted
+from .frontend.numpy.draws import drawing
+from .frontend.numpy.tracer import Tracer
+from .frontend.python.captures import Captures
+from .frontend.storage import ReadOnly
+from .ir.ops.contractions import Call as HostedCall
+from .ir.ops.contractions import answered
 from .lookup import Specialisations, take_apart
 from .programs import expect_compiles, note_call
 from .runtime.dispatch import NativeCallable
@@ -23,13 +30,6 @@ from .runtime.loopengine import MISS, loop_engine
 from .segments import Programs
 from .specialisation import TOO_SMALL, NewWay, Plain, Specialisation, places_of
 from .specialise import Call, internal_error, trace_and_run
-from .trace.arguments import Growing, Structure, flatten_call
-from .trace.captures import Captures
-from .trace.context import current
-from .trace.draws import drawing
-from .trace.integers import IntegerWanted
-from .trace.storage import ReadOnly
-from .trace.tracer import Tracer
 
 _log = logging.getLogger("jitrt.trace")
 

@@ -11,11 +11,18 @@ from typing import Any
 import numpy as np
 
 from . import config
-from .atwork import at_work
+from .base.atwork import at_work
+from .base.frozen import replaced
 from .errors import NotWorthwhile, Untraceable
-from .expr.worthwhile import NOTHING, is_short, is_worth_copying, is_worth_python, numpy_time
 from .finish import direct, finish, written_in_place
-from .frozen import replaced
+from .frontend.arguments import Structure, sharing
+from .frontend.numpy.draws import drawing
+from .frontend.numpy.scopes import entered
+from .frontend.python.captures import Capture, Captures
+from .frontend.python.stores import Arguments
+from .frontend.segments import Cut, narrowed, needed
+from .frontend.trace import Traced
+from .ir.worthwhile import NOTHING, is_short, is_worth_copying, is_worth_python, numpy_time
 from .programs import Compiled
 from .runtime.dispatch import Words
 from .runtime.entry import Returned, make_plain_table, make_table
@@ -23,13 +30,6 @@ from .runtime.errstate import Patience
 from .runtime.guards import Captured, TakenApart, can_guard_objects
 from .runtime.program import Program
 from .segments import Programs, Segment
-from .trace.arguments import Structure, sharing
-from .trace.captures import Capture, Captures
-from .trace.draws import drawing
-from .trace.scopes import entered
-from .trace.segments import Cut, narrowed, needed
-from .trace.stores import Arguments
-from .trace.trace import Traced
 
 _MOST_SEGMENTS = 4096
 # A function that has gone a new way in this many calls in a row looks at values that are different every time.

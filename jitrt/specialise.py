@@ -11,24 +11,24 @@ from typing import Any
 import numpy as np
 
 from . import config
-from .atwork import at_work, is_in_numba, is_users_own, users_code
+from .base.atwork import at_work, is_in_numba, is_users_own, users_code
+from .base.frozen import frozen
 from .errors import JitrtError, NotWorthwhile, Untraceable, is_passing
-from .expr.contractions import Call as HostedCall
-from .expr.contractions import answered
-from .expr.worthwhile import is_short
 from .finish import finish
-from .frozen import frozen
+from .frontend.arguments import Structure, classes_in, copies_of, overlap, rebuild, sharing
+from .frontend.numpy.draws import drawing, kept
+from .frontend.numpy.silence import Warns, without_warnings
+from .frontend.numpy.tracer import Tracer
+from .frontend.python.captures import Captures
+from .frontend.python.purity import scan_call
+from .frontend.python.stores import Arguments
+from .frontend.storage import ReadOnly
+from .frontend.trace import trace
+from .ir.ops.contractions import Call as HostedCall
+from .ir.ops.contractions import answered
+from .ir.worthwhile import is_short
 from .segments import Programs
 from .specialisation import Plain, Specialisation
-from .trace.arguments import Structure, classes_in, copies_of, overlap, rebuild, sharing
-from .trace.captures import Captures
-from .trace.draws import drawing, kept
-from .trace.purity import scan_call
-from .trace.silence import Warns, without_warnings
-from .trace.storage import ReadOnly
-from .trace.stores import Arguments
-from .trace.trace import trace
-from .trace.tracer import Tracer
 
 _log = logging.getLogger("jitrt.trace")
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import jitrt
-from jitrt.profile import Profile, StepTime
+from jitrt.inspect.profile import Profile, StepTime
 
 x = np.linspace(0.1, 1.0, 600).reshape(20, 30)
 

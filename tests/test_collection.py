@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import jitrt
-from jitrt import collection
+from jitrt.base import collection
 
 
 @pytest.fixture(params=[True, False], ids=["enabled", "disabled"])

@@ -7,7 +7,7 @@ from dataclasses import FrozenInstanceError, field
 
 import pytest
 
-from jitrt.frozen import frozen, record, replaced
+from jitrt.base.frozen import frozen, record, replaced
 
 
 @frozen

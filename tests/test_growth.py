@@ -7,15 +7,15 @@ import pytest
 
 import jitrt
 from jitrt import pipeline
-from jitrt.atwork import at_work
+from jitrt.base.atwork import at_work
 from jitrt.codegen.kernels import Kernel, structural_key
+from jitrt.frontend.trace import trace
 from jitrt.memory.plan import plan_block
-from jitrt.prepare.prepare import prepare
+from jitrt.passes.prepare import prepare
 from jitrt.programs import _key
 from jitrt.runtime.assemble import assemble
 from jitrt.schedule.control import Tools, schedule
 from jitrt.schedule.layout import Layouts
-from jitrt.trace.trace import trace
 
 MOST = 2.2
 

@@ -10,18 +10,12 @@ ROOT = Path(__file__).parents[1]
 
 # Lower layers first; modules of the face and the pipeline stand above all folders.
 LAYERS = [
-    "frozen",
     "errors",
-    "atwork",
-    "forks",
-    "once",
-    "collection",
+    "base",
     "config",
-    "expr",
     "ir",
-    "trace",
     "frontend",
-    "prepare",
+    "passes",
     "schedule",
     "memory",
     "codegen",
@@ -30,7 +24,6 @@ LAYERS = [
     "programs",
 ]
 FACE = [
-    "explain",
     "loops",
     "finish",
     "segments",
@@ -38,8 +31,7 @@ FACE = [
     "specialise",
     "budget",
     "lookup",
-    "aot",
-    "profile",
+    "inspect",
     "pandas_engine",
     "pickling",
     "serving",

@@ -11,12 +11,12 @@ import pytest
 
 import jitrt
 from jitrt import programs
-from jitrt.expr import build as b
-from jitrt.expr.content import NotPortable, content
-from jitrt.expr.contractions import Call, call, call_result
-from jitrt.expr.node import Graph, Node
-from jitrt.expr.optable import OPS
-from jitrt.expr.types import ArrayType
+from jitrt.ir import build as b
+from jitrt.ir.content import NotPortable, content
+from jitrt.ir.node import Graph, Node
+from jitrt.ir.ops.contractions import Call, call, call_result
+from jitrt.ir.ops.optable import OPS
+from jitrt.ir.types import ArrayType
 from jitrt.runtime.imagefile import decode, encode
 
 # Functions of all kinds of steps, with their arguments; each file of arguments is made anew for every call.
@@ -380,7 +380,7 @@ IMPORTS = """
 import json, sys, numpy as np
 
 def imported():
-    return [name in sys.modules for name in ("jitrt.trace", "jitrt.pipeline", "jitrt.codegen.emit", "numba")]
+    return [name in sys.modules for name in ("jitrt.frontend.trace", "jitrt.pipeline", "jitrt.codegen.emit", "numba")]
 
 import jitrt
 seen = [imported()]

@@ -19,8 +19,8 @@ import threading
 from collections.abc import Collection, Iterable
 from typing import Any
 
-from .. import forks
-from ..atwork import at_work, is_users_own
+from ..base import forks
+from ..base.atwork import at_work, is_users_own
 from ..config import cache_directory, cache_limit
 from . import cachefiles, linker
 from .fingerprint import digest, sources

@@ -12,7 +12,7 @@ from llvmlite import ir
 from numba.core.codegen import CPUCodeLibrary
 from numba.core.compiler_lock import global_compiler_lock
 
-from .. import forks
+from ..base import forks
 from ..schedule.loopnest import LoopNest
 from . import cache, linker
 from .context import code_generator, context

@@ -15,7 +15,7 @@ from numba.core.codegen import CPUCodegen
 from numba.core.cpu import CPUContext
 from numba.core.registry import cpu_target
 
-from ..once import once
+from ..base.once import once
 from . import linker
 from .library import KernelLibrary
 

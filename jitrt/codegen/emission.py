@@ -8,7 +8,7 @@ from typing import Protocol
 import numpy as np
 from llvmlite import ir
 
-from ..expr.optable import Op
+from ..ir.ops.optable import Op
 from ..schedule.loopnest import Loop, Statement
 from .memory import Memory
 

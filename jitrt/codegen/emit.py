@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 from llvmlite import ir
 
-from ..expr.optable import Op
+from ..ir.ops.optable import Op
 from ..schedule.loopnest import (
     Compute,
     FoldInto,

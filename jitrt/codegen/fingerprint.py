@@ -15,7 +15,7 @@ import llvmlite
 import llvmlite.binding as llvm
 import numpy as np
 
-from ..once import once
+from ..base.once import once
 
 _EMITTERS = (
     "codegen/",
@@ -23,7 +23,7 @@ _EMITTERS = (
     "schedule/loopnest.py",
     "schedule/nest.py",
     "schedule/legalise.py",
-    "expr/folds.py",
+    "ir/ops/folds.py",
     "runtime/threads.py",
 )
 _NUMBA_OPTIONS = tuple(
@@ -54,8 +54,8 @@ def _modules() -> dict[str, str]:
                 if entry.name.endswith(".py"):
                     status = entry.stat()
                     found[prefix + entry.name] = f"{status.st_size} {status.st_mtime_ns}"
-                elif not prefix and entry.name not in ("kernels", "__pycache__") and entry.is_dir():
-                    folders.append((f"{entry.name}/", entry.path))
+                elif entry.name not in ("kernels", "__pycache__") and entry.is_dir():
+                    folders.append((f"{prefix}{entry.name}/", entry.path))
     return dict(sorted(found.items()))
 
 

@@ -11,8 +11,8 @@ from collections.abc import Callable
 import numpy as np
 from llvmlite import ir
 
-from ..expr.folds import EXTREME, FOLD_IDENTITY
-from ..expr.optable import OPS, Kind, Op
+from ..ir.ops.folds import EXTREME, FOLD_IDENTITY
+from ..ir.ops.optable import OPS, Kind, Op
 from .context import I64, call_intrinsic
 from .loophints import leave_as_it_is
 from .scalar import Emitter, emitter, make_complex, value_type

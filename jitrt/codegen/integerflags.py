@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 from llvmlite import ir
 
-from ..expr.optable import Op
+from ..ir.ops.optable import Op
 
 Emitter = Callable[[ir.IRBuilder, Sequence[ir.Value]], ir.Value]
 _DOUBLE = ir.DoubleType()

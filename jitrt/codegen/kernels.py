@@ -10,9 +10,9 @@ import logging
 import threading
 from collections.abc import Iterable
 
-from .. import forks
-from ..atwork import at_work
-from ..frozen import frozen
+from ..base import forks
+from ..base.atwork import at_work
+from ..base.frozen import frozen
 from ..schedule.loopnest import LoopNest
 from . import cache
 

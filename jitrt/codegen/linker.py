@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any
 
 import llvmlite.binding as llvm
 
-from .. import forks
+from ..base import forks
+from ..base.once import once
 from ..kernels import libm, numpy_loops
-from ..once import once
 
 if TYPE_CHECKING:
     from llvmlite import ir

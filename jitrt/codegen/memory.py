@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 from llvmlite import ir
 
-from ..frozen import record
+from ..base.frozen import record
 from ..schedule.loopnest import Compute, LoopNest, Operand
 from .context import I64, POINTER, call_intrinsic
 from .loophints import is_function

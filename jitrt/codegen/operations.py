@@ -10,9 +10,9 @@ from functools import lru_cache
 
 import numpy as np
 
-from ..expr.optable import LIBM, OPS, Kind, Op
+from ..base.once import once
+from ..ir.ops.optable import LIBM, OPS, Kind, Op
 from ..kernels import libm, numpy_loops
-from ..once import once
 from . import cache
 
 _SUPPORTED = frozenset("?bBhHiIlLfdFDmM")

@@ -16,8 +16,6 @@ from typing import Any
 import numpy as np
 from llvmlite import ir
 
-from ..expr.folds import REDUCE_ADD, REDUCE_AND, REDUCE_MAXIMUM, REDUCE_MINIMUM, REDUCE_MULTIPLY, REDUCE_OR
-from ..expr.optable import OPS
 from ..frontend.control.values import NotStaged
 from ..ir.integers import Poly
 from ..ir.loops import (
@@ -45,6 +43,8 @@ from ..ir.loops import (
     Type,
     Update,
 )
+from ..ir.ops.folds import REDUCE_ADD, REDUCE_AND, REDUCE_MAXIMUM, REDUCE_MINIMUM, REDUCE_MULTIPLY, REDUCE_OR
+from ..ir.ops.optable import OPS
 from ..kernels.floatflags import clear_flags, raised_flags
 from .compile import compile_module, prefer_wide_vectors
 from .context import I64, call_intrinsic

@@ -20,11 +20,11 @@ from numba.core.errors import NumbaError
 from numba.np import ufunc_db
 from numba.np.numpy_support import from_dtype
 
-from ..expr.optable import LIBM, Op
-from ..expr.ufuncs import CUBE
+from ..base.once import once
+from ..ir.ops.optable import LIBM, Op
+from ..ir.ops.ufuncs import CUBE
 from ..kernels import libm, vmath
 from ..kernels.numpy_strips import emit_call
-from ..once import once
 from .arithmetic import arithmetic
 from .context import I64, call_intrinsic, context, has_avx512, has_fma
 from .integerflags import with_flags

@@ -10,7 +10,7 @@ from collections.abc import Callable
 import numpy as np
 from llvmlite import ir
 
-from ..expr.optable import Op
+from ..ir.ops.optable import Op
 from .context import I64, call_intrinsic
 from .folds import exceeds, neutral
 from .masks import first_lanes, masked_load, splat

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 from llvmlite import ir
 
-from ..expr.ufuncs import WHERE
+from ..ir.ops.ufuncs import WHERE
 from ..schedule.loopnest import Compute
 from .context import I64
 from .scalar import emit_where, make_complex

@@ -17,7 +17,7 @@ from collections.abc import Collection, Sequence
 import numpy as np
 from llvmlite import ir
 
-from ..frozen import frozen
+from ..base.frozen import frozen
 from ..kernels.numpy_strips import STRIP, emit_call
 from ..schedule.loopnest import (
     Compute,

@@ -1,1 +1,1 @@
-"""From a Python function to what is compiled."""
+"""From a Python function to what is compiled: tracing runs it once on symbols, staging reads its statements."""

@@ -1,1 +1,1 @@
-"""Languages between the user's function and machine code: values that print themselves."""
+"""The languages between the user's function and machine code: graphs of typed, immutable nodes, and loops."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 
-from ..frozen import frozen
+from ..base.frozen import frozen
 
 Monomial = tuple[str, ...]
 

@@ -21,7 +21,7 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from ..frozen import frozen
+from ..base.frozen import frozen
 from .integers import Poly
 
 POINTER = "pointer"

@@ -6,8 +6,8 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from ..expr.node import Node
-from ..frozen import frozen
+from ..base.frozen import frozen
+from ..ir.node import Node
 from ..schedule.layout import Layout
 from ..schedule.loopnest import (
     FoldInto,

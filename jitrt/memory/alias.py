@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ..expr.aliasing import may_alias_arguments
-from ..expr.movement import storage
-from ..expr.node import Node
+from ..ir.aliasing import may_alias_arguments
+from ..ir.node import Node
+from ..ir.ops.movement import storage
 from ..schedule.groups import producer
 
 
@@ -26,8 +26,8 @@ def alias_sets(nodes: Sequence[Node]) -> dict[Node, frozenset[Node]]:
     Examples
     --------
     >>> import numpy as np
-    >>> from jitrt.expr import build as b
-    >>> from jitrt.expr.types import ArrayType
+    >>> from jitrt.ir import build as b
+    >>> from jitrt.ir.types import ArrayType
     >>> x = b.input_node(0, ArrayType(np.dtype(np.float64), (2, 3)))
     >>> y = b.elementwise(np.exp, x)
     >>> sets = alias_sets([x, y, b.view("transpose", y, axes=(1, 0))])

@@ -5,8 +5,8 @@ from __future__ import annotations
 from bisect import bisect_left, insort
 from collections.abc import Iterable, Sequence
 
-from ..expr.node import Node
-from ..frozen import record, replaced
+from ..base.frozen import record, replaced
+from ..ir.node import Node
 
 ALIGNMENT = 64  # bytes: a cache line, and the widest vector
 FOREVER = 1 << 40  # the end of the lifetime of a result of the program

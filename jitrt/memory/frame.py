@@ -7,10 +7,10 @@ from dataclasses import field
 
 import numpy as np
 
-from ..expr.node import Node
-from ..expr.optable import INPUT
-from ..expr.types import dtype_name
-from ..frozen import frozen
+from ..base.frozen import frozen
+from ..ir.node import Node
+from ..ir.ops.optable import INPUT
+from ..ir.types import dtype_name
 from .blocks import ALIGNMENT, Block, Member, rounded
 from .inplace import Decision
 from .pack import lower_bound, plan_offsets

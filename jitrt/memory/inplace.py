@@ -16,9 +16,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import field
 from types import MappingProxyType
 
-from ..expr.node import Node
-from ..expr.optable import CONSTANT, INPUT
-from ..frozen import frozen, record
+from ..base.frozen import frozen, record
+from ..ir.node import Node
+from ..ir.ops.optable import CONSTANT, INPUT
 from ..schedule.nest import KernelCall
 from .accesses import (
     Access,

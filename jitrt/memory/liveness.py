@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ..expr.node import Node
+from ..ir.node import Node
 
 
 def lifetimes(steps: Sequence[tuple[Sequence[Node], Sequence[Node]]]) -> dict[Node, tuple[int, int]]:

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ..frozen import record
+from ..base.frozen import record
 
 Buffer = tuple[int, int, int]
 

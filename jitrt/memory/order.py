@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping, Sequence
 from heapq import heappop, heappush
 from typing import Any
 
-from ..frozen import frozen
+from ..base.frozen import frozen
 
 _WIDTH = 8  # orders that are followed at one time
 _MOST_FOR_WIDTH = 40  # steps; of more, one order is followed

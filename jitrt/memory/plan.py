@@ -11,10 +11,10 @@ from types import MappingProxyType
 
 import numpy as np
 
-from ..expr.movement import storage
-from ..expr.node import Graph, Node
-from ..expr.types import ArrayType
-from ..frozen import frozen, replaced
+from ..base.frozen import frozen, replaced
+from ..ir.node import Graph, Node
+from ..ir.ops.movement import storage
+from ..ir.types import ArrayType
 from ..schedule.control import Block, BranchCall, CheckCall, LoopCall, Step, buffer, can_fail
 from ..schedule.loopnest import Gather, Load, Loop, Operand, Statement, Store, Strips, Tiles
 from ..schedule.nest import KernelCall

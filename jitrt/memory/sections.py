@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ..frozen import frozen
+from ..base.frozen import frozen
 
 Buffer = tuple[int, int, int]
 

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ..expr.node import Graph, Node
-from ..expr.optable import Kind
-from ..expr.types import contiguous_strides
+from ..ir.node import Graph, Node
+from ..ir.ops.optable import Kind
+from ..ir.types import contiguous_strides
 from ..memory.frame import FrameLayout
 from .hosts import Hosts, HostStep, Room
 from .image import Image, Table

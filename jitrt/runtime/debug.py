@@ -15,8 +15,8 @@ import numpy as np
 from numpy.lib.stride_tricks import as_strided
 
 from ..errors import MemoryFault
-from ..expr.node import Graph, Node
-from ..expr.types import ArrayType, dtype_name
+from ..ir.node import Graph, Node
+from ..ir.types import ArrayType, dtype_name
 from ..memory.accesses import Access, accesses, byte_range, touched_axes
 from ..memory.frame import FrameLayout
 from .assemble import assemble, hosts_of

@@ -16,10 +16,10 @@ from typing import Any
 
 import numpy as np
 
-from ..atwork import at_work
+from ..base.atwork import at_work
+from ..frontend.python.versions import version_of
 from ..kernels import entry as native
 from ..kernels import guard
-from ..trace.versions import version_of
 from . import threads
 from .errstate import error_state
 from .objects import address, bind_as_functions, builtin, fields, method

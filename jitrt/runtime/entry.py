@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
+from ..base.frozen import frozen
 from ..config import debug
-from ..frozen import frozen
+from ..frontend.python.stores import Store
 from ..kernels import entry as native
 from ..kernels import results as made
-from ..trace.stores import Store
 from .dispatch import Words
 from .guards import Captured, GuardRows, TakenApart, Unguarded, address_of
 from .objects import address, fields

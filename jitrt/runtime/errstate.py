@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 from numpy._core import umath
 
+from ..base.once import once
 from ..kernels import entry
 from ..kernels.floatflags import DIVIDE, INVALID, OVER, UNDER
-from ..once import once
 from . import threads
 from .objects import builtin, fields
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ..expr.types import ArrayType
+from ..ir.types import ArrayType
 from ..kernels import driver as native
 from . import results, threads
 from .errstate import FloatingPointRaised, OutOfBounds

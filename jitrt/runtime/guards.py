@@ -8,15 +8,15 @@ from typing import Any
 
 import numpy as np
 
+from ..base.frozen import frozen
 from ..config import debug
-from ..frozen import frozen
+from ..frontend.arguments import STATIC_TYPES, Again, Appended, Record, Structure
+from ..frontend.python.attributes import is_plain_class
+from ..frontend.python.callbacks import MISSING, Closure
+from ..frontend.python.stores import Attributes, Path
+from ..frontend.python.versions import version_address, version_of, version_offset
 from ..kernels import entry as native
 from ..kernels import guard
-from ..trace.arguments import STATIC_TYPES, Again, Appended, Record, Structure
-from ..trace.attributes import is_plain_class
-from ..trace.callbacks import MISSING, Closure
-from ..trace.stores import Attributes, Path
-from ..trace.versions import version_address, version_of, version_offset
 from .dispatch import Words, words
 from .namespaces import words_of
 from .objects import address, dtype_word, fields, slot_offsets

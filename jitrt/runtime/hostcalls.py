@@ -9,11 +9,11 @@ from typing import Any
 
 import numpy as np
 
-from ..expr.contractions import CALL, RESULT
-from ..expr.node import Node
-from ..expr.pythonnumbers import is_python
-from ..expr.types import canonical
-from ..frozen import frozen
+from ..base.frozen import frozen
+from ..ir.node import Node
+from ..ir.ops.contractions import CALL, RESULT
+from ..ir.ops.pythonnumbers import is_python
+from ..ir.types import canonical
 from .frames import Retrace
 from .hosts import HostStep
 

@@ -10,11 +10,11 @@ from typing import Any
 
 import numpy as np
 
-from ..expr import build as b
-from ..expr.contractions import Call
-from ..expr.node import Constant, Graph, Node
-from ..expr.optable import CONSTANT, OPS
-from ..expr.types import ArrayType
+from ..ir import build as b
+from ..ir.node import Constant, Graph, Node
+from ..ir.ops.contractions import Call
+from ..ir.ops.optable import CONSTANT, OPS
+from ..ir.types import ArrayType
 from .hosts import Hosts, HostStep, Room
 
 _MOST_CONSTANT_BYTES = 1 << 14

@@ -8,12 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from ..expr.build import literal
-from ..expr.interpret import evaluate
-from ..expr.movement import storage
-from ..expr.node import Node
-from ..expr.optable import Kind
-from ..expr.pythonnumbers import is_python
+from ..ir.build import literal
+from ..ir.interpret import evaluate
+from ..ir.node import Node
+from ..ir.ops.movement import storage
+from ..ir.ops.optable import Kind
+from ..ir.ops.pythonnumbers import is_python
 from .errstate import noting
 from .frames import Frame
 from .hostcalls import Fetch, HostCall, allocating, gathered, into_memory, on_python_numbers

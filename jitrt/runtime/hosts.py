@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..expr.node import Node
-from ..frozen import frozen
+from ..base.frozen import frozen
+from ..ir.node import Node
 
 
 @frozen

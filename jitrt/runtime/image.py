@@ -11,8 +11,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ..expr.types import ArrayType
-from ..frozen import frozen
+from ..base.frozen import frozen
+from ..ir.types import ArrayType
 from ..kernels import driver as native
 from . import threads
 from .objects import address, tuple_and_array_offsets

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ..expr.types import ArrayType
+from ..ir.types import ArrayType
 from .image import Image, Table
 
 _MOST_CONSTANT_BYTES = 1 << 16

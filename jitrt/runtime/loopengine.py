@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from ..trace.captures import Capture
+    from ..frontend.python.captures import Capture
     from .stagedloops import LoopEngine
 
 MISS = object()  # what a call returns that the engine does not serve

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from ..expr.control import bodies
-from ..expr.node import Graph
-from ..expr.raising import exceptions
+from ..ir.control import bodies
+from ..ir.node import Graph
+from ..ir.ops.raising import exceptions
 from .errstate import NUMBERS
 
 
@@ -14,8 +14,8 @@ def may_raise(graph: Graph) -> int:
     Examples
     --------
     >>> import numpy as np
-    >>> from jitrt.expr.build import elementwise, input_node
-    >>> from jitrt.expr.types import ArrayType
+    >>> from jitrt.ir.build import elementwise, input_node
+    >>> from jitrt.ir.types import ArrayType
     >>> x = input_node(0, ArrayType(np.dtype(np.float64), (2,)))
     >>> may_raise(Graph((x,), (elementwise(np.sqrt, x),))) == NUMBERS["under"] + NUMBERS["invalid"]
     True

@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from ..once import once
-from ..trace.callbacks import MISSING
+from ..base.once import once
+from ..frontend.python.callbacks import MISSING
 from .objects import fields
 
 Fixed = list[tuple[int, int]]

@@ -15,9 +15,9 @@ from typing import Any
 import numpy as np
 from numpy._core import _multiarray_umath  # type: ignore[attr-defined]
 
+from ..base.once import once
+from ..frontend.python.attributes import slots_of
 from ..kernels import allocator, entry, floatflags, pool
-from ..once import once
-from ..trace.attributes import slots_of
 
 _SEARCHED_WORDS = 16  # of an object's memory
 # Places in NumPy's C API table, which its ABI fixes.

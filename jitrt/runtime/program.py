@@ -8,16 +8,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..base.frozen import frozen, record
 from ..config import debug
-from ..expr.worthwhile import Amount
-from ..frozen import frozen, record
+from ..ir.worthwhile import Amount
 from .errstate import FloatingPointRaised, Patience, errors
 from .frames import Frame
 from .hosts import Hosts
 from .image import Image
 
 if TYPE_CHECKING:
-    from ..expr.node import Graph
+    from ..ir.node import Graph
     from ..memory.frame import FrameLayout
     from .steps import KernelStep, Step
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable
 
-from ..once import once
+from ..base.once import once
 from . import dispatch, errstate, results, threads
 
 _log = logging.getLogger("jitrt.cache")

@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 from numpy.lib.stride_tricks import as_strided
 
+from ..base.once import once
 from ..config import kept_bytes
-from ..expr.types import contiguous_strides
+from ..ir.types import contiguous_strides
 from ..kernels import allocator
-from ..once import once
 from . import threads
 from .objects import address, api, has_gil
 

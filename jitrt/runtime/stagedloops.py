@@ -16,17 +16,17 @@ from typing import Any
 import numpy as np
 
 from .. import config
-from ..atwork import at_work, is_users_own
+from ..base.atwork import at_work, is_users_own
 from ..codegen.entries import entry_of
 from ..errors import JitrtError, is_passing
+from ..frontend.arguments import overlaps_itself
 from ..frontend.control.source import has_loops
 from ..frontend.control.stage import WAY, Argument, Made, Number, Result, Staged, stage
 from ..frontend.control.values import NotStaged
+from ..frontend.python.callbacks import MISSING
+from ..frontend.python.captures import Capture
 from ..ir.loops import can_stop, is_exact
 from ..ir.verify import verify
-from ..trace.arguments import overlaps_itself
-from ..trace.callbacks import MISSING
-from ..trace.captures import Capture
 from .errstate import errors
 from .loopengine import MISS
 from .objects import fields

@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 
+from ..base.frozen import frozen
 from ..codegen.kernels import Kernel
-from ..expr.node import Node
-from ..frozen import frozen
+from ..ir.node import Node
 from ..memory.frame import FrameLayout
 from ..schedule.control import BranchCall, CheckCall, LoopCall
 from ..schedule.cost import ADDITIONS_PER_SECOND, CACHED_BYTES_PER_SECOND, MEMORY_BYTES_PER_SECOND

@@ -18,9 +18,9 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
+from ..base.frozen import frozen, record, replaced
 from ..codegen.parameters import parameter_words
-from ..expr.node import Node
-from ..frozen import frozen, record, replaced
+from ..ir.node import Node
 from ..kernels import driver as native
 from ..schedule.control import BranchCall, LoopCall
 from ..schedule.layout import Layout

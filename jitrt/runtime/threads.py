@@ -12,14 +12,14 @@ from typing import TYPE_CHECKING
 import llvmlite.binding as llvm
 import numpy as np
 
-from ..atwork import at_work
+from ..base.atwork import at_work
+from ..base.once import once
 from ..codegen import cache
 from ..codegen.fingerprint import digest, fingerprint
 from ..config import cache_directory, threads_from_environment
 from ..kernels import allocator
 from ..kernels.pool import LINE, MOST_WORKERS, POOL_WORDS, SLEEPERS
 from ..kernels.words import symbol
-from ..once import once
 from .objects import address, api, fields, tuple_and_array_offsets
 
 if TYPE_CHECKING:

@@ -10,13 +10,12 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from ..expr import build as b
-from ..expr.build import literal
-from ..expr.node import Graph, Node, topological_order
-from ..expr.optable import Kind
-from ..expr.raising import can_raise
-from ..expr.types import ArrayType
-from ..expr.updates import (
+from ..ir import build as b
+from ..ir.build import literal
+from ..ir.node import Graph, Node, topological_order
+from ..ir.ops.optable import Kind
+from ..ir.ops.raising import can_raise
+from ..ir.ops.updates import (
     UPDATE,
     Box,
     Region,
@@ -31,6 +30,7 @@ from ..expr.updates import (
     through,
     write_region,
 )
+from ..ir.types import ArrayType
 from .layout import Layout, contiguous_strides, view_layout
 
 _MOST_BOXES = 4  # kernels for what a region leaves of the array, in place of one that copies all of it

@@ -5,12 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 
-from ..expr.build import literal
-from ..expr.indexing import gathered_indices
-from ..expr.node import Node
-from ..expr.optable import Kind
-from ..expr.updates import through
-from ..frozen import frozen
+from ..base.frozen import frozen
+from ..ir.build import literal
+from ..ir.node import Node
+from ..ir.ops.indexing import gathered_indices
+from ..ir.ops.optable import Kind
+from ..ir.ops.updates import through
 from .groups import Group, Sink
 from .layout import Layout, Layouts
 from .tiles import crossing_axis

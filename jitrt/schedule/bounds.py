@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import field
 from itertools import combinations
 
-from ..frozen import record
+from ..base.frozen import record
 from .domain import Axis, Merge, Split
 from .fusion import Fusion, Tensor, dependents
 from .looptree import Classes

@@ -10,14 +10,14 @@ from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 
-from ..expr import build as b
-from ..expr.control import LOOP, Branch, Loop
-from ..expr.node import Graph, Node
-from ..expr.optable import Kind, Op, row
-from ..expr.raising import is_met
-from ..expr.rewrite import Rule, rewrite, rule
-from ..expr.types import ArrayType
-from ..frozen import frozen
+from ..base.frozen import frozen
+from ..ir import build as b
+from ..ir.control import LOOP, Branch, Loop
+from ..ir.node import Graph, Node
+from ..ir.ops.optable import Kind, Op, row
+from ..ir.ops.raising import is_met
+from ..ir.rewrite import Rule, rewrite, rule
+from ..ir.types import ArrayType
 from .fuse import fuse
 from .groups import Group
 from .layout import Layout, Layouts, contiguous_strides

@@ -11,7 +11,7 @@ import enum
 import math
 from collections.abc import Sequence
 
-from ..frozen import frozen, replaced
+from ..base.frozen import frozen, replaced
 
 
 class AxisKind(enum.Enum):

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
-from ..expr.indexing import gathered_indices
-from ..expr.movement import storage
-from ..expr.node import Graph, Node
-from ..expr.optable import Kind
+from ..ir.node import Graph, Node
+from ..ir.ops.indexing import gathered_indices
+from ..ir.ops.movement import storage
+from ..ir.ops.optable import Kind
 from .assignments import orderings
 from .cost import bytes_moved, is_worth_repeating
 from .groups import TOO_LONG, Group, Sink, crosses, parts_of, producer, topological, why_apart

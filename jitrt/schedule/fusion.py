@@ -10,7 +10,7 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import field
 
-from ..frozen import record
+from ..base.frozen import record
 from .domain import Axis, AxisKind, Domain, domain_of, iteration_domain
 
 AxisMap = tuple[int | None, ...]

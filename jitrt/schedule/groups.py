@@ -10,11 +10,11 @@ import heapq
 from collections.abc import Collection, Sequence
 from dataclasses import field
 
-from ..expr.folds import EXTREME
-from ..expr.node import Node
-from ..expr.optable import Kind
-from ..expr.updates import OVERWRITE, Region
-from ..frozen import frozen, record
+from ..base.frozen import frozen, record
+from ..ir.node import Node
+from ..ir.ops.folds import EXTREME
+from ..ir.ops.optable import Kind
+from ..ir.ops.updates import OVERWRITE, Region
 
 _LONG_ROW = 64  # elements, of a row that is folded beside the columns
 

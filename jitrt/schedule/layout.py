@@ -12,11 +12,11 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.lib.stride_tricks import as_strided
 
-from ..expr.movement import as_view
-from ..expr.node import Node
-from ..expr.optable import Kind
-from ..expr.types import contiguous_strides
-from ..frozen import frozen
+from ..base.frozen import frozen
+from ..ir.node import Node
+from ..ir.ops.movement import as_view
+from ..ir.ops.optable import Kind
+from ..ir.types import contiguous_strides
 
 _PROBE = np.zeros(1, np.int8)
 _PROBE_ADDRESS = _PROBE.__array_interface__["data"][0]

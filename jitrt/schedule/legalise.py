@@ -7,15 +7,15 @@ from collections import Counter
 
 import numpy as np
 
-from ..expr import build as b
-from ..expr.folds import FOLD_IDENTITY
-from ..expr.indexing import gathered_indices
-from ..expr.node import Graph, Node
-from ..expr.optable import Kind, Op, row
-from ..expr.rewrite import Rule, of_kind, rewrite, rule
-from ..expr.types import ArrayType
-from ..expr.ufuncs import COPY
-from ..expr.updates import overwrite
+from ..ir import build as b
+from ..ir.node import Graph, Node
+from ..ir.ops.folds import FOLD_IDENTITY
+from ..ir.ops.indexing import gathered_indices
+from ..ir.ops.optable import Kind, Op, row
+from ..ir.ops.ufuncs import COPY
+from ..ir.ops.updates import overwrite
+from ..ir.rewrite import Rule, of_kind, rewrite, rule
+from ..ir.types import ArrayType
 from .assignments import lower_updates
 from .cost import RECOMPUTED_COST, columns_of_a_turn
 from .layout import Layouts, contiguous_strides

@@ -33,9 +33,9 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from ..expr.optable import Op
-from ..expr.types import dtype_name
-from ..frozen import Remembering, frozen, remembered
+from ..base.frozen import Remembering, frozen, remembered
+from ..ir.ops.optable import Op
+from ..ir.types import dtype_name
 
 _AXIS_NAMES = "ijklmnpqrstuvwxyzabcdefgh"
 

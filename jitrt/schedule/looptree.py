@@ -10,7 +10,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Hashable, Iterator, Sequence
 
-from ..frozen import frozen
+from ..base.frozen import frozen
 from .domain import Axis
 from .fusion import Expression, Fusion, Tensor
 from .replay import loop_keys, mapped_prefix

@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from ..expr.node import Node
-from ..expr.optable import Kind
-from ..expr.types import dtype_name
-from ..frozen import frozen, replaced
+from ..base.frozen import frozen, replaced
+from ..ir.node import Node
+from ..ir.ops.optable import Kind
+from ..ir.types import dtype_name
 from .axes import (
     UNROLLED,
     Access,

@@ -9,9 +9,9 @@ import math
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 
-from ..expr.movement import storage
-from ..expr.node import Node
-from ..expr.optable import Kind
+from ..ir.node import Node
+from ..ir.ops.movement import storage
+from ..ir.ops.optable import Kind
 from .cost import count, size
 from .groups import Group, Sink, why_apart
 

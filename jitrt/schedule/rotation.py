@@ -12,7 +12,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 
-from ..frozen import frozen
+from ..base.frozen import frozen
 
 
 @frozen

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ..expr.node import Node
-from ..expr.optable import Kind
+from ..ir.node import Node
+from ..ir.ops.optable import Kind
 
 _HIDDEN_COST = 8  # additions an element: about what a processor does while a scan waits for its last result
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Sequence
 
-from ..expr.node import Node
+from ..ir.node import Node
 
 _LENGTH = 512  # additions: what the code of a section takes at least, and sections are less than twice as long
 _FOR_A_VALUE = 128  # additions, at least, for each value that is handed on

@@ -18,10 +18,10 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import field
 
-from ..expr.movement import storage
-from ..expr.node import Graph, Node
-from ..expr.optable import Kind
-from ..frozen import record
+from ..base.frozen import record
+from ..ir.node import Graph, Node
+from ..ir.ops.movement import storage
+from ..ir.ops.optable import Kind
 from .axes import accesses_of, expressions, loop_order
 from .cost import CACHED_BYTES, columns_of_a_turn
 from .domain import Axis, AxisKind, Domain

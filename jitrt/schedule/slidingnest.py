@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 
-from ..expr.node import Node
-from ..expr.types import contiguous_strides
-from ..frozen import frozen, replaced
+from ..base.frozen import frozen, replaced
+from ..ir.node import Node
+from ..ir.types import contiguous_strides
 from .axes import Access, NestAxis, accesses_of, coalesced, expressions
 from .groups import Group, Sliding
 from .layout import Layout, Layouts, window_offsets

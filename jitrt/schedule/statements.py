@@ -6,12 +6,12 @@ import math
 from collections.abc import Sequence
 from typing import Any, Protocol
 
-from ..expr.build import literal
-from ..expr.indexing import gathered_indices
-from ..expr.movement import storage
-from ..expr.node import Node
-from ..expr.optable import Kind
-from ..frozen import frozen
+from ..base.frozen import frozen
+from ..ir.build import literal
+from ..ir.node import Node
+from ..ir.ops.indexing import gathered_indices
+from ..ir.ops.movement import storage
+from ..ir.ops.optable import Kind
 from .axes import Access, NestAxis
 from .cost import EVEN_SHARES
 from .groups import Group, Sink

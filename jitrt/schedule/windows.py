@@ -17,10 +17,10 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import field
 
-from ..expr.movement import storage
-from ..expr.node import Graph, Node
-from ..expr.optable import Kind
-from ..frozen import record
+from ..base.frozen import record
+from ..ir.node import Graph, Node
+from ..ir.ops.movement import storage
+from ..ir.ops.optable import Kind
 from .axes import accesses_of, expressions, loop_order
 from .cost import EVEN_SHARES, bytes_moved, is_worth_repeating, size, weighed
 from .groups import Group, Sliding, needed_in_between, replaced_by, topological

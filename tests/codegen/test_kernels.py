@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from jitrt.codegen import cache, operations
-from jitrt.expr.optable import OPS, Kind
+from jitrt.ir.ops.optable import OPS, Kind
 
 CALLS = textwrap.dedent(
     """

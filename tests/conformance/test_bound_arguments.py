@@ -6,7 +6,7 @@ import itertools
 import numpy as np
 import pytest
 
-from jitrt.expr.reductions import given_arguments
+from jitrt.ir.ops.reductions import given_arguments
 
 VALUES = [1, None, (0,), True, np._NoValue]
 

@@ -5,7 +5,7 @@ import pytest
 from compare import check, together
 from operands import ordinary
 
-from jitrt.expr.ufuncs import NUMPY_UFUNCS
+from jitrt.ir.ops.ufuncs import NUMPY_UFUNCS
 
 CASES = {
     "matmul": lambda a, b, v, t: (a @ b, np.matmul(b, a), a @ v, v @ b, v @ v, t @ b, a @ t.swapaxes(1, 2), t @ v),

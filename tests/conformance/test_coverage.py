@@ -7,9 +7,9 @@ import numpy as np
 from test_reductions import FUNCTIONS, INDICES
 from test_scans import ACCUMULATED, CUMULATIVE
 
-from jitrt.expr.optable import LIBM, METHODS, NUMPY_FUNCTIONS, OPS, Kind
-from jitrt.expr.pythonnumbers import is_python
-from jitrt.expr.ufuncs import NUMPY_UFUNCS
+from jitrt.ir.ops.optable import LIBM, METHODS, NUMPY_FUNCTIONS, OPS, Kind
+from jitrt.ir.ops.pythonnumbers import is_python
+from jitrt.ir.ops.ufuncs import NUMPY_UFUNCS
 
 # Rows that have no NumPy function of their name: what rewrites and schedules put into a graph, and what leads there.
 INTERNAL = {
@@ -21,7 +21,7 @@ INTERNAL = {
     "getitem",  # slicing
     "take_at", "gather", "check_bounds",  # indexing by arrays
     "einsum_view",  # einsum of one operand whose axes are not summed
-    "overwrite", "buffer",  # assignments to parts of arrays: tests/trace/test_mutation.py
+    "overwrite", "buffer",  # assignments to parts of arrays: tests/frontend/test_mutation.py
     "loop", "branch",  # fori_loop and its kin: test_control.py
 }  # fmt: skip
 
@@ -57,7 +57,7 @@ def test_every_row():
         ufunc = OPS[name].ufunc
         assert isinstance(ufunc, np.ufunc) and name.endswith(f"reduce_{ufunc.__name__}")
     folds |= {f"scan_{ufunc.__name__}" for ufunc in ACCUMULATED}
-    # tests/trace/test_python_numbers.py, test_unread.py, test_warnings.py
+    # tests/frontend/test_python_numbers.py, test_unread.py, test_warnings.py
     checks = {"assume", "force", "guarded"}
     python = {name for name, op in OPS.items() if is_python(op) or op.library == LIBM}
     missing = set(OPS) - folds - with_a_test() - INTERNAL - python - checks

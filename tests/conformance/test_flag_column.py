@@ -6,8 +6,8 @@ import numpy as np
 import operands
 import pytest
 
-from jitrt.expr.optable import OPS
-from jitrt.expr.ufuncs import NUMPY_UFUNCS
+from jitrt.ir.ops.optable import OPS
+from jitrt.ir.ops.ufuncs import NUMPY_UFUNCS
 
 UFUNCS = sorted(NUMPY_UFUNCS, key=lambda u: u.__name__)
 KINDS = ("divide", "over", "under", "invalid")

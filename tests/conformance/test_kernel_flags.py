@@ -7,7 +7,7 @@ import pytest
 import scipy.special
 
 import jitrt
-from jitrt.expr.ufuncs import NUMPY_UFUNCS
+from jitrt.ir.ops.ufuncs import NUMPY_UFUNCS
 from jitrt.runtime import errstate
 from jitrt.runtime.steps import HostStep
 

@@ -6,7 +6,7 @@ from compare import check, together
 from jitrt.kernels import vmath, vmath_complex
 from operands import all_pairs, ordinary, special
 
-from jitrt.expr.ufuncs import NUMPY_UFUNCS
+from jitrt.ir.ops.ufuncs import NUMPY_UFUNCS
 
 UNITS = ("s", "ms", "D")  # mixed, so that operands have to be cast to a common one
 # Elementary functions are allowed the error of both sides.

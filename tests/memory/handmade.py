@@ -4,9 +4,9 @@ import itertools
 
 import numpy as np
 
-from jitrt.expr import build as b
-from jitrt.expr.node import Graph
-from jitrt.expr.types import ArrayType
+from jitrt.ir import build as b
+from jitrt.ir.node import Graph
+from jitrt.ir.types import ArrayType
 from jitrt.memory.plan import BlockMemory, plan_steps
 from jitrt.schedule.layout import Layout, Layouts
 from jitrt.schedule.loopnest import Compute, Load, Loop, LoopNest, Operand, Store

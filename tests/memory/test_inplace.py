@@ -8,13 +8,13 @@ import pytest
 from handmade import array_input, copying, decision, kernel, over, place, plan, reason, several, statements, value
 
 import jitrt
-from jitrt.expr import aliasing as alias
-from jitrt.expr import build as b
-from jitrt.expr.aliasing import may_alias_arguments, non_aliasing
-from jitrt.expr.contractions import Call, call, call_result
-from jitrt.expr.movement import getitem
-from jitrt.expr.optable import OPS
-from jitrt.expr.types import ArrayType
+from jitrt.ir import aliasing as alias
+from jitrt.ir import build as b
+from jitrt.ir.aliasing import may_alias_arguments, non_aliasing
+from jitrt.ir.ops.contractions import Call, call, call_result
+from jitrt.ir.ops.movement import getitem
+from jitrt.ir.ops.optable import OPS
+from jitrt.ir.types import ArrayType
 from jitrt.memory.alias import alias_sets
 from jitrt.schedule.loopnest import (
     Compute,

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 import jitrt
+from jitrt.base.frozen import replaced as replace
 from jitrt.errors import JitrtError, MemoryFault
-from jitrt.frozen import replaced as replace
 from jitrt.runtime.debug import CANARY, POISONS, DebugFrame
 from jitrt.runtime.hostframes import HostFrame
 from jitrt.runtime.steps import KernelStep

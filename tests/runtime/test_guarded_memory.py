@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from entry_calls import needs_native_calls
 
+from jitrt.frontend.arguments import Growing, flatten_call
 from jitrt.runtime.guards import GuardRows, TakenApart, Unguarded, _extent
-from jitrt.trace.arguments import Growing, flatten_call
 
 strided = np.lib.stride_tricks.as_strided
 

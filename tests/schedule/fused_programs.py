@@ -6,12 +6,12 @@ expensive to be computed twice.
 
 import numpy as np
 
-from jitrt.expr import build as b
-from jitrt.expr import folds
-from jitrt.expr.assembly import concatenate
-from jitrt.expr.movement import getitem
-from jitrt.expr.node import Graph
-from jitrt.expr.types import ArrayType
+from jitrt.ir import build as b
+from jitrt.ir.node import Graph
+from jitrt.ir.ops import folds
+from jitrt.ir.ops.assembly import concatenate
+from jitrt.ir.ops.movement import getitem
+from jitrt.ir.types import ArrayType
 
 EXTENTS = (1, 2, 3, 4, 5, 7, 12, 20)
 INTEGER = (np.add, np.subtract, np.multiply, np.maximum, np.minimum, np.bitwise_xor)

@@ -5,7 +5,7 @@ import pytest
 from fused_programs import Maker
 
 import jitrt
-from jitrt.expr.interpret import interpret
+from jitrt.ir.interpret import interpret
 from jitrt.pipeline import compile_graph
 from jitrt.runtime import table
 from jitrt.schedule import groups, legalise, sharing, statements

@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from jitrt.expr import build as b
-from jitrt.expr.movement import getitem
-from jitrt.expr.types import ArrayType
+from jitrt.ir import build as b
+from jitrt.ir.ops.movement import getitem
+from jitrt.ir.types import ArrayType
 from jitrt.schedule.layout import Layouts, mapped_axes
 
 X = b.input_node(0, ArrayType(np.dtype(np.float64), (3, 4, 5)))

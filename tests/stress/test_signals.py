@@ -18,7 +18,7 @@ import pytest
 from jitrt.kernels import words
 
 import jitrt
-from jitrt import atwork
+from jitrt.base import atwork
 from jitrt.runtime.program import Program
 
 SOURCES = tuple(str(Path(module.__file__ or "").parent) for module in (jitrt, words))

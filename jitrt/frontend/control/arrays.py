@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from ...expr.optable import OPS
 from ...ir.integers import Poly
 from ...ir.loops import Fold
+from ...ir.ops.optable import OPS
 from .recorder import Recorder, place
 from .scalars import dtypes_of, from_register, in_range, loop_dtypes, poly_of, register_of, rounded
 from .values import BOOL, INT, Array, NotStaged, Scalar, View, dtype_of, integer, is_number

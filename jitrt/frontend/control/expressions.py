@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from ...trace.callbacks import MISSING
-from ...trace.captures import Capture
+from ..python.callbacks import MISSING
+from ..python.captures import Capture
 from . import arrays as a
 from . import library, scalars, subscripts
 from .recorder import Recorder

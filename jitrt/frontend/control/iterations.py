@@ -6,7 +6,7 @@ import ast
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from ...frozen import frozen
+from ...base.frozen import frozen
 from ...ir.integers import Poly
 from . import scalars, subscripts
 from .arrays import ZERO, materialise

@@ -14,9 +14,9 @@ from typing import Any
 
 import numpy as np
 
-from ...expr import ufuncs  # noqa: F401 (its rows are in the op table then)
-from ...expr.optable import OPS
 from ...ir.integers import Poly
+from ...ir.ops import ufuncs  # noqa: F401 (its rows are in the op table then)
+from ...ir.ops.optable import OPS
 from .recorder import Recorder
 from .values import (
     BOOL,

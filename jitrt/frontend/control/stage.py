@@ -7,27 +7,17 @@ from typing import Any
 
 import numpy as np
 
-from ...frozen import frozen
+from ...base.frozen import frozen
 from ...ir.integers import Poly
 from ...ir.loops import POINTER, Parameter, Procedure, Type
-from ...trace.captures import Capture
+from ..python.captures import Capture
 from . import arrays as a
 from .expressions import Captures
 from .recorder import MOST_EXTENT, Recorder
 from .scalars import poly_of, register_of, settled
 from .source import definition_of
 from .statements import Statements, _pointers, bind
-from .values import (
-    BOOL,
-    INT,
-    Array,
-    NeedsValue,
-    NotStaged,
-    Scalar,
-    View,
-    dtype_of,
-    is_python_number,
-)
+from .values import BOOL, INT, Array, NeedsValue, NotStaged, Scalar, View, dtype_of, is_python_number
 
 _MOST_INTEGER = 1 << 53  # arguments; larger ones are served by the plain function
 _MOST_KNOWN = 4  # integer arguments whose values procedures are made for

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ...frozen import frozen
+from ...base.frozen import frozen
 from ...ir.integers import Poly
 from . import arrays as a
 from .arrays import ONE, ZERO

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ...frozen import frozen
+from ...base.frozen import frozen
 from ...ir.integers import Poly
 
 BOOL, INT, FLOAT = np.dtype(bool), np.dtype(np.int64), np.dtype(np.float64)

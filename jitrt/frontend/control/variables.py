@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from ...frozen import frozen
+from ...base.frozen import frozen
 from ...ir.integers import Poly
 from ...ir.loops import POINTER
 from .arrays import ZERO, Shape, contiguous_strides, in_memory

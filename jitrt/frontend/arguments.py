@@ -1,0 +1,427 @@
+"""Arguments and results of a call as flat lists of leaves and a structure."""
+
+from __future__ import annotations
+
+import logging
+import types
+from collections.abc import Callable, Mapping, Sequence
+from copy import deepcopy
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+from numpy.lib.array_utils import byte_bounds
+
+from ..base.frozen import frozen
+from ..errors import Untraceable
+from .python.attributes import attributes_of, has_plain_attributes, has_plain_fields, is_known_class
+from .python.callbacks import Closure, Code, Constant, Same, is_named, is_taken_apart, parts_of, stays
+
+# Values of these types are part of a trace: another value is another trace.
+STATIC_TYPES = frozenset({int, bool, str, bytes, type(None), slice, type(...), range})
+
+# Arguments that take part in a trace by what is drawn from them.
+GENERATORS = (np.random.Generator, np.random.RandomState)
+
+Structure = Any
+
+_OVERLAP_WORK = 1000  # candidate solutions tried to tell whether two arrays overlap, which can take exponential time
+
+
+_DEEPEST = 8  # objects in objects; deeper ones, which may be circles, are leaves
+_MOST_LEAVES = 512  # objects behind so many are leaves, too
+
+
+class Record:
+    """Marks the structure of an object with attributes."""
+
+
+class Again:
+    """Marks the structure of a list, dict or object that has occurred before, and is followed by its number."""
+
+
+@frozen
+class Growing:
+    """The lists with which a function does nothing, or that it only appends to: what they hold is no part of a call.
+
+    Parameters
+    ----------
+    attributes : frozenset of str
+        Attributes of objects that hold lists that it appends to.
+    positions : frozenset of int
+        Positional arguments that are such lists.
+    state : frozenset of int
+        Those among the lists, dicts and objects that the code names.
+    """
+
+    attributes: frozenset[str] = frozenset()
+    positions: frozenset[int] = frozenset()
+    state: frozenset[int] = frozenset()
+    read: frozenset[str] | None = None
+    """Attributes of objects that it does anything else with, if they are known."""
+
+    callbacks: Mapping[Code, frozenset[int]] = MappingProxyType({})
+    """Which parts of functions that are arguments are such lists."""
+
+    def has(self, attribute: str) -> bool:
+        """Whether a list that objects have as this attribute is one of these."""
+        return attribute in self.attributes or (self.read is not None and attribute not in self.read)
+
+
+class _Seen(dict[int, int]):
+    """The numbers of lists, dicts and objects by their identity."""
+
+    __slots__ = ("growing",)
+
+    def __init__(self) -> None:
+        self.growing: set[int] = set()  # identities of lists of which nothing is known
+
+
+class _Needed(Exception):
+    """A list that a function does nothing with as the attribute of an object is given to it in another way, too."""
+
+
+class Appended:
+    """Stands for a list that grows, during a trace."""
+
+    __slots__ = ("items",)
+
+    def __init__(self) -> None:
+        self.items: list[Any] = []
+
+    def append(self, value: Any) -> None:
+        self.items.append(value)
+
+    def extend(self, values: Any) -> None:
+        self.items.extend(values)
+
+    def __getattr__(self, name: str) -> Any:
+        raise Untraceable("reads a list that it otherwise appends to")
+
+    def __len__(self) -> int:
+        return self.__getattr__("__len__")
+
+    def __eq__(self, other: object) -> bool:
+        return self.__getattr__("__eq__")
+
+    __hash__ = object.__hash__
+
+    def __iter__(self) -> Any:
+        return self.__getattr__("__iter__")
+
+    def __getitem__(self, index: Any) -> Any:
+        return self.__getattr__("__getitem__")
+
+
+def flatten_call(args: tuple, kwargs: dict[str, Any], state: tuple, leaves: list[Any], growing: Growing) -> Structure:
+    """The leaves and the structure of a call, ``(args, kwargs, state)``, with its objects.
+
+    `state` are the lists, dicts and objects that the function names.
+    """
+    before = len(leaves)
+    try:
+        return _flatten_call(args, kwargs, state, leaves, growing)
+    except _Needed:
+        del leaves[before:]
+        return _flatten_call(args, kwargs, state, leaves, Growing())
+
+
+def _flatten_call(args: tuple, kwargs: dict[str, Any], state: tuple, leaves: list[Any], growing: Growing) -> Structure:
+    seen = _Seen()
+
+    def parts(values: tuple, lists: frozenset[int]) -> Structure:
+        found = [
+            _grown(v, seen) if k in lists and type(v) is list else _flatten(v, leaves, seen, 0, growing)
+            for k, v in enumerate(values)
+        ]
+        return (tuple, tuple(found))
+
+    positional = parts(args, growing.positions)
+    seen[id(kwargs)] = len(seen)
+    named = tuple([_flatten(v, leaves, seen, 0, growing) for v in kwargs.values()])
+    return (tuple, (positional, (dict, tuple(kwargs), named), parts(state, growing.state)))
+
+
+def _grown(value: list, seen: _Seen) -> Structure:
+    if id(value) in seen:
+        return (Again, seen[id(value)], ())
+    seen[id(value)] = len(seen)
+    seen.growing.add(id(value))
+    return (Appended, ())
+
+
+def flatten(value: Any, leaves: list[Any], objects: bool = False) -> Structure:
+    """Append the leaves of nested tuples, lists and dicts to `leaves`; return what is left, a hashable value.
+
+    With `objects`, the attributes of objects of the user's classes are leaves, too, and what occurs twice is taken
+    apart once.
+
+    Examples
+    --------
+    >>> leaves = []
+    >>> structure = flatten({"a": (1.0, [2.0])}, leaves)
+    >>> leaves
+    [1.0, 2.0]
+    >>> rebuild(structure, iter(["x", "y"]))
+    {'a': ('x', ['y'])}
+    """
+    return _flatten(value, leaves, _Seen() if objects else None, 0, Growing())
+
+
+def _flatten(value: Any, leaves: list[Any], seen: _Seen | None, depth: int, growing: Growing) -> Structure:
+    """`seen` numbers the lists, dicts and objects by their identity; None if they do not matter."""
+    kind = type(value)
+    if kind is np.ndarray or kind is float:
+        leaves.append(value)
+        return None
+    if kind is tuple:
+        return (kind, tuple([_flatten(v, leaves, seen, depth, growing) for v in value]))
+    if kind is list or kind is dict:
+        if seen is not None:
+            if id(value) in seen:
+                if id(value) in seen.growing:
+                    raise _Needed
+                return (Again, seen[id(value)], ())
+            seen[id(value)] = len(seen)
+        if kind is list:
+            return (kind, tuple([_flatten(v, leaves, seen, depth, growing) for v in value]))
+        return (dict, tuple(value), tuple([_flatten(v, leaves, seen, depth, growing) for v in value.values()]))
+    if isinstance(value, tuple) and hasattr(value, "_fields") and (seen is None or _is_its_fields(value)):
+        return (kind, tuple([_flatten(v, leaves, seen, depth, growing) for v in value]))
+    if seen is not None and has_plain_attributes(kind):
+        if id(value) in seen:
+            return (Again, seen[id(value)], ())
+        if depth < _DEEPEST and len(leaves) < _MOST_LEAVES:
+            seen[id(value)] = len(seen)
+            attributes = attributes_of(value)
+            parts = [
+                _grown(v, seen)
+                if type(v) is list and growing.has(name)
+                else _flatten(v, leaves, seen, depth + 1, growing)
+                for name, v in attributes.items()
+            ]
+            return (Record, kind, tuple(attributes), tuple(parts))
+    if seen is not None and kind is types.FunctionType and depth < _DEEPEST and is_taken_apart(value):
+        if id(value) in seen:
+            return (Again, seen[id(value)], ())
+        seen[id(value)] = len(seen)
+        code = Code(value)
+        lists = growing.callbacks.get(code, frozenset())
+        parts = [
+            (Constant, Same(v), ())
+            if stays(v)
+            else _grown(v, seen)
+            if type(v) is list and k in lists
+            else _flatten(v, leaves, seen, depth + 1, growing)
+            for k, v in enumerate(parts_of(value))
+        ]
+        return (Closure, code, tuple(parts))
+    leaves.append(value)
+    return None
+
+
+def _is_its_fields(value: tuple) -> bool:
+    """Whether a tuple with names of fields has nothing else: classes without slots give theirs a dict, too."""
+    kind = type(value)
+    return has_plain_fields(kind) and not (kind.__dictoffset__ and vars(value))
+
+
+Make = Callable[[Code], types.FunctionType]
+
+
+def _make_plain(code: Code) -> types.FunctionType:
+    return code.make(code.namespace)
+
+
+def rebuild(structure: Structure, leaves: Any, make: Make = _make_plain) -> Any:
+    """The value of that `structure` with the leaves that the iterator `leaves` gives.
+
+    `make` gives functions whose cells are empty.
+    """
+    return _rebuild(structure, leaves, [], make)
+
+
+def rebuild_all(structures: Sequence[Structure], leaves: Any) -> list[Any]:
+    """The values of several structures; what occurs in two of them is one object."""
+    made: list[Any] = []
+    return [_rebuild(structure, leaves, made, _make_plain) for structure in structures]
+
+
+def _rebuild(structure: Structure, leaves: Any, made: list[Any], make: Make) -> Any:
+    """`made` are the lists, dicts, objects and functions so far."""
+    if structure is None:
+        return next(leaves)
+    kind = structure[0]
+    if kind is Again:
+        return made[structure[1]]
+    if kind is Appended:
+        made.append(Appended())
+        return made[-1]
+    if kind is Constant:
+        return structure[1].value
+    if kind is Closure:
+        function = make(structure[1])
+        made.append(function)
+        structure[1].fill(function, [_rebuild(s, leaves, made, make) for s in structure[2]])
+        return function
+    if kind is Record:
+        value = object.__new__(structure[1])
+        made.append(value)
+        attributes_of(value).update(
+            {name: _rebuild(s, leaves, made, make) for name, s in zip(structure[2], structure[3])}
+        )
+        return value
+    if kind is dict:
+        value = {}
+        made.append(value)
+        value.update((key, _rebuild(s, leaves, made, make)) for key, s in zip(structure[1], structure[2]))
+        return value
+    if kind is list:
+        value = []
+        made.append(value)
+        value.extend([_rebuild(s, leaves, made, make) for s in structure[1]])
+        return value
+    children = [_rebuild(s, leaves, made, make) for s in structure[1]]
+    return made_of(kind, children)
+
+
+def made_of(kind: type, parts: Sequence[Any]) -> Any:
+    """A tuple or a list of that kind; one with names of fields takes its parts one by one."""
+    return kind(*parts) if hasattr(kind, "_fields") else kind(parts)
+
+
+def classes_in(structure: Structure) -> set[type]:
+    """The classes of the objects that were flattened, and those of tuples with names of fields."""
+    if structure is None:
+        return set()
+    parts = structure[-1]
+    found = {c for part in parts for c in classes_in(part)} if isinstance(parts, tuple) else set()
+    kind = structure[1] if structure[0] is Record else structure[0]
+    return found | {kind} if structure[0] is Record or hasattr(kind, "_fields") else found
+
+
+def copies_of(leaves: Sequence[Any]) -> list[Any]:
+    """The leaves with copies of the arrays, which overlap in memory as the arrays do.
+
+    Examples
+    --------
+    >>> x = np.arange(4.0)
+    >>> y, z, _ = copies_of([x[1:], x[:-1], 2])
+    >>> y[0] = 7
+    >>> z.tolist(), x.tolist()
+    ([0.0, 7.0, 2.0], [0.0, 1.0, 2.0, 3.0])
+    """
+    groups: list[list[np.ndarray]] = []
+    for array in (leaf for leaf in leaves if type(leaf) is np.ndarray):
+        near = [g for g in groups if any(np.may_share_memory(array, other) for other in g)]
+        apart = [g for g in groups if all(g is not other for other in near)]
+        groups = [*apart, [array, *(other for g in near for other in g)]]
+    copies: dict[int, np.ndarray] = {}
+    for group in groups:
+        bounds = [byte_bounds(array) for array in group]
+        low = min(first for first, _ in bounds)
+        memory = np.empty(max(end for _, end in bounds) - low, np.uint8)
+        for array, (first, _) in zip(group, bounds):
+            start = first - low - sum(min(s * (n - 1), 0) for s, n in zip(array.strides, array.shape) if n)
+            copies[id(array)] = np.ndarray(array.shape, array.dtype, memory, start, array.strides)
+            copies[id(array)][...] = array
+        for array in group:
+            copies[id(array)].flags.writeable = array.flags.writeable
+    generators = {id(leaf): deepcopy(leaf) for leaf in leaves if type(leaf) in GENERATORS}
+    return [generators.get(id(leaf), copies.get(id(leaf), leaf)) for leaf in leaves]
+
+
+def leaf_key(leaf: Any) -> Any:
+    """What of an argument a trace depends on: type, shape, strides, writability of an array, value of a static one.
+
+    Raises
+    ------
+    Untraceable
+        If arguments of this type make the plain function run.
+    """
+    kind = type(leaf)
+    if kind is np.ndarray:
+        dtype, flags = leaf.dtype, leaf.flags
+        if dtype.kind not in "biufcmM" or not dtype.isnative or not flags.aligned:
+            raise Untraceable(
+                f"takes an array of {dtype}, " + ("which has no kernels" if flags.aligned else "not aligned")
+            )
+        return (dtype, leaf.shape, leaf.strides, flags.writeable)
+    if kind is float or kind is complex:
+        return kind
+    if kind in STATIC_TYPES:
+        return (kind, leaf) if kind is not slice else (kind, leaf.start, leaf.stop, leaf.step)
+    if isinstance(leaf, np.generic):
+        if leaf.dtype.kind not in "biufcmM":
+            raise Untraceable(f"takes a scalar of {leaf.dtype}, which has no kernels")
+        return kind, leaf.dtype
+    if isinstance(leaf, type) and not is_known_class(leaf):
+        raise Untraceable(f"takes the class {leaf.__qualname__}, which does more than others when it is used")
+    if isinstance(leaf, (np.dtype, type, np.ufunc)) or kind is logging.Logger:
+        return (kind, leaf)
+    if kind in GENERATORS:
+        return kind
+    if kind is types.FunctionType and is_named(leaf) and not vars(leaf).keys() - {"__wrapped__"}:
+        return (kind, leaf)
+    raise Untraceable(f"takes an argument of type {kind.__module__}.{kind.__qualname__}, which is not compiled")
+
+
+def is_dynamic(leaf: Any) -> bool:
+    """Whether a leaf is an input of the program, as against a part of the trace."""
+    return isinstance(leaf, (np.ndarray, np.generic, float, complex))
+
+
+def overlaps_itself(array: np.ndarray) -> bool:
+    """Whether two elements of an array may have memory in common.
+
+    They have none where each axis, in the order of strides, steps over all that the axes before it span.
+
+    Examples
+    --------
+    >>> windows = np.lib.stride_tricks.sliding_window_view
+    >>> [overlaps_itself(windows(np.arange(9.0), n)[::step]) for n, step in ((3, 1), (3, 3), (1, 1))]
+    [True, False, False]
+    """
+    span = array.itemsize
+    for stride, extent in sorted((abs(s), n) for s, n in zip(array.strides, array.shape) if n > 1):
+        if stride < span:
+            return array.size > 0
+        span += stride * (extent - 1)
+    return False
+
+
+def overlap(arrays: Sequence[np.ndarray]) -> bool:
+    """Whether any two of `arrays` may have memory in common."""
+    return any(np.may_share_memory(a, other) for k, a in enumerate(arrays) for other in arrays[:k])
+
+
+def sharing(inputs: Sequence[Any], written: Sequence[int]) -> tuple[int, ...] | None:
+    """For each input the first one that is the same memory, if a written input has memory in common with another.
+
+    Returns
+    -------
+    tuple of int, optional
+        None if all written inputs can be told apart from the others.
+
+    Raises
+    ------
+    Untraceable
+        If a written input overlaps another one in part.
+    """
+    same = list(range(len(inputs)))
+    for k in written:
+        for j, other in enumerate(inputs):
+            if j == k or not isinstance(other, np.ndarray) or not np.may_share_memory(inputs[k], other):
+                continue
+            if other is inputs[k]:
+                same[j] = same[k] = min(same[j], same[k])
+            elif _overlap(inputs[k], other):
+                raise Untraceable("arguments overlap in memory, and one of them is written")
+    return None if same == list(range(len(inputs))) else tuple(same)
+
+
+def _overlap(a: np.ndarray, b: np.ndarray) -> bool:
+    try:
+        return np.shares_memory(a, b, max_work=_OVERLAP_WORK)  # type: ignore[arg-type]
+    except np.exceptions.TooHardError:
+        return True

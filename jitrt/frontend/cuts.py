@@ -1,0 +1,147 @@
+"""Cuts of a trace: what has been recorded is computed, and the further way depends on what is seen of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from .. import config
+from ..errors import Untraceable
+from ..ir.node import Graph, Node
+from ..ir.worthwhile import is_worth_waiting
+from .numpy.scopes import Scope, entered
+from .numpy.silence import watched
+from .python.userline import user_line
+from .segments import (
+    Cut,
+    Execute,
+    Fence,
+    Look,
+    MadeCall,
+    Watch,
+    cut,
+    is_recorded_in_a_loop,
+    outside_of_loops,
+    register_value,
+    sample,
+)
+
+if TYPE_CHECKING:
+    from .state import Trace
+
+# A graph, what computes it, what it reads, and samples of that; the first two are None where nothing is computed.
+_Computed = tuple[Graph | None, Any, tuple[int, ...], tuple[Any, ...]]
+_MOST_LOOKS = 1000  # at values in one call
+_MOST_SEGMENTS = 24  # of different structure in one call: each takes a compile
+_MOST_NODES = 500  # of these, the largest left out: a loop whose every turn is another graph
+
+
+def check_wait(graph: Graph, looks: bool = False) -> None:
+    """Stop where a loop is unrolled to so much that the wait for its compile does not pay."""
+    if not (config.strict() or is_worth_waiting(graph, looks)):
+        raise Untraceable(f"its loops are unrolled to {len(graph.nodes())} operations on small arrays")
+
+
+class Cuts:
+    """The cuts of one trace.
+
+    Parameters
+    ----------
+    trace : Trace
+    execute : callable, optional
+        What computes a graph; without it the function cannot look at values.
+    """
+
+    def __init__(self, trace: Trace, execute: Execute | None):
+        self._trace = trace
+        self._execute = execute
+        self._errors = np.geterr()
+        self._sizes: dict[Graph, int] = {}
+        self.made: list[Cut] = []
+
+    @property
+    def are_possible(self) -> bool:
+        """Whether anything can be computed during the trace."""
+        return self._execute is not None
+
+    def look(self, wanted: list[Node], make_look: Callable[[], Look | MadeCall | Watch], why: str) -> None:
+        """Compute `wanted`, and let the further way depend on what is seen of it."""
+        trace = self._trace
+        made: _Computed = (None, None, (), ())
+        scope = None
+        if any(n not in trace.registers for n in wanted):
+            scope = trace.phases.settle(wanted)
+        missing = [n for n in wanted if n not in trace.registers]
+        first = len(trace.registers.given)
+        if missing:
+            later = [*trace.live(), *trace.calls.pending(), *trace.conditions]
+            trace.calls.results = []
+            if trace.first_values:
+                later = outside_of_loops(later)
+            missing = list(dict.fromkeys([*missing, *(n for n in later if n not in trace.registers)]))
+            made = self._compute(missing, scope, self._forced(missing))
+        look = make_look()
+        with trace.failures, watched(trace, why):
+            key = look.see(trace.registers.given)
+        freed = trace.registers.free({*trace.live(), *wanted, *trace.conditions}) if missing else ()
+        look_scope = trace.phases.scope or None
+        self.made.append(Cut(*made, first, tuple(missing), look, key, freed, why, user_line(), scope, look_scope))
+
+    def fence(self, nodes: list[Node], why: str, line: str, scope: Scope) -> None:
+        """Compute `nodes` under an error state of their own."""
+        trace = self._trace
+        first = len(trace.registers.given)
+        made = self._compute(nodes, scope)
+        trace.calls.results = [n for n in trace.calls.results if n not in trace.registers]
+        trace.registers.show(nodes)
+        self.made.append(Cut(*made, first, tuple(nodes), Fence(), None, (), why, line, scope))
+
+    def _forced(self, missing: list[Node]) -> list[Node]:
+        """What has been recorded up to now, may raise, and is not computed for the sake of `missing`."""
+        recorded = self._trace.recorded
+        kept = [n for n in recorded.since(0) if is_recorded_in_a_loop(n)] if self._trace.first_values else []
+        found = recorded.forced(missing, self._trace.registers.places)
+        recorded.replace(0, kept)
+        return [n for n in found if not kept or not is_recorded_in_a_loop(n)]
+
+    def _compute(self, nodes: list[Node], scope: Scope | None, forced: Sequence[Node] = ()) -> _Computed:
+        """Put the values of `nodes` into registers; the graph, what computes it, what it reads, and samples of that."""
+        trace = self._trace
+        if self._execute is None:
+            raise Untraceable("looks at values, or computes under several error states", user_line())
+        strides = [trace.orders.of_result(n) for n in nodes]
+        graph, inputs = self.graph_of((*nodes, *forced), (*strides, *(None for _ in forced)))
+        self._check_effort(graph)
+        values = [trace.registers.given[k] for k in inputs]
+        samples = tuple(map(sample, values))
+        with trace.failures, np.errstate(**self._errors), entered(scope):
+            compiled, outputs = self._execute(graph, values)
+        for n, output in zip(nodes, outputs):
+            trace.registers.add(n, register_value(n, output))
+        trace.calls.computed()
+        return graph, compiled, inputs, samples
+
+    def graph_of(
+        self, roots: Sequence[Node], strides: Sequence[tuple[int, ...] | None]
+    ) -> tuple[Graph, tuple[int, ...]]:
+        """The graph that computes `roots`, with these strides, from registers, and the registers that it reads."""
+        trace = self._trace
+        key = ("graph", tuple(roots), tuple(strides))
+        known = trace.memory.get(key)
+        if known is None or known[0] != trace.registers.places:
+            known = trace.memory[key] = dict(trace.registers.places), cut(roots, trace.registers.places, strides)
+        return known[1]
+
+    def _check_effort(self, graph: Graph) -> None:
+        """Stop where looks at values are so many, or so different, that compiling what is between them does not pay."""
+        trace = self._trace
+        if graph not in self._sizes:
+            if ("size", graph) not in trace.memory:
+                check_wait(graph, looks=True)
+                trace.memory["size", graph] = len(graph.nodes())
+            self._sizes[graph] = trace.memory["size", graph]
+        nodes = sum(self._sizes.values()) - max(self._sizes.values())
+        if len(self.made) >= _MOST_LOOKS or len(self._sizes) > _MOST_SEGMENTS or nodes > _MOST_NODES:
+            raise Untraceable(f"looks at values more than {len(self.made)} times", user_line())

@@ -1,0 +1,80 @@
+"""Donated arguments: arrays that the caller gives away, so that a program may overwrite them."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Collection, Sequence
+from typing import Any
+
+import numpy as np
+
+from .arguments import Structure
+
+
+def check_names(function: Callable[..., Any], donate: Collection[str]) -> None:
+    """Raise an error if one of these names is not that of a parameter.
+
+    Raises
+    ------
+    ValueError
+        If a name is not that of a parameter that takes one argument.
+    """
+    known = _parameters(function) if donate else {}
+    for name in donate:
+        if name not in known:
+            raise ValueError(f"donate: {function!r} has no parameter {name!r} that takes one argument")
+
+
+def _parameters(function: Callable[..., Any]) -> dict[str, inspect.Parameter]:
+    found = inspect.signature(function).parameters
+    several = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
+    return {name: p for name, p in found.items() if p.kind not in several}
+
+
+def donated_leaves(function: Callable[..., Any], structure: Structure, donate: Collection[str]) -> list[int]:
+    """Numbers of the leaves of a call ``(args, kwargs)`` that are arguments for the parameters `donate`.
+
+    Examples
+    --------
+    >>> from jitrt.frontend.arguments import flatten
+    >>> def f(a, b, c): ...
+    >>> donated_leaves(f, flatten((((1, 2), 3), {"c": 4}), []), ["b", "c"])
+    [2, 3]
+    """
+    (_, positional), (_, names, keywords) = structure[1][:2]
+    by_place = [n for n, p in _parameters(function).items() if p.kind is not inspect.Parameter.KEYWORD_ONLY]
+    found, leaf = [], 0
+    for name, inner in [*zip(by_place, positional), *((None, s) for s in positional[len(by_place) :])]:
+        if inner is None and name in donate:
+            found.append(leaf)
+        leaf += _count(inner)
+    for name, inner in zip(names, keywords):
+        if inner is None and name in donate:
+            found.append(leaf)
+        leaf += _count(inner)
+    return found
+
+
+def _count(structure: Structure) -> int:
+    """Leaves of a structure."""
+    return 1 if structure is None else sum(map(_count, structure[-1]))
+
+
+def overwritable(leaves: Sequence[Any], donated: Sequence[int], others: Sequence[Any]) -> tuple[int, ...]:
+    """Those of the `donated` leaves that a call may overwrite.
+
+    They are contiguous, writable arrays without memory in common with another argument or one of the `others`. Where
+    floating-point exceptions raise Python's, nothing is overwritten: the plain function raises them, and needs its
+    arguments.
+    """
+    if any(how in ("raise", "call") for how in np.geterr().values()):
+        return ()
+    return tuple(k for k in donated if _is_overwritable(k, leaves, others))
+
+
+def _is_overwritable(k: int, leaves: Sequence[Any], others: Sequence[Any]) -> bool:
+    array = leaves[k]
+    if type(array) is not np.ndarray or not (array.flags.c_contiguous and array.flags.writeable and array.size):
+        return False
+    rest = [*leaves[:k], *leaves[k + 1 :], *others]
+    return not any(isinstance(other, np.ndarray) and np.may_share_memory(array, other) for other in rest)

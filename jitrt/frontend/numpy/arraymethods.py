@@ -1,0 +1,309 @@
+"""Attributes and methods of arrays, as tracers have them: most of them are NumPy's functions."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ...errors import Untraceable
+from ...ir import build as b
+from ...ir.node import Node
+from ...ir.ops.rows import METHODS
+from ...ir.ops.ufuncs import COPY
+from ...ir.types import ArrayType
+from ..python.userline import user_line
+from .assignment import assign, assign_item, list_node, mutate
+from .operators import Operators
+
+if TYPE_CHECKING:
+    from .tracer import Tracer
+
+_LONGEST_ITERATION = 1000  # an iteration over more rows is an element loop, which tracing would unroll
+
+_UNTRACEABLE_ATTRIBUTES = frozenset(
+    """tobytes itemset resize setflags setfield view data strides base ctypes
+    flags byteswap dump dumps tofile getfield real imag""".split()
+)
+_OF_NUMBERS = frozenset({np.real, np.imag, np.conjugate, np.round})  # what Python's numbers have, too
+_MEMORY = frozenset({"__array_interface__", "__array_struct__", "__dlpack__", "__dlpack_device__"})
+
+
+def _astype(value: np.ndarray | np.generic, target: np.dtype, **given: Any) -> Any:
+    """``value.astype(target)``, which is a method of scalars, too."""
+    return value.astype(target, **given)
+
+
+class ArrayMethods(Operators):
+    """What `numpy.ndarray` has beside operators."""
+
+    __slots__ = ()
+
+    def __getitem__(self, index: Any) -> Any:
+        raise NotImplementedError
+
+    # Attributes of ndarray.
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return self._node.shape
+
+    @shape.setter
+    def shape(self, shape: Any) -> None:
+        self._check_array("shape")
+        if self._is_given:
+            raise Untraceable("sets the shape of an argument", user_line())
+        reshaped = self.reshape(shape)
+        if reshaped._storage() is not self._storage():
+            raise AttributeError(
+                "Incompatible shape for in-place modification. Use `.reshape()` to make a copy with the desired shape."
+            )
+        self._become(reshaped._node)
+
+    @property
+    def dtype(self) -> np.dtype:
+        return self._node.dtype if self._choice is None else self._choice.array.dtype
+
+    @property
+    def ndim(self) -> int:
+        return self._node.type.ndim if self._choice is None else self._choice.ndim
+
+    @property
+    def size(self) -> int:
+        return self._node.type.size
+
+    @property
+    def itemsize(self) -> int:
+        return self._node.dtype.itemsize
+
+    @property
+    def nbytes(self) -> int:
+        return self._node.type.nbytes
+
+    @property
+    def T(self) -> Tracer:
+        return self._apply(np.transpose)
+
+    @property
+    def mT(self) -> Tracer:
+        return self._apply(np.matrix_transpose)
+
+    @property
+    def real(self) -> Tracer:
+        return self._apply(np.real)
+
+    @real.setter
+    def real(self, value: Any) -> None:
+        self._check_array("real")
+        assign(self.real, _as_array(value))
+
+    @property
+    def imag(self) -> Tracer:
+        return self._apply(np.imag)
+
+    @imag.setter
+    def imag(self, value: Any) -> None:
+        self._check_array("imag")
+        if self.dtype.kind != "c":
+            raise TypeError("array does not have imaginary part to set")
+        assign(self.imag, value)
+
+    @property
+    def flat(self) -> Flat:
+        return Flat(self)
+
+    @flat.setter
+    def flat(self, value: Any) -> None:
+        self._check_array("flat")
+        Flat(self)[:] = value
+
+    @property
+    def device(self) -> str:
+        return "cpu"
+
+    def to_device(self, device: Any, /, *, stream: Any = None) -> Tracer:
+        np.empty(0).to_device(device, stream=stream)  # raises what NumPy raises
+        return self  # type: ignore[return-value]
+
+    def __array_namespace__(self, /, *, api_version: Any = None) -> Any:
+        np.empty(0).__array_namespace__(api_version=api_version)
+        return self._trace.numpy
+
+    def _check_array(self, name: str) -> None:
+        if not self._is_array():
+            raise AttributeError(f"attribute {name!r} of {self.__class__.__name__!r} objects is not writable")
+
+    def _check_no_number(self, name: str) -> None:
+        if self._is_weak():
+            raise AttributeError(f"{self.__class__.__name__!r} object has no attribute {name!r}")
+
+    def _apply(self, function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+        """``function(self, …)``: NumPy hands it back to `__array_function__`."""
+        if function not in _OF_NUMBERS:
+            self._check_no_number(function.__name__)
+        return function(self, *args, **kwargs)
+
+    # Methods whose arguments differ from those of the function.
+    def reshape(self, *shape: Any, order: str = "C", copy: Any = None) -> Tracer:
+        wanted = shape[0] if len(shape) == 1 else shape
+        return self._apply(np.reshape, wanted, order=order)
+
+    def transpose(self, *axes: Any) -> Tracer:
+        return self._apply(np.transpose, None if not axes else axes[0] if len(axes) == 1 else axes)
+
+    def ravel(self, order: str = "C") -> Tracer:
+        return self._apply(np.ravel, order)
+
+    def flatten(self, order: str = "C") -> Tracer:
+        return self.ravel(order).copy()
+
+    def astype(
+        self, dtype: Any, order: str = "K", casting: str = "unsafe", subok: bool = True, copy: bool = True
+    ) -> Any:
+        target = np.dtype(dtype)
+        if target.kind not in "biufc" or not target.isnative or self.dtype.kind not in "biufc":
+            given = {"order": order, "casting": casting, "copy": copy}
+            return self._trace.calls.host_call(_astype, "astype", (self, target), given)
+        if not np.can_cast(self.dtype, target, casting):  # type: ignore[arg-type]
+            raise TypeError(f"Cannot cast array data from {self.dtype} to {target} according to the rule {casting!r}")
+        if not copy and target == self.dtype and (order == "K" or self._is_in_order(order)):
+            return self
+        node = b.cast(self._node, target)
+        self._trace.recorded.note(node)
+        return self._trace.like(node, self, order) if self.ndim > 1 else self._new(node, self._scalar)
+
+    def _is_in_order(self, order: str) -> bool:
+        """Whether NumPy makes no copy for this memory order."""
+        if order == "F":
+            return self.transpose()._is_contiguous()
+        return self._is_contiguous() or (order == "A" and self.transpose()._is_contiguous())
+
+    def copy(self, order: str = "C") -> Tracer:
+        self._check_no_number("copy")
+        node = self._trace.fresh(self._node)
+        return self._trace.like(node, self, order) if self.ndim > 1 else self._new(node, self._scalar)
+
+    def clip(self, min: Any = None, max: Any = None, out: Any = None, **kwargs: Any) -> Any:
+        return self._apply(np.clip, min, max, out, **kwargs)
+
+    def conj(self) -> Any:
+        if self.dtype.kind != "c":
+            return self  # as NumPy's method does; the function gives a copy
+        return self._apply(np.conjugate)
+
+    conjugate = conj
+
+    def __copy__(self) -> Tracer:
+        return self.copy()
+
+    def __deepcopy__(self, memo: Any) -> Tracer:
+        return self.copy()
+
+    def round(self, decimals: int = 0, out: Any = None) -> Tracer:
+        return self._apply(np.round, decimals, out)
+
+    def __len__(self) -> int:
+        if not self.shape:
+            raise TypeError("len() of unsized object")
+        return self.shape[0]
+
+    def __iter__(self) -> Iterator[Tracer]:
+        if not self.shape:
+            raise TypeError("iteration over a 0-d array")
+        if self.ndim == 1 and self._known():
+            return iter(self._value("a loop", np.asarray))
+        if self.shape[0] > _LONGEST_ITERATION:
+            raise Untraceable("a loop over many elements", user_line())
+        return (self[k] for k in range(self.shape[0]))
+
+    def item(self, *index: Any) -> Any:
+        """The element as a Python number; a float is not looked at, an integer or a boolean is."""
+        if index:
+            return self.flat[index[0]].item() if len(index) == 1 else self[index].item()
+        if self.size != 1:
+            raise ValueError("can only convert an array of size 1 to a Python scalar")
+        kind = {"f": np.float64, "c": np.complex128}.get(self.dtype.kind)
+        if kind is None or self.dtype.itemsize > np.dtype(kind).itemsize:
+            return self._value("item", lambda value: value.item())
+        number = b.cast(b.view("reshape", self._node, shape=()), np.dtype(kind))
+        weak = ArrayType(number.dtype, (), weak=True)
+        return self._new(Node(COPY, (number,), b.params(number=self._trace.next_copy()), weak))
+
+    def tolist(self) -> Any:
+        return self._value("tolist", lambda value: value.tolist())
+
+    # Methods that write.
+    def fill(self, value: Any) -> None:
+        if self._is_array():  # NumPy fills a copy of a scalar
+            assign(self, value)  # type: ignore[arg-type]
+
+    def sort(self, *args: Any, **kwargs: Any) -> None:
+        mutate(self, np.ndarray.sort, "sort", (self, *args), kwargs)
+
+    def partition(self, *args: Any, **kwargs: Any) -> None:
+        mutate(self, np.ndarray.partition, "partition", (self, *args), kwargs)
+
+    def put(self, *args: Any, **kwargs: Any) -> None:
+        mutate(self, np.ndarray.put, "put", (self, *args), kwargs)
+
+    def __getattr__(self, name: str) -> Any:
+        if self._is_weak():
+            return getattr(self._value(name, _itself), name)
+        function = METHODS.get(name)
+        if function is not None:
+            return lambda *args, **kwargs: function(self, *args, **kwargs)
+        if self._scalar and not name.startswith("__") and not hasattr(np.ndarray, name):
+            return getattr(self._value(name, lambda value: value), name)  # is_integer, as_integer_ratio, bit_count
+        if name in _MEMORY and name in sys._getframe(1).f_code.co_names:  # where NumPy asks, there is none
+            raise Untraceable(f".{name} of a value that is being traced", user_line())
+        if name.startswith("__") or not hasattr(np.ndarray, name):
+            raise AttributeError(f"'{self.__class__.__name__}' object has no attribute {name!r}")
+        if name in _UNTRACEABLE_ATTRIBUTES or not callable(getattr(np.ndarray, name)):
+            raise Untraceable(f".{name} of a value that is being traced", user_line())
+        method = getattr(np.ndarray, name)
+        return lambda *args, **kwargs: self._trace.calls.host_call(method, name, (self, *args), kwargs)
+
+
+def _as_array(value: Any) -> Any:
+    """A number in the dtype that NumPy gives it alone: `real` and `imag` take what does not fit, as casts do."""
+    return np.asarray(value) if isinstance(value, (bool, int, float, complex)) else value
+
+
+def _itself(value: Any) -> Any:
+    return value
+
+
+class Flat:
+    """``x.flat``: the elements of an array in C order, for indexing."""
+
+    __slots__ = ("_array",)
+
+    def __init__(self, array: Any):
+        self._array = array
+
+    def _elements(self) -> Tracer:
+        """All elements as one axis, through which the array is written whatever its strides."""
+        array = self._array
+        return array._view(b.view("reshape", array._node, shape=(-1,)))
+
+    def __len__(self) -> int:
+        return self._array.size
+
+    def __iter__(self) -> Iterator[Tracer]:
+        return iter(self._elements().copy())
+
+    def __getitem__(self, index: Any) -> Tracer:
+        found = self._elements()[index]
+        return found if found._scalar else found.copy()
+
+    def __setitem__(self, index: Any, value: Any) -> None:
+        if not self._array._is_array():  # they are those of a copy
+            return
+        elements = self._elements()
+        if isinstance(value, (list, tuple)):
+            value = self._array._new(list_node(self._array._trace, value))
+        if np.ndim(value):  # its elements are repeated, or cut off
+            places = np.resize(np.arange(np.size(value)), np.arange(len(self))[index].shape)
+            value = value.reshape(-1)[places]
+        assign_item(elements, index, value)

@@ -1,0 +1,301 @@
+"""NumPy's creation functions as a traced function sees them: what they make are tracers, which can be written.
+
+`stand_in` is what the copies made by `clones` find in place of NumPy and of these functions. Outside of a trace, and in
+other threads, it does what NumPy does.
+"""
+
+from __future__ import annotations
+
+import cmath
+import functools
+import math
+import types
+import warnings
+from collections.abc import Callable
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from ...base.once import once
+from ...errors import Untraceable
+from ...ir import build as b
+from ...ir.ops.operands import extents
+from ...ir.ops.optable import NotCovered
+from ...ir.types import canonical
+from ..context import current
+from ..python.elsewhere import Vectorized
+from ..python.userline import user_line
+from ..state import Trace
+from . import draws
+from .assignment import list_node
+from .numbers import fits_scalar, library_call, stored
+from .operands import plain_shape
+from .scopes import CaughtWarnings, ErrorState, filter_warnings
+from .tracer import Tracer
+
+_NUMERIC = "biufcmM"
+_FILLS: dict[Callable[..., Any], Any] = {np.zeros: 0, np.empty: 0, np.ones: 1, np.full: None}
+_CONVERSIONS = frozenset({np.array, np.asarray, np.asanyarray, np.ascontiguousarray, np.asfortranarray})
+_ORDERS = {np.ascontiguousarray: "C", np.asfortranarray: "F"}
+# Functions that make arrays of plain arguments alone. Their results are literals of the graph.
+_LITERALS = frozenset(
+    getattr(np, name)
+    for name in """arange linspace logspace geomspace eye identity tri indices meshgrid diag diagflat vander tril triu
+    bartlett blackman hamming hanning kaiser fftfreq concatenate stack vstack hstack copy zeros_like ones_like
+    empty_like full_like broadcast_to reshape outer repeat tile where cumsum roll flip sort""".split()
+    if hasattr(np, name)
+)
+_KEPT_LITERALS, _KEPT_BYTES = 128, 1 << 16
+
+
+def _is_traced(value: Any) -> bool:
+    if type(value) is Tracer:
+        return True
+    return type(value) in (list, tuple) and any(map(_is_traced, value))
+
+
+def _elements(state: Trace, value: Any, dtype: np.dtype) -> Any:
+    """`value` with the NumPy scalars in nested lists as elements of `dtype`, which each of them becomes by itself."""
+    if type(value) in (list, tuple):
+        return [_elements(state, part, dtype) for part in value]
+    if type(value) is not Tracer or not value._scalar or value._is_weak() or dtype.kind not in "iuf":
+        return value
+    if not fits_scalar(state, value._node, dtype):
+        raise Untraceable(f"makes an array of {dtype} of a {value.dtype} that may not fit", user_line())
+    return value.astype(dtype)
+
+
+def _filled(state: Trace, function: Callable[..., Any], args: tuple, kwargs: dict[str, Any]) -> Any:
+    """``zeros(shape, dtype)`` and the like."""
+    names = ("shape", "fill_value", "dtype", "order") if function is np.full else ("shape", "dtype", "order")
+    given = dict(zip(names, args)) | kwargs
+    shape, dtype = given.pop("shape"), given.pop("dtype", None)
+    fill = given.pop("fill_value", _FILLS[function])
+    order, device = given.pop("order", None), given.pop("device", None)
+    if given or order not in (None, "C", "K", "A") or device not in (None, "cpu"):
+        return function(*args, **kwargs)
+    try:
+        shape = _checked(extents(plain_shape(shape)))
+    except NotCovered:  # an error, which NumPy describes
+        return function(*args, **kwargs)
+    if _is_traced(fill):
+        filling = fill._node if type(fill) is Tracer else list_node(state, fill)
+        target = filling.dtype if dtype is None else canonical(np.dtype(dtype))
+        if target.kind not in _NUMERIC or not target.isnative:
+            raise Untraceable(f"fills an array of {target}", user_line())
+        node = b.cast(stored(state, filling, target), target)
+    else:
+        if function is not np.full:
+            fill = np.ones((), dtype)[()] if fill else np.zeros((), dtype)[()]
+        element = np.full((), fill, dtype)
+        if element.shape or element.dtype.kind not in _NUMERIC or not element.dtype.isnative:
+            return function(*args, **kwargs)
+        node = b.constant(element.astype(canonical(element.dtype))[()])
+    filled = b.view("broadcast_to", node, shape=shape)
+    return Tracer(state.fresh(filled) if node.shape else filled, state)
+
+
+def _checked(shape: tuple[int, ...]) -> tuple[int, ...]:
+    if any(n < 0 for n in shape):
+        raise ValueError("negative dimensions are not allowed")
+    return shape
+
+
+def _converted(state: Trace, function: Callable[..., Any], args: tuple, kwargs: dict[str, Any]) -> Any:
+    """``asarray`` and the like."""
+    given = dict(zip(("object", "dtype"), args)) | kwargs
+    value = given.pop("object", given.pop("a", None))
+    dtype, copy = given.pop("dtype", None), given.pop("copy", function is np.array or None)
+    at_least = given.pop("ndmin", int(function in _ORDERS))
+    order = given.pop("order", None) or _ORDERS.get(function, "K")
+    if isinstance(copy, np._CopyMode):
+        copy = {np._CopyMode.ALWAYS: True, np._CopyMode.NEVER: False}.get(copy)
+    if len(args) > 2 or given or order not in ("A", "C", "F", "K"):
+        return function(*args, **kwargs)
+    if isinstance(value, np.ndarray) and type(value) is not Tracer:
+        return function(*args, **kwargs) if not copy else literal(state, function(*args, **kwargs))
+    if not _is_traced(value):
+        return literal(state, function(*args, **kwargs))
+    if dtype is not None and np.dtype(dtype).hasobject:
+        raise Untraceable("makes an array of Python objects", user_line())
+    array = array_of(state, value if dtype is None else _elements(state, value, np.dtype(dtype)))
+    if dtype is not None and np.dtype(dtype) != array.dtype:
+        if np.dtype(dtype).kind != "f":  # of integers, that may not fit
+            state.want_integers(array._node)
+        array = array.astype(dtype, order)
+    elif (copy and array is value) or not (order == "K" or array._is_in_order(order)):
+        array = array.copy(order)
+    if copy is False and array is not value:
+        raise ValueError("Unable to avoid copy while creating an array as requested.")
+    while array.ndim < at_least:
+        array = array[None]
+    return array
+
+
+def array_of(state: Trace, value: Any) -> Tracer:
+    """``np.asarray(value)`` of tracers, numbers, and lists of them."""
+    if type(value) is Tracer and value._is_array():
+        return value
+    node = state.in_order(list_node(state, value), None)
+    return Tracer(node if node.shape else b.view("broadcast_to", node, shape=()), state)
+
+
+def literal(state: Trace, value: Any) -> Any:
+    """Arrays that depend on no argument, as tracers."""
+    if type(value) is np.ndarray and value.dtype.kind in _NUMERIC and value.dtype.isnative and value.ndim:
+        made = Tracer(b.constant(np.ascontiguousarray(value).astype(canonical(value.dtype), copy=False)), state)
+        if not value.flags.c_contiguous:
+            state.orders.note(made._node, value.strides)
+        return made
+    if type(value) in (list, tuple):
+        return type(value)(literal(state, v) for v in value)
+    return value
+
+
+def _literal_call(state: Trace, function: Callable[..., Any], args: tuple, kwargs: dict[str, Any]) -> Any:
+    if _is_traced(args) or _is_traced(list(kwargs.values())):
+        return function(*map(_timed, args), **{name: _timed(value) for name, value in kwargs.items()})
+    try:
+        return literal(state, _kept_call(function, args, tuple(sorted(kwargs.items())), _types(args, kwargs)))
+    except (_TooLarge, TypeError):
+        return literal(state, function(*args, **kwargs))
+
+
+def _timed(value: Any) -> Any:
+    """A date or a time span as itself, whose class NumPy's functions look at; any other value as it is."""
+    if type(value) is not Tracer or value.shape or value.dtype.kind not in "mM":
+        return value
+    return value._value("a date or a time span is asked for", lambda time: time)
+
+
+class _TooLarge(Exception):
+    """A result that is not worth keeping."""
+
+
+def _types(args: tuple, kwargs: dict[str, Any]) -> tuple:
+    """What tells arguments apart that are equal: 1 and 1.0 and True."""
+    return tuple(map(type, args)), tuple(type(kwargs[k]) for k in sorted(kwargs))
+
+
+@lru_cache(maxsize=_KEPT_LITERALS)
+def _kept_call(function: Callable[..., Any], args: tuple, kwargs: tuple, types: tuple) -> Any:
+    """The result of a creation function, one object for equal arguments, so that equal traces give equal graphs."""
+    result = function(*args, **dict(kwargs))
+    if type(result) is not np.ndarray or result.nbytes > _KEPT_BYTES:
+        raise _TooLarge
+    result.flags.writeable = False
+    return result
+
+
+def _from_function(state: Trace, function: Callable[..., Any], args: tuple, kwargs: dict[str, Any]) -> Any:
+    """``np.fromfunction(f, shape, dtype=float)``."""
+    f, shape, *rest = args
+    kwargs = dict(kwargs)
+    dtype = kwargs.pop("dtype", rest[0] if rest else float)
+    kwargs.pop("like", None)
+    return f(*literal(state, list(np.indices(shape, dtype=dtype))), **kwargs)
+
+
+class _Grid:
+    """``np.mgrid`` and ``np.ogrid``."""
+
+    def __init__(self, grid: Any):
+        self._grid = grid
+
+    def __getitem__(self, key: Any) -> Any:
+        state = current()
+        return self._grid[key] if state is None else literal(state, self._grid[key])
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._grid, name)
+
+
+def _wrapped(function: Callable[..., Any], make: Callable[..., Any]) -> Callable[..., Any]:
+    @functools.wraps(function)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        state = current()
+        return function(*args, **kwargs) if state is None else make(state, function, args, kwargs)
+
+    call.stands_for = call, function  # type: ignore[attr-defined]  # itself, too: what wraps it has its attributes
+    return call
+
+
+def _in_traces(kind: Callable[..., Any], traced: Callable[..., Any]) -> Callable[..., Any]:
+    """What makes objects of one kind, and of another one during a trace."""
+    return lambda *args, **kwargs: (kind if current() is None else traced)(*args, **kwargs)
+
+
+@once
+def _stand_ins() -> dict[int, Any]:
+    """What is seen in place of NumPy's objects, by their identity."""
+    found: dict[int, Any] = {id(np.fromfunction): _wrapped(np.fromfunction, _from_function)}
+    makers: list[tuple[Any, Callable[..., Any]]] = [
+        (_FILLS, _filled),
+        (_CONVERSIONS, _converted),
+        (_LITERALS, _literal_call),
+    ]
+    for functions, make in makers:
+        found.update((id(f), _wrapped(f, make)) for f in functions)
+    found |= {id(grid): _Grid(grid) for grid in (np.mgrid, np.ogrid)}
+    found |= _random_stand_ins()
+    for library in (math, cmath):
+        numeric = [f for f in vars(library).values() if isinstance(f, types.BuiltinFunctionType)]
+        found.update((id(f), _wrapped(f, _number_call)) for f in numeric)
+    found[id(np.vectorize)] = _in_traces(np.vectorize, Vectorized)
+    found[id(np.errstate)] = _in_traces(np.errstate, ErrorState)
+    found[id(warnings.catch_warnings)] = _in_traces(warnings.catch_warnings, CaughtWarnings)
+    for function in (warnings.simplefilter, warnings.filterwarnings):
+        found[id(function)] = _wrapped(function, filter_warnings)
+    for module in (np.random, np, math, cmath):
+        changed = types.ModuleType(module.__name__)
+        vars(changed).update({name: found.get(id(value), value) for name, value in vars(module).items()})
+        found[id(module)] = changed
+    return found
+
+
+def _random_stand_ins() -> dict[int, Any]:
+    """For functions that draw from NumPy's own generator, and those that make generators."""
+    found = {id(maker): _wrapped(maker, draws.made) for maker in draws.MAKERS}
+    for name, function in vars(np.random).items():
+        if getattr(function, "__self__", None) is draws.GLOBAL:
+            found[id(function)] = _wrapped(function, functools.partial(_draw, name))
+    return found
+
+
+def _draw(name: str, state: Trace, function: Callable[..., Any], args: tuple, kwargs: dict[str, Any]) -> Any:
+    """A function that draws from NumPy's own generator."""
+    return getattr(draws.of_object(draws.GLOBAL), name)(*args, **kwargs)
+
+
+def _number_call(state: Trace, function: Callable[..., Any], args: tuple, kwargs: dict[str, Any]) -> Any:
+    """A function of Python numbers."""
+    numbers = [v for v in args if type(v) is Tracer]
+    if not numbers or any(v.shape for v in numbers):
+        return function(*args, **kwargs)
+    nodes = [_python_float(state, v) for v in args]
+    made = None if None in nodes or kwargs else library_call(state, function, *nodes)
+    if made is not None:
+        return Tracer(made, state)
+    return state.calls.host_call(function, function.__name__, args, kwargs)
+
+
+def _python_float(state: Trace, value: Any) -> Any:
+    """The node of a number that Python's functions take as a float of the same value; None if it is none."""
+    if type(value) is not Tracer:
+        return state.lift(float(value)) if type(value) in (int, float) else None
+    if value._is_weak():
+        return value._node if value.dtype.kind in "fi" else None
+    return value.item()._node if value.dtype in (np.float64, np.float32) else None
+
+
+def renew(module: types.ModuleType, name: str, value: Any) -> None:
+    """Let traced functions find `value` in a module of NumPy's or Python's, where somebody may have replaced it."""
+    known = _stand_ins()
+    if id(module) in known:
+        vars(known[id(module)])[name] = known.get(id(value), value)
+
+
+def stand_in(value: Any) -> Any:
+    """What a traced function finds in place of `value`: another object for NumPy and its creation functions."""
+    return _stand_ins().get(id(value), value)

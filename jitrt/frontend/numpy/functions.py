@@ -1,0 +1,119 @@
+"""NumPy's functions on tracers: those of the op table as nodes, others as calls (`__array_function__`, NEP 18)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ...ir import build as b
+from ...ir.node import Node
+from ...ir.ops.optable import METADATA, MUTATING, Kind, NotCovered, ValueWanted
+from ...ir.ops.rows import BY_VALUE_FUNCTIONS, CONTIGUOUS_FUNCTIONS, NUMPY_FUNCTIONS, VIEW_FUNCTIONS
+from ...ir.ops.updates import region_between
+from .assignment import copyto, mutate, take_out, write_out
+from .choices import FOLDS
+from .operands import nodes_of, operands_of, phantoms, with_elements, with_value
+from .operators import is_tracer
+from .order import by_stride
+from .silence import silent
+
+if TYPE_CHECKING:
+    from .tracer import Tracer
+
+_LIKE_FUNCTIONS = {np.zeros_like: "K", np.ones_like: "K", np.empty_like: "K", np.full_like: "K", np.pad: "A"}
+"""What they make is like a copy of their first argument in this memory order."""
+_READ_IN_ORDER = frozenset({np.ravel, np.reshape})
+
+
+def call_function(array: Tracer, func: Callable[..., Any], args: tuple, kwargs: dict[str, Any]) -> Any:
+    """``func(*args, **kwargs)``, where `array` is one of the arrays."""
+    trace = array._trace
+    if func in METADATA:
+        return func(*phantoms(args), **phantoms(kwargs))
+    if func is np.copyto:
+        return copyto(*args, **kwargs)
+    if func.__name__ in MUTATING and args:
+        return mutate(args[0], func, func.__name__, args, kwargs)
+    if func in FOLDS and len(args) == 1 and not kwargs and args[0]._choice is not None:
+        choice = args[0]._choice
+        if choice.ndim == 1:
+            return func(array._new(choice.array), where=array._new(choice.mask))
+    out, args, kwargs = take_out(func, args, kwargs)
+    if out is not None:
+        return write_out(func.__name__, out, func(*args, **kwargs))
+    if func in _READ_IN_ORDER:
+        args, kwargs = _in_known_order(func, *args, **kwargs)
+    build = NUMPY_FUNCTIONS.get(func)
+    if build is None:
+        return trace.calls.host_call(func, func.__name__, args, kwargs)
+    try:
+        if func in BY_VALUE_FUNCTIONS:
+            args, kwargs = with_elements(args, kwargs, trace)
+        result = build(*nodes_of(args, trace), **nodes_of(kwargs, trace))
+        result = silent(trace, result) if isinstance(result, Node) else result
+    except ValueWanted as wanted:
+        return call_function(array, func, *with_value((args, kwargs), wanted.node))
+    except NotCovered:
+        return trace.calls.host_call(func, func.__name__, args, kwargs)
+    viewed = operands_of(args, kwargs) if func in VIEW_FUNCTIONS else None
+    made = wrap(result, array, viewed, func in CONTIGUOUS_FUNCTIONS)
+    if func in _LIKE_FUNCTIONS and is_tracer(args[0]):
+        order = kwargs.get("order", _LIKE_FUNCTIONS[func])
+        if made.ndim != args[0].ndim and order in ("A", "K"):
+            is_turned = args[0].transpose()._is_contiguous() and not args[0]._is_contiguous()
+            order = "F" if order == "A" and is_turned else "C"
+        return trace.like(made._node, args[0], order)
+    return made
+
+
+def _in_known_order(function: Callable[..., Any], a: Any, *args: Any, **kwargs: Any) -> tuple[tuple, dict[str, Any]]:
+    """The arguments of `ravel` or `reshape` with the order of the elements in memory as one that depends on no array.
+
+    ``ravel(a, "K")``  →  ``ravel(a.transpose(axes), "C")``, the axes by their strides
+    """
+    place = 0 if function is np.ravel else 1
+    order = args[place] if len(args) > place else kwargs.get("order", "C")
+    if order not in ("A", "K") or not is_tracer(a) or not a._is_array():
+        return (a, *args), kwargs
+    strides = a._strides() or ()
+    known = "C"
+    if not a._is_contiguous() and a.transpose()._is_contiguous():
+        known = "F"
+    elif order == "K" and 0 not in strides and not a._is_contiguous():
+        a = a.transpose(by_stride(strides))
+    elif order == "K" and 0 in strides:
+        return (a, *args), kwargs
+    if len(args) > place:
+        return (a, *args[:place], known, *args[place + 1 :]), kwargs
+    return (a, *args), kwargs | {"order": known}
+
+
+def wrap(result: Any, like: Tracer, viewed: dict[Node, Tracer] | None = None, contiguous: bool = False) -> Any:
+    """Tracers, in the trace of `like`, for the nodes in the result of a function of the op table.
+
+    With `viewed`, they share the memory of those operands that they are views of; without, they are fresh arrays.
+    `contiguous` says that NumPy copies what would not be C-contiguous.
+    """
+    if isinstance(result, (list, tuple)):
+        return type(result)(wrap(r, like, viewed, contiguous) for r in result)
+    trace = like._trace
+    trace.phases.check(result)
+    trace.recorded.note(result)
+    base = result
+    while viewed and base.op.kind is Kind.VIEW and base not in viewed:
+        base = base.args[0]
+    source = viewed.get(base) if viewed else None
+    if source is None:
+        return like._new(trace.fresh(result), scalar=result.shape == () and not result.op.view_like)
+    if base is result:
+        return source if not result.type.weak else like._new(b.cast(result, result.dtype))
+    if source._scalar:  # scalars have no memory that anyone could see
+        return like._new(trace.fresh(result), scalar=not result.shape)
+    if source._storage().is_copied(result, contiguous):
+        copied = result
+        while copied.op.name == "transpose":  # a view of what a reshape has copied
+            copied = copied.args[0]
+        return like._new(trace.fresh(copied))._seen_as(region_between(result, copied))
+    return source._view(result)

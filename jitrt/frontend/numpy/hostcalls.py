@@ -1,0 +1,289 @@
+"""Calls that are left to NumPy: what a trace records of them, and the tracers that stand for what they give."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ...errors import Untraceable
+from ...ir.interpret import evaluate
+from ...ir.node import Node, type_of
+from ...ir.ops.contractions import RESULT, Call, call_result
+from ...ir.ops.optable import MUTATING, VALUE_SHAPED, Kind
+from ...ir.ops.pythonnumbers import python_operation
+from ...ir.ops.ufuncs import COPY
+from ...ir.types import ArrayType
+from ..arguments import flatten, made_of
+from ..context import tracing
+from ..python.userline import user_line
+from ..registers import read_only
+from ..segments import MadeCall, Operand, is_recorded_in_a_loop, outside_of_loops
+from ..storage import base_of
+from .aliases import arrays_of
+from .calls import call_node
+from .draws import MOST_DRAWS
+from .silence import watched
+from .tracer import Tracer
+
+if TYPE_CHECKING:
+    from ..state import Trace
+
+_MOVING = frozenset({Kind.SOURCE, Kind.VIEW, Kind.GATHER, Kind.UPDATE, Kind.ASSEMBLE})  # values as they are
+_TOKEN = np.zeros((), np.int8)
+_TOKEN.flags.writeable = False
+
+
+class HostCalls:
+    """The calls of one trace that NumPy makes.
+
+    Parameters
+    ----------
+    trace : Trace
+    unsteady : bool
+        Whether they give other types in other calls of the function.
+    answers : dict
+        What they gave, if it is what they will give again in the run behind the trace.
+    """
+
+    def __init__(self, trace: Trace, unsteady: bool, answers: dict[Call, Any]):
+        self._trace = trace
+        self._unsteady = unsteady
+        self.answers = answers
+        self.noted: list[tuple[str, str]] = []
+        """Their names and the user's lines."""
+        self.results: list[Node] = []
+        """What they give: they are made, since they may raise, or give another shape next time."""
+        self.draws = 0
+        """How often random numbers have been drawn."""
+        self._token: Node | None = None
+
+    def host_call(self, function: Callable[..., Any], name: str, args: tuple, kwargs: dict[str, Any]) -> Any:
+        """Record that NumPy makes a call, and return its result as tracers.
+
+        Raises
+        ------
+        Untraceable
+            If the call writes into an argument or gives something else than arrays and numbers.
+        """
+        trace = self._trace
+        if name.rpartition(".")[2] in MUTATING or kwargs.get("out") is not None:
+            raise Untraceable(f"{name} writes into an array", user_line())
+        if trace.cuts.are_possible and (self._unsteady or function in VALUE_SHAPED):
+            return self.call_and_look(function, name, args, kwargs)
+        node = call_node(trace, function, name, args, kwargs)
+        try:
+            result = self._result_of(node)
+        except ValueError as error:
+            if "read-only" not in str(error):
+                raise
+            raise Untraceable(f"{name} writes into an array", user_line()) from None
+        self.noted.append((name, node["call"].line))
+        made = self._wrap_result(node, result, ())
+        trace.aliases.note(node["call"], (args, kwargs), made, lambda t: trace.registers.values.get(trace.laid_out(t)))
+        return made
+
+    def call_and_look(self, function: Callable[..., Any], name: str, args: tuple, kwargs: dict[str, Any]) -> Any:
+        """The result of a call that NumPy makes, and whose shape the function sees."""
+        trace = self._trace
+        node = call_node(trace, function, name, args, kwargs)
+        if not trace.cuts.are_possible or (trace.first_values and is_recorded_in_a_loop(node)):
+            raise Untraceable(f"{name} gives arrays whose shapes depend on values", user_line())
+        bases = [n for n in dict.fromkeys(map(base_of, node.args)) if not trace.is_known(n)]
+        trace.looks += bases
+        made: list[MadeCall] = []
+
+        def make() -> MadeCall:
+            operands = [
+                Operand(-1, n, n, trace.value_of(n))
+                if trace.is_known(n)
+                else Operand(trace.registers[base_of(n)], base_of(n), n)
+                for n in node.args
+            ]
+            made.append(MadeCall(node["call"], tuple(operands), len(trace.registers.given)))
+            return made[0]
+
+        with tracing(None):
+            trace.cuts.look(bases, make, name)
+        self.noted.append((name, node["call"].line))
+        result = self._wrap_registers(
+            node, made[0].structure, iter(range(made[0].first, len(trace.registers.given))), ()
+        )
+        if made[0].shares:
+            for array in arrays_of(result):
+                for operand in arrays_of((args, kwargs)):
+                    trace.aliases.pair(array, operand, copied=True)
+        return result
+
+    def borrowed(self, function: Callable[..., Any], name: str, args: tuple, kwargs: dict[str, Any]) -> Any:
+        """The result of a call that NumPy makes, arrays of others which the function must not write into."""
+        result = self.host_call(function, name, args, kwargs)
+        for array in arrays_of(result):
+            self._trace.aliases.lend(array)
+        return result
+
+    def python_call(self, function: Callable[..., Any], *args: Node) -> Any:
+        """``function(*args)`` of Python numbers."""
+        trace = self._trace
+        with trace.failures:
+            value = function(*map(trace.value_of, args))
+        node = python_operation(function, args, value)
+        if node is None:
+            return self.host_call(function, function.__name__, tuple(Tracer(a, trace) for a in args), {})
+        trace.registers.values.setdefault(node, value)
+        return Tracer(node, trace)
+
+    def mutating_call(
+        self, function: Callable[..., Any], name: str, target: Node, args: tuple, kwargs: dict[str, Any]
+    ) -> Node:
+        """Record a call whose first argument is `target`, into which it writes; return what that is afterwards."""
+        trace = self._trace
+
+        def on_copy(array: Any, *args: Any, **kwargs: Any) -> Any:
+            copied = np.array(array, order="C")
+            function(copied, *args, **kwargs)
+            return copied
+
+        node = call_node(trace, on_copy, name, args, kwargs)
+        value = self._result_of(node)  # raises what NumPy raises, also if nothing depends on what is written
+        self.noted.append((name, node["call"].line))
+        result = call_result(node, (), target.type)
+        self.results.append(result)
+        trace.registers.values[result] = value
+        return result
+
+    def draw(
+        self,
+        function: Callable[..., Any],
+        shadow: Callable[..., Any],
+        name: str,
+        args: tuple,
+        kwargs: dict[str, Any],
+    ) -> Any:
+        """Record that random numbers are drawn, after those that were drawn before.
+
+        Parameters
+        ----------
+        function : callable
+            What draws them.
+        shadow : callable
+            What gives numbers of the same type, and leaves the generator as it is.
+        name : str
+        args, kwargs
+            Of the call.
+        """
+        trace = self._trace
+        self.draws += 1
+        if trace.first_values or self.draws > MOST_DRAWS or kwargs.get("out") is not None:
+            raise Untraceable(f"draws random numbers ({name}) in a loop, or into an array", user_line())
+        # Each draw takes a token from the one before, so that no step is moved across another.
+        tokens = () if self._token is None else (Tracer(self._token, trace),)
+
+        def call(tokens: tuple, args: tuple, kwargs: dict[str, Any]) -> Any:
+            return function(*args, **kwargs), _TOKEN
+
+        node = call_node(trace, call, name, (tokens, args, kwargs), {}, is_effect=True)
+        operands = [read_only(trace.value_of(n)) for n in node.args]
+        _, given, named = node["call"].arrange(operands)[0]
+        with np.errstate(all="ignore"), tracing(None):
+            value = shadow(*given, **named)
+        trace.registers.values[node] = (value, _TOKEN)
+        self.noted.append((name, node["call"].line))
+        self._token = call_result(node, (1,), type_of(_TOKEN))
+        self.results.append(self._token)
+        trace.registers.values[self._token] = _TOKEN
+        return self._wrap_result(node, value, (0,))
+
+    def pending(self) -> list[Node]:
+        """Results of calls that no segment has made yet, and which depend on no loop that is being recorded."""
+        return outside_of_loops(self.results)
+
+    def computed(self) -> None:
+        """Note that a segment has been computed: segments follow each other anyway."""
+        if self._token in self._trace.registers.places:
+            self._token = None
+
+    def _result_of(self, node: Node) -> Any:
+        """What a call gives that NumPy makes, which is kept for the run behind the trace.
+
+        It is if kernels compute nothing of its operands, and if no floating-point exception is raised, which that run
+        would report. The run may hand the arrays out, so they are the call's own.
+        """
+        trace = self._trace
+        operands = [trace.value_of(n) for n in node.args]
+        raised: list[str] = []
+        noted = np.errstate(all="call", call=lambda kind, _: raised.append(kind))
+        with trace.failures, tracing(None), noted, watched(trace, node["call"].name):
+            result = trace.registers.values[node] = evaluate((node,), trace.registers.values)[0]
+        parts: list[Any] = []
+        flatten(result, parts)
+        arrays = [part for part in parts if isinstance(part, np.ndarray)]
+        own = all(not any(np.may_share_memory(a, o) for o in operands) and a.flags.writeable for a in arrays)
+        if own and not (raised or trace.first_values) and all(map(self._is_at_hand, node.args)):
+            self.answers[node["call"]] = result
+        return result
+
+    def _is_at_hand(self, node: Node) -> bool:
+        """Whether the run behind the trace will have the value of `node` bit by bit as the trace has it."""
+        stack = [node]
+        while stack:
+            n = stack.pop()
+            if n in self._trace.registers or (n.op is RESULT and n.args[0].numpy_kwargs.get("call") in self.answers):
+                continue
+            if n.op.kind not in _MOVING and n.op is not COPY:
+                return False
+            stack.extend(n.args)
+        return True
+
+    def _wrap_result(self, node: Node, value: Any, path: tuple) -> Any:
+        trace = self._trace
+        if isinstance(value, (tuple, list)):
+            parts = [self._wrap_result(node, v, (*path, k)) for k, v in enumerate(value)]
+            return made_of(type(value), parts)
+        if type(value) in (bool, int):  # what the function does next may depend on it
+            number = call_result(node, path, ArrayType(type_of(value).dtype, (), weak=True))
+            return trace.look(number, node["call"].name, type(value))
+        if type(value) in (float, complex):
+            return Tracer(call_result(node, path, type_of(value)), trace)
+        if value is None or isinstance(value, (bool, int, str, np.dtype)):
+            raise Untraceable(f"{node['call'].name} gives a Python value", node["call"].line)
+        try:
+            type_ = type_of(value)
+        except TypeError:
+            type_ = None
+        if type_ is None or not _has_kernels(type_.dtype) or isinstance(value, np.ma.MaskedArray):
+            raise Untraceable(f"{node['call'].name} gives {_kind(value)}", node["call"].line)
+        result = call_result(node, path, type_)
+        self.results.append(result)
+        trace.registers.values[result] = value
+        if isinstance(value, np.ndarray):
+            trace.orders.note(result, value.strides)
+        return Tracer(result, trace, scalar=isinstance(value, np.generic))
+
+    def _wrap_registers(self, node: Node, structure: Any, registers: Any, path: tuple) -> Any:
+        """Tracers for the parts of a result that are in registers."""
+        trace = self._trace
+        if structure is not None:
+            kind, parts = structure
+            found = [self._wrap_registers(node, s, registers, (*path, k)) for k, s in enumerate(parts)]
+            return made_of(kind, found)
+        k = next(registers)
+        value = trace.registers.given[k]
+        if not isinstance(value, (np.ndarray, np.generic, float, complex)) or not _has_kernels(type_of(value).dtype):
+            raise Untraceable(f"{node['call'].name} gives {_kind(value)}", node["call"].line)
+        result = call_result(node, path, type_of(value))
+        trace.registers.places[result] = k
+        trace.registers.values[result] = read_only(value)
+        if isinstance(value, np.ndarray):
+            trace.orders.note(result, value.strides)
+        return Tracer(result, trace, scalar=isinstance(value, np.generic))
+
+
+def _has_kernels(dtype: np.dtype) -> bool:
+    return dtype.kind in "biufcmM" and dtype.isnative
+
+
+def _kind(value: Any) -> str:
+    """What people are told that a value is."""
+    return f"an array of {value.dtype}" if type(value) is np.ndarray else f"a value of type {type(value).__name__}"

@@ -1,0 +1,253 @@
+"""Python's operators on tracers.
+
+Between arrays they are NumPy's ufuncs. Between Python floats, which a tracer can stand for, too, Python's own rules
+hold: ``1.0 / 0.0`` raises, and a negative number has complex powers.
+"""
+
+from __future__ import annotations
+
+import math
+import operator
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from ...errors import Untraceable
+from ...ir.node import Node
+from ..python.userline import user_line
+from ..rolling.loopnumber import LoopNumber
+from .numbers import operation, unary
+
+# Python's operators that turn an integer into a float if the other number is one.
+_CONVERTING = frozenset(
+    (operator.add, operator.sub, operator.mul, operator.truediv, operator.floordiv, operator.mod, operator.pow)
+)
+_NUMBERS = (np.ndarray, np.generic, int, float, complex)
+
+
+def _binary(ufunc: np.ufunc, python: Callable[[Any, Any], Any], x: Any, y: Any) -> Any:
+    """``x <op> y`` where one of them is a tracer."""
+    if type(x) is LoopNumber or type(y) is LoopNumber:
+        x, y = (v.operand(w, python) if type(v) is LoopNumber else v for v, w in ((x, y), (y, x)))
+    x_is_number, y_is_number = _is_number(x), _is_number(y)
+    tracer = x if isinstance(x, Operators) else y
+    if x_is_number and y_is_number:
+        nodes = tuple(_number_node(v, tracer, python) for v in (x, y))
+        made = operation(tracer._trace, ufunc, *nodes)
+        return tracer._trace.calls.python_call(python, *nodes) if made is None else tracer._new(made)
+    if isinstance(x, _OPERANDS) and isinstance(y, _OPERANDS):
+        if ufunc is np.power and tracer is x and tracer._is_array():
+            return _power(x, y)
+        if x_is_number or y_is_number or type(x) is type(y):  # NumPy would ask nobody else
+            return tracer.__array_ufunc__(ufunc, "__call__", x, y)
+        return ufunc(x, y)
+    return _with_another(ufunc, tracer, x, y)
+
+
+def _with_another(ufunc: np.ufunc, tracer: Operators, x: Any, y: Any) -> Any:
+    """``x <op> y`` of `tracer` and something that is neither an array nor a number.
+
+    Python compares by identity what nobody else compares; NumPy compares every element.
+    """
+    other = y if tracer is x else x
+    is_equality = ufunc in (np.equal, np.not_equal) and not tracer._is_weak()
+    if type(other) in (list, tuple) and (tracer._is_array() or is_equality):
+        return ufunc(x, y)
+    if is_equality and (tracer._is_array() or other is not None):  # None is left to Python by NumPy's scalars alone
+        raise Untraceable(f"an array or a NumPy scalar is compared with {type(other).__name__}", user_line())
+    return NotImplemented
+
+
+_PYTHON_NUMBERS = frozenset({int, float, complex, bool})
+
+
+def _is_number(value: Any) -> bool:
+    """Whether `value` is, or stands for, a Python number."""
+    return value._is_weak() if isinstance(value, Operators) else type(value) in _PYTHON_NUMBERS
+
+
+def _power(x: Any, y: Any, **out: Any) -> Any:
+    """``x**y`` for an array: NumPy's operator does not call `power` for some exponents, whose powers it is not."""
+    if x.dtype.kind == "c" and type(y) in (int, float) and (type(y), y) in _SIMPLE_POWERS:
+        return _SIMPLE_POWERS[type(y), y](x, **out)
+    if x.dtype.kind == "c" and isinstance(y, Operators) and y._is_weak() and y.dtype.kind == "f":
+        exponent: Any = y
+        return np.positive(np.where(exponent == 0.5, np.sqrt(x), np.power(x, exponent)), **out)
+    return _root(x, y) if _is_half(y) and x.dtype.kind in "iu" else np.power(x, y, **out)
+
+
+# Of floats `power` itself has these special cases. Those of complex numbers are for Python's own numbers alone.
+_SIMPLE_POWERS = {(int, -1): np.reciprocal, (int, 2): np.square, (float, 0.5): np.sqrt}
+
+
+def _root(x: Any, half: Any) -> Any:
+    """``x**0.5``, for which NumPy takes the root of floats: -inf and -0.0 tell it from a power.
+
+    Integers are neither, and the root is their power, rounded correctly.
+    """
+    return np.sqrt(x.astype(np.result_type(x.dtype, half), copy=False))
+
+
+def _is_half(exponent: Any) -> bool:
+    return (type(exponent) is float or isinstance(exponent, np.floating)) and exponent == 0.5
+
+
+def _number_node(value: Any, tracer: Operators, python: Callable[[Any, Any], Any]) -> Node:
+    """The node of one of two numbers, `tracer` the other; an integer literal as the float that Python makes of it."""
+    if isinstance(value, Operators):
+        return value._node
+    if type(value) in (int, bool) and tracer._node.dtype.kind == "f" and python in _CONVERTING:
+        value = float(value)
+    return tracer._trace.lift(value)
+
+
+def _forward(ufunc: np.ufunc, python: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
+    def apply(self: Any, other: Any) -> Any:
+        made = None if ufunc in _IN_OTHER_WAYS else self._of_two(ufunc, self, other)
+        return _binary(ufunc, python, self, other) if made is None else made
+
+    return apply
+
+
+def _reflected(ufunc: np.ufunc, python: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
+    def apply(self: Any, other: Any) -> Any:
+        made = None if ufunc in _IN_OTHER_WAYS else self._of_two(ufunc, other, self)
+        return _binary(ufunc, python, other, self) if made is None else made
+
+    return apply
+
+
+# For which arrays are no operands of an elementwise operation, or not always of this one.
+_IN_OTHER_WAYS = frozenset({np.power, np.matmul})
+
+
+def _in_place(ufunc: np.ufunc) -> Callable[[Any, Any], Any]:
+    def update(self: Any, other: Any) -> Any:
+        if not self._is_array():
+            return NotImplemented  # scalars are immutable: Python falls back to the operator itself
+        if type(other) is LoopNumber:
+            other = other.operand(self, ufunc)
+        if not isinstance(other, (Operators, list, tuple, *_NUMBERS)):
+            return NotImplemented
+        if ufunc is np.power:
+            return _power(self, other, out=self)
+        return ufunc(self, other, out=self)
+
+    return update
+
+
+def _unary(ufunc: np.ufunc, python: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    def apply(self: Any) -> Any:
+        if not self._is_weak():
+            return ufunc(self)
+        made = unary(self._trace, ufunc, self._node)
+        return self._trace.calls.python_call(python, self._node) if made is None else self._new(made)
+
+    return apply
+
+
+_REAL = frozenset({"int", "float"})
+
+
+def _conversion(name: str, convert: Callable[..., Any]) -> Callable[..., Any]:
+    def apply(self: Any, *args: Any) -> Any:
+        if name in _REAL and not self._is_weak() and (self.shape or self.dtype.kind == "c"):
+            raise Untraceable(f"{name} of an array with axes, or a complex number, which warns or fails", user_line())
+        return self._value(name, (lambda value: convert(value, *args)) if args else convert)
+
+    return apply
+
+
+class Operators:
+    """The operators of a tracer, and the conversions that would need its value."""
+
+    __slots__ = ()
+
+    @property
+    def _node(self) -> Node:
+        raise NotImplementedError
+
+    _scalar: bool
+    _trace: Any
+
+    @property
+    def dtype(self) -> Any:
+        raise NotImplementedError
+
+    def _is_array(self) -> bool:
+        raise NotImplementedError
+
+    def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any:
+        raise NotImplementedError
+
+    def _is_weak(self) -> bool:
+        raise NotImplementedError
+
+    def _of_two(self, ufunc: np.ufunc, x: Any, y: Any) -> Any:
+        """``ufunc(x, y)``, self among them, where nothing has to be asked before: what most operations are.
+
+        None unless they are two arrays or NumPy scalars, or one and a floating-point or complex Python number, or an
+        integer beside an array of those.
+        """
+        raise NotImplementedError
+
+    def _new(self, node: Node, scalar: bool = False) -> Any:
+        """Another tracer of the same trace, with memory of its own if it is an array."""
+        return type(self)(node, self._trace, scalar)  # type: ignore[call-arg]
+
+    def __reversed__(self) -> Any:
+        return iter(self[::-1])  # type: ignore[index]
+
+    def __round__(self, ndigits: Any = None) -> Any:
+        if ndigits is not None and self._scalar and not self._node.type.weak:
+            return np.round(self, ndigits)  # type: ignore[call-overload]
+        return self._value("round", lambda value: round(value, ndigits))  # type: ignore[attr-defined]
+
+    def __reduce__(self) -> Any:
+        raise Untraceable("an array that is being traced is pickled or copied", user_line())
+
+    def __divmod__(self, other: Any) -> Any:
+        return self // other, self % other
+
+    def __rdivmod__(self, other: Any) -> Any:
+        return other // self, other % self
+
+
+def is_tracer(value: Any) -> bool:
+    """Whether `value` is a tracer, whatever class it claims to be of."""
+    return issubclass(type(value), Operators)
+
+
+_OPERANDS: Any = (Operators, *_NUMBERS)
+_BINARY = {
+    "add": (np.add, operator.add), "sub": (np.subtract, operator.sub), "mul": (np.multiply, operator.mul),
+    "truediv": (np.divide, operator.truediv), "floordiv": (np.floor_divide, operator.floordiv),
+    "mod": (np.remainder, operator.mod), "pow": (np.power, operator.pow), "matmul": (np.matmul, operator.matmul),
+    "and": (np.bitwise_and, operator.and_), "or": (np.bitwise_or, operator.or_),
+    "xor": (np.bitwise_xor, operator.xor), "lshift": (np.left_shift, operator.lshift),
+    "rshift": (np.right_shift, operator.rshift),
+}  # fmt: skip
+_COMPARISONS = {
+    "lt": (np.less, operator.lt), "le": (np.less_equal, operator.le), "gt": (np.greater, operator.gt),
+    "ge": (np.greater_equal, operator.ge), "eq": (np.equal, operator.eq), "ne": (np.not_equal, operator.ne),
+}  # fmt: skip
+_UNARY: dict[str, tuple[np.ufunc, Callable[[Any], Any]]] = {
+    "neg": (np.negative, operator.neg), "pos": (np.positive, operator.pos), "abs": (np.absolute, operator.abs),
+    "invert": (np.invert, operator.invert),
+}  # fmt: skip
+_CONVERSIONS: dict[str, Callable[..., Any]] = {
+    "bool": bool, "int": int, "float": float, "complex": complex, "index": operator.index, "str": str, "repr": repr,
+    "format": format, "trunc": math.trunc, "floor": math.floor, "ceil": math.ceil, "contains": operator.contains,
+}  # fmt: skip
+
+for _name, (_ufunc, _python) in _BINARY.items():
+    setattr(Operators, f"__{_name}__", _forward(_ufunc, _python))
+    setattr(Operators, f"__r{_name}__", _reflected(_ufunc, _python))
+    setattr(Operators, f"__i{_name}__", _in_place(_ufunc))
+for _name, (_ufunc, _python) in _COMPARISONS.items():
+    setattr(Operators, f"__{_name}__", _forward(_ufunc, _python))
+for _name, (_ufunc, _convert) in _UNARY.items():
+    setattr(Operators, f"__{_name}__", _unary(_ufunc, _convert))
+for _name, _convert in _CONVERSIONS.items():
+    setattr(Operators, f"__{_name}__", _conversion(_name, _convert))

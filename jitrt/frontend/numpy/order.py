@@ -1,0 +1,209 @@
+"""Memory order: the strides that arrays have where NumPy computes them.
+
+NumPy keeps the order of its operands (K order): the transpose of an array plus one is in Fortran's order again. A
+caller sees that in the flags of a result, and in which reshapes of it are views.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.lib.stride_tricks import as_strided
+
+from ...ir.node import Node, topological_order
+from ...ir.ops.contractions import RESULT
+from ...ir.ops.movement import as_view
+from ...ir.ops.optable import Kind
+from ...ir.ops.ufuncs import CAST, COPY
+from ...ir.types import ArrayType, contiguous_strides
+
+_ELEMENT = np.zeros(1, np.int8)
+
+
+class Orders:
+    """Strides of the nodes of a trace.
+
+    Parameters
+    ----------
+    inputs : dict of Node to tuple of int
+        Strides in bytes of the inputs that are arrays.
+    """
+
+    def __init__(self, inputs: dict[Node, tuple[int, ...]]):
+        self._known: dict[Node, tuple[int, ...] | None] = dict(inputs)
+
+    def strides(self, node: Node) -> tuple[int, ...] | None:
+        """The strides in bytes of `node`; None for those of a C-contiguous array."""
+        if node not in self._known:
+            if node.type.ndim < 2 and node.op.kind is not Kind.VIEW:
+                return None
+            for n in topological_order((node,), self._known):
+                self.note(n, self._compute(n))
+        found = self._known[node]
+        # The elements of a literal that is broadcast have one place; an array of them that is stored does not.
+        return None if found and any(s == 0 and n > 1 for s, n in zip(found, node.shape)) else found
+
+    def normal(self, node: Node, strides: tuple[int, ...] | None) -> tuple[int, ...] | None:
+        """Strides of an array like `node`; None for those of a C-contiguous one."""
+        if strides is None or strides == contiguous_strides(node.shape, node.dtype.itemsize):
+            return None
+        return strides
+
+    def of_result(self, node: Node, strides: tuple[int, ...] | None = None) -> tuple[int, ...] | None:
+        """Strides of new memory for `node` that has its axes in the order of `strides`, its own by default."""
+        if node.op is RESULT and min(self.strides(node) or (0,)) < 0:
+            return None  # a view that NumPy gives is left as it is
+        strides = self.strides(node) if strides is None else strides
+        return None if strides is None else self.normal(node, _kept_order(node, [(strides, node.shape)]))
+
+    def of_copy(
+        self, node: Node, array: ArrayType, strides: tuple[int, ...] | None, order: str
+    ) -> tuple[int, ...] | None:
+        """The strides of `node`, a copy in one of NumPy's orders of an `array` that has `strides`.
+
+        So are those of what `numpy.ones_like` makes, and of what an array is converted to.
+        """
+        if node.type.ndim < 2 or (strides is None and order != "F"):
+            return None
+        strides = strides or ()
+        if order in ("A", "K"):
+            flags = as_strided(np.empty(1, array.dtype), array.shape, strides).flags
+            order = "F" if flags.fnc else "C" if order == "A" or flags.c_contiguous else order
+        if order == "C":
+            return None
+        axes = range(node.type.ndim)[::-1] if order == "F" else by_stride(strides)
+        return self.normal(node, _dense(node, axes))
+
+    def note(self, node: Node, strides: tuple[int, ...] | None) -> None:
+        """Note that `node` is stored with these strides."""
+        self._known[node] = self.normal(node, strides)
+
+    def note_indexed(self, node: Node) -> None:
+        """Note that `node` is ``x[index]`` with arrays: their axes come first in memory, and then those of `x`.
+
+        Where there are none of `x`, the result is in the order of the arrays.
+        """
+        x = node.args[0]
+        self.strides(x)
+        own, at = self._own(x), node["at"]
+        direct = [k for k in range(x.type.ndim) if k not in node["axes"]]
+        arrays = [i for i in node.args[1:] if i.type.ndim]
+        if not direct and node.type.ndim > 1:
+            for i in arrays:
+                self.strides(i)
+            self.note(node, _kept_order(node, [(self._own(i), i.shape) for i in arrays]))
+            return
+        joint = range(at, at + node.type.ndim - len(direct))
+        places = [k for k in range(node.type.ndim) if k not in joint]  # of the direct axes in the result
+        inner = sorted(zip(direct, places), key=lambda pair: -abs(own[pair[0]]))
+        self.note(node, _dense(node, [*joint, *(place for _, place in inner)]))
+
+    def _compute(self, n: Node) -> tuple[int, ...] | None:
+        if n.op.kind is Kind.VIEW:
+            return self._of_view(n)
+        if n.type.ndim < 2 or n.op is COPY or n.op.order == "C":
+            return None
+        if n.op.kind is Kind.UPDATE:
+            return self._known[n.args[0]]
+        if n.op.kind is Kind.ELEMENTWISE:
+            operands = [a for a in n.args if a.type.ndim]
+            if all(self._known[a] is None for a in operands):
+                return None
+            if n.op is CAST and 0 in self._own(n.args[0]):
+                return self._own(n.args[0])  # the iterator that casts an operand goes by the strides that it has
+            return _kept_order(n, [(self._own(a), a.shape) for a in operands])
+        if n.op.kind is Kind.ASSEMBLE and any(self._known[a] is not None for a in n.args):
+            return _joined_order(n, [_small(a.shape, self._own(a)) for a in n.args])
+        if callable(n.op.order):
+            made = n.op.order(n, [_small(a.shape, self._own(a)) for a in n.args])
+            return _dense(n, by_stride(made.strides))
+        if n.op.kind is Kind.SCAN and n.args[0].shape == n.shape and self._known[n.args[0]] is not None:
+            return _kept_order(n, [(self._own(n.args[0]), n.shape)])
+        if n.kwargs.get("axis", n.kwargs.get("axes")) is not None and len(n.args) == 1:
+            return self._of_fold(n)
+        return None
+
+    def _of_fold(self, n: Node) -> tuple[int, ...] | None:
+        """Strides of what is left when some axes are folded."""
+        (x,) = n.args
+        given: Any = n.kwargs.get("axis", n.kwargs.get("axes"))
+        axes = {k % max(x.type.ndim, 1) for k in ((given,) if isinstance(given, int) else given)}
+        if self._known[x] is not None:
+            own = self._own(x)
+            if n.shape == tuple(
+                1 if k in axes else m for k, m in enumerate(x.shape)
+            ):  # the reduced axes are kept with one element
+                return _kept_order(n, [(own, n.shape)])
+            kept = [k for k in range(x.type.ndim) if k not in axes]
+            if [x.shape[k] for k in kept] != list(n.shape):
+                return None
+            return _kept_order(n, [(tuple(own[k] for k in kept), n.shape)])
+        return None
+
+    def _own(self, n: Node) -> tuple[int, ...]:
+        found = self._known[n]
+        # What np.ones gives, and an array that has been filled, has no broadcast axes.
+        filled = n.op.name == "broadcast_to" and n.args[0].op.name == "constant"
+        return contiguous_strides(n.shape, n.dtype.itemsize) if found is None or filled else found
+
+    def _of_view(self, n: Node) -> tuple[int, ...] | None:
+        (x,) = n.args
+        if n.op.name in ("real", "imag"):
+            return self._own(x)
+        own = self._own(x)
+        moved = as_view(as_strided(_ELEMENT, x.shape, own), n.op.name, dict(n.params), n.shape)
+        return None if moved is None else moved.strides
+
+
+def _kept_order(n: Node, operands: list[tuple[tuple[int, ...], tuple[int, ...]]]) -> tuple[int, ...]:
+    """Strides of what NumPy's iterator allocates for operands of these strides and shapes."""
+    # Two elements along an axis tell as much about its place as all of them do.
+    probes = [_probe(n.shape, strides, shape) for strides, shape in operands]
+    flags = [["readonly"]] * len(probes) + [["writeonly", "allocate"]]
+    iterator: Any = np.nditer([*probes, None], ["zerosize_ok"], flags, order="K")  # type: ignore[call-overload]
+    return _dense(n, by_stride(iterator.operands[-1].strides))
+
+
+def _joined_order(n: Node, parts: Sequence[np.ndarray]) -> tuple[int, ...]:
+    """Strides of what NumPy joins arrays to that are like the small `parts`."""
+    starts = n.kwargs.get("starts", ())
+    axes = [k for k in range(n.type.ndim) if any(start[k] for start in starts)]
+    if len(axes) > 1:  # no concatenation
+        return contiguous_strides(n.shape, n.dtype.itemsize)
+    return _dense(n, by_stride(np.concatenate(parts, axes[0] if axes else 0).strides))
+
+
+def _small(shape: tuple[int, ...], strides: tuple[int, ...]) -> np.ndarray:
+    """An array of zeros whose axes are in the order that `strides` have, with no more than two elements along each."""
+    lengths = sorted({0, *map(abs, strides)})
+    steps = [1 << lengths.index(abs(s)) >> 1 for s in strides]
+    return as_strided(np.zeros(1 + sum(steps), np.int8), [min(n, 2) for n in shape], steps)
+
+
+def by_stride(strides: Sequence[int]) -> list[int]:
+    """Axes from the longest stride to the shortest one.
+
+    Examples
+    --------
+    >>> by_stride((8, -32, 0))
+    [1, 0, 2]
+    """
+    return sorted(range(len(strides)), key=lambda k: -abs(strides[k]))
+
+
+def _dense(n: Node, axes: Sequence[int]) -> tuple[int, ...]:
+    """Strides of an array like `n` without gaps, whose `axes` are given from the outermost to the innermost."""
+    strides = [0] * n.type.ndim
+    step = n.dtype.itemsize
+    for axis in reversed(axes):
+        strides[axis] = step
+        step *= max(n.shape[axis], 1)
+    return tuple(strides)
+
+
+def _probe(whole: tuple[int, ...], strides: tuple[int, ...], shape: tuple[int, ...]) -> np.ndarray:
+    """An array with axes like those of an operand, and no more than two elements along each; nobody reads them."""
+    own = whole[len(whole) - len(shape) :]
+    return as_strided(_ELEMENT, [min(n, 2) for n in own], [s if n > 1 else 0 for s, n in zip(strides, shape)])

@@ -1,0 +1,207 @@
+"""Tracers: stand-ins for arrays and scalars that record NumPy operations as nodes.
+
+NumPy hands every call on a tracer to it (`__array_ufunc__`, NEP 13; `__array_function__`, NEP 18). What cannot be
+recorded raises `Untraceable`, and the plain function runs instead.
+"""
+
+from __future__ import annotations
+
+import operator
+import weakref
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ...ir import build as b
+from ...ir.node import Node
+from ...ir.ops.updates import Region, region_between, through
+from ..storage import Cell
+from .arraymethods import ArrayMethods
+from .assignment import assign_item
+from .choices import Choice
+from .functions import call_function
+from .subscripts import item_of
+from .ufunccalls import call_ufunc
+
+if TYPE_CHECKING:
+    from ..state import Trace
+
+
+class Tracer(ArrayMethods):
+    """A symbol for an array, a NumPy scalar or a Python number.
+
+    Parameters
+    ----------
+    node : Node
+        What it stands for now; for an array, a chain of views of the content of its cell.
+    trace : Trace
+        The trace that it belongs to.
+    scalar : bool
+        Whether NumPy would have a scalar here and not an array.
+    cell : Cell, optional
+        The memory that it views; tracers with one cell share memory. A new one by default.
+    """
+
+    __slots__ = ("__weakref__", "_born", "_cell", "_choice", "_content", "_current", "_is_given", "_scalar", "_trace")
+
+    def __init__(self, node: Node, trace: Trace, scalar: bool = False, cell: Cell | None = None):
+        self._born = Cell.made()
+        self._current = node
+        self._trace = trace
+        self._scalar = scalar
+        self._cell = cell
+        self._content = node if cell is None else cell.content
+        self._choice: Choice | None = None
+        self._is_given = False
+        trace._tracers.append(weakref.ref(self))
+        if trace.phases.have_begun:
+            trace.phases.mark(node)
+
+    @property
+    def _node(self) -> Node:
+        """The value now; it changes when something is assigned to the memory."""
+        cell = self._cell
+        if cell is not None and cell.content is not self._content:
+            self._current = through(cell.content, region_between(self._current, self._content))
+            self._content = cell.content
+        elif self._choice is not None:
+            self._gather(self._choice)
+        return self._current
+
+    def _gather_now(self) -> None:
+        """Let NumPy choose the elements, if they have been chosen by a mask and not yet gathered."""
+        if self._choice is not None:
+            self._gather(self._choice)
+
+    def _gather(self, choice: Choice) -> None:
+        """Let NumPy choose the elements, since more than their values is asked for."""
+        mask = Tracer(choice.mask, self._trace)
+        chosen = self._trace.calls.call_and_look(
+            operator.getitem, "indexing", (Tracer(choice.array, self._trace), mask), {}
+        )
+        self._choice = None
+        self._current = self._content = chosen._node
+
+    def _contents(self) -> tuple[Node, ...]:
+        """What the value is made of."""
+        if self._choice is not None:
+            return self._choice.array, self._choice.mask
+        return (self._current if self._cell is None else self._cell.content,)
+
+    def _storage(self) -> Cell:
+        """The cell of an array, made when it is first asked for."""
+        if self._cell is None:
+            node = self._node
+            self._cell = Cell(node, self._trace.orders.of_result(node), number=self._born)
+        return self._cell
+
+    def _become(self, node: Node) -> None:
+        """Be another chain of views of the same memory."""
+        self._current = node
+
+    def _own(self, strides: tuple[int, ...] | None) -> None:
+        """Be the only view of memory with these strides."""
+        self._cell = Cell(self._node, strides, number=self._born)
+        self._content = self._node
+
+    def _strides(self) -> tuple[int, ...] | None:
+        """The strides that NumPy would have here; None if a reshape on the way copies."""
+        return self._storage().strides_of(self._node)
+
+    def _is_contiguous(self) -> bool:
+        """Whether NumPy would have a C-contiguous array here."""
+        return self._storage().is_contiguous(self._node)
+
+    def _region(self) -> Region:
+        """The views that lead from the memory to this array."""
+        return region_between(self._node, self._content)
+
+    def _seen_as(self, region: Region) -> Tracer:
+        """This array seen through views."""
+        return self._view(through(self._node, region)) if region else self
+
+    def _view(self, node: Node) -> Tracer:
+        """The array that `node`, a chain of views of this one's node, stands for."""
+        return Tracer(node, self._trace, cell=self._storage())
+
+    def _is_weak(self) -> bool:
+        return self._choice is None and self._node.type.weak
+
+    def _is_array(self) -> bool:
+        return self._choice is not None or (not self._scalar and not self._node.type.weak)
+
+    # What NumPy code asks of the class of a value.
+    @property  # type: ignore[misc]
+    def __class__(self) -> type:
+        if self._choice is not None:
+            return np.ndarray
+        if self._node.type.weak:
+            return {"c": complex, "b": bool, "i": int}.get(self._node.dtype.kind, float)
+        return self._node.dtype.type if self._scalar else np.ndarray
+
+    def __hash__(self) -> int:
+        if self._is_array():
+            raise TypeError("unhashable type: 'numpy.ndarray'")
+        return self._value("hash", hash)
+
+    __array_priority__ = 1000.0
+
+    def _of_two(self, ufunc: np.ufunc, x: Any, y: Any) -> Tracer | None:
+        if self._choice is not None:
+            return None
+        node = self._current if self._cell is None else self._node
+        other = y if x is self else x
+        kind = type(other)
+        if node.type.weak:
+            return None
+        if kind is float or (kind is int and node.type.dtype.kind in "fc"):
+            second = self._trace.lift(other)
+        elif kind is Tracer and other._choice is None:
+            second = other._current if other._cell is None else other._node
+            if second.type.weak and second.type.dtype.kind not in "fc":
+                return None
+        else:
+            return None
+        trace = self._trace
+        given = (node, second) if x is self else (second, node)
+        made = trace.memory.get((ufunc, given))
+        if made is None:
+            made = trace.memory[ufunc, given] = b.elementwise(ufunc, *given)
+        if trace.phases.have_begun:
+            trace.phases.check(made)
+        trace.recorded.note(made)
+        return Tracer(made, trace, not made.type.shape)
+
+    def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any:
+        return call_ufunc(self, ufunc, method, inputs, kwargs)
+
+    def __array_function__(self, func: Callable[..., Any], types: Any, args: tuple, kwargs: dict[str, Any]) -> Any:
+        if not all(t is Tracer or t is np.ndarray for t in types):
+            return NotImplemented
+        return call_function(self, func, args, kwargs)
+
+    def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
+        made = self._value("an array is made of it", lambda value: np.array(value, dtype))
+        if dtype is None or made.dtype == self.dtype:  # NumPy hands out the array itself
+            self._trace.aliases.hand_out(made)
+        return made
+
+    def _value(self, why: str, convert: Callable[[Any], Any]) -> Any:
+        """What `convert` makes of the value: of an array, a NumPy scalar or a Python number."""
+        array = self._is_array() and not self.shape
+        return self._trace.look(self._node, why, (lambda value: convert(np.asarray(value))) if array else convert)
+
+    def _known(self) -> bool:
+        """Whether the value depends on no argument."""
+        return self._trace.is_known(self._node)
+
+    def __getitem__(self, index: Any) -> Tracer:
+        if self._is_weak():
+            raise TypeError(f"{self.__class__.__name__!r} object is not subscriptable")
+        return item_of(self, index)
+
+    def __setitem__(self, index: Any, value: Any) -> None:
+        if not self._is_array():
+            raise TypeError(f"{self.__class__.__name__!r} object does not support item assignment")
+        assign_item(self, index, value)

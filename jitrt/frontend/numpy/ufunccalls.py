@@ -1,0 +1,128 @@
+"""Ufuncs on tracers: elementwise operations as nodes, their methods and options (`__array_ufunc__`, NEP 13)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ...errors import Untraceable
+from ...ir import build as b
+from ...ir.node import Node
+from ...ir.ops.optable import NotCovered
+from ...ir.ops.rows import NUMPY_FUNCTIONS
+from ..python.userline import user_line
+from .assignment import mutate, write_ufunc_out
+from .callsite import names_out
+from .choices import chosen, common_choice, is_choice
+from .functions import wrap
+from .numbers import is_symbol, operands
+from .operands import nodes_of
+from .operators import is_tracer
+
+if TYPE_CHECKING:
+    from ..state import Trace
+    from .tracer import Tracer
+
+_WARNS_OF_WHERE = np.lib.NumpyVersion(np.__version__) >= "2.4.0"
+
+
+def call_ufunc(array: Tracer, ufunc: np.ufunc, method: str, inputs: tuple, kwargs: dict[str, Any]) -> Any:
+    """The ufunc, or a method of it, where `array` is one of the arrays."""
+    if method == "__call__" and not kwargs:
+        return _without_out(ufunc, _result(array, ufunc, method, inputs, kwargs))
+    if method == "at":
+        return mutate(inputs[0], ufunc.at, f"{ufunc.__name__}.at", inputs, kwargs)
+    outs = kwargs.pop("out", ())
+    where = kwargs.pop("where", True) if method == "__call__" else True
+    result = _result(array, ufunc, method, inputs, kwargs)
+    results = result if isinstance(result, tuple) else (result,)
+    if where is not True and all(o is None for o in outs):  # what is not computed has no particular value
+        if _WARNS_OF_WHERE and not names_out():
+            raise Untraceable(f"{ufunc.__name__} warns of where without out", user_line())
+        outs = tuple(array._trace.zeros(np.broadcast_shapes(r.shape, np.shape(where)), r.dtype) for r in results)
+    if all(o is None for o in outs):
+        return _without_out(ufunc, result)
+    casting = kwargs.get("casting", "same_kind")
+    written = [
+        r if o is None else write_ufunc_out(ufunc, o, r, k, casting, where)
+        for k, (r, o) in enumerate(zip(results, outs))
+    ]
+    return tuple(written) if isinstance(result, tuple) else written[0]
+
+
+def _without_out(ufunc: np.ufunc, result: Any) -> Any:
+    """`result`, which is a scalar, unless ``out=...`` asks for an array: NumPy tells of that no more than of None."""
+    results = result if isinstance(result, tuple) else (result,)
+    if any(is_tracer(r) and r._scalar for r in results) and names_out():
+        raise Untraceable(f"{ufunc.__name__} with an out that may be ...", user_line())
+    return result
+
+
+def _result(array: Tracer, ufunc: np.ufunc, method: str, inputs: tuple, kwargs: dict[str, Any]) -> Any:
+    """The result of a ufunc that writes to no argument."""
+    choice = common_choice(inputs) if method == "__call__" and ufunc.signature is None and not kwargs else None
+    if choice is not None:
+        whole = [array._new(i._choice.array) if is_choice(i) else i for i in inputs]
+        return chosen(_result(array, ufunc, method, tuple(whole), kwargs), choice)
+    if method != "__call__":
+        return _method(array, getattr(ufunc, method), f"{ufunc.__name__}.{method}", inputs, kwargs)
+    if ufunc is np.divmod and not kwargs:
+        return np.floor_divide(*inputs), np.remainder(*inputs)
+    try:
+        if kwargs:
+            raise NotCovered(f"{ufunc.__name__} with {', '.join(kwargs)}")
+        if ufunc is np.matmul:
+            return wrap(NUMPY_FUNCTIONS[ufunc](*nodes_of(inputs, array._trace)), array)
+        node = elementwise(ufunc, inputs, array._trace)
+        return array._new(node, not node.shape)
+    except NotCovered:
+        return array._trace.calls.host_call(ufunc, ufunc.__name__, inputs, kwargs)
+
+
+def _method(array: Tracer, method: Callable[..., Any], name: str, inputs: tuple, kwargs: dict[str, Any]) -> Any:
+    """``ufunc.reduce``, ``ufunc.accumulate`` …: those with a row, and others as calls."""
+    try:
+        if method not in NUMPY_FUNCTIONS:
+            raise NotCovered(f"{name} has no row")
+        build = NUMPY_FUNCTIONS[method]
+        return wrap(build(*nodes_of(inputs, array._trace), **nodes_of(kwargs, array._trace)), array)
+    except NotCovered:
+        return array._trace.calls.host_call(method, name, inputs, kwargs)
+
+
+def elementwise(ufunc: np.ufunc, inputs: tuple, trace: Trace) -> Node:
+    """The node of an elementwise operation on tracers, arrays and numbers.
+
+    Raises
+    ------
+    NotCovered
+        If it has no row, or an integer does not fit the dtype of its loop.
+    """
+    given = tuple([i._node if is_tracer(i) else trace.lift(i) for i in inputs])
+    node = trace.memory.get((ufunc, given))
+    if node is None:
+        nodes = operands(trace, ufunc, given)
+        if nodes is None:
+            raise NotCovered(f"{ufunc.__name__} with an integer that does not fit")
+        for n in nodes:
+            if n.type.weak and n.op.name == "constant" and n.type.dtype.kind == "i":
+                _check_python_int(ufunc, n, nodes)
+        node = b.elementwise(ufunc, *nodes)
+        if not any(map(is_symbol, given)):  # of which something may be assumed
+            trace.memory[ufunc, given] = node
+    if trace.phases.have_begun:
+        trace.phases.check(node)
+    trace.recorded.note(node)
+    return node
+
+
+def _check_python_int(ufunc: np.ufunc, literal: Node, nodes: tuple[Node, ...]) -> None:
+    """Leave to NumPy a Python integer that the dtype of the loop cannot hold: comparisons accept it, others raise."""
+    value = literal["value"].value
+    for node in nodes:
+        if node.dtype.kind in "iu" and not node.type.weak:
+            info = np.iinfo(node.dtype)
+            if not info.min <= value <= info.max:
+                raise NotCovered(f"{ufunc.__name__} with {value}")

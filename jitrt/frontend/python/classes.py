@@ -1,0 +1,79 @@
+"""What code finds in place of ``type``, ``hasattr`` and ``getattr`` during a trace.
+
+Symbols have the classes of what they stand for, and their attributes: a number has no ``shape`` and no ``__len__``.
+"""
+
+from __future__ import annotations
+
+import builtins
+from typing import Any
+
+from ...errors import Untraceable
+from .userline import user_line
+
+_STAND_INS = "jitrt."  # the modules of objects that stand for others, and say in ``__class__`` for what
+
+
+class _Type(type):
+    """The class of `traced_type`."""
+
+    def __call__(cls, /, *args: Any, **kwargs: Any) -> Any:
+        if len(args) != 1 or kwargs:
+            return builtins.type(*args, **kwargs)
+        kind = builtins.type(args[0])
+        return args[0].__class__ if kind.__module__.startswith(_STAND_INS) else kind
+
+    def __instancecheck__(cls, instance: Any) -> bool:
+        return isinstance(instance, builtins.type)
+
+    def __subclasscheck__(cls, subclass: type) -> bool:
+        return issubclass(subclass, builtins.type)
+
+    def __eq__(cls, other: Any) -> bool:
+        return other is cls or other is builtins.type
+
+    def __hash__(cls) -> int:
+        return hash(builtins.type)
+
+
+class traced_type(type, metaclass=_Type):
+    """``type``, of a symbol the class of the value.
+
+    Examples
+    --------
+    >>> traced_type(1.5), traced_type("A", (), {}).__name__, isinstance(int, traced_type), traced_type == type
+    (<class 'float'>, 'A', True, True)
+    """
+
+
+traced_type.__name__ = traced_type.__qualname__ = "type"
+
+
+def _class_of_symbol(value: Any) -> type | None:
+    """The class that `value` stands for an instance of; None if it stands for nothing but itself."""
+    kind = builtins.type(value)
+    return value.__class__ if kind.__module__.startswith(_STAND_INS) and value.__class__ is not kind else None
+
+
+def traced_hasattr(value: Any, name: str, /) -> bool:
+    """``hasattr``, of a symbol whether the value has it."""
+    kind = _class_of_symbol(value)
+    return builtins.hasattr(value, name) if kind is None else any(name in vars(c) for c in kind.__mro__)
+
+
+def traced_getattr(value: Any, name: str, /, *default: Any) -> Any:
+    """``getattr``, of a symbol the default where the value has no such attribute."""
+    kind = _class_of_symbol(value)
+    if kind is None or len(default) > 1:
+        return builtins.getattr(value, name, *default)
+    if not traced_hasattr(value, name):
+        if default:
+            return default[0]
+        raise AttributeError(f"{kind.__name__!r} object has no attribute {name!r}")
+    try:
+        return builtins.getattr(value, name)
+    except AttributeError:
+        raise Untraceable(f".{name} of a value that is being traced", user_line()) from None
+
+
+STAND_INS = {"type": traced_type, "hasattr": traced_hasattr, "getattr": traced_getattr}

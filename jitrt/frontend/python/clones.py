@@ -1,0 +1,270 @@
+"""Copies of functions and classes that find other objects where they read from outside.
+
+Nothing is patched: the function itself, its module and other threads see what they saw before.
+"""
+
+from __future__ import annotations
+
+import builtins
+import functools
+import inspect
+import logging
+import types
+from collections.abc import Callable, Collection, Mapping, Sequence
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+
+from ..arguments import GENERATORS
+from ..context import current
+from ..numpy.creation import stand_in
+from ..numpy.draws import TracedGenerator, of_object
+from ..rolling.loopsites import only_called
+from ..rolling.rolling import traced_range
+from .attributes import has_plain_attributes
+from .callbacks import MISSING, Code, contents, parts_of, stays
+from .captures import Place
+from .classes import STAND_INS, traced_type
+from .elsewhere import Logger, Remembering, of_vectorize, refusing
+from .purevalues import PURE_FUNCTIONS, SCOPES, is_numpy
+
+
+class _ModuleView(types.ModuleType):
+    """A module whose functions and arrays are replaced as they are read."""
+
+    def __init__(self, module: types.ModuleType, replaced: Callable[[Any, str, Any], Any]):
+        super().__init__(module.__name__)
+        self._module, self._replaced = module, replaced
+
+    def __getattr__(self, name: str) -> Any:
+        return self._replaced(vars(self._module), name, getattr(self._module, name))
+
+
+class Clones:
+    """Copies of functions and classes that find tracers in place of captured arrays and what NumPy creates.
+
+    Parameters
+    ----------
+    tracers : dict of int to Tracer
+        By the identity of the captured array, for arrays that are found elsewhere than in their places.
+    known : set
+        The code that was found to do nothing that a replay would leave out.
+    refused : dict
+        What a replay would leave out, by its identity, and why; the code may reach it but not call it.
+    classes : bool
+        Whether the user's classes are copied, too: code that asks for the class of an object would see the copy.
+    places : mapping of Place to Tracer, optional
+        What stands for captured arrays, and for numbers that are inputs, by the places that hold them.
+    """
+
+    def __init__(
+        self,
+        tracers: dict[int, Any],
+        known: Collection[types.CodeType],
+        refused: dict[int, tuple[Any, str]],
+        classes: bool,
+        places: Mapping[Place, Any] = MappingProxyType({}),
+    ):
+        self._tracers = tracers
+        self._places = places
+        self._refused = refused
+        self._known = known
+        self._copies_classes = classes
+        self._functions: dict[int, types.FunctionType] = {}
+        self._given: set[int] = set()
+        self._unfilled: list[Callable[[], None]] | None = []  # until it is known what stands for containers
+        self._classes: dict[type, type] = {}
+        self._members: dict[type, dict[str, Any]] = {}
+        self._namespaces: dict[int, tuple[dict[str, Any], set[str]]] = {}
+        self._views: dict[int, _ModuleView] = {}
+        self._containers: dict[int, Any] = {}
+        self._generators: dict[int, TracedGenerator] = {}
+
+    def make(self, code: Code) -> types.FunctionType:
+        """A function that is an argument, with empty cells."""
+        made = code.make(self._namespace(code.namespace))
+        self._functions[id(made)] = made
+        self._given.add(id(made))
+
+        def fill() -> None:
+            code.fill(made, [self.of(part) if stays(part) else part for part in parts_of(made)])
+            self._name(made, code.namespace)
+
+        self._fill(fill)
+        return made
+
+    def given(self) -> set[int]:
+        """Identities of the functions that `make` has made."""
+        return self._given
+
+    def of_leaf(self, leaf: Any) -> Any:
+        """What code finds in place of an argument."""
+        return self.of(leaf) if isinstance(leaf, (type, types.FunctionType)) else leaf
+
+    def stand_for(self, containers: Sequence[Any], copies: Sequence[Any]) -> None:
+        """Let code find copies in place of lists, dicts and objects."""
+        self._containers = {id(value): copied for value, copied in zip(containers, copies)}
+        unfilled, self._unfilled = self._unfilled, None
+        for fill in unfilled or ():
+            fill()
+
+    def _fill(self, fill: Callable[[], None]) -> None:
+        """Give a copy what code finds in it, once that is known."""
+        if self._unfilled is None:
+            fill()
+        else:
+            self._unfilled.append(fill)
+
+    def of(self, value: Any) -> Any:
+        """What code finds in place of `value`."""
+        if id(value) in self._refused:
+            return refusing(self._refused[id(value)][1])
+        if isinstance(value, np.ndarray):
+            return self._tracers.get(id(value), value)
+        if id(value) in self._containers:
+            return self._containers[id(value)]
+        if isinstance(value, types.ModuleType) and not is_numpy_module(value):
+            if id(value) not in self._views:
+                self._views[id(value)] = _ModuleView(value, self._held)
+            return self._views[id(value)]
+        inner = getattr(value, "__jitrt_function__", value)
+        is_copied = isinstance(inner, types.FunctionType) and not is_numpy(inner)
+        if is_copied and inner not in PURE_FUNCTIONS and inner not in SCOPES:
+            return self._function(inner)
+        if isinstance(value, functools.partial):
+            keywords = {k: self._held(value.keywords, k, v) for k, v in value.keywords.items()}
+            return functools.partial(self.of(value.func), *map(self.of, value.args), **keywords)
+        if type(value) is np.vectorize:
+            return of_vectorize(value, self.of(value.pyfunc))
+        if type(value) is functools._lru_cache_wrapper:
+            return Remembering(value)
+        if type(value) is logging.Logger:
+            return Logger(value)
+        if type(value) in GENERATORS:
+            return self._generators.setdefault(id(value), of_object(value))
+        if value is type:
+            return traced_type
+        found = stand_in(value)
+        return self.class_of(value) if found is value and isinstance(value, type) else found
+
+    def _held(self, container: Any, key: str | int | None, value: Any) -> Any:
+        """What code finds in place of `value`, which a namespace or a cell holds."""
+        found = self._places.get((id(container), key))
+        return self.of(value) if found is None else found
+
+    def class_of(self, kind: type) -> type:
+        """The class that stands for a class of the user's; others stand for themselves."""
+        if not self._copies_classes or not _is_copied(kind) or "__jitrt_class__" in vars(kind):
+            return kind
+        if kind not in self._classes:
+            bases = tuple(self.class_of(base) for base in kind.__bases__ if base is not object)
+            others = tuple(base for base in bases if base not in kind.__bases__)
+            namespace = {"__module__": kind.__module__, "__qualname__": kind.__qualname__, "__jitrt_class__": kind}
+            if not kind.__dictoffset__:
+                namespace["__slots__"] = ()
+            self._classes[kind] = made = type(kind.__name__, (kind, *others), namespace)
+            self._fill(lambda: self._fill_class(made, kind))
+        return self._classes[kind]
+
+    def _fill_class(self, made: type, kind: type) -> None:
+        for name, member in vars(kind).items():
+            found = self._held(kind, name, member) if isinstance(member, np.ndarray) else self._member(member)
+            if found is not member:
+                setattr(made, name, found)
+                if isinstance(found, functools.cached_property):
+                    found.__set_name__(made, name)
+        self._members[made] = dict(vars(made))
+
+    def _member(self, member: Any) -> Any:
+        """What stands for a member of a class."""
+        code = getattr(inspect.unwrap(getattr(member, "__jitrt_function__", member)), "__code__", None)
+        if code is not None and code not in self._known:
+            return refusing("calls a method that does what a replay would leave out")
+        if isinstance(member, (staticmethod, classmethod)):
+            return type(member)(self._member(member.__func__))
+        if isinstance(member, property):
+            return property(*(f and self._member(f) for f in (member.fget, member.fset, member.fdel)))
+        if isinstance(member, functools.cached_property):
+            return functools.cached_property(self._member(member.func))
+        is_code = isinstance(member, types.FunctionType) or hasattr(member, "__jitrt_function__")
+        return self.of(member) if is_code or isinstance(member, (list, dict)) else member
+
+    def have_been_changed(self) -> bool:
+        """Whether something was stored in a function, a module or a class, which only its copy knows."""
+        functions = any(vars(f) for f in self._functions.values())
+        modules = any(vars(v).keys() != vars(_ModuleView(v._module, self._held)).keys() for v in self._views.values())
+        members = any(not _is_as_it_was(vars(kind), known) for kind, known in self._members.items())
+        return functions or modules or members
+
+    def _imported(self, *args: Any, **kwargs: Any) -> Any:
+        """What an import statement inside a copy finds."""
+        return self.of(__import__(*args, **kwargs))
+
+    def _namespace(self, names: dict[str, Any]) -> dict[str, Any]:
+        """The module's names for copies of its functions, those that are used so far replaced."""
+        if id(names) not in self._namespaces:
+            known = vars(builtins) | STAND_INS | {"__import__": self._imported}
+            if self._refused:
+                known |= {name: self.of(v) for name, v in vars(builtins).items() if id(v) in self._refused}
+            self._namespaces[id(names)] = names | {"__builtins__": known}, set()
+        return self._namespaces[id(names)][0]
+
+    def _name(self, made: types.FunctionType, names: dict[str, Any]) -> None:
+        """Let a copy of a function find what stands for the values that its code names."""
+        code, (namespace, done) = made.__code__, self._namespaces[id(names)]
+        for name in _global_names(code) - done:
+            done.add(name)
+            if name in namespace:
+                namespace[name] = self._held(names, name, namespace[name])
+        if "type" in code.co_names and (state := current()) is not None:
+            state.symbolic = False  # it would tell symbols from integers
+            state.want_all_integers()
+        if "range" in code.co_names and "range" not in names:
+            # Code that does something else with it than call it may compare it by identity.
+            calls = only_called(code, "range")
+            namespace["range"] = traced_range if calls and namespace.get("range") is not range else range
+
+    def _function(self, f: types.FunctionType) -> types.FunctionType:
+        if id(f) in self._functions:
+            return self._functions[id(f)]
+        closure = tuple(types.CellType() for _ in f.__closure__ or ())
+        made = types.FunctionType(f.__code__, self._namespace(f.__globals__), f.__name__, None, closure)
+        self._functions[id(f)] = made
+        self._fill(lambda: self._fill_function(made, f))
+        return made
+
+    def _fill_function(self, made: types.FunctionType, f: types.FunctionType) -> None:
+        self._name(made, f.__globals__)
+        for name, cell, original in zip(f.__code__.co_freevars, made.__closure__ or (), f.__closure__ or ()):
+            if (value := contents(original)) is not MISSING:
+                cell.cell_contents = value if name == "__class__" else self._held(original, None, value)
+        defaults = f.__defaults__ or ()
+        made.__defaults__ = tuple(self._held(defaults, k, v) for k, v in enumerate(defaults)) or None
+        made.__kwdefaults__ = {
+            k: self._held(f.__kwdefaults__, k, v) for k, v in (f.__kwdefaults__ or {}).items()
+        } or None
+
+
+def _is_as_it_was(members: Mapping[str, Any], known: dict[str, Any]) -> bool:
+    """Whether a class has the members that it had; the name is what `copy` notes of a class."""
+    return all(known.get(name) is member for name, member in members.items() if name != "__slotnames__") and (
+        known.keys() <= members.keys()
+    )
+
+
+def is_numpy_module(module: types.ModuleType) -> bool:
+    return module.__name__ == "numpy" or module.__name__.startswith("numpy.")
+
+
+def _is_copied(kind: type) -> bool:
+    """Whether a class is one of the user's, of which nothing notices that it has a subclass."""
+    return has_plain_attributes(kind) and not any("__init_subclass__" in vars(c) for c in kind.__mro__[:-1])
+
+
+def _global_names(code: types.CodeType) -> set[str]:
+    names = set(code.co_names)
+    for constant in code.co_consts:
+        if isinstance(constant, types.CodeType):
+            names |= _global_names(constant)
+    return names

@@ -1,0 +1,110 @@
+"""What a traced function finds in place of objects whose use is a step of its own, or that it may reach but not use."""
+
+from __future__ import annotations
+
+import functools
+import logging
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from ...errors import Untraceable
+from ..context import current
+from .userline import user_line
+
+
+class Vectorized:
+    """In place of `np.vectorize` objects: NumPy calls the function for every element, at every run."""
+
+    def __init__(self, pyfunc: Any = None, **options: Any):
+        if pyfunc is None:
+            raise Untraceable("np.vectorize as a decorator with arguments", user_line())
+        stand_in, original = getattr(pyfunc, "stands_for", (None, None))
+        if stand_in is pyfunc:  # which NumPy can call for every element without a look for a trace
+            pyfunc = original
+        self._pyfunc, self._options = pyfunc, options
+        self.__name__ = getattr(pyfunc, "__name__", "function")
+
+    def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
+        state = current()
+        if state is None:
+            return _vectorized(self._pyfunc, self._options, args, kwargs)
+        return state.calls.host_call(
+            _vectorized, f"vectorize({self.__name__})", (self._pyfunc, self._options, args, kwargs), {}
+        )
+
+
+def _vectorized(pyfunc: Callable[..., Any], options: dict[str, Any], args: tuple, kwargs: dict[str, Any]) -> Any:
+    return np.vectorize(pyfunc, **options)(*args, **kwargs)
+
+
+def of_vectorize(value: np.vectorize, pyfunc: Any) -> Vectorized:
+    """What stands for a `np.vectorize` object, of whose function `pyfunc` is a copy."""
+    options = {"otypes": value.otypes, "excluded": value.excluded, "cache": value.cache, "signature": value.signature}
+    return Vectorized(pyfunc, **options)
+
+
+class Remembering:
+    """In place of functions with `functools.lru_cache`: the cache is asked at every run where it gives arrays."""
+
+    def __init__(self, function: Any):
+        self._function = function
+
+    def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
+        state = current()
+        result = self._function(*args, **kwargs)  # a tracer has no hash
+        if state is None or not _has_arrays(result):
+            return result
+        return state.calls.borrowed(self._function, self._function.__name__, args, kwargs)
+
+
+def _has_arrays(value: Any) -> bool:
+    if isinstance(value, (tuple, list)):
+        return any(map(_has_arrays, value))
+    return isinstance(value, np.ndarray)
+
+
+class Logger:
+    """In place of a `logging.Logger`. Whether it takes messages is looked at; if so, the call runs plain."""
+
+    def __init__(self, logger: logging.Logger):
+        self._logger = logger
+
+    def isEnabledFor(self, level: int) -> bool:
+        state = current()
+        if state is None:
+            raise Untraceable("a logger outlives the trace", user_line())
+        return state.watch(functools.partial(self._logger.isEnabledFor, level), "logging")
+
+    def __getattr__(self, name: str) -> Any:
+        level = _LEVELS.get(name)
+        if level is None:
+            raise Untraceable(f".{name} of a logger", user_line())
+
+        def log(*args: Any, **kwargs: Any) -> None:
+            if self.isEnabledFor(level):
+                raise Untraceable("logs a message", user_line())
+
+        return log
+
+
+_LEVELS = {
+    "debug": logging.DEBUG,
+    "info": logging.INFO,
+    "warning": logging.WARNING,
+    "error": logging.ERROR,
+    "exception": logging.ERROR,
+    "critical": logging.CRITICAL,
+}
+
+
+def refusing(reason: str) -> Callable[..., Any]:
+    """In place of a function that does something which a replay would leave out."""
+
+    def refuse(*args: Any, **kwargs: Any) -> Any:
+        if current() is None:
+            raise RuntimeError(reason)
+        raise Untraceable(reason, user_line())
+
+    return refuse

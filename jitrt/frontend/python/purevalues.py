@@ -1,0 +1,131 @@
+"""Which values a function may use whose code does not run again: data, and functions without effects."""
+
+from __future__ import annotations
+
+import builtins
+import copy
+import dataclasses
+import types
+import warnings
+from collections.abc import Collection
+from typing import Any
+
+import numpy as np
+
+from ...errors import Untraceable
+from .attributes import has_plain_attributes
+
+_PURE_BUILTINS = frozenset(
+    getattr(builtins, name)
+    for name in """abs all any bool bytes callable complex dict divmod enumerate filter float format frozenset hasattr
+    int isinstance issubclass iter len list map max min next object pow range repr reversed round set slice sorted
+    str sum super tuple type zip NotImplemented Ellipsis""".split()
+)
+PURE_MODULES = frozenset(
+    {"math", "cmath", "operator", "_operator", "itertools", "functools", "_functools", "numbers", "typing"}
+)
+# Functions of Python's library that do with objects what its code could do itself.
+PURE_FUNCTIONS = frozenset({dataclasses.replace, copy.copy, copy.deepcopy})
+# What changes the error state, or the filters of warnings, as long as a `with` statement lasts.
+SCOPES = frozenset({np.errstate, warnings.catch_warnings, warnings.simplefilter, warnings.filterwarnings})
+BY_NAME = frozenset({getattr, setattr, delattr})
+CONSTANT_MODULES = frozenset({"numpy", "math", "cmath"})  # what they hold, nobody rebinds
+# Functions of NumPy that change the process or a file, or that read from outside.
+_IMPURE_NUMPY = frozenset(
+    """seterr seterrcall setbufsize errstate set_printoptions printoptions save savez savez_compressed savetxt load
+    loadtxt genfromtxt fromfile fromregex memmap open_memmap frombuffer nditer""".split()
+)
+# What people are told of functions that are not pure.
+_EFFECTS: dict[Any, str] = {
+    print: "prints",
+    input: "asks for input",
+    open: "opens a file",
+    eval: "runs text as code",
+    exec: "runs text as code",
+    globals: "asks for its variables by name",
+    locals: "asks for its variables by name",
+    vars: "asks for its variables by name",
+    id: "asks where an object is in memory",
+    warnings.warn: "gives a warning",
+}
+_HAS_DEFAULT_FACTORY = getattr(dataclasses, "_HAS_DEFAULT_FACTORY", None)  # a default of the `__init__` of dataclasses
+_MOST_KEPT = 64  # what a list or dict may hold that is taken apart at every call
+
+
+def is_container(value: Any) -> bool:
+    """Whether `value` is a list, a dict or an object that can be taken apart."""
+    if type(value) in (list, dict):
+        return len(value) <= _MOST_KEPT
+    kind: Any = type(value)
+    return has_plain_attributes(kind)
+
+
+def is_one_of(value: Any, functions: Collection[Any]) -> bool:
+    """Whether `value`, which may not be hashable, is one of these objects."""
+    return any(value is f for f in functions)
+
+
+def has_state(value: Any) -> bool:
+    """Whether attributes of `value` may change between calls: those of functions and of the user's classes."""
+    if hasattr(value, "__jitrt_function__"):
+        return True
+    if isinstance(value, types.FunctionType):
+        return not is_numpy(value)
+    return isinstance(value, type) and value.__module__ not in ("builtins", "numpy")
+
+
+def is_plain(value: Any) -> bool:
+    """Whether `value` is immutable data."""
+    if isinstance(value, tuple):
+        return all(map(is_plain, value))
+    if value is _HAS_DEFAULT_FACTORY:
+        return True
+    plain = (int, float, complex, str, bytes, bool, type(None), np.generic, np.dtype, range, slice, type(...))
+    return isinstance(value, plain)
+
+
+def check_pure(value: Any, name: str) -> None:
+    """Raise `Untraceable` if `value` is nothing that a replay may leave out."""
+    if not _is_pure_callable(value, name):
+        if isinstance(value, types.BuiltinFunctionType):
+            what = _EFFECTS.get(value)
+            raise Untraceable(what or f"calls {name}, which may have side effects or differ from call to call")
+        kind = "a class" if isinstance(value, type) else f"of type {type(value).__name__}"
+        raise Untraceable(f"uses {name}, {kind}, which may have side effects or differ from call to call")
+
+
+def _is_pure_callable(value: Any, name: str) -> bool:
+    try:
+        if value in _PURE_BUILTINS:
+            return True
+    except TypeError:
+        return False
+    if value is np.vectorize:
+        return True
+    if isinstance(value, type):
+        named_tuple = issubclass(value, tuple) and hasattr(value, "_fields")
+        return named_tuple or issubclass(value, (BaseException, np.generic, np.dtype, np.ndarray, np._CopyMode))
+    if isinstance(value, np.ufunc):
+        return True
+    if isinstance(value, types.BuiltinFunctionType) and value.__module__ in PURE_MODULES:
+        return True
+    if is_numpy(value):
+        _check_numpy(value, name)
+        return True
+    return type(value).__module__ == "numpy.lib._index_tricks_impl"  # np.r_, np.mgrid, …
+
+
+def is_numpy(value: Any) -> bool:
+    """Whether `value` comes from NumPy, or is one of the loops that stand in for it here."""
+    module = getattr(value, "__module__", None) or ""
+    return module in ("numpy", "jitrt.loops") or module.startswith("numpy.")
+
+
+def _check_numpy(value: Any, name: str) -> None:
+    module = value.__module__ or ""
+    if module.startswith("numpy.random"):
+        raise Untraceable(f"calls {name}, which reads or sets the state of a random generator")
+    if module.startswith(("numpy.testing", "numpy.ctypeslib", "numpy.f2py")):
+        raise Untraceable(f"calls {name}, which may have side effects or differ from call to call")
+    if getattr(value, "__name__", "") in _IMPURE_NUMPY:
+        raise Untraceable(f"calls {name}, which changes the process or reads from outside")

@@ -1,0 +1,160 @@
+"""What a function's bytecode, and that of the functions it calls, says about its dependence on the world.
+
+A compiled call does not run the Python code again. That is right only for a function whose result follows from
+its arguments and from captured values that a guard can watch, and which does nothing that Python can see. The scan
+resolves every global and closure name that the code loads; what it cannot vouch for makes the plain function run.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import types
+from collections.abc import Callable, Collection, Iterable
+from typing import Any
+
+from ...errors import Untraceable
+from ..arguments import Structure, classes_in
+from .attributes import GENERATED, is_plain_class
+from .bytecode import decoded
+from .callbacks import functions_in
+from .captures import Captures, Place
+from .codescan import Scan, appended_parameters
+
+
+def scan(function: Callable[..., Any], varying: Collection[Place] = ()) -> Captures:
+    """The captures of `function` and of what it calls.
+
+    Parameters
+    ----------
+    function : callable
+    varying : collection of Place
+        Places of numbers that are inputs, as arrays are.
+
+    Raises
+    ------
+    Untraceable
+        If the function does, or may do, something that a replay would leave out.
+    """
+    code = getattr(function, "__code__", None)
+    if code is not None and code.co_flags & inspect.CO_GENERATOR:
+        raise Untraceable(f"{code.co_name} is a generator")
+    captures = Captures(positions=appended_parameters(code) if code is not None else frozenset())
+    captures.varying = frozenset(varying)
+    Scan(captures).value(function, getattr(function, "__name__", "function"), None)
+    if captures.classes:
+        scan_methods(function, captures.classes, captures)
+    return captures
+
+
+def scan_call(called: Callable[..., Any], structure: Structure, leaves: Iterable[Any], captures: Captures) -> bool:
+    """Add to `captures` what functions and classes depend on that are arguments of a call; whether any were new.
+
+    Raises
+    ------
+    Untraceable
+        As for `scan`.
+    """
+    given = {leaf for leaf in leaves if isinstance(leaf, type) and is_plain_class(leaf)}
+    classes = classes_in(structure) | given
+    found = {leaf: leaf for leaf in leaves if type(leaf) is types.FunctionType} | functions_in(structure)
+    new = {key: function for key, function in found.items() if key not in captures.given}
+    if not new and classes <= captures.members.keys() and given <= captures.classes:
+        return False
+    captures.classes |= given
+    for key, function in new.items():
+        if isinstance(function, tuple):
+            code, callback = function
+            captures.callbacks[code] = Scan(captures).callback(callback)
+        else:
+            Scan(captures).value(function, function.__name__, None)
+        captures.given.add(key)
+    if classes or captures.members:
+        scan_methods(called, {*classes, *captures.members}, captures)
+    return True
+
+
+def scan_methods(function: Callable[..., Any], classes: set[type], captures: Captures) -> None:
+    """Add to `captures` what the methods of these classes depend on that `function`, or one of them, may call.
+
+    Raises
+    ------
+    Untraceable
+        As for `scan`.
+    """
+    walk = Scan(captures)
+    walk.behind_a_branch = True  # a name does not tell whose method it is, nor whether that is called
+    walk.in_methods = True
+    names = set(_OPERATORS).union(*map(_names, captures.codes))
+    done: set[tuple[type, str, bool]] = set()
+    pending: list[Any] = [function, *(c.value for c in captures.values)]
+    while pending:
+        code = getattr(inspect.unwrap(pending.pop()), "__code__", None)
+        names |= _names(code) if code is not None else set()
+        for kind in {*classes, *captures.classes}:
+            makes = captures.asks_for_classes or captures.makes_objects or kind in captures.classes
+            used = names | _CONSTRUCTORS if makes else names
+            calls_bases = "super" in names
+            for name in used & _members(kind) - {name for k, name, bases in done if k is kind and bases >= calls_bases}:
+                done.add((kind, name, calls_bases))
+                holders = [c for c in kind.__mro__[:-1] if name in _own(c)]
+                for holder in holders if calls_bases else holders[:1]:
+                    member = vars(holder)[name]
+                    for part in _functions_of(member):
+                        walk.value(part, f"{kind.__name__}.{name}", (holder, name) if part is member else None)
+                        pending.append(part)
+    captures.watch_members({*classes, *captures.classes}, names | _CONSTRUCTORS)
+
+
+# Methods that code calls without their names.
+_OPERATORS = frozenset(
+    f"__{name}__"
+    for name in """call len getitem contains iter add sub mul truediv pow matmul neg abs radd rsub rmul rtruediv
+    enter exit bool float int index eq lt le gt ge""".split()
+)
+
+
+# Those of a class that is called.
+_CONSTRUCTORS = frozenset({"__init__", "__post_init__"})
+
+
+def _members(kind: type) -> set[str]:
+    """Names of what a class and its bases define, without the comparison that `dataclass` writes."""
+    names = {name for c in kind.__mro__[:-1] for name in _own(c)}
+    return names - {"__eq__"} if hasattr(kind, "__dataclass_fields__") else names
+
+
+def _own(kind: type) -> Collection[str]:
+    """Names of what a class defines, without what is that of every tuple, with names of fields or without."""
+    if kind is tuple:
+        return ()
+    own = vars(kind)
+    return own.keys() - GENERATED - set(own["_fields"]) if "_fields" in own and issubclass(kind, tuple) else own.keys()
+
+
+def _functions_of(member: Any) -> list[Any]:
+    """What a member of a class runs, or the member itself if it is data."""
+    if isinstance(member, (staticmethod, classmethod)):
+        return [member.__func__]
+    if isinstance(member, property):
+        return [f for f in (member.fget, member.fset, member.fdel) if f is not None]
+    if isinstance(member, functools.cached_property):
+        return [member.func]
+    return [] if isinstance(member, types.MemberDescriptorType) else [member]
+
+
+def _names(code: types.CodeType) -> set[str]:
+    nested = (_names(c) for c in code.co_consts if isinstance(c, types.CodeType))
+    return {*code.co_names, *(c for c in code.co_consts if isinstance(c, str))}.union(*nested)
+
+
+def catches(function: Callable[..., Any], captures: Captures) -> bool:
+    """Whether `function`, or one that it reads from outside, has handlers of exceptions."""
+    codes = [getattr(inspect.unwrap(f), "__code__", None) for f in (function, *(c.value for c in captures.values))]
+    pending = [code for code in codes if code is not None]
+    while pending:
+        code = pending.pop()
+        if any(i.opname == "PUSH_EXC_INFO" for i in decoded(code)):
+            return True
+        pending += [c for c in code.co_consts if isinstance(c, types.CodeType)]
+    return False

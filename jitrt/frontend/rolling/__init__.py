@@ -1,0 +1,1 @@
+"""Loops of a traced function whose iterations record the same: each becomes one node."""

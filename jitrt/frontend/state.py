@@ -1,0 +1,308 @@
+"""The state of a trace: what has been recorded, looked at, and left to NumPy."""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Callable, Hashable, Mapping, Sequence, Set
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+
+from ..errors import Untraceable
+from ..ir import build as b
+from ..ir.interpret import evaluate
+from ..ir.node import Node, topological_order
+from ..ir.ops.contractions import RESULT, Call
+from ..ir.ops.optable import INPUT, Kind
+from ..ir.types import contiguous_strides
+from .context import tracing
+from .cuts import Cuts
+from .integers import IntegerWanted
+from .numpy.aliases import Aliases
+from .numpy.assignment import list_node
+from .numpy.hostcalls import HostCalls
+from .numpy.order import Orders, by_stride
+from .numpy.scopes import Phases
+from .numpy.tracer import Tracer
+from .python.userline import user_line
+from .registers import Registers
+from .rolling.loopnumber import Counter, Place
+from .segments import Execute, Look, Watch, is_recorded_in_a_loop, register_value
+from .storage import Cell, base_of
+from .unread import Recorded
+
+_MOST_INTEGER_LOOKS = 4  # at conditions of numbers: a function with more of them goes another way for each integer
+
+
+class Trace:
+    """The state of one trace: the values of the inputs, and what had to be left to NumPy.
+
+    Parameters
+    ----------
+    inputs : sequence of Node
+        The inputs of the graph.
+    given : sequence
+        Their values in this call. Calls that only NumPy can make are evaluated on them, to learn their types.
+    execute : callable, optional
+        What computes a graph; without it the function cannot look at values.
+    unsteady : bool
+        Whether calls that only NumPy can make give other types in other calls of the function.
+    fixed : set of float, optional
+        Numbers that are the same in every trace of the function: others are inputs of what is computed, so that it is
+        found again. By default all are literals.
+    integers : mapping of Node to int, optional
+        Inputs that are Python integers, and the numbers of their leaves among the arguments.
+    memory : dict, optional
+        Nodes and graphs that earlier traces of the function have made, by what they were made of.
+    answers : dict, optional
+        What calls gave that NumPy will make again in the run behind the trace, if it is what they will give then.
+    """
+
+    def __init__(
+        self,
+        inputs: Sequence[Node],
+        given: Sequence[Any],
+        execute: Execute | None = None,
+        unsteady: bool = False,
+        fixed: Set[float] | None = None,
+        integers: Mapping[Node, int] = MappingProxyType({}),
+        memory: dict[Hashable, Any] | None = None,
+        answers: dict[Call, Any] | None = None,
+    ):
+        self.registers = Registers(inputs, given)
+        self.cuts = Cuts(self, execute)
+        self.calls = HostCalls(self, unsteady, {} if answers is None else answers)
+        self.integers = integers
+        self.memory: dict[Hashable, Any] = {} if memory is None else memory
+        self._fixed = fixed
+        self._tracers: list[weakref.ref[Tracer]] = []
+        self.first_values: dict[Node, Node] = {}
+        """For each parameter of a loop that is being recorded, what it is in the first iteration."""
+        self.orders = Orders({n: v.strides for n, v in zip(inputs, given) if isinstance(v, np.ndarray)})
+        self.copies = 0
+        self.writes: list[tuple[Cell, Node]] = []
+        """Assignments to memory, with what it was before."""
+        self.looks: list[Node | None] = []
+        """Values that the function has looked at; None for those of which it does not matter any more."""
+        self.decide: Callable[[Node], bool | None] | None = None
+        """Asked for the truth of a value on which a loop depends."""
+        self.excepted: set[Place] = set()
+        """Loops about which nothing is assumed."""
+        self.counters: dict[object, Counter] = {}
+        """Of loops whose numbers are symbols, while they run."""
+        self.symbolic = True
+        """Whether such numbers may stand for integers."""
+        self.ranges: dict[tuple[int, int], Any] = {}
+        """Ranges of loops that are being traced, by frame and place."""
+        self.failures = Failures()
+        self.conditions: dict[Node, None] = {}
+        """What is assumed of values: where it does not hold, the plain function runs."""
+        self.phases = Phases(self)
+        self.recorded = Recorded()
+        self.catching = 0
+        """How many ``with warnings.catch_warnings()`` are open."""
+        self.generators = 0
+        """How many random generators the function has made."""
+        self.numpy: Any = np
+        """What the function finds in place of NumPy."""
+        self.named: tuple[Any, ...] = ()
+        """Copies of the lists, dicts and objects that the function names."""
+        self.aliases = Aliases()
+        self.shapes: dict[Node, Any] = {}
+        """What has been looked at for the sake of shapes and axes."""
+        self._known: dict[Node, bool] = {}
+        self.nonzero: set[Node] = set()
+        """Numbers of iterations that are zero in none of them."""
+        self._laid_out: dict[tuple[Node, tuple[int, ...]], Node] = {}
+        self._integer_looks = 0
+
+    def copy(self, node: Node) -> Node:
+        """A copy of `node`, numbered within the trace so that the same function traced again gives the same nodes."""
+        return b.copy(node, self.next_copy())
+
+    def next_copy(self) -> int:
+        """A number that no other copy in the trace has."""
+        self.copies += 1
+        return -self.copies
+
+    def zeros(self, shape: tuple[int, ...], dtype: np.dtype) -> Tracer:
+        """A new array of zeros."""
+        return Tracer(b.view("broadcast_to", b.constant(dtype.type(0)), shape=shape), self)
+
+    def fresh(self, node: Node) -> Node:
+        """A node with the value of `node` that is no view of anything but a literal."""
+        base = base_of(node)
+        is_own = base is node and node.op.kind is not Kind.SOURCE
+        return node if is_own or base.op.name == "constant" else self.copy(node)
+
+    def like(self, node: Node, array: Tracer, order: str) -> Tracer:
+        """A new array with the value of `node` whose memory is in NumPy's `order`, after that of `array`."""
+        strides = self.orders.of_copy(node, array._node.type, array._strides(), order)
+        made = Tracer(self.in_order(node, strides), self)
+        made._own(strides)
+        return made
+
+    def in_order(self, node: Node, strides: tuple[int, ...] | None) -> Node:
+        """A node with the value of `node` in memory that has these strides; None for a C-contiguous array."""
+        if strides != self.orders.of_result(node):
+            node = self.copy(node)
+            self.orders.note(node, strides)
+        return node
+
+    def laid_out(self, array: Tracer) -> Node:
+        """The value of `array` for a call that NumPy makes: what a kernel computes has the order in memory that it
+        would have there, since the call may go by it (``np.nditer``, ``ravel("K")``, ``copy("A")``).
+
+        add x0 x1  →  transpose (copy (transpose (add x0 x1))) for arrays in Fortran's order
+        """
+        node = array._node
+        if node.type.ndim < 2 or not array._is_array() or base_of(node) in self.registers:
+            return node
+        axes = tuple(by_stride(array._strides() or contiguous_strides(node.shape, 1)))
+        if axes == tuple(range(node.type.ndim)) or base_of(node).op is RESULT:
+            return node
+        if (node, axes) not in self._laid_out:
+            stored = self.copy(b.view("transpose", node, axes=axes))
+            back = tuple(axes.index(k) for k in range(len(axes)))
+            self._laid_out[node, axes] = b.view("transpose", stored, axes=back)
+        return self._laid_out[node, axes]
+
+    def lift(self, value: Any) -> Node:
+        """The node of a value that is not a tracer.
+
+        Raises
+        ------
+        Untraceable
+            If it is nothing that a graph can hold.
+        """
+        if type(value) in (int, float) and value and value == value:  # zeros of both signs are equal, nan is not
+            node = self.memory.get((type(value), value))
+            if node is None:
+                node = self._lift_scalar(value)
+                if node.op is not INPUT:
+                    self.memory[type(value), value] = node
+            return node
+        if isinstance(value, Node):
+            return value
+        if type(value) is np.ndarray and value.dtype.kind in "biufcmM" and value.dtype.isnative:
+            # A snapshot: the function may write into its own array later.
+            return b.constant(value.copy())
+        if type(value) in (bool, int, float, complex) or isinstance(value, np.generic):
+            return self._lift_scalar(value)
+        if type(value) in (list, tuple):
+            return list_node(self, value)
+        raise Untraceable(f"an operand of type {type(value).__name__}", user_line())
+
+    def _lift_scalar(self, value: Any) -> Node:
+        if isinstance(value, float) and self._fixed is not None and value not in self._fixed:
+            return self.registers.number(value)
+        try:
+            return b.constant(value)
+        except OverflowError:
+            raise Untraceable(f"the integer {value}", user_line()) from None
+
+    def value_of(self, node: Node) -> Any:
+        """What `node` is for the inputs of this call."""
+        for source in topological_order((node,)) if self.first_values else ():
+            if source in self.first_values and source not in self.registers.values:
+                self.registers.values[source] = self.value_of(self.first_values[source])
+        with self.failures, np.errstate(all="ignore"), tracing(None):
+            return evaluate((node,), self.registers.values)[0]
+
+    def can_assume(self, *nodes: Node) -> bool:
+        """Whether conditions of these values can be looked at behind everything else: not of what a loop computes."""
+        if self.first_values and any(map(is_recorded_in_a_loop, nodes)):
+            return False
+        counters = {counter.node for counter in self.counters.values()}
+        return not counters or counters.isdisjoint(topological_order(nodes))
+
+    def is_in_a_loop(self) -> bool:
+        """Whether what is recorded may be part of a loop that becomes one node."""
+        return bool(self.first_values or self.counters) or any(r.is_rolling for r in self.ranges.values())
+
+    def assume(self, condition: Node) -> bool:
+        """Let the trace hold for calls in which `condition` is true; False if it is not now."""
+        if condition not in self.conditions:
+            # Where it held in an earlier trace, the program will look: the value may take computing on whole arrays.
+            if ("assumed", condition) not in self.memory and not self.value_of(condition):
+                return False
+            self.memory["assumed", condition] = True
+            self.looks.append(condition)  # a loop that computes it anew does not become one node
+            if not self.is_known(condition):
+                self.conditions[condition] = None
+        return True
+
+    def is_known(self, node: Node) -> bool:
+        """Whether the value of `node` depends on no input."""
+        if node in self._known:
+            return self._known[node]
+        for n in topological_order((node,), self._known):
+            effect = n.op.name in ("input", "call") or n.op.kind is Kind.CONTROL
+            self._known[n] = not effect and all(self._known[a] for a in n.args)
+        return self._known[node]
+
+    def look(self, node: Node, why: str, convert: Callable[[Any], Any]) -> Any:
+        """What the function sees of the value of `node`.
+
+        Raises
+        ------
+        Untraceable
+            If the value is not to be had.
+        """
+        if self.is_known(node):
+            self.looks.append(node)
+            return convert(register_value(node, self.value_of(node)))
+        if node.type.weak:
+            if why != "bool" or self._integer_looks >= _MOST_INTEGER_LOOKS:
+                self.want_integers(node)
+            self._integer_looks += node.dtype != np.float64
+        if why == "bool" and self.decide is not None:
+            decided = self.decide(node)
+            if decided is not None:
+                return decided
+        if not self.cuts.are_possible or (self.first_values and is_recorded_in_a_loop(node)):
+            raise Untraceable(f"the value of an array or scalar is looked at ({why})", user_line())
+        self.looks.append(node)
+        self.cuts.look([node], lambda: Look(self.registers[node], convert), why)
+        return convert(self.registers.value(node))
+
+    def want_integers(self, node: Node) -> None:
+        """End the trace if the value of `node`, which is wanted, depends on nothing but integers."""
+        sources = [n for n in topological_order((node,)) if n.op is INPUT]
+        if sources and all(n in self.integers for n in sources):
+            raise IntegerWanted(self.integers[n] for n in sources)
+
+    def want_all_integers(self) -> None:
+        """End the trace if there are integers that are symbols."""
+        if self.integers:
+            raise IntegerWanted(self.integers.values())
+
+    def live(self) -> list[Node]:
+        """What the arrays and scalars that the function still holds are made of."""
+        self._tracers = [ref for ref in self._tracers if ref() is not None]
+        found = (ref() for ref in self._tracers)
+        nodes = [n for t in found if t is not None for n in t._contents()]
+        return list(dict.fromkeys(n for n in nodes if not self.is_known(n)))
+
+    def watch(self, condition: Callable[[], bool], why: str) -> bool:
+        """The truth of something outside, which is asked for in every call."""
+        if not self.cuts.are_possible or self.first_values:
+            raise Untraceable(f"depends on {why}", user_line())
+        self.looks.append(None)
+        self.cuts.look([], lambda: Watch(condition), why)
+        return bool(self.cuts.made[-1].key)
+
+
+class Failures:
+    """A context for what may raise an exception that other values do not raise: the function may catch it."""
+
+    def __init__(self) -> None:
+        self.last: tuple[BaseException, str] | None = None
+        """The last one, and the user's line."""
+
+    def __enter__(self) -> None: ...
+
+    def __exit__(self, kind: Any, error: BaseException | None, traceback: Any) -> None:
+        if isinstance(error, Exception):
+            self.last = error, user_line()

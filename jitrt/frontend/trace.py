@@ -1,0 +1,338 @@
+"""Tracing a call: from a Python function and its arguments to a graph and a recipe for the result."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Collection, Hashable, Sequence
+from typing import Any
+
+import numpy as np
+
+from ..base.atwork import users_code
+from ..base.frozen import frozen
+from ..errors import Untraceable, latest_control, watch_control
+from ..ir.build import input_node
+from ..ir.node import Graph, Node, type_of
+from ..ir.ops.assumptions import assumption
+from ..ir.ops.contractions import Call
+from ..ir.types import ArrayType
+from .arguments import GENERATORS, Structure, is_dynamic, overlaps_itself, rebuild
+from .context import tracing
+from .cuts import check_wait
+from .numpy.draws import of_argument
+from .numpy.scopes import Scope
+from .numpy.silence import errors_end_trace
+from .numpy.tracer import Tracer
+from .python.captures import Capture, Captures
+from .python.clones import Clones
+from .python.elsewhere import Logger
+from .python.stores import Containers, Store
+from .returned import Outputs, Result
+from .rolling.conditions import Conditions
+from .rolling.loopnumber import NotRolled, Place
+from .segments import Cut, Execute
+from .state import Trace
+from .storage import Cell
+
+# What a function that stores values may be unrolled to: such a loop may well be the whole simulation, called once.
+_MOST_NODES_WITH_STORES = 1000
+
+
+@frozen
+class Traced:
+    """What a trace found.
+
+    Parameters
+    ----------
+    graph : Graph
+        Inputs (arguments first, then captured arrays), the arrays to compute, each of them a fresh one, and what
+        calls give that NumPy has to make.
+    arguments : tuple of int
+        For each input that is an argument, the number of its leaf.
+    captured : tuple of Capture
+        For the inputs after those, where to read them.
+    results : tuple of Result
+        How each leaf of the result, and then of what is stored, is made.
+    structure : Structure
+        Nesting of the result.
+    stores : tuple of Store
+        What the function changes in the objects, dicts and lists that it was given.
+    host_calls : tuple of (name, line)
+        Calls left to NumPy, with the user's lines.
+    written : tuple of (int, int)
+        Inputs that the function writes into, and the number of the output that each has to hold afterwards.
+    cuts : tuple of Cut
+        The values that the function looked at. The graph is what remains to be computed afterwards.
+    registers : tuple of int
+        Where the values of the inputs of the graph are.
+    values : tuple
+        What the registers held at the end of the trace.
+    scope : Scope, optional
+        The error state under which the graph is computed.
+    draws : bool
+        Whether random numbers are drawn.
+    has_state : bool
+        Whether the function names lists, dicts or objects, which are looked at in every call.
+    """
+
+    graph: Graph
+    arguments: tuple[int, ...]
+    captured: tuple[Capture, ...]
+    results: tuple[Result, ...]
+    structure: Structure
+    host_calls: tuple[tuple[str, str], ...]
+    written: tuple[tuple[int, int], ...]
+    stores: tuple[Store, ...] = ()
+    cuts: tuple[Cut, ...] = ()
+    registers: tuple[int, ...] = ()
+    values: tuple[Any, ...] = ()
+    scope: Scope | None = None
+    draws: bool = False
+    has_state: bool = False
+
+
+def trace(
+    function: Callable[..., Any],
+    leaves: list[Any],
+    structure: Structure,
+    captures: Captures,
+    sharing: Sequence[int] | None = None,
+    execute: Execute | None = None,
+    unsteady: bool = False,
+    changing: bool = False,
+    integers: Collection[int] = (),
+    memory: dict[Hashable, Any] | None = None,
+    answers: dict[Call, Any] | None = None,
+) -> Traced:
+    """Run `function` on tracers.
+
+    Parameters
+    ----------
+    function : callable
+        The user's function.
+    leaves, structure
+        ``(args, kwargs)`` of the call, as `flatten` takes them apart.
+    captures : Captures
+        What the function reads beside its arguments.
+    sharing : sequence of int, optional
+        For each input the first input that is the same memory; by default all are told apart.
+    execute : callable, optional
+        What computes a graph when the function looks at a value.
+    unsteady : bool
+        Whether calls that NumPy makes give other types in other calls of the function.
+    changing : bool
+        Whether the function is traced at every call, since it looks at values that change.
+    integers : collection of int, optional
+        Numbers of the leaves that are Python integers and inputs of the program.
+    memory : dict, optional
+        Nodes and graphs that earlier traces of the function have made, by what they were made of; it gains those of
+        this one.
+    answers : dict, optional
+        Gets what calls have given that NumPy has made to learn their types, for a run that follows with the same
+        values.
+
+    Returns
+    -------
+    Traced
+
+    Raises
+    ------
+    Untraceable
+        If the function has to run as plain NumPy.
+    IntegerWanted
+        If it needs the values of some of the `integers`.
+    Exception
+        Whatever the function itself raises.
+    """
+    excepted: set[Place] = set()
+    answers = {} if answers is None else answers
+    while True:
+        answers.clear()
+        try:
+            return _trace_once(
+                function,
+                leaves,
+                structure,
+                captures,
+                sharing,
+                execute,
+                unsteady,
+                changing,
+                integers,
+                memory,
+                answers,
+                excepted,
+            )
+        except NotRolled as failed:
+            excepted.add(failed.place)
+
+
+def _trace_once(
+    function: Callable[..., Any],
+    leaves: list[Any],
+    structure: Structure,
+    captures: Captures,
+    sharing: Sequence[int] | None,
+    execute: Execute | None,
+    unsteady: bool,
+    changing: bool,
+    integers: Collection[int],
+    memory: dict[Hashable, Any] | None,
+    answers: dict[Call, Any],
+    excepted: set[Place],
+) -> Traced:
+    """Run `function` on tracers, where nothing is assumed about the loops `excepted`."""
+    arguments = [k for k, leaf in enumerate(leaves) if is_dynamic(leaf) or k in integers]
+    given = [leaves[k] for k in arguments] + [c.read() for c in captures.arrays]
+    inputs = [input_node(number, _input_type(value)) for number, value in enumerate(given)]
+    fixed = captures.floats if changing else None
+    # Integers that are captured are numbered behind the leaves.
+    numbers = [*arguments, *range(len(leaves), len(leaves) + len(captures.arrays))]
+    symbolic_integers = {node: k for node, k, value in zip(inputs, numbers, given) if type(value) is int}
+    state = Trace(inputs, given, execute, unsteady or changing, fixed, symbolic_integers, memory, answers)
+    symbols: list[Tracer] = []
+    for number, (node, value) in enumerate(zip(inputs, given)):
+        if sharing is not None and sharing[number] < number:
+            symbols.append(symbols[sharing[number]])
+            continue
+        array = isinstance(value, np.ndarray)
+        cell = Cell(node, value.strides, value.flags.writeable) if array else None
+        symbols.append(Tracer(node, state, isinstance(value, np.generic), cell))
+        symbols[-1]._is_given = True
+        if array and overlaps_itself(value):
+            state.aliases.lend(symbols[-1])  # an element that is written is seen through others
+    symbolic = list(leaves)
+    for symbol, k in zip(symbols, arguments):
+        symbolic[k] = symbol
+    for k, leaf in enumerate(leaves):
+        if type(leaf) in GENERATORS:
+            symbolic[k] = of_argument(k, leaf)
+        elif type(leaf) is logging.Logger:
+            symbolic[k] = Logger(leaf)
+    outside = list(zip(captures.arrays, given[len(arguments) :], symbols[len(arguments) :]))
+    by_array = {id(value): symbol for capture, value, symbol in outside if not capture.is_number}
+    by_place = {capture.place: symbol for capture, _, symbol in outside}
+    clones = Clones(by_array, captures.codes, captures.refused, not captures.asks_for_classes, by_place)
+    args, kwargs, named = rebuild(structure, map(clones.of_leaf, symbolic), clones.make)
+    with tracing(state):
+        clones.stand_for(captures.containers(), named)
+    state.named, state.numpy = named, clones.of(np)
+    containers = Containers((args, kwargs, named), clones.given())
+    has_classes = captures.asks_for_classes or any(
+        isinstance(leaf, type) and clones.class_of(leaf) is leaf for leaf in leaves
+    )
+    if captures.sets_attributes and has_classes:
+        raise Untraceable("sets attributes, perhaps of a class, of which there is no copy")
+    if captures.methods_read and captures.asks_for_classes:
+        raise Untraceable("asks for the class of an object, and methods read what may change")
+    if captures.refused and captures.asks_for_classes:
+        raise Untraceable(next(reason for _, reason in captures.refused.values()))
+    for value in containers.objects():
+        object.__setattr__(value, "__class__", clones.class_of(type(value)))  # also where it is frozen
+    conditions = Conditions(state, excepted)
+    state.decide = conditions.decide
+    watch_control(True)
+    try:
+        with tracing(state), users_code(), errors_end_trace():
+            result = clones.of(function)(*args, **kwargs)
+        _check_nothing_swallowed(state)
+    except (Exception, Untraceable) as error:
+        conditions.check(error)
+        _check_control()
+        state.aliases.check_error(error)
+        state.registers.forget_values()
+        raise
+    finally:
+        watch_control(False)
+    conditions.check(None)
+    if state.calls.draws:  # of which the run will have others
+        answers.clear()
+    if clones.have_been_changed():
+        raise Untraceable("sets an attribute of what is no argument")
+    traced = _describe(result, containers, inputs, symbols, tuple(arguments), captures, state)
+    state.registers.forget_values()
+    return traced
+
+
+def _check_control() -> None:
+    control = latest_control()
+    if control is not None:
+        raise control
+
+
+def _check_nothing_swallowed(state: Trace) -> None:
+    """Raise what the user's code has caught and cannot know about.
+
+    Raises
+    ------
+    ControlException
+        If it was one, and whatever the function does afterwards, it does not do without a trace.
+    Untraceable
+        If it was an exception because of values: calls with others have to go on behind it.
+    """
+    _check_control()
+    if state.failures.last is not None:
+        error, line = state.failures.last
+        raise Untraceable(f"catches {type(error).__name__}, which depends on values", line)
+
+
+def _input_type(value: Any) -> ArrayType:
+    type_ = type_of(value)
+    if type_.dtype.kind not in "biufcmM":
+        raise Untraceable(f"uses an array of {type_.dtype}, which has no kernels")
+    return type_
+
+
+def _describe(
+    result: Any,
+    containers: Containers,
+    inputs: list[Node],
+    symbols: list[Tracer],
+    arguments: tuple[int, ...],
+    captures: Captures,
+    state: Trace,
+) -> Traced:
+    """What the trace in `state` has found, of which `result` is what the function returned."""
+    flat: list[Any] = []
+    structure, stores = containers.stores(result, flat)
+    for leaf in flat:
+        if isinstance(leaf, Tracer):
+            leaf._gather_now()  # which may compute others, too
+    state.aliases.check(flat, {symbol._cell: node for symbol, node in zip(symbols, inputs)})
+    scope = state.phases.settle()
+    plain = [leaf for leaf in flat if type(leaf) is np.ndarray]
+    if any(np.may_share_memory(x, y) for k, x in enumerate(plain) for y in plain[:k]):
+        raise Untraceable("returns arrays that share memory and do not depend on its arguments")
+    outputs = Outputs(inputs, state)
+    if state.conditions:  # what the graph checks comes first, before it computes anything in vain
+        outputs.add(assumption(state.conditions))
+    written = outputs.written(symbols)
+    results = outputs.results(flat)
+    for node in state.calls.pending():
+        if node not in outputs.roots:
+            outputs.add(node)
+    for node in state.recorded.forced(outputs.roots, state.registers.places):
+        outputs.add(node)
+    roots, strides = outputs.roots, outputs.strides
+    graph, registers = Graph(tuple(inputs), tuple(roots), tuple(strides)), tuple(range(len(inputs)))
+    if stores and len(graph.nodes()) > _MOST_NODES_WITH_STORES:
+        raise Untraceable(f"its loops are unrolled to {len(graph.nodes())} operations")
+    if state.cuts.made:
+        graph, registers = state.cuts.graph_of(roots, strides)
+    check_wait(graph)
+    return Traced(
+        graph,
+        arguments,
+        tuple(captures.arrays),
+        tuple(results),
+        structure,
+        tuple(state.calls.noted),
+        tuple(written),
+        stores,
+        tuple(state.cuts.made),
+        registers,
+        tuple(state.registers.given),
+        scope,
+        state.calls.draws > 0,
+        bool(captures.state),
+    )

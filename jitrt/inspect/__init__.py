@@ -1,0 +1,1 @@
+"""What a function was compiled to: explanations, profiles, and compiling ahead of calls."""

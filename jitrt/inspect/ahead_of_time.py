@@ -1,0 +1,178 @@
+"""Compiling ahead of time: for arguments that are only described, and stages that can be looked at."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+import numpy as np
+
+from ..base.frozen import frozen
+from ..codegen.compile import get_compiler_ready
+from ..frontend.arguments import flatten, rebuild
+from ..ir.node import Graph, Node
+from ..memory.plan import BlockMemory
+from ..pipeline import Lowered
+from ..runtime import threadpool, threads
+from ..runtime.readiness import get_driver_ready
+from ..schedule.control import CheckCall
+from ..schedule.loopnest import LoopNest
+from ..schedule.nest import KernelCall, describe
+from ..schedule.reasons import host_name
+from .explain import Explanation, graph_sections, titles, to_html, to_text
+
+_MOST_EXAMPLE_ELEMENTS = 1 << 20
+
+
+@frozen
+class ArraySpec:
+    """An array argument of which only the type is known; made by `spec`."""
+
+    dtype: np.dtype
+    shape: tuple[int, ...]
+
+
+def spec(dtype: Any, shape: int | Sequence[int]) -> ArraySpec:
+    """Describe an array argument for `JitFunction.compile` and `JitFunction.lower`.
+
+    Parameters
+    ----------
+    dtype : dtype-like
+        As `numpy.dtype` takes it.
+    shape : int or sequence of int
+        The array is taken to be contiguous, in C order.
+
+    Returns
+    -------
+    ArraySpec
+        Stands for an array where the methods take arguments.
+
+    Raises
+    ------
+    TypeError
+        If `dtype` is not a dtype, or `shape` is not made of integers.
+    ValueError
+        If an extent is negative.
+
+    Examples
+    --------
+    >>> import jitrt
+    >>> @jitrt.jit
+    ... def triple(x):
+    ...     return 3 * x
+    >>> triple.compile(jitrt.spec("f4", (100, 20))).frame_bytes
+    0
+    """
+    extents = tuple(map(operator.index, shape if isinstance(shape, Iterable) else (shape,)))
+    if any(n < 0 for n in extents):
+        raise ValueError(f"negative dimensions are not allowed: {extents}")
+    return ArraySpec(np.dtype(dtype), extents)
+
+
+def with_examples(args: tuple, kwargs: dict[str, Any]) -> tuple[tuple, dict[str, Any]]:
+    """The arguments with an array for each `ArraySpec`, and for each pair of a dtype and a shape."""
+    pairs_replaced = _specs_of_pairs((args, kwargs))
+    leaves: list[Any] = []
+    structure = flatten(pairs_replaced, leaves)
+    return rebuild(structure, iter([_example(v) if isinstance(v, ArraySpec) else v for v in leaves]))
+
+
+def _specs_of_pairs(value: Any) -> Any:
+    if isinstance(value, tuple) and len(value) == 2 and isinstance(value[0], (np.dtype, type)):
+        dtype, shape = value
+        if isinstance(shape, tuple) and all(isinstance(n, int) for n in shape):
+            return spec(dtype, shape)
+    if type(value) in (tuple, list):
+        return type(value)(map(_specs_of_pairs, value))
+    if type(value) is dict:
+        return {k: _specs_of_pairs(v) for k, v in value.items()}
+    return value
+
+
+def _example(wanted: ArraySpec) -> np.ndarray:
+    """An array of that type. Its values matter only where NumPy makes calls whose result types depend on them."""
+    array = np.zeros(wanted.shape, wanted.dtype)
+    if wanted.dtype.kind in "fc" and array.size <= _MOST_EXAMPLE_ELEMENTS:
+        array[...] = np.random.default_rng(0).uniform(0.5, 1.5, wanted.shape)
+    return array
+
+
+@frozen
+class Stages:
+    """What a function is for given arguments before code is generated; made by `JitFunction.lower`.
+
+    Parameters
+    ----------
+    name : str
+        Of the function.
+    lowered : Lowered
+    compiler : callable
+        Compiles the function for these arguments.
+    """
+
+    name: str
+    lowered: Lowered
+    compiler: Callable[[], Explanation]
+
+    @property
+    def graph(self) -> Graph:
+        """The graph as it was traced."""
+        return self.lowered.stages[0][1]
+
+    @property
+    def loop_nests(self) -> list[LoopNest]:
+        """Loop nests of the kernels, in the order in which they run."""
+        return [call.nest for call in self.lowered.memory.kernel_calls()]
+
+    @property
+    def frame_bytes(self) -> int:
+        """Bytes of temporary memory that a call will work in."""
+        return self.lowered.memory.layout.nbytes
+
+    def compile(self) -> Explanation:
+        """Generate code, so that calls with such arguments need not wait for it."""
+        return self.compiler()
+
+    def sections(self) -> list[tuple[str, str]]:
+        """Titles and texts of the stages."""
+        parts = graph_sections(self.lowered.stages)
+        steps = "\n".join(_described(self.lowered.memory))
+        return [*parts, ("steps and loop nests", steps), ("frame", str(self.lowered.memory.layout))]
+
+    def __str__(self) -> str:
+        return to_text(self.sections())
+
+    def _repr_html_(self) -> str:
+        return to_html(self.sections())
+
+
+def _described(memory: BlockMemory) -> list[str]:
+    lines = []
+    for k, step in enumerate(memory.steps):
+        if isinstance(step, KernelCall):
+            lines.append(f"{k}: {describe(step)}")
+        elif isinstance(step, Node):
+            lines.append(f"{k}: NumPy executes {host_name(step)}")
+        elif isinstance(step, CheckCall):
+            lines.append(f"{k}: {step}")
+        else:
+            for title, body in zip(titles(step), step.blocks()):
+                lines.append(f"{k}: {title}")
+                inner = _described(memory.inner[body][1])
+                lines += [f"    {line}" for text in inner for line in text.split("\n")]
+    return lines
+
+
+def warm_up() -> None:
+    """Do now what the first compiled call of a process does once: load or compile the native driver, start threads.
+
+    Examples
+    --------
+    >>> import jitrt
+    >>> jitrt.warm_up()
+    """
+    get_driver_ready()
+    threads.start_pool()
+    threadpool.register(import_it=True)
+    get_compiler_ready()

@@ -1,0 +1,226 @@
+"""`Explanation`: what a call runs, for people to read."""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Sequence
+
+from ..base.frozen import frozen
+from ..codegen.kernels import Kernel
+from ..frontend.trace import Traced
+from ..ir.node import Graph
+from ..ir.ops.pythonnumbers import is_python
+from ..programs import Compiled
+from ..runtime.steps import CheckStep, HostStep, KernelStep, Step
+from ..schedule.control import BranchCall, LoopCall
+from ..schedule.loopnest import LoopNest
+from ..schedule.nest import describe
+from ..schedule.reasons import host_name
+
+# What the parts of an explanation are, by the beginnings of their titles, for those who read one for the first time.
+_CAPTIONS = {
+    "values that it looks at": "between two of them, a segment of the function is compiled",
+    "segment": "what runs up to one of these values",
+    "graph after trace": "what the function computes, as it was recorded: x are arguments, t are arrays between them",
+    "graph after lower": "the same in fewer kinds of operations, with broadcasts made explicit",
+    "graph after simplify": "without what need not be computed",
+    "graph after legalise": "with the copies that memory demands, and long sums in two stages",
+    "steps and loop nests": "what a call runs; each nest is a compiled loop, and operations in one body need no arrays",
+    "frame": "the temporary memory of a call, and during which steps each part of it is in use",
+    "in place": "which operations write over an operand, and why others do not",
+    "kernels": "the compiled functions, and where their machine code is",
+    "executed by NumPy": "what has no kernel, and runs as it would without jitrt",
+    "time to compile": "by stage; shorter where kernels came from the disk cache",
+}
+
+
+@frozen
+class Explanation:
+    """What a call runs; printing it tells all, and a notebook shows it in parts that open and close.
+
+    Made by `JitFunction.explain` and `JitFunction.compile`.
+
+    Parameters
+    ----------
+    name : str
+        Of the function.
+    plain_reason : str
+        Why the plain function runs; empty if it is compiled.
+    traced, compiled : optional
+        What the stages made.
+    loop : str
+        The procedure that a function of loops over rows or elements is compiled to, as a whole.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import jitrt
+    >>> @jitrt.jit
+    ... def standardised(x):
+    ...     return (x - x.mean()) / x.std()
+    >>> explanation = standardised.explain(np.arange(5.0))
+    >>> len(explanation.kernels), explanation.host_calls
+    (1, [])
+    >>> print(explanation.sections()[0])
+    ('standardised is compiled', '1 kernel, 0 bytes of temporary memory, NumPy executes nothing')
+    """
+
+    name: str
+    plain_reason: str
+    traced: Traced | None = None
+    compiled: Compiled | None = None
+    loop: str = ""
+
+    @property
+    def graph(self) -> Graph | None:
+        """The graph as it was traced."""
+        return None if self.traced is None else self.traced.graph
+
+    @property
+    def programs(self) -> list[Compiled]:
+        """What is compiled: a program for each segment of another structure, the last segment at the end."""
+        if self.traced is None or self.compiled is None:
+            return []
+        found = [c.compiled for c in self.traced.cuts if c.compiled is not None]
+        return list({id(c): c for c in (*found, self.compiled)}.values())
+
+    @property
+    def kernels(self) -> list[Kernel]:
+        """Compiled kernels, in the order in which they run."""
+        return [s.kernel for c in self.programs for s in c.program.kernel_steps()]
+
+    @property
+    def looked_at(self) -> list[str]:
+        """Values that the function looks at, with the lines of the user's code."""
+        return [] if self.traced is None else [f"{c.why} at {c.line}" for c in self.traced.cuts]
+
+    @property
+    def loop_nests(self) -> list[LoopNest]:
+        """Loop nests of the kernels."""
+        return [k.nest for k in self.kernels]
+
+    @property
+    def frame_bytes(self) -> int:
+        """Bytes of temporary memory that a call works in."""
+        return sum(c.program.layout.nbytes for c in self.programs)
+
+    @property
+    def llvm(self) -> str:
+        """Optimised LLVM IR of the kernels."""
+        return "\n".join({k.name: k.llvm for k in self.kernels}.values())
+
+    @property
+    def host_calls(self) -> list[str]:
+        """What NumPy or Python executes inside the program, with the lines of the user's code where they are known."""
+        if self.traced is None or self.compiled is None:
+            return []
+        calls = [f"{name} at {line}: no row in the op table" for name, line in self.traced.host_calls]
+        steps = [s.node for c in self.programs for s in c.program.steps if isinstance(s, HostStep)]
+        calls += [f"{n.op.name} {n.type}: Python's rules for its own numbers" for n in steps if is_python(n.op)]
+        others = [n for n in steps if n.op.name != "call" and not is_python(n.op)]
+        return calls + [f"{n.op.name} {n.type}: no kernel for it" for n in others]
+
+    def sections(self) -> list[tuple[str, str]]:
+        """Titles and texts of the parts of the explanation."""
+        if self.loop:
+            return [(f"{self.name} is a loop over elements or rows, compiled as one function", self.loop)]
+        if self.traced is None or self.compiled is None:
+            return [(f"{self.name} runs as plain NumPy", self.plain_reason)]
+        parts = [(f"{self.name} is compiled", self._summary())]
+        if self.traced.cuts:
+            parts.append(("values that it looks at, in this order", "\n".join(self.looked_at)))
+            for number, compiled in enumerate(self.programs[:-1]):
+                steps = _described(compiled.program.steps)
+                parts.append((f"segment {number}", f"{compiled.stages[0][1]}\n" + "\n".join(steps)))
+        parts += graph_sections(self.compiled.stages)
+        program = self.compiled.program
+        steps = _described(program.steps)
+        parts.append(("steps and loop nests", "\n".join(steps) or "nothing to compute"))
+        parts.append(("frame", str(program.layout)))
+        parts.append(("in place", "\n".join(map(str, self.compiled.decisions)) or "nothing is stored"))
+        parts.append(("kernels", "\n".join(f"{k.name} at 0x{k.address:x}" for k in self.kernels) or "none"))
+        parts.append(("executed by NumPy", "\n".join(self.host_calls) or "nothing"))
+        times = "  ".join(f"{stage} {1e3 * s:.1f} ms" for stage, s in self.compiled.seconds.items())
+        parts.append(("time to compile", times))
+        return parts
+
+    def _summary(self) -> str:
+        executed = _counted(len(self.host_calls), "step") if self.host_calls else "nothing"
+        parts = [_counted(len(self.kernels), "kernel"), f"{self.frame_bytes:,} bytes of temporary memory"]
+        parts.append(f"NumPy executes {executed}")
+        if self.looked_at:
+            parts.append(f"{_counted(len(self.looked_at), 'look')} at values")
+        return ", ".join(parts)
+
+    def __str__(self) -> str:
+        return to_text(self.sections())
+
+    def _repr_html_(self) -> str:
+        return to_html(self.sections())
+
+
+def _counted(n: int, what: str) -> str:
+    return f"{n} {what}" if n == 1 else f"{n} {what}s"
+
+
+def graph_sections(stages: Sequence[tuple[str, Graph]]) -> list[tuple[str, str]]:
+    """The graph after each stage, or that the stage has not changed it."""
+    texts = [str(graph) for _, graph in stages]
+    return [
+        (f"graph after {name}", "(unchanged)" if k and text == texts[k - 1] else text)
+        for k, ((name, _), text) in enumerate(zip(stages, texts))
+    ]
+
+
+def _caption(title: str) -> str:
+    """What the part with that title is; empty if the title tells."""
+    return next((text for start, text in _CAPTIONS.items() if title.startswith(start)), "")
+
+
+def to_text(sections: Sequence[tuple[str, str]]) -> str:
+    """Titles and texts one below the other."""
+    heads = [f"{title}: {caption}" if (caption := _caption(title)) else title for title, _ in sections]
+    return "\n\n".join(f"-- {head} --\n{text}" for head, (_, text) in zip(heads, sections))
+
+
+def to_html(sections: Sequence[tuple[str, str]]) -> str:
+    """Titles and texts as parts of a page that can be opened and closed."""
+    return "".join(
+        f"<details{' open' if k == 0 or 'nests' in title else ''}><summary><b>{html.escape(title)}</b> "
+        f"<small>{html.escape(_caption(title))}</small></summary><pre>{html.escape(text)}</pre></details>"
+        for k, (title, text) in enumerate(sections)
+    )
+
+
+def _described(steps: Sequence[Step], indent: str = "") -> list[str]:
+    """Lines that say what each step does."""
+    lines = []
+    for k, step in enumerate(steps):
+        if isinstance(step, KernelStep):
+            lines.append(f"{k}: {describe(step.call)}".replace("\n", "\n" + indent))
+        elif isinstance(step, HostStep):
+            lines.append(f"{k}: NumPy executes {host_name(step.node)}")
+        elif isinstance(step, CheckStep):
+            lines.append(f"{k}: {step.call}")
+        else:
+            for title, block in zip(titles(step.call), step.blocks):
+                lines.append(f"{k}: {title}")
+                lines += _described(block.steps, indent + "    ")
+                lines.append(f"    {block.layout}".replace("\n", "\n    "))
+    return [indent + line if not line.startswith(indent + " ") else line for line in lines]
+
+
+def titles(call: LoopCall | BranchCall) -> list[str]:
+    """What is written above each body of a loop or a choice."""
+    if isinstance(call, BranchCall):
+        return ["if a value is true:", "otherwise:"]
+    what = call.what
+    times = ["while a value is true"] if what.guarded else []
+    times += [] if what.count is None else [f"{what.count} times"]
+    turns = call.rotation.length
+    where = (
+        "each new value over an old one"
+        if turns == 1
+        else f"buffers change their roles every iteration, {turns} in turn"
+    )
+    return [f"loop {', at most '.join(times)}; {where}:"]

@@ -1,0 +1,54 @@
+"""Running a graph with NumPy, node by node: the oracle of the tests, and what runs when no kernel can be built."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from .node import Graph, Node
+
+
+def evaluate(roots: Sequence[Node], values: dict[Node, Any]) -> list[Any]:
+    """Values of `roots`, given the `values` of the inputs they depend on.
+
+    `values` is also the memory of the run: it gains an entry for every node that is computed.
+    """
+    stack = [r for r in roots if r not in values]
+    while stack:
+        node = stack[-1]
+        pending = [a for a in node.args if a not in values]
+        if pending:
+            stack.extend(pending)
+            continue
+        if node not in values:
+            values[node] = evaluate_node(node, [values[a] for a in node.args])
+        stack.pop()
+    return [values[r] for r in roots]
+
+
+def evaluate_node(node: Node, args: Sequence[Any]) -> Any:
+    """The value of one node with NumPy."""
+    if node.op.name == "constant":
+        return node["value"].value
+    assert node.op.numpy is not None, node
+    value = node.op.numpy(*args, **node.numpy_kwargs)
+    if node.type.weak and node.op.name != "result":
+        return value.item() if isinstance(value, (np.generic, np.ndarray)) else value
+    return value
+
+
+def interpret(graph: Graph, inputs: Sequence[Any]) -> list[Any]:
+    """Outputs of `graph` for the values of its inputs.
+
+    Examples
+    --------
+    >>> from jitrt.ir.build import elementwise, input_node
+    >>> from jitrt.ir.types import ArrayType
+    >>> x = input_node(0, ArrayType(np.dtype(np.float64), (2,)))
+    >>> interpret(Graph((x,), (elementwise(np.sqrt, x),)), [np.array([4.0, 9.0])])
+    [array([2., 3.])]
+    """
+    with np.errstate(all="ignore"):
+        return evaluate(graph.outputs, dict(zip(graph.inputs, inputs)))

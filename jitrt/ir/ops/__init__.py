@@ -1,0 +1,1 @@
+"""The table of operations: its form (`optable`), and its rows by subject."""

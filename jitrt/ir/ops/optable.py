@@ -1,0 +1,220 @@
+"""The op table: the one place that knows an operation.
+
+A row (`Op`) says what an operation is called, of which kind it is, how NumPy computes it, what it lowers to, and
+the facts that passes ask for. `NUMPY_FUNCTIONS` says which row, or composition of rows, a NumPy callable stands for.
+Adding an operation is adding a row.
+"""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ...base.frozen import frozen
+
+if TYPE_CHECKING:
+    from ..node import Node
+
+
+class Kind(enum.Enum):
+    """What a compiler stage may do with an operation."""
+
+    SOURCE = "source"  # an input or a literal
+    ELEMENTWISE = "elementwise"  # one output element from one element of each operand
+    REDUCTION = "reduction"  # a fold over axes
+    SCAN = "scan"  # a fold along an axis that keeps what it is after every element
+    GATHER = "gather"  # elements of a stored array at computed places
+    VIEW = "view"  # another way to index the same memory
+    ASSEMBLE = "assemble"  # parts written into one array
+    UPDATE = "update"  # an array of which a region has another value
+    COMPOUND = "compound"  # defined by its lowering to other operations
+    CHECK = "check"  # a condition without which nothing that depends on it may run
+    HOST = "host"  # NumPy executes it
+    CONTROL = "control"  # a loop or a choice: its bodies are graphs of their own
+
+
+@frozen(eq=False)
+class Op:
+    """A row of the op table.
+
+    Parameters
+    ----------
+    name : str
+        The name that NumPy uses, where it has one.
+    kind : Kind
+        What compiler stages may do with it.
+    numpy : callable, optional
+        ``numpy(*arrays, **params)`` computes it with NumPy; the definition that everything is tested against.
+    ufunc : numpy.ufunc, optional
+        The ufunc, for elementwise operations; its loops give the types.
+    lower : callable, optional
+        For compound operations: from a node to an equal node made of other operations.
+    warns : callable, optional
+        For compound operations: from a node to a boolean array that is true where NumPy's Python code warns; None if it
+        never does.
+    library : str
+        Whose operation it is: names of operations mean something only together with it.
+    commutative, associative : bool
+        Exactly so for integers; for floating point only up to rounding, and rules must respect that.
+    cost : int
+        Cost of one element in units of an addition; the fusion policy weighs recomputation by it.
+    numpy_cost : int
+        Cost of one element of eight bytes or more in NumPy's loop, in the same units, if that loop works on one
+        element after the other; otherwise 0.
+    simple_numbers : frozenset of float
+        Last operands for which NumPy runs a simpler loop.
+    flags : frozenset of str
+        Floating-point exceptions, in the words of `numpy.errstate`, that it can raise where an operand is floating
+        point or complex: ``divide``, ``over``, ``under``, ``invalid``. None where NumPy raises none, and no kernel.
+    complex_flags : frozenset of str
+        Further ones where an operand is complex.
+    flags_beside_a_number : frozenset of str
+        Those of `flags` that are left where one operand is known to be a finite real number other than zero.
+    integer_flags : frozenset of str
+        Those that NumPy reports where all operands are integers, by a test of its own: kernels raise none for them.
+    numpys_bits : str
+        Characters of the dtypes for which kernels call NumPy's own loop, whose results no kernel of ours would have.
+    view_like : bool
+        Whether 0-d operands give a 0-d array, as NumPy's array functions do, and not a NumPy scalar, as ufuncs do.
+    read_only : bool
+        Whether NumPy lets nobody write through this view.
+    order : str or callable
+        Memory order of the result: ``"K"`` where NumPy's iterator chooses it after the operands; ``"C"`` where it is
+        C-contiguous always; or what makes, from a node and small arrays in the orders of its operands, one in the
+        order of its result.
+    takes_out : bool
+        Whether `numpy`, which allocates its result, writes the same bits into an array that it is given as ``out``.
+    """
+
+    name: str
+    kind: Kind
+    numpy: Callable[..., Any] | None = None
+    ufunc: np.ufunc | None = None
+    lower: Callable[[Node], Node] | None = None
+    warns: Callable[[Node], Node | None] | None = None
+    library: str = "numpy"
+    commutative: bool = False
+    associative: bool = False
+    cost: int = 1
+    numpy_cost: int = 0
+    simple_numbers: frozenset[float] = frozenset()
+    flags: frozenset[str] = frozenset()
+    complex_flags: frozenset[str] = frozenset()
+    flags_beside_a_number: frozenset[str] | None = None
+    integer_flags: frozenset[str] = frozenset()
+    numpys_bits: str = ""
+    view_like: bool = False
+    read_only: bool = False
+    order: str | Callable[..., Any] = "K"
+    takes_out: bool = False
+
+    def __repr__(self) -> str:
+        return f"Op({self.name})"
+
+    def raises(self, operands: tuple[np.dtype, ...], beside_a_number: bool = False) -> frozenset[str]:
+        """The floating-point exceptions that the loop on operands of these dtypes can raise.
+
+        `beside_a_number` says that one of the operands is a finite real number other than zero.
+
+        Examples
+        --------
+        >>> sorted(OPS["floor_divide"].raises((np.dtype(np.int64),) * 2))
+        ['divide', 'over']
+        >>> OPS["add"].raises((np.dtype(np.int64),) * 2)
+        frozenset()
+        """
+        kinds = {t.kind for t in operands}
+        if "c" in kinds:
+            return self.flags | self.complex_flags
+        if beside_a_number and "f" in kinds and self.flags_beside_a_number is not None:
+            return self.flags_beside_a_number
+        return self.flags if "f" in kinds else self.integer_flags
+
+
+LIBM = "libm"  # the library of the C functions of that name behind ``libm_``
+
+OPS: dict[str, Op] = {}
+NUMPY_FUNCTIONS: dict[Callable[..., Any], Callable[..., Any]] = {}
+METHODS: dict[str, Callable[..., Any]] = {}
+VIEW_FUNCTIONS: set[Callable[..., Any]] = set()
+CONTIGUOUS_FUNCTIONS: set[Callable[..., Any]] = set()
+BY_VALUE_FUNCTIONS: set[Callable[..., Any]] = set()
+
+# NumPy's functions of nothing but the types and shapes of their arguments.
+METADATA = frozenset(
+    (np.ndim, np.shape, np.size, np.iscomplexobj, np.isrealobj, np.result_type, np.can_cast, np.common_type)
+)
+# NumPy's functions whose results have shapes that depend on the values of their arguments.
+VALUE_SHAPED = frozenset(
+    getattr(np, name)
+    for name in """unique nonzero flatnonzero argwhere union1d intersect1d setdiff1d setxor1d trim_zeros compress
+    extract unique_all unique_counts unique_inverse unique_values where""".split()
+    if hasattr(np, name)
+) | {np.ndarray.nonzero, np.ndarray.compress}
+# NumPy's functions that write into their first argument.
+MUTATING = frozenset("copyto put place putmask fill_diagonal put_along_axis shuffle at".split())
+
+
+class NotCovered(Exception):
+    """The call is outside of what a row describes, so NumPy has to execute it.
+
+    Raised by the functions in `NUMPY_FUNCTIONS`; the tracer then records an opaque call.
+    """
+
+
+class ValueWanted(NotCovered):
+    """A shape, an axis or the like depends on values, which have to be looked at.
+
+    Parameters
+    ----------
+    node : Node
+        What has to be known.
+    """
+
+    def __init__(self, node: Node):
+        super().__init__("a parameter that depends on values")
+        self.node = node
+
+
+def row(op: Op) -> Op:
+    """Add `op` to the table."""
+    assert op.name not in OPS, op.name
+    OPS[op.name] = op
+    return op
+
+
+def numpy_function(
+    *callables: Callable[..., Any],
+    method: str | None = None,
+    view: bool = False,
+    contiguous: bool = False,
+    by_value: bool = False,
+) -> Callable[[Callable], Callable]:
+    """Declare what NumPy's `callables` mean on nodes.
+
+    `method` is the ndarray method with the same arguments; `view` says that a result may share the operand's memory,
+    which those of other functions never do; `contiguous`, that it does so only if it is C-contiguous. `by_value` says
+    that integers among the arguments are elements, and none of them an axis, an extent or a position.
+    """
+
+    def declare(build: Callable[..., Any]) -> Callable[..., Any]:
+        for function in callables:
+            NUMPY_FUNCTIONS[function] = build
+            if view:
+                VIEW_FUNCTIONS.add(function)
+            if contiguous:
+                CONTIGUOUS_FUNCTIONS.add(function)
+            if by_value:
+                BY_VALUE_FUNCTIONS.add(function)
+        if method is not None:
+            METHODS[method] = callables[0]
+        return build
+
+    return declare
+
+
+INPUT = row(Op("input", Kind.SOURCE))
+CONSTANT = row(Op("constant", Kind.SOURCE))

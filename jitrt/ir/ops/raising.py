@@ -1,0 +1,99 @@
+"""What operations raise where NumPy computes them, and the row of what is computed although nothing reads it.
+
+NumPy warns of a quotient, or raises an exception, whether or not anything is done with it. So an operation that may do
+that is computed in any case: kernels raise floating-point exceptions, and checks end the program.
+
+    force (multiply (divide 1.0 x0) 2.0)  →  assume m m, m = the largest element of the product, whatever it is
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from .. import build as b
+from ..build import literal
+from ..control import LOOP, bodies, needed_results
+from ..node import Node, topological_order
+from ..types import ArrayType
+from .assumptions import ASSUME
+from .contractions import RESULT
+from .folds import REDUCE_MAXIMUM, reduce
+from .optable import Kind, Op, row
+from .pythonnumbers import is_python
+from .ufuncs import elementwise_op, loop_dtypes
+
+FORCE = row(Op("force", Kind.CHECK, numpy=lambda x: np.zeros((), np.int8)))
+_ALL = frozenset({"divide", "over", "under", "invalid"})
+
+
+def exceptions(node: Node) -> frozenset[str]:
+    """The floating-point exceptions that NumPy may report for a node, bodies and what compounds lower to left aside.
+
+    Examples
+    --------
+    >>> x = b.constant(np.ones(3))
+    >>> sorted(exceptions(b.elementwise(np.sqrt, x))), sorted(exceptions(b.elementwise(np.isnan, x)))
+    (['invalid', 'under'], [])
+    """
+    op, operands = node.op, tuple([a.dtype for a in node.args])
+    if op.kind is Kind.HOST and not is_python(op) and any(t.kind in "fc" for t in (*operands, node.dtype)):
+        return _ALL
+    if op.ufunc is not None:  # its loop may be one of floats, also for integers
+        if op.kind is Kind.ELEMENTWISE:
+            operands = loop_dtypes(op.ufunc, tuple([a.type for a in node.args]))[:-1]
+        op = elementwise_op(op.ufunc)
+    found = op.raises(operands)
+    if found and op.flags_beside_a_number is not None and any(map(_is_a_number, node.args)):
+        return op.raises(operands, beside_a_number=True)
+    return found
+
+
+def _is_a_number(node: Node) -> bool:
+    """Whether `node` is known to be a finite real number other than zero."""
+    value = literal(node)
+    return value is not None and value.dtype.kind in "biuf" and value != 0 and bool(np.isfinite(value))
+
+
+def force(node: Node) -> Node:
+    """What lets `node` be computed, as an output of a graph."""
+    return Node(FORCE, (node,), (), ArrayType(np.dtype(np.int8), ()))
+
+
+def can_raise(node: Node) -> bool:
+    """Whether computing a node, and not its arguments, may end in an exception or a warning; if in doubt, it may."""
+    if node.op is RESULT or node.op.kind is Kind.CONTROL:
+        return False
+    return node.op.kind in (Kind.COMPOUND, Kind.CHECK) or is_python(node.op) or bool(exceptions(node))
+
+
+def is_of_raising_control(node: Node, used: Mapping[Node, set[int]]) -> bool:
+    """Whether a loop, or a choice, may raise where it computes its result `node`, and none of those that are `used`."""
+    if node.op.name != "result" or node.args[0].op.kind is not Kind.CONTROL:
+        return False
+    control, (number,) = node.args[0], node["path"]
+    others, own = used.get(control, set()), {number}
+    if control.op is LOOP:
+        others, own = (needed_results(control["loop"], k) for k in (others, own))
+    for body in bodies(control):
+        done = frozenset(topological_order([body.outputs[k] for k in others]))
+        order = topological_order([body.outputs[k] for k in own], done)
+        if any(can_raise(n) or n.op.kind is Kind.CONTROL for n in order):
+            return True
+    return False
+
+
+def forced(node: Node) -> Node:
+    """A check that computes `node`, and never fails; `node` itself if it is one."""
+    if node.op.kind is Kind.CHECK:
+        return node
+    node = b.real(node)
+    most = reduce(REDUCE_MAXIMUM, node, tuple(range(node.type.ndim))) if node.shape else node
+    holds = b.cast(b.elementwise(np.equal, most, most), np.dtype(np.intp))
+    return Node(ASSUME, (holds, holds), b.params(extent=2), ArrayType(np.dtype(np.int8), ()))
+
+
+def is_met(check: Node) -> bool:
+    """Whether a check is one that `forced` has made."""
+    return check.op is ASSUME and check["extent"] > 1

@@ -1,0 +1,251 @@
+"""Rows of the reductions: `sum`, `max`, `nanprod` … are compounds, and are lowered to primitive folds."""
+
+from __future__ import annotations
+
+import inspect
+import math
+from collections.abc import Callable
+from functools import lru_cache, partial
+from typing import Any
+
+import numpy as np
+
+from .. import build as b
+from ..node import Constant, Node
+from ..types import ArrayType
+from .folds import (
+    FOLD_IDENTITY,
+    REDUCE_ADD,
+    REDUCE_AND,
+    REDUCE_FMAX,
+    REDUCE_FMIN,
+    REDUCE_MAXIMUM,
+    REDUCE_MINIMUM,
+    REDUCE_MULTIPLY,
+    REDUCE_OR,
+    reduce,
+)
+from .operands import array_node
+from .optable import NUMPY_FUNCTIONS, Kind, NotCovered, Op, numpy_function, row
+
+_NO_VALUE = np._NoValue  # NumPy's own mark of an argument that was not given
+
+
+def reduced_shape(x: Node, axes: tuple[int, ...], keepdims: bool) -> tuple[int, ...]:
+    """The shape of what is left of `x` when `axes` are folded."""
+    if keepdims:
+        return tuple(1 if a in axes else n for a, n in enumerate(x.shape))
+    return tuple(n for a, n in enumerate(x.shape) if a not in axes)
+
+
+@lru_cache(maxsize=64)
+def _parameters(function: Callable[..., Any]) -> tuple[inspect.Signature, tuple[str, ...], int, int]:
+    """The signature of `function`, the names of its parameters, and how many can, and must, be given by position."""
+    signature = inspect.signature(function)
+    positional = [p for p in signature.parameters.values() if p.kind is p.POSITIONAL_OR_KEYWORD]
+    needed = sum(p.default is p.empty for p in signature.parameters.values())
+    return signature, tuple(signature.parameters), len(positional), needed
+
+
+def given_arguments(function: Callable[..., Any], args: tuple, kwargs: dict[str, Any]) -> dict[str, Any]:
+    """The arguments of a call of NumPy's `function` by the names of its parameters.
+
+    Raises
+    ------
+    TypeError
+        If it has no such parameters.
+    """
+    signature, names, most, needed = _parameters(function)
+    arguments = dict(zip(names, args)) | kwargs
+    if len(arguments) == len(args) + len(kwargs) and needed <= len(args) <= most and arguments.keys() <= set(names):
+        return {name: arguments[name] for name in names if arguments.get(name, _NO_VALUE) is not _NO_VALUE}
+    arguments = signature.bind(*args, **kwargs).arguments
+    return {k: v for k, v in arguments.items() if v is not _NO_VALUE}
+
+
+def _compute(function: Callable[..., Any], x: np.ndarray, *others: np.ndarray, **arguments: Any) -> Any:
+    """Run NumPy's `function`; further operands are its ``where`` mask and, if `arguments` say so, the ``mean``."""
+    if "mean" in arguments:
+        *others, arguments["mean"] = others  # type: ignore[assignment]
+    if others:
+        arguments["where"] = others[0]
+    return function(x, **arguments)
+
+
+def declare(
+    function: Callable[..., Any],
+    lower: Callable[[Node], Node],
+    method: str | None = None,
+    identity: bool = True,
+    without: str = "",
+    warns: Callable[[Node], Node | None] | None = None,
+) -> None:
+    """Add the row of a reduction; NumPy's arguments become parameters of a node of that name.
+
+    `identity` says that an empty selection has a value; `without` are characters of dtypes that are left to NumPy.
+    """
+    name = {"amax": "max", "amin": "min"}.get(function.__name__, function.__name__)
+    row(Op(name, Kind.COMPOUND, numpy=partial(_compute, function), lower=lower, warns=warns))
+
+    @numpy_function(function, method=method)
+    def bind(*args: Any, **kwargs: Any) -> Node:
+        given = given_arguments(function, args, kwargs)
+        a = given.pop("a")
+        a, axis = array_node(a), given.pop("axis", None)
+        if a.dtype.kind not in "biufc" or a.dtype.char in without or given.pop("out", None) is not None:
+            raise NotCovered(f"{name} of such operands")
+        if not a.type.ndim and axis not in (None, ()):
+            raise NotCovered(f"{name} of a scalar along an axis")  # some of NumPy's functions let 0 and -1 pass
+        axes = b.normalize_axes(axis, a.type.ndim)
+        keepdims = bool(given.pop("keepdims", False))
+        operands: tuple[Node, ...] = (a,)
+        mask = given.pop("where", True)
+        if mask is not True:
+            mask = array_node(mask)
+            if mask.dtype.kind != "b" or ("initial" not in given and not identity):
+                raise NotCovered(f"{name} with such a where=")
+            operands = (a, b.broadcast_to(mask, a.shape))
+        elif not identity and "initial" not in given and any(a.shape[k] == 0 for k in axes):
+            raise ValueError(f"zero-size array to reduction operation {name} which has no identity")
+        if given.get("dtype", 0) is None:
+            del given["dtype"]
+        if "mean" in given:
+            mean, wanted = given["mean"], a.dtype if a.dtype.kind in "fc" else np.dtype(np.float64)
+            known = isinstance(mean, Node) and mean.type == ArrayType(wanted, reduced_shape(a, axes, True))
+            if not known or "dtype" in given:
+                raise NotCovered(f"{name} with such a mean=")
+            operands, given["mean"] = (*operands, mean), True
+        for key, value in given.items():
+            if key == "dtype":
+                given[key] = b.given_dtype(value)
+            elif key in ("initial", "ddof") and isinstance(value, (int, float, complex, np.generic)):
+                if _is_negative_zero(value):
+                    raise NotCovered(f"{name} from -0.0")  # the folds start from 0.0, which absorbs it
+                given[key] = Constant(value)
+            elif key != "mean":
+                raise NotCovered(f"{name} with {key}={value!r}")
+        probe = {k: given[k] for k in ("dtype",) if k in given}
+        with np.errstate(all="ignore"):
+            dtype = b.probe_dtype(function, a.type, **probe)
+        if dtype.kind not in "biufc":
+            raise NotCovered(f"{name} with a result of {dtype}")
+        if "initial" in given:
+            given["initial"] = Constant(_element(given["initial"].value, dtype))
+        shape = reduced_shape(a, axes, keepdims)
+        return b.compound(name, operands, ArrayType(dtype, shape), axis=axes, keepdims=keepdims, **given)
+
+
+def _element(value: Any, dtype: np.dtype) -> Any:
+    """A number as an element of `dtype`.
+
+    Raises
+    ------
+    NotCovered
+        If it is out of range, of which NumPy tells in every call.
+    """
+    element = np.empty((), dtype)
+    try:
+        with np.errstate(all="raise"):
+            element[()] = value
+    except (TypeError, OverflowError, FloatingPointError) as error:
+        raise NotCovered(str(error)) from None
+    return element[()]
+
+
+def _is_negative_zero(value: Any) -> bool:
+    return any(part == 0 and math.copysign(1.0, part) < 0 for part in (value.real, value.imag))
+
+
+def _fold_lowering(
+    op: Op, operand: Callable[[Node, np.dtype], Node], masked: Callable[[np.dtype], Any] | None = None
+) -> Callable[[Node], Node]:
+    """Lowering to one fold of ``operand(x, dtype)``; `masked` replaces what ``where`` leaves out."""
+
+    def lower(n: Node) -> Node:
+        accumulator = n.kwargs.get("dtype", n.dtype)
+        x = operand(n.args[0], accumulator)
+        if len(n.args) == 2:
+            neutral = b.constant((masked or FOLD_IDENTITY[op])(x.dtype))
+            x = b.where(n.args[1], x, neutral)
+        result = reduce(op, x, n["axis"], n["keepdims"])
+        if "initial" in n.kwargs:
+            assert op.ufunc is not None
+            result = b.elementwise(op.ufunc, result, b.constant(n["initial"].value))
+        return result
+
+    return lower
+
+
+def _as_dtype(x: Node, dtype: np.dtype) -> Node:
+    return b.cast(x, dtype)
+
+
+def _nonzero(x: Node, dtype: np.dtype) -> Node:
+    return b.cast(b.cast(x, np.dtype(bool)), dtype)
+
+
+def _without_nan(replacement: float) -> Callable[[Node, np.dtype], Node]:
+    def operand(x: Node, dtype: np.dtype) -> Node:
+        return b.cast(replace_nan(x, replacement), dtype)
+
+    return operand
+
+
+def replace_nan(x: Node, replacement: float) -> Node:
+    """`x` with another number in place of nan."""
+    if x.dtype.kind not in "fc":
+        return x
+    return b.where(b.elementwise(np.isnan, x), b.constant(x.dtype.type(replacement)), x)
+
+
+def _zero(dtype: np.dtype) -> Any:
+    return dtype.type(0)
+
+
+declare(np.sum, _fold_lowering(REDUCE_ADD, _as_dtype, _zero), "sum")
+declare(np.prod, _fold_lowering(REDUCE_MULTIPLY, _as_dtype), "prod")
+declare(np.max, _fold_lowering(REDUCE_MAXIMUM, _as_dtype), "max", identity=False)
+declare(np.min, _fold_lowering(REDUCE_MINIMUM, _as_dtype), "min", identity=False)
+declare(np.any, _fold_lowering(REDUCE_OR, _nonzero), "any")
+declare(np.all, _fold_lowering(REDUCE_AND, _nonzero), "all")
+declare(np.count_nonzero, _fold_lowering(REDUCE_ADD, _nonzero))
+declare(np.nansum, _fold_lowering(REDUCE_ADD, _without_nan(0.0), _zero))
+declare(np.nanprod, _fold_lowering(REDUCE_MULTIPLY, _without_nan(1.0)))
+
+
+def _warns_of_nan(lower: Callable[[Node], Node]) -> Callable[[Node], Node | None]:
+    """As NumPy's ``nanmax`` does: nothing but nan is left where all is nan."""
+    return lambda n: b.elementwise(np.isnan, lower(n)) if n.dtype.kind in "fc" else None
+
+
+_lower_nanmax, _lower_nanmin = (_fold_lowering(fold, _as_dtype) for fold in (REDUCE_FMAX, REDUCE_FMIN))
+declare(np.nanmax, _lower_nanmax, identity=False, warns=_warns_of_nan(_lower_nanmax))
+declare(np.nanmin, _lower_nanmin, identity=False, warns=_warns_of_nan(_lower_nanmin))
+
+
+def _declare_reduce(ufunc: np.ufunc, function: Callable[..., Any]) -> None:
+    """``ufunc.reduce``, which `function` calls, but for another default axis."""
+
+    @numpy_function(ufunc.reduce)
+    def bind(array: Any, axis: Any = 0, **kwargs: Any) -> Node:
+        return NUMPY_FUNCTIONS[function](array, axis=axis, **kwargs)
+
+
+for _ufunc, _function in (
+    (np.add, np.sum),
+    (np.multiply, np.prod),
+    (np.maximum, np.max),
+    (np.minimum, np.min),
+    (np.logical_or, np.any),
+    (np.logical_and, np.all),
+):
+    _declare_reduce(_ufunc, _function)
+
+
+def _lower_ptp(n: Node) -> Node:
+    (x,) = n.args
+    high, low = (reduce(op, x, n["axis"], n["keepdims"]) for op in (REDUCE_MAXIMUM, REDUCE_MINIMUM))
+    return b.elementwise(np.subtract, high, low)
+
+
+declare(np.ptp, _lower_ptp, identity=False)

@@ -1,0 +1,212 @@
+"""Whether a program gains anything over the plain function.
+
+A program with steps that NumPy executes is driven from Python, which costs some microseconds a call, and so is every
+call for which native code cannot take the arguments apart or put the results together. On small arrays that is more
+than fusing the rest can save. What a program computes for an argument that the function writes into is
+copied there at the end, when nothing can fail any more; NumPy's ``x += y`` writes at once. In both cases the plain
+function runs if it is expected to be as fast. The estimate is a fixed function of the graph: a decision by the clock
+would make results differ, in the last bit, from run to run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from ..base.frozen import frozen
+from .node import Graph, Node
+from .ops.contractions import CALL
+from .ops.optable import Kind
+from .ops.pythonnumbers import is_python
+
+# Nanoseconds, measured on arrays of 1 to 1e6 elements; only their proportions matter.
+_NUMPY_CALL = 400  # one call of a ufunc
+_NUMPY_BYTE = 0.05  # traffic of one byte of an operand or a result
+_CACHED_BYTE = 0.006  # the same where all of a call fits into the caches of a core
+_CACHE = 1 << 20  # bytes
+_NUMPY_ROW = 10  # of a reduction: each run of elements that NumPy's inner loop takes at once
+_PROGRAM_CALL = 8_000  # a call of a program that is driven from Python
+_HOST_STEP = 2_500  # what a step that NumPy executes costs beyond the execution itself
+_OPAQUE_STEP = 8_000  # the same, of any function of NumPy, a draw, or a read by a mask: what it returns is looked at
+_PYTHON_STEP = 500  # the same, of an operator on Python numbers
+_ADDITION = 0.06  # of one element in a vectorised loop
+_COMPLEX = 10  # how much longer NumPy takes for functions of complex numbers, which it calls one by one
+_WIDE = 8  # bytes of an element for which `numpy_cost` was measured
+_LAUNCH = 50  # of a kernel
+_NATIVE_CALL = 350  # a call of a program of kernels
+_TAKEN_APART = 15_000  # what Python needs to take a call with objects, slices or functions apart
+_COMPILED_NODE = 200_000  # what it takes to compile an operation of a loop that is unrolled
+_FEW_NODES = 8_000  # for which nobody waits longer than two seconds
+_SEGMENTS = 4  # that may each take their part of it
+_CALLS = 100  # that may be waited for
+_SEGMENT_CALL = 4_000  # what Python spends on a segment: a program, and a look at a value behind it
+
+
+@frozen
+class Amount:
+    """What a program does in a call.
+
+    Parameters
+    ----------
+    kernels : int
+        How many it has.
+    additions : int
+        What they amount to.
+    hosts : tuple of Node
+        What NumPy executes.
+    """
+
+    kernels: int
+    additions: int
+    hosts: tuple[Node, ...]
+
+    def __add__(self, other: Amount) -> Amount:
+        return Amount(self.kernels + other.kernels, self.additions + other.additions, self.hosts + other.hosts)
+
+    @property
+    def time(self) -> float:
+        """Nanoseconds that it is expected to take, beyond what opaque calls need."""
+        hosts = sum(map(_host_time, self.hosts))
+        return hosts + _LAUNCH * self.kernels + _ADDITION * self.additions
+
+
+NOTHING = Amount(0, 0, ())
+
+
+def is_worthwhile(traced: Graph, amount: Amount) -> bool:
+    """Whether a program is expected to be faster than the plain function.
+
+    Parameters
+    ----------
+    traced : Graph
+        What the plain function computes.
+    amount : Amount
+        What the program does.
+    """
+    return not amount.hosts or _PROGRAM_CALL + amount.time < numpy_time([traced])
+
+
+def is_worth_python(traced: Sequence[Graph], amount: Amount) -> bool:
+    """Whether a call that Python serves is expected to be faster than one of the plain function.
+
+    Parameters
+    ----------
+    traced : sequence of Graph
+        What the plain function computes: a graph for each segment.
+    amount : Amount
+        What the programs of all segments do.
+    """
+    if any(n.op.kind is Kind.CONTROL for g in traced for n in g.nodes()):
+        return True  # one node stands for many calls of NumPy
+    ours = _PROGRAM_CALL + _SEGMENT_CALL * (len(traced) - 1) + amount.time
+    return ours < numpy_time(traced)
+
+
+def is_short(traced: Sequence[Graph]) -> bool:
+    """Whether NumPy is done with the plain function before Python has taken a call apart.
+
+    Parameters
+    ----------
+    traced : sequence of Graph
+        What the plain function computes: a graph for each segment.
+    """
+    loops = any(n.op.kind is Kind.CONTROL for g in traced for n in g.nodes())
+    return not loops and numpy_time(traced) < _TAKEN_APART
+
+
+def is_worth_waiting(traced: Graph, looks: bool = False) -> bool:
+    """Whether some hundred calls repay the compile, which takes long for what large loops are unrolled to.
+
+    Parameters
+    ----------
+    traced : Graph
+        What the plain function computes.
+    looks : bool
+        Whether it is a segment in front of a look at a value, behind which there will be others.
+
+    Examples
+    --------
+    >>> from .build import elementwise, input_node
+    >>> from .types import ArrayType
+    >>> def unrolled(size):
+    ...     x = y = input_node(0, ArrayType(np.dtype(np.float64), (size,)))
+    ...     for _ in range(5000):
+    ...         y = elementwise(np.sqrt, elementwise(np.add, y, x))
+    ...     return Graph((x,), (y,))
+    >>> is_worth_waiting(unrolled(10)), is_worth_waiting(unrolled(100_000))
+    (False, True)
+    """
+    nodes = len(traced.nodes())
+    few = _FEW_NODES // _SEGMENTS if looks else _FEW_NODES
+    return nodes <= few or _COMPILED_NODE * nodes < _CALLS * numpy_time([traced])
+
+
+def is_worth_copying(traced: Graph, written: Sequence[int]) -> bool:
+    """Whether a program whose outputs `written` are copied into arguments is expected to be faster.
+
+    Parameters
+    ----------
+    traced : Graph
+        What the plain function computes.
+    written : sequence of int
+        Numbers of outputs of the graph.
+    """
+    nodes = traced.nodes()
+    if not written or any(n.op.kind in (Kind.HOST, Kind.CONTROL) for n in nodes):
+        return True  # `is_worthwhile` weighs the former, and a loop goes over its arrays again and again
+    # Of an array that is assigned to in parts, only what is left of it is read.
+    read = {a for n in nodes for a in (n.args[1:] if n.op.kind is Kind.UPDATE else n.args)}
+    traffic = sum(n.type.nbytes for n in (*read.intersection(traced.inputs), *traced.outputs))
+    traffic += sum(2 * traced.outputs[k].type.nbytes for k in written)
+    return _NATIVE_CALL + _traffic_time(traffic) < numpy_time([traced])
+
+
+def numpy_time(graphs: Sequence[Graph]) -> float:
+    """Nanoseconds that NumPy is expected to need for what kernels can compute of these graphs."""
+    return sum(_numpy_time(n) for g in graphs for n in g.nodes())
+
+
+def _host_time(node: Node) -> float:
+    """What a step that NumPy executes takes beyond an opaque execution itself."""
+    if is_python(node.op):
+        return _PYTHON_STEP
+    return (_OPAQUE_STEP if node.op is CALL else _HOST_STEP) + _numpy_time(node)
+
+
+def _numpy_time(node: Node) -> float:
+    """What NumPy needs for a node that a kernel can replace."""
+    if node.op.kind is Kind.UPDATE:
+        return _NUMPY_CALL + _traffic_time(2 * node.args[1].type.nbytes)
+    if node.op.kind not in (Kind.ELEMENTWISE, Kind.COMPOUND, Kind.ASSEMBLE, Kind.REDUCTION, Kind.SCAN, Kind.GATHER):
+        return 0.0
+    traffic = node.type.nbytes + sum(a.type.nbytes for a in node.args)
+    cost = node.op.cost * (_COMPLEX if node.dtype.kind == "c" else 1)
+    if _is_simple(node):
+        cost = 1
+    elif node.dtype.itemsize >= _WIDE:
+        cost = max(cost, node.op.numpy_cost)
+    function = _ADDITION * node.type.size * (cost - 1)
+    return _NUMPY_CALL + _traffic_time(traffic) + function + _NUMPY_ROW * _rows(node)
+
+
+def _is_simple(node: Node) -> bool:
+    """Whether NumPy runs a simpler loop, because of the number that is the last operand."""
+    last = node.args[-1] if node.op.simple_numbers else None
+    if last is None or last.op.name != "constant":
+        return False
+    number = np.asarray(last["value"].value)
+    return number.ndim == 0 and number.dtype.kind in "if" and float(number) in node.op.simple_numbers
+
+
+def _traffic_time(nbytes: int) -> float:
+    """Nanoseconds that NumPy needs to read and write so many bytes."""
+    return (_CACHED_BYTE if nbytes <= _CACHE else _NUMPY_BYTE) * nbytes
+
+
+def _rows(node: Node) -> int:
+    """In how many pieces NumPy's inner loop goes over the operand of a reduction."""
+    if node.op.kind not in (Kind.REDUCTION, Kind.COMPOUND) or not node.type.ndim:
+        return 0
+    operand = node.args[0].type
+    return operand.size // operand.shape[-1] if operand.size > node.type.size else 0

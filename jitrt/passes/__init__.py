@@ -1,0 +1,1 @@
+"""Graph to graph: compounds lowered, types made explicit, constants folded, expressions simplified."""

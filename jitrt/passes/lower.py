@@ -1,0 +1,89 @@
+"""Lowering: compound operations become primitive ones, and casts and broadcasts become nodes.
+
+Afterwards every elementwise node has operands of its own shape and of the dtypes of the loop that NumPy would run.
+
+    t0:f8[3] = add x0:i4[3] 1.5*  →  t0:f8[3] = cast[dtype=f8] x0;  t1:f8[3] = broadcast_to 1.5;  add t0 t1
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+import numpy as np
+
+from ..ir import build as b
+from ..ir.node import Node
+from ..ir.ops.optable import Kind, Op
+from ..ir.ops.ufuncs import WHERE, loop_dtypes
+from ..ir.rewrite import rule
+
+
+@rule(lambda op: op.lower is not None, "compound → its definition", "the rows quote NumPy's own definitions")
+def lower_compound(n: Node) -> Node | None:
+    if n.op.lower is None or (n.op.kind is Kind.ELEMENTWISE and not _is_typed(n)):
+        return None
+    return n.op.lower(n)
+
+
+def _has_loops(op: Op) -> bool:
+    return op.kind is Kind.ELEMENTWISE and (op.ufunc is not None or op is WHERE)
+
+
+@rule(_has_loops, "implicit cast, broadcast → explicit", "NEP 50: the dtypes of the loop that NumPy resolves")
+def explicit_operands(n: Node) -> Node | None:
+    dtypes = _operand_dtypes(n)
+    if _are_typed(n, dtypes):
+        return None
+    args = tuple([_as_operand(a, t, n.shape) for a, t in zip(n.args, dtypes)])
+    return Node(n.op, args, n.params, n.type)  # a Python number stays weak: the types of its users depend on it
+
+
+@rule("cast", "cast to the same dtype → nothing", "same dtype")
+def drop_identity_cast(n: Node) -> Node | None:
+    (x,) = n.args
+    return x if x.dtype == n.dtype and x.type.weak == n.type.weak else None
+
+
+def _operand_dtypes(n: Node) -> tuple[np.dtype, ...]:
+    if n.op is WHERE:
+        return np.dtype(bool), n.dtype, n.dtype
+    assert n.op.ufunc is not None
+    return loop_dtypes(n.op.ufunc, tuple([a.type for a in n.args]))[:-1]
+
+
+def _is_typed(n: Node) -> bool:
+    return _are_typed(n, _operand_dtypes(n))
+
+
+def _are_typed(n: Node, dtypes: tuple[np.dtype, ...]) -> bool:
+    """Whether the operands of `n` have its shape and these dtypes."""
+    shape = n.type.shape
+    for arg, dtype in zip(n.args, dtypes):  # noqa: SIM110 (a loop in a generator takes twice as long)
+        if arg.type.shape != shape or arg.type.dtype != dtype:
+            return False
+    return True
+
+
+def _as_operand(x: Node, dtype: np.dtype, shape: tuple[int, ...]) -> Node:
+    """`x` cast and broadcast; what has one element is cast first, the rest where it is used."""
+    if x.type.weak and x.op.name == "constant":
+        x = _typed_literal(x, dtype)
+    if x.dtype == dtype:
+        return b.broadcast_to(x, shape)
+    if x.type.size == 1:
+        return b.broadcast_to(b.cast(x, dtype), shape)
+    return b.cast(b.broadcast_to(x, shape), dtype)
+
+
+@lru_cache(maxsize=1024)
+def _typed_literal(x: Node, dtype: np.dtype) -> Node:
+    """The number `x` in `dtype`; the same function at another shape has the same literals."""
+    # The array conversion raises the OverflowError that NumPy raises for a Python integer out of range.
+    try:
+        with np.errstate(over="raise"):
+            return b.constant(np.asarray(x["value"].value, dtype)[()])
+    except FloatingPointError:  # of which each call has to tell NumPy's error state
+        return b.cast(b.constant(np.asarray(x["value"].value)[()]), dtype)
+
+
+RULES = (drop_identity_cast, explicit_operands, lower_compound)

@@ -1,0 +1,43 @@
+"""The preparation stage as a list of named passes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ..ir.node import Graph
+from ..ir.rewrite import rewrite
+from . import lower, simplify
+from .control import drop_unused, fuse_iterations, has_control, prepare_bodies
+from .parts import split_assemblies
+from .unread import drop_harmless, with_checks
+
+
+def prepare(graph: Graph) -> Iterator[tuple[str, Graph]]:
+    """Yield the graph after each pass, with the name of the pass; the last one is the prepared graph."""
+    graph = drop_harmless(graph)
+    control = has_control(graph)
+    if control:
+        graph = drop_unused(graph)
+        yield "drop unused results", graph
+    graph = rewrite(graph, lower.RULES)
+    graph = with_checks(graph)
+    yield "lower", graph
+    graph = rewrite(graph, lower.RULES + simplify.RULES, exhausted=lower.RULES)
+    yield "simplify", graph
+    split = split_assemblies(graph)
+    if split is not graph:
+        graph = split
+        yield "parts", graph
+    if control:
+        graph = prepare_bodies(graph, prepared)
+        yield "bodies", graph
+        fused = fuse_iterations(graph)
+        if fused is not graph:
+            graph = fused
+            yield "fused iterations", graph
+
+
+def prepared(graph: Graph) -> Graph:
+    """The prepared graph."""
+    *_, (_, result) = prepare(graph)
+    return result

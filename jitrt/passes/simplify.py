@@ -1,0 +1,196 @@
+"""Folding of constants and exact simplifications, one line of reasoning each."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..ir import build as b
+from ..ir.build import literal
+from ..ir.node import Node
+from ..ir.ops import movement  # noqa: F401 (some of its rows have rules here)
+from ..ir.ops.optable import CONSTANT, Kind, Op
+from ..ir.ops.ufuncs import CUBE, NUMPY_UFUNCS, WHERE
+from ..ir.rewrite import Rule, of_kind, rule
+
+_FOLDED_BYTES = 4096  # a constant may grow to this size by folding; beyond, only if it does not grow at all
+
+
+def _is(n: Node, value: float) -> bool:
+    """Whether `n` is the literal `value`, zeros told apart by sign."""
+    found = literal(n)
+    if found is None or found.dtype.kind not in "iuf":
+        return False
+    return bool(found == value) and bool(np.signbit(found) == np.signbit(value) if found.dtype.kind == "f" else True)
+
+
+def _ufunc(ufunc: np.ufunc, like: Node, *args: Node) -> Node:
+    """An elementwise node with the type of `like`, whose operands already have the loop's dtypes."""
+    return Node(NUMPY_UFUNCS[ufunc], args, (), like.type)
+
+
+def _is_folded(op: Op) -> bool:
+    foldable = op.kind in (Kind.ELEMENTWISE, Kind.REDUCTION, Kind.VIEW)
+    return foldable and op.numpy is not None and op.name != "broadcast_to"
+
+
+@rule(_is_folded, "operation on constants → constant", "NumPy computes it, in the dtype of the node")
+def fold_constants(n: Node) -> Node | None:
+    if any(a.op is not CONSTANT for a in n.args):
+        return None
+    if n.type.nbytes > max(_FOLDED_BYTES, *(a.type.nbytes for a in n.args)):
+        return None
+    assert n.op.numpy is not None
+    try:
+        with np.errstate(all="raise"):
+            value = np.asarray(n.op.numpy(*(a["value"].value for a in n.args), **n.numpy_kwargs))
+    except FloatingPointError:  # of which each call has to tell NumPy's error state
+        return None
+    assert value.dtype == n.dtype and value.shape == n.shape, (n, value.dtype, value.shape)
+    return b.constant(value[()] if value.ndim == 0 else np.ascontiguousarray(value))
+
+
+@rule(
+    of_kind(Kind.ELEMENTWISE),
+    "f(broadcast(c), …) of literals → broadcast(f(c, …))",
+    "elementwise: equal elements give equal results",
+)
+def hoist_broadcast(n: Node) -> Node | None:
+    if n.shape == () or any(literal(a) is None for a in n.args):
+        return None
+    scalars = tuple(b.constant(literal(a)) for a in n.args)
+    return b.broadcast_to(Node(n.op, scalars, n.params, b.ArrayType(n.dtype, ())), n.shape)
+
+
+@rule("broadcast_to", "broadcast of a broadcast → one broadcast", "the same elements")
+def merge_broadcasts(n: Node) -> Node | None:
+    (x,) = n.args
+    if x.shape == n.shape:
+        return x
+    return b.broadcast_to(x.args[0], n.shape) if x.op.name == "broadcast_to" else None
+
+
+@rule(of_kind(Kind.SCAN), "scan along one element → its operand", "the first result is the first element")
+def short_scan(n: Node) -> Node | None:
+    return n.args[0] if n.shape[n["axis"]] <= 1 else None
+
+
+@rule("multiply", "x * 1 → x", "1 is neutral, also for nan, inf and -0.0")
+def multiply_by_one(n: Node) -> Node | None:
+    x, y = n.args
+    return x if _is(y, 1) else y if _is(x, 1) else None
+
+
+@rule("divide", "x / 2**k → x * 2**-k", "both round the same real number, since 2**-k is representable")
+def divide_by_power_of_two(n: Node) -> Node | None:
+    x, y = n.args
+    value = literal(y)
+    if value is None or value.dtype.kind != "f" or n.dtype.kind != "f":  # quotients of time spans are floats, too
+        return None
+    with np.errstate(all="ignore"):
+        mantissa, reciprocal = np.frexp(value)[0], 1 / value
+    if abs(mantissa) != 0.5 or not np.isfinite(reciprocal) or abs(reciprocal) < np.finfo(n.dtype).tiny:
+        return None
+    if value == 1:
+        return x
+    return _ufunc(np.multiply, n, x, b.broadcast_to(b.constant(n.dtype.type(reciprocal)), n.shape))
+
+
+@rule("subtract", "x - 0 → x", "x - (+0.0) is x, also for -0.0")
+def subtract_zero(n: Node) -> Node | None:
+    return n.args[0] if _is(n.args[1], 0.0) else None
+
+
+@rule("add", "x + 0 → x", "for integers, and for -0.0, which is neutral; x + 0.0 is not x for -0.0")
+def add_zero(n: Node) -> Node | None:
+    zero = -0.0 if n.dtype.kind == "f" else 0
+    x, y = n.args
+    return x if _is(y, zero) else y if _is(x, zero) else None
+
+
+@rule("power", "x ** 1 → x, x ** 2 → x * x", "NumPy's own fast paths; both correctly rounded")
+def small_power(n: Node) -> Node | None:
+    x, y = n.args
+    if _is(y, 1):
+        return x
+    return _ufunc(np.multiply, n, x, x) if _is(y, 2) else None
+
+
+@rule("power", "x ** -1 → 1 / x", "NumPy's own fast path; the quotient is correctly rounded")
+def inverse_power(n: Node) -> Node | None:
+    if n.dtype.kind != "f" or not _is(n.args[1], -1):
+        return None
+    return _ufunc(np.divide, n, b.broadcast_to(b.constant(n.dtype.type(1)), n.shape), n.args[0])
+
+
+@rule("power", "x ** 0.5 → sqrt(x)", "NumPy's own fast path: -inf and -0.0 tell it from the power")
+def root_as_power(n: Node) -> Node | None:
+    return _ufunc(np.sqrt, n, n.args[0]) if n.dtype.kind == "f" and _is(n.args[1], 0.5) else None
+
+
+@rule("power", "x ** y, one y → its root where y is 0.5", "as above; of kernels the power of an array of exponents")
+def power_by_number(n: Node) -> Node | None:
+    """The condition is one of each element: a choice between loops would keep other operations out of them."""
+    x, y = n.args
+    single = y.args[0] if y.op.name == "broadcast_to" else y
+    if n.dtype != np.float64 or single.type.size != 1 or literal(single) is not None:
+        return None
+    half, one = (b.broadcast_to(b.constant(np.float64(number)), n.shape) for number in (0.5, 1.0))
+    is_half = Node(NUMPY_UFUNCS[np.equal], (y, half), (), b.ArrayType(np.dtype(bool), n.shape))
+    root = _ufunc(np.sqrt, n, Node(WHERE, (is_half, x, one), (), n.type))
+    return Node(WHERE, (is_half, root, _ufunc(np.float_power, n, x, y)), (), n.type)
+
+
+@rule("power", "x ** 3 → x * x * x, or one correctly rounded step", "integers wrap alike; floats keep pow's accuracy")
+def third_power(n: Node) -> Node | None:
+    x, y = n.args
+    if not _is(y, 3) or (n.dtype.kind not in "iu" and n.dtype != np.float64):
+        return None
+    if n.dtype.kind == "f":
+        return Node(CUBE, (x,), (), n.type)
+    return _ufunc(np.multiply, n, _ufunc(np.multiply, n, x, x), x)
+
+
+@rule("positive conjugate", "+x, conj(x) → x", "identity on real numbers")
+def drop_identity(n: Node) -> Node | None:
+    return n.args[0] if n.op.name == "positive" or n.dtype.kind != "c" else None
+
+
+@rule("square", "square(x) → x * x", "the definition of NumPy's loop")
+def square_as_product(n: Node) -> Node | None:
+    return _ufunc(np.multiply, n, n.args[0], n.args[0]) if n.dtype.kind in "iuf" else None
+
+
+@rule("negative logical_not invert", "f(f(x)) → x", "involutions")
+def drop_involution(n: Node) -> Node | None:
+    (x,) = n.args
+    return x.args[0] if x.op is n.op and x.args[0].dtype == n.dtype else None
+
+
+@rule("where", "where(c, x, x) → x; a constant condition → its branch", "selection")
+def decided_where(n: Node) -> Node | None:
+    condition, x, y = n.args
+    value = literal(condition)
+    if value is not None:
+        return x if value else y
+    return x if x is y else None
+
+
+RULES: tuple[Rule, ...] = (
+    fold_constants,
+    hoist_broadcast,
+    merge_broadcasts,
+    short_scan,
+    multiply_by_one,
+    divide_by_power_of_two,
+    subtract_zero,
+    add_zero,
+    small_power,
+    inverse_power,
+    root_as_power,
+    power_by_number,
+    third_power,
+    drop_identity,
+    square_as_product,
+    drop_involution,
+    decided_where,
+)

@@ -1,0 +1,66 @@
+"""What nothing reads, but NumPy computes: as much of it stays as may raise an exception and is not computed anyway.
+
+force (where (less (divide 1.0 x0) 2.0) 0.0 1.0)  →  force (divide 1.0 x0)
+force (divide 1.0 x0)                             →  nothing, if another output is computed from the quotient
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from ..ir import build as b
+from ..ir.control import used_results
+from ..ir.node import Graph, Node, topological_order
+from ..ir.ops.optable import Kind
+from ..ir.ops.raising import FORCE, can_raise, force, forced, is_of_raising_control
+
+
+def drop_harmless(graph: Graph) -> Graph:
+    """Force only what may raise, each operation once; outputs that are forced stand behind the others."""
+    outputs = [n for n in graph.outputs if n.op is not FORCE]
+    if len(outputs) == len(graph.outputs):
+        return graph
+    read = topological_order(outputs)
+    used = used_results(read)
+    order = topological_order([n.args[0] for n in graph.outputs if n.op is FORCE], frozenset(read))
+    covered: set[Node] = set()
+    for node in reversed(order):
+        raises = can_raise(node) or is_of_raising_control(node, used)
+        if raises and node not in covered and node.type.size:
+            outputs.append(force(node))
+        if raises or node in covered:
+            covered.update(node.args)
+    return Graph(graph.inputs, tuple(outputs), graph.strides[: len(outputs)])
+
+
+def _together(nodes: Sequence[Node]) -> list[Node]:
+    """Nodes that depend on all of `nodes`: one for those of a type, so that a kernel folds one value and not each.
+
+    maximum raises no exception of its own. Neighbours are joined first, lest the last wait for all others.
+    """
+    alike: dict[tuple[tuple[int, ...], np.dtype], list[Node]] = {}
+    found = []
+    for node in nodes:
+        if node.op.kind is Kind.CHECK:
+            found.append(node)
+        else:
+            part = b.real(node)
+            alike.setdefault((part.shape, part.dtype), []).append(part)
+    for parts in alike.values():
+        while len(parts) > 1:
+            pairs = [b.elementwise(np.maximum, x, y) for x, y in zip(parts[::2], parts[1::2])]
+            parts = pairs + parts[len(parts) - len(parts) % 2 :]
+        found.extend(parts)
+    return found
+
+
+def with_checks(graph: Graph) -> Graph:
+    """Checks that compute what has to be forced, and never fail, in place of it; the graph is lowered."""
+    graph = drop_harmless(graph)
+    if not any(n.op is FORCE for n in graph.outputs):
+        return graph
+    outputs = tuple(n for n in graph.outputs if n.op is not FORCE)
+    checks = dict.fromkeys(map(forced, _together([n.args[0] for n in graph.outputs if n.op is FORCE])))
+    return Graph(graph.inputs, (*outputs, *checks), graph.strides[: len(outputs)] + (None,) * len(checks))

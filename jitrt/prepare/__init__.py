@@ -1,1 +1,0 @@
-"""Preparation: compound operations lowered, types made explicit, constants folded, expressions simplified."""

@@ -1,1 +1,0 @@
-"""Tracing: running the user's function once on symbols that record what it does."""

@@ -1,0 +1,275 @@
+"""Arithmetic of Python numbers among the arguments: Python's rules, once for each value, beside the arrays."""
+
+import math
+
+import numpy as np
+import pytest
+
+import jitrt
+from jitrt.ir.ops.pythonnumbers import LIBRARY_FUNCTIONS, is_python
+
+
+def arithmetic(x, a, b):
+    scale = (a**2 + b**2) / (2 * (a**2 + b**2)) - a // b + a % b
+    return x * scale + (1 / a) * x - 2 * a + a / 3
+
+
+@pytest.mark.parametrize("numbers", [(0.1, 0.2), (3.0, -0.7), (1e150, 1e-150), (7.5, 2.0), (float("inf"), 3.0)])
+def test_same_bits_as_python(numbers):
+    x = np.linspace(-1, 1, 7)
+    fast = jitrt.jit(arithmetic)
+    for _ in range(2):
+        np.testing.assert_array_equal(fast(x, *numbers), arithmetic(x, *numbers))
+
+
+def test_same_bits_for_other_values():
+    x = np.linspace(-1, 1, 7)
+    fast = jitrt.jit(arithmetic)
+    rng = np.random.default_rng(0)
+    for a, b in rng.normal(size=(200, 2)).tolist():
+        np.testing.assert_array_equal(fast(x, a, b), arithmetic(x, a, b))
+
+
+def test_python_raises():
+    fast = jitrt.jit(lambda x, a, b: x * (a / b))
+    x = np.ones(3)
+    np.testing.assert_array_equal(fast(x, 1.0, 4.0), x / 4)
+    with pytest.raises(ZeroDivisionError):
+        fast(x, 1.0, 0.0)
+    with pytest.raises(ZeroDivisionError):
+        jitrt.jit(lambda x, a: x + a / 0)(x, 1.0)
+    power = jitrt.jit(lambda x, a: x * a**a)
+    power(x, 2.0)
+    with pytest.raises(OverflowError):
+        power(x, 1e6)
+    np.testing.assert_array_equal(fast(x, 1.0, 2.0), x / 2)
+
+
+def test_computed_numbers_stay_python_numbers():
+    """A number that a kernel computed divides as Python's numbers do."""
+    fast = jitrt.jit(lambda x, a, b: x + 1.0 / (a - b))
+    x = np.ones(3)
+    np.testing.assert_array_equal(fast(x, 3.0, 1.0), x + 0.5)
+    with pytest.raises(ZeroDivisionError):
+        fast(x, 2.0, 2.0)
+
+
+def test_powers_that_turn_complex():
+    power = jitrt.jit(lambda x, a: x * a**0.5)
+    x = np.ones(3)
+    assert power(x, 4.0).dtype == np.float64
+    assert power(x, -4.0).dtype == np.complex128
+    np.testing.assert_array_equal(power(x, 9.0), 3 * x)
+
+
+def test_equal_arithmetic_is_done_once():
+    def repeated(x, dx, dy):
+        for _ in range(2):
+            x = x * (dx**2 + dy**2) + dx**2 * x[0]
+        return x
+
+    x = np.ones(4)
+    explanation = jitrt.jit(repeated).explain(x, 0.1, 0.2)
+    graph = explanation.graph
+    assert sum(node.op.name == "libm_pow" for node in graph.nodes()) == 2
+    np.testing.assert_array_equal(jitrt.jit(repeated)(x, 0.1, 0.2), repeated(x, 0.1, 0.2))
+
+
+def test_a_literal_divisor_needs_no_python():
+    graph = jitrt.jit(lambda x, a: x * (2 * a / 3)).explain(np.ones(4), 0.3).graph
+    assert not any(is_python(node.op) for node in graph.nodes())
+
+
+def test_explain_says_what_python_computes():
+    calls = jitrt.jit(lambda x, a: np.sqrt(x) * (1j * a)).explain(np.ones(4), 0.3).host_calls
+    assert len(calls) == 1 and "Python's rules" in calls[0]
+
+
+def every_operator(x, a, b):
+    return x * 2, a + b, a - b, a * b, a / b, a // b, a % b, -a, abs(a), divmod(a, b), a
+
+
+SPECIAL = [0.0, -0.0, 1.0, -1.0, float("inf"), -float("inf"), float("nan"), 5e-324, 1.7e308, 3.0, 0.1, -2.5, 1e16]
+
+
+def test_all_bits_of_all_operators_without_python():
+    fast, x = jitrt.jit(every_operator), np.ones(3)
+    rng = np.random.default_rng(1)
+    random = (rng.normal(size=(300, 2)) * 10.0 ** rng.integers(-20, 20, (300, 2))).tolist()
+    for a, b in [(1.0, 2.0), *((a, b) for a in SPECIAL for b in SPECIAL), *random]:
+        try:
+            want = every_operator(x, a, b)
+        except ZeroDivisionError as error:
+            with pytest.raises(ZeroDivisionError, match=str(error)):
+                fast(x, a, b)
+            continue
+        found = fast(x, a, b)
+        np.testing.assert_array_equal(found[0], want[0])
+        for mine, theirs in zip(flat(found[1:]), flat(want[1:])):
+            assert type(mine) is float
+            assert np.isnan(theirs) if np.isnan(mine) else (mine, np.signbit(mine)) == (theirs, np.signbit(theirs))
+
+
+def flat(values):
+    return [n for v in values for n in (v if type(v) is tuple else [v])]
+
+
+def powers(x, a, b):
+    return x * 2, a**2, b**-1, a**0.5, a**b, 2**a, b**3
+
+
+def test_all_bits_of_powers():
+    fast, x, rng = jitrt.jit(powers), np.ones(3), np.random.default_rng(2)
+    random = (rng.normal(size=(300, 2)) * 10.0 ** rng.integers(-3, 3, (300, 2))).tolist()
+    for a, b in [(1.5, 2.0), *((a, b) for a in SPECIAL for b in SPECIAL), *random, (1e-160, 1.0), (3e-155, 2.0)]:
+        compare(fast, powers, x, a, b)
+
+
+def library(x, a):
+    return (
+        x * math.sin(a), math.cos(a), math.exp(a), math.atan(a), math.tanh(a), math.atan2(a, 2), math.sqrt(a * a),
+        math.log(abs(a) + 1), math.log10(2 + a * a), math.expm1(a / 9), math.log(3 + a * a, 2),
+    )  # fmt: skip
+
+
+def test_all_bits_of_functions():
+    fast, x, rng = jitrt.jit(library), np.ones(3), np.random.default_rng(3)
+    for a in [1.0, *SPECIAL, *(rng.normal(size=200) * 10.0 ** rng.integers(-9, 3, 200)).tolist()]:
+        compare(fast, library, x, a)
+
+
+def every_function(x, a):
+    return (
+        x * 2, math.sqrt(a), math.sin(a), math.cos(a), math.tan(a), math.asin(a), math.acos(a), math.atan(a),
+        math.sinh(a), math.cosh(a), math.tanh(a), math.asinh(a), math.acosh(1 + a), math.atanh(a), math.exp(a),
+        math.expm1(a), math.log(a), math.log2(a), math.log10(a), math.log1p(a), math.atan2(a, 0.4), a**0.3,
+    )  # fmt: skip
+
+
+def test_every_function_of_the_library():
+    fast, x = jitrt.jit(every_function), np.ones(3)
+    assert {op.name for op in LIBRARY_FUNCTIONS.values()} <= {n.op.name for n in fast.explain(x, 0.3).graph.nodes()}
+    for a in np.random.default_rng(4).random(100).tolist():
+        assert fast(x, a)[1:] == every_function(x, a)[1:]
+    assert fast.cache_info().tables == 1
+
+
+def compare(fast, function, x, *numbers):
+    try:
+        want = function(x, *numbers)
+    except (ArithmeticError, ValueError) as error:
+        with pytest.raises(type(error)):
+            fast(x, *numbers)
+        return
+    found = fast(x, *numbers)
+    np.testing.assert_array_equal(found[0], want[0])
+    for mine, theirs in zip(found[1:], want[1:], strict=True):
+        assert type(mine) is type(theirs)
+        if mine == mine or theirs == theirs:
+            assert mine == theirs and np.signbit(np.real(mine)) == np.signbit(np.real(theirs))
+
+
+def test_functions_of_computed_scalars():
+    fast = jitrt.jit(lambda x: x / math.sqrt(x.sum()) + math.log(x[0]))
+    for k in (1.0, 2.0, 5.5):
+        x = np.array([k, 3.0, 0.1])
+        np.testing.assert_array_equal(fast(x), x / math.sqrt(x.sum()) + math.log(x[0]))
+    with pytest.raises(ValueError, match="math domain error"):
+        fast(np.array([-1.0, 3.0, 0.1]))
+    assert fast.cache_info().slow_calls == 1
+
+
+def test_numbers_are_computed_in_native_code():
+    fast, x = jitrt.jit(lambda x, a, b: (x * (a / b) ** 2, a // b)), np.ones(3)
+    for a in (1.0, 2.0, 3.0, float("nan")):
+        fast(x, a, 2.0)
+    with pytest.raises(ZeroDivisionError):
+        fast(x, 1.0, 0.0)
+    info = fast.cache_info()
+    assert info.tables == 1 and info.slow_calls == 1
+
+
+def test_nothing_is_written_before_python_raises():
+    def scale(x, a, b):
+        x += 1
+        x *= a / b
+        return x.sum() / b
+
+    for size in (5, 40_000):  # copied back, and written in place
+        fast, x = jitrt.jit(scale), np.ones(size)
+        fast(x, 4.0, 2.0)
+        np.testing.assert_array_equal(x, 4.0)
+        with pytest.raises(ZeroDivisionError):
+            fast(x, 1.0, 0.0)
+        np.testing.assert_array_equal(x, 5.0)  # as the plain function leaves it
+
+
+def test_conditions_before_and_after_a_look():
+    def steps(x, a, b):
+        c = 1.0 / a
+        if x.sum() > 0:
+            return x * c
+        return x * (c / b)
+
+    fast, x = jitrt.jit(steps), np.ones(4)
+    for sign, a, b in [(1, 2.0, 0.0), (-1, 2.0, 4.0), (1, 4.0, 3.0), (-1, 5.0, 2.0)]:
+        np.testing.assert_array_equal(fast(sign * x, a, b), steps(sign * x, a, b))
+    for sign, a, b in [(1, 0.0, 1.0), (-1, 0.0, 1.0), (-1, 1.0, 0.0)]:
+        with pytest.raises(ZeroDivisionError):
+            fast(sign * x, a, b)
+
+
+def test_loops_whose_numbers_change():
+    def sweep(x, t, dt):
+        for n in range(12):
+            x = x * (1.0 / t) + 1.0 / (n + 1)
+            t = t - dt
+        return x
+
+    fast, x = jitrt.jit(sweep), np.ones(4)
+    for t in (20.0, 3.5, 100.0):
+        np.testing.assert_allclose(fast(x, t, 1.0), sweep(x, t, 1.0), rtol=1e-14)
+    with pytest.raises(ZeroDivisionError):
+        fast(x, 7.0, 1.0)
+
+
+def test_while_loops_divide():
+    def halve(x, a):
+        while x.max() > 1:
+            x = x / (1.0 + 1.0 / a)
+            a = a - 1.0
+        return x
+
+    fast, x = jitrt.jit(halve), np.full(4, 50.0)
+    np.testing.assert_allclose(fast(x, 100.0), halve(x, 100.0), rtol=1e-13)
+    with pytest.raises(ZeroDivisionError):
+        fast(np.full(4, 1e6), 3.0)
+
+
+def test_division_by_the_number_of_an_iteration():
+    """It is known not to be zero, so the loop becomes one node without a check."""
+
+    def series(x, a):
+        for n in range(50):
+            x = x + a / (n + 1) - 1.0 / (-2 * n - 3) + a // (3 * n + 1)
+        return x
+
+    fast, x = jitrt.jit(series), np.ones(4)
+    names = {node.op.name for node in fast.explain(x, 1.5).graph.nodes()}
+    assert "loop" in names and "assume" not in names
+    for a in (1.5, 0.0, -7.25, float("inf")):
+        np.testing.assert_array_equal(fast(x, a), series(x, a))
+
+
+def test_division_by_the_number_of_an_iteration_that_is_zero():
+    def series(x, first):
+        for n in range(first, 20):
+            x = x + 1.0 / n
+        return x
+
+    fast, x = jitrt.jit(series), np.ones(4)
+    np.testing.assert_array_equal(fast(x, 1), series(x, 1))
+    for first in (0, -3):
+        with pytest.raises(ZeroDivisionError):
+            fast(x, first)
+    np.testing.assert_array_equal(fast(x, 2), series(x, 2))

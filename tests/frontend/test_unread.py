@@ -1,0 +1,216 @@
+"""What nothing reads still raises, and warns, as NumPy does: each call says what the plain function says."""
+
+import warnings
+
+import numpy as np
+import pytest
+
+import jitrt
+from jitrt.passes.prepare import prepared
+
+ORDINARY = np.linspace(1.0, 2.0, 200)
+ZERO = np.where(np.arange(200) == 199, 0.0, ORDINARY)
+
+
+def outcome(function, args, state):
+    args = [a.copy() if isinstance(a, np.ndarray) else a for a in args]
+    with warnings.catch_warnings(record=True) as caught, np.errstate(**state):
+        warnings.simplefilter("always")
+        try:
+            result = function(*args)
+        except (FloatingPointError, IndexError, ZeroDivisionError) as error:
+            result = repr(error)
+    return result, [(w.category, str(w.message)) for w in caught], args
+
+
+def check(function, *calls, state=None):
+    """Compare results, exceptions, warnings and changed arguments of calls, each of them made twice."""
+    compiled = jitrt.jit(function)
+    for args in [c for call in calls for c in (call, call)]:
+        want, got = (outcome(f, args, state or {}) for f in (function, compiled))
+        assert got[1] == want[1]
+        if isinstance(want[0], str):
+            assert got[0] == want[0]
+        else:
+            np.testing.assert_allclose(got[0], want[0], rtol=1e-12)
+        for a, b in zip(got[2], want[2], strict=True):
+            np.testing.assert_allclose(a, b, rtol=1e-12)
+    return compiled.explain(*calls[0])
+
+
+def index_handled(a, i):
+    try:
+        a[i]
+    except IndexError:
+        return -a
+    return a * 2 + 1
+
+
+def indices_unread(a, i):
+    a[[0, i, 1]]
+    a[i] * 2
+    return a + 1
+
+
+def test_indices():
+    for function in (index_handled, indices_unread):
+        for i in (np.int64(3), np.array(3)):
+            check(function, (ORDINARY, i), (ORDINARY, i + 1), (ORDINARY, i + 500), (ORDINARY, i), (ORDINARY, i - 900))
+
+
+def quotient(x):
+    1 / x
+    return x * 2
+
+
+def logarithm(x):
+    np.log(x)
+    return x * 2
+
+
+def overwritten(x):
+    c = np.log(x)
+    c[c > 0.5] = 2.0
+    c[:] = x
+    return c
+
+
+def part_overwritten(x):
+    c = 1 / x
+    c[:100] = 0
+    c[100:] = x[100:]
+    return c
+
+
+def cut_off(x):
+    return np.concatenate([x, 1 / x])[: len(x)] * 2
+
+
+def decided(x):
+    return np.where(True, x, 1 / x) + np.where(np.log(x) > 5, x, x)
+
+
+def narrowed_cast(x):
+    y = np.ones(200, np.float32)
+    y[1:] = 1e30 / (x[1:] + 1e-20)
+    y[1:] = 1
+    return y
+
+
+def last_of_a_loop(x):
+    for _ in range(30):
+        last = 1 / x
+        x = x * 0.5
+    last = 0
+    return x + last
+
+
+def in_a_loop(x):
+    for _ in range(30):
+        1 / x
+        x = x * 0.5
+    return x
+
+
+def in_a_while_loop(x):
+    while x.max() > 0.01:
+        np.log(x).sum()
+        x = x * 0.5
+    return x
+
+
+def on_one_way(x):
+    y = 1 / x
+    if x[0] > 0.5:
+        return x * 2
+    return y
+
+
+def behind_a_look(x):
+    if x[0] > 0.5:
+        np.log(x)
+    return x + 1
+
+
+def within(x):
+    with np.errstate(divide="ignore"):
+        1 / x
+    np.log(x)
+    return x
+
+
+def in_front(x):
+    1 / x
+    with np.errstate(divide="ignore"):
+        return x + np.log(x)
+
+
+def fold(x):
+    np.divide(1.0, x).sum()
+    (x > 3).any()
+    return x
+
+
+FUNCTIONS = [
+    quotient, logarithm, overwritten, part_overwritten, cut_off, decided, narrowed_cast, last_of_a_loop, in_a_loop,
+    in_a_while_loop, on_one_way, behind_a_look, within, in_front, fold,
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("state", [{}, {"all": "raise"}, {"all": "ignore"}, {"divide": "raise"}], ids=str)
+@pytest.mark.parametrize("function", FUNCTIONS, ids=lambda f: f.__name__)
+def test_floating_point_exceptions(function, state):
+    check(function, (ORDINARY,), (ZERO,), (ORDINARY,), (ZERO[::-1],), (ORDINARY[::-1],), state=state)
+
+
+@pytest.mark.parametrize("function", [cut_off, part_overwritten, quotient], ids=lambda f: f.__name__)
+def test_large_arrays(function):
+    large = np.repeat(ORDINARY, 100)
+    zero = large.copy()
+    zero[0] = 0
+    check(function, (large,), (zero,), (large,))
+
+
+def test_numbers():
+    def function(x, k, f):
+        k // 2
+        7 // k
+        1.0 / f
+        return x + 1
+
+    check(function, (ORDINARY, 3, 2.0), (ORDINARY, 4, 3.0), (ORDINARY, 5, 0.0), (ORDINARY, 0, 2.0), (ORDINARY, 6, 0.5))
+
+
+def test_arguments_are_as_they_were():
+    def function(x, y):
+        x += 1
+        1 / y
+        x *= 2
+        return x.sum()
+
+    check(function, (ORDINARY, ORDINARY), (ORDINARY, ZERO), (ORDINARY, ORDINARY), state={"all": "raise"})
+
+
+def test_only_what_may_raise_is_computed():
+    def function(x, i):
+        x.max()
+        np.greater(x[::-1], 2)
+        np.where(x > 1, x, 2)
+        y = 1 / x
+        np.less(y, 1)
+        return y
+
+    graph = prepared(check(function, (ORDINARY, 1), (ZERO, 1)).graph)
+    assert not any(n.op.name in ("reduce_maximum", "where", "greater") for n in graph.nodes())
+
+
+def test_what_is_forced_is_written_in_place():
+    def function(x, y):
+        np.exp(y)
+        x += y
+        return None
+
+    large = np.ones(40_000)
+    compiled = jitrt.jit(function)
+    compiled(large.copy(), large)
+    assert compiled.explain(large.copy(), large).frame_bytes < large.nbytes
