@@ -47,12 +47,13 @@ def outcomes(program: Program, wrap: Callable[[Any], Any], module: str = ""):
     """The outcomes of all calls, one after the other."""
     space = program.space(module)
     function = wrap(space["f"])
-    np.random.seed(1)  # noqa: NPY002
+    drawn = np.random.RandomState(1).get_state()
     results: list[Any] = []
     for call in program.calls:
         with contextlib.suppress(Exception):  # arguments that cannot be made so are missing
             exec(call, space)
         printed, result, error = io.StringIO(), None, ""
+        np.random.set_state(drawn)  # noqa: NPY002 - another program may have drawn since the last call
         with contextlib.redirect_stdout(printed), warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
             with np.errstate(**space["err"]):
@@ -63,9 +64,9 @@ def outcomes(program: Program, wrap: Callable[[Any], Any], module: str = ""):
         found = Counter(w.category.__name__ for w in caught if w.category is not JitrtPerformanceWarning)
         results.append(result)
         globals_ = {k: v for k, v in space.items() if k not in ("__builtins__", "__warningregistry__", "f")}
-        state = np.random.get_state()[1:3]  # noqa: NPY002
+        drawn = np.random.get_state()  # noqa: NPY002
         yield Outcome(
-            error, result, [list(results), globals_], (printed.getvalue(), found, (state[0].tobytes(), state[1]))
+            error, result, [list(results), globals_], (printed.getvalue(), found, (drawn[1].tobytes(), drawn[2]))
         )
 
 
