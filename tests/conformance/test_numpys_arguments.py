@@ -93,6 +93,40 @@ def test_out_may_ask_for_an_array():
     check(lambda x: (np.sqrt(x[0]), np.add(x[0], 1, dtype=float), np.add(x, 1, out=...), np.add.reduce(x)), X)
 
 
+WITH_OUT = {
+    "concatenate": lambda x, y, **kwargs: np.concatenate((x, y), **kwargs),
+    "concatenate of all": lambda x, y, **kwargs: np.concatenate((x, y), axis=None, **kwargs),
+    "stack": lambda x, y, **kwargs: np.stack((x, y), **kwargs),
+    "sum": lambda x, y, **kwargs: np.sum(np.stack([x, y]), axis=1, **kwargs),
+    "mean": lambda x, y, **kwargs: np.mean(np.stack([x, y]), axis=1, **kwargs),
+    "cumsum": lambda x, y, **kwargs: np.cumsum(x + y, **kwargs),
+    "take": lambda x, y, **kwargs: np.take(x, [0, 1], **kwargs),
+    "clip": lambda x, y, **kwargs: np.clip(x, y, None, **kwargs),
+    "add": lambda x, y, **kwargs: np.add(x, y, **kwargs),
+    "dot": lambda x, y, **kwargs: np.dot(x[:, None], y[None], **kwargs),
+    "einsum": lambda x, y, **kwargs: np.einsum("i,i->i", x, y, **kwargs),
+}
+
+
+@pytest.mark.parametrize("name", WITH_OUT)
+def test_out_with_a_dtype_and_a_casting_rule(name):
+    """Which may be given together, and what fits, differs from function to function."""
+    function = WITH_OUT[name]
+    x, y = np.array([1.5, 2.5]), np.array([3.5, 0.5])
+    shape = np.shape(function(x, y))
+    for dtype, casting, out in itertools.product((None, "f8", "f4", "i8"), (None, "same_kind", "unsafe"), "dfl-"):
+        kwargs = {k: v for k, v in (("dtype", dtype), ("casting", casting)) if v is not None}
+
+        def call(x, y, kwargs=kwargs, out=out):
+            target = None if out == "-" else np.zeros(shape, out)
+            try:
+                return function(x, y, **kwargs, **({} if target is None else {"out": target})), target
+            except (TypeError, ValueError) as error:
+                return type(error).__name__, target
+
+        check_outcome(call, x, y)
+
+
 def test_where_without_out():
     """NumPy warns of elements that nobody writes, unless ``out=None`` says that they are meant."""
     check_outcome(lambda x: np.add(x, 1, where=x > 1)[1:], X)

@@ -138,6 +138,53 @@ def test_cold(function):
                 check(compiled, step, other, here, place, 8)
 
 
+def writes_one_way(x, y):
+    t = y * 2.0
+    if x[0] > 5.0:
+        x += t
+    return y + 1.0
+
+
+def writes_the_other(x, y):
+    t = y.copy()
+    if t[0] > 5.0:
+        y[1:] -= x[:-1]
+    else:
+        x[1:] += y[:-1]
+    return x - t
+
+
+def writes_at_the_last_look(x, y):
+    t = x + y
+    if t[0] > 5.0:
+        t = t * 2.0
+        if y[-1] > 5.0:
+            x[::-1] = t + y
+            return y * t
+    return t
+
+
+@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize("function", [writes_one_way, writes_the_other, writes_at_the_last_look])
+@pytest.mark.parametrize("seed", range(4))
+def test_each_way_with_each_place(function, size, seed):
+    """A way that no call has gone yet may write where the others do not."""
+    rng = np.random.default_rng(seed)
+    compiled = jitrt.jit(function)
+    for call in range(14):
+        low, high = rng.integers(0, 2, 2) * 8.0
+        here, there = [(size, size * 3), (size, size), (size, size + 2), (size + 2, size)][rng.integers(4)]
+        same = rng.integers(2)
+        seen = []
+        for f in (function, compiled):
+            base = np.arange(size * 5.0) % 3.0
+            x = base[here : here + size]
+            y = x if here == there and same else base[there : there + size]
+            y[0], y[-1], x[0] = low, high, low
+            seen.append(outcome(f, [x, y], [base]))
+        assert seen[0] == seen[1], (call, here, there, low, high)
+
+
 @pytest.mark.parametrize("size", SIZES)
 @pytest.mark.parametrize("name", ["x", "y"])
 @pytest.mark.parametrize("function", [first, last, both, behind_a_look, with_a_step_of_numpy, lambda x, y: x * 2.0 + y])

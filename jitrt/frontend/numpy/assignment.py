@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     from ..state import Trace
     from .tracer import Tracer
 
+_EITHER_OUT_OR_DTYPE = frozenset({np.concatenate, np.stack})
+
 
 def assign(target: Tracer, value: Any) -> None:
     """``target[...] = value``."""
@@ -281,6 +283,8 @@ def write_out(name: str, out: Any, result: Any) -> Any:
 def take_out(function: Callable[..., Any], args: tuple, kwargs: dict[str, Any]) -> tuple[Any, tuple, dict[str, Any]]:
     """The `out` argument of a call, and the arguments without it."""
     if "out" in kwargs:
+        if kwargs.get("dtype") is not None and function in _EITHER_OUT_OR_DTYPE:
+            return None, args, kwargs  # NumPy says so
         kwargs = dict(kwargs)
         return kwargs.pop("out"), args, kwargs
     place = _place_of_out(function)
