@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Concatenate, Generic, NamedTuple, ParamSp
 import numpy as np
 
 from .base.atwork import at_work, is_at_work
+from .call.policy import kind_of_call
 from .errors import NotWorthwhile, Untraceable
 from .frontend.arguments import copies_of, rebuild
 from .frontend.donation import check_names
@@ -145,14 +146,15 @@ class JitFunction(ServedFunction, Generic[P, R]):
 
         if is_at_work():
             return Explanation(self.__name__, "this thread is in the middle of a compilation")
-        if (plain := known.plain) is not None and not plain.is_passing:
-            return Explanation(self.__name__, plain.reason)
+        if known.plain is not None:
+            return Explanation(self.__name__, known.plain.reason)
         if not kwargs and (loop := self._loops.source(args)):
             return Explanation(self.__name__, "", loop=loop)
         leaves: list[Any] = []
         structure = known.take_apart(args, kwargs, leaves)
         structure = known.take_all_apart(args, kwargs, leaves, structure)
         found = known.find(leaves, structure)
+        self._end_fallback(kind_of_call(args, kwargs))  # calls like this one run what is found
         if isinstance(found, Plain):
             if found.error is not None:
                 raise found.error

@@ -14,7 +14,7 @@ from .base.atwork import at_work
 from .budget import CREDIT, CREDIT_FOR_INTEGERS, TraceBudget
 from .errors import JitrtPerformanceWarning, Untraceable
 from .frontend import guards
-from .frontend.arguments import Growing, Structure, flatten_call, leaf_key, sharing
+from .frontend.arguments import Foreign, Growing, Structure, flatten_call, leaf_key, sharing
 from .frontend.donation import donated_leaves, overwritable
 from .frontend.integers import LARGEST, SMALLEST, IntegerWanted, VaryingIntegers, VaryingNumbers
 from .frontend.python.captures import Captures
@@ -79,7 +79,9 @@ class Specialisations:
         self._failures: dict[Any, tuple[str, int]] = {}  # why the last trace failed, and in how many calls in a row
         self.integers = VaryingIntegers()
         self.plain: Plain | None = None
-        """Why every call runs the plain function, if it does."""
+        """Why every call runs the plain function, whatever its arguments, if it does."""
+        self.given_up: Plain | None = None
+        """Why calls with new arguments run the plain function, if they do."""
         self.unsteady = False
         """Whether calls that NumPy makes have given other types than when traced."""
 
@@ -120,19 +122,25 @@ class Specialisations:
         """
         is_call = answers is not None
         if len(leaves) > _MOST_LEAVES:
-            return self.plain or Plain(f"{len(leaves)} values in its lists, dicts and objects")
+            return Plain(f"{len(leaves)} values in its lists, dicts and objects")
         try:
             captures = self.current_captures()
             keys = [leaf_key(leaf) for leaf in leaves] + [_captured_key(c.read()) for c in captures.arrays]
         except Untraceable as reason:
             _log.info("%s runs as plain NumPy: %s", self._name, reason)
-            return self.plain or Plain(str(reason))
+            return Plain(str(reason))
         donated = self._donated(leaves, structure, captures) if self._donate else ()
         integers = self.integers.symbols(structure, leaves)
         if _are_large(leaves, integers):
             return _LARGE
         key = _key(structure, keys, integers, donated, captures)
         found = self._known.get(key)
+        if found is None and (foreign := next((k for k in keys if type(k) is Foreign), None)) is not None:
+            found = Plain(foreign.reason)
+            with self._lock, at_work():
+                _log.info("%s runs as plain NumPy: %s", self._name, foreign.reason)
+                self._remember(key, found)
+            return found
         if found is None:
             with self._lock, at_work():
                 while found is None:
@@ -285,16 +293,16 @@ class Specialisations:
     def _give_up(self, key: Any) -> Plain:
         """Let calls with new arguments run plain until some come again; say so if it is the first time."""
         self._budget.note_refused(key)
-        if self.plain is None:
+        if self.given_up is None:
             reason = self._why_given_up()
-            self.plain = Plain(reason, is_passing=True)
+            self.given_up = Plain(reason, is_passing=True)
             crowd = {id(found) for found in self._dispatch.crowd()} - self._in_use
             self._drop([k for k, found in self._known.items() if id(found) in crowd])
             if not self._warned:
                 self._warned = True
                 _log.info("%s runs as plain NumPy: %s", self._name, reason)
                 warnings.warn(f"{self._name} runs as plain NumPy: {reason}", JitrtPerformanceWarning, stacklevel=5)
-        return self.plain
+        return self.given_up
 
     def _why_given_up(self) -> str:
         for name, changes in self._rebound.most_common(1):
@@ -333,9 +341,9 @@ class Specialisations:
                 else:
                     self._known[key] = replacement
 
-    def run_plain(self, reason: str, is_passing: bool = False) -> None:
-        """From now on every call runs the plain function, for good unless that `is_passing`."""
-        self.plain = Plain(reason, is_passing=is_passing)
+    def run_plain(self, reason: str) -> None:
+        """From now on every call runs the plain function."""
+        self.plain = Plain(reason)
         _log.info("%s runs as plain NumPy: %s", self._name, reason)
 
     def current_captures(self) -> Captures:

@@ -5,11 +5,12 @@ from __future__ import annotations
 import functools
 import logging
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from typing import Any
 
 from . import config
 from .base.atwork import at_work, is_at_work, is_users_own
+from .call.policy import MOST_KINDS, Fallback, kind_of_call
 from .errors import HalfDone, JitrtError, JitrtPerformanceWarning, NotWorthwhile, Untraceable, is_passing
 from .frontend.arguments import Growing, Structure, flatten_call
 from .frontend.context import current
@@ -23,7 +24,7 @@ from .ir.ops.contractions import answered
 from .lookup import Specialisations, take_apart
 from .programs import expect_compiles, note_call
 from .runtime.dispatch import NativeCallable
-from .runtime.entry import make_plain_table
+from .runtime.entry import make_fallback_table, make_plain_table
 from .runtime.errstate import FloatingPointRaised
 from .runtime.guards import TakenApart
 from .runtime.loopengine import MISS, loop_engine
@@ -33,10 +34,7 @@ from .specialise import Call, internal_error, trace_and_run
 
 _log = logging.getLogger("jitrt.trace")
 
-# A function that was called this often and never ran compiled runs as plain NumPy, without the search: for good, or if
-# that may change with a look at it after calls whose number is a power of two, or a multiple of what the search says.
-_MOST_PLAIN_CALLS = 16
-_MOST_TIMES_GIVEN_UP = 8  # that make the looks at a function rarer
+_PLAIN_CALLS = 16  # that Python serves before native code does, of a function that runs plain whatever its arguments
 _MOST_SLOW_CALLS = 64  # of a specialisation, while native code serves none
 _STAYS_IN_PYTHON = "goes through Python in every call of that kind"
 
@@ -63,18 +61,23 @@ class ServedFunction(NativeCallable):
         self._function = function
         self._threads = threads
         self._donate = tuple(donate)
-        self._programs = Programs(threads)
-        self._specialisations = Specialisations(
-            function, self.__name__, self._programs, self._donate, self._dispatch, self._lock
-        )
-        self._loops = loop_engine(function)
-        self._plain_calls = 0
-        self._has_run_compiled = False  # since all calls ran plain
-        self._times_given_up = 0
         self._slow_calls = 0
+        self._begin()
+        self._is_new = self._specialisations.plain is None and expect_compiles(function)
+
+    def _begin(self) -> None:
+        """Know nothing of any call."""
+        self._programs = Programs(self._threads)
+        self._specialisations = Specialisations(
+            self._function, self.__name__, self._programs, self._donate, self._dispatch, self._lock
+        )
+        self._loops = loop_engine(self._function)
+        self._fallbacks: dict[Hashable, Fallback] = {}  # by the kind of calls
+        self._falling_back: Fallback | None = None  # what native code serves without a look at it
+        self._last: Plain | None = None  # why Python let the last call that it served run plain
+        self._plain_calls = 0
         if config.disabled():
             self._specialisations.run_plain("JITRT_DISABLE is set")
-        self._is_new = self._specialisations.plain is None and expect_compiles(function)
 
     def _call(self, args: tuple, kwargs: dict[str, Any]) -> Any:
         """A call that native code does not serve."""
@@ -82,6 +85,8 @@ class ServedFunction(NativeCallable):
             return self._function(*args, **kwargs)
         known = self._specialisations
         self._slow_calls += 1
+        self._dispatch.note_python()
+        self._last = None
         if self._is_new:
             self._is_new = False
             note_call(self._function)
@@ -91,8 +96,17 @@ class ServedFunction(NativeCallable):
                 if self._loops.may_be_short():
                     self._serve_short_calls(args)
                 return result
-        plain = known.plain  # another thread may change it
-        if plain is not None and not self._looks_again(plain):
+        if known.plain is not None:
+            self._last = known.plain
+            self._plain_calls += 1
+            if self._plain_calls >= _PLAIN_CALLS and not self._loops.serving:
+                self._dispatch.serve_plain(self._function)
+            return self._function(*args, **kwargs)
+        kind = kind_of_call(args, kwargs)
+        fallback = self._fallbacks.get(kind)
+        if fallback is not None and fallback.holds and not fallback.is_look_due():
+            self._last = fallback.plain
+            self._fall_back(fallback, args, kwargs)
             return self._function(*args, **kwargs)
         leaves: list[Any] = []
         failures: list[Exception] = []  # taken out of this frame, since their tracebacks lead to it and its arguments
@@ -101,7 +115,7 @@ class ServedFunction(NativeCallable):
         except Exception as error:
             failures.append(error)
         if failures:
-            self._count_plain_call(internal_error(self.__name__, failures.pop()))
+            self._note_plain(internal_error(self.__name__, failures.pop()), kind)
             return self._function(*args, **kwargs)
         if current() is not None or any(type(leaf) is Tracer for leaf in leaves):
             return self._function(*args, **kwargs)  # inside of another function's trace
@@ -115,7 +129,9 @@ class ServedFunction(NativeCallable):
             structure = known.take_all_apart(args, kwargs, leaves, structure)
             found = known.find(leaves, structure, answers)
             if isinstance(found, Specialisation) and not known.spares_traces:
-                known.plain, self._plain_calls, self._has_run_compiled = None, 0, True
+                known.given_up = None
+                if fallback is not None:
+                    fallback.note_compiled()
         except (JitrtError, Warning):
             raise
         except Exception as error:  # nothing has run yet
@@ -124,6 +140,7 @@ class ServedFunction(NativeCallable):
             if found.error is not None:
                 failures.append(found.error)
                 found.error = None
+            self._note_plain(found, kind)
             self._note_plain_call(found, args, kwargs, leaves, structure)
             return self._run_plain(failures, args, kwargs)
         try:
@@ -280,6 +297,8 @@ class ServedFunction(NativeCallable):
             raise failure.failure from None
         leaves: list[Any] = []
         structure = self._specialisations.take_apart(args, kwargs, leaves)
+        self._dispatch.note_python()
+        self._last = Plain(f"compiled code has ended with {type(failure).__name__}, of which the plain function tells")
         result = self._function(*args, **kwargs)
         if not isinstance(failure, FloatingPointRaised):
             self._specialisations.forget(found, failure, leaves, structure)
@@ -301,8 +320,10 @@ class ServedFunction(NativeCallable):
                 internal_error(self.__name__, error, _STAYS_IN_PYTHON)
 
     def clear(self) -> None:
-        """Forget every specialisation, and free its frames. Kernels stay, so that nothing has to be compiled again."""
-        self._specialisations.clear()
+        """Forget all calls, and free the frames. Kernels stay, so that nothing has to be compiled again."""
+        with self._lock:
+            self._specialisations.clear()
+            self._begin()
 
     def release(self) -> None:
         """Free the frames of all specialisations. The next call allocates one."""
@@ -320,41 +341,64 @@ class ServedFunction(NativeCallable):
     ) -> None:
         """Spare the next calls like this one the search."""
         try:
-            if not self._count_plain_call(found) and found in self._specialisations:
+            if found in self._specialisations:
                 self._serve_natively(found, args, kwargs, leaves, structure)
         except Exception as error:  # the plain function runs all the same
             internal_error(self.__name__, error, _STAYS_IN_PYTHON)
 
-    def _count_plain_call(self, found: Plain) -> bool:
-        """Whether all calls run plain from now on, since there were many without another one."""
-        known = self._specialisations
-        self._plain_calls += 1
-        if known.plain is None and self._plain_calls > _MOST_PLAIN_CALLS:
-            known.run_plain(found.reason, found.is_passing or self._has_run_compiled)
-        if known.plain is not None and self._has_run_compiled:
-            self._has_run_compiled = False
-            self._times_given_up += 1
-            self._plain_calls = _MOST_PLAIN_CALLS << min(self._times_given_up, _MOST_TIMES_GIVEN_UP)
-        return known.plain is not None
+    def _note_plain(self, found: Plain, kind: Hashable) -> None:
+        """A call of that kind runs plain."""
+        known, fallbacks = self._specialisations, self._fallbacks
+        self._last = found
+        if kind not in fallbacks and len(fallbacks) >= MOST_KINDS:
+            fallbacks.pop(next(iter(fallbacks)))
+        fallbacks.setdefault(kind, Fallback()).note_plain(found, known.calls_between_looks, found is known.given_up)
 
-    def _looks_again(self, plain: Plain) -> bool:
-        """Whether it is time to find out if something compiled serves the calls of a plain function by now.
-
-        If not, native code runs it until then, or from now on.
-        """
+    def _fall_back(self, fallback: Fallback, args: tuple, kwargs: dict[str, Any]) -> None:
+        """Let native code run the plain function in calls of one kind, until it is time for a look at one of them."""
+        if self._loops.serving:
+            return
         try:
-            self._plain_calls += 1
-            n, between = self._plain_calls, self._specialisations.calls_between_looks
-            if plain.is_passing and (n & (n - 1) == 0 or n % between == 0):
-                return True
-            if self._loops.serving:
-                return False
-            if plain.is_passing:
-                following = min(1 << n.bit_length(), n - n % between + between) - 1
-                self._dispatch.serve_plain_for(self._function, following - n)
-                self._plain_calls = following
-            elif n >= _MOST_PLAIN_CALLS:
-                self._dispatch.serve_plain(self._function)
+            with self._lock:
+                if self._falling_back is not None:
+                    self._falling_back.calls -= self._dispatch.end_fallback()
+                if fallback.table is None:
+                    fallback.table = make_fallback_table(self._function, args, kwargs)
+                self._falling_back = fallback
+                calls = fallback.calls_to_next_look()
+                if calls and fallback.table is not None:
+                    fallback.calls += calls
+                    self._dispatch.fall_back(fallback.table, calls)
         except Exception as error:  # the plain function runs all the same
             internal_error(self.__name__, error, _STAYS_IN_PYTHON)
-        return False
+
+    def _end_fallback(self, kind: Hashable) -> None:
+        """Look at the next call of that kind."""
+        fallback = self._fallbacks.pop(kind, None)
+        if fallback is not None and fallback is self._falling_back:
+            self._dispatch.end_fallback()
+            self._falling_back = None
+
+    @property
+    def plain_reason(self) -> str:
+        """Why the last call ran the plain function; empty if it was compiled, or if there was none.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> import jitrt
+        >>> @jitrt.jit
+        ... def twice(x):
+        ...     return 2 * x
+        >>> _ = twice(np.array([1, "one"], object))
+        >>> twice.plain_reason
+        'takes an array of object, which has no kernels'
+        >>> _ = twice(np.ones(5))
+        >>> twice.plain_reason
+        ''
+        """
+        served = self._dispatch.last()
+        if self._falling_back is not None and served is self._falling_back.table:
+            served = self._falling_back.plain
+        plain = self._last if served is None else served
+        return plain.reason if isinstance(plain, Plain) else ""

@@ -20,6 +20,8 @@ some calls without being tried.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from llvmlite import ir
 
 from . import guard, results
@@ -30,10 +32,12 @@ from .words import BYTES, I1, I32, I64, WORDS, Words, call_api, counted, record,
 
 # Words of a function. `plain`, if not 0, is a Python function that serves every call. There are `mask` + 1 pairs of
 # words (hash, table) at `slots`, some of them empty. `rows` and `places` are the most that a table has. `method` is
-# the name of the method for calls that no table describes, but `spared` of them, which are to call `otherwise`.
+# the name of the method for calls that no table describes, but for the next `spared` of those that the table at
+# `otherwise` does, which is asked after all others. `last` is the table that served the last call, 0 if Python did.
 # `error_state` is the context variable of NumPy's error state.
 STATE = (
     "plain", "latest", "mask", "slots", "rows", "places", "kinds", "otherwise", "spared", "method", "error_state",
+    "last",
 )  # fmt: skip
 # Words of a table. `busy` is set while a call is served, since it uses the only frame of the table. `handler` is the
 # memory handler of large results. `plain`, if not 0, is a Python function that is called in place of kernels.
@@ -216,10 +220,11 @@ def _emit_call(
     values, positions = builder.alloca(I64, state["rows"]), builder.alloca(I64, state["rows"])
     places = builder.alloca(I64, state["places"])
 
-    def try_table(table: ir.Value) -> None:
+    def try_table(table: ir.Value, note: Callable[[], None]) -> None:
         fitting = builder.call(fits, [table, args, nargs, names, values, positions, places])
         with builder.if_then(fitting):
-            state.set("latest", builder.ptrtoint(table, I64))
+            note()
+            state.set("last", builder.ptrtoint(table, I64))
             held = Words(builder, TABLE, table)["held"]
             with counted(builder, held) as k:
                 _call(builder, "Py_IncRef", builder.load(builder.gep(values, [k])))
@@ -230,7 +235,7 @@ def _emit_call(
 
     latest = state["latest"]
     with builder.if_then(builder.icmp_signed("!=", latest, word(0))):
-        try_table(builder.inttoptr(latest, WORDS))
+        try_table(builder.inttoptr(latest, WORDS), lambda: None)
         slots = builder.inttoptr(state["slots"], WORDS)
         total = builder.add(nargs, _size(builder, names))
         wanted = builder.call(hash_, [builder.inttoptr(state["kinds"], WORDS), args, total])
@@ -245,15 +250,15 @@ def _emit_call(
         def following() -> None:
             found, table = slot()
             with builder.if_then(builder.icmp_signed("==", found, wanted)):
-                try_table(builder.inttoptr(table, WORDS))
+                try_table(builder.inttoptr(table, WORDS), lambda: state.set("latest", table))
             builder.store(builder.add(builder.load(index), word(1)), index)
 
         repeat_while(builder, lambda: builder.icmp_signed("!=", slot()[1], word(0)), following)
 
     spared = state["spared"]
     with builder.if_then(builder.icmp_signed("!=", spared, word(0))):
-        state.set("spared", builder.sub(spared, word(1)))
-        return_(_call(builder, "PyObject_Vectorcall", state["otherwise"], args, nargs, names))
+        otherwise = builder.inttoptr(state["otherwise"], WORDS)
+        try_table(otherwise, lambda: state.set("spared", builder.sub(spared, word(1))))
     total = builder.add(nargs, _size(builder, names))
     with_self = builder.alloca(I64, builder.add(total, word(1)))
     builder.store(self_address, with_self)

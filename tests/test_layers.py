@@ -24,6 +24,7 @@ LAYERS = [
     "programs",
 ]
 FACE = [
+    "call",
     "loops",
     "finish",
     "segments",

@@ -331,21 +331,29 @@ def copies_of(leaves: Sequence[Any]) -> list[Any]:
     return [generators.get(id(leaf), copies.get(id(leaf), leaf)) for leaf in leaves]
 
 
+@frozen
+class Foreign:
+    """The key of arguments of a class, or of arrays of a dtype, for which the plain function runs."""
+
+    kind: Any
+    reason: str
+
+
 def leaf_key(leaf: Any) -> Any:
     """What of an argument a trace depends on: type, shape, strides, writability of an array, value of a static one.
 
     Raises
     ------
     Untraceable
-        If arguments of this type make the plain function run.
+        If this argument makes the plain function run, but others of its class do not.
     """
     kind = type(leaf)
     if kind is np.ndarray:
         dtype, flags = leaf.dtype, leaf.flags
-        if dtype.kind not in "biufcmM" or not dtype.isnative or not flags.aligned:
-            raise Untraceable(
-                f"takes an array of {dtype}, " + ("which has no kernels" if flags.aligned else "not aligned")
-            )
+        if dtype.kind not in "biufcmM" or not dtype.isnative:
+            return Foreign(dtype, f"takes an array of {dtype}, which has no kernels")
+        if not flags.aligned:
+            raise Untraceable(f"takes an array of {dtype}, not aligned")
         return (dtype, leaf.shape, leaf.strides, flags.writeable)
     if kind is float or kind is complex:
         return kind
@@ -353,7 +361,7 @@ def leaf_key(leaf: Any) -> Any:
         return (kind, leaf) if kind is not slice else (kind, leaf.start, leaf.stop, leaf.step)
     if isinstance(leaf, np.generic):
         if leaf.dtype.kind not in "biufcmM":
-            raise Untraceable(f"takes a scalar of {leaf.dtype}, which has no kernels")
+            return Foreign(kind, f"takes a scalar of {leaf.dtype}, which has no kernels")
         return kind, leaf.dtype
     if isinstance(leaf, type) and not is_known_class(leaf):
         raise Untraceable(f"takes the class {leaf.__qualname__}, which does more than others when it is used")
@@ -363,7 +371,18 @@ def leaf_key(leaf: Any) -> Any:
         return kind
     if kind is types.FunctionType and is_named(leaf) and not vars(leaf).keys() - {"__wrapped__"}:
         return (kind, leaf)
-    raise Untraceable(f"takes an argument of type {kind.__module__}.{kind.__qualname__}, which is not compiled")
+    reason = f"takes an argument of type {kind.__module__}.{kind.__qualname__}, which is not compiled"
+    if kind is types.FunctionType or isinstance(leaf, type):
+        raise Untraceable(reason)
+    return Foreign(kind, reason)
+
+
+def is_foreign(leaf: Any) -> bool:
+    """Whether the plain function runs for all arguments of the class of `leaf`, or for all arrays of its dtype."""
+    try:
+        return isinstance(leaf_key(leaf), Foreign)
+    except Untraceable:
+        return False
 
 
 def is_dynamic(leaf: Any) -> bool:

@@ -77,21 +77,43 @@ class Dispatch:
         self._renewals: dict[int, tuple[int, float]] = {}  # how many in a row, and when the last one was
         self._in_use: set[int] = set()  # identities of those of which `served` has told
         self._removed: list[Words] = []
+        self._fallback: Words | None = None
+        self._plain: Callable[..., Any] | None = None  # what the word `plain` leads to
 
     def serve_plain(self, function: Callable[..., Any]) -> None:
         """From now on every call is one of `function`."""
         if self._get("plain") != id(function):
             install()
-            self.words.kept.append(function)
+            self._plain = function
             self._set("plain", id(function))
 
-    def serve_plain_for(self, function: Callable[..., Any], calls: int) -> None:
-        """Of the calls that no table describes, the next `calls` are those of `function`."""
-        if self._get("otherwise") != id(function):
+    def fall_back(self, table: Words, calls: int) -> None:
+        """Let `table` serve the next `calls` calls that it describes and no other table does."""
+        if self._fallback is not table:
             install()
-            self.words.kept.append(function)
-            self._set("otherwise", id(function))
+            before, self._fallback = self._fallback, table
+            self._make_room(table)
+            self._set("otherwise", table.address)
+            del before
         self._set("spared", calls)
+
+    def end_fallback(self) -> int:
+        """How many of these calls have not come, and will not be served so."""
+        left = self._get("spared")
+        self._set("spared", 0)
+        return left
+
+    def note_python(self) -> None:
+        """Python serves a call."""
+        self.words[_LAST] = 0
+
+    def last(self) -> Any:
+        """What native code has served the last call for; None if Python has served it, or that is forgotten."""
+        address = self._get("last")
+        if self._fallback is not None and address == self._fallback.address:
+            return self._fallback
+        tables = ((owner, t) for owner, _, tables in self._tables.values() for t in tables)
+        return next((owner for owner, t in tables if t.address == address), None)
 
     def wants(self, owner: Any) -> bool:
         """Whether a further table of `owner` would have served the call that has just missed all of them."""
@@ -124,11 +146,15 @@ class Dispatch:
             if error_state() is not None:
                 self._set("error_state", id(error_state()))
             value = _hash(self.words, args, kwargs)
-            self._set("rows", max(self._get("rows"), int(table[_ROWS])))
-            self._set("places", max(self._get("places"), table.places))
+            self._make_room(table)
             self._tables.setdefault(id(owner), (owner, value, []))[2].append(table)
             self._fill()
             self._set("latest", table.address)
+
+    def _make_room(self, table: Words) -> None:
+        """Let native code note as much as `table` asks for."""
+        self._set("rows", max(self._get("rows"), int(table[_ROWS])))
+        self._set("places", max(self._get("places"), table.places))
 
     def remove(self, *owners: Any) -> None:
         """Forget the tables of specialisations."""
@@ -146,6 +172,8 @@ class Dispatch:
     def clear(self) -> None:
         """Forget all tables."""
         with at_work():
+            self._set("plain", 0)
+            self._set("spared", 0)
             for _, _, tables in self._tables.values():
                 self._removed += tables
             self._tables.clear()
@@ -212,7 +240,7 @@ class Dispatch:
         self.words[native.STATE.index(name)] = value
 
 
-_LATEST = native.STATE.index("latest")
+_LATEST, _LAST = native.STATE.index("latest"), native.STATE.index("last")
 assert native.STATE[_LATEST : _LATEST + 3] == ("latest", "mask", "slots")
 _BUSY, _ROWS, _SERVED = (native.TABLE.index(name) for name in ("busy", "rows", "served"))
 

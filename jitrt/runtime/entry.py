@@ -132,7 +132,8 @@ def make_table(
         store_rows = [word for row in _store_rows(stores, place, guarded) for word in row]
         can_change = stores or several or image.work >= _RELEASING_WORK or len(frame.blocks) > 1
         return guarded.table(
-            call,
+            len(call.positional),
+            call.keywords,
             {
                 "apart": len(apart) // len(native.APART),
                 "apart_rows": address_of(apart, kept),
@@ -207,4 +208,14 @@ def make_plain_table(
     except Unguarded:
         return None
     guarded.kept += [function, unread]
-    return guarded.table(call, {"plain": id(function)})
+    return guarded.table(len(call.positional), call.keywords, {"plain": id(function)})
+
+
+def make_fallback_table(function: Callable[..., Any], args: tuple, kwargs: dict[str, Any]) -> Words | None:
+    """The table by which native code calls `function` with arguments of the same classes and dtypes."""
+    if fields() is None:
+        return None
+    guarded = GuardRows({}, {}, 0)
+    guarded.add_kinds((*args, *kwargs.values()))
+    guarded.kept.append(function)
+    return guarded.table(len(args), tuple(kwargs), {"plain": id(function)})

@@ -10,7 +10,7 @@ import numpy as np
 
 from ..base.frozen import frozen
 from ..config import debug
-from ..frontend.arguments import STATIC_TYPES, Again, Appended, Record, Structure
+from ..frontend.arguments import STATIC_TYPES, Again, Appended, Record, Structure, is_foreign
 from ..frontend.python.attributes import is_plain_class
 from ..frontend.python.callbacks import MISSING, Closure
 from ..frontend.python.stores import Attributes, Path
@@ -101,14 +101,14 @@ class GuardRows:
         self._classes: dict[type, int] = {}  # with their versions
         self._words: dict[tuple[int, int], None] = {}  # words that have to stay the same, in order
 
-    def table(self, call: TakenApart, others: dict[str, Any]) -> Words:
-        """The table of calls like `call`."""
-        self.kept += call.keywords
+    def table(self, positional: int, keywords: Sequence[str], others: dict[str, Any]) -> Words:
+        """The table of calls with so many positional arguments, and with keyword arguments of these names."""
+        self.kept += keywords
         rows = [row.get(name, 0) for row in self.rows for name in guard.ROW]
         values = {
-            "positional": len(call.positional),
-            "keywords": len(call.keywords),
-            "names": address_of([id(name) for name in call.keywords], self.kept),
+            "positional": positional,
+            "keywords": len(keywords),
+            "names": address_of([id(name) for name in keywords], self.kept),
             "rows": len(self.rows),
             "row_table": address_of(rows, self.kept),
             "fixed": len(self._words),
@@ -132,6 +132,12 @@ class GuardRows:
             raise Unguarded
         for k, (structure, (_, container, key)) in enumerate(zip(call.outside, call.state)):
             self._add(structure, leaves, self._outside(container, key), (2, k))
+
+    def add_kinds(self, arguments: Sequence[Any]) -> None:
+        """Rows of arguments of which nothing matters but their classes, and the dtypes of arrays."""
+        for k, value in enumerate(arguments):
+            row = self._of_dtype(value.dtype) if type(value) is np.ndarray else self._typed(type(value))
+            self.rows.append(row | {"source": guard.ARGUMENT, "key": k})
 
     def add_places(self, count: int) -> int:
         """The first of `count` further places."""
@@ -302,13 +308,15 @@ class GuardRows:
         """What a value like `value` has to be."""
         kind = type(value)
         where = self.unused if place is None else place
+        if place is None and is_foreign(value):
+            return self._of_dtype(value.dtype) if kind is np.ndarray else self._typed(kind)
         if kind is np.ndarray and where not in self.slots:
             self.kept.append(value.dtype)
             row = {
                 "kind": guard.ARRAY, "object": id(kind), "descr": id(value.dtype), "ndim": value.ndim, "place": where,
                 "shape": address_of(value.shape, self.kept), "strides": address_of(value.strides, self.kept),
                 "flags": guard.ALIGNED | (guard.WRITEABLE if value.flags.writeable else 0),
-                "dtype": dtype_word(value.dtype) if value.dtype.kind in "biufc" else 0,
+                "dtype": _word_of(value.dtype),
             }  # fmt: skip
             if place is not None:
                 self.arrays[place] = value
@@ -331,9 +339,22 @@ class GuardRows:
             return self._identical(value)
         raise Unguarded
 
+    def _of_dtype(self, dtype: np.dtype) -> dict[str, int]:
+        """What an array of that dtype is, whatever its shape."""
+        row = {"kind": guard.ARRAY, "object": id(np.ndarray), "ndim": -1, "place": self.unused}
+        if word := _word_of(dtype):
+            return row | {"dtype": word}
+        self.kept.append(dtype)
+        return row | {"descr": id(dtype)}
+
     def _identical(self, value: Any) -> dict[str, int]:
         self.kept.append(value)
         return {"kind": guard.IDENTICAL, "object": id(value), "place": self.unused}
+
+
+def _word_of(dtype: np.dtype) -> int:
+    """What tells dtypes of numbers apart; 0 for others, which have to be the same object."""
+    return dtype_word(dtype) if dtype.kind in "biufc" else 0
 
 
 def _extent(array: np.ndarray) -> tuple[int, int]:

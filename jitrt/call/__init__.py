@@ -1,0 +1,1 @@
+"""From a call of a decorated function to what serves it."""
