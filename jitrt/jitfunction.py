@@ -13,6 +13,8 @@ import numpy as np
 
 from .base.atwork import at_work, is_at_work
 from .call.policy import kind_of_call
+from .call.site import ServedFunction
+from .call.tree import Plain
 from .errors import NotWorthwhile, Untraceable
 from .frontend.arguments import copies_of, rebuild
 from .frontend.donation import check_names
@@ -22,8 +24,6 @@ from .pandas_engine import PandasEngine
 from .pickling import reduced, stand_in
 from .runtime import results
 from .runtime.dispatch import release_all
-from .serving import ServedFunction
-from .specialisation import Plain
 
 if TYPE_CHECKING:  # what only people ask for is imported when they do
     from .inspect.ahead_of_time import Stages

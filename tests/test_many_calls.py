@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import jitrt
-from jitrt import budget, lookup
+from jitrt.call import budget, lookup
 
 MANY = 100
 

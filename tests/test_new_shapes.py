@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import jitrt
-from jitrt import budget
+from jitrt.call import budget
 
 MANY = 300  # calls, of which some were traced
 

@@ -66,7 +66,7 @@ def test_an_internal_error_is_still_told(monkeypatch):
     def broken(a):
         return a.sum() * 2
 
-    monkeypatch.setattr("jitrt.specialise.trace", lambda *_, **__: 1 / 0)
+    monkeypatch.setattr("jitrt.call.tracing.trace", lambda *_, **__: 1 / 0)
     with pytest.raises(jitrt.errors.JitrtError, match="ZeroDivisionError"):
         jitrt.jit(broken)(np.ones(3))
     monkeypatch.setenv("JITRT_STRICT", "0")

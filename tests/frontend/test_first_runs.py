@@ -149,7 +149,7 @@ def test_random_draws():
 @pytest.mark.parametrize("looks", [False, True])
 def test_nobody_waits_for_what_large_loops_are_unrolled_to(looks, monkeypatch):
     monkeypatch.delenv("JITRT_STRICT")
-    monkeypatch.setattr("jitrt.serving.loop_engine", lambda function: NoLoops())
+    monkeypatch.setattr("jitrt.call.site.loop_engine", lambda function: NoLoops())
 
     def recursion(x):
         h = np.zeros(2000)

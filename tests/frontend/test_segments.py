@@ -350,7 +350,7 @@ def test_looks_and_calls_are_logged(caplog):
 
 
 def test_a_loop_whose_turns_are_different_large_graphs_is_not_compiled_turn_by_turn(monkeypatch):
-    monkeypatch.setattr("jitrt.serving.loop_engine", lambda function: NoLoops())
+    monkeypatch.setattr("jitrt.call.site.loop_engine", lambda function: NoLoops())
 
     def eliminate(a):
         for k in range(len(a)):

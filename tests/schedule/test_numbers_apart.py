@@ -14,7 +14,7 @@ def trace_of_tanh(a):
 
 
 def test_functions_of_many_numbers_share_their_code(monkeypatch):
-    monkeypatch.setattr("jitrt.serving.loop_engine", lambda function: NoLoops())
+    monkeypatch.setattr("jitrt.call.site.loop_engine", lambda function: NoLoops())
     a = np.random.default_rng(0).normal(size=(40, 40))
     fast = jitrt.jit(trace_of_tanh)
     np.testing.assert_allclose(fast(a), trace_of_tanh(a), rtol=1e-14)

@@ -128,7 +128,7 @@ def test_what_is_left_to_numpy_is_weighed_before_anything_is_scheduled(monkeypat
         return total
 
     monkeypatch.setattr("jitrt.pipeline.schedule", None)
-    monkeypatch.setattr("jitrt.serving.loop_engine", lambda function: NoLoops())
+    monkeypatch.setattr("jitrt.call.site.loop_engine", lambda function: NoLoops())
     assert "NumPy does most of it" in jitrt.jit(products).explain(np.ones((9, 9))).plain_reason
 
 

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 import jitrt
-from jitrt import lookup
-from jitrt.lookup import _MOST_SPECIALISATIONS
+from jitrt.call import lookup
+from jitrt.call.lookup import _MOST_SPECIALISATIONS
 
 pytestmark = pytest.mark.skipif(not os.path.exists("/proc/self/statm"), reason="resident memory is not known here")
 

@@ -280,7 +280,7 @@ def test_finalisers_and_weak_references_that_call_compiled_functions():
 
 @pytest.mark.parametrize("error", [MemoryError, OSError, RecursionError, KeyboardInterrupt])
 @pytest.mark.parametrize(
-    "place", ["jitrt.specialise.trace", "jitrt.programs._made", "jitrt.codegen.kernels.structural_key"]
+    "place", ["jitrt.call.tracing.trace", "jitrt.programs._made", "jitrt.codegen.kernels.structural_key"]
 )
 def test_what_fails_for_a_passing_reason_is_tried_again(error, place, monkeypatch):
     import jitrt.pipeline

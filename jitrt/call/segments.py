@@ -8,14 +8,14 @@ from typing import Any
 
 import numpy as np
 
-from .base.atwork import at_work
-from .base.frozen import record
-from .frontend.numpy.scopes import entered
-from .frontend.segments import Cut, register_value
-from .frontend.trace import Traced
-from .ir.node import Graph
-from .programs import Compiled, compile_graph
-from .runtime.errstate import Patience
+from ..base.atwork import at_work
+from ..base.frozen import record
+from ..frontend.numpy.scopes import entered
+from ..frontend.segments import Cut, register_value
+from ..frontend.trace import Traced
+from ..ir.node import Graph
+from ..programs import Compiled, compile_graph
+from ..runtime.errstate import Patience
 
 _MOST_PROGRAMS = 512  # kept by their graphs
 

@@ -10,21 +10,21 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from .base.atwork import at_work
+from ..base.atwork import at_work
+from ..errors import JitrtPerformanceWarning, Untraceable
+from ..frontend import guards
+from ..frontend.arguments import Foreign, Growing, Structure, flatten_call, leaf_key, sharing
+from ..frontend.donation import donated_leaves, overwritable
+from ..frontend.integers import LARGEST, SMALLEST, IntegerWanted, VaryingIntegers, VaryingNumbers
+from ..frontend.python.captures import Captures
+from ..frontend.python.purity import catches, scan, scan_call
+from ..ir.ops.contractions import Call as HostedCall
+from ..runtime.dispatch import Dispatch
+from ..runtime.frames import Retrace
 from .budget import CREDIT, CREDIT_FOR_INTEGERS, TraceBudget
-from .errors import JitrtPerformanceWarning, Untraceable
-from .frontend import guards
-from .frontend.arguments import Foreign, Growing, Structure, flatten_call, leaf_key, sharing
-from .frontend.donation import donated_leaves, overwritable
-from .frontend.integers import LARGEST, SMALLEST, IntegerWanted, VaryingIntegers, VaryingNumbers
-from .frontend.python.captures import Captures
-from .frontend.python.purity import catches, scan, scan_call
-from .ir.ops.contractions import Call as HostedCall
-from .runtime.dispatch import Dispatch
-from .runtime.frames import Retrace
 from .segments import Programs
-from .specialisation import Plain, Specialisation
-from .specialise import Call, Unspecialised, internal_error, specialise
+from .tracing import Call, Unspecialised, internal_error, specialise
+from .tree import Plain, Specialisation
 
 _log = logging.getLogger("jitrt.trace")
 

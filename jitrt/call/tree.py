@@ -10,25 +10,25 @@ from typing import Any
 
 import numpy as np
 
-from . import config
-from .base.atwork import at_work
-from .base.frozen import replaced
-from .errors import NotWorthwhile, Untraceable
-from .finish import direct, finish, written_in_place
-from .frontend.arguments import Structure, sharing
-from .frontend.numpy.draws import drawing
-from .frontend.numpy.scopes import entered
-from .frontend.python.captures import Capture, Captures
-from .frontend.python.stores import Arguments
-from .frontend.segments import Cut, narrowed, needed
-from .frontend.trace import Traced
-from .ir.worthwhile import NOTHING, is_short, is_worth_copying, is_worth_python, numpy_time
-from .programs import Compiled
-from .runtime.dispatch import Words
-from .runtime.entry import Returned, make_plain_table, make_table
-from .runtime.errstate import Patience
-from .runtime.guards import Captured, TakenApart, can_guard_objects
-from .runtime.program import Program
+from .. import config
+from ..base.atwork import at_work
+from ..base.frozen import replaced
+from ..errors import NotWorthwhile, Untraceable
+from ..frontend.arguments import Structure, sharing
+from ..frontend.numpy.draws import drawing
+from ..frontend.numpy.scopes import entered
+from ..frontend.python.captures import Capture, Captures
+from ..frontend.python.stores import Arguments
+from ..frontend.segments import Cut, narrowed, needed
+from ..frontend.trace import Traced
+from ..ir.worthwhile import NOTHING, is_short, is_worth_copying, is_worth_python, numpy_time
+from ..programs import Compiled
+from ..runtime.dispatch import Words
+from ..runtime.entry import Returned, make_plain_table, make_table
+from ..runtime.errstate import Patience
+from ..runtime.guards import Captured, TakenApart, can_guard_objects
+from ..runtime.program import Program
+from .effects import direct, finish, written_in_place
 from .segments import Programs, Segment
 
 _MOST_SEGMENTS = 4096

@@ -8,29 +8,29 @@ import warnings
 from collections.abc import Callable, Hashable, Sequence
 from typing import Any
 
-from . import config
-from .base.atwork import at_work, is_at_work, is_users_own
-from .call.policy import MOST_KINDS, Fallback, kind_of_call
-from .errors import HalfDone, JitrtError, JitrtPerformanceWarning, NotWorthwhile, Untraceable, is_passing
-from .frontend.arguments import Growing, Structure, flatten_call
-from .frontend.context import current
-from .frontend.integers import IntegerWanted
-from .frontend.numpy.draws import drawing
-from .frontend.numpy.tracer import Tracer
-from .frontend.python.captures import Captures
-from .frontend.storage import ReadOnly
-from .ir.ops.contractions import Call as HostedCall
-from .ir.ops.contractions import answered
+from .. import config
+from ..base.atwork import at_work, is_at_work, is_users_own
+from ..errors import HalfDone, JitrtError, JitrtPerformanceWarning, NotWorthwhile, Untraceable, is_passing
+from ..frontend.arguments import Growing, Structure, flatten_call
+from ..frontend.context import current
+from ..frontend.integers import IntegerWanted
+from ..frontend.numpy.draws import drawing
+from ..frontend.numpy.tracer import Tracer
+from ..frontend.python.captures import Captures
+from ..frontend.storage import ReadOnly
+from ..ir.ops.contractions import Call as HostedCall
+from ..ir.ops.contractions import answered
+from ..programs import expect_compiles, note_call
+from ..runtime.dispatch import NativeCallable
+from ..runtime.entry import make_fallback_table, make_plain_table
+from ..runtime.errstate import FloatingPointRaised
+from ..runtime.guards import TakenApart
+from ..runtime.loopengine import MISS, loop_engine
 from .lookup import Specialisations, take_apart
-from .programs import expect_compiles, note_call
-from .runtime.dispatch import NativeCallable
-from .runtime.entry import make_fallback_table, make_plain_table
-from .runtime.errstate import FloatingPointRaised
-from .runtime.guards import TakenApart
-from .runtime.loopengine import MISS, loop_engine
+from .policy import MOST_KINDS, Fallback, kind_of_call
 from .segments import Programs
-from .specialisation import TOO_SMALL, NewWay, Plain, Specialisation, places_of
-from .specialise import Call, internal_error, trace_and_run
+from .tracing import Call, internal_error, trace_and_run
+from .tree import TOO_SMALL, NewWay, Plain, Specialisation, places_of
 
 _log = logging.getLogger("jitrt.trace")
 

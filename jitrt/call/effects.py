@@ -7,15 +7,15 @@ from typing import Any
 
 import numpy as np
 
-from .errors import HalfDone
-from .frontend.arguments import rebuild_all
-from .frontend.numpy.scopes import entered
-from .frontend.python.stores import Arguments, apply, find
-from .frontend.returned import Result
-from .frontend.trace import Traced
-from .ir.interpret import evaluate
-from .programs import Compiled
-from .runtime.errstate import Patience
+from ..errors import HalfDone
+from ..frontend.arguments import rebuild_all
+from ..frontend.numpy.scopes import entered
+from ..frontend.python.stores import Arguments, apply, find
+from ..frontend.returned import Result
+from ..frontend.trace import Traced
+from ..ir.interpret import evaluate
+from ..programs import Compiled
+from ..runtime.errstate import Patience
 
 _WRITTEN_IN_PLACE = 1 << 17  # bytes
 

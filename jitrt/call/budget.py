@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 
-from .specialisation import Plain, Specialisation
+from .tree import Plain, Specialisation
 
 CREDIT = 64  # traces
 CREDIT_FOR_INTEGERS = 128  # the same for a function that needs the values of integers, of which there are often few

@@ -10,25 +10,25 @@ from typing import Any
 
 import numpy as np
 
-from . import config
-from .base.atwork import at_work, is_in_numba, is_users_own, users_code
-from .base.frozen import frozen
-from .errors import JitrtError, NotWorthwhile, Untraceable, is_passing
-from .finish import finish
-from .frontend.arguments import Structure, classes_in, copies_of, overlap, rebuild, sharing
-from .frontend.numpy.draws import drawing, kept
-from .frontend.numpy.silence import Warns, without_warnings
-from .frontend.numpy.tracer import Tracer
-from .frontend.python.captures import Captures
-from .frontend.python.purity import scan_call
-from .frontend.python.stores import Arguments
-from .frontend.storage import ReadOnly
-from .frontend.trace import trace
-from .ir.ops.contractions import Call as HostedCall
-from .ir.ops.contractions import answered
-from .ir.worthwhile import is_short
+from .. import config
+from ..base.atwork import at_work, is_in_numba, is_users_own, users_code
+from ..base.frozen import frozen
+from ..errors import JitrtError, NotWorthwhile, Untraceable, is_passing
+from ..frontend.arguments import Structure, classes_in, copies_of, overlap, rebuild, sharing
+from ..frontend.numpy.draws import drawing, kept
+from ..frontend.numpy.silence import Warns, without_warnings
+from ..frontend.numpy.tracer import Tracer
+from ..frontend.python.captures import Captures
+from ..frontend.python.purity import scan_call
+from ..frontend.python.stores import Arguments
+from ..frontend.storage import ReadOnly
+from ..frontend.trace import trace
+from ..ir.ops.contractions import Call as HostedCall
+from ..ir.ops.contractions import answered
+from ..ir.worthwhile import is_short
+from .effects import finish
 from .segments import Programs
-from .specialisation import Plain, Specialisation
+from .tree import Plain, Specialisation
 
 _log = logging.getLogger("jitrt.trace")
 
