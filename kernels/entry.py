@@ -24,20 +24,22 @@ from collections.abc import Callable
 
 from llvmlite import ir
 
-from . import guard, results
+from . import guard, procedure, results
 from .driver import OUT_OF_BOUNDS_BIT, POSITION_BIT
 from .guard import emit_guard, emit_hash, field
+from .procedure import PASSED_ON, emit_procedure_call
 from .results import Results
 from .words import BYTES, I1, I32, I64, WORDS, Words, call_api, counted, record, repeat_while, variable, word
 
 # Words of a function. `plain`, if not 0, is a Python function that serves every call. There are `mask` + 1 pairs of
-# words (hash, table) at `slots`, some of them empty. `rows` and `places` are the most that a table has. `method` is
-# the name of the method for calls that no table describes, but for the next `spared` of those that the table at
-# `otherwise` does, which is asked after all others. `last` is the table that served the last call, 0 if Python did.
-# `error_state` is the context variable of NumPy's error state.
+# words (hash, table) at `slots`, some of them empty. `procedures` is the first of a chain of tables that are tried when
+# none of these fits: they are for arguments of any shape, so that no hash leads to them. `rows` and `places` are the
+# most that a table has. `method` is the name of the method for calls that no table describes, but for the next `spared`
+# of those that the table at `otherwise` does, which is asked after all others. `last` is the table that served the last
+# call, 0 if Python did. `error_state` is the context variable of NumPy's error state.
 STATE = (
     "plain", "latest", "mask", "slots", "rows", "places", "kinds", "otherwise", "spared", "method", "error_state",
-    "last",
+    "last", "procedures",
 )  # fmt: skip
 # Words of a table. `busy` is set while a call is served, since it uses the only frame of the table. `handler` is the
 # memory handler of large results. `plain`, if not 0, is a Python function that is called in place of kernels.
@@ -46,12 +48,14 @@ STATE = (
 # values of the first `held` rows are kept alive: other threads, and signal handlers, may let go of them meanwhile. What
 # a call stores is made as results are, and noted under places from `stored_place` on. Before any row is looked at, the
 # `fixed` words at the addresses in `fixed_rows` have to be what they were, one after the other: an address may be that
-# of nothing any more if one before it does not hold its word.
+# of nothing any more if one before it does not hold its word. `procedure`, if not 0, is what runs instead of blocks;
+# the words from there on are its own (see `procedure`), and `following` is the next table of the chain.
 TABLE = (
     "positional", "keywords", "names", "rows", "row_table", "apart", "apart_rows", "outputs", "output_rows", "written",
     "written_rows", "results", "result_rows", "blocks", "block_table", "busy", "release", "tuple", "plain", "handler",
     "watched", "function", "raised", "skip", "served", "held", "stored", "stored_rows", "stored_place",
-    "stores", "store_rows", "fixed", "fixed_rows",
+    "stores", "store_rows", "fixed", "fixed_rows", "procedure", "following", "argument_words", "workspace",
+    "result_words", "integers", "integer_rows", "raised_at", "way_at", "ways",
 )  # fmt: skip
 FIXED = ("address", "word")
 # Two arrays that must not overlap: their places, and where their elements begin and end, in bytes from their first one.
@@ -75,7 +79,7 @@ _SIGNATURES = {
 }
 
 
-API = (*_SIGNATURES, *guard.API, *results.API)
+API = tuple(dict.fromkeys((*_SIGNATURES, *guard.API, *results.API, *procedure.API)))
 """Functions of CPython and NumPy that the code calls, linked as `words.symbol` says."""
 
 
@@ -220,6 +224,8 @@ def _emit_call(
     values, positions = builder.alloca(I64, state["rows"]), builder.alloca(I64, state["rows"])
     places = builder.alloca(I64, state["places"])
 
+    following = variable(builder)
+
     def try_table(table: ir.Value, note: Callable[[], None]) -> None:
         fitting = builder.call(fits, [table, args, nargs, names, values, positions, places])
         with builder.if_then(fitting):
@@ -231,7 +237,9 @@ def _emit_call(
             result = builder.call(serve, [state.address, table, args, nargs, names, values, places])
             with counted(builder, held) as k:
                 _call(builder, "Py_DecRef", builder.load(builder.gep(values, [k])))
-            return_(result)
+            with builder.if_then(builder.icmp_signed("!=", result, word(PASSED_ON)), likely=True):
+                return_(result)
+            builder.store(word(0), following)  # what it was may be no table any more
 
     latest = state["latest"]
     with builder.if_then(builder.icmp_signed("!=", latest, word(0))):
@@ -247,14 +255,23 @@ def _emit_call(
             found, table = record(builder, slots, k, ("hash", "table"))
             return found, table
 
-        def following() -> None:
+        def try_slot() -> None:
             found, table = slot()
             with builder.if_then(builder.icmp_signed("==", found, wanted)):
                 try_table(builder.inttoptr(table, WORDS), lambda: state.set("latest", table))
             builder.store(builder.add(builder.load(index), word(1)), index)
 
-        repeat_while(builder, lambda: builder.icmp_signed("!=", slot()[1], word(0)), following)
+        repeat_while(builder, lambda: builder.icmp_signed("!=", slot()[1], word(0)), try_slot)
 
+    builder.store(state["procedures"], following)
+
+    def try_following() -> None:
+        table = builder.inttoptr(builder.load(following), WORDS)
+        builder.store(Words(builder, TABLE, table)["following"], following)
+        with builder.if_then(builder.icmp_signed("!=", builder.ptrtoint(table, I64), latest)):
+            try_table(table, lambda: state.set("latest", builder.ptrtoint(table, I64)))
+
+    repeat_while(builder, lambda: builder.icmp_signed("!=", builder.load(following), word(0)), try_following)
     spared = state["spared"]
     with builder.if_then(builder.icmp_signed("!=", spared, word(0))):
         otherwise = builder.inttoptr(state["otherwise"], WORDS)
@@ -281,6 +298,7 @@ class _Serve:
         self.state, self.table = Words(self.builder, STATE, state), Words(self.builder, TABLE, table)
         self.run, self.errors, self.item = run, errors, item
         self.results = Results(self.builder, self.table, self.values, self.places, data)
+        self.data = data
 
     def emit(self) -> ir.Function:
         builder, table = self.builder, self.table
@@ -288,6 +306,8 @@ class _Serve:
         plain = table["plain"]
         with builder.if_then(builder.icmp_signed("!=", plain, word(0))):
             self._return_plain(plain)
+        with builder.if_then(builder.icmp_signed("!=", table["procedure"], word(0))):
+            emit_procedure_call(builder, table, self.args, self._current_errors, self.data)
         watched = self._watched()
         table.set("busy", word(1))
         self.results.allocate_outputs()
@@ -304,12 +324,15 @@ class _Serve:
     def _return_plain(self, function: ir.Value) -> None:
         self.builder.ret(_call(self.builder, "PyObject_Vectorcall", function, self.args, self.nargs, self.names))
 
+    def _current_errors(self) -> ir.Value:
+        return self.builder.call(self.errors, [self.state["error_state"]])
+
     def _watched(self) -> ir.Value:
         """Exceptions that the program may raise and that are not ignored. Calls that have to run plain do so here."""
         builder, table = self.builder, self.table
         watched, possible = variable(builder), table["watched"]
         with builder.if_then(builder.icmp_signed("!=", possible, word(0))):
-            current = builder.and_(builder.call(self.errors, [self.state["error_state"]]), possible)
+            current = builder.and_(self._current_errors(), possible)
             builder.store(current, watched)
             skip = table["skip"]
             may_skip = builder.icmp_signed(">", skip, word(0))

@@ -18,12 +18,13 @@ from .words import I1, I32, I64, WORDS, call_api, counted, record, repeat_while,
 
 # What a value has to be: `kind` is one of the constants below, `object` the type or the object, `descr` the dtype, or
 # one whose word under `DTYPE_MASK` is `dtype`, if that is not 0: unpickled arrays have dtypes of their own. `ndim`,
-# `shape` and `strides` are those of an array, `flags` those of its flags that are in `FLAGS`, unless `ndim` is negative
-# and all of them may be any; `ndim` is the number of items of a container. An array is noted in `places` under `place`,
-# a number copied to `slot` with `words` words. A Python integer of 64 bits is copied to `slot`, or has to be `ndim`
-# where that is 0. A value is `AGAIN` that of row `ndim`. At the address `version_at`, if not 0, has to be the 32-bit
-# `version` of a class. The value must not be that of the row numbered `other` - 1, nor of that row's `other`, and so on
-# until 0. `source`, one of the constants below, says where the value is found, with `base` and `key`.
+# `shape` and `strides` are those of an array, `flags` those of its flags that are in `FLAGS`; or, where `shape` is 0
+# and any will do, in `LAYOUT`; nothing of these matters if `ndim` is negative. `ndim` is the number of items of a
+# container. An array is noted in `places` under `place`, and at `slot` if that is not 0; a number is copied to `slot`
+# with `words` words. A Python integer of 64 bits is copied to `slot`, or has to be `ndim` where that is 0. A value is
+# `AGAIN` that of row `ndim`. At the address `version_at`, if not 0, has to be the 32-bit `version` of a class. The
+# value must not be that of the row numbered `other` - 1, nor of that row's `other`, and so on until 0. `source`, one of
+# the constants below, says where the value is found, with `base` and `key`.
 ROW = (
     "kind", "object", "descr", "ndim", "shape", "strides", "flags", "place", "slot", "words", "version_at", "version",
     "other", "source", "base", "key", "key_type", "dtype",
@@ -41,8 +42,9 @@ DTYPE_MASK = -1 << 32 | 0xFFFFFF
 # Addresses of types that the hash tells apart.
 KINDS = ("array", "bool", "none", "str", "tuple", "list", "dict")
 
-ALIGNED, WRITEABLE = 0x0100, 0x0400  # NPY_ARRAY_ALIGNED, NPY_ARRAY_WRITEABLE
+CONTIGUOUS, ALIGNED, WRITEABLE = 0x0003, 0x0100, 0x0400  # of NumPy's flags; contiguous in C or in Fortran order
 FLAGS = ALIGNED | WRITEABLE
+LAYOUT = FLAGS | CONTIGUOUS  # of arrays of any shape
 _SIGNATURES = {
     "PyDict_GetItem": ir.FunctionType(I64, [I64, I64]),
     "PyDict_Next": ir.FunctionType(I32, [I64, WORDS, WORDS, WORDS]),
@@ -206,16 +208,25 @@ class _Guard:
             found = builder.and_(self._field(descr, "dtype"), word(DTYPE_MASK))
             self._require(builder.icmp_signed("==", found, row["dtype"]))
         with builder.if_then(builder.icmp_signed(">=", row["ndim"], word(0)), likely=True):
-            ndim = builder.sext(self._field(value, "ndim", I32), I64)
-            self._require(builder.icmp_signed("==", ndim, row["ndim"]))
-            flags = builder.and_(self._field(value, "flags", I32), ir.Constant(I32, FLAGS))
-            self._require(builder.icmp_signed("==", builder.zext(flags, I64), row["flags"]))
-            for name in ("shape", "strides"):
-                actual = builder.inttoptr(self._field(value, name), WORDS)
-                expected = builder.inttoptr(row[name], WORDS)
-                with counted(builder, ndim) as axis:
-                    pair = [builder.load(builder.gep(table, [axis])) for table in (actual, expected)]
-                    self._require(builder.icmp_signed("==", *pair))
+            self._check_layout(value, row)
+        with builder.if_then(builder.icmp_signed("!=", row["slot"], word(0))):
+            builder.store(value, builder.inttoptr(row["slot"], WORDS))
+
+    def _check_layout(self, value: ir.Value, row: dict[str, ir.Value]) -> None:
+        builder = self.builder
+        ndim = builder.sext(self._field(value, "ndim", I32), I64)
+        self._require(builder.icmp_signed("==", ndim, row["ndim"]))
+        any_shape = self._is(row, "shape", 0)
+        mask = builder.select(any_shape, ir.Constant(I32, LAYOUT), ir.Constant(I32, FLAGS))
+        flags = builder.and_(self._field(value, "flags", I32), mask)
+        self._require(builder.icmp_signed("==", builder.zext(flags, I64), row["flags"]))
+        axes = builder.select(any_shape, word(0), ndim)
+        for name in ("shape", "strides"):
+            actual = builder.inttoptr(self._field(value, name), WORDS)
+            expected = builder.inttoptr(row[name], WORDS)
+            with counted(builder, axes) as axis:
+                pair = [builder.load(builder.gep(table, [axis])) for table in (actual, expected)]
+                self._require(builder.icmp_signed("==", *pair))
 
     def _copy_number(self, value: ir.Value, row: dict[str, ir.Value]) -> None:
         builder = self.builder

@@ -93,7 +93,9 @@ class ServedFunction(NativeCallable):
         if self._loops.answering and not kwargs:
             result = self._loops.serve(args)
             if result is not MISS:
-                if self._loops.may_be_short():
+                may_be_short = self._loops.may_be_short()
+                self._serve_loops(args)
+                if may_be_short:
                     self._serve_short_calls(args)
                 return result
         if known.plain is not None:
@@ -122,6 +124,7 @@ class ServedFunction(NativeCallable):
         if not kwargs and self._loops.active:
             result = self._loops.call(args)
             if result is not MISS:
+                self._serve_loops(args)
                 self._serve_short_calls(args)
                 return result
         answers: dict[HostedCall, Any] = {}
@@ -304,9 +307,21 @@ class ServedFunction(NativeCallable):
             self._specialisations.forget(found, failure, leaves, structure)
         return result
 
+    def _serve_loops(self, args: tuple) -> None:
+        """Let native code run the procedure that has served a call with these arguments."""
+        with self._lock:
+            try:
+                tables = self._loops.tables(args)
+                if tables is not None:
+                    self._dispatch.serve_procedures(tables)
+            except Exception as error:  # the call itself has ended well
+                if is_users_own(error):
+                    raise
+                internal_error(self.__name__, error, _STAYS_IN_PYTHON)
+
     def _serve_short_calls(self, args: tuple) -> None:
         """Let native code call the plain function where even compiled loops over elements are not faster."""
-        captures = self._loops.faster_plain(args)
+        captures = self._loops.faster_plain(args, self)
         if captures is None:
             return
         with self._lock:

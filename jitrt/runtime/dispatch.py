@@ -79,6 +79,7 @@ class Dispatch:
         self._removed: list[Words] = []
         self._fallback: Words | None = None
         self._plain: Callable[..., Any] | None = None  # what the word `plain` leads to
+        self._procedures: list[Words] = []
 
     def serve_plain(self, function: Callable[..., Any]) -> None:
         """From now on every call is one of `function`."""
@@ -112,6 +113,8 @@ class Dispatch:
         address = self._get("last")
         if self._fallback is not None and address == self._fallback.address:
             return self._fallback
+        if found := [t for t in self._procedures if t.address == address]:
+            return found[0]
         tables = ((owner, t) for owner, _, tables in self._tables.values() for t in tables)
         return next((owner for owner, t in tables if t.address == address), None)
 
@@ -156,6 +159,22 @@ class Dispatch:
         self._set("rows", max(self._get("rows"), int(table[_ROWS])))
         self._set("places", max(self._get("places"), table.places))
 
+    def serve_procedures(self, tables: list[Words]) -> None:
+        """Let these tables serve what they describe; a table is for arguments of any shape."""
+        with at_work():
+            install()
+            if error_state() is not None:
+                self._set("error_state", id(error_state()))
+            for table in tables:
+                self._make_room(table)
+            for table, following in zip(tables, [*tables[1:], None]):
+                table[_FOLLOWING] = 0 if following is None else following.address
+            self._removed += self._procedures
+            self._procedures = tables
+            if tables or self._get("procedures"):
+                self._set("procedures", tables[0].address if tables else 0)
+                self._fill()
+
     def remove(self, *owners: Any) -> None:
         """Forget the tables of specialisations."""
         with at_work():
@@ -180,6 +199,9 @@ class Dispatch:
             self._refused.clear()
             self._renewals.clear()
             self._in_use.clear()
+            self._removed += self._procedures
+            self._procedures = []
+            self._set("procedures", 0)
             self._fill()
 
     def tables(self) -> int:
@@ -208,7 +230,7 @@ class Dispatch:
 
     def free_tables(self) -> None:
         """Nobody uses a table any more."""
-        for _, _, tables in self._tables.values():
+        for tables in (self._procedures, *(tables for _, _, tables in self._tables.values())):
             for table in tables:
                 table[_BUSY] = 0
 
@@ -242,7 +264,7 @@ class Dispatch:
 
 _LATEST, _LAST = native.STATE.index("latest"), native.STATE.index("last")
 assert native.STATE[_LATEST : _LATEST + 3] == ("latest", "mask", "slots")
-_BUSY, _ROWS, _SERVED = (native.TABLE.index(name) for name in ("busy", "rows", "served"))
+_BUSY, _ROWS, _SERVED, _FOLLOWING = (native.TABLE.index(name) for name in ("busy", "rows", "served", "following"))
 
 
 def _served(tables: list[Words]) -> int:

@@ -131,7 +131,7 @@ class GuardRows:
         if len(call.outside) != len(call.state):
             raise Unguarded
         for k, (structure, (_, container, key)) in enumerate(zip(call.outside, call.state)):
-            self._add(structure, leaves, self._outside(container, key), (2, k))
+            self._add(structure, leaves, self.outside(container, key), (2, k))
 
     def add_kinds(self, arguments: Sequence[Any]) -> None:
         """Rows of arguments of which nothing matters but their classes, and the dtypes of arrays."""
@@ -257,7 +257,7 @@ class GuardRows:
         self._classes[kind] = version
         return {"version_at": where, "version": version}
 
-    def _outside(self, container: Any, key: Any) -> dict[str, int]:
+    def outside(self, container: Any, key: Any) -> dict[str, int]:
         """How native code finds what a dict, a class or a cell holds."""
         if isinstance(container, type):
             if not any(issubclass(known, container) for known in self._classes):  # whose versions tell enough
@@ -280,7 +280,7 @@ class GuardRows:
                 continue
             if value is MISSING or isinstance(container, types.FunctionType):
                 continue  # this build of Python keeps them where native code does not see them
-            found = self._outside(container, key)
+            found = self.outside(container, key)
             if isinstance(container, type) and place is None:
                 continue  # the version of the class is enough
             row = self._identical(value) if place is None else self._description(value, place)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from ..frontend.python.captures import Capture
+    from .dispatch import Words
     from .stagedloops import LoopEngine
 
 MISS = object()  # what a call returns that the engine does not serve
@@ -32,7 +33,10 @@ class NoLoops:
     def may_be_short(self) -> bool:
         return False
 
-    def faster_plain(self, args: tuple) -> list[Capture] | None:
+    def faster_plain(self, args: tuple, serve: Callable[..., Any]) -> list[Capture] | None:
+        return None
+
+    def tables(self, args: tuple) -> list[Words] | None:
         return None
 
     def source(self, args: tuple) -> str:

@@ -27,9 +27,13 @@ from ..frontend.python.callbacks import MISSING
 from ..frontend.python.captures import Capture
 from ..ir.loops import can_stop, is_exact
 from ..ir.verify import verify
+from ..kernels.entry import TABLE
+from ..kernels.procedure import MOST_INTEGER
+from .dispatch import Words
 from .errstate import errors
 from .loopengine import MISS
 from .objects import fields
+from .procedurecalls import procedure_table
 
 _log = logging.getLogger("jitrt.trace")
 
@@ -39,8 +43,9 @@ _LITTLE_WORK = 64  # trips of loops where the plain function may be faster than 
 _TRIALS = 5  # calls that are timed to learn that
 _MOST_TRIED = 64  # shapes of arguments for which that is learnt
 _SERVED_BETWEEN = 16  # calls that compiled code serves between two that may be tried
-_MOST_INTEGER = 1 << 53
+_MOST_RENEWALS = 8  # of a table for native calls
 _STOPPED, _SHARED = 1, 2
+_SERVED = TABLE.index("served")
 
 
 class LoopEngine:
@@ -68,7 +73,7 @@ class LoopEngine:
         self._looked = False
         self._made = 0
         self._served = 0
-        self._missing: tuple = ()
+        self._latest: _Loop | None = None  # that has served a call in Python
 
     def call(self, args: tuple) -> Any:
         """The result of a call, or `MISS` if the tracer or the plain function has to serve it."""
@@ -92,6 +97,7 @@ class LoopEngine:
             if config.strict():
                 raise JitrtError("a function with loops could not be looked at") from error
             return MISS
+        self._latest = loop
         return MISS if loop is None else loop.run(args)
 
     def serve(self, args: tuple) -> Any:
@@ -100,24 +106,34 @@ class LoopEngine:
         for loop in self._loops.get(tuple([_kind(a) for a in args]), ()):
             if loop.fits(args):
                 self._served += 1
+                self._latest = loop
                 return loop.run(args)
         return MISS
+
+    def tables(self, args: tuple) -> list[Words] | None:
+        """All tables for native calls, if there are others since the call with these arguments; else None."""
+        loop, self._latest = self._latest, None
+        if loop is None or not loop.renew_table(args):
+            return None
+        return [loop.table for loops in list(self._loops.values()) for loop in loops if loop.table is not None]
 
     def release(self) -> None:
         """Free the memory that procedures keep for further calls."""
         for loops in list(self._loops.values()):
             for loop in loops:
                 loop.pool.clear()
+                loop.table = None
 
     def may_be_short(self) -> bool:
         """Whether it is time to find out if calls like this one are too short for compiled code."""
-        return self._served % _SERVED_BETWEEN == 0
+        loop = self._latest
+        return self._served % _SERVED_BETWEEN == 0 or (loop is not None and loop.table is not None)
 
-    def faster_plain(self, args: tuple) -> list[Capture] | None:
-        """If the plain function is faster on calls like this one, the values of the outside that this depends on."""
+    def faster_plain(self, args: tuple, serve: Callable[..., Any]) -> list[Capture] | None:
+        """If the plain function is faster than `serve` on calls like this one, what of the outside this depends on."""
         args = self._completed(args)
         for loop in self._loops.get(tuple([_kind(a) for a in args]), ()):
-            if loop.fits(args) and loop.plain_is_faster(args):
+            if loop.fits(args) and loop.plain_is_faster(args, serve):
                 return [*loop.staged.captured, *loop.staged.arrays]
         return None
 
@@ -205,13 +221,16 @@ class _Loop:
         if not all(given[k].flags.writeable and not overlaps_itself(given[k]) for k in self.staged.written):
             raise NotStaged("writes into an array that is read-only or overlaps itself")
         procedure = self.staged.procedure
-        self.entry = ctypes.CFUNCTYPE(ctypes.c_int64, *[ctypes.c_void_p] * 3)(entry_of(procedure, self.staged.written))
+        self.address = entry_of(procedure, self.staged.written)
+        self.entry = ctypes.CFUNCTYPE(ctypes.c_int64, *[ctypes.c_void_p] * 3)(self.address)
         self.offsets = [layout[name] for name in ("data", "shape", "strides")]
         self.places = {name: k for k, (name, _) in enumerate(procedure.results)}
         self.takes = [k for k in range(len(args)) if k not in dict(self.staged.known)]
         self.exact = is_exact(procedure)
         self.can_stop = can_stop(procedure)
-        self.pool: list[_Work] = []
+        self.pool: list[Work] = []
+        self.table: Words | None = None  # for native calls
+        self.renewals = 0
         self.refused = False
         self.stops = self.runs = 0
         self.tried: set[Any] = set()
@@ -232,6 +251,17 @@ class _Loop:
                 return False
         return all(_kind(c.read()) == _kind(c.value) for c in self.staged.arrays)
 
+    def renew_table(self, args: tuple) -> bool:
+        """Make the table for native calls, if there is none, or what it says of the outside does not hold any more."""
+        before = self.table
+        if before is not None and not self.refused and not before.is_outdated:
+            return False
+        self.table = None
+        if not self.refused and self.renewals < _MOST_RENEWALS and len(args) == self.function.__code__.co_argcount:
+            self.renewals += 1
+            self.table = procedure_table(self, args, Work(self))
+        return self.table is not before
+
     def run(self, args: tuple) -> Any:
         """A call."""
         made = MISS if self.refused else self.native(args)
@@ -244,7 +274,7 @@ class _Loop:
         try:
             work = self.pool.pop()
         except IndexError:
-            work = _Work(self)
+            work = Work(self)
         if not work.take(given, self.takes, len(args)):
             return MISS
         watched = errors()
@@ -283,7 +313,7 @@ class _Loop:
             return made
         return given[kind.number] if isinstance(kind, Argument) else kind.value
 
-    def plain_is_faster(self, args: tuple) -> bool:
+    def plain_is_faster(self, args: tuple, serve: Callable[..., Any]) -> bool:
         """Whether calls are too short for compiled code to pay; both give the same bits, so that a clock may decide."""
         if not self.exact or _work(args) >= _LITTLE_WORK:
             return False
@@ -292,7 +322,7 @@ class _Loop:
             return False
         self.tried.add(shapes)
         best = []
-        for run in (self.function, lambda *a: self.run(a)):
+        for run in (self.function, serve):
             seconds = []
             for _ in range(_TRIALS):
                 copies = [_copy(a) if k in self.staged.written else a for k, a in enumerate(args)]
@@ -308,12 +338,14 @@ class _Loop:
 
     def count_stop(self) -> None:
         self.stops += 1
-        if self.stops > max(_MOST_STOPS, self.runs):
+        # Native code counts the calls that it passes on after a stop, too.
+        native = 0 if self.table is None else int(self.table[_SERVED]) - self.stops
+        if self.stops > max(_MOST_STOPS, self.runs + native):
             self.refused = True
             _log.info("%s: its compiled loops stop too often", getattr(self.function, "__name__", "function"))
 
 
-class _Work:
+class Work:
     """What one call of a procedure works with: words for its arguments and results, and a table of memory."""
 
     def __init__(self, loop: _Loop):
@@ -336,7 +368,7 @@ class _Work:
             if kind is np.ndarray:
                 words[at] = id(value)
             elif kind is int or isinstance(value, np.integer):
-                if not -_MOST_INTEGER <= value <= _MOST_INTEGER:
+                if not -MOST_INTEGER <= value <= MOST_INTEGER:
                     return False
                 words[at] = int(value)
             elif kind is np.float32:

@@ -258,7 +258,7 @@ def test_calls_that_leave_out_arguments_are_served_like_others():
     for args in ((x,), (x, 3), (x, 2, 0.25)):
         assert fast(*args) == recursion(*args)
         assert fast._loops.serve(args) == recursion(*args)  # without a look at what it is called with
-    assert fast._loops.faster_plain((x,)) is None
+    assert fast._loops.faster_plain((x,), fast) is None
 
 
 def test_floating_point_exceptions_are_what_the_error_state_says():

@@ -10,6 +10,7 @@ import numpy as np
 from ...base.frozen import frozen
 from ...ir.integers import Poly
 from ...ir.loops import POINTER, Parameter, Procedure, Type
+from ...kernels.procedure import MOST_INTEGER
 from ..python.captures import Capture
 from . import arrays as a
 from .expressions import Captures
@@ -19,7 +20,6 @@ from .source import definition_of
 from .statements import Statements, _pointers, bind
 from .values import BOOL, INT, Array, NeedsValue, NotStaged, Scalar, View, dtype_of, is_python_number
 
-_MOST_INTEGER = 1 << 53  # arguments; larger ones are served by the plain function
 _MOST_KNOWN = 4  # integer arguments whose values procedures are made for
 
 
@@ -159,7 +159,7 @@ def _parameter(r: Recorder, number: int, value: Any) -> Any:
         raise NeedsValue(number)
     if type(value) is int:
         r.parameters.append(Parameter(name, INT))
-        r.facts.bound(name, [-_MOST_INTEGER], [_MOST_INTEGER])
+        r.facts.bound(name, [-MOST_INTEGER], [MOST_INTEGER])
         return Scalar(INT, True, "", Poly.name(name), number)
     if type(value) is float:
         r.parameters.append(Parameter(name, np.dtype(float)))
