@@ -338,11 +338,13 @@ class ServedFunction(NativeCallable):
         """Forget all calls, and free the frames. Kernels stay, so that nothing has to be compiled again."""
         with self._lock:
             self._specialisations.clear()
+            self._dispatch.serve_procedures([])
             self._begin()
 
     def release(self) -> None:
         """Free the frames of all specialisations. The next call allocates one."""
         super().release()
+        self._dispatch.serve_procedures([])
         self._loops.release()
         for found in self._specialisations.compiled():
             found.compiled.program.release()

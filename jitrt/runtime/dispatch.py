@@ -160,7 +160,9 @@ class Dispatch:
         self._set("places", max(self._get("places"), table.places))
 
     def serve_procedures(self, tables: list[Words]) -> None:
-        """Let these tables serve what they describe; a table is for arguments of any shape."""
+        """Let these tables, and no others of procedures, serve what they describe: arguments of any shape."""
+        if not (tables or self._procedures):
+            return
         with at_work():
             install()
             if error_state() is not None:
@@ -171,9 +173,8 @@ class Dispatch:
                 table[_FOLLOWING] = 0 if following is None else following.address
             self._removed += self._procedures
             self._procedures = tables
-            if tables or self._get("procedures"):
-                self._set("procedures", tables[0].address if tables else 0)
-                self._fill()
+            self._set("procedures", tables[0].address if tables else 0)
+            self._fill()
 
     def remove(self, *owners: Any) -> None:
         """Forget the tables of specialisations."""
@@ -189,7 +190,7 @@ class Dispatch:
                 self._fill()
 
     def clear(self) -> None:
-        """Forget all tables."""
+        """Forget all tables but those of procedures."""
         with at_work():
             self._set("plain", 0)
             self._set("spared", 0)
@@ -199,9 +200,6 @@ class Dispatch:
             self._refused.clear()
             self._renewals.clear()
             self._in_use.clear()
-            self._removed += self._procedures
-            self._procedures = []
-            self._set("procedures", 0)
             self._fill()
 
     def tables(self) -> int:

@@ -215,3 +215,7 @@ def test_released_functions_go_on():
             same(fast(row), total(row))
     jitrt.clear_caches()
     same(fast(ROWS[5]), total(ROWS[5]))
+    fast.clear()
+    for row in ROWS[:4]:
+        same(fast(row), total(row))
+    assert fast.plain_reason == ""
