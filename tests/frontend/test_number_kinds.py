@@ -2,10 +2,12 @@
 
 import numpy as np
 import pytest
-from test_element_loops import agrees, function_of
+from test_element_loops import agrees, function_of, outcome, same
 
 from jitrt.frontend.control.stage import stage
 from jitrt.frontend.control.values import NotStaged
+from jitrt.runtime.loopengine import MISS
+from jitrt.runtime.stagedloops import LoopEngine
 
 
 def test_an_integer_becomes_a_float_where_the_loop_assigns_it():
@@ -62,3 +64,35 @@ def test_a_constant_that_overflows_is_left_to_numpy():
     function = function_of("def f(a):\n    for k in range(len(a)):\n        a[k] = a[k] * 0.5 + 1e300\n    return a\n")
     with pytest.raises(NotStaged, match="does not fit"):
         stage(function, (np.ones(5, np.float32),))
+
+
+# Numbers of which only a run knows whether they are integers or floats, and what may be done with them.
+MADE = (
+    "(2 if x[0] > 3 else 0.5)",
+    "max(2, float(x[0]) / 2)",
+    "min(max(2, float(x[0])), max(3, float(x[1]) / 3))",
+    "(1 if x[0] > 3 else x[1])",
+)
+USED = (
+    "{}", "-{}", "abs({})", "np.abs({})", "np.add({}, 1)", "np.negative({})", "np.array([{}, 1])", "np.full(3, {})",
+    "max({}, 1)", "min(1, {})", "{} * 2", "x * {}", "np.add(x, {})", "round({})", "int({})", "np.float32({})",
+    "({}, 3)", "same({})", "np.sqrt({})", "np.where(x > 2, {}, 0)", "{} // 2", "{} == 2", "not {}", "{} or 3",
+    "np.dot(x, {})", "np.clip(x, 0, {})", "x.clip(0, {})", "np.power({}, 2)", "np.sum([{}, 2])", "math.floor({})",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("made", MADE)
+def test_uses_of_a_number_whose_kind_a_run_decides(made):
+    compiled = 0
+    for used in USED:
+        source = f"def f(x):\n    for i in range(len(x)):\n        x[i] += 1\n    return {used.format(made)}\n"
+        function = function_of(source, same=lambda v: v)
+        engine = LoopEngine(function)
+        for start in (0, 1, 4):
+            want = outcome(function, (np.arange(4) + start,))
+            got = outcome(lambda x, engine=engine: engine.call((x,)), (np.arange(4) + start,))
+            if got[0] is not MISS:
+                same(got[:2], want[:2])
+                assert got[2] == want[2], used
+                compiled += 1
+    assert compiled > len(USED)

@@ -339,8 +339,9 @@ class Expressions:
         return self._handled(handler, [array, *args], kwargs, name)
 
     def _handled(self, handler: Callable[..., Any], args: list[Any], kwargs: dict[str, Any], name: str) -> Any:
+        kwargs = {k: scalars.settled(self.r, v) for k, v in kwargs.items()}
         try:
-            made = handler(self.r, *args, **kwargs)
+            made = handler(self.r, *scalars.settled(self.r, args), **kwargs)
         except TypeError as error:
             if error.__traceback__ is not None and error.__traceback__.tb_next is None:
                 raise NotStaged(f"arguments of {name}") from None
@@ -386,7 +387,7 @@ class Expressions:
                         return function(*args)
                     except FloatingPointError as error:
                         raise NotStaged(str(error)) from None
-            return library.ufunc(r, function, args)
+            return library.ufunc(r, function, scalars.settled(r, args))
         if function in scalars.MATH or function in scalars.ROUNDING or function in scalars.TESTS:
             return self._math(function, args, kwargs)
         if isinstance(function, type) and issubclass(function, np.generic) and len(args) == 1 and not kwargs:
@@ -479,7 +480,7 @@ class Expressions:
         names = [scalars.exactly(r, v, dtype) for v in (other, best)]
         name = r.compute("where", [condition, *names], [BOOL, dtype, dtype], dtype)
         settled = ""
-        if kinds[0] != kinds[1]:
+        if kinds[0] != kinds[1] or any(isinstance(v, Scalar) and v.settled for v in (best, other)):
             names = [scalars.settled_flag(r, v, dtype) for v in (other, best)]
             settled = r.compute("where", [condition, *names], [BOOL] * 3, BOOL)
         return Scalar(dtype, python, name, None, None, flag, settled)

@@ -211,7 +211,12 @@ def settled_flag(r: Recorder, value: Any, dtype: np.dtype) -> str:
 
 
 def settled(r: Recorder, value: Any) -> Any:
-    """The number, where its kind matters: the procedure stops if it is not the one that was supposed."""
+    """The number, where its kind matters: the procedure stops if it is not the one that was supposed.
+
+    So are the numbers in lists and tuples.
+    """
+    if isinstance(value, (list, tuple)):
+        return type(value)(settled(r, v) for v in value)
     if not (isinstance(value, Scalar) and value.settled):
         return value
     r.stop(negation(r, value.settled))  # type: ignore[arg-type]
@@ -453,6 +458,7 @@ _UNARY: dict[str, Callable[[Any], Any]] = {
 
 def unary(r: Recorder, op: str, x: Any) -> Any:
     """``negative``, ``positive``, ``invert`` or ``absolute`` of a number."""
+    x = settled(r, x)
     return _flagged(r, _unary(r, op, x), x, x)
 
 
@@ -489,7 +495,8 @@ def apply(r: Recorder, ufunc: np.ufunc, args: list[Any]) -> Any:
         x, y = (np.asarray(a)[()] if is_static(a) else Scalar(a.dtype, False, a.name, a.value) for a in args)
         weak = [is_python_number(a) for a in args]
         # A function of NumPy's makes a NumPy number of Python's; beside a NumPy number Python's stay weak.
-        return binary(r, name, *((x, y) if all(weak) else args))
+        made = binary(r, name, *((x, y) if all(weak) else args))
+        return Scalar(made.dtype, False, made.name, made.value) if isinstance(made, Scalar) else made
     if name in COMPARISONS:
         made = compare(r, name, *args)
         return np.bool(made) if is_static(made) else Scalar(BOOL, False, made.name)
