@@ -335,6 +335,7 @@ class _Loop:
                 except Exception:
                     return False
                 if self.stops > stops:
+                    self.stops = stops
                     return False
             best.append(min(seconds))
         return best[1] < best[0]
