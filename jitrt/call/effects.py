@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -27,7 +27,9 @@ def written_in_place(traced: Traced) -> tuple[tuple[int, int], ...]:
     code.
     """
     place = {register: k for k, register in enumerate(traced.registers)}
-    found = ((place.get(number), traced.values[number], output) for number, output in traced.written)
+    copied = {number for number, form in traced.forms if form.copies}
+    written = [(number, output) for number, output in traced.written if number not in copied]
+    found = ((place.get(number), traced.values[number], output) for number, output in written)
     return tuple(
         (k, output)
         for k, array, output in found
@@ -63,8 +65,11 @@ def finish(
     registers: list[Any],
     arguments: Arguments,
     patience: Patience | None = None,
+    inputs: Sequence[Any] = (),
 ) -> Any:
     """Run the last segment, write back and store what it changed, and give the result.
+
+    `inputs` are those of the call as the caller has them, where programs have taken others with the same elements.
 
     Raises
     ------
@@ -73,6 +78,11 @@ def finish(
     """
     with entered(traced.scope):
         outputs = compiled.program.run([registers[k] for k in traced.registers], patience)
+    if inputs:
+        for number, output in traced.written:
+            if outputs[output] is registers[number]:  # mapped from a file, and written where it is
+                outputs[output] = inputs[number]
+        registers = [*inputs, *registers[len(inputs) :]]
     has_begun = bool(traced.written)
     try:
         for number, output in traced.written:
@@ -90,6 +100,14 @@ def finish(
             raise HalfDone(error) from error
         raise
     return result
+
+
+def _of_class(kind: type, value: np.ndarray, mapped: np.memmap) -> np.ndarray:
+    """`value`, a view of the array `mapped` from a file, as an array of that class."""
+    made: Any = value.view(kind)
+    if kind is np.memmap:
+        made.__array_finalize__(mapped)  # it has the same file
+    return made
 
 
 def _make(
@@ -112,6 +130,8 @@ def _make(
     known = views.setdefault((result.source, result.index), {result.base: value})
     if result.view is not None:
         value = evaluate((result.view,), known)[0]
+    if result.kind is not None:
+        return _of_class(result.kind, value, inputs[result.index])
     if result.twin:
         return known.setdefault((result.view, result.twin), value[...])
     computed = result.source == "array"  # a scalar that the function was given is one

@@ -183,7 +183,8 @@ def trace_and_run(call: Call, found: Specialisation, programs: Programs, unstead
             raise Untraceable("arguments overlap in memory, and one of them is written")
         compiled = found.once(traced, before) if found.is_changing else found.add(traced)
     with answered(call.answers or {}):
-        return finish(traced, compiled, list(traced.values), arguments)
+        inputs = found.inputs(call.leaves) if found.has_forms else ()
+        return finish(traced, compiled, list(traced.values), arguments, inputs=inputs)
 
 
 def _plain(call: Call, reason: BaseException | None) -> Plain:

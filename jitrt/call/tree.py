@@ -15,6 +15,7 @@ from ..base.atwork import at_work
 from ..base.frozen import replaced
 from ..errors import NotWorthwhile, Untraceable
 from ..frontend.arguments import Structure, sharing
+from ..frontend.forms import ordinary
 from ..frontend.numpy.draws import drawing
 from ..frontend.numpy.scopes import entered
 from ..frontend.python.captures import Capture, Captures
@@ -106,6 +107,7 @@ class Specialisation:
         self._ways: list[Traced] = []
         self.new_ways = 0
         self.draws = False
+        self.has_forms = bool(traced.forms)
         self.root = Segment()
         self._compiles = 0
         self._estimate: tuple[Traced, float, int, bool] | None = None
@@ -286,13 +288,15 @@ class Specialisation:
         # Native code would not see whether an argument can be overwritten.
         if traced.cuts or traced.scope or self.donated or self.sharing is not None:
             return False
+        if any(form.copies for _, form in traced.forms):
+            return False
         if self.only_native and not can_guard_objects():
             return False
         stored = [store.structure for store in traced.stores]
         if any(store.removed for store in traced.stores) or not all(map(_is_flat, stored)):
             return False
         is_simple = traced.structure is None or _is_flat(traced.structure)
-        return is_simple and all(r.view is None and not r.twin for r in traced.results)
+        return is_simple and all(r.view is None and not r.twin and r.kind is None for r in traced.results)
 
     def inputs(self, leaves: list[Any]) -> list[Any]:
         """Values of the inputs of the graph: arguments, and captured arrays as they are now."""
@@ -313,7 +317,8 @@ class Specialisation:
             return self._run(leaves, arguments)
 
     def _run(self, leaves: list[Any], arguments: Arguments) -> Any:
-        registers = self.inputs(leaves)
+        inputs = self.inputs(leaves)
+        registers = list(map(ordinary, inputs)) if self.has_forms else inputs
         (segment,) = (self.root,) if self.root.cut is None else deque(self._way(registers), maxlen=1)
         traced, compiled = segment.traced, segment.compiled
         assert traced is not None and compiled is not None
@@ -322,7 +327,7 @@ class Specialisation:
         self._calls += 1
         if segment.direct is not None:
             return segment.direct(compiled.program.run([registers[k] for k in traced.registers], self.patience))
-        return finish(traced, compiled, registers, arguments, self.patience)
+        return finish(traced, compiled, registers, arguments, self.patience, inputs if self.has_forms else ())
 
     def _way(self, registers: list[Any]) -> Iterator[Segment]:
         """The segments that a call goes through; each is run once the next one is asked for, but for the last."""
@@ -353,7 +358,7 @@ class Specialisation:
         """
         found = []
         with drawing(leaves) if self.draws else _no_draws:
-            registers = self.inputs(leaves)
+            registers = list(map(ordinary, self.inputs(leaves)))
             for segment in self._way(registers):
                 compiled, inputs = segment.plan[:2]
                 if segment.traced is not None:
@@ -364,7 +369,7 @@ class Specialisation:
 
     def table(self, function: Callable[..., Any], call: TakenApart, captures: Captures) -> Words | None:
         """What lets native code serve calls like this one, or None if that needs Python."""
-        if not self._is_served_natively(self.traced, self.compiled):
+        if not self._is_served_natively(self.traced, self.compiled) or self._captures_forms():
             return None
         results, several = self.traced.results, self.traced.structure is not None
         returned = [Returned(r.source, r.index, r.scalar, r.value, r.weak) for r in results]
@@ -375,10 +380,14 @@ class Specialisation:
 
     def guards(self, serve: Callable[..., Any], call: TakenApart, captures: Captures) -> Words | None:
         """What lets native code find that `serve` serves calls like this one, or None if that needs Python."""
-        if self.donated or self.sharing is not None:
+        if self.donated or self.sharing is not None or self._captures_forms():
             return None
         integers = self.integers(call.leaves)
         return make_plain_table(serve, call, places_of(captures.watched()), self._captured(captures), integers)
+
+    def _captures_forms(self) -> bool:
+        """Whether an array that the function reads from outside is no ordinary one."""
+        return any(number >= len(self.traced.arguments) for number, _ in self.traced.forms)
 
     def _captured(self, captures: Captures) -> list[Captured]:
         """Places of captured arrays, with arrays like those that the function was compiled for."""

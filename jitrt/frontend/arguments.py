@@ -312,7 +312,7 @@ def copies_of(leaves: Sequence[Any]) -> list[Any]:
     ([0.0, 7.0, 2.0], [0.0, 1.0, 2.0, 3.0])
     """
     groups: list[list[np.ndarray]] = []
-    for array in (leaf for leaf in leaves if type(leaf) is np.ndarray):
+    for array in (leaf for leaf in leaves if isinstance(leaf, np.ndarray)):
         near = [g for g in groups if any(np.may_share_memory(array, other) for other in g)]
         apart = [g for g in groups if all(g is not other for other in near)]
         groups = [*apart, [array, *(other for g in near for other in g)]]
@@ -329,6 +329,9 @@ def copies_of(leaves: Sequence[Any]) -> list[Any]:
             copies[id(array)].flags.writeable = array.flags.writeable
     generators = {id(leaf): deepcopy(leaf) for leaf in leaves if type(leaf) in GENERATORS}
     return [generators.get(id(leaf), copies.get(id(leaf), leaf)) for leaf in leaves]
+
+
+_NO_KERNELS = "which has no kernels"
 
 
 @frozen
@@ -348,20 +351,20 @@ def leaf_key(leaf: Any) -> Any:
         If this argument makes the plain function run, but others of its class do not.
     """
     kind = type(leaf)
-    if kind is np.ndarray:
+    if kind is np.ndarray or kind is np.memmap:
         dtype, flags = leaf.dtype, leaf.flags
-        if dtype.kind not in "biufcmM" or not dtype.isnative:
-            return Foreign(dtype, f"takes an array of {dtype}, which has no kernels")
-        if not flags.aligned:
-            raise Untraceable(f"takes an array of {dtype}, not aligned")
-        return (dtype, leaf.shape, leaf.strides, flags.writeable)
+        if dtype.kind not in "biufcmM":
+            return Foreign(dtype if kind is np.ndarray else (kind, dtype), f"takes an array of {dtype}, {_NO_KERNELS}")
+        if kind is np.ndarray and flags.aligned:
+            return (dtype, leaf.shape, leaf.strides, flags.writeable)
+        return (dtype, leaf.shape, leaf.strides, flags.writeable, flags.aligned, kind)
     if kind is float or kind is complex:
         return kind
     if kind in STATIC_TYPES:
         return (kind, leaf) if kind is not slice else (kind, leaf.start, leaf.stop, leaf.step)
     if isinstance(leaf, np.generic):
         if leaf.dtype.kind not in "biufcmM":
-            return Foreign(kind, f"takes a scalar of {leaf.dtype}, which has no kernels")
+            return Foreign(kind, f"takes a scalar of {leaf.dtype}, {_NO_KERNELS}")
         return kind, leaf.dtype
     if isinstance(leaf, type) and not is_known_class(leaf):
         raise Untraceable(f"takes the class {leaf.__qualname__}, which does more than others when it is used")

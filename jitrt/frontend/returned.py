@@ -39,6 +39,8 @@ class Result:
         Whether the leaf is a NumPy scalar or a Python number, not an array.
     twin : int
         How many other objects are such views of the same array: NumPy makes a new one for every view.
+    kind : type, optional
+        The class of a view of an array that is mapped from a file.
     """
 
     source: str
@@ -49,6 +51,7 @@ class Result:
     weak: bool = False
     value: Any = None
     twin: int = 0
+    kind: type | None = None
 
 
 class Outputs:
@@ -139,7 +142,11 @@ class Outputs:
     def _of_input_memory(self, number: int, base: Node, leaf: Tracer) -> Result:
         """A view of an input, or of what a segment has computed."""
         seen = base if leaf._cell is None else through(base, leaf._region())
-        return Result("input", number, None if seen is base else seen, base)
+        view = None if seen is base else seen
+        form = None if leaf._cell is None else leaf._cell.form
+        if form is None or form.kind is np.ndarray or not (view or leaf._is_base):
+            return Result("input", number, view, base)
+        return Result("input", number, view, base, kind=np.ndarray if leaf._is_base else form.kind)
 
 
 def _memory_of(leaf: Any) -> Any:

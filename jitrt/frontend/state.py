@@ -81,6 +81,8 @@ class Trace:
         """For each parameter of a loop that is being recorded, what it is in the first iteration."""
         self.orders = Orders({n: v.strides for n, v in zip(inputs, given) if isinstance(v, np.ndarray)})
         self.copies = 0
+        self.has_forms = False
+        """Whether inputs are no ordinary arrays."""
         self.writes: list[tuple[Cell, Node]] = []
         """Assignments to memory, with what it was before."""
         self.looks: list[Node | None] = []

@@ -18,6 +18,7 @@ from ..ir.ops.movement import as_view
 from ..ir.ops.optable import OPS, Kind
 from ..ir.ops.updates import Region, region_between, update
 from ..ir.types import contiguous_strides
+from .forms import Form
 
 
 class Cell:
@@ -33,11 +34,21 @@ class Cell:
         Whether NumPy would let the function write here.
     number : int, optional
         Later arrays have larger ones.
+    form : Form, optional
+        How the array differs from ordinary ones.
     """
 
-    __slots__ = ("__weakref__", "content", "number", "strides", "writable")
+    __slots__ = ("__weakref__", "content", "form", "number", "strides", "writable")
 
-    def __init__(self, content: Node, strides: tuple[int, ...] | None = None, writable: bool = True, number: int = -1):
+    def __init__(
+        self,
+        content: Node,
+        strides: tuple[int, ...] | None = None,
+        writable: bool = True,
+        number: int = -1,
+        form: Form | None = None,
+    ):
+        self.form = form
         self.number = Cell.made() if number < 0 else number
         self.content = content
         self.strides = strides

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ..base.atwork import users_code
-from ..base.frozen import frozen
+from ..base.frozen import frozen, replaced
 from ..errors import Untraceable, latest_control, watch_control
 from ..ir.build import input_node
 from ..ir.node import Graph, Node, type_of
@@ -19,6 +19,7 @@ from ..ir.types import ArrayType
 from .arguments import GENERATORS, Structure, is_dynamic, overlaps_itself, rebuild
 from .context import tracing
 from .cuts import check_wait
+from .forms import Form, check, form_of, ordinary
 from .numpy.draws import of_argument
 from .numpy.scopes import Scope
 from .numpy.silence import errors_end_trace
@@ -73,6 +74,8 @@ class Traced:
         Whether random numbers are drawn.
     has_state : bool
         Whether the function names lists, dicts or objects, which are looked at in every call.
+    forms : tuple of (int, Form)
+        Inputs that are no ordinary arrays, of which programs take `ordinary` ones.
     """
 
     graph: Graph
@@ -89,6 +92,7 @@ class Traced:
     scope: Scope | None = None
     draws: bool = False
     has_state: bool = False
+    forms: tuple[tuple[int, Form], ...] = ()
 
 
 def trace(
@@ -183,7 +187,8 @@ def _trace_once(
 ) -> Traced:
     """Run `function` on tracers, where nothing is assumed about the loops `excepted`."""
     arguments = [k for k, leaf in enumerate(leaves) if is_dynamic(leaf) or k in integers]
-    given = [leaves[k] for k in arguments] + [c.read() for c in captures.arrays]
+    originals = [leaves[k] for k in arguments] + [c.read() for c in captures.arrays]
+    given = list(map(ordinary, originals))
     inputs = [input_node(number, _input_type(value)) for number, value in enumerate(given)]
     fixed = captures.floats if changing else None
     # Integers that are captured are numbered behind the leaves.
@@ -191,15 +196,20 @@ def _trace_once(
     symbolic_integers = {node: k for node, k, value in zip(inputs, numbers, given) if type(value) is int}
     state = Trace(inputs, given, execute, unsteady or changing, fixed, symbolic_integers, memory, answers)
     symbols: list[Tracer] = []
-    for number, (node, value) in enumerate(zip(inputs, given)):
+    forms = [form_of(value) for value in originals]
+    state.has_forms = any(forms)
+    for number, (node, value, form) in enumerate(zip(inputs, given, forms)):
         if sharing is not None and sharing[number] < number:
             symbols.append(symbols[sharing[number]])
             continue
         array = isinstance(value, np.ndarray)
-        cell = Cell(node, value.strides, value.flags.writeable) if array else None
+        original = originals[number]
+        cell = Cell(node, original.strides, original.flags.writeable, form=form) if array else None
         symbols.append(Tracer(node, state, isinstance(value, np.generic), cell))
         symbols[-1]._is_given = True
-        if array and overlaps_itself(value):
+        if array and overlaps_itself(original):
+            if form is not None and form.copies:
+                raise Untraceable("takes an array that overlaps itself, and that kernels take a copy of")
             state.aliases.lend(symbols[-1])  # an element that is written is seen through others
     symbolic = list(leaves)
     for symbol, k in zip(symbols, arguments):
@@ -209,7 +219,7 @@ def _trace_once(
             symbolic[k] = of_argument(k, leaf)
         elif type(leaf) is logging.Logger:
             symbolic[k] = Logger(leaf)
-    outside = list(zip(captures.arrays, given[len(arguments) :], symbols[len(arguments) :]))
+    outside = list(zip(captures.arrays, originals[len(arguments) :], symbols[len(arguments) :]))
     by_array = {id(value): symbol for capture, value, symbol in outside if not capture.is_number}
     by_place = {capture.place: symbol for capture, _, symbol in outside}
     clones = Clones(by_array, captures.codes, captures.refused, not captures.asks_for_classes, by_place)
@@ -251,6 +261,8 @@ def _trace_once(
         raise Untraceable("sets an attribute of what is no argument")
     traced = _describe(result, containers, inputs, symbols, tuple(arguments), captures, state)
     state.registers.forget_values()
+    if state.has_forms:
+        traced = replaced(traced, forms=tuple((k, form) for k, form in enumerate(forms) if form is not None))
     return traced
 
 
@@ -298,6 +310,10 @@ def _describe(
     for leaf in flat:
         if isinstance(leaf, Tracer):
             leaf._gather_now()  # which may compute others, too
+    cells = {symbol._cell for symbol in symbols}
+    for leaf in flat if state.has_forms else ():
+        if isinstance(leaf, Tracer) and leaf._cell not in cells:
+            check(leaf._form(), "it returns a copy")
     state.aliases.check(flat, {symbol._cell: node for symbol, node in zip(symbols, inputs)})
     scope = state.phases.settle()
     plain = [leaf for leaf in flat if type(leaf) is np.ndarray]

@@ -309,13 +309,15 @@ class GuardRows:
         kind = type(value)
         where = self.unused if place is None else place
         if place is None and is_foreign(value):
+            if kind is np.memmap:
+                raise Unguarded
             return self._of_dtype(value.dtype) if kind is np.ndarray else self._typed(kind)
-        if kind is np.ndarray and where not in self.slots:
+        if (kind is np.ndarray or kind is np.memmap) and where not in self.slots:
             self.kept.append(value.dtype)
             row = {
                 "kind": guard.ARRAY, "object": id(kind), "descr": id(value.dtype), "ndim": value.ndim, "place": where,
                 "shape": address_of(value.shape, self.kept), "strides": address_of(value.strides, self.kept),
-                "flags": guard.ALIGNED | (guard.WRITEABLE if value.flags.writeable else 0),
+                "flags": value.flags.num & guard.FLAGS,
                 "dtype": _word_of(value.dtype),
             }  # fmt: skip
             if place is not None:

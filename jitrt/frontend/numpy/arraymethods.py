@@ -14,7 +14,8 @@ from ...ir.node import Node
 from ...ir.ops.rows import METHODS
 from ...ir.ops.ufuncs import COPY
 from ...ir.types import ArrayType
-from ..python.userline import user_line
+from ..forms import Form, check
+from ..python.userline import is_ours, user_line
 from .assignment import assign, assign_item, list_node, mutate
 from .operators import Operators
 
@@ -63,6 +64,8 @@ class ArrayMethods(Operators):
 
     @property
     def dtype(self) -> np.dtype:
+        if (form := self._form()) is not None and form.swapped and not is_ours(sys._getframe(1)):
+            check(form, "the dtype is asked for")
         return self._node.dtype if self._choice is None else self._choice.array.dtype
 
     @property
@@ -167,11 +170,21 @@ class ArrayMethods(Operators):
             return self._trace.calls.host_call(_astype, "astype", (self, target), given)
         if not np.can_cast(self.dtype, target, casting):  # type: ignore[arg-type]
             raise TypeError(f"Cannot cast array data from {self.dtype} to {target} according to the rule {casting!r}")
+        if self._form() is not None and not (copy and subok):
+            check(self._form(), "astype")
         if not copy and target == self.dtype and (order == "K" or self._is_in_order(order)):
             return self
         node = b.cast(self._node, target)
         self._trace.recorded.note(node)
-        return self._trace.like(node, self, order) if self.ndim > 1 else self._new(node, self._scalar)
+        made = self._trace.like(node, self, order) if self.ndim > 1 else self._new(node, self._scalar)
+        return self._in_form(made, swapped=False)
+
+    def _in_form(self, copied: Tracer, swapped: bool = True) -> Tracer:
+        """A copy of this array, which is of the same class, and perhaps in the same byte order."""
+        form = self._form()
+        if form is not None and form.of_copies is not None:
+            copied._storage().form = Form(form.kind, form.swapped and swapped).of_copies
+        return copied
 
     def _is_in_order(self, order: str) -> bool:
         """Whether NumPy makes no copy for this memory order."""
@@ -182,7 +195,7 @@ class ArrayMethods(Operators):
     def copy(self, order: str = "C") -> Tracer:
         self._check_no_number("copy")
         node = self._trace.fresh(self._node)
-        return self._trace.like(node, self, order) if self.ndim > 1 else self._new(node, self._scalar)
+        return self._in_form(self._trace.like(node, self, order) if self.ndim > 1 else self._new(node, self._scalar))
 
     def clip(self, min: Any = None, max: Any = None, out: Any = None, **kwargs: Any) -> Any:
         return self._apply(np.clip, min, max, out, **kwargs)

@@ -24,6 +24,7 @@ from ...ir.ops.operands import extents
 from ...ir.ops.optable import NotCovered
 from ...ir.types import canonical
 from ..context import current
+from ..forms import check
 from ..python.elsewhere import Vectorized
 from ..python.userline import user_line
 from ..state import Trace
@@ -120,6 +121,10 @@ def _converted(state: Trace, function: Callable[..., Any], args: tuple, kwargs: 
     if dtype is not None and np.dtype(dtype).hasobject:
         raise Untraceable("makes an array of Python objects", user_line())
     array = array_of(state, value if dtype is None else _elements(state, value, np.dtype(dtype)))
+    if array is value and value._form() is not None:
+        value = array = value if function is np.asanyarray else value._as_array()
+        if dtype is not None or copy:
+            check(value._form(), function.__name__)
     if dtype is not None and np.dtype(dtype) != array.dtype:
         if np.dtype(dtype).kind != "f":  # of integers, that may not fit
             state.want_integers(array._node)

@@ -12,6 +12,7 @@ from ...ir.node import Node
 from ...ir.ops.optable import METADATA, MUTATING, Kind, NotCovered, ValueWanted
 from ...ir.ops.rows import BY_VALUE_FUNCTIONS, CONTIGUOUS_FUNCTIONS, NUMPY_FUNCTIONS, VIEW_FUNCTIONS
 from ...ir.ops.updates import region_between
+from ..forms import Form, check
 from .assignment import copyto, mutate, take_out, write_out
 from .choices import FOLDS
 from .operands import nodes_of, operands_of, phantoms, with_elements, with_value
@@ -25,6 +26,15 @@ if TYPE_CHECKING:
 _LIKE_FUNCTIONS = {np.zeros_like: "K", np.ones_like: "K", np.empty_like: "K", np.full_like: "K", np.pad: "A"}
 """What they make is like a copy of their first argument in this memory order."""
 _READ_IN_ORDER = frozenset({np.ravel, np.reshape})
+# What gives ordinary arrays even of those that are mapped from a file or byte-swapped, and what gives views of them.
+_ORDINARY_RESULTS = frozenset({
+    np.all, np.any, np.clip, np.column_stack, np.concatenate, np.count_nonzero, np.cumprod, np.cumsum, np.dstack,
+    np.hstack, np.max, np.mean, np.min, np.nanmax, np.nanmean, np.nanmin, np.nansum, np.outer, np.prod, np.ptp,
+    np.stack, np.std, np.sum, np.var, np.vstack, np.where,
+})  # fmt: skip
+_SAME_MEMORY = frozenset({
+    np.expand_dims, np.moveaxis, np.ravel, np.reshape, np.squeeze, np.swapaxes, np.transpose,
+})  # fmt: skip
 
 
 def call_function(array: Tracer, func: Callable[..., Any], args: tuple, kwargs: dict[str, Any]) -> Any:
@@ -43,6 +53,9 @@ def call_function(array: Tracer, func: Callable[..., Any], args: tuple, kwargs: 
     out, args, kwargs = take_out(func, args, kwargs)
     if out is not None:
         return write_out(func.__name__, out, func(*args, **kwargs))
+    form = form_in((args, kwargs)) if trace.has_forms else None
+    if form is not None and func not in _ORDINARY_RESULTS | _SAME_MEMORY:
+        check(form, func.__name__)
     if func in _READ_IN_ORDER:
         args, kwargs = _in_known_order(func, *args, **kwargs)
     build = NUMPY_FUNCTIONS.get(func)
@@ -59,6 +72,8 @@ def call_function(array: Tracer, func: Callable[..., Any], args: tuple, kwargs: 
         return trace.calls.host_call(func, func.__name__, args, kwargs)
     viewed = operands_of(args, kwargs) if func in VIEW_FUNCTIONS else None
     made = wrap(result, array, viewed, func in CONTIGUOUS_FUNCTIONS)
+    if form is not None and func in _SAME_MEMORY and made._storage() is not array._storage():
+        check(form, func.__name__)
     if func in _LIKE_FUNCTIONS and is_tracer(args[0]):
         order = kwargs.get("order", _LIKE_FUNCTIONS[func])
         if made.ndim != args[0].ndim and order in ("A", "K"):
@@ -66,6 +81,14 @@ def call_function(array: Tracer, func: Callable[..., Any], args: tuple, kwargs: 
             order = "F" if order == "A" and is_turned else "C"
         return trace.like(made._node, args[0], order)
     return made
+
+
+def form_in(value: Any) -> Form | None:
+    """The form of an array in the arguments of a call that is not ordinary."""
+    if is_tracer(value):
+        return value._form()
+    parts = value.values() if type(value) is dict else value if type(value) in (tuple, list) else ()
+    return next((form for part in parts if (form := form_in(part)) is not None), None)
 
 
 def _in_known_order(function: Callable[..., Any], a: Any, *args: Any, **kwargs: Any) -> tuple[tuple, dict[str, Any]]:

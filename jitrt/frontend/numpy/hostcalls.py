@@ -17,6 +17,7 @@ from ...ir.ops.ufuncs import COPY
 from ...ir.types import ArrayType
 from ..arguments import flatten, made_of
 from ..context import tracing
+from ..forms import check
 from ..python.userline import user_line
 from ..registers import read_only
 from ..segments import MadeCall, Operand, is_recorded_in_a_loop, outside_of_loops
@@ -24,6 +25,7 @@ from ..storage import base_of
 from .aliases import arrays_of
 from .calls import call_node
 from .draws import MOST_DRAWS
+from .functions import form_in
 from .silence import watched
 from .tracer import Tracer
 
@@ -68,6 +70,8 @@ class HostCalls:
             If the call writes into an argument or gives something else than arrays and numbers.
         """
         trace = self._trace
+        if trace.has_forms:
+            check(form_in((args, kwargs)), name)
         if name.rpartition(".")[2] in MUTATING or kwargs.get("out") is not None:
             raise Untraceable(f"{name} writes into an array", user_line())
         if trace.cuts.are_possible and (self._unsteady or function in VALUE_SHAPED):
@@ -87,6 +91,8 @@ class HostCalls:
     def call_and_look(self, function: Callable[..., Any], name: str, args: tuple, kwargs: dict[str, Any]) -> Any:
         """The result of a call that NumPy makes, and whose shape the function sees."""
         trace = self._trace
+        if trace.has_forms:
+            check(form_in((args, kwargs)), name)
         node = call_node(trace, function, name, args, kwargs)
         if not trace.cuts.are_possible or (trace.first_values and is_recorded_in_a_loop(node)):
             raise Untraceable(f"{name} gives arrays whose shapes depend on values", user_line())

@@ -11,6 +11,7 @@ from ...ir import build as b
 from ...ir.ops.indexing import choose_by_arrays
 from ...ir.ops.movement import getitem
 from ...ir.ops.optable import Kind, NotCovered
+from ..forms import check_order
 from ..rolling.loopnumber import LoopNumber
 from .assignment import mask_of, static_index
 from .choices import Choice, chosen, harmless
@@ -29,7 +30,9 @@ def item_of(array: Tracer, index: Any) -> Tracer:
     if not element and array._is_array():
         index = _of_view(index)
     mask = mask_of(array, index)
+    form = array._form()
     if mask is not None:
+        check_order(form)
         return chosen(
             array._new(b.where(mask[1], array._node, harmless(array.dtype))),
             Choice(array._node, mask[1], mask[0]),
@@ -45,6 +48,8 @@ def item_of(array: Tracer, index: Any) -> Tracer:
     except NotCovered:
         return array._trace.calls.host_call(operator.getitem, "indexing", (array, index), {})
     if node.op.kind is not Kind.VIEW:
+        if node.shape:
+            check_order(form)
         return array._new(node, scalar=node.shape == ())
     scalar = node.shape == () and Ellipsis not in [i for i in items if not isinstance(i, (slice, np.ndarray))]
     if scalar or array._scalar:

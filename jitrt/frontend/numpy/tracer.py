@@ -16,6 +16,7 @@ import numpy as np
 from ...ir import build as b
 from ...ir.node import Node
 from ...ir.ops.updates import Region, region_between, through
+from ..forms import Form, check
 from ..storage import Cell
 from .arraymethods import ArrayMethods
 from .assignment import assign_item
@@ -26,6 +27,9 @@ from .ufunccalls import call_ufunc
 
 if TYPE_CHECKING:
     from ..state import Trace
+
+
+_SHOWING = frozenset({"repr", "an array is made of it"})  # conversions that show the class or the dtype
 
 
 class Tracer(ArrayMethods):
@@ -43,7 +47,10 @@ class Tracer(ArrayMethods):
         The memory that it views; tracers with one cell share memory. A new one by default.
     """
 
-    __slots__ = ("__weakref__", "_born", "_cell", "_choice", "_content", "_current", "_is_given", "_scalar", "_trace")
+    __slots__ = (
+        "__weakref__", "_born", "_cell", "_choice", "_content", "_current", "_is_base", "_is_given", "_scalar",
+        "_trace",
+    )  # fmt: skip
 
     def __init__(self, node: Node, trace: Trace, scalar: bool = False, cell: Cell | None = None):
         self._born = Cell.made()
@@ -53,7 +60,7 @@ class Tracer(ArrayMethods):
         self._cell = cell
         self._content = node if cell is None else cell.content
         self._choice: Choice | None = None
-        self._is_given = False
+        self._is_given = self._is_base = False
         trace._tracers.append(weakref.ref(self))
         if trace.phases.have_begun:
             trace.phases.mark(node)
@@ -123,7 +130,9 @@ class Tracer(ArrayMethods):
 
     def _view(self, node: Node) -> Tracer:
         """The array that `node`, a chain of views of this one's node, stands for."""
-        return Tracer(node, self._trace, cell=self._storage())
+        seen = Tracer(node, self._trace, cell=self._storage())
+        seen._is_base = self._is_base
+        return seen
 
     def _is_weak(self) -> bool:
         return self._choice is None and self._node.type.weak
@@ -138,7 +147,26 @@ class Tracer(ArrayMethods):
             return np.ndarray
         if self._node.type.weak:
             return {"c": complex, "b": bool, "i": int}.get(self._node.dtype.kind, float)
-        return self._node.dtype.type if self._scalar else np.ndarray
+        if self._scalar:
+            return self._node.dtype.type
+        form = self._form()
+        return np.ndarray if form is None else form.kind
+
+    def _form(self) -> Form | None:
+        """How NumPy's array differs from an ordinary one."""
+        if self._cell is None or self._cell.form is None or self._scalar:
+            return None
+        form = self._cell.form
+        return Form(np.ndarray, form.swapped, form.unaligned) if self._is_base else form
+
+    def _as_array(self) -> Tracer:
+        """The same memory as an array of NumPy's own class."""
+        form = self._form()
+        if form is None or form.kind is np.ndarray:
+            return self
+        seen = self._view(self._node)
+        seen._is_base = True
+        return seen
 
     def __hash__(self) -> int:
         if self._is_array():
@@ -189,6 +217,8 @@ class Tracer(ArrayMethods):
 
     def _value(self, why: str, convert: Callable[[Any], Any]) -> Any:
         """What `convert` makes of the value: of an array, a NumPy scalar or a Python number."""
+        if why in _SHOWING:
+            check(self._form(), why)
         array = self._is_array() and not self.shape
         return self._trace.look(self._node, why, (lambda value: convert(np.asarray(value))) if array else convert)
 

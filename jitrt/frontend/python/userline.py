@@ -15,9 +15,14 @@ _NUMPY = os.path.dirname(os.path.abspath(np.__file__))
 def user_frame() -> types.FrameType | None:
     """The innermost frame that is neither jitrt's nor NumPy's."""
     frame: types.FrameType | None = sys._getframe(1)
-    while frame is not None and frame.f_code.co_filename.startswith((_PACKAGE, _NUMPY)):
+    while frame is not None and is_ours(frame):
         frame = frame.f_back
     return frame
+
+
+def is_ours(frame: types.FrameType) -> bool:
+    """Whether a frame is one of jitrt's or NumPy's."""
+    return frame.f_code.co_filename.startswith((_PACKAGE, _NUMPY))
 
 
 def user_line() -> str:
