@@ -19,6 +19,7 @@ from . import library, scalars, subscripts
 from .recorder import Recorder
 from .source import closure_of
 from .values import BOOL, INT, Array, NotStaged, Scalar, Unbound, dtype_of, integer, is_number, is_static
+from .written import WRITTEN
 
 OPERATORS = {
     ast.Add: "add", ast.Sub: "subtract", ast.Mult: "multiply", ast.Div: "divide", ast.FloorDiv: "floor_divide",
@@ -373,9 +374,11 @@ class Expressions:
         if is_python and not _is_numpys(function):
             return self.inlined(getattr(function, "__jitrt_function__", function), args, kwargs, e)
         try:
-            known = function in library.FUNCTIONS
+            known = function in library.FUNCTIONS or function in WRITTEN
         except TypeError:
             known = False
+        if known and function in WRITTEN:
+            return self.inlined(WRITTEN[function], args, kwargs, e)
         if known:
             return self._handled(library.FUNCTIONS[function], args, kwargs, function.__name__)
         if isinstance(function, np.ufunc):

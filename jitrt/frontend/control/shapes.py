@@ -144,9 +144,11 @@ def _where(r: Recorder, condition: Any, x: Any = None, y: Any = None) -> Any:
 @function(np.clip, method="clip")
 def _clip(r: Recorder, array: Any, a_min: Any = None, a_max: Any = None, min: Any = None, max: Any = None) -> Any:
     low, high = (a_min if a_min is not None else min), (a_max if a_max is not None else max)
-    if low is None or high is None:
-        raise NotStaged("clip with one bound")
-    return ufunc(r, np.minimum, [ufunc(r, np.maximum, [array, low]), high])
+    if low is None and high is None:
+        raise NotStaged("clip without bounds")
+    if low is not None:
+        array = ufunc(r, np.maximum, [array, low])
+    return array if high is None else ufunc(r, np.minimum, [array, high])
 
 
 @function(np.shape)

@@ -65,6 +65,40 @@ def assigned(statements: list[ast.stmt]) -> list[str]:
     return list(found)
 
 
+def leaves_iterations(body: list[ast.stmt]) -> bool:
+    """Whether statements of a loop have a `break` or `continue` of that loop."""
+    return any(
+        isinstance(s, (ast.Break, ast.Continue))
+        or leaves_iterations(getattr(s, "orelse", []))
+        or (not isinstance(s, (ast.For, ast.While)) and leaves_iterations(getattr(s, "body", [])))
+        for s in body
+    )
+
+
+def without_continue(body: list[ast.stmt]) -> list[ast.stmt]:
+    """The body of a loop without the `continue` at ends of choices: what follows stands on the other way.
+
+    if a: continue    →    if a: pass
+    b                      else: b
+    """
+    made: list[ast.stmt] = []
+    for k, s in enumerate(body):
+        if isinstance(s, ast.Continue):
+            return made or [ast.copy_location(ast.Pass(), s)]
+        if isinstance(s, ast.If) and leaves_iterations([s]):
+            ways = (s.body, s.orelse)
+            ends = [bool(way) and isinstance(way[-1], ast.Continue) for way in ways]
+            if any(ends):
+                rest = body[k + 1 :]
+                then, otherwise = (without_continue(way if end else way + rest) for way, end in zip(ways, ends))
+                return [
+                    *made,
+                    ast.copy_location(ast.If(s.test, then or [ast.copy_location(ast.Pass(), s)], otherwise), s),
+                ]
+        made.append(s)
+    return made
+
+
 def closure_of(function: Any) -> dict[str, Any]:
     """The cells of a function by name."""
     return dict(zip(function.__code__.co_freevars, function.__closure__ or ()))

@@ -23,7 +23,7 @@ from . import scalars, subscripts
 from .expressions import OPERATORS, Captures, Expressions
 from .iterations import MOST_UNROLLED, Iteration, iteration_of
 from .recorder import Recorder
-from .source import assigned, definition_of
+from .source import assigned, definition_of, leaves_iterations, without_continue
 from .values import BOOL, Array, NotStaged, Unbound, dtype_of, is_static
 from .variables import Kind, Variable, is_covered, join, kind_of, seen_from
 
@@ -37,6 +37,14 @@ class _Retry(Exception):
     def __init__(self, name: str, kind: Kind):
         super().__init__(name)
         self.name, self.kind = name, kind
+
+
+class _ReturnsOther(Exception):
+    """A function returns another kind of value than was supposed."""
+
+    def __init__(self, kind: Kind):
+        super().__init__("return")
+        self.kind = kind
 
 
 class _Loop:
@@ -296,12 +304,13 @@ class Statements(Expressions):
 
     def _unrolled(self, s: ast.For, values: list[Any]) -> None:
         path = self.path
-        if len(values) > MOST_UNROLLED or any(isinstance(n, (ast.Break, ast.Continue)) for n in ast.walk(s)):
+        body = without_continue(s.body)
+        if len(values) > MOST_UNROLLED or leaves_iterations(body):
             raise NotStaged("a loop over values of different kinds")
         for k, value in enumerate(values):
             self.path = (*path, s.lineno, k)
             self.assign(s.target, value)
-            self.block(s.body)
+            self.block(body)
             if self.ends:
                 return
         self.path = path
@@ -474,7 +483,7 @@ class Statements(Expressions):
                     found = seen_from(r, kind_of(value), around)
                     values.append(value)
                     if returns.kind is None or not is_covered(found, returns.kind):
-                        raise _Retry("return", found)
+                        raise _ReturnsOther(found)
                     assert returns.variable is not None
                     returns.variable.put(r, value)
                     r.leave(returns.label)
@@ -488,9 +497,7 @@ class Statements(Expressions):
                         inner.block(definition.body)
                         if not inner.ends:
                             returned(None)
-                except _Retry as found:
-                    if found.name != "return":
-                        raise
+                except _ReturnsOther as found:
                     take_back()
                     kind = found.kind if kind is None else join(kind, found.kind)
                     continue

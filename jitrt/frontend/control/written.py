@@ -1,0 +1,284 @@
+"""NumPy's functions that are plain Python here: a staged function has their statements in place of the call.
+
+Each gives what NumPy's gives, operation by operation; what NumPy would refuse or treat differently fails an assertion,
+which stops the procedure, so that the plain function answers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+_SHORT = 24  # elements that are sorted by insertion
+
+
+def _diff(a: Any, n: Any = 1) -> Any:
+    assert n == 1
+    if a.dtype == np.bool_:
+        return a[..., 1:] != a[..., :-1]
+    return a[..., 1:] - a[..., :-1]
+
+
+def _nonzero(a: Any) -> Any:
+    return (_flatnonzero(a),)
+
+
+def _flatnonzero(a: Any) -> Any:
+    values = a.ravel()
+    found = np.empty(np.count_nonzero(values), np.int64)
+    count = 0
+    for k in range(len(values)):
+        if values[k] != 0:
+            found[count] = k
+            count += 1
+    return found
+
+
+def _cumsum(a: Any) -> Any:
+    values = a.ravel()
+    made = np.empty(len(values), np.sum(values[:0]).dtype)
+    if len(values) > 0:
+        made[0] = values[0]
+    for k in range(1, len(values)):
+        made[k] = made[k - 1] + values[k]
+    return made
+
+
+def _cumprod(a: Any) -> Any:
+    values = a.ravel()
+    made = np.empty(len(values), np.prod(values[:0]).dtype)
+    if len(values) > 0:
+        made[0] = values[0]
+    for k in range(1, len(values)):
+        made[k] = made[k - 1] * values[k]
+    return made
+
+
+def _sort_short(values: Any, first: Any, last: Any) -> None:
+    """Sort ``values[first:last]``, no element of which is nan, by insertion."""
+    for k in range(first + 1, last):
+        moved = values[k]
+        place = k
+        while place > first and values[place - 1] > moved:
+            values[place] = values[place - 1]
+            place -= 1
+        values[place] = moved
+
+
+def _select(values: Any, wanted: Any) -> None:
+    """Put the element that sorting would put there at place `wanted`, with none above it before and none below behind.
+
+    Hoare's selection; the pivots are drawn, so that no input is a bad one.
+    """
+    first = 0
+    last = len(values)
+    drawn = 12345
+    while last - first > _SHORT:
+        drawn = (drawn * 1103515245 + 12345) % 2147483648
+        pivot = values[first + drawn % (last - first)]
+        low = first
+        high = last - 1
+        while low <= high:
+            while values[low] < pivot:
+                low += 1
+            while values[high] > pivot:
+                high -= 1
+            if low <= high:
+                kept = values[low]
+                values[low] = values[high]
+                values[high] = kept
+                low += 1
+                high -= 1
+        if wanted <= high:
+            last = high + 1
+        elif wanted >= low:
+            first = low
+        else:
+            return
+    _sort_short(values, first, last)
+
+
+def _median(a: Any) -> Any:
+    values = a.flatten()
+    n = len(values)
+    assert n > 0
+    for value in values:
+        assert value == value  # the median of nan is nan, with a sign of its own
+    half = n // 2
+    _select(values, half)
+    if n % 2 == 1:
+        return np.mean(values[half : half + 1])
+    below = values[0]
+    for k in range(1, half):
+        below = max(below, values[k])
+    pair = np.empty(2, values.dtype)
+    pair[0] = below
+    pair[1] = values[half]
+    return np.mean(pair)
+
+
+def _first_not_below(a: Any, value: Any) -> Any:
+    """The first place of a sorted array at which `value`, which is not nan, could be inserted."""
+    low = 0
+    high = len(a)
+    while low < high:
+        middle = (low + high) // 2
+        if a[middle] < value:
+            low = middle + 1
+        else:
+            high = middle
+    return low
+
+
+def _first_above(a: Any, value: Any) -> Any:
+    """The last place of a sorted array at which `value`, which is not nan, could be inserted."""
+    low = 0
+    high = len(a)
+    while low < high:
+        middle = (low + high) // 2
+        if value < a[middle]:
+            high = middle
+        else:
+            low = middle + 1
+    return low
+
+
+def _searchsorted(a: Any, v: Any, side: str = "left") -> Any:
+    if np.ndim(v) == 0:
+        assert v == v
+        return np.int64(_first_not_below(a, v) if side == "left" else _first_above(a, v))
+    made = np.empty(v.shape, np.int64)
+    assert v.ndim == 1
+    for k in range(len(v)):
+        assert v[k] == v[k]
+        made[k] = _first_not_below(a, v[k]) if side == "left" else _first_above(a, v[k])
+    return made
+
+
+def _interpolated(x: Any, xp: Any, fp: Any) -> Any:
+    """As NumPy's C code has it; behind the ends of `xp` the last values hold."""
+    n = len(xp)
+    if x > xp[n - 1]:
+        return fp[n - 1]
+    if x < xp[0]:
+        return fp[0]
+    k = _first_above(xp, x) - 1
+    if k == n - 1:
+        return fp[n - 1]
+    if xp[k] == x:
+        return fp[k]
+    slope = (fp[k + 1] - fp[k]) / (xp[k + 1] - xp[k])
+    made = slope * (x - xp[k]) + fp[k]
+    assert made == made
+    return made
+
+
+def _interp(x: Any, xp: Any, fp: Any) -> Any:
+    assert len(xp) > 0
+    assert len(xp) == len(fp)
+    xp = xp.astype(np.float64)
+    fp = fp.astype(np.float64)
+    if np.ndim(x) == 0:
+        assert x == x
+        return np.float64(_interpolated(x, xp, fp))
+    assert x.ndim == 1
+    made = np.empty(len(x), np.float64)
+    for k in range(len(x)):
+        assert x[k] == x[k]
+        made[k] = _interpolated(x[k], xp, fp)
+    return made
+
+
+def _bincount(x: Any, weights: Any = None, minlength: Any = 0) -> Any:
+    assert minlength >= 0
+    length = minlength
+    for value in x:
+        assert value >= 0
+        length = max(length, int(value) + 1)
+    if weights is None:
+        counts = np.zeros(length, np.int64)
+        for value in x:
+            counts[value] += 1
+        return counts
+    assert len(weights) == len(x)
+    sums = np.zeros(length, np.float64)
+    for k in range(len(x)):
+        sums[x[k]] += weights[k]
+    return sums
+
+
+def _cross(a: Any, b: Any) -> Any:
+    assert a.ndim == 1
+    assert b.ndim == 1
+    assert len(a) == 3
+    assert len(b) == 3
+    return np.array([a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]])
+
+
+def _trapezoid(y: Any, x: Any = None, dx: Any = 1.0) -> Any:
+    assert y.ndim == 1
+    if x is None:
+        return np.sum(dx * (y[1:] + y[:-1]) / 2.0)
+    return np.sum((x[1:] - x[:-1]) * (y[1:] + y[:-1]) / 2.0)
+
+
+def _trace(a: Any) -> Any:
+    assert a.ndim == 2
+    n = min(a.shape[0], a.shape[1])
+    found = np.empty(n, a.dtype)
+    for k in range(n):
+        found[k] = a[k, k]
+    return np.sum(found)
+
+
+def _diagflat(v: Any) -> Any:
+    values = v.ravel()
+    made = np.zeros((len(values), len(values)), v.dtype)
+    for k in range(len(values)):
+        made[k, k] = values[k]
+    return made
+
+
+def _tril(m: Any, k: Any = 0) -> Any:
+    assert m.ndim == 2
+    made = np.zeros(m.shape, m.dtype)
+    for i in range(m.shape[0]):
+        for j in range(min(i + k + 1, m.shape[1])):
+            made[i, j] = m[i, j]
+    return made
+
+
+def _triu(m: Any, k: Any = 0) -> Any:
+    assert m.ndim == 2
+    made = np.zeros(m.shape, m.dtype)
+    for i in range(m.shape[0]):
+        for j in range(max(i + k, 0), m.shape[1]):
+            made[i, j] = m[i, j]
+    return made
+
+
+def _flip(m: Any) -> Any:
+    assert m.ndim == 1
+    return m[::-1]
+
+
+def _ptp(a: Any) -> Any:
+    return np.max(a) - np.min(a)
+
+
+def _allclose(a: Any, b: Any, rtol: Any = 1e-05, atol: Any = 1e-08) -> Any:
+    for value in np.ravel(a):
+        assert np.isfinite(value)
+    for value in np.ravel(b):
+        assert np.isfinite(value)
+    return bool(np.all(np.abs(a - b) <= atol + rtol * np.abs(b)))
+
+
+WRITTEN: dict[Any, Callable[..., Any]] = {
+    np.diff: _diff, np.nonzero: _nonzero, np.flatnonzero: _flatnonzero, np.cumsum: _cumsum, np.cumprod: _cumprod,
+    np.median: _median, np.searchsorted: _searchsorted, np.interp: _interp, np.bincount: _bincount, np.cross: _cross,
+    np.trapezoid: _trapezoid, np.trace: _trace, np.diagflat: _diagflat, np.tril: _tril, np.triu: _triu,
+    np.flip: _flip, np.ptp: _ptp, np.allclose: _allclose,
+}  # fmt: skip

@@ -1,0 +1,141 @@
+"""NumPy's functions that staged functions have in Python: what NumPy gives, to the bit, for all kinds of operands."""
+
+import numpy as np
+import pytest
+from test_element_loops import agrees, function_of
+
+from jitrt.frontend.control.written import WRITTEN
+
+RNG = np.random.default_rng(1)
+X = RNG.random(50)
+K = RNG.integers(0, 20, 40)
+M = RNG.random((5, 7))
+TRUTHS = X > 0.5
+SINGLE = X.astype(np.float32)
+WITH_NAN = np.where(X > 0.9, np.nan, X)
+EMPTY = np.empty(0)
+SORTED = np.cumsum(X)
+CALLS = {
+    "np.diff(x)": [X, K, TRUTHS, SINGLE, M, X[:1], EMPTY, K.astype(np.uint8)],
+    "np.nonzero(x)": [X, K, TRUTHS, WITH_NAN, EMPTY],
+    "np.flatnonzero(x)": [M > 0.5, X * 0, X, K],
+    "np.cumsum(x)": [X, K, TRUTHS, SINGLE, M, EMPTY, K.astype(np.int8), WITH_NAN],
+    "np.cumprod(x)": [X, K, SINGLE],
+    "np.median(x)": [X, X[:49], K, SINGLE, M, TRUTHS, RNG.random(1001), np.repeat(1.5, 200), K.astype(np.int16)],
+    "np.searchsorted(np.cumsum(x), y)": [(X, X * 9), (X, 3.3), (K, K * 3), (K, 7)],
+    "np.searchsorted(np.cumsum(x), y, side='right')": [(X, X * 9), (K, K), (K, 7)],
+    "np.interp(y, np.cumsum(x), x)": [(X, X * 30 - 2), (X, 3.3), (X, -1.0), (X, 1e9), (K, K * 3), (SINGLE, SINGLE)],
+    "np.bincount(x)": [K, K.astype(np.int32), K[:0]],
+    "np.bincount(x, y)": [(K, X[:40]), (K, SINGLE[:40])],
+    "np.bincount(x, minlength=30)": [K],
+    "np.cross(x, y)": [(X[:3], X[3:6]), (K[:3], X[3:6]), (SINGLE[:3], SINGLE[3:6])],
+    "np.trapezoid(x[:3])": [X, K, SINGLE],
+    "np.trapezoid(x[:3], y[:3])": [(X, SORTED)],
+    "np.trace(x[:2])": [M, M.T, K.reshape(5, 8)],
+    "np.diagflat(x)": [X, K, M],
+    "np.tril(x)": [M, M > 0.5, M.T],
+    "np.triu(x, 1)": [M, M.T],
+    "np.flip(x) + 1": [X, K],
+    "np.ptp(x)": [X, K],
+    "np.allclose(x, y)": [(X, X + 1e-12), (X, X + 1e-3), (K, K)],
+    "np.clip(x, None, 0.5)": [X, WITH_NAN],
+    "x.clip(min=0.5)": [X, WITH_NAN],
+}
+LEFT_TO_NUMPY = {
+    "np.median(x)": [EMPTY, WITH_NAN],
+    "np.bincount(x)": [K - 1],
+    "np.searchsorted(x, y)": [(X, np.nan)],
+    "np.interp(y, x, x)": [(EMPTY, 1.0)],
+    "np.cross(x, y)": [(X[:2], X[:2]), (X[:3], X[:4])],
+    "np.allclose(x, y)": [(X, WITH_NAN)],
+}
+
+
+def calling(expression, count):
+    """A function with a loop, and the call behind it."""
+    arguments = ", ".join("xy"[:count])
+    loop = "    turns = 0\n    for i in range(3):\n        turns += i\n"
+    return function_of(f"def f({arguments}):\n{loop}    return {expression}, turns\n")
+
+
+@pytest.mark.parametrize("expression", CALLS)
+def test_gives_what_numpy_gives(expression):
+    for args in CALLS[expression]:
+        args = args if isinstance(args, tuple) else (args,)
+        agrees(calling(expression, len(args)), args)
+
+
+@pytest.mark.parametrize("expression", LEFT_TO_NUMPY)
+@pytest.mark.filterwarnings("ignore")
+def test_what_numpy_refuses_or_treats_differently_is_left_to_it(expression):
+    for args in LEFT_TO_NUMPY[expression]:
+        args = args if isinstance(args, tuple) else (args,)
+        agrees(calling(expression, len(args)), args)
+
+
+def test_every_function_is_called():
+    text = " ".join(CALLS)
+    assert not [f.__name__ for f in WRITTEN if f"np.{f.__name__}(" not in text]
+
+
+@pytest.mark.parametrize("size", [1, 2, 23, 24, 25, 26, 100, 997])
+def test_medians_of_windows_in_any_order(size):
+    function = function_of(
+        "def f(x, w):\n    out = np.empty(len(x) - w + 1)\n    for k in range(len(out)):\n"
+        "        out[k] = np.median(x[k:k + w])\n    return out\n"
+    )
+    x = RNG.integers(0, 50, size + 3).astype(float)
+    agrees(function, (x, size), (np.sort(x), size), (np.sort(x)[::-1].copy(), size), (x * 0.0, size))
+
+
+def test_continue_in_loops_that_are_unrolled():
+    def neighbours(g):
+        counts = np.zeros_like(g)
+        for i in range(g.shape[0]):
+            for di in (-1, 0, 1):
+                for dj in (-1, 0, 1):
+                    if di == 0 and dj == 0:
+                        continue
+                    if g[i, dj] > 3:
+                        if di > 0:
+                            continue
+                        counts[i, 0] += 1
+                    else:
+                        counts[i, 1] += dj
+                        continue
+                    counts[i, 2] += di
+        return counts
+
+    g = RNG.integers(0, 9, (6, 4))
+    agrees(neighbours, (g,), (g[:0],), (g * 0,))
+
+
+def test_a_function_that_returns_from_inside_of_a_loop():
+    def place(x, limit):
+        for k in range(len(x)):
+            if x[k] > limit:
+                return k
+
+    def places(x):
+        total = 0
+        for row in range(3):
+            k = place(x, row / 4)
+            if k is None:
+                total -= 1
+        return total
+
+    agrees(places, (X,), compiled=False)  # None or an integer
+
+    def first(x, limit):
+        for k in range(len(x)):
+            if x[k] > limit:
+                return k
+        return -1
+
+    def firsts(x):
+        total = 0
+        for row in range(3):
+            total += first(x, row / 4)
+        return total
+
+    agrees(firsts, (X,), (X[:0],))
