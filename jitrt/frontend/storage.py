@@ -75,18 +75,39 @@ class Cell:
 
     def strides_of(self, view: Node) -> tuple[int, ...] | None:
         """The strides of `view`, a chain of views of the content; None if a reshape in it copies."""
+        found = self._array_like(view, np.empty(1, np.int8))
+        return None if found is None else found.strides
+
+    def is_copied_in_order(self, source: Node, target: Node) -> bool:
+        """Whether NumPy, where it copies `source` to `target`, reads elements that it has overwritten.
+
+        Both are chains of views of the content. It does so where vectors overlap that have other strides of one sign;
+        everything else it buffers, or copies from the end on.
+        """
+        if not (target.type.ndim == source.type.ndim == 1 and target.shape == source.shape):
+            return False
+        memory = np.empty(1, np.int8)
+        x, y = self._array_like(source, memory), self._array_like(target, memory)
+        if x is None or y is None:
+            return False
+        return x.strides != y.strides and x.strides[0] * y.strides[0] > 0 and np.may_share_memory(x, y)
+
+    def _array_like(self, view: Node, memory: np.ndarray) -> np.ndarray | None:
+        """An array, not to be read, that lies as `view`, a chain of views of the content, does if that is at `memory`.
+
+        None if a reshape in the chain copies.
+        """
         strides = self.strides
         if strides is None:
             strides = contiguous_strides(self.content.shape, self.content.dtype.itemsize)
-        probe: np.ndarray | None = as_strided(np.empty(1, np.int8), self.content.shape, strides)
+        probe: np.ndarray | None = as_strided(memory, self.content.shape, strides)
         for name, params, type in region_between(view, self.content):
             if name in ("real", "imag"):
                 continue  # the strides stay
             probe = as_view(probe, name, dict(params), type.shape)
             if probe is None:
                 return None
-        assert probe is not None
-        return probe.strides
+        return probe
 
     def check_writable(self, region: Region, message: str = "assignment destination is read-only") -> None:
         """Raise `ReadOnly` if NumPy would not let the function write to a region."""

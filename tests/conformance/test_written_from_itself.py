@@ -1,5 +1,7 @@
 """Arrays that are written with what gathers, scans and transposes read from them: all of it is read first."""
 
+import linecache
+
 import numpy as np
 import pytest
 from compare import assert_same
@@ -102,3 +104,44 @@ def test_all_of_it_is_read_first(function):
         want, got = function(theirs, i), compiled(ours, i)
         assert_same(got, want, ulp=8)
         assert_same(ours, theirs, ulp=8)
+
+
+SLICES = ("::2", "1::2", ":4", "4:", "::-1", "1:5", "::3", "-1:3:-1", "2:6", ":1", "3:4", "7:0:-2", "0:7:2")
+VIEWS = ("a", "m[1]", "m[:, 1]", "m[2, ::2]", "m.T[3]", "m[:, -1]", "m[::-1, 2]", "a[3:12]", "a[::2]", "m.ravel()")
+
+
+def statements():
+    for to in SLICES:
+        for of in SLICES:
+            yield f"a[{to}] = a[{of}]", 8
+    for to in VIEWS:
+        for of in VIEWS:
+            yield f"{to}[:4] = {of}[-4:]", 16
+            yield f"np.copyto({to}[:2], {of}[1:3])", 16
+            yield f"{to}[:3] += {of}[:3]", 16
+
+
+@pytest.mark.parametrize("part", range(4))
+@pytest.mark.parametrize("in_loop", [False, True])
+def test_a_part_is_copied_to_another_one(part, in_loop):
+    """NumPy copies vectors of other steps of one sign where they lie, so that it reads what it has written."""
+    for text, size in list(statements())[part::4]:
+        if in_loop:
+            text = f"for k in range(2):\n        {text}\n        a[k] += 1.0"
+        source = f"def f(a):\n    m = a.reshape(-1, 4)\n    {text}\n    return a.sum()\n"
+        space = {"np": np}
+        filename = f"<{source}>"
+        linecache.cache[filename] = (len(source), None, source.splitlines(True), filename)
+        exec(compile(source, filename, "exec"), space)
+        compiled = jitrt.jit(space["f"])
+        for _ in range(2):
+            seen = []
+            for f in (space["f"], compiled):
+                a = np.arange(float(size))
+                try:
+                    f(a)
+                except ValueError as error:
+                    seen.append((a.tolist(), type(error)))
+                else:
+                    seen.append(a.tolist())
+            assert seen[0] == seen[1], text

@@ -175,6 +175,8 @@ def assign(r: Recorder, target: Array, value: Any) -> None:
         if all(_is_safe(r, target, stores, load, offset) for load, offset in loads):
             return
         take_back()
+    if value.view is not None and value.ndim == target.ndim == 1 and value.view.strides != view.strides:
+        raise NotStaged("a copy to elements that may overlap in other steps, where NumPy reads what it has written")
     _copy(r, target, materialise(r, source, always=True))
 
 

@@ -33,9 +33,19 @@ def assign(target: Tracer, value: Any) -> None:
     """``target[...] = value``."""
     if value is target or (is_tracer(value) and _is_same_memory(value, target)):
         return  # the second half of ``x[i] += v``
+    _check_order(value, target)
     node = _value_node(value, target)
     _check_cast(node, target.dtype)
     _write(target, fit(node, target.dtype, target.shape))
+
+
+def _check_order(value: Any, target: Tracer) -> None:
+    """Leave to the plain function the copies in which NumPy reads what it has just written: ``x[::2] = x[:4]``."""
+    cell = target._cell
+    if cell is None or not is_tracer(value) or value._cell is not cell:
+        return
+    if cell.is_copied_in_order(value._node, target._node):
+        raise Untraceable("copies a part of an array to another one that overlaps it, in other steps", user_line())
 
 
 def _is_same_memory(value: Tracer, target: Tracer) -> bool:
@@ -199,6 +209,7 @@ def copyto(dst: Any, src: Any, casting: str = "same_kind", where: Any = True) ->
     """``numpy.copyto``."""
     if not is_tracer(dst) or not dst._is_array():
         raise Untraceable("copyto writes into an array", user_line())
+    _check_order(src, dst)
     node = _copied(src, dst, casting)
     _check_cast(node, dst.dtype)
     fitted = fit(node, dst.dtype, dst.shape)
