@@ -26,7 +26,7 @@ from .memory.plan import BlockMemory, plan_block
 from .passes.prepare import prepare
 from .runtime.assemble import assemble, hosts_of
 from .runtime.hosts import NO_HOSTS
-from .runtime.mayraise import may_raise
+from .runtime.mayraise import may_raise, not_computed
 from .runtime.program import UNLIMITED, Details, Program
 from .runtime.steps import BlockSteps, CheckStep, ControlStep, HostStep, KernelStep, Step, addresses, work
 from .schedule.control import Block, CheckCall, Tools, schedule
@@ -85,7 +85,7 @@ class Lowered:
         The graph after every pass, in order.
     clock : Clock
     may_raise : int
-        Floating-point exceptions that NumPy may report for the graph.
+        Floating-point exceptions that NumPy may report for the graph, and for what it leaves out.
     strides : tuple
         For each output its strides; None for those of a C-contiguous array.
     """
@@ -124,7 +124,7 @@ def lower(
     clock.stage("memory")
     # What computed an exception is not run again on arguments that were overwritten.
     watched = 0 if memory.layout.overwritten() - final.keys() else may_raise(prepared)
-    return Lowered(block, memory, tuple(stages), clock, watched, prepared.strides)
+    return Lowered(block, memory, tuple(stages), clock, watched | not_computed(graph), prepared.strides)
 
 
 def _check_worthwhile(graph: Graph, steps: Sequence[KernelCall | Node]) -> None:

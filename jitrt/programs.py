@@ -19,13 +19,14 @@ import numpy as np
 from . import config
 from .base import collection
 from .base.atwork import at_work, is_at_work
-from .base.frozen import frozen, replaced
+from .base.frozen import frozen, record, replaced
 from .codegen import cache
 from .errors import NotWorthwhile
 from .frontend.segments import sample
 from .ir.content import NotPortable, content
 from .ir.node import Graph, forget_dead
 from .runtime import imagefile
+from .runtime.errstate import OutOfBounds, Patience, Uncomputed
 from .runtime.hostfile import NotPlain, decode_hosts, encode_hosts
 from .runtime.hosts import NO_HOSTS
 from .runtime.image import Image
@@ -66,7 +67,7 @@ class _Known:
 _known: dict[str, _Known] = {}
 
 
-@frozen(eq=False)
+@record(eq=False)
 class Compiled:
     """A program, and what each stage made on the way to it.
 
@@ -78,11 +79,30 @@ class Compiled:
         as all that a call needs.
     times : dict of str to float, optional
         Time that each stage took, if the program was made in this process.
+    whole : callable, optional
+        If the program leaves out what nothing reads: compiles one that does not, which takes its place where it has to.
     """
 
     program: Program
     made: Callable[[], Made]
     times: dict[str, float] | None = None
+    whole: Callable[[], Compiled] | None = None
+
+    def run(self, inputs: Sequence[Any], patience: Patience | None = None, reports: bool = True) -> list[Any]:
+        """Outputs of the program; parameters and exceptions as for `Program.run`."""
+        if self.whole is not None:
+            try:
+                return self.program.run(inputs, patience, reports)
+            except (OutOfBounds, Uncomputed):
+                self.leave_nothing_out()
+        return self.program.run(inputs, patience, reports)
+
+    def leave_nothing_out(self) -> None:
+        """Compute from now on what nothing reads, too."""
+        if self.whole is not None:
+            with at_work():
+                whole = self.whole()
+            self.program, self.made, self.times, self.whole = whole.program, whole.made, whole.times, None
 
     @property
     def stages(self) -> tuple[tuple[str, Graph], ...]:

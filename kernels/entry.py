@@ -43,7 +43,8 @@ STATE = (
 )  # fmt: skip
 # Words of a table. `busy` is set while a call is served, since it uses the only frame of the table. `handler` is the
 # memory handler of large results. `plain`, if not 0, is a Python function that is called in place of kernels.
-# `watched` are the exceptions that the program may raise, `function` is then the plain function; `raised` counts calls
+# `watched` are the exceptions that the program may raise, `function` is then the plain function, or what computes all
+# that the program does not; `raised` counts calls
 # in a row that have raised one, and `skip` calls that are still to run plain. `served` says that there was a call. The
 # values of the first `held` rows are kept alive: other threads, and signal handlers, may let go of them meanwhile. What
 # a call stores is made as results are, and noted under places from `stored_place` on. Before any row is looked at, the
@@ -62,6 +63,7 @@ FIXED = ("address", "word")
 APART = ("first", "first_low", "first_high", "second", "second_low", "second_high")
 # Fields of objects, whose offsets the code contains: `words` is that of `self`.
 FIELDS = (*guard.FIELDS, "words", "capsule")
+UNCOMPUTED_BIT = 4  # from here on the bits of `watched` are exceptions of what the program does not compute
 LONGEST_SKIP = 10  # the binary logarithm of the most calls that run plain before kernels are tried again
 
 _METHOD = ir.FunctionType(BYTES, [BYTES, WORDS, I64, BYTES])
@@ -332,7 +334,11 @@ class _Serve:
         builder, table = self.builder, self.table
         watched, possible = variable(builder), table["watched"]
         with builder.if_then(builder.icmp_signed("!=", possible, word(0))):
-            current = builder.and_(self._current_errors(), possible)
+            asked = self._current_errors()
+            uncomputed = builder.and_(asked, builder.lshr(possible, word(UNCOMPUTED_BIT)))
+            with builder.if_then(builder.icmp_signed("!=", uncomputed, word(0)), likely=False):
+                self._return_plain(table["function"])
+            current = builder.and_(asked, possible)
             builder.store(current, watched)
             skip = table["skip"]
             may_skip = builder.icmp_signed(">", skip, word(0))

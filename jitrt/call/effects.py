@@ -77,7 +77,7 @@ def finish(
         If anything fails once arguments are changed.
     """
     with entered(traced.scope):
-        outputs = compiled.program.run([registers[k] for k in traced.registers], patience)
+        outputs = compiled.run([registers[k] for k in traced.registers], patience)
     if inputs:
         for number, output in traced.written:
             if outputs[output] is registers[number]:  # mapped from a file, and written where it is

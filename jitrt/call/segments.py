@@ -11,11 +11,13 @@ import numpy as np
 from ..base.atwork import at_work
 from ..base.frozen import record
 from ..frontend.numpy.scopes import entered
-from ..frontend.segments import Cut, register_value
+from ..frontend.segments import Cut, register_value, sample
 from ..frontend.trace import Traced
 from ..ir.node import Graph
+from ..passes.harmless import left_out
 from ..programs import Compiled, compile_graph
-from ..runtime.errstate import Patience
+from ..runtime.errstate import UNCOMPUTED, Patience, errors
+from ..runtime.mayraise import not_computed
 
 _MOST_PROGRAMS = 512  # kept by their graphs
 
@@ -35,31 +37,44 @@ class Programs:
         values: Sequence[Any],
         donated: tuple[int, ...] = (),
         written: tuple[tuple[int, int], ...] = (),
+        typical: bool = True,
     ) -> Compiled:
         """What computes `graph` for values of these types and strides.
 
-        It may overwrite the values numbered `donated`; those `written` have to hold outputs in the end, as pairs.
+        It may overwrite the values numbered `donated`; those `written` have to hold outputs in the end, as pairs. Where
+        the values are `typical`, which samples are not, what nothing reads may be left out.
         """
         key = (graph, tuple(v.strides if isinstance(v, np.ndarray) else None for v in values), donated, written)
         compiled = self._made.get(key)
         if compiled is None:
             with at_work():
-                compiled = compile_graph(graph, values, self._threads, donated, dict(written))
+                compiled = self._compile(graph, values, donated, dict(written), typical)
             if len(self._made) >= _MOST_PROGRAMS:
                 self._made.pop(next(iter(self._made)))
             self._made[key] = compiled
             self.count += 1
         return compiled
 
+    def _compile(
+        self, graph: Graph, values: Sequence[Any], donated: tuple[int, ...], written: dict[int, int], typical: bool
+    ) -> Compiled:
+        smaller = left_out(graph, values) if typical else graph
+        if smaller is graph or not_computed(smaller) & errors() << UNCOMPUTED:
+            return compile_graph(graph, values, self._threads, donated, written)
+        compiled = compile_graph(smaller, values, self._threads, donated, written)
+        samples = [sample(value) for value in values]
+        compiled.whole = lambda: compile_graph(graph, samples, self._threads, donated, written)
+        return compiled
+
     def execute(self, graph: Graph, values: list[Any]) -> tuple[Compiled, list[Any]]:
         """Compute `graph`, as a trace asks for it."""
         compiled = self.compile(graph, values)
-        return compiled, compiled.program.run(values)
+        return compiled, compiled.run(values)
 
     def execute_quietly(self, graph: Graph, values: list[Any]) -> tuple[Compiled, list[Any]]:
         """The same without floating-point exceptions, for a trace behind which the call runs from its beginning."""
         compiled = self.compile(graph, values)
-        return compiled, compiled.program.run(values, reports=False)
+        return compiled, compiled.run(values, reports=False)
 
 
 @record(eq=False)
@@ -85,7 +100,7 @@ class Segment:
         compiled, inputs, kept = self.plan
         if compiled is not None:
             with entered(self.cut.scope):
-                outputs = compiled.program.run([registers[k] for k in inputs], patience)
+                outputs = compiled.run([registers[k] for k in inputs], patience)
             first, nodes = self.cut.first, self.cut.outputs
             for k, output in zip(kept, outputs):
                 registers[first + k] = register_value(nodes[k], output)

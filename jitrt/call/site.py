@@ -260,7 +260,10 @@ class ServedFunction(NativeCallable):
         """Let native code serve calls like this one on behalf of `found`, if it can."""
         captures = self._specialisations.current_captures()
         call = TakenApart(structure, leaves, places_of(captures.state))
-        table = found.table(self._function, call, captures)
+        function = self._function
+        if isinstance(found, Specialisation) and found.compiled.whole is not None:
+            function = self._served_whole(found)
+        table = found.table(function, call, captures)
         if table is None and isinstance(found, Specialisation) and not found.only_native:
             table = found.guards(self._served_by(found, structure, captures), call, captures)
         if not captures.unchanged() or found not in self._specialisations:
@@ -269,6 +272,18 @@ class ServedFunction(NativeCallable):
             self._dispatch.add(found, table, args, kwargs)
         elif isinstance(found, Specialisation):
             self._dispatch.refuse(found)
+
+    def _served_whole(self, found: Specialisation) -> Callable[..., Any]:
+        """What native code calls where kernels cannot go on, and `found` leaves out what nothing reads."""
+
+        def serve(*args: Any, **kwargs: Any) -> Any:
+            if not is_at_work():
+                found.compiled.leave_nothing_out()
+                with self._lock:
+                    self._dispatch.remove(found)
+            return self._call(args, kwargs)
+
+        return serve
 
     def _served_by(self, found: Specialisation, structure: Structure, captures: Captures) -> Callable[..., Any]:
         """What Python does in calls for which native code has found out that `found` serves them."""

@@ -253,7 +253,8 @@ class Specialisation:
             assert segment.cut is not None
             if segment.cut.graph is not None and wanted != segment.plan[2]:
                 graph, inputs, samples = narrowed(segment.cut, wanted)
-                segment.plan = self._programs.compile(graph, samples) if graph.outputs else None, inputs, wanted
+                compiled = self._programs.compile(graph, samples, typical=False) if graph.outputs else None
+                segment.plan = compiled, inputs, wanted
 
     def _overwritable(self, traced: Traced) -> tuple[int, ...]:
         """The inputs of the last segment that are donated arguments, and not needed behind it."""
@@ -326,7 +327,7 @@ class Specialisation:
         self.new_ways = 0
         self._calls += 1
         if segment.direct is not None:
-            return segment.direct(compiled.program.run([registers[k] for k in traced.registers], self.patience))
+            return segment.direct(compiled.run([registers[k] for k in traced.registers], self.patience))
         return finish(traced, compiled, registers, arguments, self.patience, inputs if self.has_forms else ())
 
     def _way(self, registers: list[Any]) -> Iterator[Segment]:

@@ -14,12 +14,12 @@ from ..ir import build as b
 from ..ir.control import used_results
 from ..ir.node import Graph, Node, topological_order
 from ..ir.ops.optable import Kind
-from ..ir.ops.raising import FORCE, can_raise, force, forced, is_of_raising_control
+from ..ir.ops.raising import FORCE, LEFT_OUT, can_raise, force, forced, is_of_raising_control
 
 
 def drop_harmless(graph: Graph) -> Graph:
     """Force only what may raise, each operation once; outputs that are forced stand behind the others."""
-    outputs = [n for n in graph.outputs if n.op is not FORCE]
+    outputs = [n for n in graph.outputs if n.op is not FORCE and n.op is not LEFT_OUT]
     if len(outputs) == len(graph.outputs):
         return graph
     read = topological_order(outputs)

@@ -19,9 +19,15 @@ from .objects import builtin, fields
 
 NUMBERS = {"divide": DIVIDE, "over": OVER, "under": UNDER, "invalid": INVALID}
 
+UNCOMPUTED = entry.UNCOMPUTED_BIT
+
 
 class FloatingPointRaised(Exception):
     """Kernels raised a floating-point exception that the error state does not ignore: the plain function decides."""
+
+
+class Uncomputed(FloatingPointRaised):
+    """Operations that a program leaves out may raise an exception that the error state does not ignore."""
 
 
 class OutOfBounds(FloatingPointRaised, IndexError):

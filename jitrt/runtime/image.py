@@ -76,7 +76,8 @@ class Image:
     work : int
         Additions that all of it amounts to.
     may_raise : int
-        Floating-point exceptions that NumPy may report for it, as `errstate.may_raise` numbers them.
+        Floating-point exceptions that NumPy may report for it, as `mayraise.may_raise` numbers them, and from
+        ``UNCOMPUTED_BIT`` on those for what it leaves out.
     """
 
     nbytes: int

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from ..ir.control import bodies
 from ..ir.node import Graph
-from ..ir.ops.raising import exceptions
-from .errstate import NUMBERS
+from ..ir.ops.raising import LEFT_OUT, exceptions
+from .errstate import NUMBERS, UNCOMPUTED
 
 
 def may_raise(graph: Graph) -> int:
@@ -27,3 +27,9 @@ def may_raise(graph: Graph) -> int:
             inner |= may_raise(body)
         found |= exceptions(node)
     return inner | sum(NUMBERS[name] for name in found)
+
+
+def not_computed(graph: Graph) -> int:
+    """The exceptions that NumPy may report for what `graph` does not compute: their numbers, shifted."""
+    flags = {name for n in graph.outputs if n.op is LEFT_OUT for name in n["flags"]}
+    return sum(NUMBERS[name] for name in flags) << UNCOMPUTED

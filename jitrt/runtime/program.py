@@ -11,7 +11,7 @@ import numpy as np
 from ..base.frozen import frozen, record
 from ..config import debug
 from ..ir.worthwhile import Amount
-from .errstate import FloatingPointRaised, Patience, errors
+from .errstate import UNCOMPUTED, FloatingPointRaised, Patience, Uncomputed, errors
 from .frames import Frame
 from .hosts import Hosts
 from .image import Image
@@ -101,13 +101,19 @@ class Program:
             If a call that NumPy made gave another type than when traced.
         FloatingPointRaised
             If kernels raised a floating-point exception that the error state does not ignore.
+        Uncomputed
+            If what is left out may raise one.
         Exception
             Whatever NumPy raises in a step that it executes.
         """
         if not reports:
             with np.errstate(all="ignore"):
                 return self.run(inputs)
-        watched = self.image.may_raise and self.image.may_raise & errors()
+        possible = self.image.may_raise
+        asked = possible and errors()
+        if asked & possible >> UNCOMPUTED:
+            raise Uncomputed
+        watched = asked & possible
         if watched and patience is not None and patience.is_over():
             raise FloatingPointRaised
         frame = self.take_frame()

@@ -77,6 +77,8 @@ class Op:
         Those that NumPy reports where all operands are integers, by a test of its own: kernels raise none for them.
     numpys_bits : str
         Characters of the dtypes for which kernels call NumPy's own loop, whose results no kernel of ours would have.
+    range : callable, optional
+        For elementwise operations: from ranges of the operands to that of the results (`ranges`).
     view_like : bool
         Whether 0-d operands give a 0-d array, as NumPy's array functions do, and not a NumPy scalar, as ufuncs do.
     read_only : bool
@@ -106,6 +108,7 @@ class Op:
     flags_beside_a_number: frozenset[str] | None = None
     integer_flags: frozenset[str] = frozenset()
     numpys_bits: str = ""
+    range: Callable[..., tuple[float, float] | None] | None = None
     view_like: bool = False
     read_only: bool = False
     order: str | Callable[..., Any] = "K"

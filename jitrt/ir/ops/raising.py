@@ -4,6 +4,8 @@ NumPy warns of a quotient, or raises an exception, whether or not anything is do
 that is computed in any case: kernels raise floating-point exceptions, and checks end the program.
 
     force (multiply (divide 1.0 x0) 2.0)  →  assume m m, m = the largest element of the product, whatever it is
+
+Where it can only be an exception that is ignored if nobody asks for it, `left_out` may stand in its place.
 """
 
 from __future__ import annotations
@@ -25,6 +27,7 @@ from .pythonnumbers import is_python
 from .ufuncs import elementwise_op, loop_dtypes
 
 FORCE = row(Op("force", Kind.CHECK, numpy=lambda x: np.zeros((), np.int8)))
+LEFT_OUT = row(Op("left_out", Kind.CHECK, numpy=lambda flags: np.zeros((), np.int8)))
 _ALL = frozenset({"divide", "over", "under", "invalid"})
 
 
@@ -59,6 +62,11 @@ def _is_a_number(node: Node) -> bool:
 def force(node: Node) -> Node:
     """What lets `node` be computed, as an output of a graph."""
     return Node(FORCE, (node,), (), ArrayType(np.dtype(np.int8), ()))
+
+
+def leave_out(flags: frozenset[str]) -> Node:
+    """What says, as an output of a graph, that it does not compute something that may raise exceptions `flags`."""
+    return Node(LEFT_OUT, (), b.params(flags=tuple(sorted(flags))), ArrayType(np.dtype(np.int8), ()))
 
 
 def can_raise(node: Node) -> bool:

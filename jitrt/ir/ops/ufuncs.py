@@ -11,6 +11,7 @@ from numpy._core.umath import clip as clip_ufunc  # type: ignore[attr-defined]
 from ..node import Node
 from ..types import ArrayType, canonical
 from .optable import Kind, NotCovered, Op, row
+from .ranges import RANGES
 
 # Costs are rounded from measured times of vectorised loops, an addition being 1.
 _COSTS = {
@@ -125,12 +126,13 @@ CAST = row(
         Kind.ELEMENTWISE,
         numpy=lambda x, dtype: np.asarray(x).astype(dtype),
         flags=frozenset({"over", "under", "invalid"}),
+        range=RANGES["cast"],
     )
 )
-COPY = row(Op("copy", Kind.ELEMENTWISE, numpy=lambda x, number: np.array(x), view_like=True))
+COPY = row(Op("copy", Kind.ELEMENTWISE, numpy=lambda x, number: np.array(x), view_like=True, range=RANGES["copy"]))
 CUBE = row(Op("cube", Kind.ELEMENTWISE, numpy=lambda x: x**3, cost=4, flags=frozenset({"over", "under", "invalid"})))
 ANGLE = row(Op("angle", Kind.ELEMENTWISE, numpy=np.angle, cost=16, flags=frozenset({"under"})))
-WHERE = row(Op("where", Kind.ELEMENTWISE, numpy=np.where, view_like=True))
+WHERE = row(Op("where", Kind.ELEMENTWISE, numpy=np.where, view_like=True, range=RANGES["where"]))
 
 
 def _lower_clip(n: Node) -> Node:
@@ -155,7 +157,7 @@ def _is_steady(bound: Node, size: int) -> bool:
     return not bound.shape or (bound.type.size == 1 and size != 1)
 
 
-CLIP = row(Op("clip", Kind.ELEMENTWISE, numpy=clip_ufunc, ufunc=clip_ufunc, lower=_lower_clip))
+CLIP = row(Op("clip", Kind.ELEMENTWISE, numpy=clip_ufunc, ufunc=clip_ufunc, lower=_lower_clip, range=RANGES["clip"]))
 
 
 def _row_of_numpy_ufunc(ufunc: np.ufunc) -> Op:
@@ -176,6 +178,7 @@ def _row_of_numpy_ufunc(ufunc: np.ufunc) -> Op:
             flags_beside_a_number=frozenset(_FLAGS_BESIDE_A_NUMBER.get(name, _FLAGS.get(name, ()))),
             integer_flags=frozenset(_INTEGER_FLAGS.get(name, ())),
             numpys_bits=_NUMPYS_BITS.get(name, ""),
+            range=RANGES.get(name),
         )
     )
 
