@@ -114,7 +114,7 @@ class _Writer:
             inner = _Writer([], self.budget)
             inner.graph(value)
             return f"[{'|'.join(inner.lines)}]"
-        if kind.__module__.startswith(f"{__package__}.") and hasattr(kind, "__match_args__"):
+        if str(kind.__module__).startswith(f"{__package__}.") and hasattr(kind, "__match_args__"):
             return f"{kind.__name__}{self.value(tuple(getattr(value, name) for name in kind.__match_args__))}"
         raise NotPortable(f"a parameter of type {kind.__qualname__}")
 

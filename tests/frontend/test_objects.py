@@ -315,3 +315,53 @@ def test_references_of_slots():
         compiled(body, 0.5)
     assert sys.getrefcount(body) == before[0] and sys.getrefcount(kept) == before[1] - 1
     assert abs(sys.getallocatedblocks() - before[2]) < 1000
+
+
+class NoModule:
+    __module__ = None
+
+    def __init__(self, x):
+        self.x = x
+
+
+class NumberedModule:
+    __module__ = 3
+
+    def method(self, x):
+        return x * 2
+
+
+class ModuleOfItsOwn:
+    @property
+    def __module__(self):
+        return "here"
+
+    def __init__(self):
+        self.x = 2.0
+
+
+def nowhere(x):
+    return x * 3
+
+
+nowhere.__module__ = None
+ODD = (NoModule(4.0), NumberedModule(), ModuleOfItsOwn())
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda x: x * ODD[0].x,
+        lambda x: ODD[1].method(x),
+        lambda x: x * ODD[2].x,
+        lambda x, a=ODD[0]: x * a.x,
+        lambda x, a=ODD[2]: x * a.x,
+        lambda x: nowhere(x) + isinstance(x, NoModule),
+        lambda x: NoModule(x).x + ModuleOfItsOwn().x,
+    ],
+)
+def test_classes_say_what_they_like_of_their_module(function, monkeypatch):
+    monkeypatch.setenv("JITRT_STRICT", "1")
+    compiled = jitrt.jit(function)
+    for _ in range(3):
+        np.testing.assert_array_equal(compiled(np.arange(3.0)), function(np.arange(3.0)))

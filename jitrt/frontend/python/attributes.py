@@ -51,7 +51,13 @@ def has_plain_attributes(kind: type) -> bool:
 
 def is_known_class(kind: type) -> bool:
     """Whether what a class is to code is known: it cannot change, or it is plain, or a part of Python or NumPy."""
-    return not kind.__flags__ & _HEAP_TYPE or kind.__module__.split(".")[0] in _OTHERS or is_plain_class(kind)
+    return not kind.__flags__ & _HEAP_TYPE or package_of(kind) in _OTHERS or is_plain_class(kind)
+
+
+def package_of(kind: type) -> str:
+    """The name of the package that a class says it is from; classes may say anything."""
+    name = kind.__module__
+    return name.partition(".")[0] if isinstance(name, str) else ""
 
 
 def is_plain_class(kind: type) -> bool:
@@ -114,7 +120,7 @@ def _has_plain_attributes(kind: type) -> bool:
     usual = usual and (setting is object or getattr(vars(setting).get("__dataclass_params__"), "frozen", False))
     usual = usual and (_has_slots_alone(kind) if kind.__dictoffset__ == 0 else kind.__basicsize__ == _USUAL_SIZE)
     usual = usual and (kind.__dictoffset__ == 0 or not hasattr(kind, "__slots__"))
-    is_users = kind.__module__.split(".")[0] not in _OTHERS
+    is_users = package_of(kind) not in _OTHERS
     return usual and is_users and not any(hasattr(kind, name) for name in _OWN_WAYS)
 
 

@@ -21,7 +21,7 @@ class _Type(type):
         if len(args) != 1 or kwargs:
             return builtins.type(*args, **kwargs)
         kind = builtins.type(args[0])
-        return args[0].__class__ if kind.__module__.startswith(_STAND_INS) else kind
+        return args[0].__class__ if str(kind.__module__).startswith(_STAND_INS) else kind
 
     def __instancecheck__(cls, instance: Any) -> bool:
         return isinstance(instance, builtins.type)
@@ -52,7 +52,7 @@ traced_type.__name__ = traced_type.__qualname__ = "type"
 def _class_of_symbol(value: Any) -> type | None:
     """The class that `value` stands for an instance of; None if it stands for nothing but itself."""
     kind = builtins.type(value)
-    return value.__class__ if kind.__module__.startswith(_STAND_INS) and value.__class__ is not kind else None
+    return value.__class__ if str(kind.__module__).startswith(_STAND_INS) and value.__class__ is not kind else None
 
 
 def traced_hasattr(value: Any, name: str, /) -> bool:
