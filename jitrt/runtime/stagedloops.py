@@ -21,7 +21,7 @@ from ..codegen.entries import entry_of
 from ..errors import JitrtError, is_passing
 from ..frontend.arguments import overlaps_itself
 from ..frontend.control.source import has_loops
-from ..frontend.control.stage import WAY, Argument, Made, Number, Result, Staged, stage
+from ..frontend.control.stage import WAY, Argument, Made, Number, Result, Staged, is_same_value, stage
 from ..frontend.control.values import NotStaged
 from ..frontend.python.callbacks import MISSING
 from ..frontend.python.captures import Capture
@@ -39,6 +39,7 @@ _log = logging.getLogger("jitrt.trace")
 
 _MOST_STOPS = 8  # a procedure that stops more often than that, and than it does not, costs more than it saves
 _MOST_STAGED = 32  # procedures of one function, for types of arguments and values of the outside
+_MOST_VALUES = 8  # of arguments of the same types for which procedures are made
 _LITTLE_WORK = 64  # trips of loops where the plain function may be faster than any call of compiled code
 _TRIALS = 5  # calls that are timed to learn that
 _MOST_TRIED = 64  # shapes of arguments for which that is learnt
@@ -160,7 +161,7 @@ class LoopEngine:
         for loop in known:
             if loop.fits(args):
                 return None if loop.refused else loop
-        if key in self._refused or self._made == _MOST_STAGED:
+        if key in self._refused or self._made == _MOST_STAGED or len(known) == _MOST_VALUES:
             return None
         self._made += 1
         try:
@@ -241,7 +242,7 @@ class _Loop:
     def fits(self, args: tuple) -> bool:
         """Whether what the code reads from outside, and arguments whose values it was made for, are what they were."""
         for k, value in self.staged.known:
-            if args[k] != value:
+            if args[k] is not value and not is_same_value(args[k], value):
                 return False
         for names, name, value in self.named:
             if names.get(name, MISSING) is not value:

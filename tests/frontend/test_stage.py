@@ -1,8 +1,13 @@
 """What functions are staged to, as text."""
 
+import importlib
+import os
+import sys
+
 import numpy as np
 import pytest
 
+import jitrt
 from jitrt.frontend.control.stage import stage
 from jitrt.frontend.control.values import NotStaged
 from jitrt.ir.verify import verify
@@ -94,3 +99,20 @@ def test_whole_arrays_in_a_loop_are_left_to_the_tracer():
 
     with pytest.raises(NotStaged, match="whole arrays"):
         stage(heat, (np.ones(9), 5))
+
+
+@pytest.mark.parametrize(
+    "edit", [("x[k]", "x[-1]"), ("+=", "-="), ("1.5", "2.5"), ("\n        s *= 2", "\n    s *= 2")]
+)
+def test_a_file_that_was_changed_after_its_import(tmp_path, monkeypatch, edit):
+    text = "def f(x):\n    s = 1.5\n    for k in range(len(x)):\n        s += x[k]\n        s *= 2\n    return s\n"
+    (tmp_path / "edited.py").write_text(text)
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.delitem(sys.modules, "edited", raising=False)
+    function = importlib.import_module("edited").f
+    (tmp_path / "edited.py").write_text(text.replace(*edit))
+    os.utime(tmp_path / "edited.py", ns=(0, 0))  # looked at again
+    x = np.arange(4.0)
+    assert jitrt.jit(function)(x) == function(x)
+    with pytest.raises(NotStaged, match="source"):
+        stage(function, (x,))

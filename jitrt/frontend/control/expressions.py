@@ -16,8 +16,9 @@ from ..python.callbacks import MISSING
 from ..python.captures import Capture
 from . import arrays as a
 from . import library, scalars, subscripts
+from .localfunctions import LocalFunction, local_function
 from .recorder import Recorder
-from .source import closure_of
+from .source import closure_of, definition_of_lambda
 from .values import BOOL, INT, Array, NotStaged, Scalar, Unbound, dtype_of, integer, is_number, is_static
 from .written import WRITTEN
 
@@ -54,7 +55,12 @@ class Expressions:
     ):
         self.r, self.function, self.captures, self.path = r, function, captures, path
         self.variables = variables
-        self.cells = closure_of(function)
+        self.cells: dict[str, Any] = {}
+        if isinstance(function, LocalFunction):
+            self.locals = function.locals
+        else:
+            self.locals = frozenset((*function.__code__.co_varnames, *function.__code__.co_cellvars))
+            self.cells = closure_of(function)
 
     # -- names
 
@@ -83,8 +89,10 @@ class Expressions:
                 self.r.stop(scalars.negation(self.r, self.r.get(value.ran, BOOL)))  # type: ignore[arg-type]
                 return value.value
             return value
-        if e.id in self.function.__code__.co_varnames:
+        if e.id in self.locals:
             raise NotStaged(f"{e.id} may not be assigned yet")
+        if isinstance(self.function, LocalFunction):
+            return self.function.scope.named(e)
         if e.id in self.cells:
             return self.captures.of(e.id, self.cells[e.id], None)
         space = self.function.__globals__
@@ -275,6 +283,9 @@ class Expressions:
         """One of two values."""
         raise NotImplementedError
 
+    def of_Lambda(self, e: ast.Lambda) -> LocalFunction:
+        return local_function(definition_of_lambda(e), self)
+
     # -- containers
 
     def of_Tuple(self, e: ast.Tuple) -> Any:
@@ -370,6 +381,8 @@ class Expressions:
     def call(self, function: Any, args: list[Any], kwargs: dict[str, Any], e: ast.Call) -> Any:
         """A call of a function that is known."""
         r = self.r
+        if isinstance(function, LocalFunction):
+            return self.inlined(function, args, kwargs, e)
         is_python = type(function) is types.FunctionType or hasattr(function, "__jitrt_function__")
         if is_python and not _is_numpys(function):
             return self.inlined(getattr(function, "__jitrt_function__", function), args, kwargs, e)
@@ -573,12 +586,16 @@ class Captures:
             return made
         if isinstance(value, types.ModuleType):
             return value
-        is_function = isinstance(value, (types.FunctionType, types.BuiltinFunctionType)) or _is_jitted(value)
         parts = value if isinstance(value, tuple) else (value,)
-        if not (is_function or all(isinstance(v, (*_PLAIN, np.generic)) for v in parts)):
+        if not (is_function(value) or all(isinstance(v, (*_PLAIN, np.generic)) for v in parts)):
             raise NotStaged(f"{name}, of type {type(value).__name__}")
         self.objects[at] = capture
         return value
+
+
+def is_function(value: Any) -> bool:
+    """Whether a value is a function that can be called while staging."""
+    return isinstance(value, (types.FunctionType, types.BuiltinFunctionType, np.ufunc)) or _is_jitted(value)
 
 
 def _is_jitted(value: Any) -> bool:

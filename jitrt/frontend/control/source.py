@@ -1,11 +1,15 @@
 """The syntax trees of functions."""
 
 from __future__ import annotations
+import __future__
 
 import ast
+import dis
 import inspect
 import textwrap
 import types
+from bisect import bisect_left
+from collections.abc import Iterator
 from functools import lru_cache
 from typing import Any
 
@@ -22,20 +26,97 @@ def definition_of(code: types.CodeType) -> ast.FunctionDef:
         If there is no source, or it says something else than the code.
     """
     try:
-        tree = ast.parse(textwrap.dedent(inspect.getsource(code)))
-    except (OSError, TypeError, SyntaxError, ValueError):
+        found: Any = (
+            _lambda_of(code)
+            if code.co_name == "<lambda>"
+            else ast.parse(textwrap.dedent(inspect.getsource(code))).body[0]
+        )
+    except (OSError, TypeError, SyntaxError, ValueError, IndexError):
         raise NotStaged("its source is not to be had") from None
-    found = tree.body[0] if tree.body else None
     if not isinstance(found, ast.FunctionDef) or found.name != code.co_name:
         raise NotStaged("its source is not to be had")
     if code.co_flags & (inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR):
         raise NotStaged("a generator")
-    arguments = found.args
-    if arguments.vararg or arguments.kwarg or arguments.kwonlyargs:
-        raise NotStaged("parameters of other kinds than by position")
-    if tuple(a.arg for a in (*arguments.posonlyargs, *arguments.args)) != code.co_varnames[: code.co_argcount]:
+    check_parameters(found)
+    if not _are_alike(_compiled(found, code), code):  # a file that has been written since it was read
         raise NotStaged("its source is that of another function")
     return found
+
+
+def _compiled(definition: ast.FunctionDef, code: types.CodeType) -> types.CodeType | None:
+    """The code of a definition inside of a function that has the variables which `code` finds in cells."""
+    bare = ast.FunctionDef("f", definition.args, definition.body, [])
+    around = ast.parse(f"def around({', '.join(code.co_freevars)}): pass").body[0]
+    assert isinstance(around, ast.FunctionDef)
+    around.body = [ast.copy_location(bare, definition)]
+    flags = code.co_flags & __future__.annotations.compiler_flag
+    made = compile(ast.fix_missing_locations(ast.Module([around], [])), "", "exec", flags, dont_inherit=True)
+    return next(_codes(next(_codes(made), None)), None)
+
+
+def _codes(code: types.CodeType | None) -> Iterator[types.CodeType]:
+    return (c for c in (code.co_consts if code is not None else ()) if isinstance(c, types.CodeType))
+
+
+def _are_alike(x: types.CodeType | None, y: types.CodeType) -> bool:
+    """Whether two codes do the same."""
+    if x is None or (x.co_varnames, x.co_freevars, x.co_argcount) != (y.co_varnames, y.co_freevars, y.co_argcount):
+        return False
+    return _instructions(x) == _instructions(y) and all(map(_are_alike, _codes(x), _codes(y)))
+
+
+def _instructions(code: types.CodeType) -> list[tuple[str, Any]]:
+    """The instructions, without the way in which methods are found: it depends on the imports of the module."""
+    found = [i for i in dis.get_instructions(code) if i.opname not in _OF_CALLS]
+    offsets = [i.offset for i in found]
+
+    def operand(i: dis.Instruction) -> Any:
+        if i.opcode in _JUMPS:
+            return bisect_left(offsets, i.argval)
+        return None if isinstance(i.argval, types.CodeType) else repr(i.argval)
+
+    return [("LOAD_ATTR" if i.opname == "LOAD_METHOD" else i.opname, operand(i)) for i in found]
+
+
+_OF_CALLS = ("PUSH_NULL", "PRECALL", "RESUME", "EXTENDED_ARG", "NOP")
+_JUMPS = frozenset((*dis.hasjrel, *dis.hasjabs))
+
+
+def check_parameters(definition: ast.FunctionDef) -> None:
+    """Raise `NotStaged` for parameters that are not given by position."""
+    arguments = definition.args
+    if arguments.vararg or arguments.kwarg or arguments.kwonlyargs:
+        raise NotStaged("parameters of other kinds than by position")
+
+
+def parameter_names(definition: ast.FunctionDef) -> tuple[str, ...]:
+    """The names of the parameters."""
+    return tuple(a.arg for a in (*definition.args.posonlyargs, *definition.args.args))
+
+
+def _lambda_of(code: types.CodeType) -> ast.FunctionDef | None:
+    """The lambda expression of its file that spans the places of the instructions of `code`."""
+    places = [p for p in code.co_positions() if None not in p and p[2:] != (0, 0)]
+    begin = min(((p[0], p[2]) for p in places), default=None)
+    end = max(((p[1], p[3]) for p in places), default=None)
+    for e in ast.walk(_file_of("".join(inspect.findsource(code)[0]))):
+        if isinstance(e, ast.Lambda):
+            body = e.body
+            if (body.lineno, body.col_offset) == begin and (body.end_lineno, body.end_col_offset) == end:
+                return definition_of_lambda(e)
+    return None
+
+
+@lru_cache(maxsize=8)
+def _file_of(text: str) -> ast.Module:
+    return ast.parse(text)
+
+
+@lru_cache(maxsize=512)
+def definition_of_lambda(e: ast.Lambda) -> ast.FunctionDef:
+    """The definition that says the same as a lambda expression."""
+    body = ast.copy_location(ast.Return(e.body), e.body)
+    return ast.copy_location(ast.FunctionDef("<lambda>", e.args, [body], []), e)
 
 
 @lru_cache(maxsize=512)
@@ -55,8 +136,12 @@ def assigned(statements: list[ast.stmt]) -> list[str]:
     def visit(node: ast.AST) -> None:
         if isinstance(node, ast.Name) and isinstance(node.ctx, (ast.Store, ast.Del)):
             found[node.id] = None
-        if isinstance(node, (ast.FunctionDef, ast.Lambda, ast.ClassDef)):
+        if isinstance(node, (ast.AsyncFunctionDef, ast.ClassDef)):
             raise NotStaged("a definition inside")
+        if isinstance(node, ast.FunctionDef):
+            found[node.name] = None
+        if isinstance(node, (ast.FunctionDef, ast.Lambda)):
+            return  # what these assign is their own
         for child in ast.iter_child_nodes(node):
             visit(child)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import types
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -13,7 +14,7 @@ from ...ir.loops import POINTER, Parameter, Procedure, Type
 from ...kernels.procedure import MOST_INTEGER
 from ..python.captures import Capture
 from . import arrays as a
-from .expressions import Captures
+from .expressions import Captures, is_function
 from .recorder import MOST_EXTENT, Recorder
 from .scalars import poly_of, register_of, settled
 from .source import definition_of
@@ -107,6 +108,17 @@ def stage(function: Callable[..., Any], args: Sequence[Any]) -> Staged:
             known[needed.argument] = args[needed.argument]
 
 
+def is_same_value(value: Any, known: Any) -> bool:
+    """Whether a procedure that was made for an argument `known` serves calls with this one.
+
+    Functions are the same where they have the same code, and have closed over nothing.
+    """
+    if type(value) is types.FunctionType and type(known) is types.FunctionType:
+        parts = [(f.__code__, f.__globals__, f.__defaults__, f.__kwdefaults__, f.__closure__) for f in (value, known)]
+        return all(x is y for x, y in zip(*parts)) and value.__closure__ is None
+    return bool(value == known)
+
+
 def _stage(function: Any, args: Sequence[Any], known: dict[int, Any]) -> Staged:
     definition = definition_of(function.__code__)
     r = Recorder()
@@ -117,7 +129,7 @@ def _stage(function: Any, args: Sequence[Any], known: dict[int, Any]) -> Staged:
 
     captures = Captures(outside)
     captures.note_function(function)
-    variables = bind(function, definition, values, {})
+    variables = bind(definition, function.__defaults__ or (), values, {})
     returns: list[Result] = []
     results: list[tuple[str, Type]] = [(WAY, INT)]
 
@@ -155,7 +167,7 @@ def _parameter(r: Recorder, number: int, value: Any) -> Any:
     name = f"x{number}"
     if type(value) is np.ndarray:
         return _array(r, name, value)
-    if value is None or isinstance(value, (str, bool, np.bool)):
+    if value is None or isinstance(value, (str, bool, np.bool)) or is_function(value):
         raise NeedsValue(number)
     if type(value) is int:
         r.parameters.append(Parameter(name, INT))

@@ -22,8 +22,9 @@ from . import arrays as a
 from . import scalars, subscripts
 from .expressions import OPERATORS, Captures, Expressions
 from .iterations import MOST_UNROLLED, Iteration, iteration_of
+from .localfunctions import LocalFunction, local_function, outlives
 from .recorder import Recorder
-from .source import assigned, definition_of, leaves_iterations, without_continue
+from .source import assigned, definition_of, leaves_iterations, parameter_names, without_continue
 from .values import BOOL, Array, NotStaged, Unbound, dtype_of, is_static
 from .variables import Kind, Variable, is_covered, join, kind_of, seen_from
 
@@ -458,8 +459,13 @@ class Statements(Expressions):
 
     # -- functions
 
+    def do_FunctionDef(self, s: ast.FunctionDef) -> None:
+        self.variables[s.name] = local_function(s, self)
+
     def do_Return(self, s: ast.Return) -> None:
         value = None if s.value is None else self.expression(s.value)
+        if outlives(value, self):
+            raise NotStaged("a function that outlives the call which defines it")
         self.returns(self._kept(value))
         self.ends = True
 
@@ -467,9 +473,12 @@ class Statements(Expressions):
         """A call of a function of the user's: its body stands in place of the call."""
         if len(self.path) > 4 * _MOST_CALLS:
             raise NotStaged("functions that call themselves")
-        definition = definition_of(function.__code__)
-        self.captures.note_function(function)
-        bound = bind(function, definition, [self._kept(v) for v in args], {k: self._kept(v) for k, v in kwargs.items()})
+        if isinstance(function, LocalFunction):
+            definition, defaults = function.definition, function.defaults
+        else:
+            definition, defaults = definition_of(function.__code__), function.__defaults__ or ()
+            self.captures.note_function(function)
+        bound = bind(definition, defaults, [self._kept(v) for v in args], {k: self._kept(v) for k, v in kwargs.items()})
         r, kind = self.r, None
         around = r.around()
         for _ in range(_MOST_ROUNDS):
@@ -488,7 +497,7 @@ class Statements(Expressions):
                     returns.variable.put(r, value)
                     r.leave(returns.label)
 
-                path = (*self.path, e.lineno, e.col_offset, function.__code__)
+                path = (*self.path, e.lineno, e.col_offset, definition)
                 inner = Statements(r, function, dict(bound), self.captures, path, returned, self)
                 live, r.live = r.live, _pointers(inner)
                 place = r.place()
@@ -542,24 +551,25 @@ def _pointers(call: Statements) -> Callable[[str], list[str]]:
     return live
 
 
-def bind(function: Any, definition: ast.FunctionDef, args: list[Any], kwargs: dict[str, Any]) -> dict[str, Any]:
-    """Parameters by name.
+def bind(
+    definition: ast.FunctionDef, defaults: tuple[Any, ...], args: list[Any], kwargs: dict[str, Any]
+) -> dict[str, Any]:
+    """Parameters by name; `defaults` are those of the last ones.
 
     Raises
     ------
     NotStaged
         If the arguments do not fit.
     """
-    names = [p.arg for p in (*definition.args.posonlyargs, *definition.args.args)]
+    names = parameter_names(definition)
     if len(args) > len(names) or not set(kwargs) <= set(names[len(args) :]):
-        raise NotStaged(f"arguments of {function.__name__}")
+        raise NotStaged(f"arguments of {definition.name}")
     bound = dict(zip(names, args)) | kwargs
-    defaults = function.__defaults__ or ()
     for name, value in zip(names[len(names) - len(defaults) :], defaults):
         if name not in bound:
             if not is_static(value) or isinstance(value, (list, dict, set)):
                 raise NotStaged("a default that can change")
             bound[name] = value
     if len(bound) != len(names):
-        raise NotStaged(f"arguments of {function.__name__}")
+        raise NotStaged(f"arguments of {definition.name}")
     return bound

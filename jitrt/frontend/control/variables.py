@@ -14,6 +14,7 @@ from ...base.frozen import frozen
 from ...ir.integers import Poly
 from ...ir.loops import POINTER
 from .arrays import ZERO, Shape, contiguous_strides, in_memory
+from .localfunctions import LocalFunction
 from .recorder import MOST_EXTENT, Recorder
 from .scalars import exactly, flag_of, in_range, poly_of, settled_flag
 from .values import BOOL, INT, Array, NotStaged, Scalar, View, dtype_of, is_number, is_python_number, is_static
@@ -121,7 +122,9 @@ def _holds(x: Number, y: Number) -> bool:
 def _is_same(x: Any, y: Any) -> bool:
     if x is y:
         return True
-    return type(x) is type(y) and isinstance(x, (str, tuple, type(None), np.dtype, slice)) and bool(x == y)
+    return (
+        type(x) is type(y) and isinstance(x, (str, tuple, type(None), np.dtype, slice, LocalFunction)) and bool(x == y)
+    )
 
 
 def is_covered(kind: Kind, by: Kind) -> bool:

@@ -1,0 +1,68 @@
+"""Functions that a staged function defines inside of itself: `def` and `lambda`.
+
+Where one is called, its statements stand in place of the call. The names that it does not assign are those of the
+function around it, with the values that they have at the call.
+"""
+
+from __future__ import annotations
+
+import ast
+from typing import Any
+
+from .source import assigned, check_parameters, parameter_names
+from .values import NotStaged, is_static
+
+
+class LocalFunction:
+    """A function, defined while the statements `scope` are visited.
+
+    Two are equal where one definition has made both, so that a variable may hold the one or the other.
+
+    Parameters
+    ----------
+    definition : ast.FunctionDef
+    defaults : tuple
+        Of the last parameters: values that are known.
+    scope : Statements
+    """
+
+    def __init__(self, definition: ast.FunctionDef, defaults: tuple[Any, ...], scope: Any):
+        self.definition, self.defaults, self.scope = definition, defaults, scope
+        self.name = definition.name
+        self.locals = frozenset((*parameter_names(definition), *assigned(definition.body)))
+
+    def __eq__(self, other: object) -> bool:
+        return (
+            type(other) is LocalFunction
+            and self.definition is other.definition
+            and self.scope is other.scope
+            and repr(self.defaults) == repr(other.defaults)
+        )
+
+    def __hash__(self) -> int:
+        return hash((id(self.definition), id(self.scope)))
+
+
+def local_function(definition: ast.FunctionDef, scope: Any) -> LocalFunction:
+    """What a definition inside of a staged function makes.
+
+    Raises
+    ------
+    NotStaged
+        If it assigns names of the function around it, is no plain function, or has defaults that can change.
+    """
+    check_parameters(definition)
+    refused = (ast.Nonlocal, ast.Global, ast.Yield, ast.YieldFrom, ast.Await)
+    if definition.decorator_list or any(isinstance(n, refused) for n in ast.walk(definition)):
+        raise NotStaged(f"the definition of {definition.name} at line {definition.lineno}")
+    defaults = tuple(scope.expression(e) for e in definition.args.defaults)
+    if any(not is_static(v) or isinstance(v, (list, dict, set)) for v in defaults):
+        raise NotStaged("a default that can change")
+    return LocalFunction(definition, defaults, scope)
+
+
+def outlives(value: Any, scope: Any) -> bool:
+    """Whether a value holds a function that is defined in `scope`."""
+    if isinstance(value, (tuple, list)):
+        return any(outlives(v, scope) for v in value)
+    return isinstance(value, LocalFunction) and value.scope is scope
