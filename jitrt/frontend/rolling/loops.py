@@ -16,13 +16,16 @@ from ...base.frozen import frozen
 from ...errors import Untraceable, watch_control
 from ...ir import build as b
 from ...ir.control import Branch, Loop, branch, close, loop
-from ...ir.node import Node
+from ...ir.node import Node, topological_order
 from ...ir.ops.optable import INPUT
+from ...ir.ops.optable import Kind as OpKind
+from ...ir.ops.raising import can_raise, witness
 from ...ir.types import ArrayType
 from ..arguments import Structure, flatten, rebuild
 from ..numpy.tracer import Tracer
 from ..state import Trace
 from ..storage import Cell
+from ..unread import forced_of
 
 _MOST_UNROLLED = 1000  # iterations of a loop that is no single node
 _ATTEMPTS = 4  # at finding types that an iteration keeps
@@ -159,20 +162,25 @@ def record_cond(
     flag = b.cast(b.view("reshape", condition._node, shape=()), np.dtype(np.bool_))
     leaves: list[Any] = []
     structure = flatten(args, leaves)
-    outputs, kinds, structures = [], [], []
+    outputs, kinds, structures, unread = [], [], [], []
     parameters = [_placeholder(state, v) if _is_number(v) else v for v in leaves]
     inner = [p._node for p in parameters if type(p) is Tracer]  # before the functions write into them
     for choice in (then, otherwise):
         results: list[Any] = []
-        with _closed(state):
+        with _closed(state) as recorded:
             structures.append(flatten(choice(*rebuild(structure, iter(parameters))), results))
         outputs.append([_node(v, state) for v in results])
+        unread.append(_unread(recorded, outputs[-1]))
         kinds.append([_kind(v, state) for v in results])
     if structures[0] != structures[1] or kinds[0] != kinds[1]:
         raise Untraceable("the two results of a cond are of different types")
-    closed = close(outputs, inner)
+    if any(unread):
+        outputs = [[*group, witness(nodes)] for group, nodes in zip(outputs, unread)]
+    closed = close(outputs, inner, _raising_part([n for nodes in unread for n in nodes]))
     outer = [_node(v, state) for v in leaves if _is_number(v)]
     made = branch(flag, Branch(*closed.graphs), [*outer, *closed.kept])
+    if any(unread):
+        state.recorded.note(made[-1])
     tracers = [Tracer(n, state, scalar=k.scalar) for n, k in zip(made, kinds[0])]
     return rebuild(structures[0], iter(tracers))
 
@@ -210,7 +218,7 @@ def _record(
     elements = [_element(state, a) for a in arrays]
     parameters = [t._node for t in (*(carried[k] for k in moving), *elements)]  # before the body writes into them
     host_calls = len(state.calls.noted)
-    with _closed(state):
+    with _closed(state) as recorded:
         results, stacked = step(list(carried), list(elements))
     if any(results[k] is not initial[k] for k in range(len(initial)) if k not in moving):
         raise NotOneNode("a carried value that is neither an array nor a number changes")
@@ -218,29 +226,62 @@ def _record(
     if kinds != [_kind(results[k], state) for k in moving]:
         del state.calls.noted[host_calls:]
         raise NotOneNode("a carried value changes its type")
-    outputs = [_node(results[k], state) for k in moving] + [_node(v, state) for v in stacked]
-    closed = close((outputs,), parameters)
+    new, stacks = [_node(results[k], state) for k in moving], [_node(v, state) for v in stacked]
+    unread = _unread(recorded, [*new, *stacks])
+    if unread:  # one more value is carried
+        start = np.intp(0)
+        parameters.insert(len(new), _placeholder(state, start)._node)
+        moving, initial, new = [*moving, len(initial)], [*initial, start], [*new, witness(unread)]
+        kinds.append(_kind(start, state))
+    outputs = [*new, *stacks]
+    closed = close((outputs,), parameters, _raising_part(unread))
     what = Loop(closed.graphs[0], len(moving), len(elements), len(stacked), count, guarded)
     outer = [_node(initial[k], state) for k in moving] + [_node(a, state) for a in arrays]
     nodes = loop(what, [*outer, *closed.kept])
     final = list(initial)
     for k, kind, node in zip(moving, kinds, nodes):
         final[k] = Tracer(node, state, scalar=kind.scalar)
+    if unread:
+        state.recorded.note(final.pop()._node)
     return final, [Tracer(n, state) for n in nodes[len(moving) :]]
 
 
+def _unread(recorded: Sequence[Node], outputs: Sequence[Node]) -> list[Node]:
+    """What a body has computed that its `outputs` do not need, and that may raise.
+
+    Raises
+    ------
+    Untraceable
+        If it is a check.
+    """
+    found = [n.args[0] for n in forced_of(recorded[::-1], outputs, ())]
+    if any(n.op.kind is OpKind.CHECK or not n.type.size for n in found):
+        raise Untraceable("an operation of a body that may raise, and that nothing reads")
+    return found
+
+
+def _raising_part(unread: Sequence[Node]) -> Callable[[Node], bool]:
+    """Whether a node may raise for the sake of `unread`: it has to be computed when the body is, and not before."""
+    found = {n for n in topological_order(unread) if can_raise(n)}
+    return found.__contains__
+
+
 @contextmanager
-def _closed(state: Trace) -> Iterator[None]:
+def _closed(state: Trace) -> Iterator[list[Node]]:
     """Let a body write into arrays alone that it makes: the first value of what is carried is the caller's.
+
+    What it records is in the list that it gives afterwards, and no longer in the trace.
 
     Raises
     ------
     Untraceable
         If it writes into an array from outside, which is then as it was.
     """
-    made, writes, recorded = Cell.made(), len(state.writes), len(state.recorded)
-    yield
-    state.recorded.replace(recorded, ())  # a body computes what it gives, and nothing else
+    made, writes, start = Cell.made(), len(state.writes), len(state.recorded)
+    recorded: list[Node] = []
+    yield recorded
+    recorded += state.recorded.since(start)
+    state.recorded.replace(start, ())
     outside = [(cell, content) for cell, content in state.writes[writes:] if cell.number < made]
     for cell, content in reversed(outside):
         cell.content = content

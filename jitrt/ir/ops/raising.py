@@ -10,13 +10,13 @@ Where it can only be an exception that is ignored if nobody asks for it, `left_o
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
 from .. import build as b
 from ..build import literal
-from ..control import LOOP, bodies, needed_results
+from ..control import LOOP, bodies, needed_results, used_results
 from ..node import Node, topological_order
 from ..types import ArrayType
 from .assumptions import ASSUME
@@ -87,7 +87,8 @@ def is_of_raising_control(node: Node, used: Mapping[Node, set[int]]) -> bool:
     for body in bodies(control):
         done = frozenset(topological_order([body.outputs[k] for k in others]))
         order = topological_order([body.outputs[k] for k in own], done)
-        if any(can_raise(n) or n.op.kind is Kind.CONTROL for n in order):
+        inner = used_results(done)
+        if any(can_raise(n) or n.op.kind is Kind.CONTROL or is_of_raising_control(n, inner) for n in order):
             return True
     return False
 
@@ -100,6 +101,20 @@ def forced(node: Node) -> Node:
     most = reduce(REDUCE_MAXIMUM, node, tuple(range(node.type.ndim))) if node.shape else node
     holds = b.cast(b.elementwise(np.equal, most, most), np.dtype(np.intp))
     return Node(ASSUME, (holds, holds), b.params(extent=2), ArrayType(np.dtype(np.int8), ()))
+
+
+def witness(nodes: Sequence[Node]) -> Node:
+    """An integer that cannot be had without computing `nodes`, and says nothing else: what a body gives of them.
+
+    witness [(divide 1.0 x0)]  →  max (isnan (divide 1.0 x0))
+    """
+    found = b.constant(np.intp(0))
+    for node in nodes:
+        node = b.real(node)
+        most = reduce(REDUCE_MAXIMUM, node, tuple(range(node.type.ndim))) if node.shape else node
+        most = b.elementwise(np.isnan, most) if most.dtype.kind == "f" else most
+        found = b.elementwise(np.maximum, found, b.cast(most, np.dtype(np.intp)))
+    return found
 
 
 def is_met(check: Node) -> bool:
