@@ -21,7 +21,7 @@ from ..codegen.entries import entry_of
 from ..errors import JitrtError, is_passing
 from ..frontend.arguments import overlaps_itself
 from ..frontend.control.source import has_loops
-from ..frontend.control.stage import WAY, Argument, Made, Number, Result, Staged, is_same_value, stage
+from ..frontend.control.stage import WAY, Argument, ComplexNumber, Made, Number, Result, Staged, is_same_value, stage
 from ..frontend.control.values import NotStaged
 from ..frontend.python.callbacks import MISSING
 from ..frontend.python.captures import Capture
@@ -299,6 +299,8 @@ class _Loop:
         """What the function returns, of what the procedure gives."""
         if isinstance(kind, tuple):
             return tuple([self.result(k, results, given) for k in kind])
+        if isinstance(kind, ComplexNumber):
+            return complex(*(self.result(k, results, given) for k in (kind.real, kind.imag)))
         if isinstance(kind, Number):
             word = results[self.places[kind.variable]]
             python = results[self.places[kind.flag]] if kind.python is None else kind.python

@@ -139,3 +139,28 @@ def test_a_function_that_returns_from_inside_of_a_loop():
         return total
 
     agrees(firsts, (X,), (X[:0],))
+
+
+def test_diagonals():
+    def scaled(a, b, n):
+        d = np.diag(a)
+        x = np.zeros_like(b)
+        for _ in range(n):
+            for i in range(len(b)):
+                s = 0.0
+                for j in range(len(b)):
+                    if j != i:
+                        s += a[i, j] * x[j]
+                x[i] = (b[i] - s) / d[i]
+        return x, d + 0
+
+    agrees(scaled, (M[:, :5] + np.eye(5) * 9, X[:5], 4), (M[:2].T + 1, X[:2], 1))
+
+
+@pytest.mark.parametrize("statement", ["d[0] = 5.0", "a[k, k] = 7.0", "a += 1"])
+def test_a_diagonal_shows_the_array_and_is_not_written(statement):
+    function = function_of(
+        f"def f(a):\n    d = np.diag(a)\n    s = 0.0\n    for k in range(2):\n        {statement}\n        s += d[k]\n"
+        "    return s\n"
+    )
+    agrees(function, (M.copy(),), compiled=False)

@@ -15,11 +15,11 @@ import numpy as np
 from ..python.callbacks import MISSING
 from ..python.captures import Capture
 from . import arrays as a
-from . import library, scalars, subscripts
+from . import complexnumbers, library, scalars, subscripts
 from .localfunctions import LocalFunction, local_function
 from .recorder import Recorder
 from .source import closure_of, definition_of_lambda
-from .values import BOOL, INT, Array, NotStaged, Scalar, Unbound, dtype_of, integer, is_number, is_static
+from .values import BOOL, INT, Array, Complex, NotStaged, Scalar, Unbound, dtype_of, integer, is_number, is_static
 from .written import WRITTEN
 
 OPERATORS = {
@@ -116,6 +116,8 @@ class Expressions:
             if e.attr in ("real", "imag") and value.dtype.kind != "c" and e.attr == "real":
                 return value
             raise NotStaged(f"the attribute {e.attr} of an array")
+        if isinstance(value, Complex) and e.attr in ("real", "imag"):
+            return getattr(value, e.attr)
         if isinstance(value, Scalar):
             if e.attr == "dtype" and value.python is False:
                 return value.dtype
@@ -135,6 +137,8 @@ class Expressions:
 
     def operation(self, op: str, x: Any, y: Any) -> Any:
         """A binary operator."""
+        if complexnumbers.are_complex(x, y):
+            return complexnumbers.binary(self, op, x, y)
         if all(isinstance(v, Array) or is_number(v) for v in (x, y)):
             x, y = scalars.beside(self.r, x, y), scalars.beside(self.r, y, x)
         if isinstance(x, Array) or isinstance(y, Array):
@@ -156,6 +160,8 @@ class Expressions:
             return scalars.truth_value(scalars.negation(self.r, self.condition(e.operand)))
         value = self.expression(e.operand)
         op = _UNARY[type(e.op)]
+        if isinstance(value, Complex):
+            return complexnumbers.unary(self.r, op, value)
         if isinstance(value, Array):
             return library.ufunc(self.r, getattr(np, op), [value])
         if not is_number(value):
@@ -178,6 +184,8 @@ class Expressions:
                 return (x in y) == isinstance(op, ast.In)
             raise NotStaged("a test of membership")
         name = _COMPARED[type(op)]
+        if complexnumbers.are_complex(x, y):
+            return complexnumbers.equal(self.r, name, x, y)
         if all(isinstance(v, Array) or is_number(v) for v in (x, y)):
             x, y = scalars.beside(self.r, x, y), scalars.beside(self.r, y, x)
         if isinstance(x, Array) or isinstance(y, Array):
@@ -340,6 +348,8 @@ class Expressions:
             owner = self.expression(e.func.value)
             if isinstance(owner, Array):
                 return self._method(owner, e.func.attr, args, kwargs)
+            if isinstance(owner, Complex) and e.func.attr == "conjugate" and not e.args:
+                return complexnumbers.conjugate(self.r, owner)
             if isinstance(owner, Scalar):
                 return self._scalar_method(owner, e.func.attr, args, kwargs)
         return self.call(self.expression(e.func), args, kwargs, e)
@@ -454,6 +464,8 @@ class Expressions:
     # -- Python's own functions
 
     def _absolute(self, x: Any) -> Any:
+        if isinstance(x, Complex):
+            return complexnumbers.unary(self.r, "absolute", x)
         return library.ufunc(self.r, np.absolute, [x]) if isinstance(x, Array) else scalars.unary(self.r, "absolute", x)
 
     def _length(self, x: Any) -> Any:
@@ -537,7 +549,9 @@ def _collected(kind: type) -> Callable[[Expressions, Any], Any]:
 
 _BUILTINS: dict[Any, Callable[..., Any]] = {
     abs: Expressions._absolute, len: Expressions._length, divmod: Expressions._divmod, sum: Expressions._sum,
-    bool: Expressions._boolean, int: _number(scalars.as_int), float: _number(scalars.as_float),
+    bool: Expressions._boolean,
+    complex: lambda self, *args: complexnumbers.made_of(self.r, *args),
+    int: _number(scalars.as_int), float: _number(scalars.as_float),
     min: lambda self, *args: self._extreme("less", args), max: lambda self, *args: self._extreme("greater", args),
     slice: lambda self, *args: slice(*args), tuple: _collected(tuple), list: _collected(list),
 }  # fmt: skip

@@ -63,6 +63,7 @@ class Recorder:
         self._pieces: dict[int, int] = {}
         self.loads: list[tuple[View, Poly]] = []
         self.written_to: frozenset[str] = frozenset()
+        self.read_only: frozenset[str] = frozenset()
         self.depth = 0  # of loops of the user's
         self._varying: set[str] = set()
         self.is_elementwise = False  # whether loops of the user's work on parts that their numbers or values choose
@@ -329,6 +330,8 @@ class Recorder:
         return self._remembered(key, lambda name: Load(name, dtype, view.base, offset, view.scope))
 
     def store(self, view: View, dtype: np.dtype, indices: Sequence[Poly], value: str) -> None:
+        if view.origins & self.read_only:
+            raise NotStaged("an assignment to a diagonal, or to an array of which one was taken")
         self.emit(Store(dtype, view.base, place(view, indices), value, view.scope))
         self.written_to |= view.origins
         self.stores += 1

@@ -9,10 +9,10 @@ import numpy as np
 
 from ...ir.integers import Poly
 from . import arrays as a
-from . import subscripts
+from . import complexnumbers, subscripts
 from .recorder import Recorder
 from .scalars import apply, from_register, poly_of, register_of
-from .values import Array, NotStaged, dtype_of, is_number, is_static
+from .values import Array, Complex, NotStaged, dtype_of, is_number, is_static
 
 Handler = Callable[..., Any]
 FUNCTIONS: dict[Any, Handler] = {}
@@ -34,6 +34,8 @@ def function(*functions: Any, method: str = "") -> Callable[[Handler], Handler]:
 
 def ufunc(r: Recorder, called: np.ufunc, args: list[Any]) -> Any:
     """A ufunc of arrays and numbers."""
+    if called is np.absolute and len(args) == 1 and isinstance(args[0], Complex):
+        return complexnumbers.magnitude(r, args[0])
     if any(isinstance(v, (list, tuple, np.ndarray)) for v in args):
         args = [as_array(r, v) if isinstance(v, (list, tuple)) else v for v in args]
     if len(args) != called.nin:

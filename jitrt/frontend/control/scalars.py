@@ -223,6 +223,16 @@ def settled(r: Recorder, value: Any) -> Any:
     return Scalar(value.dtype, value.python, value.name, value.value, None, value.flag)
 
 
+def stored(r: Recorder, value: Any, dtype: np.dtype) -> Any:
+    """The number as what is written into an array of that dtype.
+
+    Floats are the same there as the integers of Python's that they hold.
+    """
+    if isinstance(value, Scalar) and value.settled and value.dtype == FLOAT and dtype.kind in "fc":
+        return Scalar(value.dtype, value.python, value.name, None, None, value.flag)
+    return settled(r, value)
+
+
 def beside(r: Recorder, value: Any, other: Any) -> Any:
     """The number as an operand beside another one, which may make its kind matter."""
     if not (isinstance(value, Scalar) and value.settled):

@@ -72,6 +72,21 @@ def reshape(r: Recorder, array: Array, shape: Any, flat: bool) -> Array:
     return a.in_memory(r, made, array.dtype, shape, array.c_order)
 
 
+@function(np.diag, np.diagonal, method="diagonal")
+def _diagonal(r: Recorder, array: Array) -> Array:
+    """NumPy's is a view that must not be written: here a copy, and nobody may write either."""
+    if array.ndim != 2 or r.depth:
+        raise NotStaged("a diagonal of this, or in a loop")
+    array = a.materialise(r, array)
+    assert array.view is not None
+    extent = r.minimum(*array.shape)
+    lazy = Array(array.dtype, (extent,), lambda indices: array.element(indices * 2), array.reads)
+    made = a.materialise(r, lazy, always=True)
+    assert made.view is not None
+    r.read_only |= array.view.origins | made.view.origins
+    return made
+
+
 @function(np.expand_dims)
 def _expand_dims(r: Recorder, array: Array, axis: Any) -> Array:
     return a.with_axes(r, array, [static_integer(axis) % (array.ndim + 1)])

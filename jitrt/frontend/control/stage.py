@@ -19,7 +19,7 @@ from .recorder import MOST_EXTENT, Recorder
 from .scalars import poly_of, register_of, settled
 from .source import definition_of
 from .statements import Statements, _pointers, bind
-from .values import BOOL, INT, Array, NeedsValue, NotStaged, Scalar, View, dtype_of, is_python_number
+from .values import BOOL, INT, Array, Complex, NeedsValue, NotStaged, Scalar, View, dtype_of, is_python_number
 
 _MOST_KNOWN = 4  # integer arguments whose values procedures are made for
 
@@ -57,7 +57,15 @@ class Made:
     dtype: np.dtype
 
 
-Result = Known | Argument | Number | Made | tuple
+@frozen
+class ComplexNumber:
+    """A result that is a complex number of Python's: its parts."""
+
+    real: Any
+    imag: Any
+
+
+Result = Known | Argument | Number | Made | ComplexNumber | tuple
 
 
 @frozen(eq=False)
@@ -211,6 +219,8 @@ def _array(r: Recorder, name: str, value: np.ndarray) -> Array:
 
 def _result(r: Recorder, value: Any, results: list[tuple[str, Type]], made: dict[str, Any]) -> Result:
     """Record where the caller finds a value."""
+    if isinstance(value, Complex):
+        return ComplexNumber(*(_result(r, v, results, made) for v in (value.real, value.imag)))
     if isinstance(value, tuple):
         return tuple(_result(r, v, results, made) for v in value)
     if isinstance(value, Array):

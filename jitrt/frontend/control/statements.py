@@ -159,7 +159,7 @@ class Statements(Expressions):
             array, index = self.expression(target.value), self.expression(target.slice)
             if not isinstance(array, Array):
                 raise NotStaged(f"an assignment to an item of {type(array).__name__}")
-            subscripts.assign(self.r, array, index, scalars.settled(self.r, value))
+            subscripts.assign(self.r, array, index, scalars.stored(self.r, value, array.dtype))
         else:
             raise NotStaged(f"an assignment to {type(target).__name__}")
 

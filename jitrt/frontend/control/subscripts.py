@@ -10,10 +10,11 @@ import numpy as np
 from ...base.frozen import frozen
 from ...ir.integers import Poly
 from . import arrays as a
+from . import complexnumbers
 from .arrays import ONE, ZERO
 from .recorder import Recorder
 from .scalars import from_register, index_of, poly_of
-from .values import BOOL, INT, Array, NotStaged, View, dtype_of, is_number
+from .values import BOOL, INT, Array, Complex, NotStaged, View, dtype_of, is_number
 
 
 @frozen(eq=False)
@@ -327,6 +328,9 @@ def assign(r: Recorder, array: Array, index: Any, value: Any) -> None:
             if value.ndim:
                 raise NotStaged("an array as an element")
             value = from_register(r, value.element(()), value.dtype)
+        if isinstance(value, Complex):
+            complexnumbers.store(r, array, tuple(axis.start for axis in axes), value)
+            return
         name = a._converted(r, value, array.dtype)
         r.store(array.view, array.dtype, tuple(axis.start for axis in axes), name)
         return

@@ -77,6 +77,14 @@ def integer(value: Poly, dtype: np.dtype = INT, python: bool | None = True, flag
 
 
 @frozen(eq=False)
+class Complex:
+    """A complex number of Python's: two floats of Python's, known or not."""
+
+    real: Any
+    imag: Any
+
+
+@frozen(eq=False)
 class View:
     """Memory in which an array lies.
 
@@ -161,7 +169,7 @@ def is_static(value: Any) -> bool:
         return all(map(is_static, value))
     if isinstance(value, slice):
         return all(map(is_static, (value.start, value.stop, value.step)))
-    return not isinstance(value, (Scalar, Array, Unbound))
+    return not isinstance(value, (Scalar, Complex, Array, Unbound))
 
 
 def is_number(value: Any) -> bool:

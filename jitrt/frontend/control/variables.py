@@ -14,10 +14,24 @@ from ...base.frozen import frozen
 from ...ir.integers import Poly
 from ...ir.loops import POINTER
 from .arrays import ZERO, Shape, contiguous_strides, in_memory
+from .complexnumbers import is_complex
 from .localfunctions import LocalFunction
 from .recorder import MOST_EXTENT, Recorder
 from .scalars import exactly, flag_of, in_range, poly_of, settled_flag
-from .values import BOOL, INT, Array, NotStaged, Scalar, View, dtype_of, is_number, is_python_number, is_static
+from .values import (
+    BOOL,
+    FLOAT,
+    INT,
+    Array,
+    Complex,
+    NotStaged,
+    Scalar,
+    View,
+    dtype_of,
+    is_number,
+    is_python_number,
+    is_static,
+)
 
 
 @frozen
@@ -54,7 +68,7 @@ class Same:
 
 @frozen
 class Parts:
-    """A tuple or a slice of such values."""
+    """A tuple or a slice of such values, or a complex number."""
 
     make: type
     kinds: tuple[Kind, ...]
@@ -65,7 +79,9 @@ Kind = Number | Held | Same | Parts
 
 def kind_of(value: Any) -> Kind:
     """What a variable holds that has this value."""
-    if is_number(value) and not isinstance(value, complex):
+    if is_complex(value):
+        return Parts(Complex, (Number(FLOAT, True),) * 2)
+    if is_number(value):
         return Number(dtype_of(value), is_python_number(value), isinstance(value, Scalar) and bool(value.settled))
     if isinstance(value, Array):
         view = value.view
@@ -81,7 +97,9 @@ def kind_of(value: Any) -> Kind:
 
 
 def parts_of(value: Any) -> tuple[Any, ...]:
-    """What a tuple or a slice holds."""
+    """What a tuple, a slice or a complex number holds."""
+    if is_complex(value):
+        return value.real, value.imag
     return (value.start, value.stop, value.step) if isinstance(value, slice) else value
 
 
@@ -216,7 +234,7 @@ class Variable:
             return kind.value
         if isinstance(kind, Parts):
             parts = [part.get(r) for part in self.parts]
-            return slice(*parts) if kind.make is slice else tuple(parts)
+            return tuple(parts) if kind.make is tuple else kind.make(*parts)
         names = iter(self.names)
         if isinstance(kind, Number):
             flag = r.get(self.names[1], BOOL) if kind.python is None else ""

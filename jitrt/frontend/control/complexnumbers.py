@@ -1,0 +1,160 @@
+"""Python's complex numbers in staged functions: two floats each, with the operations as CPython's C code has them.
+
+Python 3.14 treats real operands on their own, and infinite products; there they are left to Python.
+"""
+
+from __future__ import annotations
+
+import ast
+import sys
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ...ir.integers import Poly
+from . import scalars
+from .recorder import Recorder
+from .values import BOOL, FLOAT, Array, Complex, NotStaged, Scalar, View, is_number, is_python_number, is_static
+
+if TYPE_CHECKING:
+    from .expressions import Expressions
+
+_NO_PLACE = ast.Call(ast.Name("quotient"), [], [], lineno=0, col_offset=0)
+_MOST_POWER = 100  # up to which CPython multiplies
+
+
+def is_complex(value: Any) -> bool:
+    """Whether a value is a complex number of Python's."""
+    return isinstance(value, (Complex, complex)) and not isinstance(value, np.generic)
+
+
+def parts_of(r: Recorder, value: Any) -> tuple[Any, Any]:
+    """The real and the imaginary part of a number of Python's, as floats."""
+    if is_complex(value):
+        return value.real, value.imag
+    if not is_number(value) or is_python_number(value) is not True:
+        raise NotStaged("a complex number of Python's beside one of NumPy's")
+    if sys.version_info >= (3, 14):
+        raise NotStaged("a complex number beside a real one")
+    return scalars.as_float(r, scalars.settled(r, value)), 0.0
+
+
+def made_of(r: Recorder, real: Any, imag: Any = 0.0) -> Any:
+    """``complex(real, imag)``."""
+    if not all(is_number(v) and not is_complex(v) for v in (real, imag)):
+        raise NotStaged("a complex number of this")
+    parts = [scalars.as_float(r, scalars.settled(r, v)) for v in (real, imag)]
+    return _joined(*parts)
+
+
+def _joined(real: Any, imag: Any) -> Any:
+    return Complex(real, imag) if isinstance(real, Scalar) or isinstance(imag, Scalar) else complex(real, imag)
+
+
+def are_complex(x: Any, y: Any) -> bool:
+    """Whether two operands, one of which is known at run time only, are Python's numbers and one of them is complex."""
+    if not (is_complex(x) or is_complex(y)) or (is_static(x) and is_static(y)):
+        return False
+    return isinstance(x, Complex) or isinstance(y, Complex) or (is_python_number(x) and is_python_number(y)) is True
+
+
+def binary(where: Expressions, op: str, x: Any, y: Any) -> Any:
+    """``x op y`` of such operands."""
+    r = where.r
+    if op == "power":
+        return _power(r, x, y)
+    (a, b), (c, d) = parts_of(r, x), parts_of(r, y)
+    if op in ("add", "subtract"):
+        return _joined(scalars.binary(r, op, a, c), scalars.binary(r, op, b, d))
+    if op == "multiply" and sys.version_info < (3, 14):
+        return _joined(*_product(r, (a, b), (c, d)))
+    if op == "divide" and sys.version_info < (3, 14):
+        return _joined(*where.inlined(_quotient, [a, b, c, d], {}, _NO_PLACE))
+    raise NotStaged(f"{op} of complex numbers")
+
+
+def _product(r: Recorder, x: tuple[Any, Any], y: tuple[Any, Any]) -> tuple[Any, Any]:
+    """``_Py_c_prod``."""
+
+    def combined(op: str, a: Any, b: Any, c: Any, d: Any) -> Any:
+        return scalars.binary(r, op, scalars.binary(r, "multiply", a, b), scalars.binary(r, "multiply", c, d))
+
+    return combined("subtract", x[0], y[0], x[1], y[1]), combined("add", x[0], y[1], x[1], y[0])
+
+
+def _quotient(a: float, b: float, c: float, d: float) -> tuple[float, float]:
+    """``_Py_c_quot``; a division by zero stops the procedure."""
+    if abs(c) >= abs(d):
+        ratio = d / c
+        scale = c + d * ratio
+        return (a + b * ratio) / scale, (b - a * ratio) / scale
+    ratio = c / d
+    scale = c * ratio + d
+    return (a * ratio + b) / scale, (b * ratio - a) / scale
+
+
+def _power(r: Recorder, x: Any, y: Any) -> Any:
+    """``c_powu``: by squaring; no infinite result."""
+    if type(y) is not int or not 0 < y <= _MOST_POWER or sys.version_info >= (3, 14):
+        raise NotStaged("a power of a complex number")
+    made, square = (1.0, 0.0), parts_of(r, x)
+    given = square
+    for bit in range(y.bit_length()):
+        if y >> bit & 1:
+            made = _product(r, made, square)
+        square = _product(r, square, square)
+    for part in made:
+        _stop_if_infinite(r, part, given)
+    return _joined(*made)
+
+
+def _stop_if_infinite(r: Recorder, made: Any, operands: tuple[Any, ...]) -> None:
+    if isinstance(made, Scalar):
+        r.stop(r.compute("isinf", [made.name], [FLOAT], BOOL))
+
+
+def equal(r: Recorder, op: str, x: Any, y: Any) -> Any:
+    """``x == y`` or ``x != y``."""
+    if op not in ("equal", "not_equal"):
+        raise NotStaged("an order of complex numbers")
+    same = [scalars.truth(r, scalars.compare(r, "equal", p, q)) for p, q in zip(parts_of(r, x), parts_of(r, y))]
+    if False in same:
+        both: bool | str = False
+    else:
+        names = [s for s in same if isinstance(s, str)]
+        both = True if not names else names[0] if len(names) == 1 else r.compute("logical_and", names, [BOOL] * 2, BOOL)
+    return scalars.truth_value(both if op == "equal" else scalars.negation(r, both))
+
+
+def unary(r: Recorder, op: str, x: Complex) -> Any:
+    """``-x``, ``+x`` or ``abs(x)``."""
+    if op == "positive":
+        return x
+    if op == "negative":
+        return Complex(scalars.unary(r, op, x.real), scalars.unary(r, op, x.imag))
+    if op == "absolute":
+        return scalars.of_math(r, "hypot", [x.real, x.imag])
+    raise NotStaged(f"{op} of a complex number")
+
+
+def magnitude(r: Recorder, x: Complex) -> Scalar:
+    """``np.abs(x)``: a number of NumPy's, which may be infinite."""
+    names = [scalars.register_of(r, v, FLOAT) for v in (x.real, x.imag)]
+    return Scalar(FLOAT, False, r.compute("hypot", names, [FLOAT] * 2, FLOAT))
+
+
+def conjugate(r: Recorder, x: Complex) -> Complex:
+    """``x.conjugate()``."""
+    return Complex(x.real, scalars.unary(r, "negative", x.imag))
+
+
+def store(r: Recorder, array: Array, indices: tuple[Poly, ...], value: Complex) -> None:
+    """``array[indices] = value`` for an array of complex numbers."""
+    view = array.view
+    assert view is not None
+    if array.dtype.kind != "c":
+        raise NotStaged("a complex number in a real array")
+    part = np.dtype(f"f{array.dtype.itemsize // 2}")
+    for k, v in enumerate((value.real, value.imag)):
+        there = View(view.base, view.offset + k * part.itemsize, view.strides, view.origins)
+        r.store(there, part, indices, scalars.register_of(r, v, part))
