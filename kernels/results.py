@@ -29,6 +29,7 @@ F64, I8 = ir.DoubleType(), ir.IntType(8)
 _SIGNATURES = {
     "Py_IncRef": ir.FunctionType(ir.VoidType(), [I64]),
     "Py_DecRef": ir.FunctionType(ir.VoidType(), [I64]),
+    "PyObject_CallOneArg": ir.FunctionType(I64, [I64, I64]),
     "PyTuple_New": ir.FunctionType(I64, [I64]),
     "PyTuple_SetItem": ir.FunctionType(I32, [I64, I64, I64]),
     "PyDict_SetItem": ir.FunctionType(I32, [I64, I64, I64]),
@@ -128,6 +129,11 @@ class Results:
         with builder.if_then(builder.icmp_signed("!=", table["stores"], word(0))):
             self._store(result)
         self.drop_outputs(table["outputs"])
+        maker, given = table["maker"], builder.load(result)
+        has_both = builder.and_(builder.icmp_signed("!=", maker, word(0)), builder.icmp_signed("!=", given, word(0)))
+        with builder.if_then(has_both):
+            builder.store(_call(builder, "PyObject_CallOneArg", maker, given), result)
+            _call(builder, "Py_DecRef", given)
         builder.ret(builder.load(result))
 
     def _store(self, result: ir.Value) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+import operator
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -14,6 +16,10 @@ from ..frontend.python.stores import Arguments, apply, find
 from ..frontend.returned import Result
 from ..frontend.trace import Traced
 from ..ir.interpret import evaluate
+from ..ir.node import Node
+from ..ir.ops.movement import decode_index
+from ..ir.ops.optable import OPS
+from ..ir.ops.updates import region_between
 from ..programs import Compiled
 from ..runtime.errstate import Patience
 
@@ -53,6 +59,25 @@ def direct(traced: Traced) -> Callable[[list[Any]], Any] | None:
     if traced.structure == (tuple, (None,) * len(places)):
         return lambda outputs: tuple([outputs[k] if way is None else way(outputs[k]) for k, way in places])
     return None
+
+
+def viewing(view: Node | None, base: Node | None) -> Callable[[np.ndarray], np.ndarray] | None:
+    """What makes the view of an array that is the node `view` where the array is `base`; None for the array itself."""
+    if view is None or base is None:
+        return None
+    steps = [_step(name, dict(params)) for name, params, _ in region_between(view, base)]
+    if len(steps) == 1:
+        return steps[0]
+    return lambda array: functools.reduce(lambda found, step: step(found), steps, array)
+
+
+def _step(name: str, params: dict[str, Any]) -> Callable[[np.ndarray], np.ndarray]:
+    if name == "getitem":
+        index = decode_index(params["index"])
+        return operator.itemgetter(index if Ellipsis in index else (*index, ...))
+    function = OPS[name].numpy
+    assert function is not None
+    return functools.partial(function, **params)
 
 
 def _as_scalar(value: Any) -> Any:

@@ -14,7 +14,7 @@ from .. import config
 from ..base.atwork import at_work
 from ..base.frozen import replaced
 from ..errors import NotWorthwhile, Untraceable
-from ..frontend.arguments import Structure, sharing
+from ..frontend.arguments import is_flat, is_made_of_leaves, sharing
 from ..frontend.forms import ordinary
 from ..frontend.numpy.draws import drawing
 from ..frontend.numpy.scopes import entered
@@ -29,7 +29,7 @@ from ..runtime.entry import Returned, make_plain_table, make_table
 from ..runtime.errstate import Patience
 from ..runtime.guards import Captured, TakenApart, can_guard_objects
 from ..runtime.program import Program
-from .effects import direct, finish, written_in_place
+from .effects import direct, finish, viewing, written_in_place
 from .segments import Programs, Segment
 
 _MOST_SEGMENTS = 4096
@@ -294,10 +294,11 @@ class Specialisation:
         if self.only_native and not can_guard_objects():
             return False
         stored = [store.structure for store in traced.stores]
-        if any(store.removed for store in traced.stores) or not all(map(_is_flat, stored)):
+        if any(store.removed for store in traced.stores) or not all(map(is_flat, stored)):
             return False
-        is_simple = traced.structure is None or _is_flat(traced.structure)
-        return is_simple and all(r.view is None and not r.twin and r.kind is None for r in traced.results)
+        if not is_made_of_leaves(traced.structure) or any(r.twin or r.kind for r in traced.results):
+            return False
+        return all(r.view is None for r in traced.results[len(traced.results) - sum(len(s[1]) for s in stored) :])
 
     def inputs(self, leaves: list[Any]) -> list[Any]:
         """Values of the inputs of the graph: arguments, and captured arrays as they are now."""
@@ -372,12 +373,12 @@ class Specialisation:
         """What lets native code serve calls like this one, or None if that needs Python."""
         if not self._is_served_natively(self.traced, self.compiled) or self._captures_forms():
             return None
-        results, several = self.traced.results, self.traced.structure is not None
-        returned = [Returned(r.source, r.index, r.scalar, r.value, r.weak) for r in results]
+        results, structure = self.traced.results, self.traced.structure
+        returned = [Returned(r.source, r.index, r.scalar, r.value, r.weak, viewing(r.view, r.base)) for r in results]
         program, arguments, written = self.compiled.program, self.traced.arguments, self.traced.written
         captured, watched = self._captured(captures), places_of(captures.watched())
         stores = self.traced.stores
-        return make_table(function, program, call, arguments, captured, watched, written, returned, several, stores)
+        return make_table(function, program, call, arguments, captured, watched, written, returned, structure, stores)
 
     def guards(self, serve: Callable[..., Any], call: TakenApart, captures: Captures) -> Words | None:
         """What lets native code find that `serve` serves calls like this one, or None if that needs Python."""
@@ -402,11 +403,6 @@ class Specialisation:
             return sharing(inputs, self.written(inputs)) is not None
         except Untraceable:  # in part
             return True
-
-
-def _is_flat(structure: Structure) -> bool:
-    """Whether it is that of a tuple of leaves."""
-    return structure is not None and structure[0] is tuple and all(part is None for part in structure[1])
 
 
 def _are_alike(one: Cut, other: Cut) -> bool:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import itertools
 import logging
 import types
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from copy import deepcopy
 from types import MappingProxyType
 from typing import Any
@@ -288,6 +289,55 @@ def _rebuild(structure: Structure, leaves: Any, made: list[Any], make: Make) -> 
 def made_of(kind: type, parts: Sequence[Any]) -> Any:
     """A tuple or a list of that kind; one with names of fields takes its parts one by one."""
     return kind(*parts) if hasattr(kind, "_fields") else kind(parts)
+
+
+def is_flat(structure: Structure) -> bool:
+    """Whether it is that of a tuple of leaves."""
+    return structure is not None and structure[0] is tuple and all(part is None for part in structure[1])
+
+
+def is_made_of_leaves(structure: Structure) -> bool:
+    """Whether it is that of nested tuples, lists and dicts, each of which occurs once."""
+    if structure is None:
+        return True
+    kind = structure[0]
+    is_made = kind in (tuple, list, dict) or (isinstance(kind, type) and issubclass(kind, tuple))
+    return is_made and all(map(is_made_of_leaves, structure[-1]))
+
+
+def maker_of(structure: Structure, parts: Iterable[Callable[[Any], Any] | None] = ()) -> Callable[[tuple], Any]:
+    """What makes the value of such a structure of a tuple of its leaves: code that is written for it.
+
+    `parts` are functions that leaves go through; None for those that are taken as they are.
+
+    Examples
+    --------
+    >>> structure = flatten({"a": (1.0, [2.0]), "b": 3.0}, [])
+    >>> maker_of(structure)(("x", "y", "z"))
+    {'a': ('x', ['y']), 'b': 'z'}
+    """
+    constants: dict[str, Any] = {}
+    leaves = enumerate(itertools.chain(parts, itertools.repeat(None)))
+
+    def constant(value: Any) -> str:
+        name = f"c{len(constants)}"
+        constants[name] = value
+        return name
+
+    def text(part: Structure) -> str:
+        if part is None:
+            number, change = next(leaves)
+            return f"leaves[{number}]" if change is None else f"{constant(change)}(leaves[{number}])"
+        values = [text(p) for p in part[-1]]
+        if part[0] is dict:
+            keys = [repr(k) if type(k) is str else constant(k) for k in part[1]]
+            return "{" + ", ".join(f"{key}: {value}" for key, value in zip(keys, values)) + "}"
+        inside = "".join(f"{v}, " for v in values)
+        if part[0] is list:
+            return f"[{inside}]"
+        return f"({inside})" if part[0] is tuple else f"{constant(part[0])}({inside})"
+
+    return eval(f"lambda leaves: {text(structure)}", constants)
 
 
 def classes_in(structure: Structure) -> set[type]:

@@ -9,6 +9,7 @@ import numpy as np
 
 from ..base.frozen import frozen
 from ..config import debug
+from ..frontend.arguments import Structure, is_flat, maker_of
 from ..frontend.python.stores import Store
 from ..kernels import entry as native
 from ..kernels import results as made
@@ -32,6 +33,8 @@ class Returned:
         ``"array"``, ``"input"``, ``"value"``, or ``"given"``: what is at the path `value` of the arguments.
     scalar, weak : bool
         Whether it is a NumPy scalar or a Python number, not an array.
+    view : callable, optional
+        What makes a view of the array, which is returned in its place.
     """
 
     source: str
@@ -39,6 +42,7 @@ class Returned:
     scalar: bool
     value: Any
     weak: bool = False
+    view: Callable[[np.ndarray], np.ndarray] | None = None
 
 
 _PYTHON_NUMBERS = {
@@ -57,7 +61,7 @@ def make_table(
     watched: Sequence[Captured],
     written: Sequence[tuple[int, int]],
     results: Sequence[Returned],
-    several: bool,
+    structure: Structure,
     stores: Sequence[Store] = (),
 ) -> Words | None:
     """The table by which native code runs `program` for calls like this one; None if such calls need Python.
@@ -78,14 +82,18 @@ def make_table(
     written : sequence of (int, int)
         Inputs that are written, and the number of the output that each of them has to hold afterwards.
     results : sequence of Returned
-    several : bool
-        Whether the results are returned as a tuple.
+    structure : Structure
+        How they are nested.
     stores : sequence of Store
         What is stored; the last ones of `results` are the values.
     """
     stored = sum(len(store.structure[1]) for store in stores)
     returned = len(results) - stored
-    if fields() is None or debug() or not (several or returned == 1):
+    views = [result.view for result in results[:returned]]
+    is_plain = structure is None or is_flat(structure)
+    make = None if is_plain and not any(views) else maker_of(structure, views)
+    several = structure is not None or make is not None
+    if fields() is None or debug():
         return None
     image = program.image
     fresh = {place for place, _, _ in image.fresh}
@@ -128,6 +136,7 @@ def make_table(
             else:
                 kept.append(result.value)
                 result_rows += (made.OBJECT, id(result.value))
+        kept.append(make)
         place = guarded.add_places(stored)
         store_rows = [word for row in _store_rows(stores, place, guarded) for word in row]
         can_change = stores or several or image.work >= _RELEASING_WORK or len(frame.blocks) > 1
@@ -153,6 +162,7 @@ def make_table(
                 "release": image.work >= _RELEASING_WORK,
                 "held": len(guarded.rows) if can_change else 0,
                 "tuple": several,
+                "maker": 0 if make is None else id(make),
                 "handler": id(handler()),
                 "watched": image.may_raise,
                 "function": id(function),

@@ -239,9 +239,21 @@ class ArrayMethods(Operators):
         kind = {"f": np.float64, "c": np.complex128}.get(self.dtype.kind)
         if kind is None or self.dtype.itemsize > np.dtype(kind).itemsize:
             return self._value("item", lambda value: value.item())
-        number = b.cast(b.view("reshape", self._node, shape=()), np.dtype(kind))
+        return self._number(np.dtype(kind))
+
+    def _number(self, dtype: np.dtype) -> Tracer:
+        """The only element as the Python number that `dtype` is made of."""
+        number = b.cast(b.view("reshape", self._node, shape=()), dtype)
         weak = ArrayType(number.dtype, (), weak=True)
         return self._new(Node(COPY, (number,), b.params(number=self._trace.next_copy()), weak))
+
+    def _as_float(self) -> Any:
+        """``float(self)``, which is not looked at where it is certain to be a number."""
+        if self._is_weak():
+            return self if self.dtype.kind == "f" else float(self)
+        if self.shape or self.dtype.kind not in "biuf" or self.itemsize > 8 or self._known():
+            return float(self)
+        return self._number(np.dtype(np.float64))
 
     def tolist(self) -> Any:
         return self._value("tolist", lambda value: value.tolist())

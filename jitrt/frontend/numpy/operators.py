@@ -219,6 +219,11 @@ def is_tracer(value: Any) -> bool:
     return issubclass(type(value), Operators)
 
 
+def traced_float(*args: Any) -> Any:
+    """What a function that is traced finds in the place of ``float``."""
+    return args[0]._as_float() if len(args) == 1 and is_tracer(args[0]) else float(*args)
+
+
 _OPERANDS: Any = (Operators, *_NUMBERS)
 _BINARY = {
     "add": (np.add, operator.add), "sub": (np.subtract, operator.sub), "mul": (np.multiply, operator.mul),

@@ -20,6 +20,7 @@ from ..arguments import GENERATORS
 from ..context import current
 from ..numpy.creation import stand_in
 from ..numpy.draws import TracedGenerator, of_object
+from ..numpy.operators import traced_float
 from ..rolling.loopsites import only_called
 from ..rolling.rolling import traced_range
 from .attributes import has_plain_attributes
@@ -220,10 +221,11 @@ class Clones:
         if "type" in code.co_names and (state := current()) is not None:
             state.symbolic = False  # it would tell symbols from integers
             state.want_all_integers()
-        if "range" in code.co_names and "range" not in names:
-            # Code that does something else with it than call it may compare it by identity.
-            calls = only_called(code, "range")
-            namespace["range"] = traced_range if calls and namespace.get("range") is not range else range
+        for name, original, stands_for in _ONLY_CALLED:
+            if name in code.co_names and name not in names:
+                # Code that does something else with it than call it may compare it by identity.
+                calls = only_called(code, name)
+                namespace[name] = stands_for if calls and namespace.get(name) is not original else original
 
     def _function(self, f: types.FunctionType) -> types.FunctionType:
         if id(f) in self._functions:
@@ -244,6 +246,9 @@ class Clones:
         made.__kwdefaults__ = {
             k: self._held(f.__kwdefaults__, k, v) for k, v in (f.__kwdefaults__ or {}).items()
         } or None
+
+
+_ONLY_CALLED: tuple[tuple[str, Any, Any], ...] = (("range", range, traced_range), ("float", float, traced_float))
 
 
 def _is_as_it_was(members: Mapping[str, Any], known: dict[str, Any]) -> bool:
