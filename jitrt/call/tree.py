@@ -298,7 +298,9 @@ class Specialisation:
             return False
         if not is_made_of_leaves(traced.structure) or any(r.twin or r.kind for r in traced.results):
             return False
-        return all(r.view is None for r in traced.results[len(traced.results) - sum(len(s[1]) for s in stored) :])
+        returned = len(traced.results) - sum(len(s[1]) for s in stored)
+        views = [(r.source, r.index, r.view) for r in traced.results[:returned] if r.view is not None]
+        return len(set(views)) == len(views) and all(r.view is None for r in traced.results[returned:])
 
     def inputs(self, leaves: list[Any]) -> list[Any]:
         """Values of the inputs of the graph: arguments, and captured arrays as they are now."""

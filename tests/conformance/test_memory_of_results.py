@@ -19,7 +19,7 @@ FORMS = (
     "np.squeeze({}[:1])", "{}.T[::-1].T", "{}.reshape({}.shape)", "{}[0, ...]", "{}[:0]", "+{}", "{}.ravel('K')",
 )  # fmt: skip
 CHANGES = ("x += 1.0", "b[0] = 5.0", "a = a + b[0, 0]", "y[1:] = 2.0", "a, b = b, a", "b = a")
-LOOKS = ("if a[0, 0] > 1e6: return None", "if b.max() > 1e6: return b", "t = float(y.sum()); a = a * 1.0")
+LOOKS = ("if a[0, 0] > 1e6: return None", "if b.max() > 1e6: return b", "t = y.sum().tolist(); a = a * 1.0")
 RETURNS = ("({},)", "[{}]", "dict(enumerate([{}]))", "({0}, [{0}])", "({},)")
 
 W = np.arange(12.0).reshape(3, 4)

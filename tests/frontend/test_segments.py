@@ -244,7 +244,7 @@ def test_equal_segments_are_one_program():
 
 def test_values_that_change_in_every_call():
     def scaled(x):
-        return x / float(x.sum()) + np.zeros(3)
+        return x / x.sum().tolist() + np.zeros(3)
 
     fast = jitrt.jit(scaled)
     with warnings.catch_warnings(record=True) as caught:
@@ -257,7 +257,7 @@ def test_values_that_change_in_every_call():
 def test_values_that_change_in_every_call_of_large_arrays():
     def normalised(x, steps):
         for _ in range(steps):
-            size = float(np.abs(x).max())
+            size = np.abs(x).max().tolist()
             x = x / size + 0.5
             x[0] = size
             x[x > 2] = np.sqrt(x[x > 2])

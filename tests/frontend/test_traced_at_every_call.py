@@ -12,12 +12,12 @@ SIZE = 30
 
 def scaled(x, a):
     x = x * 0.5 + np.sqrt(np.abs(x)) - 0.1 * x
-    s = float(x.sum())
+    s = x.sum().tolist()
     return np.maximum(x * s + a, 0.0) - s / 3, x.T[::-1] * -0.0
 
 
 def branches(x, a):
-    s = float(x[0, 0])
+    s = x[0, 0].tolist()
     y = x.T * s
     if s > 0.5:
         y = y + 1
@@ -28,7 +28,7 @@ def branches(x, a):
 
 def writes(x, a):
     x[1:] += x[:-1] * a
-    s = float(x.max())
+    s = x.max().tolist()
     x[x > s / 2] = s
     x *= 1.0
     return x[::3], s
@@ -36,24 +36,24 @@ def writes(x, a):
 
 def small_integers(x, a):
     n = (x * 10).astype(np.int8)
-    s = float(x.sum())
+    s = x.sum().tolist()
     return n * 3 + 1, n // 2 - 0, x * s, np.float32(s) * n
 
 
 def newton(x, a):
     for _ in range(3):
         step = (x * x - a) / (2 * x + 1)
-        if float(np.abs(step).max()) < 1e-3:
+        if np.abs(step).max().tolist() < 1e-3:
             break
         x = x - step
     return x
 
 
 def loops_with_a_number_that_was_looked_at(x, a):
-    s = float(x.sum()) / x.size
+    s = x.sum().tolist() / x.size
     for _ in range(12):
         x = x * s + 0.1
-    t = float(x.max())
+    t = x.max().tolist()
     for k in range(10):
         x = x / t + s * k
     return x
