@@ -45,8 +45,13 @@ _TRIALS = 5  # calls that are timed to learn that
 _MOST_TRIED = 64  # shapes of arguments for which that is learnt
 _SERVED_BETWEEN = 16  # calls that compiled code serves between two that may be tried
 _MOST_RENEWALS = 8  # of a table for native calls
+_MOST_BYTES = 1 << 21  # of arguments of loops over whole arrays: what one thread has in a cache of its own
 _STOPPED, _SHARED = 1, 2
 _SERVED = TABLE.index("served")
+
+
+class _TooLarge(Exception):
+    """Arrays that kernels, which use all threads, are better at."""
 
 
 class LoopEngine:
@@ -69,6 +74,7 @@ class LoopEngine:
         self._function = function
         self._loops: dict[Any, list[_Loop]] = {}
         self._refused: dict[Any, str] = {}
+        self._whole: set[Any] = set()  # where loops work on whole arrays
         self.active = True
         self.answering = self.serving = False
         self._looked = False
@@ -161,17 +167,24 @@ class LoopEngine:
         for loop in known:
             if loop.fits(args):
                 return None if loop.refused else loop
+        if key in self._whole and _nbytes(args) > _MOST_BYTES:
+            return None
         if key in self._refused or self._made == _MOST_STAGED or len(known) == _MOST_VALUES:
             return None
         self._made += 1
         try:
             with at_work():
                 loop = _Loop(self._function, args)
+        except _TooLarge:
+            self._whole.add(key)
+            return None
         except NotStaged as reason:
             self._refused[key] = str(reason)
             _log.info("%s: its loops are not compiled as such: %s", self._function.__name__, reason)
             return None
         self._loops.setdefault(key, []).append(loop)
+        if loop.is_whole:
+            self._whole.add(key)
         self.answering = self.serving = True
         return loop
 
@@ -199,6 +212,10 @@ def _work(args: tuple) -> float:
     return work
 
 
+def _nbytes(args: tuple) -> int:
+    return sum(a.nbytes for a in args if isinstance(a, np.ndarray))
+
+
 class _Loop:
     """A function for arguments of given types, and for given values of some of them.
 
@@ -206,6 +223,8 @@ class _Loop:
     ------
     NotStaged
         If it cannot be staged, or writes into what may not be written.
+    _TooLarge
+        If it is better left to the tracer.
     """
 
     def __init__(self, function: Callable[..., Any], args: tuple):
@@ -216,6 +235,9 @@ class _Loop:
         if any(not a.flags.aligned for a in args if isinstance(a, np.ndarray)):
             raise NotStaged("an array that is not aligned")
         self.staged: Staged = stage(function, args)
+        self.is_whole = self.staged.is_whole
+        if self.is_whole and _nbytes(args) > _MOST_BYTES:
+            raise _TooLarge
         if config.strict():
             verify(self.staged.procedure)
         given = (*args, *(c.read() for c in self.staged.arrays))
@@ -241,6 +263,8 @@ class _Loop:
 
     def fits(self, args: tuple) -> bool:
         """Whether what the code reads from outside, and arguments whose values it was made for, are what they were."""
+        if self.is_whole and _nbytes(args) > _MOST_BYTES:
+            return False
         for k, value in self.staged.known:
             if args[k] is not value and not is_same_value(args[k], value):
                 return False
@@ -258,7 +282,11 @@ class _Loop:
         if before is not None and not self.refused and not before.is_outdated:
             return False
         self.table = None
-        if not self.refused and self.renewals < _MOST_RENEWALS and len(args) == self.function.__code__.co_argcount:
+        if (
+            not (self.refused or self.is_whole)
+            and self.renewals < _MOST_RENEWALS
+            and len(args) == self.function.__code__.co_argcount
+        ):
             self.renewals += 1
             self.table = procedure_table(self, args, Work(self))
         return self.table is not before

@@ -67,6 +67,7 @@ class Recorder:
         self.depth = 0  # of loops of the user's
         self._varying: set[str] = set()
         self.is_elementwise = False  # whether loops of the user's work on parts that their numbers or values choose
+        self.looks_at_values = False  # whether values decide how often whole arrays are computed
         self.live: Callable[[str], list[str]] = lambda origin: []  # pointers of variables into memory of that origin
         self.meanings: dict[str, tuple[str, Poly, Poly]] = {}  # of truth values that are comparisons of integers
         self._place: tuple[Hashable, ...] = ()

@@ -13,7 +13,7 @@ from .arrays import ZERO
 from .recorder import Recorder
 from .registry import as_array, function, known_dtype, ufunc
 from .scalars import dtypes_of, poly_of, static_integer
-from .values import BOOL, INT, Array, NotStaged, dtype_of, integer, is_number
+from .values import BOOL, Array, NotStaged, dtype_of, integer, is_number
 
 
 @function(np.transpose, method="transpose")
@@ -107,15 +107,19 @@ def _roll(r: Recorder, array: Array, shift: Any, axis: Any = None) -> Array:
     r.require(extent - 1)
     by = Poly.name(r.machine("mod", -by, extent, [0], [extent - 1]))
 
-    def element(indices: tuple[Poly, ...]) -> str:
-        moved = indices[k] + by
-        over = r.machine(">=", moved, extent)
-        name = r.compute("where", [over, r.integer(moved - extent), r.integer(moved)], [BOOL, INT, INT], INT)
-        if name not in r.facts:
-            r.facts.bound(name, [0], [extent - 1])
-        return array.element((*indices[:k], Poly.name(name), *indices[k + 1 :]))
+    made = a.fresh(r, array.dtype, array.shape)
+    view = made.view
+    assert view is not None
+    # Two copies, neither of which has to choose in each turn from where.
+    for count, read, written in ((extent - by, by, a.ZERO), (by, a.ZERO, extent - by)):
 
-    return Array(array.dtype, array.shape, element, array.reads, None, array.c_order)
+        def body(indices: tuple[Poly, ...], read: Poly = read, written: Poly = written) -> None:
+            before, at, behind = indices[:k], indices[k], indices[k + 1 :]
+            value = array.element((*before, at + read, *behind))
+            r.store(view, array.dtype, (*before, at + written, *behind), value)
+
+        a.nest(r, (*array.shape[:k], count, *array.shape[k + 1 :]), body)
+    return Array(made.dtype, made.shape, made.element, made.reads, view, array.c_order)
 
 
 @function(np.concatenate)

@@ -85,6 +85,8 @@ class Staged:
         Numbers of the arguments that may be written, the arrays from outside among them.
     known : tuple of (int, object)
         Arguments whose values the procedure is made for.
+    is_whole : bool
+        Whether its loops work on whole arrays.
     """
 
     procedure: Procedure
@@ -93,6 +95,7 @@ class Staged:
     arrays: tuple[Capture, ...]
     written: tuple[int, ...]
     known: tuple[tuple[int, Any], ...]
+    is_whole: bool
 
 
 WAY = "way"
@@ -155,7 +158,7 @@ def _stage(function: Any, args: Sequence[Any], known: dict[int, Any]) -> Staged:
         if not call.ends:
             returned(None)
     r.scope("function", body)
-    if not r.is_elementwise:
+    if not (r.is_elementwise or r.looks_at_values):
         raise NotStaged("its loops work on whole arrays")
     written = r.written_to
     numbers = [k for k in range(len(args) + len(captures.arrays)) if f"x{k}" in written]
@@ -167,6 +170,7 @@ def _stage(function: Any, args: Sequence[Any], known: dict[int, Any]) -> Staged:
         tuple(capture for capture, _ in captures.arrays.values()),
         tuple(numbers),
         tuple(known.items()),
+        not r.is_elementwise,
     )
 
 

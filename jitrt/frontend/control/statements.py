@@ -25,7 +25,7 @@ from .iterations import MOST_UNROLLED, Iteration, iteration_of
 from .localfunctions import LocalFunction, local_function, outlives
 from .recorder import Recorder
 from .source import assigned, definition_of, leaves_iterations, parameter_names, without_continue
-from .values import BOOL, Array, NotStaged, Unbound, dtype_of, is_static
+from .values import BOOL, Array, NotStaged, Scalar, Unbound, dtype_of, is_static
 from .variables import Kind, Variable, is_covered, join, kind_of, seen_from
 
 _MOST_ROUNDS = 8  # until the kinds of variables that depend on each other are known
@@ -226,6 +226,7 @@ class Statements(Expressions):
         if isinstance(condition, bool):
             self.block(s.body if condition else s.orelse)
             return
+        self._note_look(s.test)
         before = self.variables
         branches = []
         for holds, body in ((True, s.body), (False, s.orelse)):
@@ -236,6 +237,13 @@ class Statements(Expressions):
             branches.append((block, self.variables, self.ends))
             self.ends = False
         self._meet(condition, before, branches)
+
+    def _note_look(self, test: ast.expr) -> None:
+        """Note that a loop goes on as numbers or arrays that are no integers say."""
+        names = {n.id for n in ast.walk(test) if isinstance(n, ast.Name)}
+        values = [self.variables[name] for name in names & self.variables.keys()]
+        inexact = (isinstance(v, Array) or (isinstance(v, Scalar) and v.dtype.kind == "f") for v in values)
+        self.r.looks_at_values |= self.r.depth > 0 and any(inexact)
 
     def _meet(
         self, condition: str, before: dict[str, Any], branches: list[tuple[list[Any], dict[str, Any], bool]]
@@ -344,6 +352,7 @@ class Statements(Expressions):
                         r.leave(loop.exhausted)
                     r.choice(condition, leaving, ())
                     r.suppose(condition, False)
+                    self._note_look(s.test)
                 r.scope(loop.next, self._iteration(loop, lambda: None, s.body, reads=False))
             with r.block() as turns:
                 r.forever(turn)

@@ -1,0 +1,86 @@
+"""Loops over whole arrays that values end: staged while the arrays are small, traced where they are large."""
+
+import numpy as np
+import pytest
+
+import jitrt
+from jitrt.frontend.control.stage import stage
+
+
+def relax(p, tolerance):
+    sweeps = 0
+    change = 1.0
+    while change > tolerance and sweeps < 50:
+        old = p.copy()
+        p[1:-1] = 0.5 * (old[2:] + old[:-2])
+        change = np.abs(p - old).max()
+        sweeps += 1
+    return sweeps, change
+
+
+def newton(x, tolerance):
+    x = x.copy()
+    for k in range(50):  # noqa: B007 (it is returned)
+        step = (x * x - 2.0) / (2.0 * x)
+        x = x - step
+        if np.abs(step).max() < tolerance:
+            break
+    return x, k
+
+
+def rolled(a, shift, axis, tolerance):
+    a = a.copy()
+    change = 1.0
+    while change > tolerance:
+        b = 0.25 * (np.roll(a, shift, axis=axis) + np.roll(a * a, -1, axis=axis)) + 0.5 * a
+        change = np.abs(b - a).mean()
+        a = 0.5 * b
+    return a, change
+
+
+@pytest.mark.parametrize("n", [3, 4, 100])
+@pytest.mark.parametrize("function", [relax, newton])
+def test_results_are_those_of_numpy(function, n):
+    fast = jitrt.jit(function)
+    for seed in range(3):
+        given = [np.random.default_rng(seed).random(n) + 1 for _ in range(2)]
+        got, want = (f(a, 1e-3) for f, a in zip((fast, function), given))
+        for g, w in zip((*got, given[0]), (*want, given[1])):
+            np.testing.assert_allclose(g, w, rtol=1e-13)
+        assert fast._loops.serving
+
+
+@pytest.mark.parametrize("shape", [(1,), (2,), (7,), (5, 4), (1, 6), (3, 1), (2, 3, 4)])
+@pytest.mark.parametrize("shift", [-9, -1, 0, 1, 3, 8])
+def test_rolls_of_any_axis(shape, shift):
+    a = np.random.default_rng(3).random(shape)
+    for axis in range(-1, len(shape)):
+        staged = jitrt.jit(rolled)
+        got, want = staged(a.copy(), shift, axis, 0.01), rolled(a.copy(), shift, axis, 0.01)
+        for g, w in zip(got, want):
+            np.testing.assert_allclose(g, w, rtol=1e-13)
+        assert staged._loops.serving
+
+
+def test_large_arrays_are_left_to_kernels():
+    fast = jitrt.jit(relax)
+    small, large = np.linspace(0.0, 1.0, 50), np.linspace(0.0, 1.0, 300_000)
+    for given in (large, small, large, small):
+        mine, its = given.copy(), given.copy()
+        assert fast(mine, 1e-9) == relax(its, 1e-9)
+        np.testing.assert_array_equal(mine, its)
+        assert bool(fast._loops.source((given, 1e-9))) == (given is small)
+    assert len(fast._loops._loops) == 1
+
+
+def test_conditions_of_integers_do_not_count_as_values():
+    def counted(x, n):
+        k, x = 0, x.copy()
+        while k < n:
+            x = x * 0.5 + 1.0
+            k += 1
+        return x
+
+    assert stage(relax, (np.ones(5), 0.1)).is_whole
+    with pytest.raises(Exception, match="whole arrays"):
+        stage(counted, (np.ones(5), 3))
