@@ -52,6 +52,20 @@ class CacheInfo(NamedTuple):
     """Calls so far that native code did not serve."""
 
 
+class _OfFunction:
+    """An attribute of the plain function."""
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self._name = name
+
+    def __get__(self, instance: Any, owner: type | None = None) -> Any:
+        return self if instance is None else getattr(instance._function, self._name)
+
+    def __set__(self, instance: Any, value: Any) -> None:
+        setattr(instance._function, self._name, value)
+        instance.clear()  # native code does not see what the function has now
+
+
 class JitFunction(ServedFunction, Generic[P, R]):
     """A function that runs compiled where that is possible, and as plain NumPy where not.
 
@@ -87,10 +101,18 @@ class JitFunction(ServedFunction, Generic[P, R]):
         super().__init__(function, threads, donate)
         self._stand_in: Any = None
 
-    @property
-    def __code__(self) -> Any:
-        """Of the plain function: libraries that keep results tell by it whether a function has been edited."""
-        return self._function.__code__
+    # Libraries tell by the code whether a function has been edited.
+    __code__ = _OfFunction()
+    __defaults__ = _OfFunction()
+    __kwdefaults__ = _OfFunction()
+    __globals__ = _OfFunction()
+    __closure__ = _OfFunction()
+
+    def __copy__(self) -> JitFunction[P, R]:
+        return self  # as functions are
+
+    def __deepcopy__(self, memo: Any) -> JitFunction[P, R]:
+        return self
 
     def __repr__(self) -> str:
         return f"<jitrt.jit of {self._function!r}>"

@@ -9,7 +9,7 @@ from collections.abc import Callable, Hashable, Sequence
 from typing import Any
 
 from .. import config
-from ..base.atwork import at_work, is_at_work, is_users_own
+from ..base.atwork import at_work, is_at_work, is_debugged, is_users_own
 from ..errors import HalfDone, JitrtError, JitrtPerformanceWarning, NotWorthwhile, Untraceable, is_passing
 from ..frontend.arguments import Growing, Structure, flatten_call
 from ..frontend.context import current
@@ -81,7 +81,7 @@ class ServedFunction(NativeCallable):
 
     def _call(self, args: tuple, kwargs: dict[str, Any]) -> Any:
         """A call that native code does not serve."""
-        if is_at_work():  # in a signal handler or a finaliser, or of a function that is being traced
+        if is_at_work() or is_debugged():  # in a signal handler or a finaliser, or of a function that is being traced
             return self._function(*args, **kwargs)
         known = self._specialisations
         self._slow_calls += 1
