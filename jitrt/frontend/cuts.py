@@ -57,7 +57,8 @@ class Cuts:
     def __init__(self, trace: Trace, execute: Execute | None):
         self._trace = trace
         self._execute = execute
-        self._errors = np.geterr()
+        self.errors = np.geterr()
+        """The error state in which the function was called."""
         self._sizes: dict[Graph, int] = {}
         self.made: list[Cut] = []
 
@@ -116,7 +117,7 @@ class Cuts:
         self._check_effort(graph)
         values = [trace.registers.given[k] for k in inputs]
         samples = tuple(map(sample, values))
-        with trace.failures, np.errstate(**self._errors), entered(scope):
+        with trace.failures, np.errstate(**self.errors), entered(scope):
             compiled, outputs = self._execute(graph, values)
         for n, output in zip(nodes, outputs):
             trace.registers.add(n, register_value(n, output))

@@ -12,8 +12,9 @@ from ..ir.build import literal
 from ..ir.interpret import evaluate
 from ..ir.node import Node
 from ..ir.ops.movement import storage
-from ..ir.ops.optable import Kind
+from ..ir.ops.optable import ASKS_OF_INVALID, Kind
 from ..ir.ops.pythonnumbers import is_python
+from ..kernels.floatflags import INVALID
 from .errstate import noting
 from .frames import Frame
 from .hostcalls import Fetch, HostCall, allocating, gathered, into_memory, on_python_numbers
@@ -40,6 +41,8 @@ class HostFrame(Frame):
             node: np.ndarray(slot.shape, slot.dtype, self.memory, slot.offset) for node, slot in hosts.slots.items()
         }
         self.calls_numpy = any(not is_python(s.node.op) for s in hosts.steps)
+        asks = any(getattr(s.node.kwargs.get("call"), "function", None) in ASKS_OF_INVALID for s in hosts.steps)
+        self.noted = ~INVALID if asks else -1  # the floating-point exceptions of which `noting` may keep silent
         self.lent = sorted({place for place, _ in self.hosted.values()})
         self._fixed: list[Any] = []  # objects that are the same in every call, and room for what NumPy returns
         self._returned: dict[Node, int] = {}  # by what steps return, the number of the object
@@ -51,7 +54,7 @@ class HostFrame(Frame):
         self._ordered = [(k, order) for k, order in enumerate(hosts.orders) if order is not None]
 
     def run(self, inputs: Sequence[Any], watched: int) -> list[Any]:
-        with noting(watched if self.calls_numpy else 0):
+        with noting(watched & self.noted if self.calls_numpy else 0):
             outputs = super().run(inputs, watched)
         for k, order in self._ordered:
             if outputs[k].strides != order:

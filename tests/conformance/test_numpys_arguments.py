@@ -189,3 +189,43 @@ def variances(given):
 
 def variances_where(given):
     return lambda x, m, mask: np.var(x, mean=m, where=mask, **given)
+
+
+@pytest.mark.parametrize("name", ["isclose", "allclose"])
+def test_tolerances_that_are_no_numbers(name, monkeypatch):
+    """NumPy asks its error state whether to warn of them."""
+    monkeypatch.setenv("JITRT_STRICT", "1")
+    function = getattr(np, name)
+    for rtol, atol in itertools.product((1e-5, 0.0, np.nan, np.inf), repeat=2):
+        check_outcome(lambda x, y, r=rtol, a=atol: function(x, y, rtol=r, atol=a), X, X + 0.1)
+        check_outcome(lambda x, y, r, a: function(x, y, rtol=r, atol=a), X, X + 0.1, rtol, atol)
+    compiled = jitrt.jit(lambda x, y, r: function(x * 2.0, y, rtol=r))
+    for rtol in (0.1, np.nan, 0.1, np.inf):
+        want = outcome(compiled.__wrapped__, X, X * 2.0, rtol)
+        assert str(outcome(compiled, X, X * 2.0, rtol)) == str(want)
+
+
+def test_the_error_state_is_what_the_caller_has():
+    compiled = jitrt.jit(lambda x: (x * 2, np.geterr(), np.geterrcall()))
+    for states in ({}, {"over": "raise"}, {"invalid": "ignore"}, {"all": "warn"}, {}):
+        with np.errstate(**states):
+            for _ in range(2):
+                assert compiled(X)[1:] == compiled.__wrapped__(X)[1:]
+
+
+FLAGS = ["C", "F", "A", "W", "O", "E", "C_CONTIGUOUS", "ALIGNED"]
+
+
+@pytest.mark.parametrize("flag", FLAGS)
+def test_require_gives_the_array_itself_where_it_can(flag):
+    for array in (np.ones((2, 3)), np.ones((2, 3), order="F"), np.ones((2, 6))[:, ::2], np.ones(7)[1:]):
+        for dtype in (None, float, int):
+            compiled = jitrt.jit(lambda a, dtype=dtype: np.require(a, dtype, [flag]))
+            for _ in range(3):
+                want, got = compiled.__wrapped__(array), compiled(array)
+                assert (got is array, got.flags.owndata, got.strides) == (
+                    want is array,
+                    want.flags.owndata,
+                    want.strides,
+                )
+                assert np.shares_memory(got, array) == np.shares_memory(want, array)

@@ -202,6 +202,13 @@ def _from_function(state: Trace, function: Callable[..., Any], args: tuple, kwar
     return f(*literal(state, list(np.indices(shape, dtype=dtype))), **kwargs)
 
 
+def _required(state: Trace, function: Callable[..., Any], args: tuple, kwargs: dict[str, Any]) -> Any:
+    """``np.require(a, dtype, requirements)``."""
+    if any(map(_is_traced, (*args, *kwargs.values()))):
+        raise Untraceable("calls np.require, which asks how an array lies in memory", user_line())
+    return function(*args, **kwargs)
+
+
 class _Grid:
     """``np.mgrid`` and ``np.ogrid``."""
 
@@ -235,6 +242,7 @@ def _in_traces(kind: Callable[..., Any], traced: Callable[..., Any]) -> Callable
 def _stand_ins() -> dict[int, Any]:
     """What is seen in place of NumPy's objects, by their identity."""
     found: dict[int, Any] = {id(np.fromfunction): _wrapped(np.fromfunction, _from_function)}
+    found[id(np.require)] = _wrapped(np.require, _required)
     makers: list[tuple[Any, Callable[..., Any]]] = [
         (_FILLS, _filled),
         (_CONVERSIONS, _converted),

@@ -11,7 +11,7 @@ from ...errors import Untraceable
 from ...ir.interpret import evaluate
 from ...ir.node import Node, type_of
 from ...ir.ops.contractions import RESULT, Call, call_result
-from ...ir.ops.optable import MUTATING, VALUE_SHAPED, Kind
+from ...ir.ops.optable import ASKS_OF_INVALID, MUTATING, VALUE_SHAPED, Kind
 from ...ir.ops.pythonnumbers import python_operation
 from ...ir.ops.ufuncs import COPY
 from ...ir.types import ArrayType
@@ -219,7 +219,10 @@ class HostCalls:
         trace = self._trace
         operands = [trace.value_of(n) for n in node.args]
         raised: list[str] = []
-        noted = np.errstate(all="call", call=lambda kind, _: raised.append(kind))
+        kinds: dict[str, Any] = dict.fromkeys(["divide", "over", "under", "invalid"], "call")
+        if node["call"].function in ASKS_OF_INVALID:
+            kinds["invalid"] = trace.cuts.errors["invalid"]
+        noted = np.errstate(**kinds, call=lambda kind, _: raised.append(kind))
         with trace.failures, tracing(None), noted, watched(trace, node["call"].name):
             result = trace.registers.values[node] = evaluate((node,), trace.registers.values)[0]
         parts: list[Any] = []

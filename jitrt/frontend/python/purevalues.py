@@ -32,8 +32,9 @@ BY_NAME = frozenset({getattr, setattr, delattr})
 CONSTANT_MODULES = frozenset({"numpy", "math", "cmath"})  # what they hold, nobody rebinds
 # Functions of NumPy that change the process or a file, or that read from outside.
 _IMPURE_NUMPY = frozenset(
-    """seterr seterrcall setbufsize errstate set_printoptions printoptions save savez savez_compressed savetxt load
-    loadtxt genfromtxt fromfile fromregex memmap open_memmap frombuffer nditer""".split()
+    """seterr seterrcall setbufsize errstate geterr geterrcall getbufsize set_printoptions get_printoptions printoptions
+    save savez savez_compressed savetxt load loadtxt genfromtxt fromfile fromregex memmap open_memmap frombuffer
+    nditer""".split()
 )
 # What people are told of functions that are not pure.
 _EFFECTS: dict[Any, str] = {

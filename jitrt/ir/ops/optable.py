@@ -157,6 +157,8 @@ VALUE_SHAPED = frozenset(
     extract unique_all unique_counts unique_inverse unique_values where""".split()
     if hasattr(np, name)
 ) | {np.ndarray.nonzero, np.ndarray.compress}
+# NumPy's functions that warn, of tolerances, if the error state says that invalid values are warned of.
+ASKS_OF_INVALID = frozenset({np.isclose, np.allclose})
 # NumPy's functions that write into their first argument.
 MUTATING = frozenset("copyto put place putmask fill_diagonal put_along_axis shuffle at".split())
 
