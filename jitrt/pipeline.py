@@ -13,13 +13,14 @@ import numpy as np
 from . import config
 from .base import collection
 from .base.atwork import at_work
-from .base.frozen import frozen
+from .base.frozen import frozen, replaced
 from .codegen import operations
 from .codegen.kernels import Kernel, kernels_of
 from .errors import NotWorthwhile
+from .ir.extents import is_extent
 from .ir.node import Graph, Node
 from .ir.ops.contractions import RESULT
-from .ir.ops.optable import Kind
+from .ir.ops.optable import INPUT, Kind
 from .ir.worthwhile import Amount, is_worthwhile
 from .memory.inplace import Decision
 from .memory.plan import BlockMemory, plan_block
@@ -103,21 +104,26 @@ def lower(
     inputs: Sequence[Any],
     donated: Collection[int] = (),
     written: Mapping[int, int] = MappingProxyType({}),
+    strides: Mapping[int, tuple[int, ...]] = MappingProxyType({}),
 ) -> Lowered:
-    """The stages in front of code generation; parameters and exceptions as for `compile_graph`."""
+    """The stages in front of code generation; parameters and exceptions as for `compile_graph`.
+
+    Inputs may have other `strides` than their values, by their numbers.
+    """
     clock = Clock()
     stages = [("trace", graph), *prepare(graph)]
     clock.stage("prepare")
-    strides = {node: value.strides for node, value in zip(graph.inputs, inputs) if isinstance(value, np.ndarray)}
-    prepared = stages[-1][1]
+    own = {node: value.strides for node, value in zip(graph.inputs, inputs) if isinstance(value, np.ndarray)}
+    own |= {graph.inputs[k]: given for k, given in strides.items()}
+    prepared = with_counts(stages[-1][1])
     # What NumPy executes for certain may be too much already; scheduling takes the longest of all.
     _check_worthwhile(graph, [n for n in prepared.nodes() if n.op.kind is Kind.HOST and n.op is not RESULT])
-    block = schedule(prepared, Layouts(strides), Tools(_has_kernel, _is_inlined), prepared.strides)
+    block = schedule(prepared, Layouts(own), Tools(_has_kernel, _is_inlined), prepared.strides)
     operations.keep_answers()
     stages.append(("legalise", block.graph))
     clock.stage("schedule")
     _check_worthwhile(graph, [s for s in block.steps if isinstance(s, (KernelCall, Node))])
-    scalars = [node for node in block.graph.inputs if node not in strides]
+    scalars = [node for node in block.graph.inputs if node not in own]
     nodes = block.graph.inputs
     final = {nodes[k]: block.graph.outputs[output] for k, output in written.items()}
     memory = plan_block(block, scalars, donated=[*(nodes[k] for k in donated), *final], final=final)
@@ -125,6 +131,12 @@ def lower(
     # What computed an exception is not run again on arguments that were overwritten.
     watched = 0 if memory.layout.overwritten() - final.keys() else may_raise(prepared)
     return Lowered(block, memory, tuple(stages), clock, watched | not_computed(graph), prepared.strides)
+
+
+def with_counts(graph: Graph) -> Graph:
+    """The graph with the counts of elements that depend on its extents as inputs behind the others."""
+    counts = [n for n in graph.nodes() if n.op is INPUT and is_extent(n.kwargs.get("index"))]
+    return replaced(graph, inputs=(*graph.inputs, *counts)) if counts else graph
 
 
 def _check_worthwhile(graph: Graph, steps: Sequence[KernelCall | Node]) -> None:

@@ -14,6 +14,8 @@ from pathlib import Path
 
 import pytest
 
+from jitrt.call.templates import Templates
+
 GOLDEN = Path(__file__).parent / "golden"
 
 
@@ -28,6 +30,12 @@ def pytest_collection_modifyitems(config, items):
     chosen = [item for item in items if "slow" not in item.keywords]
     config.hook.pytest_deselected(items=[item for item in items if "slow" in item.keywords])
     items[:] = chosen
+
+
+@pytest.fixture
+def without_templates(monkeypatch):
+    """Let every new shape be traced, as it is where no template serves it."""
+    monkeypatch.setattr(Templates, "find", lambda *_: None)
 
 
 @pytest.fixture

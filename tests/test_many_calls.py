@@ -160,7 +160,7 @@ def two(n):
     ],
     ids=["a cycle", "three times each", "few among many", "in disorder"],
 )
-def test_shapes_that_come_again_too_rarely(traces, lengths):
+def test_shapes_that_come_again_too_rarely(traces, without_templates, lengths):
     function = jitrt.jit(product)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
@@ -172,7 +172,7 @@ def test_shapes_that_come_again_too_rarely(traces, lengths):
     assert slow_calls(function, [two(50)] * MANY) < MANY
 
 
-def test_large_arrays_of_new_shapes_are_traced(traces):
+def test_large_arrays_of_new_shapes_are_traced(traces, without_templates):
     function = jitrt.jit(lambda x, y: np.exp(np.sin(x) * np.cos(y)) + np.log(x + 1) * np.tanh(y))
     for n in range(MANY):
         x = np.ones(1 << 18)[: -1 - n]
@@ -180,7 +180,7 @@ def test_large_arrays_of_new_shapes_are_traced(traces):
     assert len(traces) == MANY
 
 
-def test_what_is_in_use_is_kept_when_the_oldest_are_dropped(traces, monkeypatch):
+def test_what_is_in_use_is_kept_when_the_oldest_are_dropped(traces, without_templates, monkeypatch):
     monkeypatch.setattr(budget, "_TRACE", 0)  # every trace pays
     monkeypatch.setattr(budget, "_TRACED_NODE", 1)
     function = jitrt.jit(product)

@@ -9,6 +9,8 @@ import pytest
 import jitrt
 from jitrt.call import budget
 
+pytestmark = pytest.mark.usefixtures("without_templates")
+
 MANY = 300  # calls, of which some were traced
 
 

@@ -39,7 +39,9 @@ def written_in_place(traced: Traced) -> tuple[tuple[int, int], ...]:
     return tuple(
         (k, output)
         for k, array, output in found
-        if k is not None and array.nbytes >= _WRITTEN_IN_PLACE and array.flags.c_contiguous
+        if k is not None
+        and traced.graph.inputs[k].type.nbytes >= _WRITTEN_IN_PLACE
+        and (array is None or array.flags.c_contiguous)
     )
 
 

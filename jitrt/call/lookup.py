@@ -23,6 +23,7 @@ from ..runtime.dispatch import Dispatch
 from ..runtime.frames import Retrace
 from .budget import CREDIT, CREDIT_FOR_INTEGERS, TraceBudget
 from .segments import Programs
+from .templates import Templates
 from .tracing import Call, Unspecialised, internal_error, specialise
 from .tree import Plain, Specialisation
 
@@ -73,6 +74,7 @@ class Specialisations:
         self._other_captures: list[Captures] = []  # which may be so again
         self._numbers = VaryingNumbers()
         self._budget = TraceBudget()
+        self._templates = Templates(programs.threads)
         self._rebound: Counter[str] = Counter()  # how often what the function names was something else
         self._in_use: set[int] = set()  # identities of those that have served calls since the oldest were dropped
         self._warned = False
@@ -101,6 +103,7 @@ class Specialisations:
         """Forget all of them, and the tables of native code."""
         with self._lock, at_work():
             self._known.clear()
+            self._templates.clear()
             self._other_captures.clear()
             self._failures.clear()
             self._in_use.clear()
@@ -134,7 +137,7 @@ class Specialisations:
         if _are_large(leaves, integers):
             return _LARGE
         key = _key(structure, keys, integers, donated, captures)
-        found = self._known.get(key)
+        found = self._served_by(key, is_call)
         if found is None and (foreign := next((k for k in keys if type(k) is Foreign), None)) is not None:
             found = Plain(foreign.reason)
             with self._lock, at_work():
@@ -148,11 +151,17 @@ class Specialisations:
                     if _are_large(leaves, integers):
                         return _LARGE
                     key = _key(structure, keys, integers, donated, captures)
-                    found = self._known.get(key)
+                    found = self._served_by(key, is_call)
                     if found is not None:
                         break
                     if is_call and (failure := self._fails_again(key)) is not None:
                         return failure
+                    if is_call:
+                        call = self._call(leaves, structure, captures, None, answers, donated, integers)
+                        found = self._templates.find(call, (structure, captures.number), keys)
+                        if found is not None:
+                            self._remember(key, found)
+                            break
                     if is_call and not self._may_trace(key):
                         return self._give_up(key)
                     if guards.log.isEnabledFor(logging.INFO):
@@ -176,12 +185,18 @@ class Specialisations:
                     self._remember(key, found)
                     if is_call:
                         self._budget.note_trace(key, found)
+                        self._templates.note(call, (structure, captures.number), keys, found)
         elif is_call:
             self._in_use.add(id(found))
             self._budget.note_calls(found, 1)
         if isinstance(found, Specialisation) and found.may_write:
             return self._told_apart(found, key, leaves, structure, captures, answers)
         return found
+
+    def _served_by(self, key: Any, is_call: bool) -> Specialisation | Plain | None:
+        """What is known to serve calls like this one; where there is none, one that says what it was made of."""
+        found = self._known.get(key)
+        return None if isinstance(found, Specialisation) and found.is_filled and not is_call else found
 
     def _note_failure(self, key: Any, failure: Unspecialised, is_call: bool) -> Plain:
         """The plain function runs, since these arguments cannot be traced; so may the next calls like this one."""
@@ -246,8 +261,20 @@ class Specialisations:
         donated: tuple[int, ...] = (),
         integers: frozenset[int] = frozenset(),
     ) -> Specialisation | Plain:
-        call = Call(self._function, self._name, leaves, structure, captures, shared, donated, integers, answers)
+        call = self._call(leaves, structure, captures, shared, answers, donated, integers)
         return specialise(call, self._programs, self.unsteady)
+
+    def _call(
+        self,
+        leaves: list[Any],
+        structure: Structure,
+        captures: Captures,
+        shared: Sequence[int] | None,
+        answers: dict[HostedCall, Any] | None,
+        donated: tuple[int, ...] = (),
+        integers: frozenset[int] = frozenset(),
+    ) -> Call:
+        return Call(self._function, self._name, leaves, structure, captures, shared, donated, integers, answers)
 
     def _remember(self, key: Any, found: Specialisation | Plain) -> None:
         self._known[key] = found

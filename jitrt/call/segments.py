@@ -26,7 +26,7 @@ class Programs:
     """Compiled graphs of segments: equal segments, of one loop for example, are one program."""
 
     def __init__(self, threads: int | None):
-        self._threads = threads
+        self.threads = threads
         self._made: dict[Hashable, Compiled] = {}
         self.count = 0
         """How many programs have been compiled."""
@@ -60,10 +60,10 @@ class Programs:
     ) -> Compiled:
         smaller = left_out(graph, values) if typical else graph
         if smaller is graph or not_computed(smaller) & errors() << UNCOMPUTED:
-            return compile_graph(graph, values, self._threads, donated, written)
-        compiled = compile_graph(smaller, values, self._threads, donated, written)
+            return compile_graph(graph, values, self.threads, donated, written)
+        compiled = compile_graph(smaller, values, self.threads, donated, written)
         samples = [sample(value) for value in values]
-        compiled.whole = lambda: compile_graph(graph, samples, self._threads, donated, written)
+        compiled.whole = lambda: compile_graph(graph, samples, self.threads, donated, written)
         return compiled
 
     def execute(self, graph: Graph, values: list[Any]) -> tuple[Compiled, list[Any]]:

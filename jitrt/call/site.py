@@ -228,7 +228,7 @@ class ServedFunction(NativeCallable):
         with self._lock:
             try:
                 try:
-                    if self._dispatch.wants(found):
+                    if self._dispatch.wants(found) and not (isinstance(found, Specialisation) and found.is_fresh):
                         with at_work():
                             self._add_table(found, args, kwargs, leaves, structure)
                 except Untraceable:  # what it reads from outside is something else now

@@ -22,6 +22,7 @@ from ..frontend.python.captures import Capture, Captures
 from ..frontend.python.stores import Arguments
 from ..frontend.segments import Cut, narrowed, needed
 from ..frontend.trace import Traced
+from ..ir.extents import estimate
 from ..ir.worthwhile import NOTHING, is_short, is_worth_copying, is_worth_python, numpy_time
 from ..programs import Compiled
 from ..runtime.dispatch import Words
@@ -92,11 +93,18 @@ class Specialisation:
         sharing: Sequence[int] | None = None,
         donated: tuple[int, ...] = (),
         only_native: bool = False,
+        compiled: Compiled | None = None,
     ):
         self.sharing = sharing
         self.donated = donated
         self.only_native = only_native
         """Whether calls have objects, and the plain function is faster than what takes them apart in Python."""
+
+        self.is_filled = False
+        """Whether it was made from a template, which several share that differ in numbers alone."""
+
+        self.may_be_called_once = False
+        """Whether there are so many others of its kind that its first call may be its last."""
 
         self.slow_calls = 0
         self.patience = Patience()
@@ -112,7 +120,10 @@ class Specialisation:
         self._compiles = 0
         self._estimate: tuple[Traced, float, int, bool] | None = None
         self._memory: dict[Hashable, Any] = {}
-        self.add(traced)
+        if compiled is None:
+            self.add(traced)
+        else:
+            self._end(self.root, traced, compiled)
 
     @property
     def traced(self) -> Traced:
@@ -138,6 +149,11 @@ class Specialisation:
         if self.root.cut is None:
             return [number for number, _ in self.traced.written]
         return [k for k, value in enumerate(inputs) if isinstance(value, np.ndarray)]
+
+    @property
+    def is_fresh(self) -> bool:
+        """Whether it has served no more than the call that it was made for, which may be the only one of its kind."""
+        return self.may_be_called_once and self._calls <= 1
 
     @property
     def frame_bytes(self) -> int:
@@ -232,12 +248,27 @@ class Specialisation:
                     found = segment.following[cut.key] = Segment()
                     self._segments += 1
                 segment = found
-            segment.traced, segment.compiled, segment.direct = traced, compiled, direct(traced)
-            self._last = segment
-            self._ways.append(traced)
+            self._end(segment, traced, compiled)
             if self._calls >= _TRIED_CALLS:
                 self._narrow()
         return compiled
+
+    def _end(self, segment: Segment, traced: Traced, compiled: Compiled) -> None:
+        """Let a way end with `segment`."""
+        segment.traced, segment.compiled, segment.direct = traced, compiled, direct(traced)
+        self._last = segment
+        self._ways.append(traced)
+
+    def like(self, compiled: Compiled) -> Specialisation:
+        """The same for arrays of other extents, with the program for these."""
+        other = Specialisation(self.traced, self._programs, None, (), self.only_native, compiled)
+        other.draws, other._estimate, other.is_filled = self.draws, self._estimate, True
+        return other
+
+    def settle(self) -> None:
+        """Estimate once what `like` others are estimated to take."""
+        traced, time, nodes, short = self._estimated()
+        self._estimate = traced, float(estimate(time)), nodes, short
 
     def _narrow(self) -> None:
         """Leave out what segments compute for later ones and these never read."""

@@ -20,7 +20,7 @@ class Registers:
     inputs : sequence of Node
         The inputs of the trace, which keep their registers.
     given : sequence
-        Their values.
+        Their values; None where these are not to be looked at.
     """
 
     def __init__(self, inputs: Sequence[Node], given: Sequence[Any]):
@@ -29,7 +29,7 @@ class Registers:
         """What each register holds; None where nothing needs it any more."""
         self.places = {node: k for k, node in enumerate(inputs)}
         """The numbers of the registers."""
-        self.values = {node: read_only(value) for node, value in zip(inputs, given)}
+        self.values = {node: read_only(value) for node, value in zip(inputs, given) if value is not None}
         """What calls get that are made during the trace, and what they have given."""
         self._numbers: dict[int, tuple[Any, Node]] = {}
 

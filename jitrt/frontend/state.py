@@ -44,6 +44,9 @@ class Trace:
         The inputs of the graph.
     given : sequence
         Their values in this call. Calls that only NumPy can make are evaluated on them, to learn their types.
+        None where nothing may depend on them.
+    strides : mapping of int to tuple of int
+        Strides in bytes of those that are arrays, by their numbers.
     execute : callable, optional
         What computes a graph; without it the function cannot look at values.
     unsteady : bool
@@ -63,6 +66,7 @@ class Trace:
         self,
         inputs: Sequence[Node],
         given: Sequence[Any],
+        strides: Mapping[int, tuple[int, ...]],
         execute: Execute | None = None,
         unsteady: bool = False,
         fixed: Set[float] | None = None,
@@ -79,7 +83,7 @@ class Trace:
         self._tracers: list[weakref.ref[Tracer]] = []
         self.first_values: dict[Node, Node] = {}
         """For each parameter of a loop that is being recorded, what it is in the first iteration."""
-        self.orders = Orders({n: v.strides for n, v in zip(inputs, given) if isinstance(v, np.ndarray)})
+        self.orders = Orders({inputs[k]: own for k, own in strides.items()})
         self.copies = 0
         self.has_forms = False
         """Whether inputs are no ordinary arrays."""

@@ -13,10 +13,12 @@ import numpy as np
 from numpy.lib.stride_tricks import as_strided
 
 from ..ir import build as b
+from ..ir import strided
 from ..ir.node import Node
 from ..ir.ops.movement import as_view
 from ..ir.ops.optable import OPS, Kind
 from ..ir.ops.updates import Region, region_between, update
+from ..ir.strided import VIEWS, Strided, depends
 from ..ir.types import contiguous_strides
 from .forms import Form
 
@@ -75,6 +77,10 @@ class Cell:
 
     def strides_of(self, view: Node) -> tuple[int, ...] | None:
         """The strides of `view`, a chain of views of the content; None if a reshape in it copies."""
+        region, whole = region_between(view, self.content), self.content
+        if depends(whole.shape, *(type.shape for _, _, type in region)) and all(name in VIEWS for name, *_ in region):
+            strides = contiguous_strides(whole.shape, whole.dtype.itemsize) if self.strides is None else self.strides
+            return _strides_of(Strided(whole.shape, strides), region)
         found = self._array_like(view, np.empty(1, np.int8))
         return None if found is None else found.strides
 
@@ -86,11 +92,13 @@ class Cell:
         """
         if not (target.type.ndim == source.type.ndim == 1 and target.shape == source.shape):
             return False
+        first, second = self.strides_of(source), self.strides_of(target)
+        if first is None or second is None or first == second or first[0] * second[0] <= 0:
+            return False
         memory = np.empty(1, np.int8)
         x, y = self._array_like(source, memory), self._array_like(target, memory)
-        if x is None or y is None:
-            return False
-        return x.strides != y.strides and x.strides[0] * y.strides[0] > 0 and np.may_share_memory(x, y)
+        assert x is not None and y is not None
+        return np.may_share_memory(x, y)
 
     def _array_like(self, view: Node, memory: np.ndarray) -> np.ndarray | None:
         """An array, not to be read, that lies as `view`, a chain of views of the content, does if that is at `memory`.
@@ -118,6 +126,14 @@ class Cell:
         """Assign `value`, which has the shape and dtype of the region, to a region of the array."""
         self.check_writable(region)
         self.content = update(self.content, value, region) if region else value
+
+
+def _strides_of(x: Strided | None, region: Region) -> tuple[int, ...] | None:
+    """The strides of a region of `x`; None if a reshape in it copies."""
+    for name, params, type in region:
+        if x is not None:
+            x = strided.view(name, x, dict(params), type.shape)
+    return None if x is None else x.strides
 
 
 def base_of(node: Node) -> Node:

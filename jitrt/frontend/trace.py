@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Collection, Hashable, Sequence
+from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -34,6 +35,9 @@ from .rolling.loopnumber import NotRolled, Place
 from .segments import Cut, Execute
 from .state import Trace
 from .storage import Cell
+
+# Shapes and strides of inputs by their numbers.
+Extents = Mapping[int, tuple[tuple[int, ...], tuple[int, ...]]]
 
 # What a function that stores values may be unrolled to: such a loop may well be the whole simulation, called once.
 _MOST_NODES_WITH_STORES = 1000
@@ -107,6 +111,7 @@ def trace(
     integers: Collection[int] = (),
     memory: dict[Hashable, Any] | None = None,
     answers: dict[Call, Any] | None = None,
+    extents: Extents = MappingProxyType({}),
 ) -> Traced:
     """Run `function` on tracers.
 
@@ -134,6 +139,8 @@ def trace(
     answers : dict, optional
         Gets what calls have given that NumPy has made to learn their types, for a run that follows with the same
         values.
+    extents : mapping of int to (tuple, tuple), optional
+        Shapes and strides of inputs, by their numbers, in place of those of their values.
 
     Returns
     -------
@@ -166,6 +173,7 @@ def trace(
                 memory,
                 answers,
                 excepted,
+                extents,
             )
         except NotRolled as failed:
             excepted.add(failed.place)
@@ -184,17 +192,22 @@ def _trace_once(
     memory: dict[Hashable, Any] | None,
     answers: dict[Call, Any],
     excepted: set[Place],
+    extents: Extents,
 ) -> Traced:
     """Run `function` on tracers, where nothing is assumed about the loops `excepted`."""
     arguments = [k for k, leaf in enumerate(leaves) if is_dynamic(leaf) or k in integers]
     originals = [leaves[k] for k in arguments] + [c.read() for c in captures.arrays]
     given = list(map(ordinary, originals))
-    inputs = [input_node(number, _input_type(value)) for number, value in enumerate(given)]
+    inputs = [input_node(number, _input_type(value, extents.get(number))) for number, value in enumerate(given)]
     fixed = captures.floats if changing else None
     # Integers that are captured are numbered behind the leaves.
     numbers = [*arguments, *range(len(leaves), len(leaves) + len(captures.arrays))]
     symbolic_integers = {node: k for node, k, value in zip(inputs, numbers, given) if type(value) is int}
-    state = Trace(inputs, given, execute, unsteady or changing, fixed, symbolic_integers, memory, answers)
+    strides = {k: value.strides for k, value in enumerate(given) if isinstance(value, np.ndarray)}
+    strides.update((k, own) for k, (_, own) in extents.items())
+    # What is found out of an array has to hold for all extents: nothing is, where they are variables.
+    known = [None if k in extents else value for k, value in enumerate(given)]
+    state = Trace(inputs, known, strides, execute, unsteady or changing, fixed, symbolic_integers, memory, answers)
     symbols: list[Tracer] = []
     forms = [form_of(value) for value in originals]
     state.has_forms = any(forms)
@@ -204,7 +217,8 @@ def _trace_once(
             continue
         array = isinstance(value, np.ndarray)
         original = originals[number]
-        cell = Cell(node, original.strides, original.flags.writeable, form=form) if array else None
+        own = extents[number][1] if number in extents else getattr(original, "strides", None)
+        cell = Cell(node, own, original.flags.writeable, form=form) if array else None
         symbols.append(Tracer(node, state, isinstance(value, np.generic), cell))
         symbols[-1]._is_given = True
         if array and overlaps_itself(original):
@@ -288,8 +302,8 @@ def _check_nothing_swallowed(state: Trace) -> None:
         raise Untraceable(f"catches {type(error).__name__}, which depends on values", line)
 
 
-def _input_type(value: Any) -> ArrayType:
-    type_ = type_of(value)
+def _input_type(value: Any, extents: tuple[tuple[int, ...], tuple[int, ...]] | None) -> ArrayType:
+    type_ = type_of(value) if extents is None else ArrayType(type_of(value).dtype, extents[0])
     if type_.dtype.kind not in "biufcmM":
         raise Untraceable(f"uses an array of {type_.dtype}, which has no kernels")
     return type_

@@ -10,9 +10,12 @@ from typing import Any
 
 import numpy as np
 
+from . import strided
+from .extents import is_extent, plain
 from .node import Constant, Node, Params, type_of
 from .ops.optable import CONSTANT, INPUT, OPS, Kind, NotCovered, ValueWanted
 from .ops.ufuncs import CAST, COPY, WHERE, elementwise_result, where_dtype
+from .strided import depends
 from .types import ArrayType, canonical
 
 
@@ -122,7 +125,8 @@ def broadcast_shape(args: Sequence[Node]) -> tuple[int, ...]:
         if shape == ():
             shape = arg.shape
         elif arg.shape not in (shape, ()):
-            return np.broadcast_shapes(*(a.shape for a in args))
+            shapes = [a.shape for a in args]
+            return strided.broadcast(shapes) if depends(*shapes) else np.broadcast_shapes(*shapes)
     return shape
 
 
@@ -137,16 +141,35 @@ def view(name: str, x: Node, **arguments: Hashable) -> Node:
     op = OPS[name]
     assert op.kind is Kind.VIEW and op.numpy is not None
     if name == "reshape":
-        shape = _reshaped(x.type.size, arguments["shape"])  # type: ignore[arg-type]
+        shape = _reshaped(x.type.size, _plain(arguments["shape"]))
         arguments["shape"] = shape
     elif name == "broadcast_to":
-        shape = arguments["shape"]  # type: ignore[assignment]
+        shape = arguments["shape"] = _plain(arguments["shape"])
         tail = shape[len(shape) - len(x.shape) :]
         if len(tail) != len(x.shape) or any(n not in (m, 1) for n, m in zip(x.shape, tail)):
             raise ValueError(f"operands could not be broadcast together with remapped shapes {x.shape} -> {shape}")
     else:
-        shape = op.numpy(phantom(x.shape), **arguments).shape
+        shape = _viewed(name, x, arguments)
     return Node(op, (x,), tuple(arguments.items()), ArrayType(x.dtype, shape, x.type.weak and shape == ()))
+
+
+def _viewed(name: str, x: Node, arguments: dict[str, Any]) -> tuple[int, ...]:
+    """The shape of the view `name` of `x`."""
+    if name in strided.VIEWS and (depends(x.shape) or not _is_plain(arguments)):
+        return strided.view(name, strided.Strided(x.shape, (0,) * x.type.ndim), arguments).shape  # type: ignore[union-attr]
+    return OPS[name].numpy(phantom(x.shape), **arguments).shape  # type: ignore[misc]
+
+
+def _plain(shape: Any) -> tuple[int, ...]:
+    """A shape as nodes have it."""
+    return tuple(map(plain, shape)) if depends(shape) else shape
+
+
+def _is_plain(arguments: Any) -> bool:
+    """Whether none of the integers in `arguments` depends on variables."""
+    if isinstance(arguments, dict):
+        return all(map(_is_plain, arguments.values()))
+    return all(map(_is_plain, arguments)) if isinstance(arguments, tuple) else not is_extent(arguments)
 
 
 def _reshaped(size: int, shape: tuple[int, ...]) -> tuple[int, ...]:
@@ -165,9 +188,18 @@ def broadcast_to(x: Node, shape: tuple[int, ...]) -> Node:
     """`x` seen through the wider `shape`; `x` itself if it has that shape."""
     if x.type.shape == shape:
         return x
+    shape = _plain(shape)
     if x.type.shape:
         return view("broadcast_to", x, shape=shape)
     return Node(OPS["broadcast_to"], (x,), (("shape", shape),), ArrayType(x.type.dtype, shape))  # most are numbers
+
+
+def count(number: int) -> Node:
+    """An ``intp`` that counts elements: a literal, or an input of the program where it depends on its extents."""
+    number = plain(number)
+    if is_extent(number):
+        return input_node(number, ArrayType(np.dtype(np.intp), ()))
+    return constant(np.intp(number))
 
 
 def compound(name: str, args: tuple[Node, ...], type: ArrayType, **arguments: Hashable) -> Node:
@@ -199,8 +231,8 @@ def integer(value: Any) -> int:
     ValueWanted
         If it is not known before it is looked at.
     """
-    if type(value) is int:
-        return value
+    if type(value) is int or is_extent(value):
+        return plain(value)
     if isinstance(value, Node):
         if value.shape or value.dtype.kind not in "iu":
             raise NotCovered(f"{value.type} in place of an integer")

@@ -7,7 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from .extents import is_extent
 from .node import Graph, Node
+from .ops.optable import INPUT
 
 
 def evaluate(roots: Sequence[Node], values: dict[Node, Any]) -> list[Any]:
@@ -32,6 +34,8 @@ def evaluate_node(node: Node, args: Sequence[Any]) -> Any:
     """The value of one node with NumPy."""
     if node.op.name == "constant":
         return node["value"].value
+    if node.op is INPUT and is_extent(node["index"]):  # a count of elements
+        return np.intp(node["index"])
     assert node.op.numpy is not None, node
     value = node.op.numpy(*args, **node.numpy_kwargs)
     if node.type.weak and node.op.name != "result":

@@ -7,6 +7,7 @@ import math
 import numpy as np
 
 from ..base.frozen import frozen
+from .extents import formula
 
 PYTHON_SCALARS: dict[type, np.dtype] = {
     bool: np.dtype(np.bool_),
@@ -54,7 +55,7 @@ class ArrayType:
         return _WEAK_TYPE.get(self.dtype, self.dtype) if self.weak else self.dtype
 
     def __str__(self) -> str:
-        extents = ",".join(map(str, self.shape))
+        extents = ",".join(map(formula, self.shape))
         return f"{dtype_name(self.dtype)}[{extents}]" + ("*" if self.weak else "")
 
 

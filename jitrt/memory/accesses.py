@@ -8,6 +8,7 @@ import numpy as np
 
 from ..base.frozen import frozen
 from ..ir.node import Node
+from ..ir.strided import depends
 from ..schedule.layout import Layout
 from ..schedule.loopnest import (
     FoldInto,
@@ -91,6 +92,8 @@ def have_common_bytes(a: Access, b: Access, shift: int = 0) -> bool:
     (start, stop), (other_start, other_stop) = byte_range(a), byte_range(b)
     if stop <= other_start + shift or other_stop + shift <= start:
         return False
+    if depends(*touched_axes(a), *touched_axes(b), (a.layout.offset, b.layout.offset, shift)):
+        return True
     try:
         return bool(np.shares_memory(_phantom(a, 0), _phantom(b, shift), max_work=_EXACT_WORK))  # type: ignore[arg-type]
     except np.exceptions.TooHardError:

@@ -14,7 +14,7 @@ FOREVER = 1 << 40  # the end of the lifetime of a result of the program
 
 def rounded(nbytes: int) -> int:
     """Bytes of a slot: whole cache lines, so that every slot begins at one."""
-    return max(ALIGNMENT, -(-nbytes // ALIGNMENT) * ALIGNMENT)
+    return max(ALIGNMENT, (nbytes + ALIGNMENT - 1) // ALIGNMENT * ALIGNMENT)
 
 
 @record

@@ -7,6 +7,7 @@ from functools import partial
 
 import numpy as np
 
+from ..ir.strided import depends
 from .sections import Sections, preorders, sections_of
 
 Buffer = tuple[int, int, int]
@@ -42,6 +43,8 @@ def best_fit(buffers: Sequence[Buffer], order: Sequence[int]) -> list[int]:
     order : sequence of int
         Numbers of the buffers.
     """
+    if depends([size for size, _, _ in buffers]):
+        return _best_fit(buffers, order)
     offsets = [0] * len(buffers)
     # What is placed, in the order of offsets.
     bottoms, tops, firsts, ends = (np.zeros(len(buffers), np.int64) for _ in range(4))
@@ -55,6 +58,22 @@ def best_fit(buffers: Sequence[Buffer], order: Sequence[int]) -> list[int]:
             column[place + 1 : count + 1] = column[place:count]
             column[place] = value
     return offsets
+
+
+def _best_fit(buffers: Sequence[Buffer], order: Sequence[int]) -> list[int]:
+    """The same for sizes that depend on variables."""
+    offsets: dict[int, int] = {}
+    for k in order:
+        size, first, end = buffers[k]
+        near = [j for j in offsets if buffers[j][1] < end and buffers[j][2] > first]
+        near.sort(key=lambda j: offsets[j])
+        top, gaps = 0, []
+        for j in near:
+            if offsets[j] - top >= size:
+                gaps.append((offsets[j] - top, top))
+            top = max(top, offsets[j] + buffers[j][0])
+        offsets[k] = min(gaps)[1] if gaps else top
+    return [offsets[k] for k in range(len(buffers))]
 
 
 def _smallest_gap(size: int, bottoms: np.ndarray, tops: np.ndarray) -> int:

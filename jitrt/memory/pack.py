@@ -6,6 +6,7 @@ import math
 import time
 from collections.abc import Sequence
 
+from ..ir.strided import depends
 from . import greedy
 
 Buffer = tuple[int, int, int]
@@ -65,7 +66,8 @@ def plan_offsets(
     if any(size < 0 for size, _, _ in buffers):
         raise ValueError("the size of a buffer cannot be negative")
     # Offsets are sums of sizes, so a common divisor changes nothing; what never lives lies anywhere.
-    unit = math.gcd(*(size for size, _, _ in buffers)) or 1
+    sizes = [size for size, _, _ in buffers]
+    unit = 1 if depends(sizes) else math.gcd(*sizes) or 1
     kept = [k for k, (size, first, end) in enumerate(buffers) if size and first < end]
     scaled = [(buffers[k][0] // unit, *buffers[k][1:]) for k in kept]
     if planner == "nnc":
@@ -86,6 +88,8 @@ def _best(buffers: list[Buffer], deadline: float) -> list[int]:
     """The lowest plan that is found in time."""
     bound = lower_bound(buffers)
     best = greedy.best_fit(buffers, greedy.by_size(buffers))
+    if depends([size for size, _, _ in buffers]):
+        return best
     lowest = height(buffers, best)
     for plan in greedy.further_plans(buffers):
         if lowest == bound or time.perf_counter() > deadline:

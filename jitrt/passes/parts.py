@@ -21,6 +21,7 @@ from ..ir.ops.assembly import ASSEMBLE, assemble
 from ..ir.ops.movement import decode_index
 from ..ir.ops.optable import Kind
 from ..ir.ops.raising import can_raise
+from ..ir.strided import positions
 from ..ir.types import ArrayType
 
 _LEAST_BYTES = 1 << 15  # of an assembled array: less stays in the first-level cache, and kernels take time to compile
@@ -133,8 +134,8 @@ def _unit_slices(node: Node) -> tuple[int, ...] | None:
     if not all(isinstance(i, slice) for i in index):
         return None
     full = (*index, *(slice(None),) * (node.args[0].type.ndim - len(index)))
-    bounds = [i.indices(n) for i, n in zip(full, node.args[0].shape)]
-    return tuple(start for start, _, _ in bounds) if all(step == 1 for _, _, step in bounds) else None
+    bounds = [positions(i.start, i.stop, i.step, n) for i, n in zip(full, node.args[0].shape)]
+    return tuple(start for start, _, _ in bounds) if all(step == 1 for _, step, _ in bounds) else None
 
 
 def _in_cell(root: Node, tree: set[Node], box: Box, pieces: dict[Node, _Piece], done: dict[Node, Node]) -> Node:

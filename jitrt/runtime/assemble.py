@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from ..ir.extents import is_extent
 from ..ir.node import Graph, Node
 from ..ir.ops.optable import Kind
 from ..ir.types import contiguous_strides
@@ -18,7 +19,7 @@ from .table import WORK_BETWEEN_SIGNALS, Place, build_table
 
 def numbered_places(graph: Graph, steps: Sequence[Step]) -> dict[Node, int]:
     """Numbers of the arrays of one call, by which the driver finds them."""
-    places = {node: k for k, node in enumerate(graph.inputs)}
+    places = {node: k for k, node in enumerate(graph.inputs) if not is_extent(node["index"])}
     by_numpy = [r for s in steps if isinstance(s, HostStep) for r in s.results]
     for node in (*graph.outputs, *by_numpy):
         places.setdefault(node, len(places))
@@ -91,11 +92,13 @@ class _Assembler:
         fresh = [n for n in graph.outputs if n not in by_numpy and n not in hosted and n.op.kind is not Kind.CHECK]
         order = dict(zip((places[n] for n in graph.outputs), strides))
         slots = [(k, self.layout.slots.get(n)) for k, n in enumerate(graph.inputs)]
+        called = sum(not is_extent(n["index"]) for n in graph.inputs)
         actions = tuple(self._actions(separate))
         return Image(
             nbytes=self.layout.nbytes,
             places=len(places),
-            scalars=tuple((k, slot.offset, slot.dtype) for k, slot in slots if slot is not None),
+            scalars=tuple((k, slot.offset, slot.dtype) for k, slot in slots[:called] if slot is not None),
+            counts=tuple((slot.offset, graph.inputs[k]["index"]) for k, slot in slots[called:] if slot is not None),
             outputs=tuple(places[n] for n in graph.outputs),
             fresh=tuple((places[n], n.type, order.get(places[n])) for n in fresh),
             given=tuple((places[n], places[hosted[n][0]]) for n in given),

@@ -38,6 +38,8 @@ class Frame:
         self.image = image
         self.constants = image.constants
         self.scalars = [(k, np.ndarray((), dtype, self.memory, offset)) for k, offset, dtype in image.scalars]
+        for offset, number in image.counts:
+            self.memory[offset : offset + 8].view(np.int64)[0] = number
         self.outputs = image.outputs
         self.sizes = [kind.nbytes for _, kind, _ in image.fresh]
         self.copies: dict[int, np.ndarray] = {}

@@ -78,6 +78,8 @@ class Image:
     may_raise : int
         Floating-point exceptions that NumPy may report for it, as `mayraise.may_raise` numbers them, and from
         ``UNCOMPUTED_BIT`` on those for what it leaves out.
+    counts : tuple of (offset, int)
+        Numbers of elements, as 64-bit integers in the frame.
     """
 
     nbytes: int
@@ -92,6 +94,7 @@ class Image:
     kernels: tuple[str, ...]
     work: int
     may_raise: int
+    counts: tuple[tuple[int, int], ...] = ()
 
     @property
     def is_native(self) -> bool:

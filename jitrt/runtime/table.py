@@ -15,11 +15,13 @@ advance with the iterations:
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 
 from ..base.frozen import frozen, record, replaced
 from ..codegen.parameters import parameter_words
+from ..ir.extents import is_extent
 from ..ir.node import Node
 from ..kernels import driver as native
 from ..schedule.control import BranchCall, LoopCall
@@ -89,11 +91,21 @@ def build_table(steps: Sequence[Step], find: Find, numbers: dict[str, int]) -> T
     table = _Table(numbers)
     rows = [(r.by_word, r.kernel, r.word, r.value, r.jump) for r in table.rows(steps, find)]
     return Table(
-        np.array(table.params, np.int64),
-        np.array(table.relocations, np.int64).reshape(-1, 2),
-        np.array([(word, place.item, place.offset) for word, place in table.patches], np.int64).reshape(-1, 3),
-        np.array(rows, np.int64).reshape(-1, 5),
+        numbers_of(table.params),
+        numbers_of(table.relocations, 2),
+        numbers_of([(word, place.item, place.offset) for word, place in table.patches], 3),
+        numbers_of(rows, 5),
     )
+
+
+def numbers_of(values: Sequence[Any], width: int = 0) -> np.ndarray:
+    """Integers as an array, of rows if `width` is given; one of objects where some of them depend on variables."""
+    flat = [number for row in values for number in row] if width else values
+    depends = any(map(is_extent, flat))
+    made = np.empty(len(flat), object) if depends else np.array(flat, np.int64)
+    for k, number in enumerate(flat if depends else ()):
+        made[k] = number
+    return made.reshape(-1, width) if width else made
 
 
 class _Table:

@@ -6,6 +6,7 @@ update[x[1]] (update[x[0]] x v) →  overwrite x v0 v1    (the inner one is not 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 
 import numpy as np
@@ -130,7 +131,7 @@ def _is_in_memory(node: Node) -> bool:
 
 
 def _covers(type: ArrayType, regions: list[Region], boxes: list[Box | None]) -> bool:
-    sizes = [np.prod(region_shape(r, type.shape), dtype=np.int64) for r in regions]
+    sizes = [math.prod(region_shape(r, type.shape)) for r in regions]
     parts = [r for r in regions if not any(name in ("real", "imag") for name, *_ in r)]
     if len(parts) < len(regions) or sum(sizes) < type.size or type.size > _COVERAGE_ELEMENTS:
         return False

@@ -16,6 +16,7 @@ from ..base.frozen import frozen
 from ..ir.node import Node
 from ..ir.ops.movement import as_view
 from ..ir.ops.optable import Kind
+from ..ir.strided import VIEWS, Strided, depends, view
 from ..ir.types import contiguous_strides
 
 _PROBE = np.zeros(1, np.int8)
@@ -37,6 +38,9 @@ def view_layout(node: Node, of: Layout) -> Layout | None:
         part = node.dtype.itemsize if node.op.name == "imag" else 0
         return Layout(of.base, of.offset + part, of.strides)
     (source,) = node.args
+    if node.op.name in VIEWS and depends(source.shape, of.strides, node.shape):
+        found = view(node.op.name, Strided(source.shape, of.strides), node.kwargs, node.shape)
+        return None if found is None else Layout(of.base, of.offset + found.offset, found.strides)
     # Views of one-byte elements with the strides in bytes; nothing is read, so no memory has to be there.
     probe = as_strided(_PROBE, source.shape, of.strides)
     moved = as_view(probe, node.op.name, node.kwargs, node.shape)

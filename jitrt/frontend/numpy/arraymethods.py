@@ -10,6 +10,7 @@ import numpy as np
 
 from ...errors import Untraceable
 from ...ir import build as b
+from ...ir.extents import hidden
 from ...ir.node import Node
 from ...ir.ops.rows import METHODS
 from ...ir.ops.ufuncs import COPY
@@ -48,7 +49,7 @@ class ArrayMethods(Operators):
     # Attributes of ndarray.
     @property
     def shape(self) -> tuple[int, ...]:
-        return self._node.shape
+        return tuple(map(hidden, self._node.shape))
 
     @shape.setter
     def shape(self, shape: Any) -> None:
@@ -74,7 +75,7 @@ class ArrayMethods(Operators):
 
     @property
     def size(self) -> int:
-        return self._node.type.size
+        return hidden(self._node.type.size)
 
     @property
     def itemsize(self) -> int:
@@ -82,7 +83,7 @@ class ArrayMethods(Operators):
 
     @property
     def nbytes(self) -> int:
-        return self._node.type.nbytes
+        return hidden(self._node.type.nbytes)
 
     @property
     def T(self) -> Tracer:

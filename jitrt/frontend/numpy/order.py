@@ -17,6 +17,7 @@ from ...ir.ops.contractions import RESULT
 from ...ir.ops.movement import as_view
 from ...ir.ops.optable import Kind
 from ...ir.ops.ufuncs import CAST, COPY
+from ...ir.strided import VIEWS, Strided, depends, view
 from ...ir.types import ArrayType, contiguous_strides
 
 _ELEMENT = np.zeros(1, np.int8)
@@ -69,8 +70,8 @@ class Orders:
             return None
         strides = strides or ()
         if order in ("A", "K"):
-            flags = as_strided(np.empty(1, array.dtype), array.shape, strides).flags
-            order = "F" if flags.fnc else "C" if order == "A" or flags.c_contiguous else order
+            in_c, in_f = _contiguity(array, strides)
+            order = "F" if in_f and not in_c else "C" if order == "A" or in_c else order
         if order == "C":
             return None
         axes = range(node.type.ndim)[::-1] if order == "F" else by_stride(strides)
@@ -153,8 +154,22 @@ class Orders:
         if n.op.name in ("real", "imag"):
             return self._own(x)
         own = self._own(x)
+        if n.op.name in VIEWS and depends(x.shape, own, n.shape):
+            found = view(n.op.name, Strided(x.shape, own), dict(n.params), n.shape)
+            return None if found is None else found.strides
         moved = as_view(as_strided(_ELEMENT, x.shape, own), n.op.name, dict(n.params), n.shape)
         return None if moved is None else moved.strides
+
+
+def _contiguity(array: ArrayType, strides: tuple[int, ...]) -> tuple[bool, bool]:
+    """Whether NumPy calls an array of these strides contiguous in C's and in Fortran's order."""
+    if depends(array.shape, strides):
+        return tuple(
+            all(n == 1 or s == t for n, s, t in zip(shape, own, contiguous_strides(shape, array.dtype.itemsize)))
+            for shape, own in ((array.shape, strides), (array.shape[::-1], strides[::-1]))
+        )  # type: ignore[return-value]
+    flags = as_strided(np.empty(1, array.dtype), array.shape, strides).flags
+    return flags.c_contiguous, flags.f_contiguous
 
 
 def _kept_order(n: Node, operands: list[tuple[tuple[int, ...], tuple[int, ...]]]) -> tuple[int, ...]:
@@ -179,7 +194,7 @@ def _small(shape: tuple[int, ...], strides: tuple[int, ...]) -> np.ndarray:
     """An array of zeros whose axes are in the order that `strides` have, with no more than two elements along each."""
     lengths = sorted({0, *map(abs, strides)})
     steps = [1 << lengths.index(abs(s)) >> 1 for s in strides]
-    return as_strided(np.zeros(1 + sum(steps), np.int8), [min(n, 2) for n in shape], steps)
+    return as_strided(np.zeros(1 + sum(steps), np.int8), [min(2, n) for n in shape], steps)
 
 
 def by_stride(strides: Sequence[int]) -> list[int]:
@@ -206,4 +221,15 @@ def _dense(n: Node, axes: Sequence[int]) -> tuple[int, ...]:
 def _probe(whole: tuple[int, ...], strides: tuple[int, ...], shape: tuple[int, ...]) -> np.ndarray:
     """An array with axes like those of an operand, and no more than two elements along each; nobody reads them."""
     own = whole[len(whole) - len(shape) :]
-    return as_strided(_ELEMENT, [min(n, 2) for n in own], [s if n > 1 else 0 for s, n in zip(strides, shape)])
+    return as_strided(_ELEMENT, [min(2, n) for n in own], [s if n > 1 else 0 for s, n in zip(_ranks(strides), shape)])
+
+
+def _ranks(strides: Sequence[int]) -> Sequence[int]:
+    """Numbers in the order of strides that depend on variables, whose signs and zeros they have."""
+    if not depends(strides):
+        return strides
+    lengths: list[int] = [0]
+    for length in sorted(map(abs, strides)):
+        if length != lengths[-1]:
+            lengths.append(length)
+    return [lengths.index(abs(s)) * (1 if s >= 0 else -1) for s in strides]

@@ -7,6 +7,7 @@ import math
 import numpy as np
 
 from .. import build as b
+from ..extents import is_extent
 from ..node import Node
 from .folds import REDUCE_ADD, keep_dims, reduce
 from .reductions import declare
@@ -15,8 +16,13 @@ from .reductions import declare
 def _count(n: Node, selected: Node | None, keepdims: bool) -> Node:
     """How many elements each result is made of, as NumPy counts them: an ``intp``."""
     if selected is None:
-        return b.constant(np.intp(math.prod(n.args[0].shape[a] for a in n["axis"])))
+        return b.count(_number(n))
     return reduce(REDUCE_ADD, b.cast(selected, np.dtype(np.intp)), n["axis"], keepdims)
+
+
+def _number(n: Node) -> int:
+    """How many elements each result is made of if all are selected."""
+    return math.prod(n.args[0].shape[a] for a in n["axis"])
 
 
 def _divide(total: Node, count: Node) -> Node:
@@ -64,6 +70,8 @@ def _variance(n: Node, selected: Node | None, in_place: bool = False) -> Node:
         square = b.cast(square, moment)
     total = reduce(REDUCE_ADD, _select(selected, square), n["axis"], n["keepdims"])
     ddof = n["ddof"].value if "ddof" in n.kwargs else 0
+    if selected is None and is_extent(_number(n)) and type(ddof) is int:
+        return _divide(total, b.count(max(_number(n) - ddof, 0)))
     count = _count(n, selected, n["keepdims"])
     freedom = b.elementwise(np.subtract, count, b.constant(ddof))
     return _divide(total, b.elementwise(np.maximum, freedom, b.constant(0)))
@@ -116,13 +124,19 @@ def _lower_nanstd(n: Node) -> Node:
 
 def _warns_of_nothing(n: Node) -> Node:
     """Where a mean is one of no elements."""
-    return b.elementwise(np.equal, _count(n, _selected(n), n["keepdims"]), b.constant(0))
+    selected = _selected(n)
+    if selected is None:
+        return b.constant(np.bool_(_number(n) == 0))
+    return b.elementwise(np.equal, _count(n, selected, n["keepdims"]), b.constant(0))
 
 
 def _warns_of_freedom(n: Node) -> Node:
     """Where there are no degrees of freedom."""
     ddof = b.constant(n["ddof"].value if "ddof" in n.kwargs else 0)
-    return b.elementwise(np.greater_equal, ddof, _count(n, _selected(n), n["keepdims"]))
+    selected = _selected(n)
+    if selected is None and not isinstance(ddof["value"].value, np.ndarray):
+        return b.constant(np.bool_(ddof["value"].value >= _number(n)))
+    return b.elementwise(np.greater_equal, ddof, _count(n, selected, n["keepdims"]))
 
 
 def _selected(n: Node) -> Node | None:

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from .. import build as b
+from ..extents import is_extent, plain
 from ..node import Node
 from .operands import extents, known, strong_node
 from .optable import OPS, Kind, NotCovered, Op, numpy_function, row
@@ -34,12 +35,16 @@ def encode_index(index: Any) -> Index:
             encoded.append(item)
         elif isinstance(item, slice):
             bounds = (item.start, item.stop, item.step)
-            encoded.append(tuple(None if v is None else operator.index(v) for v in bounds))
+            encoded.append(tuple(None if v is None else _index(v) for v in bounds))
         elif isinstance(item, (int, np.integer)) and not isinstance(item, bool):
-            encoded.append(operator.index(item))
+            encoded.append(_index(item))
         else:
             raise NotCovered("an index that is not made of integers and slices")
     return tuple(encoded)
+
+
+def _index(value: Any) -> int:
+    return plain(value) if is_extent(value) else operator.index(value)
 
 
 @lru_cache(maxsize=4096)  # views of arguments are made anew at every call

@@ -14,6 +14,7 @@ import numpy as np
 
 from .. import build as b
 from ..node import Node, Params
+from ..strided import positions
 from ..types import ArrayType
 from .movement import as_view, decode_index
 from .optable import OPS, Kind, Op, row
@@ -125,12 +126,12 @@ def box(region: Region, shape: tuple[int, ...]) -> Box | None:
     axes = []
     for item, extent in zip(index, shape):
         if isinstance(item, slice):
-            positions = range(*item.indices(extent))
-            if positions.step < 0:
-                positions = positions[::-1]
-            axes.append((positions.start, positions.step if len(positions) > 1 else 1, len(positions)))
+            first, step, count = positions(item.start, item.stop, item.step, extent)
+            if step < 0:
+                first, step = first + (count - 1) * step, -step
+            axes.append((first, step if count > 1 else 1, count))
         else:
-            axes.append((item % extent, 1, 1))
+            axes.append((item if item >= 0 else item + extent, 1, 1))
     return tuple(axes)
 
 

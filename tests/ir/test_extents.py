@@ -1,0 +1,117 @@
+"""Extents: what they decide is noted, and for all sizes that satisfy the guards it is decided in the same way."""
+
+import math
+import pickle
+import random
+
+import numpy as np
+import pytest
+
+from jitrt.ir.extents import LEAST, Extent, NotNoted, Size, Sizes, hidden, plain
+
+
+def made(value, seed, depth=4):
+    """A number of two integers in `value` by a random program, with what it has decided on its way."""
+    decided = []
+    chosen = random.Random(seed)
+    numbers = [*value, 1, 2, 3, 8, 64]
+    for _ in range(depth * 3):
+        x, y = chosen.choice(numbers), chosen.choice(numbers)
+        operation = chosen.randrange(12)
+        if operation < 3:
+            numbers.append(x + y)
+        elif operation < 5:
+            numbers.append(x - y)
+        elif operation == 5:
+            numbers.append(x * y)
+        elif operation == 6 and y != 0:
+            numbers += divmod(x, y)
+        elif operation == 7 and y != 0:
+            numbers.append(-(-x // y))
+        elif operation == 8:
+            numbers.append(max(x, y))
+        elif operation == 9:
+            decided.append(x < y)
+            numbers.append(x + 1 if decided[-1] else y)
+        elif operation == 10:
+            decided.append(x == y)
+        elif operation == 11 and y != 0:
+            decided.append(x / y >= 2.5)
+            numbers.append(math.ceil(x / y))
+    return numbers, decided
+
+
+@pytest.mark.parametrize("seed", range(400))
+def test_formulas_hold_where_guards_do(seed):
+    chosen = random.Random(seed)
+    first = [chosen.randint(LEAST, 40), chosen.randint(LEAST, 3000)]
+    sizes = Sizes(first)
+    numbers, decided = made(sizes.variables, seed)
+    formulas = sizes.compiled(numbers)
+    assert formulas(*first) == tuple(made(first, seed)[0])
+    for _ in range(60):
+        other = [max(LEAST, n + chosen.choice((-30, -3, -1, 0, 1, 2, 100))) for n in first]
+        found = formulas(*other)
+        if found is not None:
+            assert (list(found), decided) == made(other, seed)
+
+
+@pytest.mark.parametrize(
+    "look",
+    [
+        *(int, float, str, repr, hash, range, np.intp, np.zeros, math.sqrt, pickle.dumps),
+        *("{:d}".format, "%d".__mod__, [0].__mul__, {6: 1}.get, {6}.__contains__, np.ones(10).__getitem__),
+        *(lambda n: np.float64(2) * n, lambda n: n & 3, lambda n: n.bit_length(), lambda n: 2**n),
+        lambda n: np.arange(10)[:n],
+    ],
+)
+def test_what_needs_the_number_gets_it_and_that_is_noted(look):
+    sizes = Sizes([6])
+    (n,) = map(hidden, sizes.variables)
+    look(n)
+    assert sizes.is_narrow
+    formulas = sizes.compiled([n])
+    assert formulas(6) == (6,) and formulas(7) is None
+
+
+def test_it_is_an_integer_to_those_who_ask():
+    (n,) = Sizes([6]).variables
+    assert isinstance(n, int) and type(hidden(n)) is Size and type(plain(hidden(n))) is Extent
+    assert isinstance(n * 2 - 1, int) and n - n == 0 and type(n - n) is int
+
+
+def test_equal_ones_are_found_without_their_values():
+    sizes = Sizes([6, 7])
+    n, m = sizes.variables
+    found = {(n, m): 1, (n + m,): 2}
+    assert found[n * 1, m + 0] == 1 and found[(m + n,)] == 2
+    assert not sizes.is_narrow
+
+
+def test_different_ones_are_told_apart_by_a_guard():
+    sizes = Sizes([6, 7])
+    n, m = sizes.variables
+    assert len({n, m}) == 2
+    assert sizes.compiled([])(5, 5) is None
+
+
+def test_those_of_two_traces_do_not_mix():
+    with pytest.raises(NotNoted):
+        Sizes([6]).variables[0] + Sizes([6]).variables[0]
+
+
+def test_nothing_is_decided_behind_the_guards():
+    sizes = Sizes([6])
+    (n,) = sizes.variables
+    assert n < 10
+    sizes.compiled([n])
+    assert n < 11  # which follows
+    with pytest.raises(NotNoted):
+        n < 8  # noqa: B015
+
+
+def test_a_division_by_nothing_is_no_fit():
+    sizes = Sizes([6])
+    (n,) = sizes.variables
+    formulas = sizes.compiled([100 // (n - 5)])
+    assert formulas(6) == (100,) and formulas(5) is None
