@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import Any
+
 from llvmlite import ir
 
 
@@ -15,5 +18,10 @@ class _LoopId(ir.MDValue):
 
 def set_hint(latch: ir.Instruction, module: ir.Module, name: str, *values: ir.Constant) -> None:
     """Give the loop that `latch`, a conditional branch, closes one property."""
-    hint = module.add_metadata([ir.MetaDataString(module, name), *values])
-    latch.set_metadata("llvm.loop", _LoopId(module, [hint], name=str(len(module.metadata))))
+    set_hints(latch, module, [(name, *values)])
+
+
+def set_hints(latch: ir.Instruction, module: ir.Module, hints: Sequence[tuple[Any, ...]]) -> None:
+    """Give the loop that `latch` closes properties: names, and values behind them."""
+    nodes = [module.add_metadata([ir.MetaDataString(module, name), *values]) for name, *values in hints]
+    latch.set_metadata("llvm.loop", _LoopId(module, nodes, name=str(len(module.metadata))))

@@ -80,3 +80,12 @@ def call_intrinsic(builder: ir.IRBuilder, name: str, args: Sequence[ir.Value], f
     signature = ir.FunctionType(kind, [kind] * len(args))
     function = builder.module.declare_intrinsic(f"llvm.{name}", [kind], signature)
     return builder.call(function, args, fastmath=flags)
+
+
+def internal(module: ir.Module, kind: ir.FunctionType, name: str) -> ir.Function:
+    """A function of the module's own that is called and not inlined."""
+    function = ir.Function(module, kind, name)
+    function.linkage = "internal"
+    function.attributes.add("nounwind")
+    function.attributes.add("noinline")
+    return function

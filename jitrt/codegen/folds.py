@@ -13,7 +13,7 @@ from llvmlite import ir
 
 from ..ir.ops.folds import EXTREME, FOLD_IDENTITY
 from ..ir.ops.optable import OPS, Kind, Op
-from .context import I64, call_intrinsic
+from .context import I64, call_intrinsic, internal
 from .loophints import leave_as_it_is
 from .scalar import Emitter, emitter, make_complex, value_type
 
@@ -114,24 +114,47 @@ class PairwiseSum:
 
     def push(self, builder: ir.IRBuilder, block_sum: ir.Value) -> None:
         """Add the sum of one block: like a carry, it joins the pairs of equal size."""
-        count = builder.add(builder.load(self.count), ir.Constant(I64, 1))
-        builder.store(count, self.count)
-        carries = builder.cttz(count, ir.Constant(ir.IntType(1), 0))
-
-        def step(level: ir.Value, total: ir.Value) -> ir.Value:
-            return self._add(builder, builder.load(builder.gep(self.pairs, [level])), total)
-
-        total = _count_up(builder, carries, block_sum, step)
-        builder.store(total, builder.gep(self.pairs, [carries]))
+        kind = ir.FunctionType(ir.VoidType(), [self.pairs.type, self.count.type, block_sum.type])
+        builder.call(self._function(builder.module, "push", kind, self._push), [self.pairs, self.count, block_sum])
 
     def result(self, builder: ir.IRBuilder) -> ir.Value:
         """The sum of what was pushed."""
-        count = builder.load(self.count)
+        kind = ir.FunctionType(self.neutral.type, [self.pairs.type, self.count.type])
+        return builder.call(self._function(builder.module, "result", kind, self._result), [self.pairs, self.count])
+
+    def _function(
+        self, module: ir.Module, what: str, kind: ir.FunctionType, emit: Callable[..., ir.Value | None]
+    ) -> ir.Function:
+        """One function for all sums of a module: it runs once for many elements, and its code is no part of theirs."""
+        name = f"{module.name}.{what}.{self.dtype.str[1:]}"
+        if name not in module.globals:
+            function = internal(module, kind, name)
+            builder = ir.IRBuilder(function.append_basic_block("entry"))
+            made = emit(builder, *function.args)
+            if made is None:
+                builder.ret_void()
+            else:
+                builder.ret(made)
+        return module.globals[name]
+
+    def _push(self, builder: ir.IRBuilder, pairs: ir.Value, place: ir.Value, block_sum: ir.Value) -> None:
+        count = builder.add(builder.load(place), ir.Constant(I64, 1))
+        builder.store(count, place)
+        carries = builder.cttz(count, ir.Constant(ir.IntType(1), 0))
+
+        def step(level: ir.Value, total: ir.Value) -> ir.Value:
+            return self._add(builder, builder.load(builder.gep(pairs, [level])), total)
+
+        total = _count_up(builder, carries, block_sum, step)
+        builder.store(total, builder.gep(pairs, [carries]))
+
+    def _result(self, builder: ir.IRBuilder, pairs: ir.Value, place: ir.Value) -> ir.Value:
+        count = builder.load(place)
         bits = builder.sub(ir.Constant(I64, 64), builder.ctlz(count, ir.Constant(ir.IntType(1), 0)))
 
         def step(level: ir.Value, total: ir.Value) -> ir.Value:
             is_set = builder.trunc(builder.lshr(count, level), ir.IntType(1))
-            joined = self._add(builder, builder.load(builder.gep(self.pairs, [level])), total)
+            joined = self._add(builder, builder.load(builder.gep(pairs, [level])), total)
             if self.dtype.kind == "c":
                 parts = [
                     builder.select(is_set, builder.extract_value(joined, k), builder.extract_value(total, k))

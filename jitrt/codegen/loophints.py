@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from llvmlite import ir
 
-from ..kernels.loop_metadata import set_hint
+from ..kernels.loop_metadata import set_hint, set_hints
 from ..schedule.loopnest import Compute, Gather, Literal, Load, Loop, Statement, Store, StoreNeutral
 
 _PLAIN = (Compute, Literal, Load, Store, StoreNeutral)
@@ -55,6 +55,13 @@ def set_interleaving(latch: ir.Instruction, module: ir.Module, count: int) -> No
     count : int
     """
     set_hint(latch, module, "llvm.loop.interleave.count", ir.Constant(ir.IntType(32), count))
+
+
+def set_one_vector(latch: ir.Instruction, module: ir.Module, unrolled: bool) -> None:
+    """Let a loop work on one vector at a time, or on one element; `unrolled` says that LLVM may write that twice."""
+    one = ir.Constant(ir.IntType(32), 1)
+    still = [] if unrolled else [("llvm.loop.unroll.disable",)]
+    set_hints(latch, module, [("llvm.loop.interleave.count", one), *still])
 
 
 def forbid_vectors(latch: ir.Instruction, module: ir.Module) -> None:

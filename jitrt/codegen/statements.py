@@ -1,0 +1,405 @@
+"""From statements of a procedure to LLVM instructions."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+from llvmlite import ir
+
+from ..frontend.control.values import NotStaged
+from ..ir.integers import Poly
+from ..ir.loops import (
+    Address,
+    Checked,
+    Compute,
+    Fold,
+    For,
+    Forever,
+    Get,
+    If,
+    Integer,
+    Leave,
+    Literal,
+    Load,
+    Machine,
+    Memory,
+    Procedure,
+    Put,
+    Scope,
+    Statement,
+    Stop,
+    Store,
+    Type,
+    Update,
+    statements_within,
+)
+from ..ir.ops.folds import REDUCE_ADD, REDUCE_AND, REDUCE_MAXIMUM, REDUCE_MINIMUM, REDUCE_MULTIPLY, REDUCE_OR
+from ..ir.ops.optable import OPS
+from .context import I64, call_intrinsic, internal
+from .context import POINTER as BYTES
+from .folds import PairwiseSum, combine, neutral
+from .loophints import set_one_vector
+from .scalar import data_type, emitter, from_memory, to_memory, value_type
+
+WORDS = I64.as_pointer()
+_I1 = ir.IntType(1)
+_BLOCK = 512  # elements that are added in any order before pairs are formed
+_MOST_UNROLLED = 32  # loops of a procedure; of more of them LLVM would make too much code
+_SLACK = 64  # bytes: memory is aligned for vectors, and a little larger than asked for
+_BITS = {"and": "and_", "or": "or_", "xor": "xor", "shl": "shl", "shr": "ashr", "udiv": "udiv", "urem": "urem"}
+
+
+class Unsupported(NotStaged):
+    """An operation on numbers that kernels cannot compute."""
+
+
+class Statements:
+    """Emission of the statements of one procedure, whose arguments are in `values`.
+
+    Parameters
+    ----------
+    module : llvmlite.ir.Module
+    procedure : Procedure
+    function : llvmlite.ir.Function
+        Of the type `ENTRY_TYPE`; it gets its first block.
+    """
+
+    def __init__(self, module: ir.Module, procedure: Procedure, function: ir.Function):
+        self.module, self.procedure, self.function = module, procedure, function
+        self.builder = ir.IRBuilder(function.append_basic_block("entry"))
+        self.values: dict[str, ir.Value] = {}
+        self.variables: dict[str, ir.Value] = {}
+        self.labels: dict[str, ir.Block] = {}
+        self.folds: dict[str, Callable[[ir.Value], None]] = {}  # what takes a value into an accumulator
+        self.indices: list[str] = []  # of the loops around
+        self.stopped: ir.Block | None = None
+        self.domain = module.add_metadata([ir.MetaDataString(module, function.name)])
+        self.scopes: dict[str, ir.MDValue] = {}
+        self.marks: dict[str, tuple[ir.MDValue, ...]] = {}
+        loops = sum(isinstance(s, For) for s in statements_within(procedure.body))
+        self.has_many_loops = loops > _MOST_UNROLLED
+        self.pieces = [sum(procedure.sites[:k]) for k in range(len(procedure.sites))]
+
+    def _declare(self, origin: str) -> None:
+        name = f"{self.function.name}.{origin}"
+        self.scopes[origin] = self.module.add_metadata([ir.MetaDataString(self.module, name), self.domain])
+
+    def _mark(self, instruction: ir.Instruction, scope: str) -> None:
+        """Say which memory is accessed, so that loads and stores of different memory are independent."""
+        if scope not in self.scopes:
+            return
+        if scope not in self.marks:
+            others = [s for origin, s in self.scopes.items() if origin != scope]
+            self.marks[scope] = tuple(map(self.module.add_metadata, ([self.scopes[scope]], others)))
+        own, others = self.marks[scope]
+        instruction.set_metadata("alias.scope", own)
+        instruction.set_metadata("noalias", others)
+
+    def block(self, body: Sequence[Statement]) -> None:
+        """Emit statements up to one that ends the block."""
+        for s in body:
+            getattr(self, f"_{type(s).__name__.lower()}")(s)
+            if self.builder.block.is_terminated:
+                return
+
+    def _literal(self, s: Literal) -> None:
+        kind, value = value_type(s.dtype), s.value
+        if isinstance(value, complex):
+            self.values[s.target] = ir.Constant(
+                kind, [ir.Constant(kind.elements[k], v) for k, v in enumerate((value.real, value.imag))]
+            )
+        else:
+            self.values[s.target] = ir.Constant(kind, float(value) if s.dtype.kind == "f" else int(value))
+
+    def _compute(self, s: Compute) -> None:
+        emit = emitter(OPS[s.op], s.dtypes, s.dtype)
+        if emit is None:
+            raise Unsupported(f"{s.op} of {', '.join(map(str, s.dtypes))}")
+        self.values[s.target] = emit(self.builder, [self.values[v] for v in s.args])
+
+    def _integer(self, s: Integer) -> None:
+        self.values[s.target] = self.polynomial(s.value)
+
+    def polynomial(self, value: Poly) -> ir.Value:
+        """The value of a polynomial; what the innermost loops change is added last."""
+        builder = self.builder
+        total: ir.Value | None = None
+        depth = {name: k for k, name in enumerate(self.indices)}
+        for names, c in sorted(value.terms, key=lambda t: max((depth.get(n, -1) for n in t[0]), default=-1)):
+            part: ir.Value | None = None
+            for n in sorted(names, key=lambda n: depth.get(n, -1)):
+                part = self.values[n] if part is None else builder.mul(part, self.values[n], flags=["nsw"])
+            if part is None:
+                part = ir.Constant(I64, c)
+            elif c != 1:
+                part = builder.mul(part, ir.Constant(I64, c), flags=["nsw"])
+            total = part if total is None else builder.add(total, part, flags=["nsw"])
+        return ir.Constant(I64, 0) if total is None else total
+
+    def _machine(self, s: Machine) -> None:
+        builder = self.builder
+        x, y = (self.values[v] for v in s.args)
+        if s.op in ("min", "max"):
+            self.values[s.target] = call_intrinsic(builder, f"s{s.op}", (x, y))
+        elif s.op in _BITS:
+            self.values[s.target] = getattr(builder, _BITS[s.op])(x, y)
+        elif s.op in ("floordiv", "mod"):
+            integer = np.dtype(np.int64)
+            emit = emitter(OPS["floor_divide" if s.op == "floordiv" else "remainder"], (integer, integer), integer)
+            assert emit is not None
+            self.values[s.target] = emit(builder, [x, y])
+        else:
+            self.values[s.target] = builder.icmp_signed(s.op, x, y)
+
+    def _checked(self, s: Checked) -> None:
+        builder = self.builder
+        pair = ir.LiteralStructType([I64, _I1])
+        function = self.module.declare_intrinsic(
+            f"llvm.s{s.op}.with.overflow", [I64], ir.FunctionType(pair, [I64, I64])
+        )
+        made = builder.call(function, [self.values[v] for v in s.args])
+        self._stop_if(builder.extract_value(made, 1))
+        self.values[s.target] = builder.extract_value(made, 0)
+
+    def _address(self, s: Address) -> None:
+        self.values[s.target] = self._place(s.base, s.offset)
+
+    def _place(self, base: str, offset: Poly, itemsize: int = 0) -> ir.Value:
+        """A pointer to a byte, or to an element, whose index in the innermost loop is added last."""
+        builder = self.builder
+        index = self.indices[-1] if self.indices else ""
+        inner = Poly.of([(m, c) for m, c in offset.terms if m == (index,)])
+        if itemsize and inner.terms and inner.terms[0][1] % itemsize == 0:
+            start = builder.gep(self.values[base], [self.polynomial(offset - inner)], inbounds=True)
+            element = builder.bitcast(start, ir.IntType(8 * itemsize).as_pointer())
+            steps = self.polynomial(Poly.of([(m, c // itemsize) for m, c in inner.terms]))
+            return builder.bitcast(builder.gep(element, [steps], inbounds=True), BYTES)
+        return builder.gep(self.values[base], [self.polynomial(offset)], inbounds=True)
+
+    def _pointer(self, s: Load | Store) -> ir.Value:
+        itemsize = s.dtype.itemsize if s.dtype.itemsize <= 8 else 0
+        place = self._place(s.base, s.offset, itemsize)
+        return self.builder.bitcast(place, data_type(s.dtype).as_pointer())
+
+    def _load(self, s: Load) -> None:
+        data = self.builder.load(self._pointer(s))
+        data.align = s.dtype.alignment
+        self._mark(data, s.scope)
+        self.values[s.target] = from_memory(self.builder, s.dtype, data)
+
+    def _store(self, s: Store) -> None:
+        data = to_memory(self.builder, s.dtype, self.values[s.value])
+        store = self.builder.store(data, self._pointer(s))
+        store.align = s.dtype.alignment
+        self._mark(store, s.scope)
+
+    def _variable(self, name: str, type_: Type) -> ir.Value:
+        if name not in self.variables:
+            kind = BYTES if isinstance(type_, str) else I64 if type_.kind in "iu" else value_type(type_)
+            with self.builder.goto_entry_block():
+                self.variables[name] = self.builder.alloca(kind)
+                self.builder.store(ir.Constant(kind, None), self.variables[name])
+        return self.variables[name]
+
+    def _get(self, s: Get) -> None:
+        self.values[s.target] = self.builder.load(self._variable(s.variable, s.type))
+
+    def _put(self, s: Put) -> None:
+        self.builder.store(self.values[s.value], self._variable(s.variable, s.type))
+
+    def _memory(self, s: Memory) -> None:
+        """The first piece of the site that is not in use, enlarged if it is too small."""
+        builder, first = self.builder, self.pieces[s.site]
+        apart = [builder.ptrtoint(self.values[v], I64) for v in s.apart]
+        table = self.function.args[1]
+        row = ir.Constant(I64, 2 * first)
+        for k in reversed(range(self.procedure.sites[s.site] if apart else 1)):
+            here = ir.Constant(I64, 2 * (first + k))
+            known = self._row(builder.gep(table, [here]))
+            is_free: ir.Value = ir.Constant(_I1, 1)
+            for other in apart:
+                is_free = builder.and_(is_free, builder.icmp_unsigned("!=", known, other))
+            row = builder.select(is_free, here, row)
+        place, size = builder.gep(table, [row]), builder.gep(table, [builder.add(row, ir.Constant(I64, 1))])
+        nbytes = self.polynomial(s.nbytes)
+        with builder.if_then(builder.icmp_signed(">", nbytes, self._row(size)), likely=False):
+            self._stop_if(builder.call(self._enlarge(), [place, size, nbytes]))
+        self.values[s.target] = builder.inttoptr(self._row(place), BYTES)
+
+    def _row(self, place: ir.Value) -> ir.Value:
+        word = self.builder.load(place)
+        self._mark(word, "workspace")
+        return word
+
+    def _enlarge(self) -> ir.Function:
+        """``enlarge(place, size, nbytes) -> i1``: replace a piece of memory by a larger one; true if there is none."""
+        name = f"{self.function.name}.enlarge"
+        if name in self.module.globals:
+            return self.module.globals[name]
+        function = internal(self.module, ir.FunctionType(_I1, [WORDS, WORDS, I64]), name)
+        place, size, nbytes = function.args
+        builder = ir.IRBuilder(function.append_basic_block("entry"))
+        free = self._external("free", ir.FunctionType(ir.VoidType(), [BYTES]))
+        malloc = self._external("malloc", ir.FunctionType(BYTES, [I64]))
+        wanted = builder.add(nbytes, builder.add(builder.ashr(nbytes, ir.Constant(I64, 2)), ir.Constant(I64, _SLACK)))
+        builder.call(free, [builder.inttoptr(builder.load(place), BYTES)])
+        made = builder.ptrtoint(builder.call(malloc, [wanted]), I64)
+        missing = builder.icmp_unsigned("==", made, ir.Constant(I64, 0))
+        builder.store(made, place)
+        builder.store(builder.select(missing, ir.Constant(I64, 0), wanted), size)
+        builder.ret(missing)
+        return function
+
+    def _external(self, name: str, kind: ir.FunctionType) -> ir.Function:
+        found = self.module.globals.get(name)
+        return found if found is not None else ir.Function(self.module, kind, name)
+
+    def _stop(self, s: Stop) -> None:
+        self._stop_if(self.values[s.condition])
+
+    def _stop_if(self, condition: ir.Value) -> None:
+        builder = self.builder
+        if self.stopped is None:
+            self.stopped = builder.append_basic_block("stopped")
+        going = builder.append_basic_block("going")
+        branch = builder.cbranch(condition, self.stopped, going)
+        branch.set_weights([1, 1 << 20])
+        builder.position_at_end(going)
+
+    def _if(self, s: If) -> None:
+        builder = self.builder
+        then, otherwise, end = (builder.append_basic_block(n) for n in ("then", "else", "fi"))
+        builder.cbranch(self.values[s.condition], then, otherwise)
+        for start, body in ((then, s.then), (otherwise, s.otherwise)):
+            builder.position_at_end(start)
+            self.block(body)
+            if not builder.block.is_terminated:
+                builder.branch(end)
+        builder.position_at_end(end)
+
+    def _scope(self, s: Scope) -> None:
+        builder = self.builder
+        end = self.labels[s.label] = builder.append_basic_block(s.label)
+        self.block(s.body)
+        if not builder.block.is_terminated:
+            builder.branch(end)
+        builder.position_at_end(end)
+
+    def _leave(self, s: Leave) -> None:
+        self.builder.branch(self.labels[s.label])
+
+    def _forever(self, s: Forever) -> None:
+        builder = self.builder
+        head = builder.append_basic_block("forever")
+        builder.branch(head)
+        builder.position_at_end(head)
+        self.indices.append("")
+        self.block(s.body)
+        self.indices.pop()
+        if not builder.block.is_terminated:
+            builder.branch(head)
+        builder.position_at_end(builder.append_basic_block("never"))
+
+    def _for(self, s: For) -> None:
+        start, stop = self.polynomial(s.start), self.polynomial(s.stop)
+        pairs = [f for f in s.folds if f.op == "add" and f.dtype.kind in "fc"]
+        if pairs and not any(isinstance(t, (For, Forever)) for t in s.body) and not s.folds[1:]:
+            self._summed(s, start, stop)
+            return
+        sums = {f.name: PairwiseSum(self.builder, REDUCE_ADD, f.dtype) for f in pairs}
+        for name, total in sums.items():
+            total.reset(self.builder)
+            self.folds[name] = functools.partial(total.push, self.builder)
+        others = [f for f in s.folds if f.name not in sums]
+        for f, value in zip(others, self._counted(s, start, stop, others)):
+            self.values[f.name] = value
+        for name, total in sums.items():
+            self.values[name] = total.result(self.builder)
+
+    def _summed(self, s: For, start: ir.Value, stop: ir.Value) -> None:
+        """A sum by blocks: within a block in any order, of more than one block in pairs."""
+        builder, (fold,) = self.builder, s.folds
+        total = PairwiseSum(builder, REDUCE_ADD, fold.dtype)
+        several = builder.icmp_signed(">", builder.sub(stop, start), ir.Constant(I64, _BLOCK))
+        with builder.if_then(several, likely=False):
+            total.reset(builder)
+        with builder.goto_entry_block():
+            single = builder.alloca(value_type(fold.dtype))
+        builder.store(neutral(_FOLDS[fold.op], fold.dtype), single)
+
+        def block(index: ir.Value) -> None:
+            last = call_intrinsic(builder, "smin", (stop, builder.add(index, ir.Constant(I64, _BLOCK))))
+            (part,) = self._counted(s, index, last, [fold])
+            builder.store(part, single)
+            with builder.if_then(several, likely=False):
+                total.push(builder, part)
+
+        self._loop(start, stop, _BLOCK, block)
+        with builder.if_then(several, likely=False):
+            builder.store(total.result(builder), single)
+        self.values[fold.name] = builder.load(single)
+
+    def _loop(
+        self, start: ir.Value, stop: ir.Value, step: int, turn: Callable[[ir.Value], None], is_plain: bool = False
+    ) -> None:
+        """``for index in range(start, stop, step): turn(index)``; one vector at a time where a body is plain.
+
+        Rows are short: several vectors at a time would leave more of them to a loop over single elements.
+        """
+        builder, before = self.builder, self.builder.block
+        body, after = builder.append_basic_block("turn"), builder.append_basic_block("done")
+        order = "<" if step > 0 else ">"
+        builder.cbranch(builder.icmp_signed(order, start, stop), body, after)
+        builder.position_at_end(body)
+        index = builder.phi(I64)
+        index.add_incoming(start, before)
+        turn(index)
+        if not builder.block.is_terminated:
+            following = builder.add(index, ir.Constant(I64, step), flags=["nsw"])
+            index.add_incoming(following, builder.block)
+            latch = builder.cbranch(builder.icmp_signed(order, following, stop), body, after)
+            if is_plain:
+                set_one_vector(latch, self.module, unrolled=not self.has_many_loops)
+        builder.position_at_end(after)
+
+    def _counted(self, s: For, start: ir.Value, stop: ir.Value, folds: Sequence[Fold]) -> list[ir.Value]:
+        """The loop, and what its folds give; LLVM makes registers of their places."""
+        builder = self.builder
+        places = []
+        for fold in folds:
+            with builder.goto_entry_block():
+                place = builder.alloca(value_type(fold.dtype))
+            builder.store(neutral(_FOLDS[fold.op], fold.dtype), place)
+            combined = combine(_FOLDS[fold.op], fold.dtype)
+
+            def fold_into(value: ir.Value, place: ir.Value = place, combined: Any = combined) -> None:
+                builder.store(combined(builder, (builder.load(place), value)), place)
+
+            self.folds[fold.name] = fold_into
+            places.append(place)
+
+        def turn(index: ir.Value) -> None:
+            self.values[s.index] = index
+            self.indices.append(s.index)
+            self.block(s.body)
+            self.indices.pop()
+
+        self._loop(start, stop, s.step, turn, not s.folds and is_plain(s.body))
+        return [builder.load(place) for place in places]
+
+    def _update(self, s: Update) -> None:
+        self.folds[s.accumulator](self.values[s.value])
+
+
+def is_plain(body: Sequence[Statement]) -> bool:
+    """Whether a loop with that body only computes elements, so that vectors are all that it gains from."""
+    return not any(isinstance(s, (If, Scope, Stop, Checked, Put)) for s in body)
+
+
+_FOLDS = {
+    "add": REDUCE_ADD, "multiply": REDUCE_MULTIPLY, "maximum": REDUCE_MAXIMUM, "minimum": REDUCE_MINIMUM,
+    "logical_or": REDUCE_OR, "logical_and": REDUCE_AND,
+}  # fmt: skip
