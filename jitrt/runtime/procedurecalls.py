@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..config import debug
-from ..frontend.control.stage import WAY, Argument, Known, Made, Number, Result
+from ..frontend.control.stage import WAY, Argument, Known, Made, Number, Result, Several
 from ..kernels import guard
 from ..kernels import procedure as returned
 from .dispatch import Words
@@ -48,9 +48,10 @@ def procedure_table(loop: _Loop, args: tuple, work: Work) -> Words | None:
             )
         ways: list[int] = []
         for kind in staged.returns:
-            parts = kind if isinstance(kind, tuple) else (kind,)
+            is_tuple = isinstance(kind, Several) and kind.make is tuple
+            parts = kind.parts if isinstance(kind, Several) and is_tuple else (kind,)
             rows = [word for part in parts for word in _row(part, loop.places, guarded.kept)]
-            ways += (len(parts) if isinstance(kind, tuple) else -1, address_of(rows, guarded.kept))
+            ways += (len(parts) if is_tuple else -1, address_of(rows, guarded.kept))
     except Unguarded:
         return None
     guarded.kept.append(work)
@@ -107,7 +108,7 @@ def _row(kind: Result, places: dict[str, int], kept: list[Any]) -> tuple[int, ..
         return returned.OBJECT, id(kind.value), 0, 0, 0, 0, 0
     if isinstance(kind, Argument):
         return returned.GIVEN, kind.number, 0, 0, 0, 0, 0
-    if isinstance(kind, Made):
+    if isinstance(kind, Made) and not kind.unless:
         kept.append(kind.dtype)
         return returned.ARRAY, places[kind.address], id(kind.dtype), len(kind.extents), kind.dtype.itemsize, 0, 0
     if not isinstance(kind, Number):

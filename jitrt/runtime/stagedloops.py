@@ -10,7 +10,7 @@ from __future__ import annotations
 import ctypes
 import logging
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -21,7 +21,21 @@ from ..codegen.entries import entry_of
 from ..errors import JitrtError, is_passing
 from ..frontend.arguments import overlaps_itself
 from ..frontend.control.source import has_loops
-from ..frontend.control.stage import WAY, Argument, ComplexNumber, Made, Number, Result, Staged, is_same_value, stage
+from ..frontend.control.stage import (
+    WAY,
+    Argument,
+    ComplexNumber,
+    Elements,
+    Known,
+    Listed,
+    Made,
+    Number,
+    Result,
+    Several,
+    Staged,
+    is_same_value,
+    stage,
+)
 from ..frontend.control.values import NotStaged
 from ..frontend.python.callbacks import MISSING
 from ..frontend.python.captures import Capture
@@ -216,6 +230,13 @@ def _nbytes(args: tuple) -> int:
     return sum(a.nbytes for a in args if isinstance(a, np.ndarray))
 
 
+def _may_be_given(kind: Result) -> bool:
+    """Whether what is returned may be an argument."""
+    if isinstance(kind, Several):
+        return any(map(_may_be_given, kind.parts))
+    return isinstance(kind, Made) and bool(kind.unless)
+
+
 class _Loop:
     """A function for arguments of given types, and for given values of some of them.
 
@@ -250,7 +271,7 @@ class _Loop:
         self.places = {name: k for k, (name, _) in enumerate(procedure.results)}
         self.takes = [k for k in range(len(args)) if k not in dict(self.staged.known)]
         self.exact = is_exact(procedure)
-        self.can_stop = can_stop(procedure)
+        self.can_stop = can_stop(procedure) or any(map(_may_be_given, self.staged.returns))
         self.pool: list[Work] = []
         self.table: Words | None = None  # for native calls
         self.renewals = 0
@@ -309,7 +330,8 @@ class _Loop:
         watched = errors()
         saved = [(given[k], given[k].copy()) for k in staged.written] if watched or self.can_stop else []
         status = self.entry(*work.addresses)
-        if status or (watched and work.results[-1] & watched):
+        returned = staged.returns[work.results[self.places[WAY]]]
+        if status or (watched and work.results[-1] & watched) or self.returns_given(returned, work.results, given):
             with at_work():
                 for array, copy in saved:  # take back what was written
                     array[...] = copy
@@ -319,14 +341,26 @@ class _Loop:
             return MISS
         self.runs += 1
         try:
-            return self.result(staged.returns[work.results[self.places[WAY]]], work.results, given)
+            return self.result(returned, work.results, given)
         finally:
             self.pool.append(work)
 
+    def returns_given(self, kind: Result, results: Any, given: tuple) -> bool:
+        """Whether what should be a new array lies in an argument."""
+        if isinstance(kind, Several):
+            return any(self.returns_given(part, results, given) for part in kind.parts)
+        if not isinstance(kind, Made) or not kind.unless:
+            return False
+        address = results[self.places[kind.base]]
+        return any(given[k].ctypes.data == address for k in kind.unless)
+
     def result(self, kind: Result, results: Any, given: tuple) -> Any:
         """What the function returns, of what the procedure gives."""
-        if isinstance(kind, tuple):
-            return tuple([self.result(k, results, given) for k in kind])
+        if isinstance(kind, Several):
+            parts = [self.result(k, results, given) for k in kind.parts]
+            return dict(zip(kind.keys, parts)) if kind.make is dict else kind.make(parts)
+        if isinstance(kind, Listed):
+            return self.elements(kind.elements, results, results[self.places[kind.count]])
         if isinstance(kind, ComplexNumber):
             return complex(*(self.result(k, results, given) for k in (kind.real, kind.imag)))
         if isinstance(kind, Number):
@@ -337,12 +371,40 @@ class _Loop:
             value = np.int64(word).view(np.float64) if kind.dtype.itemsize == 8 else np.uint32(word).view(np.float32)
             return float(value) if python else value
         if isinstance(kind, Made):
-            made = np.empty([results[self.places[e]] for e in kind.extents], kind.dtype)
-            if made.size:
-                place = ctypes.c_int64.from_address(id(made) + self.offsets[0]).value
-                ctypes.memmove(place, results[self.places[kind.address]], made.nbytes)
-            return made
+            return self.memory(results, kind.address, [results[self.places[e]] for e in kind.extents], kind.dtype)
         return given[kind.number] if isinstance(kind, Argument) else kind.value
+
+    def elements(self, kind: Known | Elements | Several, results: Any, count: int) -> list[Any]:
+        """The elements of a list, or a part of each."""
+        if isinstance(kind, Several):
+            parts = [self.elements(k, results, count) for k in kind.parts]
+            return [kind.make(values) for values in zip(*parts)] if parts else [kind.make() for _ in range(count)]
+        if isinstance(kind, Known):
+            return [kind.value] * count
+        shape = count, *(results[self.places[extent]] for extent in kind.extents)
+        values = self.memory(results, kind.address, shape, kind.stored).astype(kind.dtype)
+        if kind.extents and not kind.is_row:
+            return [row.copy() for row in values]
+        values = values.ravel()
+        made: list[Any] = values.tolist() if kind.python else list(values)
+        if kind.flags:
+            is_python = self.memory(results, kind.flags, values.shape, np.dtype(bool))
+            made = [value.item() if own else value for value, own in zip(made, is_python)]
+        if kind.settled:
+            is_settled = self.memory(results, kind.settled, values.shape, np.dtype(bool))
+            made = [value if known else int(value) for value, known in zip(made, is_settled)]
+        if kind.is_row:
+            width = shape[1]
+            return [made[k * width : (k + 1) * width] for k in range(count)]
+        return made
+
+    def memory(self, results: Any, address: str, shape: Sequence[int], dtype: np.dtype) -> np.ndarray:
+        """A copy of what lies at an address."""
+        made = np.empty(shape, dtype)
+        if made.size:
+            place = ctypes.c_int64.from_address(id(made) + self.offsets[0]).value
+            ctypes.memmove(place, results[self.places[address]], made.nbytes)
+        return made
 
     def plain_is_faster(self, args: tuple, serve: Callable[..., Any]) -> bool:
         """Whether calls are too short for compiled code to pay; both give the same bits, so that a clock may decide."""

@@ -33,6 +33,7 @@ class Writer:
         self.names = 0
         self.integers, self.numbers = ["n"], ["s"]
         self.vectors, self.matrices = ["x", "y"], ["m"]
+        self.lists = []
         self.in_loop = 0
 
     def pick(self, values):
@@ -123,7 +124,56 @@ class Writer:
 
     # -- statements
 
+    def comprehension(self, opening, closing):
+        """A comprehension or a generator expression over numbers."""
+        self.names += 1
+        e, v = f"z{self.names}", self.pick(self.vectors)
+        self.numbers.append(e)
+        item = self.pick([e, f"{e} * {e}", self.number(1), f"{e} + {self.number(1)}"])
+        condition = self.pick(["", "", f" if {self.condition()}", f" if {e} > {self.number(0)}"])
+        self.numbers.remove(e)
+        k = self.pick(self.integers)
+        source = self.pick([f"{e} in {v}", f"{e} in range({k})", f"i{e}, {e} in enumerate({v})", f"{e} in {v}[{k}:]"])
+        return f"{opening}{item} for {source}{condition}{closing}"
+
+    def list_statement(self, depth):
+        """A statement with a list that grows."""
+        numbers, rows, pairs, grid = self.lists
+        self.emit(
+            depth,
+            self.pick(
+                [
+                    f"{numbers}.append({self.number()})",
+                    f"{numbers}.append({self.number()})",
+                    f"{numbers}.append({self.pick(self.numbers)})",
+                    f"{numbers}.extend({self.comprehension('[', ']')})",
+                    f"{numbers} += [{self.number(1)}, {self.number(1)}]",
+                    f"{rows}.append({self.vector(1)}.copy())",
+                    f"{rows}.append({self.vector(1)} * 2)",
+                    f"{rows}.append({self.pick(self.vectors)})",
+                    f"{pairs}.append(({self.pick(self.integers)}, {self.number(1)}))",
+                    f"total += sum({self.comprehension('', '')})",
+                    f"total += len({self.comprehension('[', ']')})",
+                    f"count += any({self.comprehension('', '')}) + all({self.comprehension('', '')})",
+                    f"total += {numbers}[-1] if {numbers} else {self.number(0)}",
+                    f"total += {numbers}[{self.index()}]",
+                    f"total += max({numbers})",
+                    f"total += np.array({numbers}).sum()",
+                    f"{numbers}[{self.index()}] = {self.number(1)}",
+                    f"total += {numbers}.pop() if len({numbers}) > 2 else 1",
+                    f"total += {grid}[{self.index()}][{self.index()}]",
+                    f"{grid}[{self.index()}][{self.index()}] = {self.number(1)}",
+                    f"for e{numbers} in {numbers}: total += e{numbers}",
+                    f"for k{pairs}, e{pairs} in {pairs}: total += k{pairs} * e{pairs}",
+                    f"total += np.mean({rows}[-1])",
+                ]
+            ),
+        )
+
     def statement(self, depth):
+        if self.lists and self.chance(0.35):
+            self.list_statement(depth)
+            return
         form = self.rng.integers(16)
         v, w = self.pick(self.vectors), self.pick(self.matrices)
         if form == 0:
@@ -223,9 +273,18 @@ class Writer:
         self.emit(0, "def f(x, y, m, c, n, s):")
         self.emit(1, f"total = {self.pick(['0', '0.0'])}")
         self.emit(1, "count = 0")
+        if self.chance(0.5):
+            self.lists = ["numbers", "rows", "pairs", "grid"]
+            start = self.pick(["[]", "[]", "[0.0]", "[0]", f"[{self.number(1)}]"])
+            self.emit(1, f"numbers, rows, pairs = {start}, [], []")
+            self.emit(1, f"grid = [[{self.pick(['0', '0.0', '1'])}] * n for _ in range(n)]")
         self.loop(1)
         self.block(1, self.rng.integers(0, 3))
         self.loop(1)
+        if self.lists:
+            returned = ["numbers", "rows", "pairs", "grid", "np.array(numbers)", "np.array(rows)", "numbers, pairs"]
+            self.emit(1, f"return total, count, {self.pick(returned)}")
+            return HELPERS + "\n" + "\n".join(self.lines) + "\n"
         self.emit(1, f"return {self.pick(['x, total, count', 'total, m', 'count, total, y', 'm', 'total'])}")
         return HELPERS + "\n" + "\n".join(self.lines) + "\n"
 

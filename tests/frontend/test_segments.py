@@ -228,7 +228,9 @@ def counted(x):
     return x * 2 if x.sum() > 0 else x - 1
 
 
-def test_equal_segments_are_one_program():
+def test_equal_segments_are_one_program(monkeypatch):
+    monkeypatch.setattr("jitrt.call.site.loop_engine", lambda function: NoLoops())
+
     def bisect_seen(a):  # a loop that keeps its middles cannot become one step
         low, high = np.zeros_like(a), np.maximum(a, 1.0)
         middles = []
@@ -254,7 +256,9 @@ def test_values_that_change_in_every_call():
     assert [w.category for w in caught] == [jitrt.JitrtPerformanceWarning]
 
 
-def test_values_that_change_in_every_call_of_large_arrays():
+def test_values_that_change_in_every_call_of_large_arrays(monkeypatch):
+    monkeypatch.setattr("jitrt.call.site.loop_engine", lambda function: NoLoops())
+
     def normalised(x, steps):
         for _ in range(steps):
             size = np.abs(x).max().tolist()

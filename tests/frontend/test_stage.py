@@ -92,13 +92,41 @@ def test_staging_again_gives_the_same_text(seed):
     assert text(mixed, x, 4) == text(mixed, x, 4)
 
 
-def test_whole_arrays_in_a_loop_are_left_to_the_tracer():
-    def heat(u, n):
-        for _ in range(n):
-            u[1:-1] = 0.5 * (u[2:] + u[:-2])
+def heat(u, n):
+    for _ in range(n):
+        u[1:-1] = 0.5 * (u[2:] + u[:-2])
 
+
+def until_still(u, tolerance):
+    while True:
+        v = 0.5 * (u + u[::-1])
+        if np.abs(v - u).max() < tolerance:
+            return v
+        u = v
+
+
+def power(m, v):
+    for _ in range(9):
+        v = m @ v
+    return v
+
+
+def snapshots(u, n):
+    kept = []
+    for _ in range(n):
+        u = u * 0.5
+        kept.append(u)
+    return kept
+
+
+def test_whole_arrays_in_a_loop_are_left_to_the_tracer_if_it_serves_them():
+    u, m = np.ones(9), np.ones((9, 9))
     with pytest.raises(NotStaged, match="whole arrays"):
-        stage(heat, (np.ones(9), 5))
+        stage(heat, (u, 5))
+    for function, args in ((triangle, (m,)), (snapshots, (u, 3))):
+        assert not stage(function, args).is_whole
+    for function, args in ((until_still, (u, 0.5)), (power, (m, u))):
+        assert stage(function, args).is_whole
 
 
 @pytest.mark.parametrize(

@@ -361,6 +361,7 @@ def product(r: Recorder, x: Array, y: Array) -> Scalar | Array:
     *operands, dtype = loop_dtypes(np.multiply, (x.dtype, y.dtype))
     if dtype.kind not in "fiu":
         raise NotStaged(f"a product of arrays of {dtype}")
+    r.has_products = r.has_products or x.ndim + y.ndim > 2
     x, y = materialise(r, x), materialise(r, y)
     r.require_equal(x.shape[-1], y.shape[0])
     if y.ndim == 1:

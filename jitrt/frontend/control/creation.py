@@ -9,6 +9,7 @@ import numpy as np
 from ...ir.integers import Poly
 from . import arrays as a
 from .arrays import ZERO
+from .lists import RunTimeList
 from .recorder import Recorder
 from .registry import FUNCTIONS, Handler, as_array, function, known_dtype, shape_of
 from .scalars import as_float, binary, poly_of, register_of, rounded, static_integer
@@ -162,4 +163,4 @@ def _array(r: Recorder, value: Any, dtype: Any = None) -> Array:
         made = a.cast(r, made, known_dtype(dtype))
     if isinstance(value, Array) and made is value:
         raise NotStaged("an array made of an array")
-    return made
+    return a.materialise(r, made, always=True) if isinstance(value, RunTimeList) else made

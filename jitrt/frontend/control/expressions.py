@@ -5,22 +5,34 @@ from __future__ import annotations
 import ast
 import builtins
 import math
-import types
 from collections.abc import Callable
 from functools import partial
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 
 from ..python.callbacks import MISSING
-from ..python.captures import Capture
 from . import arrays as a
-from . import complexnumbers, library, scalars, subscripts
+from . import complexnumbers, library, lists, scalars, subscripts
+from .lists import RunTimeList
 from .localfunctions import LocalFunction, local_function
+from .outside import Captures
 from .recorder import Recorder
 from .source import closure_of, definition_of_lambda
-from .values import BOOL, INT, Array, Complex, NotStaged, Scalar, Unbound, dtype_of, integer, is_number, is_static
-from .written import WRITTEN
+from .values import (
+    BOOL,
+    Array,
+    Complex,
+    Display,
+    Gone,
+    NotStaged,
+    Scalar,
+    Unbound,
+    dtype_of,
+    integer,
+    is_number,
+    is_static,
+)
 
 OPERATORS = {
     ast.Add: "add", ast.Sub: "subtract", ast.Mult: "multiply", ast.Div: "divide", ast.FloorDiv: "floor_divide",
@@ -33,7 +45,6 @@ _COMPARED = {
 }  # fmt: skip
 _UNARY = {ast.USub: "negative", ast.UAdd: "positive", ast.Invert: "invert"}
 _MODULES = (np, np.linalg, math)
-_PLAIN = (bool, int, float, complex, str, type(None), np.dtype, type, types.ModuleType, np.ufunc, types.EllipsisType)
 
 
 class Expressions:
@@ -88,6 +99,8 @@ class Expressions:
             if isinstance(value, Unbound):
                 self.r.stop(scalars.negation(self.r, self.r.get(value.ran, BOOL)))  # type: ignore[arg-type]
                 return value.value
+            if isinstance(value, Gone):
+                raise NotStaged("a list of an earlier iteration")
             return value
         if e.id in self.locals:
             raise NotStaged(f"{e.id} may not be assigned yet")
@@ -104,36 +117,47 @@ class Expressions:
         raise NotStaged(f"{e.id} is not defined")
 
     def of_Attribute(self, e: ast.Attribute) -> Any:
-        value = self.expression(e.value)
+        return self.attribute(self.expression(e.value), e.attr)
+
+    def attribute(self, value: Any, name: str) -> Any:
+        """``value.name``."""
         if isinstance(value, Array):
-            if e.attr == "shape":
+            if name == "shape":
                 return tuple(integer(extent) for extent in value.shape)
-            if e.attr in ("size", "ndim", "dtype", "itemsize"):
+            if name in ("size", "ndim", "dtype", "itemsize"):
                 known = {"ndim": value.ndim, "dtype": value.dtype, "itemsize": value.dtype.itemsize}
-                return integer(value.size) if e.attr == "size" else known[e.attr]
-            if e.attr == "T":
+                return integer(value.size) if name == "size" else known[name]
+            if name == "T":
                 return a.transpose(self.r, value, range(value.ndim)[::-1])
-            if e.attr in ("real", "imag") and value.dtype.kind != "c" and e.attr == "real":
+            if name in ("real", "imag") and value.dtype.kind != "c" and name == "real":
                 return value
-            raise NotStaged(f"the attribute {e.attr} of an array")
-        if isinstance(value, Complex) and e.attr in ("real", "imag"):
-            return getattr(value, e.attr)
+            raise NotStaged(f"the attribute {name} of an array")
+        if isinstance(value, Complex) and name in ("real", "imag"):
+            return getattr(value, name)
         if isinstance(value, Scalar):
-            if e.attr == "dtype" and value.python is False:
+            if name == "dtype" and value.python is False:
                 return value.dtype
-            raise NotStaged(f"the attribute {e.attr} of a number")
-        if any(value is m for m in _MODULES) and hasattr(value, e.attr):
-            found = getattr(value, e.attr)
-            self.captures.note(e.attr, vars(value).get(e.attr, MISSING), vars(value), e.attr)
+            raise NotStaged(f"the attribute {name} of a number")
+        if any(value is m for m in _MODULES) and hasattr(value, name):
+            found = getattr(value, name)
+            self.captures.note(name, vars(value).get(name, MISSING), vars(value), name)
             return found
-        if isinstance(value, (np.dtype, np.generic)) and not callable(found := getattr(value, e.attr)):
+        if isinstance(value, (np.dtype, np.generic)) and not callable(found := getattr(value, name)):
             return found
-        raise NotStaged(f"the attribute {e.attr} of {type(value).__name__}")
+        raise NotStaged(f"the attribute {name} of {type(value).__name__}")
 
     # -- operations
 
     def of_BinOp(self, e: ast.BinOp) -> Any:
-        return self.operation(OPERATORS[type(e.op)], self.operand(e.left), self.operand(e.right))
+        x, y = self.operand(e.left), self.operand(e.right)
+        if isinstance(e.op, ast.Mult) and isinstance(x, list) != isinstance(y, list):
+            values, count = (x, y) if isinstance(x, list) else (y, x)
+            return self.repeated(values, count, e)
+        return self.operation(OPERATORS[type(e.op)], x, y)
+
+    def repeated(self, values: Any, count: Any, e: ast.expr) -> Any:
+        """A list times a number."""
+        raise NotImplementedError
 
     def operation(self, op: str, x: Any, y: Any) -> Any:
         """A binary operator."""
@@ -175,7 +199,7 @@ class Expressions:
 
     def comparison(self, op: ast.cmpop, x: Any, y: Any) -> Any:
         """One comparison."""
-        if isinstance(op, (ast.Is, ast.IsNot)):
+        if isinstance(op, (ast.Is, ast.IsNot)) and not isinstance(x, Gone) and not isinstance(y, Gone):
             if x is None or y is None or isinstance(x, bool) or isinstance(y, bool):
                 return (x is y) == isinstance(op, ast.Is)
             raise NotStaged("identity")
@@ -206,7 +230,13 @@ class Expressions:
         if isinstance(e, ast.Compare) and len(e.ops) > 1:
             left = self.expression(e.left)
             return self._compared(left, list(zip(e.ops, e.comparators)))
-        value = self.expression(e)
+        return self.truth_of(self.expression(e))
+
+    def truth_of(self, value: Any) -> bool | str:
+        """The truth of a value."""
+        r = self.r
+        if isinstance(value, RunTimeList):
+            return scalars.truth(r, integer(lists.length(r, value)))
         if isinstance(value, Array) and value.ndim == 0:
             value = library.scalar_if_0d(r, value)
         if isinstance(value, Array):
@@ -294,13 +324,37 @@ class Expressions:
     def of_Lambda(self, e: ast.Lambda) -> LocalFunction:
         return local_function(definition_of_lambda(e), self)
 
+    def inlined(self, function: Any, args: list[Any], kwargs: dict[str, Any], e: ast.Call) -> Any:
+        """A call of a Python function, as if its statements stood here."""
+        raise NotImplementedError
+
     # -- containers
 
     def of_Tuple(self, e: ast.Tuple) -> Any:
         return tuple(self._several(e.elts))
 
     def of_List(self, e: ast.List) -> Any:
-        return self._several(e.elts)
+        return self.display(self._several(e.elts), e)
+
+    def display(self, values: list[Any], e: ast.expr) -> Any:
+        """A list that is written out."""
+        raise NotImplementedError
+
+    def of_Dict(self, e: ast.Dict) -> dict[Any, Any]:
+        keys = [None if k is None else self.expression(k) for k in e.keys]
+        if not all(isinstance(k, (str, int)) for k in keys):
+            raise NotStaged("keys of a dict")
+        return {k: self.kept(self.expression(v)) for k, v in zip(keys, e.values)}
+
+    def kept(self, value: Any) -> Any:
+        """What a variable holds: arrays in memory, so that later changes of operands do not change it."""
+        if isinstance(value, Array):
+            return a.materialise(self.r, value)
+        if isinstance(value, Display):
+            return Display(map(self.kept, value), value.place)
+        if isinstance(value, (tuple, list)):
+            return type(value)(map(self.kept, value))
+        return value
 
     def _several(self, elements: list[ast.expr]) -> list[Any]:
         values: list[Any] = []
@@ -321,7 +375,15 @@ class Expressions:
         value, index = self.expression(e.value), self.expression(e.slice)
         if isinstance(value, Array):
             return subscripts.read(self.r, value, index)
+        if isinstance(value, RunTimeList):
+            return self._list_item(value, index)
+        if isinstance(value, dict):
+            if not is_static(index) or index not in value:
+                raise NotStaged("a key of a dict")
+            return value[index]
         if isinstance(value, (tuple, list)):
+            if isinstance(index, Scalar) and isinstance(value, Display) and index.argument is None:
+                self.need_grown(value)
             if isinstance(index, slice):
                 return value[
                     slice(
@@ -337,280 +399,17 @@ class Expressions:
             return value[k]
         raise NotStaged(f"an item of {type(value).__name__}")
 
-    # -- calls
+    def _list_item(self, values: RunTimeList, index: Any) -> Any:
+        if isinstance(index, slice):
+            return lists.part(self.r, values, index, ("part", self.path, self.r.next_place()))
+        return lists.read(self.r, values, scalars.index_of(self.r, index))
 
-    def of_Call(self, e: ast.Call) -> Any:
-        args = self._several(e.args)
-        if any(k.arg is None for k in e.keywords):
-            raise NotStaged("starred keyword arguments")
-        kwargs = {str(k.arg): self.expression(k.value) for k in e.keywords}
-        if isinstance(e.func, ast.Attribute):
-            owner = self.expression(e.func.value)
-            if isinstance(owner, Array):
-                return self._method(owner, e.func.attr, args, kwargs)
-            if isinstance(owner, Complex) and e.func.attr == "conjugate" and not e.args:
-                return complexnumbers.conjugate(self.r, owner)
-            if isinstance(owner, Scalar):
-                return self._scalar_method(owner, e.func.attr, args, kwargs)
-        return self.call(self.expression(e.func), args, kwargs, e)
-
-    def _method(self, array: Array, name: str, args: list[Any], kwargs: dict[str, Any]) -> Any:
-        handler = library.METHODS.get(name)
-        if handler is None:
-            raise NotStaged(f"the method {name} of arrays")
-        return self._handled(handler, [array, *args], kwargs, name)
-
-    def _handled(self, handler: Callable[..., Any], args: list[Any], kwargs: dict[str, Any], name: str) -> Any:
-        kwargs = {k: scalars.settled(self.r, v) for k, v in kwargs.items()}
-        try:
-            made = handler(self.r, *scalars.settled(self.r, args), **kwargs)
-        except TypeError as error:
-            if error.__traceback__ is not None and error.__traceback__.tb_next is None:
-                raise NotStaged(f"arguments of {name}") from None
-            raise
-        return made if name in ("copy", "asarray", "array", "reshape") else library.scalar_if_0d(self.r, made)
-
-    def _scalar_method(self, value: Scalar, name: str, args: list[Any], kwargs: dict[str, Any]) -> Any:
-        if args or kwargs or name not in ("item", "copy") or value.python is not False:
-            raise NotStaged(f"the method {name} of numbers")
-        return (
-            value
-            if name == "copy"
-            else Scalar(
-                {"f": np.dtype(float), "i": INT, "u": INT, "b": BOOL}[value.dtype.kind],
-                True,
-                value.name
-                if value.dtype.itemsize == 8 or value.dtype == BOOL
-                else self.r.cast(value.name, value.dtype, np.dtype(float))
-                if value.dtype.kind == "f"
-                else "",
-                value.value,
-            )
-        )
-
-    def call(self, function: Any, args: list[Any], kwargs: dict[str, Any], e: ast.Call) -> Any:
-        """A call of a function that is known."""
-        r = self.r
-        if isinstance(function, LocalFunction):
-            return self.inlined(function, args, kwargs, e)
-        is_python = type(function) is types.FunctionType or hasattr(function, "__jitrt_function__")
-        if is_python and not _is_numpys(function):
-            return self.inlined(getattr(function, "__jitrt_function__", function), args, kwargs, e)
-        try:
-            known = function in library.FUNCTIONS or function in WRITTEN
-        except TypeError:
-            known = False
-        if known and function in WRITTEN:
-            return self.inlined(WRITTEN[function], args, kwargs, e)
-        if known:
-            return self._handled(library.FUNCTIONS[function], args, kwargs, function.__name__)
-        if isinstance(function, np.ufunc):
-            if kwargs:
-                raise NotStaged(f"keyword arguments of {function.__name__}")
-            if all(map(is_static, args)) and all(map(is_number, args)):
-                with np.errstate(all="raise"):
-                    try:
-                        return function(*args)
-                    except FloatingPointError as error:
-                        raise NotStaged(str(error)) from None
-            return library.ufunc(r, function, scalars.settled(r, args))
-        if function in scalars.MATH or function in scalars.ROUNDING or function in scalars.TESTS:
-            return self._math(function, args, kwargs)
-        if isinstance(function, type) and issubclass(function, np.generic) and len(args) == 1 and not kwargs:
-            return self._converted(args[0], np.dtype(function))
-        handler = _BUILTINS.get(function)
-        if handler is not None and not kwargs:
-            return handler(self, *args)
-        raise NotStaged(f"a call of {getattr(function, '__name__', type(function).__name__)} at line {e.lineno}")
-
-    def inlined(self, function: Any, args: list[Any], kwargs: dict[str, Any], e: ast.Call) -> Any:
-        """A call of a Python function, as if its statements stood here."""
+    def need_grown(self, values: Any) -> NoReturn:
+        """Begin again with a list of run time in place of one of known length."""
         raise NotImplementedError
-
-    def _math(self, function: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
-        if kwargs or not all(map(is_number, args)) or any(dtype_of(v).kind == "c" for v in args):
-            raise NotStaged(f"arguments of {function.__name__}")
-        if all(map(is_static, args)):
-            try:
-                return function(*args)
-            except (ValueError, OverflowError) as error:
-                raise NotStaged(str(error)) from None
-        if len(args) != (2 if function in (math.atan2, math.hypot) else 1):
-            raise NotStaged(f"arguments of {function.__name__}")
-        if function in scalars.ROUNDING:
-            (x,) = args
-            if dtype_of(x).kind in "iu" and x.python:
-                return x
-            if dtype_of(x) != np.dtype(float) or (function is round and x.python is not True):
-                raise NotStaged("rounding of this")
-            return scalars.rounded(self.r, x, scalars.ROUNDING[function])
-        if function in scalars.TESTS:
-            name = scalars.register_of(self.r, args[0], np.dtype(float))
-            return Scalar(BOOL, True, self.r.compute(scalars.TESTS[function], [name], [np.dtype(float)], BOOL))
-        return scalars.of_math(self.r, scalars.MATH[function], args)
-
-    def _converted(self, value: Any, dtype: np.dtype) -> Any:
-        """``np.float64(x)`` and the like."""
-        if is_static(value) and is_number(value):
-            return dtype.type(value)
-        if (
-            not isinstance(value, Scalar)
-            or dtype.kind not in "biuf"
-            or (dtype.kind in "iu" and value.dtype.kind == "f")
-        ):
-            raise NotStaged(f"a conversion to {dtype}")
-        return scalars.from_register(self.r, scalars.register_of(self.r, value, dtype), dtype)
-
-    # -- Python's own functions
-
-    def _absolute(self, x: Any) -> Any:
-        if isinstance(x, Complex):
-            return complexnumbers.unary(self.r, "absolute", x)
-        return library.ufunc(self.r, np.absolute, [x]) if isinstance(x, Array) else scalars.unary(self.r, "absolute", x)
-
-    def _length(self, x: Any) -> Any:
-        if isinstance(x, Array) and x.ndim:
-            return integer(x.shape[0])
-        if isinstance(x, (tuple, list, str)):
-            return len(x)
-        raise NotStaged("the length of this")
-
-    def _extreme(self, op: str, args: tuple[Any, ...]) -> Any:
-        """Python's min and max: the first argument, unless a later one is smaller or larger."""
-        if len(args) == 1 and isinstance(args[0], (tuple, list)):
-            args = tuple(args[0])
-        if not args or not all(map(is_number, args)):
-            raise NotStaged("min or max of this")
-        best = args[0]
-        for other in args[1:]:
-            best = self._better(op, best, other)
-        return best
-
-    def _better(self, op: str, best: Any, other: Any) -> Any:
-        r = self.r
-        kinds = dtype_of(best), dtype_of(other)
-        flags = scalars.is_python_number(best), scalars.is_python_number(other)
-        python = flags[0] if flags[0] == flags[1] else None
-        condition = scalars.truth(r, scalars.compare(r, op, other, best))
-        if isinstance(condition, bool):
-            return other if condition else best
-        flag = ""
-        if python is None:
-            names = [scalars.flag_of(r, v) for v in (other, best)]
-            flag = r.compute("where", [condition, *names], [BOOL] * 3, BOOL)
-        if kinds[0].kind in "iu" and kinds[1].kind in "iu":
-            if kinds[0] != kinds[1] and True not in flags:
-                raise NotStaged("min or max of numbers of different types")
-            x, y = scalars.poly_of(r, best), scalars.poly_of(r, other)
-            found = r.minimum(x, y) if op == "less" else r.maximum(x, y)
-            return integer(found, kinds[flags[0] is True], python, flag)
-        dtype = np.dtype(float) if set(flags) == {True} else kinds[flags[0] is True]
-        names = [scalars.exactly(r, v, dtype) for v in (other, best)]
-        name = r.compute("where", [condition, *names], [BOOL, dtype, dtype], dtype)
-        settled = ""
-        if kinds[0] != kinds[1] or any(isinstance(v, Scalar) and v.settled for v in (best, other)):
-            names = [scalars.settled_flag(r, v, dtype) for v in (other, best)]
-            settled = r.compute("where", [condition, *names], [BOOL] * 3, BOOL)
-        return Scalar(dtype, python, name, None, None, flag, settled)
-
-    def _divmod(self, x: Any, y: Any) -> Any:
-        return self.operation("floor_divide", x, y), self.operation("remainder", x, y)
-
-    def _sum(self, values: Any, start: Any = 0) -> Any:
-        if not isinstance(values, (tuple, list)):
-            raise NotStaged("a sum of this")
-        for value in values:
-            start = self.operation("add", start, value)
-        return start
-
-    def _boolean(self, x: Any) -> Any:
-        return scalars.truth_value(scalars.truth(self.r, x))
-
-
-def _number(function: Callable[[Recorder, Any], Any]) -> Callable[[Expressions, Any], Any]:
-    def call(self: Expressions, x: Any) -> Any:
-        if isinstance(x, Array) and x.size.constant == 1:
-            x = scalars.from_register(self.r, x.element((a.ZERO,) * x.ndim), x.dtype)
-        if not is_number(x):
-            raise NotStaged("a number of this")
-        return function(self.r, x)
-
-    return call
-
-
-def _collected(kind: type) -> Callable[[Expressions, Any], Any]:
-    def call(self: Expressions, values: Any = ()) -> Any:
-        if not isinstance(values, (tuple, list)):
-            raise NotStaged(f"a {kind.__name__} of this")
-        return kind(values)
-
-    return call
-
-
-_BUILTINS: dict[Any, Callable[..., Any]] = {
-    abs: Expressions._absolute, len: Expressions._length, divmod: Expressions._divmod, sum: Expressions._sum,
-    bool: Expressions._boolean,
-    complex: lambda self, *args: complexnumbers.made_of(self.r, *args),
-    int: _number(scalars.as_int), float: _number(scalars.as_float),
-    min: lambda self, *args: self._extreme("less", args), max: lambda self, *args: self._extreme("greater", args),
-    slice: lambda self, *args: slice(*args), tuple: _collected(tuple), list: _collected(list),
-}  # fmt: skip
-
-
-def _is_numpys(function: Any) -> bool:
-    return (getattr(function, "__module__", None) or "").partition(".")[0] == "numpy"
 
 
 def _has_effect(statement: Any) -> bool:
     from ...ir.loops import Checked, For, Forever, If, Memory, Put, Scope, Stop, Store
 
     return isinstance(statement, (Checked, For, Forever, If, Memory, Put, Scope, Stop, Store))
-
-
-class Captures:
-    """What a procedure reads from outside: objects that have to stay, and arrays that are parameters of it."""
-
-    def __init__(self, array: Callable[[Capture], Array]):
-        self._array = array
-        self.objects: dict[tuple[int, str], Capture] = {}
-        self.arrays: dict[tuple[int, str], tuple[Capture, Array]] = {}
-
-    def note(self, name: str, value: Any, container: Any, key: Any) -> None:
-        """Note what has to stay as it is."""
-        self.objects[id(container), name] = Capture(name, value, container, key)
-
-    def note_function(self, function: Any) -> None:
-        """Note what can be replaced of a function."""
-        for name in ("__code__", "__defaults__", "__kwdefaults__"):
-            self.note(name, getattr(function, name), function, name)
-
-    def of(self, name: str, space: Any, key: Any) -> Any:
-        """The object of that name."""
-        at = id(space), name
-        if at in self.arrays:
-            return self.arrays[at][1]
-        try:
-            value = space.cell_contents if key is None else space[key]
-        except ValueError:
-            raise NotStaged(f"{name} is not assigned") from None
-        capture = Capture(name, value, space, key)
-        if type(value) is np.ndarray:
-            made = self._array(capture)
-            self.arrays[at] = capture, made
-            return made
-        if isinstance(value, types.ModuleType):
-            return value
-        parts = value if isinstance(value, tuple) else (value,)
-        if not (is_function(value) or all(isinstance(v, (*_PLAIN, np.generic)) for v in parts)):
-            raise NotStaged(f"{name}, of type {type(value).__name__}")
-        self.objects[at] = capture
-        return value
-
-
-def is_function(value: Any) -> bool:
-    """Whether a value is a function that can be called while staging."""
-    return isinstance(value, (types.FunctionType, types.BuiltinFunctionType, np.ufunc)) or _is_jitted(value)
-
-
-def _is_jitted(value: Any) -> bool:
-    return hasattr(type(value), "__jitrt_function__") or "__jitrt_function__" in getattr(value, "__dict__", {})

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 from ...base.frozen import frozen
 from ...ir.integers import Poly
-from . import scalars, subscripts
+from . import lists, scalars, subscripts
 from .arrays import ZERO, materialise
+from .lists import RunTimeList
 from .values import Array, NotStaged, integer
 
 if TYPE_CHECKING:
@@ -60,7 +61,13 @@ def _over(where: Expressions, value: Any) -> Iteration | list[Any]:
         value = materialise(where.r, value)
         n = value.shape[0]
         return Iteration(ZERO, n, 1, n, lambda index: subscripts.rows_of(where.r, value, index))
+    if isinstance(value, RunTimeList):
+        where.r.iterated.append(value)
+        n = lists.length(where.r, value)
+        return Iteration(ZERO, n, 1, n, lambda index: lists.element(where.r, value, index))
     if isinstance(value, (tuple, list)):
+        return list(value)
+    if isinstance(value, dict):
         return list(value)
     if isinstance(value, range):
         return _range(where, [value.start, value.stop, value.step])

@@ -33,7 +33,7 @@ from ...ir.loops import (
     Type,
     Update,
 )
-from .values import INT, NotStaged, View
+from .values import INT, LISTED, NotStaged, View
 
 MOST_EXTENT = 1 << 47  # of an array in memory
 _MOST_STATEMENTS = 6000  # of one procedure; a longer one is not worth the time of compiling it
@@ -48,9 +48,17 @@ class Recorder:
     facts : Facts
         What is known of names.
     parameters : list of Parameter
+    lists : dict
+        The kinds of elements that lists were found to hold, by the places where they are made.
+    guesses : dict
+        For those of which a kind was supposed, whether it still is.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, lists: dict[Hashable, Any] | None = None, guesses: dict[Hashable, bool] | None = None) -> None:
+        self.lists = {} if lists is None else lists
+        self.guesses = {} if guesses is None else guesses
+        self.grown: list[Any] = []  # lists that are made
+        self.iterated: list[Any] = []  # lists that loops are running over
         self.facts = Facts()
         self.parameters: list[Parameter] = []
         self._block: list[Statement] = []
@@ -65,6 +73,9 @@ class Recorder:
         self.written_to: frozenset[str] = frozenset()
         self.read_only: frozenset[str] = frozenset()
         self.depth = 0  # of loops of the user's
+        self.has_loops = False  # of the user's
+        self.has_products = False  # of matrices
+        self.nests = 0  # loops so far that are not the user's: of operations on whole arrays
         self._varying: set[str] = set()
         self.is_elementwise = False  # whether loops of the user's work on parts that their numbers or values choose
         self.looks_at_values = False  # whether values decide how often whole arrays are computed
@@ -151,14 +162,16 @@ class Recorder:
         """A context around what may be recorded in vain; the function that it gives takes everything back."""
         block, length = self._block, len(self._block)
         known = [dict(k) for k in self._known]
-        state, first = (self._recorded, self.stores), self._names
-        natural = list(self.facts.natural)
+        state, first = (self._recorded, self.stores, self.nests), self._names
+        natural, lists = list(self.facts.natural), [(made, made.state()) for made in self.grown]
 
         def take_back() -> None:
             assert self._block is block
             del block[length:]
             self._known = known
-            self._recorded, self.stores = state
+            self._recorded, self.stores, self.nests = state
+            for made, its in lists:
+                made.restore(its)
             self.facts.natural[:] = natural
             for k in range(first + 1, self._names + 1):
                 self._defined.pop(f"t{k}", None)
@@ -167,12 +180,20 @@ class Recorder:
 
     @contextlib.contextmanager
     def loop(
-        self, start: Poly, stop: Poly, step: int = 1, folds: Sequence[Fold] = (), varying: bool = False
+        self,
+        start: Poly,
+        stop: Poly,
+        step: int = 1,
+        folds: Sequence[Fold] = (),
+        varying: bool = False,
+        is_nest: bool = True,
     ) -> Iterator[Poly]:
         """A context in which the body of a loop is recorded; it gives the index.
 
-        `varying` loops hold whole statements of the user's: stores of one iteration are seen by the next one.
+        `varying` loops hold whole statements of the user's: stores of one iteration are seen by the next one. Others
+        are nests of operations on arrays, or bookkeeping.
         """
+        self.nests += is_nest and not varying
         index = self.name()
         ends = ([start], [stop - 1]) if step > 0 else ([stop + 1], [start])
         self.facts.bound(index, *ends)
@@ -333,6 +354,8 @@ class Recorder:
     def store(self, view: View, dtype: np.dtype, indices: Sequence[Poly], value: str) -> None:
         if view.origins & self.read_only:
             raise NotStaged("an assignment to a diagonal, or to an array of which one was taken")
+        if LISTED in view.origins:
+            raise NotStaged("a change of an array that a list holds")
         self.emit(Store(dtype, view.base, place(view, indices), value, view.scope))
         self.written_to |= view.origins
         self.stores += 1

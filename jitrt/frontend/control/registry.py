@@ -9,7 +9,8 @@ import numpy as np
 
 from ...ir.integers import Poly
 from . import arrays as a
-from . import complexnumbers, subscripts
+from . import complexnumbers, lists, subscripts
+from .lists import RunTimeList
 from .recorder import Recorder
 from .scalars import apply, from_register, poly_of, register_of
 from .values import Array, Complex, NotStaged, dtype_of, is_number, is_static
@@ -36,8 +37,7 @@ def ufunc(r: Recorder, called: np.ufunc, args: list[Any]) -> Any:
     """A ufunc of arrays and numbers."""
     if called is np.absolute and len(args) == 1 and isinstance(args[0], Complex):
         return complexnumbers.magnitude(r, args[0])
-    if any(isinstance(v, (list, tuple, np.ndarray)) for v in args):
-        args = [as_array(r, v) if isinstance(v, (list, tuple)) else v for v in args]
+    args = [as_array(r, v) if isinstance(v, (list, tuple, RunTimeList)) else v for v in args]
     if len(args) != called.nin:
         raise NotStaged(f"arguments of {called.__name__}")
     if any(isinstance(v, Array) for v in args):
@@ -60,6 +60,8 @@ def as_array(r: Recorder, value: Any) -> Array:
     """An array of what `np.asarray` takes."""
     if isinstance(value, Array):
         return value
+    if isinstance(value, RunTimeList):
+        return lists.as_array(r, value)
     if is_number(value):
         dtype = dtype_of(value)
         name = register_of(r, value, dtype)

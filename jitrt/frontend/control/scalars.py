@@ -22,6 +22,7 @@ from .values import (
     BOOL,
     FLOAT,
     INT,
+    Display,
     NeedsValue,
     NotStaged,
     Scalar,
@@ -215,6 +216,8 @@ def settled(r: Recorder, value: Any) -> Any:
 
     So are the numbers in lists and tuples.
     """
+    if isinstance(value, Display):
+        return Display((settled(r, v) for v in value), value.place)
     if isinstance(value, (list, tuple)):
         return type(value)(settled(r, v) for v in value)
     if not (isinstance(value, Scalar) and value.settled):

@@ -10,6 +10,7 @@ from ...ir.integers import Poly
 from . import arrays as a
 from . import subscripts
 from .arrays import ZERO
+from .lists import RunTimeList
 from .recorder import Recorder
 from .registry import as_array, function, known_dtype, ufunc
 from .scalars import dtypes_of, poly_of, static_integer
@@ -124,6 +125,8 @@ def _roll(r: Recorder, array: Array, shift: Any, axis: Any = None) -> Array:
 
 @function(np.concatenate)
 def _concatenate(r: Recorder, parts: Any, axis: Any = 0) -> Array:
+    if isinstance(parts, RunTimeList):
+        return _joined_rows(r, as_array(r, parts), axis)
     if not isinstance(parts, (tuple, list)):
         raise NotStaged("arrays in an array")
     arrays = [as_array(r, p) for p in parts]
@@ -145,6 +148,45 @@ def _concatenate(r: Recorder, parts: Any, axis: Any = 0) -> Array:
         a.assign(r, subscripts.view_of(r, made, axes), p)
         start = start + p.shape[k]
     return made
+
+
+def _joined_rows(r: Recorder, rows: Array, axis: Any) -> Array:
+    """Arrays of one shape, given as rows of one, behind each other along their first axis."""
+    if rows.ndim < 2 or static_integer(axis) != 0:
+        raise NotStaged("a list of arrays that are joined along another axis")
+    return a.materialise(r, reshape(r, rows, (rows.shape[0] * rows.shape[1], *rows.shape[2:]), False), always=True)
+
+
+@function(np.stack)
+def _stack(r: Recorder, parts: Any, axis: Any = 0) -> Array:
+    if static_integer(axis) != 0 or not isinstance(parts, (tuple, list, RunTimeList)):
+        raise NotStaged("arrays stacked along another axis")
+    made = as_array(r, parts)
+    return a.materialise(r, made, always=isinstance(parts, RunTimeList))
+
+
+@function(np.vstack)
+def _vstack(r: Recorder, parts: Any) -> Array:
+    if not isinstance(parts, (tuple, list, RunTimeList)):
+        raise NotStaged("arrays in an array")
+    made = as_array(r, parts) if isinstance(parts, RunTimeList) else [as_array(r, p) for p in parts]
+    if isinstance(made, Array):
+        return _stack(r, parts) if made.ndim == 2 else _joined_rows(r, made, 0)
+    if any(p.ndim != 1 for p in made):
+        return _concatenate(r, made)
+    return as_array(r, made)
+
+
+@function(np.hstack)
+def _hstack(r: Recorder, parts: Any) -> Array:
+    made = as_array(r, parts) if isinstance(parts, RunTimeList) else [as_array(r, p) for p in parts]
+    if isinstance(made, Array):
+        if made.ndim != 2:
+            raise NotStaged("arrays beside each other")
+        return _joined_rows(r, made, 0)
+    if any(p.ndim != 1 for p in made):
+        raise NotStaged("arrays beside each other")
+    return _concatenate(r, made)
 
 
 @function(np.where)

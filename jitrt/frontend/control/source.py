@@ -158,7 +158,7 @@ def has_loops(code: types.CodeType) -> bool:
         tree = definition_of(code)
     except NotStaged:
         return False
-    return any(isinstance(n, (ast.For, ast.While)) for n in ast.walk(tree))
+    return any(isinstance(n, (ast.For, ast.While, ast.ListComp, ast.GeneratorExp)) for n in ast.walk(tree))
 
 
 def assigned(statements: list[ast.stmt]) -> list[str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import types
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from typing import Any
 
 import numpy as np
@@ -14,13 +14,32 @@ from ...ir.loops import POINTER, Parameter, Procedure, Type
 from ...kernels.procedure import MOST_INTEGER
 from ..python.captures import Capture
 from . import arrays as a
-from .expressions import Captures, is_function
+from .listkinds import dtypes_of_leaf, leaves_of
+from .lists import GrownList
+from .outside import Captures, is_function
 from .recorder import MOST_EXTENT, Recorder
 from .scalars import poly_of, register_of, settled
 from .source import definition_of
 from .statements import Statements, _pointers, bind
-from .values import BOOL, INT, Array, Complex, NeedsValue, NotStaged, Scalar, View, dtype_of, is_python_number
+from .values import (
+    BOOL,
+    INT,
+    LISTED,
+    Array,
+    Complex,
+    Display,
+    ListChanges,
+    NeedsValue,
+    NotStaged,
+    Scalar,
+    View,
+    dtype_of,
+    is_python_number,
+)
+from .variables import Held, Kind, Parts, Rows, Same, parts_of
+from .variables import Number as NumberKind
 
+_MOST_ROUNDS = 24  # until it is known what lists hold, and which values matter
 _MOST_KNOWN = 4  # integer arguments whose values procedures are made for
 
 
@@ -50,11 +69,68 @@ class Number:
 
 @frozen
 class Made:
-    """A result that is a new array: the variables of its address and its extents."""
+    """A result that is a new array: the variables of its address and its extents.
+
+    Where the variable `base` has the address of one of the arguments `unless`, it is no new array, and the plain
+    function serves the call.
+    """
 
     address: str
     extents: tuple[str, ...]
     dtype: np.dtype
+    base: str = ""
+    unless: tuple[int, ...] = ()
+
+
+@frozen
+class Several:
+    """A result that is a tuple, a list of known length or a dict."""
+
+    make: type
+    parts: tuple[Any, ...]
+    keys: tuple[Any, ...] = ()
+
+
+@frozen
+class Elements:
+    """What the elements of a list of run time are, or a part of each.
+
+    Parameters
+    ----------
+    address : str
+        Variable with the address of the elements.
+    extents : tuple of str
+        Variables, of elements that are arrays.
+    stored, dtype : numpy.dtype
+        Of the memory, and of the elements.
+    python : bool or None
+        Whether they are Python's numbers; None if other memory says so.
+    flags, settled : str
+        Variables with the addresses of truth values: whether elements are Python's, and of that dtype, and no integers
+        of Python's.
+    is_row : bool
+        Whether elements are lists, and not arrays.
+    """
+
+    address: str
+    extents: tuple[str, ...]
+    stored: np.dtype
+    dtype: np.dtype
+    python: bool | None
+    flags: str
+    settled: str
+    is_row: bool
+
+
+@frozen
+class Listed:
+    """A result that is a list of run time: the variable of its length, and its elements.
+
+    These are `Elements`, values, or `Several` of them.
+    """
+
+    count: str
+    elements: Known | Elements | Several
 
 
 @frozen
@@ -65,7 +141,7 @@ class ComplexNumber:
     imag: Any
 
 
-Result = Known | Argument | Number | Made | ComplexNumber | tuple
+Result = Known | Argument | Number | Made | Several | Listed | ComplexNumber
 
 
 @frozen(eq=False)
@@ -110,13 +186,18 @@ def stage(function: Callable[..., Any], args: Sequence[Any]) -> Staged:
         If it does something that a procedure cannot do.
     """
     known: dict[int, Any] = {}
-    while True:
+    lists: dict[Hashable, Any] = {}
+    guesses: dict[Hashable, bool] = {}
+    for _ in range(_MOST_ROUNDS):
         try:
-            return _stage(function, args, known)
+            return _stage(function, args, known, Recorder(lists, guesses))
+        except ListChanges:
+            continue
         except NeedsValue as needed:
             if needed.argument in known or len(known) == _MOST_KNOWN:
                 raise NotStaged(str(needed)) from None
             known[needed.argument] = args[needed.argument]
+    raise NotStaged("lists whose elements do not settle")
 
 
 def is_same_value(value: Any, known: Any) -> bool:
@@ -130,9 +211,8 @@ def is_same_value(value: Any, known: Any) -> bool:
     return bool(value == known)
 
 
-def _stage(function: Any, args: Sequence[Any], known: dict[int, Any]) -> Staged:
+def _stage(function: Any, args: Sequence[Any], known: dict[int, Any], r: Recorder) -> Staged:
     definition = definition_of(function.__code__)
-    r = Recorder()
     values = [known[k] if k in known else _parameter(r, k, arg) for k, arg in enumerate(args)]
 
     def outside(capture: Capture) -> Array:
@@ -158,9 +238,13 @@ def _stage(function: Any, args: Sequence[Any], known: dict[int, Any]) -> Staged:
         if not call.ends:
             returned(None)
     r.scope("function", body)
-    if not (r.is_elementwise or r.looks_at_values):
-        raise NotStaged("its loops work on whole arrays")
     written = r.written_to
+    if not r.has_loops:
+        raise NotStaged("it has no loops")
+    is_elementwise = r.is_elementwise or bool(r.grown)
+    if not (is_elementwise or r.looks_at_values or r.has_products):
+        raise NotStaged("its loops work on whole arrays")
+    returns = [_settled_results(result, results) for result in returns]
     numbers = [k for k in range(len(args) + len(captures.arrays)) if f"x{k}" in written]
     procedure = Procedure(tuple(r.parameters), r.finish(), tuple(results), r.sites())
     return Staged(
@@ -170,7 +254,7 @@ def _stage(function: Any, args: Sequence[Any], known: dict[int, Any]) -> Staged:
         tuple(capture for capture, _ in captures.arrays.values()),
         tuple(numbers),
         tuple(known.items()),
-        not r.is_elementwise,
+        not is_elementwise,
     )
 
 
@@ -221,12 +305,17 @@ def _array(r: Recorder, name: str, value: np.ndarray) -> Array:
     return a.in_memory(r, view, dtype, tuple(shape), c_order)
 
 
-def _result(r: Recorder, value: Any, results: list[tuple[str, Type]], made: dict[str, Any]) -> Result:
+def _result(r: Recorder, value: Any, results: list[tuple[str, Type]], made: dict[str, Any]) -> Any:
     """Record where the caller finds a value."""
     if isinstance(value, Complex):
         return ComplexNumber(*(_result(r, v, results, made) for v in (value.real, value.imag)))
-    if isinstance(value, tuple):
-        return tuple(_result(r, v, results, made) for v in value)
+    if isinstance(value, (tuple, list, dict)):
+        if type(value) not in (tuple, dict, Display, list):
+            raise NotStaged(f"a result of type {type(value).__name__}")
+        make, keys = (list, ()) if isinstance(value, list) else (type(value), tuple(value) * isinstance(value, dict))
+        return Several(make, tuple(_result(r, v, results, made) for v in parts_of(value)), keys)
+    if isinstance(value, GrownList):
+        return _kept_apart(r, value, made)
     if isinstance(value, Array):
         return _array_result(r, value, results, made)
     if isinstance(value, Scalar):
@@ -249,14 +338,58 @@ def _result(r: Recorder, value: Any, results: list[tuple[str, Type]], made: dict
     raise NotStaged(f"a result of type {type(value).__name__}")
 
 
+def _settled_results(result: Any, results: list[tuple[str, Type]]) -> Result:
+    """The result, with lists in it described."""
+    if isinstance(result, Several):
+        return Several(result.make, tuple(_settled_results(p, results) for p in result.parts), result.keys)
+    return _list_result(result, results) if isinstance(result, GrownList) else result
+
+
+def _kept_apart(r: Recorder, values: GrownList, made: dict[str, Any]) -> GrownList:
+    if any(known is values for known in made.values()):
+        raise NotStaged("a result that is a list of arrays which others share")
+    made[r.variable()] = values
+    return values
+
+
+def _list_result(values: GrownList, results: list[tuple[str, Type]]) -> Listed:
+    """Where the caller finds a list; only at the end of staging it is known what it holds."""
+    results.append((values.count, INT))
+    if values.kind is None:
+        return Listed(values.count, Known(None))
+    if values.is_shared and not all(isinstance(leaf, NumberKind) for leaf in leaves_of(values.kind)):
+        raise NotStaged("a result that is a list of arrays which others share")
+    columns = iter(values.columns)
+
+    def elements(kind: Kind) -> Known | Elements | Several:
+        if isinstance(kind, Parts):
+            return Several(kind.make, tuple(map(elements, kind.kinds)))
+        if isinstance(kind, Same):
+            return Known(kind.value)
+        main, *others = parts = [next(columns) for _ in dtypes_of_leaf(kind)]
+        results.extend((column.base, POINTER) for column in parts)
+        results.extend((extent, INT) for extent in main.extents)
+        if isinstance(kind, Held):
+            return Elements(main.base, main.extents, kind.dtype, kind.dtype, False, "", "", False)
+        is_row, kind = isinstance(kind, Rows), kind.kind if isinstance(kind, Rows) else kind
+        if kind.unsettled and kind.dtype.kind == "f" and kind.dtype.itemsize < 8:
+            raise NotStaged("a result that is a list of numbers of several kinds")
+        flags = others[0].base if kind.python is None else ""
+        settled = others[-1].base if kind.unsettled else ""
+        return Elements(main.base, main.extents, main.dtype, kind.dtype, kind.python, flags, settled, is_row)
+
+    return Listed(values.count, elements(values.kind))
+
+
 def _array_result(r: Recorder, value: Array, results: list[tuple[str, Type]], made: dict[str, Any]) -> Result:
     view = value.view
     assert view is not None
-    if any(origin.startswith("x") for origin in view.origins):
-        (*others, origin) = view.origins
-        if others or not (view.whole or _is_all_of(r, view, value, origin)):
+    origins = view.origins - {LISTED}
+    given = sorted(int(origin[1:]) for origin in origins if origin.startswith("x"))
+    if given and len(origins) == 1:
+        if not (view.whole or _is_all_of(r, view, value, f"x{given[0]}")):
             raise NotStaged("a result that is a view")
-        return Argument(int(origin[1:]))
+        return Argument(given[0])
     if not value.c_order:
         raise NotStaged("a result whose memory order is not known")
     if view.strides != a.contiguous_strides(value.shape, value.dtype):
@@ -268,7 +401,12 @@ def _array_result(r: Recorder, value: Array, results: list[tuple[str, Type]], ma
         r.put(variable, r.integer(extent), INT)
     results.append((address, POINTER))
     results.extend((variable, INT) for variable in extents)
-    return Made(address, tuple(extents), value.dtype)
+    base = ""
+    if given:
+        base = r.variable()
+        r.put(base, view.base, POINTER)
+        results.append((base, POINTER))
+    return Made(address, tuple(extents), value.dtype, base, tuple(given))
 
 
 def _is_all_of(r: Recorder, view: View, value: Array, origin: str) -> bool:
@@ -282,10 +420,13 @@ def _is_all_of(r: Recorder, view: View, value: Array, origin: str) -> bool:
 def _keep_apart(made: dict[str, Any]) -> None:
     """Results that share memory are not copied apart."""
     seen: set[str] = set()
-    for view in made.values():
+    views = [v for v in made.values() if not isinstance(v, GrownList)]
+    if len(views) < len(made) and any(LISTED in view.origins for view in views):
+        raise NotStaged("results that share memory")
+    for view in views:
         if view.origins & seen:
             raise NotStaged("results that share memory")
-        seen |= view.origins
+        seen |= view.origins - {LISTED}
 
 
 __all__ = ["BOOL", "Staged", "stage"]

@@ -11,31 +11,33 @@ found by visiting the body again with the kinds that it left behind, until these
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
 
 from ...ir.integers import Poly
-from ...ir.loops import For, Scope, Statement, blocks_of
 from . import arrays as a
-from . import scalars, subscripts
-from .expressions import OPERATORS, Captures, Expressions
+from . import lists, scalars, subscripts
+from .comprehensions import Comprehensions
+from .expressions import OPERATORS
 from .iterations import MOST_UNROLLED, Iteration, iteration_of
+from .lists import GrownList, RunTimeList
 from .localfunctions import LocalFunction, local_function, outlives
+from .outside import Captures
 from .recorder import Recorder
 from .source import assigned, definition_of, leaves_iterations, parameter_names, without_continue
-from .values import BOOL, Array, NotStaged, Scalar, Unbound, dtype_of, is_static
-from .variables import Kind, Variable, is_covered, join, kind_of, seen_from
+from .values import BOOL, LISTED, Array, NotStaged, Scalar, Unbound, dtype_of, is_static
+from .variables import GONE, Kind, Variable, is_covered, join, kind_of, seen_from, surviving
 
 _MOST_ROUNDS = 8  # until the kinds of variables that depend on each other are known
 _MOST_CALLS = 12  # of functions inside of each other
 
 
 class _Retry(Exception):
-    """A variable of a loop holds another kind of value than was supposed."""
+    """A variable of a loop holds another kind of value than was supposed; without a kind, a list refers to it."""
 
-    def __init__(self, name: str, kind: Kind):
+    def __init__(self, name: str, kind: Kind | None):
         super().__init__(name)
         self.name, self.kind = name, kind
 
@@ -51,19 +53,25 @@ class _ReturnsOther(Exception):
 class _Loop:
     """A loop that is being recorded: where `break` and `continue` go, and what its variables hold."""
 
-    def __init__(self, r: Recorder, kinds: dict[str, Kind], flags: dict[str, str], names: list[str]):
+    def __init__(
+        self, r: Recorder, kinds: dict[str, Kind], flags: dict[str, str], names: list[str], entry: dict[str, Any]
+    ):
         self.end, self.next, self.exhausted = r.label(), r.label(), r.label()
         self.outside = r.around()
         self.kinds, self.flags, self.names = dict(kinds), flags, names
+        self.depth, self.entry = r.depth + 1, entry
         self.variables = {name: Variable(r, kind) for name, kind in kinds.items()}
 
     def put(self, r: Recorder, values: dict[str, Any]) -> None:
         """Hand the variables over to the next iteration, or to what stands behind the loop."""
+        for name, value in values.items():
+            if name not in self.names and is_listed(value) and not is_listed(self.entry.get(name)):
+                raise _Retry(name, None)
         for name in self.names:
             value = values.get(name)
             if name not in values or isinstance(value, Unbound):
                 continue
-            kind = seen_from(r, kind_of(value), self.outside)
+            kind = surviving(seen_from(r, kind_of(value), self.outside), self.depth)
             if name not in self.kinds:  # assigned in the loop only
                 self.kinds[name], self.variables[name] = kind, Variable(r, kind)
                 self.flags[name] = r.variable()
@@ -83,7 +91,7 @@ class Returns:
         self.count = 0
 
 
-class Statements(Expressions):
+class Statements(Comprehensions):
     """The statements of one call of a function. Parameters as for `Expressions`, and:
 
     Parameters
@@ -108,6 +116,18 @@ class Statements(Expressions):
         self.ends = False  # whether execution does not get behind the statement visited last
         # What variables of loops were found to hold, by the place of the loop.
         self.settled: dict[tuple[Any, ...], dict[str, Kind]] = {} if outer is None else outer.settled
+
+    def forget(self, values: GrownList) -> None:
+        for name, value in self.variables.items():
+            self.variables[name] = _without(value, values)
+        if self.outer is not None:
+            self.outer.forget(values)
+
+    def list_memory(self, origins: frozenset[str]) -> None:
+        for name, value in self.variables.items():
+            self.variables[name] = listed(self.r, value, origins)
+        if self.outer is not None:
+            self.outer.list_memory(origins)
 
     def live(self) -> Iterator[Any]:
         """What the variables of this call, and of those around it, hold."""
@@ -148,28 +168,32 @@ class Statements(Expressions):
     def assign(self, target: ast.expr, value: Any) -> None:
         """``target = value``."""
         if isinstance(target, ast.Name):
-            self.variables[target.id] = self._kept(value)
+            self.variables[target.id] = self.kept(value)
         elif isinstance(target, (ast.Tuple, ast.List)):
             values = self.unpacked(value, len(target.elts))
             if len(values) > 1:
-                values = [self._kept(v) for v in values]
+                values = [self.kept(v) for v in values]
             for t, v in zip(target.elts, values):
                 self.assign(t, v)
         elif isinstance(target, ast.Subscript):
             array, index = self.expression(target.value), self.expression(target.slice)
+            if isinstance(array, (RunTimeList, list)):
+                self._set_item(array, index, value)
+                return
             if not isinstance(array, Array):
                 raise NotStaged(f"an assignment to an item of {type(array).__name__}")
             subscripts.assign(self.r, array, index, scalars.stored(self.r, value, array.dtype))
         else:
             raise NotStaged(f"an assignment to {type(target).__name__}")
 
-    def _kept(self, value: Any) -> Any:
-        """What a variable holds: arrays in memory, so that later changes of operands do not change it."""
-        if isinstance(value, Array):
-            return a.materialise(self.r, value)
-        if isinstance(value, (tuple, list)):
-            return type(value)(self._kept(v) for v in value)
-        return value
+    def _set_item(self, values: Any, index: Any, value: Any) -> None:
+        """``values[index] = value`` for a list."""
+        if isinstance(values, list):
+            self.need_grown(values)
+        if isinstance(index, slice):
+            raise NotStaged("an assignment to a part of a list")
+        value = self._referred(values, scalars.settled(self.r, value))
+        lists.write(self.r, values, scalars.index_of(self.r, index), value)
 
     def unpacked(self, value: Any, count: int) -> list[Any]:
         """The parts of what is assigned to several targets."""
@@ -190,12 +214,24 @@ class Statements(Expressions):
             value = self.operand(s.value)
             if isinstance(old, Array):
                 self._update(op, old, value)
+            elif isinstance(old, (GrownList, list)) and op == "add":
+                if not isinstance(old, GrownList):
+                    self.need_grown(old)
+                self.extend(old, value)
             else:
-                self.variables[s.target.id] = self._kept(self.operation(op, old, value))
+                self.variables[s.target.id] = self.kept(self.operation(op, old, value))
             return
         if not isinstance(s.target, ast.Subscript):
             raise NotStaged(f"an assignment to {type(s.target).__name__}")
         array, index = self.expression(s.target.value), self.expression(s.target.slice)
+        if isinstance(array, (RunTimeList, list)):
+            if isinstance(array, list):
+                self.need_grown(array)
+            old = scalars.settled(self.r, lists.read(self.r, array, scalars.index_of(self.r, index)))
+            if isinstance(old, Array):
+                raise NotStaged("a change of an array that a list holds")
+            self._set_item(array, index, self.operation(op, old, self.expression(s.value)))
+            return
         if not isinstance(array, Array):
             raise NotStaged(f"an assignment to an item of {type(array).__name__}")
         old = subscripts.read(self.r, array, index)
@@ -282,7 +318,7 @@ class Statements(Expressions):
         for holds, part in ((True, then), (False, otherwise)):
             with r.block() as block:
                 r.suppose(condition, holds)
-                value = self._kept(part())
+                value = self.kept(part())
             made.append((block, value))
         variable = Variable(r, join(*(kind_of(value) for _, value in made)))
         for block, value in made:
@@ -305,11 +341,13 @@ class Statements(Expressions):
     # -- loops
 
     def do_For(self, s: ast.For) -> None:
+        iterated = list(self.r.iterated)
         source = iteration_of(self, s.iter)
         if isinstance(source, list):
             self._unrolled(s, source)
-            return
-        self._looped(s, assigned([s]), source)
+        else:
+            self._looped(s, assigned([s]), source)
+        self.r.iterated = iterated
 
     def _unrolled(self, s: ast.For, values: list[Any]) -> None:
         path = self.path
@@ -406,6 +444,9 @@ class Statements(Expressions):
                     return
                 except _Retry as found:
                     take_back()
+                    if found.kind is None:
+                        before = {**before, found.name: listed(r, before[found.name])}
+                        continue
                     old = kinds.get(found.name)
                     kinds[found.name] = found.kind if old is None else join(old, found.kind)
                     self.settled[place] = kinds
@@ -420,8 +461,9 @@ class Statements(Expressions):
         record: Callable[[_Loop], None],
     ) -> None:
         r, before = self.r, dict(self.variables)
+        nests, r.has_loops = r.nests, True
         flags = {n: r.variable() for n in kinds if n not in initial}
-        loop = _Loop(r, kinds, flags, names)
+        loop = _Loop(r, kinds, flags, names, before)
         for name in initial:
             loop.variables[name].put(r, before[name])
         with r.block() as scope:
@@ -430,7 +472,7 @@ class Statements(Expressions):
                 record(loop)
             finally:
                 r.depth -= 1
-            r.is_elementwise = r.is_elementwise or not has_nests(scope)
+            r.is_elementwise = r.is_elementwise or r.nests == nests
             if s.orelse:
                 self.variables = dict(before)
                 for name in loop.variables:
@@ -475,7 +517,7 @@ class Statements(Expressions):
         value = None if s.value is None else self.expression(s.value)
         if outlives(value, self):
             raise NotStaged("a function that outlives the call which defines it")
-        self.returns(self._kept(value))
+        self.returns(self.kept(value))
         self.ends = True
 
     def inlined(self, function: Any, args: list[Any], kwargs: dict[str, Any], e: ast.Call) -> Any:
@@ -487,7 +529,7 @@ class Statements(Expressions):
         else:
             definition, defaults = definition_of(function.__code__), function.__defaults__ or ()
             self.captures.note_function(function)
-        bound = bind(definition, defaults, [self._kept(v) for v in args], {k: self._kept(v) for k, v in kwargs.items()})
+        bound = bind(definition, defaults, [self.kept(v) for v in args], {k: self.kept(v) for k, v in kwargs.items()})
         r, kind = self.r, None
         around = r.around()
         for _ in range(_MOST_ROUNDS):
@@ -528,14 +570,31 @@ class Statements(Expressions):
         raise NotStaged("results whose types do not settle")
 
 
-def has_nests(body: Sequence[Statement]) -> bool:
-    """Whether a block has loops that are not the user's: those of operations on whole arrays."""
-    for s in body:
-        if isinstance(s, For) and not any(isinstance(t, Scope) for t in s.body):
-            return True
-        if any(map(has_nests, blocks_of(s))):
-            return True
-    return False
+def listed(r: Recorder, value: Any, origins: frozenset[str] | None = None) -> Any:
+    """The value, of which what lies in memory of these origins must not be written any more."""
+    if isinstance(value, Array) and value.view is not None:
+        return lists.listed(r, value) if origins is None or origins & value.view.origins else value
+    if type(value) in (tuple, list):
+        return type(value)(listed(r, v, origins) for v in value)
+    if isinstance(value, Unbound):
+        return Unbound(listed(r, value.value, origins), value.ran)
+    return value
+
+
+def _without(value: Any, values: GrownList) -> Any:
+    """The value, of which that list must not be used."""
+    if type(value) in (tuple, list):
+        return type(value)(_without(v, values) for v in value)
+    return GONE.value if value is values else value
+
+
+def is_listed(value: Any) -> bool:
+    """Whether a list refers to memory of this value."""
+    if isinstance(value, (tuple, list)):
+        return any(map(is_listed, value))
+    if isinstance(value, Unbound):
+        return is_listed(value.value)
+    return isinstance(value, Array) and value.view is not None and LISTED in value.view.origins
 
 
 def _pointers(call: Statements) -> Callable[[str], list[str]]:

@@ -82,7 +82,8 @@ def _bound(r: Recorder, value: Poly, extent: Poly) -> Poly:
     return r.minimum(r.maximum(Poly.name(counted), ZERO), extent)
 
 
-def _sliced(r: Recorder, item: slice, extent: Poly, source: int) -> Axis:
+def sliced(r: Recorder, item: slice, extent: Poly, source: int) -> Axis:
+    """What a slice of an axis is."""
     step = 1 if item.step is None else _step(r, item.step)
     if step == 0:
         raise NotStaged("a slice of step zero")
@@ -165,7 +166,7 @@ def axes_of(r: Recorder, array: Array, items: Sequence[Any], written: bool = Fal
                 k += 1
             taken = array.ndim
         elif isinstance(item, slice):
-            axes.append(_sliced(r, item, array.shape[k], k))
+            axes.append(sliced(r, item, array.shape[k], k))
             k += 1
         elif is_number(item):
             if array.ndim > 1 or written:

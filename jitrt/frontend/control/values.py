@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Hashable, Iterable, Iterator
 from typing import Any
 
 import numpy as np
@@ -28,6 +28,13 @@ class NeedsValue(NotStaged):
     def __init__(self, argument: int):
         super().__init__(f"the value of argument {argument} decides what is computed")
         self.argument = argument
+
+
+class ListChanges(NotStaged):
+    """A list is appended to, or holds other values than was supposed: staging begins again with what is known of it."""
+
+
+LISTED = "listed"  # an origin of memory that a list refers to: it must not be written any more
 
 
 @frozen(eq=False)
@@ -111,8 +118,37 @@ class View:
     @property
     def scope(self) -> str:
         """Memory that overlaps no memory of another name; empty where several are possible."""
-        (*others, scope) = self.origins
+        (*others, scope) = self.origins - {LISTED}
         return "" if others else scope
+
+
+class RunTime:
+    """What is known only at run time, beside numbers and arrays."""
+
+    depth = 0  # of the loops around the place where it is made
+
+    def names(self) -> Iterator[str]:
+        """What it is made of."""
+        return iter(())
+
+    def numbers(self) -> tuple[Any, Hashable]:
+        """The kind of the numbers of a list that may be an element of a list, and the place where it is made."""
+        raise NotStaged("a list of objects")
+
+
+class Gone(RunTime):
+    """A value that cannot be used any more: a list of an earlier iteration."""
+
+
+class Display(list):
+    """A list as it is written out; `place` tells where.
+
+    It is a constant of staging. Where it is appended to, staging begins again with a list of run time in its place.
+    """
+
+    def __init__(self, values: Iterable[Any], place: Hashable):
+        super().__init__(values)
+        self.place = place
 
 
 Element = Callable[[tuple[Poly, ...]], str]
@@ -169,7 +205,9 @@ def is_static(value: Any) -> bool:
         return all(map(is_static, value))
     if isinstance(value, slice):
         return all(map(is_static, (value.start, value.stop, value.step)))
-    return not isinstance(value, (Scalar, Complex, Array, Unbound))
+    if isinstance(value, dict):
+        return all(map(is_static, value.values()))
+    return not isinstance(value, (Scalar, Complex, Array, Unbound, RunTime))
 
 
 def is_number(value: Any) -> bool:

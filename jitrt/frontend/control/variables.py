@@ -6,6 +6,7 @@ one, an array through its pointer and, where they differ, its extents and stride
 
 from __future__ import annotations
 
+from collections.abc import Hashable, Sequence
 from typing import Any
 
 import numpy as np
@@ -24,7 +25,9 @@ from .values import (
     INT,
     Array,
     Complex,
+    Gone,
     NotStaged,
+    RunTime,
     Scalar,
     View,
     dtype_of,
@@ -68,13 +71,23 @@ class Same:
 
 @frozen
 class Parts:
-    """A tuple or a slice of such values, or a complex number."""
+    """A tuple, a list, a dict or a slice of such values, or a complex number."""
 
     make: type
     kinds: tuple[Kind, ...]
+    keys: tuple[Any, ...] = ()
 
 
-Kind = Number | Held | Same | Parts
+@frozen
+class Rows:
+    """A list of numbers as an element of a list: of which kind, and where it is made."""
+
+    kind: Number
+    place: Hashable
+
+
+Kind = Number | Held | Same | Parts | Rows
+GONE = Same(Gone())
 
 
 def kind_of(value: Any) -> Kind:
@@ -89,18 +102,26 @@ def kind_of(value: Any) -> Kind:
         contiguous = view.strides == contiguous_strides(value.shape, value.dtype)
         base = view.base if not view.offset.terms else None
         return Held(value.dtype, value.ndim, view.origins, value.c_order, value.shape, contiguous, base)
-    if isinstance(value, (tuple, slice)) and not is_static(value):
-        return Parts(type(value), tuple(map(kind_of, parts_of(value))))
-    if not is_static(value):
-        raise NotStaged("a list that changes")
+    if isinstance(value, (tuple, list, slice, dict)) and not is_static(value):
+        keys = tuple(value) if isinstance(value, dict) else ()
+        return Parts(list if isinstance(value, list) else type(value), tuple(map(kind_of, parts_of(value))), keys)
     return Same(value)
 
 
-def parts_of(value: Any) -> tuple[Any, ...]:
-    """What a tuple, a slice or a complex number holds."""
+def parts_of(value: Any) -> Sequence[Any]:
+    """What a tuple, a list, a dict or a slice holds."""
     if is_complex(value):
         return value.real, value.imag
-    return (value.start, value.stop, value.step) if isinstance(value, slice) else value
+    if isinstance(value, slice):
+        return value.start, value.stop, value.step
+    return list(value.values()) if isinstance(value, dict) else value
+
+
+def assembled(kind: Parts, parts: Sequence[Any]) -> Any:
+    """The value with these parts."""
+    if kind.make in (slice, Complex):
+        return kind.make(*parts)
+    return dict(zip(kind.keys, parts)) if kind.make is dict else kind.make(parts)
 
 
 def join(x: Kind, y: Kind) -> Kind:
@@ -111,6 +132,8 @@ def join(x: Kind, y: Kind) -> Kind:
     NotStaged
         If nothing does.
     """
+    if x == y:
+        return x
     if isinstance(x, Number) and isinstance(y, Number):
         python = x.python if x.python == y.python else None
         if x.dtype == y.dtype:
@@ -122,11 +145,26 @@ def join(x: Kind, y: Kind) -> Kind:
         shape, base = x.shape if x.shape == y.shape else None, x.base if x.base == y.base else None
         c_order, contiguous = x.c_order and y.c_order, x.contiguous and y.contiguous
         return Held(x.dtype, x.ndim, x.origins | y.origins, c_order, shape, contiguous, base)
-    if isinstance(x, Parts) and isinstance(y, Parts) and (x.make, len(x.kinds)) == (y.make, len(y.kinds)):
-        return Parts(x.make, tuple(map(join, x.kinds, y.kinds)))
+    if isinstance(x, Parts) and isinstance(y, Parts) and _are_alike(x, y):
+        return Parts(x.make, tuple(map(join, x.kinds, y.kinds)), x.keys)
     if isinstance(x, Same) and isinstance(y, Same) and _is_same(x.value, y.value):
         return x
+    if GONE in (x, y):
+        return GONE
     raise NotStaged("a variable that holds different kinds of values")
+
+
+def surviving(kind: Kind, depth: int) -> Kind:
+    """The kind behind an iteration of a loop: lists that are made in it, so many loops deep, are gone."""
+    if isinstance(kind, Parts):
+        return Parts(kind.make, tuple(surviving(k, depth) for k in kind.kinds), kind.keys)
+    if isinstance(kind, Same) and isinstance(kind.value, RunTime) and kind.value.depth >= depth:
+        return GONE
+    return kind
+
+
+def _are_alike(x: Parts, y: Parts) -> bool:
+    return (x.make, len(x.kinds), x.keys) == (y.make, len(y.kinds), y.keys)
 
 
 def _holds(x: Number, y: Number) -> bool:
@@ -140,13 +178,19 @@ def _holds(x: Number, y: Number) -> bool:
 def _is_same(x: Any, y: Any) -> bool:
     if x is y:
         return True
-    return (
-        type(x) is type(y) and isinstance(x, (str, tuple, type(None), np.dtype, slice, LocalFunction)) and bool(x == y)
-    )
+    if type(x) is not type(y):
+        return False
+    if isinstance(x, (tuple, list)):
+        return len(x) == len(y) and all(map(_is_same, x, y))
+    if isinstance(x, (bool, int, float, complex, np.generic)):
+        return repr(x) == repr(y)
+    return isinstance(x, (str, np.dtype, slice, LocalFunction)) and bool(x == y)
 
 
 def is_covered(kind: Kind, by: Kind) -> bool:
     """Whether `by` holds all that `kind` does."""
+    if kind == by:
+        return True
     if isinstance(kind, Number) and isinstance(by, Number):
         if kind.dtype != by.dtype:
             return by.unsettled and _holds(by, kind) and by.python in (None, kind.python)
@@ -160,7 +204,7 @@ def is_covered(kind: Kind, by: Kind) -> bool:
             and (kind.contiguous or not by.contiguous)
             and (by.base is None or kind.base == by.base)
         )
-    if isinstance(kind, Parts) and isinstance(by, Parts) and (kind.make, len(kind.kinds)) == (by.make, len(by.kinds)):
+    if isinstance(kind, Parts) and isinstance(by, Parts) and _are_alike(kind, by):
         return all(map(is_covered, kind.kinds, by.kinds))
     return isinstance(kind, Same) and isinstance(by, Same) and _is_same(kind.value, by.value)
 
@@ -168,7 +212,9 @@ def is_covered(kind: Kind, by: Kind) -> bool:
 def seen_from(r: Recorder, kind: Kind, blocks: frozenset[int]) -> Kind:
     """The kind without what is known of it by names that are defined outside of `blocks`."""
     if isinstance(kind, Parts):
-        return Parts(kind.make, tuple(seen_from(r, k, blocks) for k in kind.kinds))
+        return Parts(kind.make, tuple(seen_from(r, k, blocks) for k in kind.kinds), kind.keys)
+    if isinstance(kind, Same) and isinstance(kind.value, RunTime):
+        return kind if r.are_defined(kind.value.names(), blocks) else GONE
     if not isinstance(kind, Held):
         return kind
     shape, base = kind.shape, kind.base
@@ -177,6 +223,40 @@ def seen_from(r: Recorder, kind: Kind, blocks: frozenset[int]) -> Kind:
     if base is not None and not r.are_defined([base], blocks):
         base = None
     return Held(kind.dtype, kind.ndim, kind.origins, kind.c_order, shape, kind.contiguous, base)
+
+
+def number_dtypes(kind: Number) -> list[np.dtype]:
+    """The dtypes of the registers that a number of this kind is kept in: its value, and what is not known of it."""
+    return [INT if kind.dtype.kind in "iu" else kind.dtype, *[BOOL] * ((kind.python is None) + kind.unsettled)]
+
+
+def number_registers(r: Recorder, kind: Number, value: Any) -> list[str]:
+    """The registers that keep a number, which is of this kind or of one that it covers."""
+    if kind.dtype.kind in "iu":
+        poly = poly_of(r, value)
+        if dtype_of(value) != kind.dtype:
+            poly = in_range(r, poly, np.iinfo(kind.dtype))
+        registers = [r.integer(poly)]
+    else:
+        registers = [exactly(r, value, kind.dtype)]
+    if kind.python is None:
+        registers.append(flag_of(r, value))
+    if kind.unsettled:
+        registers.append(settled_flag(r, value, kind.dtype))
+    return registers
+
+
+def number_of(r: Recorder, kind: Number, registers: list[str]) -> Scalar:
+    """The number that these registers keep."""
+    name, *others = registers
+    flag = others[0] if kind.python is None else ""
+    settled = others[-1] if kind.unsettled else ""
+    if kind.dtype.kind not in "iu":
+        return Scalar(kind.dtype, kind.python, name, None, None, flag, settled)
+    if name not in r.facts:
+        limits = np.iinfo(kind.dtype)
+        r.facts.bound(name, [int(limits.min)], [int(limits.max)])
+    return Scalar(kind.dtype, kind.python, "", Poly.name(name), None, flag, settled)
 
 
 class Variable:
@@ -193,7 +273,7 @@ class Variable:
         self.parts = [Variable(r, k) for k in kind.kinds] if isinstance(kind, Parts) else []
         self.names: list[str] = []
         if isinstance(kind, Number):
-            self.names = [r.variable() for _ in range(1 + (kind.python is None) + kind.unsettled)]
+            self.names = [r.variable() for _ in number_dtypes(kind)]
         elif isinstance(kind, Held):
             count = (kind.base is None) * 2 + (kind.shape is None) * kind.ndim + (not kind.contiguous) * kind.ndim
             self.names = [r.variable() for _ in range(count)]
@@ -205,17 +285,8 @@ class Variable:
             for part, v in zip(self.parts, parts_of(value)):
                 part.put(r, v)
         elif isinstance(kind, Number):
-            if kind.python is None:
-                r.put(self.names[1], flag_of(r, value), BOOL)
-            if kind.unsettled:
-                r.put(self.names[-1], settled_flag(r, value, kind.dtype), BOOL)
-            if kind.dtype.kind in "iu":
-                poly = poly_of(r, value)
-                if dtype_of(value) != kind.dtype:
-                    poly = in_range(r, poly, np.iinfo(kind.dtype))
-                r.put(self.names[0], r.integer(poly), INT)
-            else:
-                r.put(self.names[0], exactly(r, value, kind.dtype), kind.dtype)
+            for variable, register, dtype in zip(self.names, number_registers(r, kind, value), number_dtypes(kind)):
+                r.put(variable, register, dtype)
         elif isinstance(kind, Held):
             names = iter(self.names)
             if kind.base is None:
@@ -234,17 +305,11 @@ class Variable:
             return kind.value
         if isinstance(kind, Parts):
             parts = [part.get(r) for part in self.parts]
-            return tuple(parts) if kind.make is tuple else kind.make(*parts)
+            return assembled(kind, parts)
         names = iter(self.names)
         if isinstance(kind, Number):
-            flag = r.get(self.names[1], BOOL) if kind.python is None else ""
-            settled = r.get(self.names[-1], BOOL) if kind.unsettled else ""
-            if kind.dtype.kind not in "iu":
-                return Scalar(kind.dtype, kind.python, r.get(next(names), kind.dtype), None, None, flag, settled)
-            name = r.get(next(names), INT)
-            limits = np.iinfo(kind.dtype)
-            r.facts.bound(name, [int(limits.min)], [int(limits.max)])
-            return Scalar(kind.dtype, kind.python, "", Poly.name(name), None, flag, settled)
+            return number_of(r, kind, [r.get(*part) for part in zip(names, number_dtypes(kind))])
+        assert isinstance(kind, Held)
         base, offset = kind.base, ZERO
         if base is None:
             base = r.get(next(names), POINTER)

@@ -1,0 +1,309 @@
+"""Calls in staged functions: of NumPy's functions, of Python's own, of methods, and of functions of the user's."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import math
+import types
+from collections.abc import Callable
+from typing import Any, NoReturn
+
+import numpy as np
+
+from . import complexnumbers, library, lists, scalars
+from .arrays import ZERO
+from .expressions import Expressions
+from .iterations import MOST_UNROLLED
+from .lists import GrownList, RunTimeList
+from .localfunctions import LocalFunction
+from .python_functions import BUILTINS
+from .values import (
+    BOOL,
+    INT,
+    LISTED,
+    Array,
+    Complex,
+    Display,
+    ListChanges,
+    NotStaged,
+    Scalar,
+    dtype_of,
+    is_number,
+    is_static,
+)
+from .written import WRITTEN
+
+_METHODS = {"append": (1,), "extend": (1,), "pop": (0, 1), "clear": (0,), "copy": (0,)}  # of lists: how many arguments
+_ITERATORS = ("range", "zip", "enumerate", "reversed")
+
+
+def is_iterator(e: ast.expr) -> bool:
+    """Whether an expression makes an object that is iterated over once."""
+    return isinstance(e, ast.GeneratorExp) or (
+        isinstance(e, ast.Call) and isinstance(e.func, ast.Name) and e.func.id in _ITERATORS
+    )
+
+
+def type_of_copy(value: tuple | list) -> type:
+    """What a copy of a tuple or a list is made with."""
+    return list if isinstance(value, list) else type(value)
+
+
+class Calls(Expressions):
+    """Expressions with calls. Parameters as for `Expressions`."""
+
+    def of_Call(self, e: ast.Call) -> Any:
+        if any(k.arg is None for k in e.keywords):
+            raise NotStaged("starred keyword arguments")
+        if e.args and isinstance(e.func, ast.Name) and is_iterator(e.args[0]):
+            function = self.expression(e.func)
+            if function in (any, all) and isinstance(e.args[0], ast.GeneratorExp):
+                return self.quantified(e.args[0], function is all)
+            if function in (list, tuple, sum, min, max, any, all):
+                args = [self.drawn(e.args[0]), *self._several(e.args[1:])]
+                return self.call(function, args, self._keywords(e), e)
+        if isinstance(e.func, ast.Attribute):
+            owner = self.expression(e.func.value)
+            args, kwargs = self._several(e.args), self._keywords(e)
+            if isinstance(owner, Array):
+                return self._method(owner, e.func.attr, args, kwargs)
+            if isinstance(owner, Complex) and e.func.attr == "conjugate" and not e.args:
+                return complexnumbers.conjugate(self.r, owner)
+            if isinstance(owner, Scalar):
+                return self._scalar_method(owner, e.func.attr, args, kwargs)
+            if isinstance(owner, (list, RunTimeList)):
+                return self._list_method(owner, e.func.attr, args, kwargs, e)
+            return self.call(self.attribute(owner, e.func.attr), args, kwargs, e)
+        return self.call(self.expression(e.func), self._several(e.args), self._keywords(e), e)
+
+    def drawn(self, e: ast.expr) -> Any:
+        """All that an iterator gives, as a list."""
+        raise NotImplementedError
+
+    def quantified(self, e: ast.GeneratorExp, is_all: bool) -> Any:
+        """``any(…)`` or ``all(…)``."""
+        raise NotImplementedError
+
+    def _keywords(self, e: ast.Call) -> dict[str, Any]:
+        return {str(k.arg): self.expression(k.value) for k in e.keywords}
+
+    def _method(self, array: Array, name: str, args: list[Any], kwargs: dict[str, Any]) -> Any:
+        handler = library.METHODS.get(name)
+        if handler is None:
+            raise NotStaged(f"the method {name} of arrays")
+        return self._handled(handler, [array, *args], kwargs, name)
+
+    def _handled(self, handler: Callable[..., Any], args: list[Any], kwargs: dict[str, Any], name: str) -> Any:
+        kwargs = {k: scalars.settled(self.r, v) for k, v in kwargs.items()}
+        try:
+            made = handler(self.r, *scalars.settled(self.r, args), **kwargs)
+        except TypeError as error:
+            if error.__traceback__ is not None and error.__traceback__.tb_next is None:
+                raise NotStaged(f"arguments of {name}") from None
+            raise
+        return made if name in ("copy", "asarray", "array", "reshape") else library.scalar_if_0d(self.r, made)
+
+    def _scalar_method(self, value: Scalar, name: str, args: list[Any], kwargs: dict[str, Any]) -> Any:
+        if args or kwargs or name not in ("item", "copy") or value.python is not False:
+            raise NotStaged(f"the method {name} of numbers")
+        return (
+            value
+            if name == "copy"
+            else Scalar(
+                {"f": np.dtype(float), "i": INT, "u": INT, "b": BOOL}[value.dtype.kind],
+                True,
+                value.name
+                if value.dtype.itemsize == 8 or value.dtype == BOOL
+                else self.r.cast(value.name, value.dtype, np.dtype(float))
+                if value.dtype.kind == "f"
+                else "",
+                value.value,
+            )
+        )
+
+    def call(self, function: Any, args: list[Any], kwargs: dict[str, Any], e: ast.Call) -> Any:
+        """A call of a function that is known."""
+        r = self.r
+        if isinstance(function, LocalFunction):
+            return self.inlined(function, args, kwargs, e)
+        is_python = type(function) is types.FunctionType or hasattr(function, "__jitrt_function__")
+        if is_python and not _is_numpys(function):
+            return self.inlined(getattr(function, "__jitrt_function__", function), args, kwargs, e)
+        try:
+            known = function in library.FUNCTIONS or function in WRITTEN
+        except TypeError:
+            known = False
+        if known and function in WRITTEN:
+            return self.inlined(WRITTEN[function], args, kwargs, e)
+        if known:
+            return self._handled(library.FUNCTIONS[function], args, kwargs, function.__name__)
+        if isinstance(function, np.ufunc):
+            if kwargs:
+                raise NotStaged(f"keyword arguments of {function.__name__}")
+            if all(map(is_static, args)) and all(map(is_number, args)):
+                with np.errstate(all="raise"):
+                    try:
+                        return function(*args)
+                    except FloatingPointError as error:
+                        raise NotStaged(str(error)) from None
+            return library.ufunc(r, function, scalars.settled(r, args))
+        if function in scalars.MATH or function in scalars.ROUNDING or function in scalars.TESTS:
+            return self._math(function, args, kwargs)
+        if isinstance(function, type) and issubclass(function, np.generic) and len(args) == 1 and not kwargs:
+            return self._converted(args[0], np.dtype(function))
+        handler = BUILTINS.get(function)
+        if handler is not None and not kwargs:
+            return self._handled_by_python(handler, args, e)
+        raise NotStaged(f"a call of {getattr(function, '__name__', type(function).__name__)} at line {e.lineno}")
+
+    def _handled_by_python(self, handler: Callable[..., Any], args: list[Any], e: ast.Call) -> Any:
+        try:
+            inspect.signature(handler).bind(self, e, *args)
+        except TypeError:
+            raise NotStaged(f"arguments at line {e.lineno}") from None
+        return handler(self, e, *args)
+
+    # -- lists
+
+    def display(self, values: list[Any], e: ast.expr) -> Any:
+        """A list of known length, or one of run time if it is appended to later on."""
+        place = self._place(e)
+        if values and place not in self.r.lists:  # what is empty is appended to
+            return Display(values, place)
+        made = self.list_at(e)
+        for value in values:
+            self.append(made, value)
+        return made
+
+    def _place(self, e: ast.expr) -> tuple[Any, ...]:
+        return (*self.path, e.lineno, e.col_offset, type(e).__name__)
+
+    def list_at(self, e: ast.expr) -> GrownList:
+        """A new list of run time, which an expression makes."""
+        return GrownList(self.r, self._place(e))
+
+    def append(self, values: GrownList, value: Any) -> None:
+        """``values.append(value)``: arrays that others know of must not change any more."""
+        lists.append(self.r, values, self._referred(values, value))
+
+    def _referred(self, values: GrownList, value: Any) -> Any:
+        if isinstance(value, (tuple, list)):
+            return type_of_copy(value)(self._referred(values, v) for v in value)
+        if isinstance(value, GrownList):
+            if value.depth < self.r.depth:
+                raise NotStaged("a list that may be an element of another one several times")
+            self.forget(value)
+            return value
+        if not isinstance(value, Array) or value.view is None:
+            return value
+        origins = value.view.origins
+        if any(origin == LISTED or origin.startswith("x") for origin in origins):
+            values.is_shared = True
+        is_known = any(self.r.live(origin) for origin in origins)
+        if not value.view.whole and is_known:
+            values.is_shared = True
+        if is_known:
+            self.list_memory(origins - {LISTED})
+        return value
+
+    def forget(self, values: GrownList) -> None:
+        """From here on, variables that hold this list must not be used."""
+        raise NotImplementedError
+
+    def list_memory(self, origins: frozenset[str]) -> None:
+        """From here on, what variables hold in this memory must not be written."""
+        raise NotImplementedError
+
+    def _list_method(
+        self, values: list[Any] | RunTimeList, name: str, args: list[Any], kwargs: dict[str, Any], e: ast.Call
+    ) -> Any:
+        r = self.r
+        if name not in _METHODS or kwargs or len(args) not in _METHODS[name]:
+            raise NotStaged(f"the method {name} of lists")
+        if isinstance(values, list):
+            self.need_grown(values)
+        if not isinstance(values, GrownList):
+            raise NotStaged("a change of a list in a list")
+        if name == "append":
+            return self.append(values, args[0])
+        if name == "extend":
+            return self.extend(values, args[0])
+        if name == "pop":
+            if args and not (is_static(args[0]) and args[0] in (0, -1)):
+                raise NotStaged("an element from the middle of a list")
+            return lists.pop_first(r, values) if args and args[0] == 0 else lists.pop(r, values)
+        if name == "clear":
+            return lists.clear(r, values)
+        made = self.list_at(e)
+        lists.extend(r, made, values)
+        return made
+
+    def need_grown(self, values: Any) -> NoReturn:
+        """Begin again with a list of run time in place of one of known length."""
+        if not isinstance(values, Display) or values.place in self.r.lists:
+            raise NotStaged("a change of a list that the function has not made")
+        self.r.lists[values.place] = None
+        raise ListChanges("a list that changes")
+
+    def extend(self, values: GrownList, others: Any) -> None:
+        """``values.extend(others)``."""
+        if isinstance(others, RunTimeList) or (isinstance(others, Array) and others.ndim == 1):
+            lists.extend(self.r, values, others)
+        elif isinstance(others, (tuple, list)):
+            for value in others:
+                self.append(values, value)
+        else:
+            raise NotStaged("a list extended by this")
+
+    def repeated(self, values: Any, count: Any, e: ast.expr) -> Any:
+        """``[…] * count``."""
+        if not is_number(count) or dtype_of(count).kind not in "iu":
+            raise NotStaged("a list times this")
+        if isinstance(count, int) and len(values) * count <= MOST_UNROLLED and self._place(e) not in self.r.lists:
+            return Display(values * count, self._place(e))
+        if any(isinstance(v, (Array, list, GrownList)) for v in values):
+            raise NotStaged("a list of the same object several times")
+        made = self.list_at(e)
+        with self.r.loop(ZERO, scalars.poly_of(self.r, count), varying=True):
+            for value in values:
+                lists.append(self.r, made, value)
+        return made
+
+    def _math(self, function: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
+        if kwargs or not all(map(is_number, args)) or any(dtype_of(v).kind == "c" for v in args):
+            raise NotStaged(f"arguments of {function.__name__}")
+        if all(map(is_static, args)):
+            try:
+                return function(*args)
+            except (ValueError, OverflowError) as error:
+                raise NotStaged(str(error)) from None
+        if len(args) != (2 if function in (math.atan2, math.hypot) else 1):
+            raise NotStaged(f"arguments of {function.__name__}")
+        if function in scalars.ROUNDING:
+            (x,) = args
+            if dtype_of(x).kind in "iu" and x.python:
+                return x
+            if dtype_of(x) != np.dtype(float) or (function is round and x.python is not True):
+                raise NotStaged("rounding of this")
+            return scalars.rounded(self.r, x, scalars.ROUNDING[function])
+        if function in scalars.TESTS:
+            name = scalars.register_of(self.r, args[0], np.dtype(float))
+            return Scalar(BOOL, True, self.r.compute(scalars.TESTS[function], [name], [np.dtype(float)], BOOL))
+        return scalars.of_math(self.r, scalars.MATH[function], args)
+
+    def _converted(self, value: Any, dtype: np.dtype) -> Any:
+        """``np.float64(x)`` and the like."""
+        if is_static(value) and is_number(value):
+            return dtype.type(value)
+        if (
+            not isinstance(value, Scalar)
+            or dtype.kind not in "biuf"
+            or (dtype.kind in "iu" and value.dtype.kind == "f")
+        ):
+            raise NotStaged(f"a conversion to {dtype}")
+        return scalars.from_register(self.r, scalars.register_of(self.r, value, dtype), dtype)
+
+
+def _is_numpys(function: Any) -> bool:
+    return (getattr(function, "__module__", None) or "").partition(".")[0] == "numpy"

@@ -1,0 +1,117 @@
+"""Comprehensions and generator expressions of staged functions, as the loops that they stand for.
+
+[f(v) for v in x if v > 0]    →    made = []
+                                   for v in x:
+                                       if v > 0: made.append(f(v))
+"""
+
+from __future__ import annotations
+
+import ast
+from typing import Any
+
+from .calls import Calls
+from .iterations import iteration_of
+from .source import assigned
+from .values import NotStaged
+
+Comprehension = ast.ListComp | ast.GeneratorExp
+_MADE = ".made"  # what the loops change; no name of a user's
+
+
+class Comprehensions(Calls):
+    """Expressions with comprehensions. Parameters as for `Expressions`."""
+
+    def block(self, body: list[ast.stmt]) -> None:
+        """Record statements."""
+        raise NotImplementedError
+
+    def of_ListComp(self, e: ast.ListComp) -> Any:
+        return self._comprehended(e)
+
+    def drawn(self, e: ast.expr) -> Any:
+        """All that an iterator gives, as a list."""
+        if isinstance(e, ast.GeneratorExp):
+            return self._comprehended(e)
+        item = ast.Name(".item", ast.Load())
+        source = ast.comprehension(ast.Name(".item", ast.Store()), e, [], 0)
+        return self._comprehended(_placed(ast.ListComp(item, [source]), e))
+
+    def quantified(self, e: ast.GeneratorExp, is_all: bool) -> Any:
+        """``any(…)`` or ``all(…)``, which end where the answer is known."""
+        test = ast.UnaryOp(ast.Not(), e.elt) if is_all else e.elt
+        decided = ast.Assign([ast.Name(_MADE, ast.Store())], ast.Constant(not is_all))
+        return self._looped_over(e, is_all, [ast.If(test, [decided, ast.Break()], [])], leaves=True)
+
+    def _comprehended(self, e: Comprehension) -> Any:
+        """The list that a comprehension makes."""
+        if (known := self._unrolled_list(e)) is not None:
+            return self.display(known, e)
+        append = ast.Call(ast.Attribute(ast.Name(_MADE, ast.Load()), "append", ast.Load()), [e.elt], [])
+        return self._looped_over(e, self.list_at(e), [ast.Expr(append)])
+
+    def _looped_over(self, e: Comprehension, made: Any, body: list[ast.stmt], leaves: bool = False) -> Any:
+        """Run `body` for all that a comprehension goes through; the value of the variable that it changes."""
+        for k, source in enumerate(reversed(e.generators)):
+            if source.is_async:
+                raise NotStaged("an asynchronous comprehension")
+            for test in reversed(source.ifs):
+                body = [ast.If(test, body, [])]
+            body = [ast.For(source.target, source.iter, body, [])]
+            if leaves and k < len(e.generators) - 1:
+                known = ast.Name(_MADE, ast.Load())
+                stops = known if isinstance(made, bool) and not made else ast.UnaryOp(ast.Not(), known)
+                body.append(ast.If(stops, [ast.Break()], []))
+        statements = [_placed(s, e) for s in body]
+        before = {name: self.variables.get(name, _placed) for name in (*assigned(statements), _MADE)}
+        path, place = self.path, self.r.place()
+        self.path = (*path, e.lineno, e.col_offset, "comprehension")
+        self.variables[_MADE] = made
+        self.block(statements)
+        result = self.named(_placed(ast.Name(_MADE, ast.Load()), e))
+        self.path = path
+        self.r.begin_again(place)
+        for name, value in before.items():
+            self.variables.pop(name, None)
+            if value is not _placed:
+                self.variables[name] = value
+        return result
+
+    def _unrolled_list(self, e: Comprehension) -> list[Any] | None:
+        """The list, if it is known how long it is: a few values that are written out are gone through."""
+        (source, *others) = e.generators
+        if others or source.is_async:
+            return None
+        before, place = dict(self.variables), self.r.place()
+        with self.r.attempt() as take_back:
+            values = iteration_of(self, source.iter)
+            made = self._chosen_of(values, source, e.elt) if isinstance(values, list) else None
+            if made is None:
+                take_back()
+                self.r.begin_again(place)
+        self.variables = before
+        return made
+
+    def _chosen_of(self, values: list[Any], source: ast.comprehension, elt: ast.expr) -> list[Any] | None:
+        made = []
+        for value in values:
+            self.assign(source.target, value)
+            tests = []
+            for test in source.ifs:
+                tests.append(self.condition(test))
+                if tests[-1] is False:
+                    break
+            if not all(isinstance(t, bool) for t in tests):
+                return None
+            if all(tests):
+                made.append(self.kept(self.expression(elt)))
+        return made
+
+    def assign(self, target: ast.expr, value: Any) -> None:
+        """``target = value``."""
+        raise NotImplementedError
+
+
+def _placed(node: Any, e: ast.expr) -> Any:
+    """A node that stands where `e` stands, with all that it consists of that has no place of its own."""
+    return ast.fix_missing_locations(ast.copy_location(node, e))

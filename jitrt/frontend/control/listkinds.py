@@ -1,0 +1,86 @@
+"""What the elements of lists of run time are, and the columns that they take."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from .values import Array, NotStaged, RunTime
+from .variables import Held, Kind, Number, Parts, Rows, Same, kind_of, number_dtypes, parts_of
+
+Leaf = Number | Held | Rows
+
+
+def kind_of_element(value: Any) -> Kind:
+    """The kind of an element: of an array only dtype and number of axes."""
+    if isinstance(value, (tuple, list)):
+        return Parts(list if isinstance(value, list) else tuple, tuple(map(kind_of_element, value)))
+    if isinstance(value, Array):
+        if not value.c_order:
+            raise NotStaged("a list of arrays whose memory order is not known")
+        return Held(value.dtype, value.ndim, frozenset(), True, None, True, None)
+    if isinstance(value, RunTime):
+        return Rows(*value.numbers())
+    kind = kind_of(value)
+    if isinstance(kind, Same) and not (value is None or isinstance(value, str)):
+        raise NotStaged("a list of objects")
+    return kind
+
+
+def leaves_of(kind: Kind) -> Iterator[Leaf]:
+    """The kinds of the numbers and arrays that an element consists of."""
+    if isinstance(kind, Parts):
+        for part in kind.kinds:
+            yield from leaves_of(part)
+    elif isinstance(kind, (Number, Held, Rows)):
+        yield kind
+
+
+def values_of(value: Any, kind: Kind) -> Iterator[Any]:
+    """The numbers and arrays of an element."""
+    if isinstance(kind, Parts):
+        for v, part in zip(parts_of(value), kind.kinds):
+            yield from values_of(v, part)
+    elif isinstance(kind, (Number, Held, Rows)):
+        yield value
+
+
+def dtypes_of_leaf(leaf: Leaf) -> list[np.dtype]:
+    """The dtypes of the columns of a leaf."""
+    if isinstance(leaf, Held):
+        return [leaf.dtype]
+    return number_dtypes(leaf.kind if isinstance(leaf, Rows) else leaf)
+
+
+def axes_of_leaf(leaf: Leaf) -> int:
+    """The number of axes of the elements of its columns."""
+    return leaf.ndim if isinstance(leaf, Held) else int(isinstance(leaf, Rows))
+
+
+def array_dtype(kind: Any) -> np.dtype:
+    """The dtype of the array that NumPy makes of a list of such elements.
+
+    Raises
+    ------
+    NotStaged
+        If that is an array of objects.
+    """
+    sample = _sample(kind)
+    dtype = None if sample is None else np.array([sample]).dtype
+    if dtype is None or dtype.kind not in "biufc":
+        raise NotStaged("an array of objects")
+    return dtype
+
+
+def _sample(kind: Kind) -> Any:
+    if isinstance(kind, Number):
+        return kind.dtype.type(0) if not kind.python else kind.dtype.type(0).item()
+    if isinstance(kind, Rows):
+        return _sample(kind.kind)
+    if isinstance(kind, Held):
+        return np.zeros((1,) * kind.ndim, kind.dtype)
+    if isinstance(kind, Parts) and not any(not isinstance(k, Number) for k in kind.kinds):
+        return [_sample(k) for k in kind.kinds]
+    return None

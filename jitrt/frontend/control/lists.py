@@ -1,0 +1,415 @@
+"""Lists that staged functions make and append to: a count, and columns of memory.
+
+    frames.append((t, u.copy()))    →    if count >= room: columns twice as long, and their elements moved
+                                         store t and u behind the elements of their columns
+                                         count = count + 1
+
+Elements are of one kind: numbers, arrays of one shape, tuples of these. Each number, and each array, has a column. What
+a list holds is a copy. So that nobody sees that, arrays that a list refers to, and those that it gives, must not be
+written: `LISTED` is one of the origins of their memory.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterator, Sequence
+from typing import Any, NoReturn
+
+import numpy as np
+
+from ...base.frozen import frozen
+from ...ir.integers import Poly
+from ...ir.loops import POINTER
+from . import arrays as a
+from .arrays import ZERO
+from .listkinds import array_dtype, axes_of_leaf, dtypes_of_leaf, kind_of_element, leaves_of, values_of
+from .recorder import MOST_EXTENT, Recorder
+from .subscripts import rows_of, sliced, wrapped
+from .values import BOOL, INT, LISTED, Array, ListChanges, NotStaged, RunTime, View
+from .variables import Held, Kind, Number, Parts, Rows, is_covered, join, number_dtypes, number_of, number_registers
+
+_LEAST_ROOM = 8  # elements
+_MOST_BYTES = 1 << 40
+
+
+@frozen
+class Column:
+    """Memory with the elements of a list, or with a part of each.
+
+    Parameters
+    ----------
+    base, extents : str, tuple of str
+        Variables with its address, and with the extents of arrays that are its elements.
+    dtype : numpy.dtype
+    site : int
+    """
+
+    base: str
+    extents: tuple[str, ...]
+    dtype: np.dtype
+    site: int
+
+
+class GrownList(RunTime):
+    """A list of run time.
+
+    Parameters
+    ----------
+    r : Recorder
+    place : hashable
+        Where in the program it is made.
+
+    Attributes
+    ----------
+    kind : Kind
+        Of its elements; None as long as it is empty.
+    depth : int
+        Of the loops around.
+    is_shared : bool
+        Whether its elements share memory with other arrays, so that it is only a list of their values.
+    """
+
+    def __init__(self, r: Recorder, place: Hashable):
+        self.place, self.depth = place, r.depth
+        self.count, self.room = r.variable(), r.variable()
+        self.kind: Kind | None = None
+        self.columns: list[Column] = []
+        self.is_shared = False
+        r.grown.append(self)
+        r.put(self.count, r.integer(ZERO), INT)
+        r.put(self.room, r.integer(ZERO), INT)
+        if (kind := r.lists.get(place)) is not None:
+            self._settle(r, kind)
+
+    def state(self) -> tuple[Any, ...]:
+        """What is known of it, for `restore`."""
+        return self.kind, list(self.columns), self.is_shared
+
+    def restore(self, state: tuple[Any, ...]) -> None:
+        """Forget what has become known since."""
+        self.kind, self.columns, self.is_shared = state
+
+    def numbers(self) -> tuple[Number, Hashable]:
+        if not isinstance(self.kind, Number):
+            raise NotStaged("a list of objects in a list")
+        return self.kind, self.place
+
+    def _settle(self, r: Recorder, kind: Kind) -> None:
+        self.kind = kind
+        for leaf in leaves_of(kind):
+            for dtype in dtypes_of_leaf(leaf):
+                extents = tuple(r.variable() for _ in range(axes_of_leaf(leaf)))
+                site = r.site(("list", self.place, len(self.columns)))
+                self.columns.append(Column(r.variable(), extents, dtype, site))
+
+    def guess(self, r: Recorder) -> NoReturn:
+        """Begin again, as if it were a list of integers, until it is known what is appended."""
+        if self.place in r.guesses:
+            raise NotStaged("an element of a list that is empty")
+        r.guesses[self.place] = True
+        r.lists[self.place] = Number(INT, True)
+        raise ListChanges("an element of a list that is empty so far")
+
+    def accept(self, r: Recorder, value: Any) -> None:
+        """Make sure that it can hold a value of this kind."""
+        kind = kind_of_element(value)
+        if self.kind is None:
+            self._settle(r, kind)
+        elif not is_covered(kind, self.kind):
+            r.lists[self.place] = kind if r.guesses.get(self.place) else join(self.kind, kind)
+            if self.place in r.guesses:
+                r.guesses[self.place] = False
+            raise ListChanges("a list of values of different kinds")
+
+
+class RowOf(RunTime):
+    """A list of numbers that is an element of a list."""
+
+    def __init__(self, r: Recorder, values: GrownList, at: Poly, kind: Number, columns: list[Column]):
+        self.values, self.at, self.kind, self.columns, self.depth = values, at, kind, columns, r.depth
+
+    def names(self) -> Iterator[str]:
+        return self.at.names()
+
+
+RunTimeList = GrownList | RowOf
+
+
+def length(r: Recorder, values: RunTimeList) -> Poly:
+    """The number of elements."""
+    return Poly.name(_extent(r, values.columns[0].extents[0] if isinstance(values, RowOf) else values.count))
+
+
+def _extent(r: Recorder, variable: str) -> str:
+    name = r.get(variable, INT, chooses=False)
+    r.facts.bound(name, [0], [MOST_EXTENT])
+    return name
+
+
+def clear(r: Recorder, values: GrownList) -> None:
+    """``values.clear()``."""
+    r.put(values.count, r.integer(ZERO), INT)
+
+
+def append(r: Recorder, values: GrownList, value: Any) -> None:
+    """``values.append(value)``."""
+    if values in r.iterated:
+        raise NotStaged("a list that grows while a loop runs over it")
+    values.accept(r, value)
+    assert values.kind is not None
+    registers = _registers(r, values, value)
+    count = length(r, values)
+    _check_extents(r, values, count, registers)
+    room = Poly.name(r.get(values.room, INT, chooses=False))
+    with r.block() as grow:
+        _grow(r, values, count, registers)
+    r.choice(r.machine(">=", count, room), grow, ())
+    _write(r, values, count, registers)
+    r.put(values.count, r.integer(count + 1), INT)
+
+
+def extend(r: Recorder, values: GrownList, others: RunTimeList | Array) -> None:
+    """``values.extend(others)`` for another list, or an array of one axis."""
+    if values is others:
+        raise NotStaged("a list that is extended by itself")
+    count = others.shape[0] if isinstance(others, Array) else length(r, others)
+    with r.loop(ZERO, count, varying=True) as k:
+        append(r, values, rows_of(r, others, k) if isinstance(others, Array) else element(r, others, k))
+    if isinstance(others, GrownList):
+        values.is_shared = others.is_shared = True
+
+
+def _registers(r: Recorder, values: GrownList, value: Any) -> list[str | Array]:
+    """For each column what it gets."""
+    assert values.kind is not None
+    made: list[str | Array] = []
+    for v, leaf in zip(values_of(value, values.kind), leaves_of(values.kind)):
+        if isinstance(leaf, Number):
+            made.extend(number_registers(r, leaf, v))
+        elif isinstance(leaf, Rows):
+            made.extend(_column(r, c, length(r, v)) for c in v.columns)
+        else:
+            made.append(v)
+    return made
+
+
+def _check_extents(r: Recorder, values: GrownList, count: Poly, parts: Sequence[str | Array]) -> None:
+    """The first arrays say which shapes elements have; the procedure stops where others have other ones."""
+    arrays = [(c, v) for c, v in zip(values.columns, parts) if isinstance(v, Array)]
+    if not arrays:
+        return
+    with r.block() as first:
+        for column, array in arrays:
+            for variable, extent in zip(column.extents, array.shape):
+                r.put(variable, r.integer(extent), INT)
+        r.put(values.room, r.integer(ZERO), INT)
+    r.choice(r.machine("==", count, ZERO), first, ())
+    for column, array in arrays:
+        for variable, extent in zip(column.extents, array.shape):
+            r.require_equal(Poly.name(_extent(r, variable)), extent)
+
+
+def _grow(r: Recorder, values: GrownList, count: Poly, parts: Sequence[str | Array]) -> None:
+    """Make columns twice as long, and move their elements."""
+    room = count * 2 + _LEAST_ROOM
+    for column, value in zip(values.columns, parts):
+        size = value.size if isinstance(value, Array) else a.ONE
+        nbytes = room * size * column.dtype.itemsize
+        r.require(_MOST_BYTES - nbytes)
+        before = r.get(column.base, POINTER, chooses=False)
+        after = r.memory(column.site, nbytes, [before])
+        source, target = (_view(column, base, (count * size,)) for base in (before, after))
+        with r.loop(ZERO, count * size, is_nest=False) as k:
+            r.store(target, column.dtype, (k,), r.load(source, column.dtype, (k,)))
+        r.put(column.base, after, POINTER)
+    r.put(values.room, r.integer(room), INT)
+
+
+def _view(column: Column, base: str, shape: tuple[Poly, ...]) -> View:
+    return View(base, ZERO, a.contiguous_strides(shape, column.dtype), frozenset({f"m{column.site}"}))
+
+
+def _write(r: Recorder, values: GrownList, at: Poly, parts: Sequence[str | Array]) -> None:
+    for column, value in zip(values.columns, parts):
+        base = r.get(column.base, POINTER, chooses=False)
+        if isinstance(value, str):
+            r.store(_view(column, base, (a.ONE,)), column.dtype, (at,), value)
+            continue
+        view = _view(column, base, (a.ONE, *value.shape))
+
+        def body(indices: a.Indices, view: View = view, value: Array = value) -> None:
+            r.store(view, value.dtype, (at, *indices), value.element(indices))
+
+        a.nest(r, value.shape, body)
+
+
+def element(r: Recorder, values: RunTimeList, at: Poly) -> Any:
+    """The element at an index in range."""
+    if isinstance(values, RowOf):
+        return number_of(r, values.kind, [_column(r, c, a.ONE).element((values.at, at)) for c in values.columns])
+    if values.kind is None:  # it is appended to further below
+        values.guess(r)
+    columns = iter(values.columns)
+
+    def made(kind: Kind) -> Any:
+        if isinstance(kind, Parts):
+            return kind.make(map(made, kind.kinds))
+        if isinstance(kind, Number):
+            parts = [next(columns) for _ in number_dtypes(kind)]
+            return number_of(r, kind, [_column(r, c, a.ONE).element((at,)) for c in parts])
+        if isinstance(kind, Rows):
+            return RowOf(r, values, at, kind.kind, [next(columns) for _ in number_dtypes(kind.kind)])
+        if isinstance(kind, Held):
+            rows = _column(r, next(columns), a.ONE)
+            row = Array(rows.dtype, rows.shape[1:], lambda i: rows.element((at, *i)), rows.reads)
+            return listed(r, a.materialise(r, row))
+        return kind.value
+
+    assert values.kind is not None
+    return made(values.kind)
+
+
+def _column(r: Recorder, column: Column, count: Poly) -> Array:
+    """A column as an array."""
+    shape = (count, *(Poly.name(_extent(r, v)) for v in column.extents))
+    base = r.get(column.base, POINTER, chooses=False)
+    return a.in_memory(r, _view(column, base, shape), column.dtype, shape)
+
+
+def read(r: Recorder, values: RunTimeList, index: Poly) -> Any:
+    """``values[index]``."""
+    return element(r, values, wrapped(r, index, length(r, values)))
+
+
+def part(r: Recorder, values: RunTimeList, item: slice, place: Hashable) -> GrownList:
+    """``values[item]``: a new list."""
+    axis = sliced(r, item, length(r, values), 0)
+    made = GrownList(r, place)
+    with r.loop(ZERO, axis.extent, varying=True) as k:
+        append(r, made, element(r, values, axis.start + k * axis.step))
+    made.is_shared = True
+    return made
+
+
+def write(r: Recorder, values: RunTimeList, index: Poly, value: Any) -> None:
+    """``values[index] = value``."""
+    if isinstance(values, RowOf):
+        _write_into_row(r, values, index, value)
+        return
+    values.accept(r, value)
+    registers = _registers(r, values, value)
+    count = length(r, values)
+    at = wrapped(r, index, count)
+    for column, v in zip(values.columns, registers):
+        if isinstance(v, Array):
+            for variable, extent in zip(column.extents, v.shape):
+                r.require_equal(Poly.name(_extent(r, variable)), extent)
+    _write(r, values, at, registers)
+
+
+def _write_into_row(r: Recorder, row: RowOf, index: Poly, value: Any) -> None:
+    kind = kind_of_element(value)
+    rows = row.values.kind
+    assert isinstance(rows, Rows)
+    if not is_covered(kind, row.kind):
+        if not isinstance(kind, Number):
+            raise NotStaged("a list of values of different kinds")
+        r.lists[rows.place] = made = join(row.kind, kind)
+        assert isinstance(made, Number)
+        r.lists[row.values.place] = Rows(made, rows.place)
+        raise ListChanges("a list of values of different kinds")
+    at = row.at, wrapped(r, index, length(r, row))
+    for column, register in zip(row.columns, number_registers(r, row.kind, value)):
+        view = _column(r, column, a.ONE).view
+        assert view is not None
+        r.store(view, column.dtype, at, register)
+
+
+def pop(r: Recorder, values: GrownList) -> Any:
+    """``values.pop()``."""
+    if values in r.iterated:
+        raise NotStaged("a list that shrinks while a loop runs over it")
+    count = length(r, values)
+    r.require(count - 1)
+    made = element(r, values, count - 1)
+    if isinstance(made, RowOf):
+        raise NotStaged("a list that a list has held")
+    r.put(values.count, r.integer(count - 1), INT)
+    return made
+
+
+def pop_first(r: Recorder, values: GrownList) -> Any:
+    """``values.pop(0)``: what stands behind moves to the front."""
+    if values in r.iterated:
+        raise NotStaged("a list that shrinks while a loop runs over it")
+    if values.kind is None or any(c.extents for c in values.columns):
+        raise NotStaged("an array or a list at the front of a list")
+    count = length(r, values)
+    r.require(count - 1)
+    made = element(r, values, ZERO)
+    with r.loop(ZERO, count - 1, varying=True) as k:
+        for column in values.columns:
+            view = _column(r, column, count).view
+            assert view is not None
+            r.store(view, column.dtype, (k,), r.load(view, column.dtype, (k + 1,)))
+    r.put(values.count, r.integer(count - 1), INT)
+    return made
+
+
+def as_array(r: Recorder, values: RunTimeList) -> Array:
+    """What `np.array` makes of a list, which may lie in its memory."""
+    count = length(r, values)
+    if isinstance(values, RowOf):
+        return _numbers(r, values.kind, values.columns, count, values.at)
+    kind = values.kind
+    if kind is None:
+        values.guess(r)
+    dtype = array_dtype(kind)
+    leaves = list(leaves_of(kind))
+    if not isinstance(kind, Number) or dtype != np.dtype(float):
+        r.require(count - 1)  # an empty array is one of floats, without further axes
+    if isinstance(kind, Held):
+        return _column(r, values.columns[0], count)
+    if isinstance(kind, Rows):
+        return _numbers(r, kind.kind, values.columns, count)
+    columns, arrays = iter(values.columns), []
+    for leaf in leaves:
+        assert isinstance(leaf, Number)
+        arrays.append(_numbers(r, leaf, [next(columns) for _ in number_dtypes(leaf)], count))
+    if not isinstance(kind, Parts):
+        return arrays[0]
+    made = a.fresh(r, dtype, (count, Poly.number(len(arrays))))
+    view = made.view
+    assert view is not None
+    with r.loop(ZERO, count) as k:
+        for j, array in enumerate(arrays):
+            r.store(view, dtype, (k, Poly.number(j)), a.element_of(r, array, dtype, (k,)))
+    return made
+
+
+def _numbers(r: Recorder, kind: Number, columns: Sequence[Column], count: Poly, row: Poly | None = None) -> Array:
+    """An array of the numbers of columns, or of one of their rows."""
+    wide = kind.dtype in (np.dtype(float), INT)
+    if (kind.python is None or kind.unsettled) and not wide:
+        raise NotStaged("an array of numbers that are Python's or NumPy's")
+    if kind.unsettled:  # all of them may be of the other kind
+        flags = _rows(r, columns[-1], count, row)
+        some = a.fold_all(r, "logical_or", BOOL, flags.shape, flags.element)
+        r.stop(r.compute("logical_not", [some], [BOOL], BOOL))
+    return a.cast(r, _rows(r, columns[0], count, row), kind.dtype)
+
+
+def _rows(r: Recorder, column: Column, count: Poly, row: Poly | None) -> Array:
+    if row is None:
+        return _column(r, column, count)
+    return rows_of(r, _column(r, column, a.ONE), row)
+
+
+def listed(r: Recorder, array: Array) -> Array:
+    """The array, which must not be written any more."""
+    view = array.view
+    assert view is not None
+    if LISTED in view.origins:
+        return array
+    origins = view.origins | {LISTED}
+    view = View(view.base, view.offset, view.strides, origins, view.whole)
+    return a.in_memory(r, view, array.dtype, array.shape, array.c_order)

@@ -1,0 +1,63 @@
+"""What staged functions read from outside: objects that have to stay as they are, and arrays."""
+
+from __future__ import annotations
+
+import types
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from ..python.captures import Capture
+from .values import Array, NotStaged
+
+_PLAIN = (bool, int, float, complex, str, type(None), np.dtype, type, types.ModuleType, np.ufunc, types.EllipsisType)
+
+
+class Captures:
+    """What a procedure reads from outside: objects that have to stay, and arrays that are parameters of it."""
+
+    def __init__(self, array: Callable[[Capture], Array]):
+        self._array = array
+        self.objects: dict[tuple[int, str], Capture] = {}
+        self.arrays: dict[tuple[int, str], tuple[Capture, Array]] = {}
+
+    def note(self, name: str, value: Any, container: Any, key: Any) -> None:
+        """Note what has to stay as it is."""
+        self.objects[id(container), name] = Capture(name, value, container, key)
+
+    def note_function(self, function: Any) -> None:
+        """Note what can be replaced of a function."""
+        for name in ("__code__", "__defaults__", "__kwdefaults__"):
+            self.note(name, getattr(function, name), function, name)
+
+    def of(self, name: str, space: Any, key: Any) -> Any:
+        """The object of that name."""
+        at = id(space), name
+        if at in self.arrays:
+            return self.arrays[at][1]
+        try:
+            value = space.cell_contents if key is None else space[key]
+        except ValueError:
+            raise NotStaged(f"{name} is not assigned") from None
+        capture = Capture(name, value, space, key)
+        if type(value) is np.ndarray:
+            made = self._array(capture)
+            self.arrays[at] = capture, made
+            return made
+        if isinstance(value, types.ModuleType):
+            return value
+        parts = value if isinstance(value, tuple) else (value,)
+        if not (is_function(value) or all(isinstance(v, (*_PLAIN, np.generic)) for v in parts)):
+            raise NotStaged(f"{name}, of type {type(value).__name__}")
+        self.objects[at] = capture
+        return value
+
+
+def is_function(value: Any) -> bool:
+    """Whether a value is a function that can be called while staging."""
+    return isinstance(value, (types.FunctionType, types.BuiltinFunctionType, np.ufunc)) or _is_jitted(value)
+
+
+def _is_jitted(value: Any) -> bool:
+    return hasattr(type(value), "__jitrt_function__") or "__jitrt_function__" in getattr(value, "__dict__", {})

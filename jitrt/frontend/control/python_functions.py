@@ -1,0 +1,218 @@
+"""Python's own functions in staged functions. What loops over its argument is written as Python documents it."""
+
+from __future__ import annotations
+
+import ast
+import sys
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ...ir.integers import Poly
+from . import complexnumbers, library, lists, scalars
+from .arrays import ZERO
+from .lists import RunTimeList
+from .recorder import Recorder
+from .values import BOOL, FLOAT, Array, Complex, NotStaged, Scalar, dtype_of, integer, is_number, is_python_number
+from .variables import Number
+
+if TYPE_CHECKING:
+    from .calls import Calls
+
+
+def _sum_of(values: Any, start: Any) -> Any:
+    total = start + values[0]
+    for k in range(1, len(values)):
+        total = total + values[k]
+    return total
+
+
+def _largest_of(values: Any) -> Any:
+    best = values[0]
+    for value in values:
+        if value > best:
+            best = value
+    return best
+
+
+def _smallest_of(values: Any) -> Any:
+    best = values[0]
+    for value in values:
+        if value < best:
+            best = value
+    return best
+
+
+def _any_of(values: Any) -> bool:
+    for value in values:  # noqa: SIM110
+        if value:
+            return True
+    return False
+
+
+def _all_of(values: Any) -> bool:
+    for value in values:  # noqa: SIM110
+        if not value:
+            return False
+    return True
+
+
+def is_of_run_time(values: Any) -> bool:
+    """Whether a loop has to visit the values."""
+    return isinstance(values, RunTimeList) or (isinstance(values, Array) and values.ndim > 0)
+
+
+def _absolute(where: Calls, e: ast.Call, x: Any) -> Any:
+    if isinstance(x, Complex):
+        return complexnumbers.unary(where.r, "absolute", x)
+    return library.ufunc(where.r, np.absolute, [x]) if isinstance(x, Array) else scalars.unary(where.r, "absolute", x)
+
+
+def length(where: Calls, e: Any, x: Any) -> Any:
+    """``len(x)``."""
+    if isinstance(x, Array) and x.ndim:
+        return integer(x.shape[0])
+    if isinstance(x, RunTimeList):
+        return integer(lists.length(where.r, x))
+    if isinstance(x, (tuple, list, str, dict)):
+        return len(x)
+    raise NotStaged("the length of this")
+
+
+def _extreme(op: str, found_in: Callable[[Any], Any]) -> Callable[..., Any]:
+    """Python's min and max: the first argument, unless a later one is smaller or larger."""
+
+    def extreme(where: Calls, e: ast.Call, *args: Any) -> Any:
+        if len(args) == 1 and is_of_run_time(args[0]):
+            return where.inlined(found_in, list(args), {}, e)
+        if len(args) == 1 and isinstance(args[0], (tuple, list)):
+            args = tuple(args[0])
+        if not args or not all(map(is_number, args)):
+            raise NotStaged("min or max of this")
+        best = args[0]
+        for other in args[1:]:
+            best = _better(where.r, op, best, other)
+        return best
+
+    return extreme
+
+
+def _better(r: Recorder, op: str, best: Any, other: Any) -> Any:
+    kinds = dtype_of(best), dtype_of(other)
+    flags = is_python_number(best), is_python_number(other)
+    python = flags[0] if flags[0] == flags[1] else None
+    condition = scalars.truth(r, scalars.compare(r, op, other, best))
+    if isinstance(condition, bool):
+        return other if condition else best
+    flag = ""
+    if python is None:
+        names = [scalars.flag_of(r, v) for v in (other, best)]
+        flag = r.compute("where", [condition, *names], [BOOL] * 3, BOOL)
+    if kinds[0].kind in "iu" and kinds[1].kind in "iu":
+        if kinds[0] != kinds[1] and True not in flags:
+            raise NotStaged("min or max of numbers of different types")
+        x, y = scalars.poly_of(r, best), scalars.poly_of(r, other)
+        found = r.minimum(x, y) if op == "less" else r.maximum(x, y)
+        return integer(found, kinds[flags[0] is True], python, flag)
+    dtype = FLOAT if set(flags) == {True} else kinds[flags[0] is True]
+    names = [scalars.exactly(r, v, dtype) for v in (other, best)]
+    name = r.compute("where", [condition, *names], [BOOL, dtype, dtype], dtype)
+    settled = ""
+    if kinds[0] != kinds[1] or any(isinstance(v, Scalar) and v.settled for v in (best, other)):
+        names = [scalars.settled_flag(r, v, dtype) for v in (other, best)]
+        settled = r.compute("where", [condition, *names], [BOOL] * 3, BOOL)
+    return Scalar(dtype, python, name, None, None, flag, settled)
+
+
+def _divmod(where: Calls, e: ast.Call, x: Any, y: Any) -> Any:
+    return where.operation("floor_divide", x, y), where.operation("remainder", x, y)
+
+
+def _sum(where: Calls, e: ast.Call, values: Any, start: Any = 0) -> Any:
+    _need_plain_sum(values)
+    if is_of_run_time(values):
+        return where.inlined(_sum_of, [values, start], {}, e)
+    if not isinstance(values, (tuple, list)):
+        raise NotStaged("a sum of this")
+    for value in values:
+        start = where.operation("add", start, value)
+    return start
+
+
+def _need_plain_sum(values: Any) -> None:
+    """Python adds its own floats with less rounding since version 3.12."""
+    if sys.version_info < (3, 12) or isinstance(values, Array):
+        return
+    kind = values.kind if isinstance(values, RunTimeList) else None
+    if isinstance(kind, Number) and kind.dtype == FLOAT and kind.python is not False:
+        raise NotStaged("a sum of Python's floats")
+    if isinstance(values, (tuple, list)) and any(
+        is_number(v) and dtype_of(v) == FLOAT and is_python_number(v) is not False for v in values
+    ):
+        raise NotStaged("a sum of Python's floats")
+
+
+def _quantified(is_all: bool, found_in: Callable[[Any], bool]) -> Callable[..., Any]:
+    def quantified(where: Calls, e: ast.Call, values: Any) -> Any:
+        if is_of_run_time(values):
+            return where.inlined(found_in, [values], {}, e)
+        if not isinstance(values, (tuple, list)):
+            raise NotStaged("any or all of this")
+        truths = [scalars.truth(where.r, v) for v in values]
+        if (not is_all) in truths:
+            return not is_all
+        made: bool | str = is_all
+        for truth in truths:
+            if isinstance(truth, str):
+                op = "logical_and" if is_all else "logical_or"
+                made = where.r.compute(op, [made, truth], [BOOL] * 2, BOOL) if isinstance(made, str) else truth
+        return scalars.truth_value(made)
+
+    return quantified
+
+
+def _boolean(where: Calls, e: ast.Call, x: Any) -> Any:
+    return scalars.truth_value(where.truth_of(x))
+
+
+def _number(function: Callable[[Recorder, Any], Any]) -> Callable[..., Any]:
+    def call(where: Calls, e: ast.Call, x: Any) -> Any:
+        if isinstance(x, Array) and x.size.constant == 1:
+            x = scalars.from_register(where.r, x.element((ZERO,) * x.ndim), x.dtype)
+        if not is_number(x):
+            raise NotStaged("a number of this")
+        return function(where.r, x)
+
+    return call
+
+
+def _tuple(where: Calls, e: ast.Call, values: Any = ()) -> Any:
+    if not isinstance(values, (tuple, list)):
+        raise NotStaged("a tuple of this")
+    return tuple(values)
+
+
+def _list(where: Calls, e: ast.Call, values: Any = ()) -> Any:
+    if isinstance(values, (tuple, list)):
+        return where.display(list(values), e)
+    if not isinstance(values, RunTimeList | range) and not is_of_run_time(values):
+        raise NotStaged("a list of this")
+    made = where.list_at(e)
+    if isinstance(values, range):
+        with where.r.loop(ZERO, Poly.number(len(values)), varying=True) as k:
+            lists.append(where.r, made, integer(k * values.step + values.start))
+    elif isinstance(values, RunTimeList):
+        lists.extend(where.r, made, values)
+    else:
+        where.extend(made, values)
+    return made
+
+
+BUILTINS: dict[Any, Callable[..., Any]] = {
+    abs: _absolute, len: length, divmod: _divmod, sum: _sum, bool: _boolean,
+    complex: lambda where, e, *args: complexnumbers.made_of(where.r, *args), int: _number(scalars.as_int),
+    float: _number(scalars.as_float), min: _extreme("less", _smallest_of), max: _extreme("greater", _largest_of),
+    any: _quantified(False, _any_of), all: _quantified(True, _all_of), slice: lambda where, e, *args: slice(*args),
+    tuple: _tuple, list: _list,
+}  # fmt: skip
