@@ -12,7 +12,6 @@ from typing import Any
 
 from ..base.atwork import at_work
 from ..errors import JitrtPerformanceWarning, Untraceable
-from ..frontend import guards
 from ..frontend.arguments import Foreign, Growing, Structure, flatten_call, leaf_key, sharing
 from ..frontend.donation import donated_leaves, overwritable
 from ..frontend.integers import LARGEST, SMALLEST, IntegerWanted, VaryingIntegers, VaryingNumbers
@@ -21,8 +20,10 @@ from ..frontend.python.purity import catches, scan, scan_call
 from ..ir.ops.contractions import Call as HostedCall
 from ..runtime.dispatch import Dispatch
 from ..runtime.frames import Retrace
+from . import signature
 from .budget import CREDIT, CREDIT_FOR_INTEGERS, TraceBudget
 from .segments import Programs
+from .signature import Signature
 from .templates import Templates
 from .tracing import Call, Unspecialised, internal_error, specialise
 from .tree import Plain, Specialisation
@@ -69,7 +70,7 @@ class Specialisations:
         self._donate = donate
         self._dispatch = dispatch
         self._lock = lock
-        self._known: dict[Any, Specialisation | Plain] = {}
+        self._known: dict[Signature, Specialisation | Plain] = {}
         self._captures: Captures | None = None
         self._other_captures: list[Captures] = []  # which may be so again
         self._numbers = VaryingNumbers()
@@ -164,9 +165,9 @@ class Specialisations:
                             break
                     if is_call and not self._may_trace(key):
                         return self._give_up(key)
-                    if guards.log.isEnabledFor(logging.INFO):
-                        others = [k[:-1] for k in self._known if k[-1] == captures.number]
-                        guards.log.info("%s", guards.explain_miss(self._name, key[:-1], others, len(leaves)))
+                    if signature.log.isEnabledFor(logging.INFO):
+                        others = [k for k in self._known if k.outside == captures.number]
+                        signature.log.info("%s", signature.explain_miss(self._name, key, others, len(leaves)))
                     try:
                         found = self._specialise(leaves, structure, captures, None, answers, donated, integers)
                     except IntegerWanted as wanted:
@@ -198,6 +199,13 @@ class Specialisations:
         found = self._known.get(key)
         return None if isinstance(found, Specialisation) and found.is_filled and not is_call else found
 
+    def signature(self, leaves: list[Any], structure: Structure) -> Signature:
+        """The signature of a call."""
+        captures = self.current_captures()
+        keys = [leaf_key(leaf) for leaf in leaves] + [_captured_key(c.read()) for c in captures.arrays]
+        donated = self._donated(leaves, structure, captures) if self._donate else ()
+        return _key(structure, keys, self.integers.symbols(structure, leaves), donated, captures)
+
     def _note_failure(self, key: Any, failure: Unspecialised, is_call: bool) -> Plain:
         """The plain function runs, since these arguments cannot be traced; so may the next calls like this one."""
         if is_call:
@@ -221,7 +229,7 @@ class Specialisations:
     def _told_apart(
         self,
         found: Specialisation,
-        key: Any,
+        key: Signature,
         leaves: list[Any],
         structure: Structure,
         captures: Captures,
@@ -236,7 +244,7 @@ class Specialisations:
             return Plain(str(reason))
         if shared is None:
             return found
-        key = (key, shared)
+        key = key._replace(shared=shared)
         with self._lock, at_work():
             knowing = self._known.get(key)
             if knowing is None:
@@ -276,7 +284,7 @@ class Specialisations:
     ) -> Call:
         return Call(self._function, self._name, leaves, structure, captures, shared, donated, integers, answers)
 
-    def _remember(self, key: Any, found: Specialisation | Plain) -> None:
+    def _remember(self, key: Signature, found: Specialisation | Plain) -> None:
         self._known[key] = found
         while len(self._known) > _MOST_SPECIALISATIONS or (
             isinstance(found, Specialisation) and found.frame_bytes and self.frame_bytes() > _MOST_FRAME_BYTES
@@ -303,9 +311,9 @@ class Specialisations:
         """How many calls of a function that runs plain are not looked at, between two that are."""
         return self._budget.calls_between_looks
 
-    def _may_trace(self, key: Any) -> bool:
+    def _may_trace(self, key: Signature) -> bool:
         """Whether a call with new arguments is to be traced."""
-        credit = CREDIT_FOR_INTEGERS if self.integers.has_fixed(key[0]) else CREDIT
+        credit = CREDIT_FOR_INTEGERS if self.integers.has_fixed(key.tree) else CREDIT
         if self._budget.is_used_up(credit):
             self._count_calls()
         return self._budget.allows(key, credit)
@@ -413,7 +421,7 @@ class Specialisations:
                 return found
         if len(kept) > _MOST_CAPTURES:
             number = kept.pop(0).number
-            self._drop([k for k in self._known if number in (k[-1], k[0][-1])])
+            self._drop([k for k in self._known if k.outside == number])
         return None
 
     def state(self) -> tuple:
@@ -478,7 +486,7 @@ def _are_large(leaves: list[Any], integers: frozenset[int]) -> bool:
 
 def _key(
     structure: Structure, keys: list[Any], integers: frozenset[int], donated: tuple[int, ...], captures: Captures
-) -> Any:
+) -> Signature:
     """What tells calls apart that need other specialisations; of `integers` only the type matters."""
     found = [int if k in integers else key for k, key in enumerate(keys)] if integers else keys
-    return (structure, *found, *donated, captures.number)
+    return Signature(structure, tuple(found), donated, captures.number)

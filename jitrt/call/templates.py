@@ -95,7 +95,7 @@ def _general(leaves: Sequence[Any], keys: Sequence[Any]) -> Hashable | None:
     for leaf, key in zip(leaves, keys):
         if type(leaf) is np.ndarray:
             dtype, shape, strides, *others = key
-            if not dtype.isnative or strides != contiguous_strides(shape, dtype.itemsize):
+            if not (dtype.isnative and leaf.flags.aligned) or strides != contiguous_strides(shape, dtype.itemsize):
                 return None
             found.append((dtype, tuple(min(n, 2) for n in shape), *others))
         else:

@@ -82,6 +82,29 @@ class _Needed(Exception):
     """A list that a function does nothing with as the attribute of an object is given to it in another way, too."""
 
 
+class Keys(tuple[Any, ...]):
+    """Keys of a dict that are not all strings: ``{1: x}``, ``{True: x}`` and ``{1.0: x}`` are told apart."""
+
+    __slots__ = ()
+
+    @staticmethod
+    def of(value: dict) -> tuple[Any, ...]:
+        """The keys of a dict."""
+        return tuple(value) if all(type(key) is str for key in value) else Keys(value)
+
+    def __eq__(self, other: object) -> bool:
+        return tuple.__eq__(self, other) is True and _kinds(self) == _kinds(other)
+
+    __hash__ = tuple.__hash__
+
+
+def _kinds(value: Any) -> Any:
+    """What tells equal keys apart."""
+    if isinstance(value, (tuple, frozenset)):
+        return (type(value), *map(_kinds, value))
+    return type(value), repr(value) if isinstance(value, (float, complex)) else None
+
+
 class Appended:
     """Stands for a list that grows, during a trace."""
 
@@ -186,7 +209,7 @@ def _flatten(value: Any, leaves: list[Any], seen: _Seen | None, depth: int, grow
             seen[id(value)] = len(seen)
         if kind is list:
             return (kind, tuple([_flatten(v, leaves, seen, depth, growing) for v in value]))
-        return (dict, tuple(value), tuple([_flatten(v, leaves, seen, depth, growing) for v in value.values()]))
+        return (dict, Keys.of(value), tuple([_flatten(v, leaves, seen, depth, growing) for v in value.values()]))
     if isinstance(value, tuple) and hasattr(value, "_fields") and (seen is None or _is_its_fields(value)):
         return (kind, tuple([_flatten(v, leaves, seen, depth, growing) for v in value]))
     if seen is not None and has_plain_attributes(kind):
@@ -410,8 +433,10 @@ def leaf_key(leaf: Any) -> Any:
         return (dtype, leaf.shape, leaf.strides, flags.writeable, flags.aligned, kind)
     if kind is float or kind is complex:
         return kind
+    if kind is slice or kind is range:  # which are equal to others that are told apart
+        return (kind, *((type(part), part) for part in (leaf.start, leaf.stop, leaf.step)))
     if kind in STATIC_TYPES:
-        return (kind, leaf) if kind is not slice else (kind, leaf.start, leaf.stop, leaf.step)
+        return (kind, leaf)
     if isinstance(leaf, np.generic):
         if leaf.dtype.kind not in "biufcmM":
             return Foreign(kind, f"takes a scalar of {leaf.dtype}, {_NO_KERNELS}")
