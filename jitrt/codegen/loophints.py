@@ -10,13 +10,12 @@ from ..kernels.loop_metadata import set_hint, set_hints
 from ..schedule.loopnest import Compute, Gather, Literal, Load, Loop, Statement, Store, StoreNeutral
 
 _PLAIN = (Compute, Literal, Load, Store, StoreNeutral)
-_FUNCTION_COST = 16  # of an elementary function, whose vector variant LLVM counts as one cheap call when it interleaves
 
 
 def is_function(s: Compute) -> bool:
     """Whether `s` is an elementary function, or the modulus of a complex number."""
     modulus = s.dtype.kind == "f" and any(t.kind == "c" for t in s.dtypes)
-    return s.op.cost >= _FUNCTION_COST or modulus
+    return s.op.is_function or modulus
 
 
 def interleaving(body: Sequence[Statement]) -> int | None:

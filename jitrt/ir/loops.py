@@ -23,6 +23,7 @@ import numpy as np
 
 from ..base.frozen import frozen
 from .integers import Poly
+from .ops.optable import OPS
 
 POINTER = "pointer"
 Type = np.dtype | str  # `POINTER` for addresses
@@ -359,18 +360,10 @@ def can_stop(procedure: Procedure) -> bool:
     return any(isinstance(s, (Stop, Checked, Memory)) for s in statements_within(procedure.body))
 
 
-# Operations whose results are the same wherever they are computed.
-_EXACT = frozenset(
-    """add subtract multiply divide floor_divide remainder negative positive absolute square sqrt where cast copy
-    less less_equal greater greater_equal equal not_equal logical_and logical_or logical_not maximum minimum floor ceil
-    trunc rint isnan isinf isfinite bitwise_and bitwise_or bitwise_xor invert left_shift right_shift""".split()
-)
-
-
 def is_exact(procedure: Procedure) -> bool:
     """Whether all results are those of correctly rounded operations in Python's order."""
     for s in statements_within(procedure.body):
-        if isinstance(s, Compute) and s.op not in _EXACT:
+        if isinstance(s, Compute) and OPS[s.op].is_function:
             return False
         if isinstance(s, For) and any(f.op in ("add", "multiply") and f.dtype.kind in "fc" for f in s.folds):
             return False

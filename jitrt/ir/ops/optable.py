@@ -117,6 +117,11 @@ class Op:
     def __repr__(self) -> str:
         return f"Op({self.name})"
 
+    @property
+    def is_function(self) -> bool:
+        """Whether it is an elementary function, the last bits of whose results depend on who computes it."""
+        return self.cost >= _FUNCTION_COST
+
     def raises(self, operands: tuple[np.dtype, ...], beside_a_number: bool = False) -> frozenset[str]:
         """The floating-point exceptions that the loop on operands of these dtypes can raise.
 
@@ -137,6 +142,7 @@ class Op:
         return self.flags if "f" in kinds else self.integer_flags
 
 
+_FUNCTION_COST = 16  # of one element; what costs less is rounded as the standard says
 LIBM = "libm"  # the library of the C functions of that name behind ``libm_``
 
 OPS: dict[str, Op] = {}
