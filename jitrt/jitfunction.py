@@ -169,9 +169,9 @@ class JitFunction(ServedFunction, Generic[P, R]):
         if is_at_work():
             return Explanation(self.__name__, "this thread is in the middle of a compilation")
         if known.plain is not None:
-            return Explanation(self.__name__, known.plain.reason)
+            return Explanation(self.__name__, known.plain.reason, loops=self._loops_of(args, known.plain.reason))
         if not kwargs and (loop := self._loops.source(args)):
-            return Explanation(self.__name__, "", loop=loop)
+            return Explanation(self.__name__, "", loop=loop, loops=self._loops_of(args))
         leaves: list[Any] = []
         structure = known.take_apart(args, kwargs, leaves)
         structure = known.take_all_apart(args, kwargs, leaves, structure)
@@ -180,8 +180,9 @@ class JitFunction(ServedFunction, Generic[P, R]):
         if isinstance(found, Plain):
             if found.error is not None:
                 raise found.error
-            return Explanation(self.__name__, found.reason)
-        return Explanation(self.__name__, "", found.traced, found.compiled)
+            return Explanation(self.__name__, found.reason, loops=self._loops_of(args, found.reason))
+        rolled = any(n.op.name == "loop" for n in found.traced.graph.nodes())
+        return Explanation(self.__name__, "", found.traced, found.compiled, loops=self._loops_of(args, "", rolled))
 
     def compile(self, /, *args: Any, **kwargs: Any) -> Explanation:
         """Compile for arguments like these without running the function.

@@ -6,7 +6,8 @@ import functools
 import logging
 import warnings
 from collections.abc import Callable, Hashable, Sequence
-from typing import Any
+from time import perf_counter
+from typing import TYPE_CHECKING, Any
 
 from .. import config
 from ..base.atwork import at_work, is_at_work, is_debugged, is_users_own
@@ -32,10 +33,14 @@ from .segments import Programs
 from .tracing import Call, internal_error, trace_and_run
 from .tree import TOO_SMALL, NewWay, Plain, Specialisation, places_of
 
+if TYPE_CHECKING:
+    from ..frontend.control.looplines import LoopLine
+
 _log = logging.getLogger("jitrt.trace")
 
 _PLAIN_CALLS = 16  # that Python serves before native code does, of a function that runs plain whatever its arguments
 _MOST_SLOW_CALLS = 64  # of a specialisation, while native code serves none
+_SLOW_CALL = 2.0  # seconds
 _STAYS_IN_PYTHON = "goes through Python in every call of that kind"
 
 
@@ -130,7 +135,9 @@ class ServedFunction(NativeCallable):
         answers: dict[HostedCall, Any] = {}
         try:
             structure = known.take_all_apart(args, kwargs, leaves, structure)
+            before = perf_counter()
             found = known.find(leaves, structure, answers)
+            self._note_slow_call(perf_counter() - before, args)
             if isinstance(found, Specialisation) and not known.spares_traces:
                 known.given_up = None
                 if fallback is not None:
@@ -348,6 +355,47 @@ class ServedFunction(NativeCallable):
                     self._dispatch.add(Plain("such calls are too short for compiled code"), table, args, {})
             except Exception as error:  # the call itself has ended well
                 internal_error(self.__name__, error, _STAYS_IN_PYTHON)
+
+    def _loops_of(self, args: tuple, reason: str = "", rolled: bool | None = None) -> tuple[LoopLine, ...]:
+        """What became of each loop of the function in calls like this one.
+
+        Parameters
+        ----------
+        args : tuple
+        reason : str
+            Why the plain function runs; empty if it does not.
+        rolled : bool, optional
+            Where the function is traced, whether there are loops in its graph.
+        """
+        from ..frontend.control.looplines import loop_lines
+
+        refused = self._loops.reason(args)
+        why = f"; not as a procedure: {refused}" if refused else ""
+        unrolled = self._loops.unrolled(args) if rolled is None and not reason else frozenset[int]()
+
+        def what(line: int) -> str:
+            if reason:
+                return f"in NumPy: {reason}{why}"
+            if rolled is None:
+                return "unrolled: its values are of different kinds" if line in unrolled else "compiled as a loop"
+            if rolled:
+                return f"compiled as a loop over whole arrays where its iterations record the same{why}"
+            return f"unrolled: each iteration is recorded by itself{why}"
+
+        return loop_lines(self._function, what)
+
+    def _note_slow_call(self, seconds: float, args: tuple) -> None:
+        """Say which loop has made a first call slow, and what would help."""
+        if seconds < _SLOW_CALL:
+            return
+        loops = self._loops_of(args, "", False)
+        if not loops:
+            text = "%s: it took %.1f s to compile it; parts of it as functions of their own are compiled each by itself"
+            _log.warning(text, self.__name__, seconds)
+            return
+        text = "%s: it took %.1f s to compile it; %s. One operation on whole arrays in its place would help, "
+        text += "or a function of its own for the loop, without what is no procedure"
+        _log.warning(text, self.__name__, seconds, loops[0])
 
     def clear(self) -> None:
         """Forget all calls, and free the frames. Kernels stay, so that nothing has to be compiled again."""

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 from ..base.frozen import frozen
 from ..codegen.kernels import Kernel
+from ..frontend.control.looplines import LoopLine
 from ..frontend.trace import Traced
 from ..ir.node import Graph
 from ..ir.ops.pythonnumbers import is_python
@@ -19,6 +20,7 @@ from ..schedule.reasons import host_name
 
 # What the parts of an explanation are, by the beginnings of their titles, for those who read one for the first time.
 _CAPTIONS = {
+    "loops": "each loop of the function, and what became of it",
     "values that it looks at": "between two of them, a segment of the function is compiled",
     "segment": "what runs up to one of these values",
     "graph after trace": "what the function computes, as it was recorded: x are arguments, t are arrays between them",
@@ -50,6 +52,8 @@ class Explanation:
         What the stages made.
     loop : str
         The procedure that a function of loops over rows or elements is compiled to, as a whole.
+    loops : tuple of LoopLine
+        The loops of the function, with their lines, and what became of each.
 
     Examples
     --------
@@ -70,6 +74,7 @@ class Explanation:
     traced: Traced | None = None
     compiled: Compiled | None = None
     loop: str = ""
+    loops: tuple[LoopLine, ...] = ()
 
     @property
     def graph(self) -> Graph | None:
@@ -122,11 +127,12 @@ class Explanation:
 
     def sections(self) -> list[tuple[str, str]]:
         """Titles and texts of the parts of the explanation."""
+        loops = [("loops", "\n".join(map(str, self.loops)))] if self.loops else []
         if self.loop:
-            return [(f"{self.name} is a loop over elements or rows, compiled as one function", self.loop)]
+            return [(f"{self.name} is a loop over elements or rows, compiled as one function", self.loop), *loops]
         if self.traced is None or self.compiled is None:
-            return [(f"{self.name} runs as plain NumPy", self.plain_reason)]
-        parts = [(f"{self.name} is compiled", self._summary())]
+            return [(f"{self.name} runs as plain NumPy", self.plain_reason), *loops]
+        parts = [(f"{self.name} is compiled", self._summary()), *loops]
         if self.traced.cuts:
             parts.append(("values that it looks at, in this order", "\n".join(self.looked_at)))
             for number, compiled in enumerate(self.programs[:-1]):

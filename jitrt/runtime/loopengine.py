@@ -42,6 +42,12 @@ class NoLoops:
     def source(self, args: tuple) -> str:
         return ""
 
+    def reason(self, args: tuple) -> str:
+        return ""
+
+    def unrolled(self, args: tuple) -> frozenset[int]:
+        return frozenset()
+
 
 def loop_engine(function: Callable[..., Any]) -> LoopEngine | NoLoops:
     """What serves calls of `function` as a loop over elements.

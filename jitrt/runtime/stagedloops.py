@@ -165,6 +165,11 @@ class LoopEngine:
         loop = self._find(self._completed(args))
         return "" if loop is None else str(loop.staged.procedure)
 
+    def unrolled(self, args: tuple) -> frozenset[int]:
+        """Lines of loops that are unrolled in the procedure of `source`."""
+        loop = self._find(self._completed(args))
+        return frozenset() if loop is None else loop.staged.unrolled
+
     def reason(self, args: tuple) -> str:
         """Why calls with such arguments run no procedure; empty if they do."""
         return self._refused.get(tuple([_kind(a) for a in self._completed(args)]), "")

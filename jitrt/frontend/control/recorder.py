@@ -78,6 +78,7 @@ class Recorder:
         self.nests = 0  # loops so far that are not the user's: of operations on whole arrays
         self._varying: set[str] = set()
         self.is_elementwise = False  # whether loops of the user's work on parts that their numbers or values choose
+        self.unrolled: set[int] = set()  # lines of the staged function's loops that are no loops any more
         self.looks_at_values = False  # whether values decide how often whole arrays are computed
         self.live: Callable[[str], list[str]] = lambda origin: []  # pointers of variables into memory of that origin
         self.meanings: dict[str, tuple[str, Poly, Poly]] = {}  # of truth values that are comparisons of integers

@@ -163,6 +163,8 @@ class Staged:
         Arguments whose values the procedure is made for.
     is_whole : bool
         Whether its loops work on whole arrays.
+    unrolled : frozenset of int
+        Lines of loops whose iterations stand one after the other, counted from the function's first one.
     """
 
     procedure: Procedure
@@ -172,6 +174,7 @@ class Staged:
     written: tuple[int, ...]
     known: tuple[tuple[int, Any], ...]
     is_whole: bool
+    unrolled: frozenset[int]
 
 
 WAY = "way"
@@ -255,6 +258,7 @@ def _stage(function: Any, args: Sequence[Any], known: dict[int, Any], r: Recorde
         tuple(numbers),
         tuple(known.items()),
         not is_elementwise,
+        frozenset(r.unrolled),
     )
 
 

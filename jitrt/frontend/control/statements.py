@@ -354,6 +354,8 @@ class Statements(Comprehensions):
         body = without_continue(s.body)
         if len(values) > MOST_UNROLLED or leaves_iterations(body):
             raise NotStaged("a loop over values of different kinds")
+        if self.outer is None:
+            self.r.unrolled.add(s.lineno)
         for k, value in enumerate(values):
             self.path = (*path, s.lineno, k)
             self.assign(s.target, value)

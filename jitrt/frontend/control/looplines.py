@@ -1,0 +1,62 @@
+"""The loops of a function by their lines in the user's code, and what became of each of them."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable
+from typing import Any
+
+from ...base.frozen import frozen
+from .source import definition_of
+from .values import NotStaged
+
+_LOOPS = (ast.For, ast.While, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
+
+
+@frozen
+class LoopLine:
+    """A loop of the user's.
+
+    Parameters
+    ----------
+    line : int
+        In its file.
+    text : str
+        The head of the loop.
+    what : str
+        Whether it is compiled as a loop, unrolled or in NumPy, and why.
+    """
+
+    line: int
+    text: str
+    what: str
+
+    def __str__(self) -> str:
+        return f"line {self.line}: {self.text}  # {self.what}"
+
+
+def loop_lines(function: Callable[..., Any], what: Callable[[int], str]) -> tuple[LoopLine, ...]:
+    """The loops of a function, in the order of their lines; none where there is no source.
+
+    Parameters
+    ----------
+    function : callable
+    what : callable
+        From the line of a loop, counted from the function's first one, to what became of it.
+    """
+    code = getattr(function, "__code__", None)
+    try:
+        definition = None if code is None else definition_of(code)
+    except NotStaged:
+        definition = None
+    if code is None or definition is None:
+        return ()
+    found = sorted((n for n in ast.walk(definition) if isinstance(n, _LOOPS)), key=lambda n: (n.lineno, n.col_offset))
+    first = code.co_firstlineno - 1
+    return tuple(LoopLine(first + n.lineno, _head(n), what(n.lineno)) for n in found)
+
+
+def _head(loop: Any) -> str:
+    if isinstance(loop, ast.For):
+        return f"for {ast.unparse(loop.target)} in {ast.unparse(loop.iter)}:"
+    return f"while {ast.unparse(loop.test)}:" if isinstance(loop, ast.While) else ast.unparse(loop)

@@ -1,0 +1,72 @@
+"""What `explain` says of each loop, and the warning of slow first calls."""
+
+import logging
+
+import numpy as np
+
+import jitrt
+from jitrt.call import site
+
+
+def staged(x):
+    total = 0.0
+    for k in range(len(x)):
+        total += x[k] * k
+    while total > 10.0:
+        total *= 0.5
+    return total
+
+
+def short(x):
+    total = 0.0
+    for name in ("a", "b"):
+        total += len(name)
+    for v in x:
+        total += v
+    return total
+
+
+def whole(x):
+    for _ in range(5):
+        x = np.sin(x) * 0.5 + np.sort(x)
+    return x
+
+
+def in_numpy(x):
+    for _ in range(2):
+        print("", end="")
+    return x.copy()
+
+
+def shown(function, *args):
+    loops = jitrt.jit(function).explain(*args).loops
+    first = function.__code__.co_firstlineno
+    return [(loop.line - first, loop.text, loop.what) for loop in loops]
+
+
+def test_each_loop_has_a_line_and_a_verdict():
+    x = np.linspace(0.0, 1.0, 50)
+    assert shown(staged, x) == [
+        (2, "for k in range(len(x)):", "compiled as a loop"),
+        (4, "while total > 10.0:", "compiled as a loop"),
+    ]
+    (_, _, first), (_, text, second) = shown(short, x)
+    assert first.startswith("unrolled") and second == "compiled as a loop" and text == "for v in x:"
+    ((line, text, what),) = shown(whole, x)
+    assert (line, text) == (1, "for _ in range(5):") and what.split()[0].strip(":") in ("compiled", "unrolled")
+    ((_, _, what),) = shown(in_numpy, x)
+    assert what.startswith("in NumPy: ")
+
+
+def test_the_text_shows_them():
+    explanation = jitrt.jit(staged).explain(np.ones(5))
+    assert f"line {staged.__code__.co_firstlineno + 2}: for k in range(len(x)):" in str(explanation)
+    assert not jitrt.jit(lambda x: x + 1).explain(np.ones(5)).loops
+
+
+def test_slow_first_calls_name_the_line(monkeypatch, caplog):
+    monkeypatch.setattr(site, "_SLOW_CALL", 0.0)
+    with caplog.at_level(logging.WARNING, "jitrt.trace"):
+        jitrt.jit(whole)(np.ones(9))
+    (message,) = [r.getMessage() for r in caplog.records if "to compile" in r.getMessage()]
+    assert f"line {whole.__code__.co_firstlineno + 1}: for _ in range(5):" in message and "would help" in message
