@@ -49,7 +49,10 @@ class ArrayMethods(Operators):
     # Attributes of ndarray.
     @property
     def shape(self) -> tuple[int, ...]:
-        return tuple(map(hidden, self._node.shape))
+        node = self._node
+        if node.type.weak:
+            self._refuse("shape")
+        return tuple(map(hidden, node.shape))
 
     @shape.setter
     def shape(self, shape: Any) -> None:
@@ -67,22 +70,35 @@ class ArrayMethods(Operators):
     def dtype(self) -> np.dtype:
         if (form := self._form()) is not None and form.swapped and not is_ours(sys._getframe(1)):
             check(form, "the dtype is asked for")
-        return self._node.dtype if self._choice is None else self._choice.array.dtype
+        if self._choice is not None:
+            return self._choice.array.dtype
+        node = self._node
+        if node.type.weak:
+            self._refuse("dtype")
+        return node.dtype
 
     @property
     def ndim(self) -> int:
-        return self._node.type.ndim if self._choice is None else self._choice.ndim
+        if self._choice is not None:
+            return self._choice.ndim
+        node = self._node
+        if node.type.weak:
+            self._refuse("ndim")
+        return node.type.ndim
 
     @property
     def size(self) -> int:
+        self._refuse("size")
         return hidden(self._node.type.size)
 
     @property
     def itemsize(self) -> int:
+        self._refuse("itemsize")
         return self._node.dtype.itemsize
 
     @property
     def nbytes(self) -> int:
+        self._refuse("nbytes")
         return hidden(self._node.type.nbytes)
 
     @property
@@ -115,6 +131,7 @@ class ArrayMethods(Operators):
 
     @property
     def flat(self) -> Flat:
+        self._refuse("flat")
         return Flat(self)
 
     @flat.setter
@@ -124,9 +141,11 @@ class ArrayMethods(Operators):
 
     @property
     def device(self) -> str:
+        self._refuse("device")
         return "cpu"
 
     def to_device(self, device: Any, /, *, stream: Any = None) -> Tracer:
+        self._refuse("to_device")
         np.empty(0).to_device(device, stream=stream)  # raises what NumPy raises
         return self  # type: ignore[return-value]
 
@@ -141,6 +160,11 @@ class ArrayMethods(Operators):
     def _check_no_number(self, name: str) -> None:
         if self._is_weak():
             raise AttributeError(f"{self.__class__.__name__!r} object has no attribute {name!r}")
+
+    def _refuse(self, name: str) -> None:
+        """Raise what Python raises where the user's code asks one of its numbers for what arrays have."""
+        if self._is_weak() and not is_ours(sys._getframe(2)):
+            self._check_no_number(name)
 
     def _apply(self, function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
         """``function(self, …)``: NumPy hands it back to `__array_function__`."""
@@ -165,6 +189,7 @@ class ArrayMethods(Operators):
     def astype(
         self, dtype: Any, order: str = "K", casting: str = "unsafe", subok: bool = True, copy: bool = True
     ) -> Any:
+        self._refuse("astype")
         target = np.dtype(dtype)
         if target.kind not in "biufc" or not target.isnative or self.dtype.kind not in "biufc":
             given = {"order": order, "casting": casting, "copy": copy}
@@ -201,12 +226,14 @@ class ArrayMethods(Operators):
     def clip(self, min: Any = None, max: Any = None, out: Any = None, **kwargs: Any) -> Any:
         return self._apply(np.clip, min, max, out, **kwargs)
 
-    def conj(self) -> Any:
+    def conjugate(self) -> Any:
         if self.dtype.kind != "c":
             return self  # as NumPy's method does; the function gives a copy
         return self._apply(np.conjugate)
 
-    conjugate = conj
+    def conj(self) -> Any:
+        self._refuse("conj")
+        return self.conjugate()
 
     def __copy__(self) -> Tracer:
         return self.copy()
@@ -215,6 +242,7 @@ class ArrayMethods(Operators):
         return self.copy()
 
     def round(self, decimals: int = 0, out: Any = None) -> Tracer:
+        self._refuse("round")
         return self._apply(np.round, decimals, out)
 
     def __len__(self) -> int:
@@ -233,6 +261,7 @@ class ArrayMethods(Operators):
 
     def item(self, *index: Any) -> Any:
         """The element as a Python number; a float is not looked at, an integer or a boolean is."""
+        self._refuse("item")
         if index:
             return self.flat[index[0]].item() if len(index) == 1 else self[index].item()
         if self.size != 1:
@@ -257,35 +286,40 @@ class ArrayMethods(Operators):
         return self._number(np.dtype(np.float64))
 
     def tolist(self) -> Any:
+        self._refuse("tolist")
         return self._value("tolist", lambda value: value.tolist())
 
     # Methods that write.
     def fill(self, value: Any) -> None:
+        self._refuse("fill")
         if self._is_array():  # NumPy fills a copy of a scalar
             assign(self, value)  # type: ignore[arg-type]
 
     def sort(self, *args: Any, **kwargs: Any) -> None:
+        self._refuse("sort")
         mutate(self, np.ndarray.sort, "sort", (self, *args), kwargs)
 
     def partition(self, *args: Any, **kwargs: Any) -> None:
+        self._refuse("partition")
         mutate(self, np.ndarray.partition, "partition", (self, *args), kwargs)
 
     def put(self, *args: Any, **kwargs: Any) -> None:
+        self._refuse("put")
         mutate(self, np.ndarray.put, "put", (self, *args), kwargs)
 
     def __getattr__(self, name: str) -> Any:
         if self._is_weak():
             return getattr(self._value(name, _itself), name)
         function = METHODS.get(name)
-        if function is not None:
+        if function is not None and (not self._scalar or hasattr(np.generic, name)):
             return lambda *args, **kwargs: function(self, *args, **kwargs)
         if self._scalar and not name.startswith("__") and not hasattr(np.ndarray, name):
             return getattr(self._value(name, lambda value: value), name)  # is_integer, as_integer_ratio, bit_count
         if name in _MEMORY and name in sys._getframe(1).f_code.co_names:  # where NumPy asks, there is none
             raise Untraceable(f".{name} of a value that is being traced", user_line())
-        if name.startswith("__") or not hasattr(np.ndarray, name):
+        if name.startswith("__") or not hasattr(np.generic if self._scalar else np.ndarray, name):
             raise AttributeError(f"'{self.__class__.__name__}' object has no attribute {name!r}")
-        if name in _UNTRACEABLE_ATTRIBUTES or not callable(getattr(np.ndarray, name)):
+        if self._scalar or name in _UNTRACEABLE_ATTRIBUTES or not callable(getattr(np.ndarray, name)):
             raise Untraceable(f".{name} of a value that is being traced", user_line())
         method = getattr(np.ndarray, name)
         return lambda *args, **kwargs: self._trace.calls.host_call(method, name, (self, *args), kwargs)

@@ -128,10 +128,10 @@ def _through_transpose(function: Callable[..., Any], method: str | None = None) 
     @numpy_function(function, method=method, view=True)
     def bind(a: Any, *args: Any, **kwargs: Any) -> Node:
         a = strong_node(a)
-        if a.type.ndim == 0:
-            return a
         probe = b.phantom(tuple(range(1, a.type.ndim + 1)))
         moved = function(probe, *map(known, args), **{k: known(v) for k, v in kwargs.items()})
+        if a.type.ndim == 0:
+            return a
         return b.view("transpose", a, axes=tuple(extent - 1 for extent in moved.shape))
 
 
