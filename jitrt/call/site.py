@@ -146,6 +146,11 @@ class ServedFunction(NativeCallable):
             raise
         except Exception as error:  # nothing has run yet
             found = internal_error(self.__name__, error)
+        if isinstance(found, Plain) and not kwargs and self._loops.active:
+            result = self._loops.call(args, instead_of_plain=True)
+            if result is not MISS:
+                self._serve_loops(args)
+                return result
         if isinstance(found, Plain):
             if found.error is not None:
                 failures.append(found.error)

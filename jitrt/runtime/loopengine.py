@@ -22,7 +22,7 @@ class NoLoops:
 
     active = answering = serving = False
 
-    def call(self, args: tuple) -> Any:
+    def call(self, args: tuple, instead_of_plain: bool = False) -> Any:
         return MISS
 
     serve = call

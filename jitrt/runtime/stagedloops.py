@@ -36,7 +36,7 @@ from ..frontend.control.stage import (
     is_same_value,
     stage,
 )
-from ..frontend.control.values import NotStaged
+from ..frontend.control.values import NotStaged, WholeArrays
 from ..frontend.python.callbacks import MISSING
 from ..frontend.python.captures import Capture
 from ..ir.loops import can_stop, is_exact
@@ -88,6 +88,7 @@ class LoopEngine:
         self._function = function
         self._loops: dict[Any, list[_Loop]] = {}
         self._refused: dict[Any, str] = {}
+        self._left: set[Any] = set()  # refused because their loops work on whole arrays
         self._whole: set[Any] = set()  # where loops work on whole arrays
         self.active = True
         self.answering = self.serving = False
@@ -96,8 +97,11 @@ class LoopEngine:
         self._served = 0
         self._latest: _Loop | None = None  # that has served a call in Python
 
-    def call(self, args: tuple) -> Any:
-        """The result of a call, or `MISS` if the tracer or the plain function has to serve it."""
+    def call(self, args: tuple, instead_of_plain: bool = False) -> Any:
+        """The result of a call, or `MISS` if the tracer or the plain function has to serve it.
+
+        Loops over whole arrays are left to the tracer, unless it leaves them to the plain function.
+        """
         if not self._looked:
             self._looked = True
             self.active = has_loops(self._function.__code__)
@@ -105,7 +109,7 @@ class LoopEngine:
             return MISS
         try:
             args = self._completed(args)
-            loop = self._find(args)
+            loop = self._find(args, instead_of_plain)
         except JitrtError:
             raise
         except Exception as error:  # nothing has run yet
@@ -180,7 +184,7 @@ class LoopEngine:
         defaults = self._function.__defaults__ or ()
         return (*args, *defaults[len(defaults) - missing :]) if 0 < missing <= len(defaults) else args
 
-    def _find(self, args: tuple) -> _Loop | None:
+    def _find(self, args: tuple, instead_of_plain: bool = False) -> _Loop | None:
         key = tuple([_kind(a) for a in args])
         known = self._loops.get(key, ())
         for loop in known:
@@ -188,16 +192,21 @@ class LoopEngine:
                 return None if loop.refused else loop
         if key in self._whole and _nbytes(args) > _MOST_BYTES:
             return None
+        if instead_of_plain and key in self._left:
+            self._left.discard(key)
+            self._refused.pop(key, None)
         if key in self._refused or self._made == _MOST_STAGED or len(known) == _MOST_VALUES:
             return None
         self._made += 1
         try:
             with at_work():
-                loop = _Loop(self._function, args)
+                loop = _Loop(self._function, args, instead_of_plain)
         except _TooLarge:
             self._whole.add(key)
             return None
         except NotStaged as reason:
+            if isinstance(reason, WholeArrays):
+                self._left.add(key)
             self._refused[key] = str(reason)
             _log.info("%s: its loops are not compiled as such: %s", self._function.__name__, reason)
             return None
@@ -253,14 +262,14 @@ class _Loop:
         If it is better left to the tracer.
     """
 
-    def __init__(self, function: Callable[..., Any], args: tuple):
+    def __init__(self, function: Callable[..., Any], args: tuple, takes_whole: bool = False):
         self.function = function
         layout = fields()
         if layout is None:
             raise NotStaged("objects of this build of Python lie elsewhere")
         if any(not a.flags.aligned for a in args if isinstance(a, np.ndarray)):
             raise NotStaged("an array that is not aligned")
-        self.staged: Staged = stage(function, args)
+        self.staged: Staged = stage(function, args, takes_whole)
         self.is_whole = self.staged.is_whole
         if self.is_whole and _nbytes(args) > _MOST_BYTES:
             raise _TooLarge

@@ -33,6 +33,7 @@ from .values import (
     NotStaged,
     Scalar,
     View,
+    WholeArrays,
     dtype_of,
     is_python_number,
 )
@@ -180,20 +181,22 @@ class Staged:
 WAY = "way"
 
 
-def stage(function: Callable[..., Any], args: Sequence[Any]) -> Staged:
+def stage(function: Callable[..., Any], args: Sequence[Any], takes_whole: bool = False) -> Staged:
     """The procedure of a function for arguments of the types of `args`.
 
     Raises
     ------
     NotStaged
         If it does something that a procedure cannot do.
+    WholeArrays
+        If its loops work on whole arrays, unless `takes_whole` says that these are welcome.
     """
     known: dict[int, Any] = {}
     lists: dict[Hashable, Any] = {}
     guesses: dict[Hashable, bool] = {}
     for _ in range(_MOST_ROUNDS):
         try:
-            return _stage(function, args, known, Recorder(lists, guesses))
+            return _stage(function, args, known, Recorder(lists, guesses), takes_whole)
         except ListChanges:
             continue
         except NeedsValue as needed:
@@ -214,7 +217,7 @@ def is_same_value(value: Any, known: Any) -> bool:
     return bool(value == known)
 
 
-def _stage(function: Any, args: Sequence[Any], known: dict[int, Any], r: Recorder) -> Staged:
+def _stage(function: Any, args: Sequence[Any], known: dict[int, Any], r: Recorder, takes_whole: bool) -> Staged:
     definition = definition_of(function.__code__)
     values = [known[k] if k in known else _parameter(r, k, arg) for k, arg in enumerate(args)]
 
@@ -245,8 +248,8 @@ def _stage(function: Any, args: Sequence[Any], known: dict[int, Any], r: Recorde
     if not r.has_loops:
         raise NotStaged("it has no loops")
     is_elementwise = r.is_elementwise or bool(r.grown)
-    if not (is_elementwise or r.looks_at_values or r.has_products):
-        raise NotStaged("its loops work on whole arrays")
+    if not (is_elementwise or r.looks_at_values or r.has_products or takes_whole):
+        raise WholeArrays
     returns = [_settled_results(result, results) for result in returns]
     numbers = [k for k in range(len(args) + len(captures.arrays)) if f"x{k}" in written]
     procedure = Procedure(tuple(r.parameters), r.finish(), tuple(results), r.sites())

@@ -17,6 +17,13 @@ class NotStaged(Exception):
     """The function does something that staged code cannot do, or might do otherwise than Python."""
 
 
+class WholeArrays(NotStaged):
+    """The loops work on whole arrays, for which tracing gives better code, where it gives any."""
+
+    def __init__(self) -> None:
+        super().__init__("its loops work on whole arrays")
+
+
 class NeedsValue(NotStaged):
     """The value of an argument has to be known: staging begins again with it.
 
