@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import math
+from bisect import bisect_left
 from collections.abc import Iterator, Sequence
+from itertools import accumulate
 
 import numpy as np
 
@@ -98,6 +101,39 @@ def have_common_bytes(a: Access, b: Access, shift: int = 0) -> bool:
         return bool(np.shares_memory(_phantom(a, 0), _phantom(b, shift), max_work=_EXACT_WORK))  # type: ignore[arg-type]
     except np.exceptions.TooHardError:
         return True
+
+
+class ByteRanges:
+    """Accesses to one array, found by the bytes between the first and the last that they touch.
+
+    Parameters
+    ----------
+    found : list of Access
+    """
+
+    def __init__(self, found: list[Access]):
+        self._all = found
+        ranges = [_touched_range(a) for a in found]
+        self._order = sorted(range(len(found)), key=lambda k: ranges[k][0])
+        self._starts = [ranges[k][0] for k in self._order]
+        self._stops = [ranges[k][1] for k in self._order]
+        self._furthest = list(accumulate(self._stops, max))
+
+    def near(self, other: Access, shift: int = 0) -> list[Access]:
+        """Those that may have a byte in common with `other` where their memory begins `shift` bytes behind its own."""
+        start, stop = (place - shift for place in _touched_range(other))
+        near = []
+        for k in range(bisect_left(self._starts, stop) - 1, -1, -1):
+            if self._furthest[k] <= start:
+                break
+            if self._stops[k] > start:
+                near.append(self._order[k])
+        return [self._all[k] for k in sorted(near)]
+
+
+def _touched_range(access: Access) -> tuple[float, float]:
+    """The `byte_range`; for an access to nothing, which is nowhere, everywhere."""
+    return byte_range(access) if all(access.extents) else (-math.inf, math.inf)
 
 
 class _Placed:

@@ -22,6 +22,7 @@ from ..ir.ops.optable import CONSTANT, INPUT
 from ..schedule.nest import KernelCall
 from .accesses import (
     Access,
+    ByteRanges,
     Order,
     accesses,
     are_same_elements,
@@ -135,6 +136,7 @@ class _Sharing:
     orders: dict[int, Order] = field(default_factory=dict)
     reads: dict[Node, list[Access]] = field(default_factory=dict)
     writes: dict[Node, list[Access]] = field(default_factory=dict)
+    ranges: dict[Node, ByteRanges] = field(default_factory=dict)
     read_in: list[list[Node]] = field(default_factory=list)
     live: LiveBytes = field(default_factory=lambda: LiveBytes(1))
 
@@ -241,8 +243,9 @@ class _Sharing:
     def _hazards(self, node: Node, operand: Node, shift: int) -> tuple[list[tuple[Access, Access]], str]:
         """Operands that become one, and the first thing that would be overwritten too early."""
         pairs: list[tuple[Access, Access]] = []
+        written = self.ranges.get(node) or self.ranges.setdefault(node, ByteRanges(self.writes[node]))
         for read in self.reads.get(operand, ()):
-            for write in self.writes[node]:
+            for write in written.near(read, shift):
                 if write.step == read.step and are_same_elements(read, write, shift):
                     if not self._is_read_first(read, write):
                         return [], "is read again after its first element is overwritten"
@@ -257,7 +260,7 @@ class _Sharing:
         if not self.writes.get(operand) and operand in self.lifetimes and self.lifetimes[operand][0] >= first:
             return [], f"is written in step {self.lifetimes[operand][0]}"  # by a loop or a choice, anywhere in it
         for own in self.writes.get(operand, ()):
-            for write in self.writes[node]:
+            for write in written.near(own, shift):
                 if write.step <= own.step and have_common_bytes(own, write, shift):
                     return [], f"is written in step {own.step}"
         return pairs, ""

@@ -84,3 +84,22 @@ def test_conditions_of_integers_do_not_count_as_values():
     assert stage(relax, (np.ones(5), 0.1)).is_whole
     with pytest.raises(Exception, match="whole arrays"):
         stage(counted, (np.ones(5), 3))
+
+
+def logistic(a, y, w, n):
+    for _ in range(n):
+        p = 1 / (1 + np.exp(-(a @ w)))
+        w = w - 0.1 * (a.T @ (p - y))
+    return w
+
+
+def test_what_tracing_leaves_to_the_plain_function_is_staged(monkeypatch):
+    monkeypatch.setenv("JITRT_STRICT", "0")
+    fast = jitrt.jit(logistic)
+    rng = np.random.default_rng(4)
+    for rows, columns, n in ((40, 3, 9), (40, 3, 1), (7, 5, 20), (1, 1, 2)):
+        given = rng.random((rows, columns)), (rng.random(rows) > 0.5) * 1.0, np.zeros(columns), n
+        for _ in range(2):
+            np.testing.assert_allclose(fast(*given), logistic(*given), rtol=1e-12)
+        assert fast._loops.serving
+        assert not fast.plain_reason
