@@ -52,6 +52,15 @@ class CacheInfo(NamedTuple):
     """Calls so far that native code did not serve."""
 
 
+class ServedSignature(NamedTuple):
+    """A signature of calls, and what serves these."""
+
+    arguments: str
+    """Types of the arguments, nested as they are."""
+    plain_reason: str
+    """Why they run the plain function; empty if they are compiled."""
+
+
 class _OfFunction:
     """An attribute of the plain function."""
 
@@ -326,6 +335,34 @@ class JitFunction(ServedFunction, Generic[P, R]):
             with drawing(copies, restores=True):
                 steps = tuple(step for program, inputs in programs for step in step_times(program, inputs))
         return Profile(self.__name__, seconds, plain, steps, machine_bandwidth(), reason)
+
+    def signatures(self) -> tuple[ServedSignature, ...]:
+        """The signatures of the calls so far, and what serves each of them.
+
+        Returns
+        -------
+        tuple of ServedSignature
+            Those that are remembered, the oldest first.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> import jitrt
+        >>> @jitrt.jit
+        ... def twice(x):
+        ...     return 2 * x
+        >>> _ = twice(np.ones(5)), twice(np.array([1, "one"], object))
+        >>> for signature in twice.signatures():
+        ...     print(signature.arguments, "|", signature.plain_reason or "compiled")
+        f8(5,) | compiled
+        object | takes an array of object, which has no kernels
+        """
+        return tuple(
+            [
+                ServedSignature(str(call), found.reason if isinstance(found, Plain) else "")
+                for call, found in self._specialisations.known()
+            ]
+        )
 
     def cache_info(self) -> CacheInfo:
         """What the function keeps for further calls.

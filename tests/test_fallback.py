@@ -113,6 +113,19 @@ def test_what_is_explained_is_what_runs():
     assert function.plain_reason == ""
 
 
+def test_signatures_say_what_serves_them():
+    function = jitrt.jit(lambda x, scale=1.0, *, holder=None: (x if holder is None else holder["x"]) * scale)
+    function(ARRAY)
+    function(ARRAY.astype("f4"), 2)
+    function(np.array([1], object), scale=2.5)
+    function(ARRAY, holder={"x": ARRAY[::2], 1: (3, "text")})
+    found = [(s.arguments, bool(s.plain_reason)) for s in function.signatures()]
+    assert found[:3] == [("f8(400,)", False), ("f4(400,), int 2", False), ("object, scale=float", True)]
+    assert found[3][0] == "f8(400,), holder={'x': f8(200,) with strides (16,), 1: (int 3, str 'text')}"
+    function.clear()
+    assert function.signatures() == ()
+
+
 def test_clear_forgets_all(monkeypatch):
     function = jitrt.jit(lambda x, n: np.roll(x, n) * 2)
     for _ in range(2):

@@ -92,6 +92,10 @@ class Specialisations:
         """Those that are compiled."""
         return [s for s in list(self._known.values()) if isinstance(s, Specialisation)]
 
+    def known(self) -> list[tuple[Signature, Specialisation | Plain]]:
+        """The signatures that are known, and what serves their calls."""
+        return list(self._known.items())
+
     def __len__(self) -> int:
         """How many there are, with those that run the plain function."""
         return len(self._known)

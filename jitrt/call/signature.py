@@ -41,7 +41,10 @@ class Signature(NamedTuple):
     shared: tuple[int, ...] | None = None
 
     def __str__(self) -> str:
-        return _call_shape(self.tree, map(_describe, self.types))
+        positional, (_, names, named), *_ = self.tree[1]
+        leaves = map(_describe, self.types)
+        parts = [_shape(part, leaves) for part in positional[1]]
+        return ", ".join([*parts, *(f"{name}={_shape(part, leaves)}" for name, part in zip(names, named))])
 
 
 def explain_miss(name: str, call: Signature, known: Iterable[Signature], arguments: int) -> str:
