@@ -35,11 +35,11 @@ _MOST_CALLS = 12  # of functions inside of each other
 
 
 class _Retry(Exception):
-    """A variable of a loop holds another kind of value than was supposed; without a kind, a list refers to it."""
+    """Variables of a loop hold other kinds of values than was supposed, or a list refers to one of them."""
 
-    def __init__(self, name: str, kind: Kind | None):
-        super().__init__(name)
-        self.name, self.kind = name, kind
+    def __init__(self, kinds: dict[str, Kind], listed: str = ""):
+        super().__init__(*kinds, listed)
+        self.kinds, self.listed = kinds, listed
 
 
 class _ReturnsOther(Exception):
@@ -66,18 +66,20 @@ class _Loop:
         """Hand the variables over to the next iteration, or to what stands behind the loop."""
         for name, value in values.items():
             if name not in self.names and is_listed(value) and not is_listed(self.entry.get(name)):
-                raise _Retry(name, None)
-        for name in self.names:
-            value = values.get(name)
-            if name not in values or isinstance(value, Unbound):
-                continue
-            kind = surviving(seen_from(r, kind_of(value), self.outside), self.depth)
+                raise _Retry({}, name)
+        held = {name: values[name] for name in self.names if name in values}
+        held = {name: value for name, value in held.items() if not isinstance(value, Unbound)}
+        found = {
+            name: surviving(seen_from(r, kind_of(value), self.outside), self.depth) for name, value in held.items()
+        }
+        others = {n: kind for n, kind in found.items() if n in self.kinds and not is_covered(kind, self.kinds[n])}
+        if others:  # all at once: each attempt records the whole body
+            raise _Retry(others)
+        for name, kind in found.items():
             if name not in self.kinds:  # assigned in the loop only
                 self.kinds[name], self.variables[name] = kind, Variable(r, kind)
                 self.flags[name] = r.variable()
-            elif not is_covered(kind, self.kinds[name]):
-                raise _Retry(name, kind)
-            self.variables[name].put(r, value)
+            self.variables[name].put(r, held[name])
             if name in self.flags:
                 r.put(self.flags[name], r.literal(True, BOOL), BOOL)
 
@@ -446,11 +448,11 @@ class Statements(Comprehensions):
                     return
                 except _Retry as found:
                     take_back()
-                    if found.kind is None:
-                        before = {**before, found.name: listed(r, before[found.name])}
+                    if found.listed:
+                        before = {**before, found.listed: listed(r, before[found.listed])}
                         continue
-                    old = kinds.get(found.name)
-                    kinds[found.name] = found.kind if old is None else join(old, found.kind)
+                    for name, kind in found.kinds.items():
+                        kinds[name] = join(kinds[name], kind) if name in kinds else kind
                     self.settled[place] = kinds
         raise NotStaged("variables whose types do not settle")
 
