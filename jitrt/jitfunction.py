@@ -179,8 +179,9 @@ class JitFunction(ServedFunction, Generic[P, R]):
             return Explanation(self.__name__, "this thread is in the middle of a compilation")
         if known.plain is not None:
             return Explanation(self.__name__, known.plain.reason, loops=self._loops_of(args, known.plain.reason))
-        if not kwargs and (loop := self._loops.source(args)):
-            return Explanation(self.__name__, "", loop=loop, loops=self._loops_of(args))
+        by_position = self._loops.by_position(args, kwargs)
+        if by_position is not None and (loop := self._loops.source(by_position)):
+            return Explanation(self.__name__, "", loop=loop, loops=self._loops_of(by_position))
         leaves: list[Any] = []
         structure = known.take_apart(args, kwargs, leaves)
         structure = known.take_all_apart(args, kwargs, leaves, structure)

@@ -95,11 +95,12 @@ class ServedFunction(NativeCallable):
         if self._is_new:
             self._is_new = False
             note_call(self._function)
-        if self._loops.answering and not kwargs:
-            result = self._loops.serve(args)
+        by_position = self._loops.by_position(args, kwargs) if self._loops.active else None
+        if self._loops.answering and by_position is not None:
+            result = self._loops.serve(by_position)
             if result is not MISS:
                 may_be_short = self._loops.may_be_short()
-                self._serve_loops(args)
+                self._serve_loops(by_position)
                 if may_be_short:
                     self._serve_short_calls(args)
                 return result
@@ -126,10 +127,10 @@ class ServedFunction(NativeCallable):
             return self._function(*args, **kwargs)
         if current() is not None or any(type(leaf) is Tracer for leaf in leaves):
             return self._function(*args, **kwargs)  # inside of another function's trace
-        if not kwargs and self._loops.active:
-            result = self._loops.call(args)
+        if by_position is not None and self._loops.active:
+            result = self._loops.call(by_position)
             if result is not MISS:
-                self._serve_loops(args)
+                self._serve_loops(by_position)
                 self._serve_short_calls(args)
                 return result
         answers: dict[HostedCall, Any] = {}

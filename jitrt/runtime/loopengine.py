@@ -27,6 +27,9 @@ class NoLoops:
 
     serve = call
 
+    def by_position(self, args: tuple, kwargs: dict[str, Any]) -> tuple | None:
+        return None
+
     def release(self) -> None:
         pass
 

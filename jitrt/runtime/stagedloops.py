@@ -8,6 +8,7 @@ error state does not ignore.
 from __future__ import annotations
 
 import ctypes
+import inspect
 import logging
 import time
 from collections.abc import Callable, Sequence
@@ -177,6 +178,20 @@ class LoopEngine:
     def reason(self, args: tuple) -> str:
         """Why calls with such arguments run no procedure; empty if they do."""
         return self._refused.get(tuple([_kind(a) for a in self._completed(args)]), "")
+
+    def by_position(self, args: tuple, kwargs: dict[str, Any]) -> tuple | None:
+        """The arguments of a call by their positions; None if they do not fit."""
+        if not kwargs:
+            return args
+        code, defaults = self._function.__code__, self._function.__defaults__ or ()
+        names = code.co_varnames[: code.co_argcount]
+        if code.co_flags & (inspect.CO_VARARGS | inspect.CO_VARKEYWORDS) or code.co_kwonlyargcount:
+            return None
+        if not kwargs.keys() <= set(names[max(len(args), code.co_posonlyargcount) :]):
+            return None
+        given = dict(zip(names[len(names) - len(defaults) :], defaults)) | kwargs
+        rest = names[len(args) :]
+        return (*args, *(given[name] for name in rest)) if all(name in given for name in rest) else None
 
     def _completed(self, args: tuple) -> tuple:
         """The arguments with those that are given by default."""

@@ -64,6 +64,9 @@ def test_agrees_with_numpy(name):
         except Exception as error:
             reason = f"raises {error!r}"
     corpus_report.STATES[name] = reason
+    engine, args = compiled._loops, example.make(np.random.default_rng(0), example.sizes[0])
+    if engine.active and (engine.reason(args) or engine.source(args)):
+        corpus_report.LOOPS[name] = engine.reason(args)
 
 
 def test_the_corpus_is_large_enough():

@@ -262,6 +262,30 @@ def test_calls_that_leave_out_arguments_are_served_like_others():
     assert fast._loops.faster_plain((x,), fast) is None
 
 
+def test_arguments_by_name_are_served_like_others():
+    def recursion(x, k=2, /, gain=0.5, *, shift=0.0):
+        return x, k, gain, shift
+
+    def filtered(x, k=2, gain=0.5, out=None):
+        total = 0.0 if out is None else 1.0
+        for v in x:
+            total = v + k * total - gain * v
+        return total
+
+    x = np.linspace(0.0, 1.0, 50)
+    fast = jitrt.jit(filtered)
+    for kwargs in ({"k": 3}, {"gain": 0.25}, {"gain": 0.25, "k": 1}, {"out": 1}, {"gain": np.float64(2.0)}):
+        for _ in range(3):
+            assert repr(fast(x, **kwargs)) == repr(filtered(x, **kwargs))
+        assert fast._loops.serve(fast._loops.by_position((x,), kwargs)) == filtered(x, **kwargs)
+    assert repr(fast(gain=0.5, x=x)) == repr(filtered(x))
+    for args, kwargs in (((x,), {"x": x}), ((x,), {"other": 1}), ((), {"k": 1}), ((x, 1, 2, 3, 4), {"k": 1})):
+        assert fast._loops.by_position(args, kwargs) is None
+        with pytest.raises(TypeError):
+            fast(*args, **kwargs)
+    assert LoopEngine(recursion).by_position((x,), {"gain": 1}) is None  # it has parameters that only have names
+
+
 def test_floating_point_exceptions_are_what_the_error_state_says():
     def weighted(x, w, out):
         total = 0.0
