@@ -1,5 +1,7 @@
 """Lists that mix traced scalars, arrays and numbers, wherever NumPy takes an array: no symbol may ever get into one."""
 
+import warnings
+
 import numpy as np
 import pytest
 
@@ -104,3 +106,96 @@ def test_long_vectors():
     """Where the example was found: a result that held symbols."""
     x = np.random.default_rng(0).random(200_000)
     agree(lambda x: np.concatenate(([x[0]], np.diff(x))), x)
+
+
+SEVERAL = frozenset(["broadcast_arrays", "meshgrid", "histogramdd", "lexsort", "is_busday"])
+
+
+def functions_of_one_array():
+    """NumPy's functions that take an array alone, or an array and an axis."""
+    x = np.array([[0.5, -1.25, 2.0], [1.0, -2.5, 4.0]])
+    for module in (np, np.linalg):
+        for name, function in sorted(vars(module).items()):
+            if type(function) is not type(np.max) or name.startswith("_") or name in ("empty_like", "copyto"):
+                continue
+            for given in ({"axis": 0}, {}):
+                try:
+                    with np.errstate(all="ignore"), warnings.catch_warnings():
+                        warnings.simplefilter("error")
+                        result = function(list(x), **given)
+                except Exception:
+                    continue
+                if name not in SEVERAL and isinstance(result, (np.ndarray, np.generic)):
+                    yield pytest.param(function, given, id=f"{module.__name__}.{name}")
+                break
+
+
+@pytest.mark.parametrize("function, given", list(functions_of_one_array()))
+def test_functions_of_one_array_take_lists_without_a_look(function, given):
+    x = np.array([0.5, -1.25, 2.0])
+    agree(lambda x: function([x, 2 * x], **given), x)
+    compiled = jitrt.jit(lambda x: function([x, 2 * x], **given))
+    compiled(x)
+    cuts = [cut for found in compiled._specialisations.compiled() for cut in found.traced.cuts]
+    assert "an array is made of it" not in [cut.why for cut in cuts]
+
+
+CONCATENATED = {
+    "r_ of slices": lambda x: np.r_[x, 1:5, 0:1:4j, x[0], 2],
+    "r_ of floats": lambda x: np.r_[0, x * 2, np.float64(3)],
+    "r_ of lists": lambda x: np.r_[[x[0], 2], x],
+    "r_ of matrices": lambda x: np.r_[np.stack([x, x]), np.stack([x, x * 2])],
+    "r_ with a directive": lambda x: np.r_["0,2", x, x],
+    "r_ of one": lambda x: np.r_[x],
+    "c_": lambda x: np.c_[x, x * 2],
+    "c_ of slices": lambda x: np.c_[x, 0:3, 0:1:3j],
+    "c_ of matrices": lambda x: np.c_[np.stack([x, x], 1), x],
+    "c_ of a number": lambda x: np.c_[np.stack([x[:1]]), 5],
+}
+
+
+@pytest.mark.parametrize("dtype", "?bHiqfdF")
+@pytest.mark.parametrize("function", CONCATENATED.values(), ids=CONCATENATED)
+def test_concatenators(function, dtype):
+    agree(function, np.array([1, 0, 3]).astype(dtype).view())
+
+
+def test_concatenators_raise_what_numpy_raises():
+    x = np.arange(3.0)
+    for function in (
+        lambda x: np.r_[np.stack([x, x]), x],
+        lambda x: np.c_[x, x[:2]],
+        lambda x: np.r_[x.astype("b"), 300],
+    ):
+        with pytest.raises((ValueError, OverflowError)) as want:
+            function(x)
+        with pytest.raises(type(want.value)):
+            jitrt.jit(function)(x)
+
+
+KEYED = {np.cumsum: 2.0, np.max: 3.0}
+
+
+def test_functions_stay_what_they_are():
+    """NumPy's functions are keys, are passed on and asked for their class, in a traced function as anywhere."""
+
+    def by_key(x, g=np.max):
+        return x * KEYED[np.cumsum] * KEYED[g] if g is np.max and np.max == g else x
+
+    def by_class(x):
+        return x * 2 if isinstance(np.max, type(np.sum)) and np.max.__module__ == "numpy" else x * 3
+
+    def by_name(x):
+        return x * len(np.mean.__name__) + len(np.mean.__doc__) + (repr(np.mean)[:14] == "<function mean")
+
+    def handed_on(x):
+        return np.apply_along_axis(np.cumsum, 0, x) + sum(map(np.max, [x, 2 * x])) + np.vectorize(np.mean)(x)
+
+    for function in (by_key, by_class, by_name, handed_on):
+        agree(function, np.linspace(0.5, 2.0, 50))
+
+
+@pytest.mark.parametrize("name", ["meshgrid", "lexsort", "histogramdd"])
+def test_lists_of_several_arrays(name):
+    function = getattr(np, name)
+    agree(lambda x: function([x, 2 * x])[0], np.array([0.5, -1.25, 2.0]))

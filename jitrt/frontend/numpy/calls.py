@@ -13,6 +13,7 @@ from ...ir.ops.contractions import Call, call
 from ..hidden import check_no_symbol
 from ..python.userline import user_line
 from .closures import FunctionTemplate
+from .standin import without_stand_in
 from .tracer import Tracer
 
 if TYPE_CHECKING:
@@ -67,6 +68,7 @@ def _with_placeholders(value: Any, operands: list[Node], trace: Trace, inside: t
     if isinstance(value, Tracer):
         operands.append(trace.laid_out(value))
         return _Placeholder(len(operands) - 1)
+    value = without_stand_in(value)
     if isinstance(value, (tuple, list)) and type(value) in (tuple, list):
         return type(value)(_with_placeholders(v, operands, trace, inside) for v in value)
     if issubclass(type(value), tuple) and hasattr(value, "_fields"):

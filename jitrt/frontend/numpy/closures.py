@@ -15,12 +15,13 @@ import numpy as np
 from ...errors import Untraceable
 from ..python.callbacks import MISSING, contents
 from ..python.userline import user_line
+from .standin import StandIn
 from .tracer import Tracer
 
 # What such a function may close over: it cannot change it.
 _READ = (
     Tracer, np.ndarray, np.generic, np.dtype, np.ufunc, int, float, complex, str, bytes, type(None), slice, range, type,
-    types.FunctionType, types.BuiltinFunctionType, types.ModuleType,
+    types.FunctionType, types.BuiltinFunctionType, types.ModuleType, StandIn,
 )  # fmt: skip
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import cmath
 import functools
+import inspect
 import math
 import types
 import warnings
@@ -33,6 +34,7 @@ from .assignment import list_node
 from .numbers import fits_scalar, library_call, stored
 from .operands import plain_shape
 from .scopes import CaughtWarnings, ErrorState, filter_warnings
+from .standin import StandIn
 from .tracer import Tracer
 
 _NUMERIC = "biufcmM"
@@ -47,6 +49,7 @@ _LITERALS = frozenset(
     empty_like full_like broadcast_to reshape outer repeat tile where cumsum roll flip sort""".split()
     if hasattr(np, name)
 )
+_SEVERAL_ARRAYS = frozenset("arrays tup operands args xi condlist choices keys sample dates begindates".split())
 _KEPT_LITERALS, _KEPT_BYTES = 128, 1 << 16
 
 
@@ -160,11 +163,27 @@ def literal(state: Trace, value: Any) -> Any:
 
 def _literal_call(state: Trace, function: Callable[..., Any], args: tuple, kwargs: dict[str, Any]) -> Any:
     if _is_traced(args) or _is_traced(list(kwargs.values())):
-        return function(*map(_timed, args), **{name: _timed(value) for name, value in kwargs.items()})
+        return _array_call(state, function, tuple(map(_timed, args)), {k: _timed(v) for k, v in kwargs.items()})
     try:
         return literal(state, _kept_call(function, args, tuple(sorted(kwargs.items())), _types(args, kwargs)))
     except (_TooLarge, TypeError):
         return literal(state, function(*args, **kwargs))
+
+
+def _array_call(state: Trace, function: Callable[..., Any], args: tuple, kwargs: dict[str, Any]) -> Any:
+    """A function of an array, which may be a list of arrays: NumPy finds no tracer in there."""
+    if args and type(args[0]) in (list, tuple) and _is_traced(args[0]) and _takes_array(function):
+        args = array_of(state, args[0]), *args[1:]
+    return function(*args, **kwargs)
+
+
+@lru_cache(maxsize=256)
+def _takes_array(function: Callable[..., Any]) -> bool:
+    """Whether what a function is given first is one array, by the name of its parameter."""
+    try:
+        return next(iter(inspect.signature(function).parameters), "") not in _SEVERAL_ARRAYS
+    except ValueError:
+        return False
 
 
 def _timed(value: Any) -> Any:
@@ -223,14 +242,42 @@ class _Grid:
         return getattr(self._grid, name)
 
 
-def _wrapped(function: Callable[..., Any], make: Callable[..., Any]) -> Callable[..., Any]:
-    @functools.wraps(function)
-    def call(*args: Any, **kwargs: Any) -> Any:
-        state = current()
-        return function(*args, **kwargs) if state is None else make(state, function, args, kwargs)
+class _Concatenator:
+    """``np.r_`` and ``np.c_``."""
 
-    call.stands_for = call, function  # type: ignore[attr-defined]  # itself, too: what wraps it has its attributes
-    return call
+    def __init__(self, concatenator: Any):
+        self._concatenator = concatenator
+
+    def __getitem__(self, key: Any) -> Any:
+        state = current()
+        items = key if type(key) is tuple else (key,)
+        if state is None or not _is_traced(items) or any(type(item) is str for item in items):
+            return self._concatenator[key]
+        parts = [self._part(state, item) for item in items]
+        dtype = np.result_type(*map(_promoted, parts))
+        arrays = [_converted(state, np.array, (part, dtype), {"ndmin": self.ndmin, "copy": None}) for part in parts]
+        return np.concatenate(tuple(arrays), axis=self.axis)
+
+    def _part(self, state: Trace, item: Any) -> Any:
+        """An array, or a column where arrays of two axes are made; a number as it is."""
+        if type(item) is slice:
+            start, step = 0 if item.start is None else item.start, 1 if item.step is None else item.step
+            several = isinstance(step, (complex, np.complexfloating))
+            item = np.linspace(start, item.stop, int(abs(step))) if several else np.arange(start, item.stop, step)
+        elif type(item) in np.ScalarType or (type(item) is Tracer and not item._is_array()):
+            return item
+        array = _converted(state, np.array, (item,), {"copy": None})
+        return array[:, None] if array.ndim == 1 < self.ndmin else array
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._concatenator, name)
+
+
+def _promoted(part: Any) -> Any:
+    """What tells `np.result_type` of an array or a number."""
+    if type(part) is Tracer and part._is_weak():
+        return part.dtype.type().item()
+    return part.dtype if isinstance(part, (np.ndarray, np.generic)) else part
 
 
 def _in_traces(kind: Callable[..., Any], traced: Callable[..., Any]) -> Callable[..., Any]:
@@ -241,26 +288,30 @@ def _in_traces(kind: Callable[..., Any], traced: Callable[..., Any]) -> Callable
 @once
 def _stand_ins() -> dict[int, Any]:
     """What is seen in place of NumPy's objects, by their identity."""
-    found: dict[int, Any] = {id(np.fromfunction): _wrapped(np.fromfunction, _from_function)}
-    found[id(np.require)] = _wrapped(np.require, _required)
+    found: dict[int, Any] = {id(np.fromfunction): StandIn(np.fromfunction, _from_function)}
+    found[id(np.require)] = StandIn(np.require, _required)
     makers: list[tuple[Any, Callable[..., Any]]] = [
         (_FILLS, _filled),
         (_CONVERSIONS, _converted),
         (_LITERALS, _literal_call),
     ]
     for functions, make in makers:
-        found.update((id(f), _wrapped(f, make)) for f in functions)
+        found.update((id(f), StandIn(f, make)) for f in functions)
     found |= {id(grid): _Grid(grid) for grid in (np.mgrid, np.ogrid)}
+    found |= {id(concatenator): _Concatenator(concatenator) for concatenator in (np.r_, np.c_)}
     found |= _random_stand_ins()
     for library in (math, cmath):
         numeric = [f for f in vars(library).values() if isinstance(f, types.BuiltinFunctionType)]
-        found.update((id(f), _wrapped(f, _number_call)) for f in numeric)
+        found.update((id(f), StandIn(f, _number_call)) for f in numeric)
     found[id(np.vectorize)] = _in_traces(np.vectorize, Vectorized)
     found[id(np.errstate)] = _in_traces(np.errstate, ErrorState)
     found[id(warnings.catch_warnings)] = _in_traces(warnings.catch_warnings, CaughtWarnings)
     for function in (warnings.simplefilter, warnings.filterwarnings):
-        found[id(function)] = _wrapped(function, filter_warnings)
-    for module in (np.random, np, math, cmath):
+        found[id(function)] = StandIn(function, filter_warnings)
+    for module in (np, np.linalg, np.fft):
+        dispatchers = [f for f in vars(module).values() if type(f) is type(np.max) and id(f) not in found]
+        found.update((id(f), StandIn(f, _array_call)) for f in dispatchers)
+    for module in (np.random, np.linalg, np.fft, np, math, cmath):
         changed = types.ModuleType(module.__name__)
         vars(changed).update({name: found.get(id(value), value) for name, value in vars(module).items()})
         found[id(module)] = changed
@@ -269,10 +320,10 @@ def _stand_ins() -> dict[int, Any]:
 
 def _random_stand_ins() -> dict[int, Any]:
     """For functions that draw from NumPy's own generator, and those that make generators."""
-    found = {id(maker): _wrapped(maker, draws.made) for maker in draws.MAKERS}
+    found = {id(maker): StandIn(maker, draws.made) for maker in draws.MAKERS}
     for name, function in vars(np.random).items():
         if getattr(function, "__self__", None) is draws.GLOBAL:
-            found[id(function)] = _wrapped(function, functools.partial(_draw, name))
+            found[id(function)] = StandIn(function, functools.partial(_draw, name))
     return found
 
 

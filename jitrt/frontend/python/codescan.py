@@ -278,8 +278,9 @@ class Scan:
                     raise Untraceable(f"uses {name}, which somebody has replaced")
                 if vars(module).get(attribute) is value:
                     self.captures.note_constant(name, value, *place)
-                    renew(module, attribute, value)
                 place = None
+            if vars(module).get(attribute) is value:
+                renew(module, attribute, value)
         if value is MISSING or isinstance(value, types.ModuleType):
             return
         if rest and isinstance(value, type) and has_plain_attributes(value):

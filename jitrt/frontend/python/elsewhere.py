@@ -11,6 +11,7 @@ import numpy as np
 
 from ...errors import Untraceable
 from ..context import current
+from ..numpy.standin import without_stand_in
 from .userline import user_line
 
 
@@ -20,9 +21,7 @@ class Vectorized:
     def __init__(self, pyfunc: Any = None, **options: Any):
         if pyfunc is None:
             raise Untraceable("np.vectorize as a decorator with arguments", user_line())
-        stand_in, original = getattr(pyfunc, "stands_for", (None, None))
-        if stand_in is pyfunc:  # which NumPy can call for every element without a look for a trace
-            pyfunc = original
+        pyfunc = without_stand_in(pyfunc)  # which NumPy can call for every element without a look for a trace
         self._pyfunc, self._options = pyfunc, options
         self.__name__ = getattr(pyfunc, "__name__", "function")
 

@@ -1,0 +1,51 @@
+"""What a traced function finds in place of one of NumPy's functions, and takes for that function itself."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from ..context import current
+
+
+class StandIn:
+    """A function that does something else during a trace, and is equal to `function`, with its class and attributes.
+
+    Parameters
+    ----------
+    function : callable
+        NumPy's function, or Python's.
+    make : callable
+        From the trace, the function, and the arguments of a call to its result.
+    """
+
+    __slots__ = ("function", "make")
+
+    def __init__(self, function: Callable[..., Any], make: Callable[..., Any]):
+        self.function, self.make = function, make
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        state = current()
+        return self.function(*args, **kwargs) if state is None else self.make(state, self.function, args, kwargs)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.function, name)
+
+    # What classes have of their own does not reach `__getattr__`.
+    __class__ = property(lambda self: type(self.function))
+    __module__ = property(lambda self: self.function.__module__)
+    __doc__ = property(lambda self: self.function.__doc__)
+
+    def __eq__(self, other: object) -> bool:
+        return self.function == without_stand_in(other)
+
+    def __hash__(self) -> int:
+        return hash(self.function)
+
+    def __repr__(self) -> str:
+        return repr(self.function)
+
+
+def without_stand_in(value: Any) -> Any:
+    """The function that `value` stands for, if it is a stand-in; otherwise `value` itself."""
+    return value.function if type(value) is StandIn else value
