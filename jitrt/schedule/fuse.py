@@ -58,6 +58,7 @@ class _Fusion:
         self.groups: list[Group] = []
         self.demand: dict[Node, list[Group]] = {}  # groups that compute the node inline unless it is stored
         self.readers: dict[Node, list[Group]] = {}  # groups that read the stored node
+        self.needed: dict[Group, list[Node]] = {}  # nodes among whose users, of either kind, a group has been
 
     def _computed_apart(self) -> frozenset[Node]:
         """Functions of single numbers that get kernels of their own, which are mostly the same kernel."""
@@ -155,10 +156,10 @@ class _Fusion:
         chosen.sinks.extend(sinks)
         if scanned is not None:
             chosen.scanned = scanned
-        for user in users:
-            if user is not chosen:
-                chosen.successors.add(user)
-                user.loads.add(node)
+        others = [user for user in users if user is not chosen]
+        chosen.precede(others)
+        for user in others:
+            user.loads.add(node)
         for sink in sinks:
             if sink.value is node:
                 self._route_operands(node, chosen)
@@ -169,9 +170,11 @@ class _Fusion:
         users = self.readers.pop(node, [])
         parts = parts_of(node)
         section = self.section.get(node, 0)
-        groups = [Group(sinks=[sink], successors=set(users), section=section) for sink in parts]
+        groups = [Group(sinks=[sink], section=section) for sink in parts]
+        for group in groups:
+            group.precede(users)
         for earlier, later in orderings(node):
-            groups[earlier].successors.add(groups[later])
+            groups[earlier].precede([groups[later]])
         self.groups += groups
         for group, sink in zip(groups, parts):
             self._route(sink.value, group)
@@ -180,7 +183,8 @@ class _Fusion:
 
     def _place_host(self, node: Node) -> None:
         users = self.readers.pop(node, [])
-        group = Group(host=node, successors=set(users))
+        group = Group(host=node)
+        group.precede(users)
         self.groups.append(group)
         for arg in node.args:
             self._route(arg, group)
@@ -197,9 +201,11 @@ class _Fusion:
         else:
             base = storage(node)
             group.loads.add(base)
-            users = self.readers.setdefault(producer(base), [])
+            node = producer(base)
+            users = self.readers.setdefault(node, [])
         if group not in users:
             users.append(group)
+            self.needed.setdefault(group, []).append(node)
 
     def _merge_siblings(self) -> None:
         """Join groups of one kind that read a common array."""
@@ -232,18 +238,17 @@ class _Fusion:
         """Let `group` do the work of `other`."""
         group.sinks.extend(other.sinks)
         group.loads |= other.loads
-        group.successors |= other.successors
         group.scanned = other.scanned if group.scanned is None else group.scanned
         self.groups.remove(other)
-        for g in self.groups:
-            if other in g.successors:
-                g.successors.remove(other)
-                g.successors.add(group)
-        for users in (*self.demand.values(), *self.readers.values()):
-            if other in users:
-                users.remove(other)
-                if group not in users:
-                    users.append(group)
+        group.replace([other])
+        needed = self.needed.pop(other, [])
+        self.needed.setdefault(group, []).extend(needed)
+        for node in needed:
+            for users in (self.demand.get(node, []), self.readers.get(node, [])):
+                if other in users:
+                    users.remove(other)
+                    if group not in users:
+                        users.append(group)
 
 
 def _share_a_load(a: Group, b: Group) -> bool:

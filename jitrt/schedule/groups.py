@@ -7,7 +7,7 @@ kernel computes, which may be several groups that share loops.
 from __future__ import annotations
 
 import heapq
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import field
 
 from ..base.frozen import frozen, record
@@ -125,18 +125,23 @@ class Group:
 
     `loads` are the stored arrays, inputs and constants that it reads, `scanned` is the axis of its scans, `section` the
     part of the program that it belongs to, and `why_alone` the printed reason why it was not fused with the groups that
-    read it. With `sharing` or `sliding` the sinks are those of its members that are not local.
+    read it. With `sharing` or `sliding` the sinks are those of its members that are not local. `successors` need
+    something that it computes, `predecessors` compute something that it needs.
     """
 
     sinks: list[Sink] = field(default_factory=list)
     host: Node | None = None
     loads: set[Node] = field(default_factory=set)
     scanned: int | None = None
-    successors: set[Group] = field(default_factory=set)
     section: int = 0
     why_alone: str = ""
     sharing: Sharing | None = None
     sliding: Sliding | None = None
+    successors: set[Group] = field(default_factory=set)
+    predecessors: set[Group] = field(default_factory=set)
+    _known: int = 0  # how many of the sinks, of which there are ever more, the following fields tell of
+    _fold: Sink | None = None
+    _searches: bool = False
 
     @property
     def members(self) -> tuple[Group, ...]:
@@ -145,21 +150,57 @@ class Group:
         return joined.members if joined is not None else (self,)
 
     def reaches(self, other: Group) -> bool:
-        """Whether `other` needs, directly or not, something that this group computes."""
-        stack, seen = [self], {self}
-        while stack:
-            group = stack.pop()
-            if group is other:
-                return True
-            for successor in group.successors:
-                if successor not in seen:
-                    seen.add(successor)
-                    stack.append(successor)
+        """Whether `other` needs, directly or not, something that this group computes.
+
+        The search begins at both, since groups are made users first: those that are new have few predecessors.
+        """
+        if self is other:
+            return True
+        behind, before = [self], [other]
+        seen_behind, seen_before = {self}, {other}
+        while behind and before:
+            for group in behind.pop().successors:
+                if group in seen_before:
+                    return True
+                if group not in seen_behind:
+                    seen_behind.add(group)
+                    behind.append(group)
+            for group in before.pop().predecessors:
+                if group in seen_behind:
+                    return True
+                if group not in seen_before:
+                    seen_before.add(group)
+                    before.append(group)
         return False
+
+    def precede(self, users: Iterable[Group]) -> None:
+        """Note that `users` need something that this group computes."""
+        for user in users:
+            self.successors.add(user)
+            user.predecessors.add(self)
+
+    def replace(self, others: Collection[Group]) -> None:
+        """Take over how `others`, which it stands for, depend on groups that are none of them."""
+        for other in others:
+            for user in other.successors.difference(others):
+                user.predecessors.discard(other)
+                self.precede([user])
+            for needed in other.predecessors.difference(others):
+                needed.successors.discard(other)
+                needed.precede([self])
+
+    def _look(self) -> None:
+        """Take account of further sinks."""
+        for sink in self.sinks[self._known :]:
+            if sink.folded_axes and (self._fold is None or (sink.is_partial and not self._fold.is_partial)):
+                self._fold = sink
+            self._searches = self._searches or sink.is_search
+        self._known = len(self.sinks)
 
     @property
     def is_search(self) -> bool:
-        return any(s.is_search for s in self.sinks)
+        self._look()
+        return self._searches
 
     def may_scan(self, axis: int) -> bool:
         """Whether the nest can scan along `axis`: it does not fold, nor scan along another one."""
@@ -168,9 +209,9 @@ class Group:
     @property
     def kind(self) -> tuple:
         """The kind of the sinks; a fold may have stores of its domain beside it, one in blocks folds of its rows."""
-        folds = [s for s in self.sinks if s.folded_axes]
-        chosen = next((s for s in folds if s.is_partial), folds[0] if folds else None)
-        return chosen.kind if chosen is not None else self.sinks[0].kind if self.sinks else ()
+        self._look()
+        chosen = self._fold or (self.sinks[0] if self.sinks else None)
+        return () if chosen is None else chosen.kind
 
 
 def stored_axes(node: Node, member: Group, axes: tuple[int, ...]) -> list[int]:
@@ -231,14 +272,11 @@ def needed_in_between(members: Collection[Group]) -> bool:
 
 def replaced_by(groups: list[Group], members: Sequence[Group], joined: Group) -> list[Group]:
     """`groups` with `joined` for its `members`, whose dependences it takes over."""
-    joined.successors = {s for g in members for s in g.successors} - set(members)
     place = groups.index(members[0])
-    left = [g for g in groups if g not in members]
+    gone = set(members)
+    left = [g for g in groups if g not in gone]
     left.insert(place, joined)
-    for g in left:
-        if not g.successors.isdisjoint(members):
-            g.successors.difference_update(members)
-            g.successors.add(joined)
+    joined.replace(gone)
     return left
 
 

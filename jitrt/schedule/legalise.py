@@ -8,7 +8,7 @@ from collections import Counter
 import numpy as np
 
 from ..ir import build as b
-from ..ir.node import Graph, Node
+from ..ir.node import Graph, Node, topological_order
 from ..ir.ops.folds import FOLD_IDENTITY
 from ..ir.ops.indexing import gathered_indices
 from ..ir.ops.optable import Kind, Op, row
@@ -101,6 +101,8 @@ def _users(graph: Graph) -> Counter[Node]:
 
 
 def _two_stages(layouts: Layouts, users: Counter[Node]) -> tuple[Rule, ...]:
+    flat: dict[Node, bool] = {}
+
     @rule(
         lambda op: op in PARTIAL,
         "fold of much into little → fold of partial folds",
@@ -110,7 +112,7 @@ def _two_stages(layouts: Layouts, users: Counter[Node]) -> tuple[Rule, ...]:
         if n.args[0].type.size <= BLOCK:
             return None
         (x,) = n.args
-        found = _blocks(n, layouts, users)
+        found = _blocks(n, layouts, users, flat)
         if found is None:
             return None
         blocked, blocks = found
@@ -125,15 +127,16 @@ def _two_stages(layouts: Layouts, users: Counter[Node]) -> tuple[Rule, ...]:
     return (apply,)
 
 
-def _blocks(n: Node, layouts: Layouts, users: Counter[Node]) -> tuple[tuple[int, ...], int] | None:
+def _blocks(
+    n: Node, layouts: Layouts, users: Counter[Node], flat: dict[Node, bool]
+) -> tuple[tuple[int, ...], int] | None:
     """The axes that a fold is cut along, and the number of blocks; None if the kept rows are enough to share out."""
     (x,) = n.args
-    leaves = _leaves(x)
-    if n.shape == () and all(_is_flat(leaf, layouts) for leaf in leaves):
+    if n.shape == () and _is_flat(x, layouts, flat):
         return n["axes"], _even(x.type.size, BLOCK)
     if x.type.size <= _MUCH:
         return None
-    order = _traversal(leaves, layouts)
+    order = _traversal(_leaves(x), layouts)
     if _are_few_rows(x, n["axes"], order) and not (users[x] > 1 and _cost(x) > RECOMPUTED_COST):
         return None  # turns take columns, unless they would write rows that are read again
     rows = 1
@@ -208,8 +211,19 @@ def _strides(leaf: Node, layouts: Layouts) -> tuple[int, ...]:
     return contiguous_strides(leaf.shape, leaf.dtype.itemsize) if layout is None else layout.strides
 
 
-def _is_flat(leaf: Node, layouts: Layouts) -> bool:
-    """Whether the leaf is traversed in one stride."""
+def _is_flat(x: Node, layouts: Layouts, known: dict[Node, bool]) -> bool:
+    """Whether all stored nodes that `x` is computed from are traversed in one stride; nodes are asked once."""
+    for node in topological_order((x,), known):
+        if node.op.kind is Kind.ELEMENTWISE:
+            known[node] = all(known[a] for a in node.args)
+        else:
+            indices = gathered_indices(node) if node.op.kind is Kind.GATHER else ()
+            known[node] = _is_flat_leaf(node, layouts) and all(known[i] for i in indices)
+    return known[x]
+
+
+def _is_flat_leaf(leaf: Node, layouts: Layouts) -> bool:
+    """Whether a stored node is traversed in one stride."""
     if leaf.op.kind is Kind.GATHER and any(s >= 0 for s in leaf["source"]):
         return False
     layout = layouts.find(leaf)
