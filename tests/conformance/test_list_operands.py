@@ -199,3 +199,27 @@ def test_functions_stay_what_they_are():
 def test_lists_of_several_arrays(name):
     function = getattr(np, name)
     agree(lambda x: function([x, 2 * x])[0], np.array([0.5, -1.25, 2.0]))
+
+
+@pytest.mark.parametrize("number", [np.longdouble(1) / 3, np.clongdouble(1j) / 3, np.finfo(np.longdouble).min, 0.1])
+@pytest.mark.parametrize("name", ["minimum", "add", "multiply", "hypot", "array", "concatenate", "stack", "sum"])
+def test_long_doubles_in_lists(name, number, monkeypatch):
+    """An element that is no long double itself NumPy puts into an array by way of a float."""
+    monkeypatch.setenv("JITRT_STRICT", "1")
+    two = (lambda a, b: getattr(np, name)([a, b])) if name in ("array", "concatenate", "stack", "sum") else None
+    function = two or getattr(np, name)
+    if name == "hypot" and np.iscomplexobj(number):
+        return
+    calls = (
+        (lambda v, w: function([v], [w]), (number, 2.0)),
+        (lambda a, b: function(a, b), ([number], [2.0])),
+        (lambda a, b: function(a, b), ([number, 1.0], [2.0, 3.0])),
+        (lambda x, v: function([x[0]], [v]), (np.array([number]), np.inf)),
+    )
+    for call, args in calls:
+        compiled = jitrt.jit(call)
+        for _ in range(2):
+            with np.errstate(all="ignore"):
+                want, got = np.asarray(call(*args)), np.asarray(compiled(*args))
+            assert got.dtype == want.dtype
+            np.testing.assert_array_equal(got, want)

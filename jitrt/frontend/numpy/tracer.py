@@ -13,10 +13,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ...errors import Untraceable
 from ...ir import build as b
 from ...ir.node import Node
 from ...ir.ops.updates import Region, region_between, through
 from ..forms import Form, check
+from ..python.userline import user_line
 from ..storage import Cell
 from .arraymethods import ArrayMethods
 from .assignment import assign_item
@@ -210,6 +212,8 @@ class Tracer(ArrayMethods):
         return call_function(self, func, args, kwargs)
 
     def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
+        if not self._node.shape and self._node.dtype.char in "gG":  # NumPy puts them into an array by way of a float
+            raise Untraceable("makes an array of long doubles", user_line())
         made = self._value("an array is made of it", lambda value: np.array(value, dtype))
         if dtype is None or made.dtype == self.dtype:  # NumPy hands out the array itself
             self._trace.aliases.hand_out(made)
