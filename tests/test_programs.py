@@ -362,7 +362,7 @@ def test_programs_with_large_constants_are_not_kept_in_memory():
     assert sum(c.nbytes for c in made.program.image.constants) >= 40_000 and len(programs._known) <= before
 
 
-def test_what_is_kept_in_memory_is_bounded(monkeypatch):
+def test_what_is_kept_in_memory_is_bounded(without_templates, monkeypatch):
     monkeypatch.setattr(programs, "_MOST_KNOWN", 3)
     monkeypatch.setattr(programs, "_known", {})
     fast = jitrt.jit(lambda x: x * 1.25 + 7)

@@ -47,6 +47,11 @@ def by_size(x, y):
     return x.sum(axis=0) * n - x[: n // 2].sum() / x.size + m, x.reshape(-1)[1:].max()
 
 
+def numbers(x, y):
+    n, m = x.shape
+    return x.sum() / n, (n * m - x) / (m - 1), (x.sum(axis=0) * (x.size // 2) + 1j) / n
+
+
 def masked(x, y):
     z = x.copy()
     z[z < 0.25] = 0.5
@@ -78,6 +83,7 @@ FUNCTIONS = [
     in_place,
     reversed_and_strided,
     by_size,
+    numbers,
     masked,
     flattened,
     outer,
@@ -169,7 +175,7 @@ def close(got, want):
     got, want = (v if isinstance(v, tuple) else (v,) for v in (got, want))
     for a, b in zip(got, want, strict=True):
         assert np.asarray(a).dtype == np.asarray(b).dtype
-        tolerance = 1e-4 if np.asarray(b).dtype == np.float32 else 1e-11
+        tolerance = 1e-4 if np.asarray(b).dtype in (np.float32, np.complex64) else 1e-11
         np.testing.assert_allclose(a, b, tolerance, tolerance)
 
 
@@ -215,7 +221,7 @@ def traces(monkeypatch):
     return found
 
 
-@pytest.mark.parametrize("function", [softmax, standardise, gradient, masked, twice])
+@pytest.mark.parametrize("function", [softmax, standardise, gradient, numbers, masked, twice])
 def test_new_shapes_are_not_traced(function, traces):
     fast = jitrt.jit(function)
     for n in range(300):

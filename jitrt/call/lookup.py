@@ -161,6 +161,9 @@ class Specialisations:
                         break
                     if is_call and (failure := self._fails_again(key)) is not None:
                         return failure
+                    if signature.log.isEnabledFor(logging.INFO):
+                        others = [k for k in self._known if k.outside == captures.number]
+                        signature.log.info("%s", signature.explain_miss(self._name, key, others, len(leaves)))
                     if is_call:
                         call = self._call(leaves, structure, captures, None, answers, donated, integers)
                         found = self._templates.find(call, (structure, captures.number), keys)
@@ -169,9 +172,6 @@ class Specialisations:
                             break
                     if is_call and not self._may_trace(key):
                         return self._give_up(key)
-                    if signature.log.isEnabledFor(logging.INFO):
-                        others = [k for k in self._known if k.outside == captures.number]
-                        signature.log.info("%s", signature.explain_miss(self._name, key, others, len(leaves)))
                     try:
                         found = self._specialise(leaves, structure, captures, None, answers, donated, integers)
                     except IntegerWanted as wanted:

@@ -25,6 +25,7 @@ from ..ir.extents import Extent, NotNoted, Sizes, is_extent
 from ..ir.node import Graph
 from ..ir.ops.optable import Kind
 from ..ir.types import ArrayType, contiguous_strides
+from ..passes.harmless import left_out
 from ..programs import Compiled
 from ..runtime.image import Image, Table
 from ..runtime.program import UNLIMITED, Program
@@ -228,8 +229,8 @@ def _no_details() -> Any:
 class _Programs:
     """What compiles the graphs of a trace with extents that are variables."""
 
-    def __init__(self, strides: Mapping[int, tuple[int, ...]], limit: int):
-        self._strides, self._limit = strides, limit
+    def __init__(self, inputs: Sequence[Any], strides: Mapping[int, tuple[int, ...]]):
+        self._inputs, self._strides = inputs, strides
         self.count = 0
 
     def compile(
@@ -242,6 +243,8 @@ class _Programs:
     ) -> Compiled:
         from ..pipeline import generate, lower
 
+        if left_out(graph, self._inputs) is not graph:
+            raise Untraceable("leaves out what nothing reads, which depends on values")
         made = generate(lower(graph, values, donated, dict(written), self._strides))
         if not made.program.image.is_native:
             raise Untraceable("leaves a part of the program to NumPy")
@@ -263,7 +266,7 @@ def _made(call: Call, extents: Extents, variables: Sequence[tuple[int, ...]], li
     failures: list[BaseException] = []
     made: Specialisation | Plain | None = None
     try:
-        made = _specialised(call, given, limit)
+        made = _specialised(call, given)
     except NotWorthwhile as reason:
         made = Plain(str(reason), is_passing=True)
     except (Exception, ControlException) as error:
@@ -279,16 +282,24 @@ def _made(call: Call, extents: Extents, variables: Sequence[tuple[int, ...]], li
         numbers, fill = [], None
     constants = tuple((k, n) for k, n in enumerate(extents) if k not in by_place)
     formulas = sizes.compiled(numbers)
-    _log.info("%s: a program for all shapes with %s", call.name, " and ".join(sizes.guards))
+    _log.info("%s: a program for all shapes that satisfy %d conditions", call.name, len(sizes.guards))
     assert made is not None
     return _Template(made, constants, tuple(variables), formulas, fill, limit, sizes.is_narrow)
 
 
-def _specialised(call: Call, given: Mapping[int, Any], limit: int) -> Specialisation | None:
-    """A specialisation with formulas for numbers; None if calls need more than a program."""
+def _specialised(call: Call, given: Mapping[int, Any]) -> Specialisation:
+    """A specialisation with formulas for numbers.
+
+    Raises
+    ------
+    Untraceable
+        If calls need more than a program.
+    """
     traced = trace(call.function, call.leaves, call.structure, call.captures, execute=_refuse, extents=given)
     strides = {k: own for k, (_, own) in given.items()}
-    found = Specialisation(traced, _Programs(strides, limit), None, (), False)  # type: ignore[arg-type]
+    inputs = [call.leaves[k] for k in traced.arguments] + [c.read() for c in traced.captured]
+    found = Specialisation(traced, _Programs(inputs, strides), None, (), False)  # type: ignore[arg-type]
+    inputs.clear()
     if not _is_simple(found):
         raise Untraceable("needs more than a program")
     found.settle()

@@ -202,6 +202,11 @@ def count(number: int) -> Node:
     return constant(np.intp(number))
 
 
+def extent(number: int) -> Node:
+    """A Python integer that depends on the extents of a program: an input of it."""
+    return input_node(plain(number), ArrayType(np.dtype(np.int64), (), weak=True))
+
+
 def compound(name: str, args: tuple[Node, ...], type: ArrayType, **arguments: Hashable) -> Node:
     """A node of the row `name` whose type the caller has inferred."""
     return Node(OPS[name], args, tuple(arguments.items()), type)

@@ -14,6 +14,8 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Any, Final
 
+import numpy as np
+
 from .integers import Poly
 
 LEAST = 2
@@ -216,12 +218,14 @@ def _split(poly: Poly) -> tuple[int, int, Poly | None]:
 
 def _poly(value: Any) -> Poly | None:
     """The formula of an integer; None for other numbers."""
-    if isinstance(value, Extent):
+    if is_extent(value):
         return value.poly
-    try:
-        return Poly.number(value.__index__())
-    except AttributeError:
-        return None
+    # What says that it is of another class than it is stands for something.
+    return Poly.number(int(value)) if issubclass(type(value), (int, np.integer)) else None
+
+
+def _is_float(value: Any) -> bool:
+    return type(value) is _Real or issubclass(type(value), float)
 
 
 def _quotient(x: Poly, y: Poly) -> tuple[Poly, Poly]:
@@ -263,8 +267,6 @@ class Extent:
         return float(self._known())
 
     def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
-        import numpy as np
-
         return np.asarray(self._known(), dtype)
 
     def __bool__(self) -> bool:
@@ -301,8 +303,11 @@ class Extent:
     def _with(self, other: Any, whole: Callable[[Poly, Poly], Poly], sign: str) -> Any:
         poly = self._other(other)
         if poly is None:
-            return _Real.of(self)._with(other, sign) if isinstance(other, (float, _Real)) else NotImplemented
+            return self._with_float(other, sign) if _is_float(other) else NotImplemented
         return self.sizes.make(whole(self.poly, poly), self)
+
+    def _with_float(self, other: Any, sign: str) -> Any:
+        return _Real.of(self)._with(other, sign)
 
     def __add__(self, other: Any) -> Any:
         return self._with(other, lambda x, y: x + y, "+")
@@ -313,11 +318,9 @@ class Extent:
         return self._with(other, lambda x, y: x - y, "-")
 
     def __rsub__(self, other: Any) -> Any:
-        return -self + other
+        return -self + other if _poly(other) is not None or _is_float(other) else NotImplemented
 
     def __mul__(self, other: Any) -> Any:
-        if not isinstance(other, (int, float, _Real)) and not hasattr(other, "__index__"):
-            return NotImplemented if not hasattr(other, "__len__") else self._known() * other
         return self._with(other, lambda x, y: x * y, "*")
 
     __rmul__ = __mul__
@@ -332,15 +335,15 @@ class Extent:
         return self if self >= 0 else -self
 
     def __truediv__(self, other: Any) -> Any:
-        return _Real.of(self)._with(other, "/")
+        return self._with_float(other, "/") if _poly(other) is not None or _is_float(other) else NotImplemented
 
     def __rtruediv__(self, other: Any) -> Any:
-        return _Real.of(other)._with(self, "/")
+        return _Real.of(other)._with(self, "/") if _poly(other) is not None or _is_float(other) else NotImplemented
 
     def __floordiv__(self, other: Any) -> Any:
         divisor = self._other(other)
         if divisor is None:
-            return self._known() // other
+            return self._known() // other if _is_float(other) else NotImplemented
         if other == 0:
             raise ZeroDivisionError("integer division or modulo by zero")
         rest, whole = self.poly, Poly.number(0)
@@ -357,19 +360,29 @@ class Extent:
 
     def __rfloordiv__(self, other: Any) -> Any:
         poly = _poly(other)
-        return other // self._known() if poly is None else type(self)(poly, other, self.sizes) // self
+        if poly is None:
+            return other // self._known() if _is_float(other) else NotImplemented
+        return type(self)(poly, int(other), self.sizes) // self
 
     def __mod__(self, other: Any) -> Any:
+        if _poly(other) is None:
+            return self._known() % other if _is_float(other) else NotImplemented
         return self - self // other * other
 
     def __rmod__(self, other: Any) -> Any:
-        return other % self._known() if not isinstance(other, int) else other - other // self * self
+        if _poly(other) is None:  # a text, too, that is formatted
+            return other % self._known() if type(other) in (float, str, bytes) else NotImplemented
+        return other - other // self * self
 
     def __divmod__(self, other: Any) -> Any:
+        if _poly(other) is None:
+            return divmod(self._known(), other) if _is_float(other) else NotImplemented
         quotient = self // other
         return quotient, self - quotient * other
 
     def __rdivmod__(self, other: Any) -> Any:
+        if _poly(other) is None:
+            return divmod(other, self._known()) if _is_float(other) else NotImplemented
         quotient = other // self
         return quotient, other - quotient * self
 
@@ -382,7 +395,7 @@ class Extent:
     def __eq__(self, other: object) -> bool:
         poly = self._other(other)
         if poly is None:
-            return other == self._known() if isinstance(other, float) else NotImplemented
+            return other == self._known() if issubclass(type(other), float) else NotImplemented
         return self.sizes.equals(self.poly - poly, 0)
 
     def __le__(self, other: Any) -> Any:
@@ -400,7 +413,7 @@ class Extent:
     def _compared(self, other: Any, sign: str, factor: int, limit: int) -> Any:
         poly = self._other(other)
         if poly is None:
-            return _Real.of(self)._compared(other, sign) if isinstance(other, (float, _Real)) else NotImplemented
+            return _Real.of(self)._compared(other, sign) if _is_float(other) else NotImplemented
         return self.sizes.at_most((self.poly - poly) * factor, limit)
 
 
@@ -422,6 +435,12 @@ class Size(Extent):
 
     def __hash__(self) -> int:
         return hash(self._known())
+
+    def _with_float(self, other: Any, sign: str) -> Any:
+        return _OPERATIONS[sign](self._known(), other if _is_float(other) else int(other))
+
+    def __rtruediv__(self, other: Any) -> Any:
+        return other / self._known() if _poly(other) is not None or _is_float(other) else NotImplemented
 
 
 def hidden(value: Any) -> Any:
@@ -476,7 +495,8 @@ class _Real:
             return value
         if isinstance(value, Extent):
             return _Real(f"({value.poly})", value.value, value.sizes)
-        return _Real(repr(value) if math.isfinite(value) else f"({float(value)!r})", value, None)
+        number = int(value) if _poly(value) is not None else float(value)
+        return _Real(repr(number) if math.isfinite(number) else f"float('{number}')", number, None)
 
     def _with(self, other: Any, sign: str) -> _Real:
         other = _Real.of(other)
@@ -516,7 +536,7 @@ class _Real:
 
 def _real(sign: str, is_reversed: bool, compares: bool) -> Any:
     def apply(self: _Real, other: Any) -> Any:
-        if not isinstance(other, (int, float, _Real)):
+        if _poly(other) is None and not _is_float(other):
             return NotImplemented
         first, second = (_Real.of(other), self) if is_reversed else (self, other)
         return first._compared(second, sign) if compares else first._with(second, sign)

@@ -1,6 +1,7 @@
 """Extents: what they decide is noted, and for all sizes that satisfy the guards it is decided in the same way."""
 
 import math
+import operator
 import pickle
 import random
 
@@ -72,6 +73,43 @@ def test_what_needs_the_number_gets_it_and_that_is_noted(look):
     assert sizes.is_narrow
     formulas = sizes.compiled([n])
     assert formulas(6) == (6,) and formulas(7) is None
+
+
+class Other:
+    """Whatever else knows how to compute with integers."""
+
+    __index__ = None
+
+    def __getattr__(self, name):
+        raise AttributeError(name)
+
+
+def _other(name):
+    return lambda self, other: (name, other)
+
+
+for _name in ("add", "sub", "mul", "truediv", "floordiv", "mod"):
+    setattr(Other, f"__r{_name}__", _other(_name))
+    setattr(Other, f"__{_name}__", _other(_name))
+for _name, _reflected in {"lt": "gt", "le": "ge", "eq": "eq"}.items():
+    setattr(Other, f"__{_name}__", _other(_name))
+    setattr(Other, f"__{_reflected}__", _other(_reflected))
+
+
+@pytest.mark.parametrize("name", ["add", "sub", "mul", "truediv", "floordiv", "mod", "lt", "le", "eq"])
+@pytest.mark.parametrize("see", [hidden, plain])
+def test_operations_with_others_are_theirs(name, see):
+    sizes = Sizes([6])
+    (n,) = map(see, sizes.variables)
+    operation = getattr(operator, name)
+    assert isinstance(operation(n, Other()), tuple) and isinstance(operation(Other(), n), tuple)
+    assert not sizes.is_narrow
+
+
+def test_quotients_and_floats_are_numbers_to_code_that_is_traced():
+    for compute in (lambda n: n / 2, lambda n: 3 / n, lambda n: n * 0.5, lambda n: 1.5 - n, lambda n: n % 2.5):
+        (n,) = map(hidden, Sizes([6]).variables)
+        assert type(compute(n)) is float and compute(n) == compute(6)
 
 
 def test_it_is_an_integer_to_those_who_ask():

@@ -15,6 +15,7 @@ import numpy as np
 
 from ...errors import Untraceable
 from ...ir import build as b
+from ...ir.extents import Size
 from ...ir.node import Node
 from ...ir.ops.updates import Region, region_between, through
 from ..forms import Form, check
@@ -31,6 +32,8 @@ if TYPE_CHECKING:
     from ..state import Trace
 
 
+# What computes with extents as with other integers: they become elements of the dtype of the array.
+_WITH_SIZES = frozenset({np.add, np.subtract, np.multiply, np.divide})
 _SHOWING = frozenset({"repr", "an array is made of it"})  # conversions that show the class or the dtype
 
 
@@ -187,6 +190,8 @@ class Tracer(ArrayMethods):
             return None
         if kind is float or (kind is int and node.type.dtype.kind in "fc"):
             second = self._trace.lift(other)
+        elif kind is Size and ufunc in _WITH_SIZES and node.type.dtype.char in "fdFD":
+            second = b.extent(other)
         elif kind is Tracer and other._choice is None:
             second = other._current if other._cell is None else other._node
             if second.type.weak and second.type.dtype.kind not in "fc":
