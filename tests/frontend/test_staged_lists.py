@@ -222,6 +222,45 @@ def f(x, n):
     agrees(last, (X, 3), (X, 6))
 
 
+def test_what_helpers_make_is_kept_apart():
+    g = function_of(
+        """
+def filled(v, n):
+    out = np.zeros(3)
+    for i in range(3):
+        out[i] = v * i + n
+    return out
+
+def multiples(v, n):
+    out = []
+    for i in range(n):
+        out.append(v * i)
+    return out
+
+def g(x, n):
+    total = 0.0
+    rows = [filled(v, n) for v in (1.0, 2.0, 3.0)]
+    lists = [multiples(v, n) for v in (1.0, 2.0)]
+    for i in range(n):
+        total += rows[0][i % 3] * rows[1][i % 3] - rows[2][i % 3]
+        lists[0].append(lists[1][i])
+        lists[1].append(x[i])
+    return rows[1], total, lists[0], lists[1]
+
+def h(x, n):
+    sums = []
+    for i in range(n):
+        p = multiples(x[i], i + 1)
+        p.extend(multiples(x[i] + 1, i + 2))
+        sums.append(sum(p))
+    return sums
+""",
+        "g",
+    )
+    for name in "gh":
+        agrees(g.__globals__[name], (X, 4), (X, 7))
+
+
 def test_lists_are_kept_apart_over_calls():
     f = function_with(BODIES["arrays"])
     fast = agrees(f, (X, 6))

@@ -84,8 +84,10 @@ class Comprehensions(Calls):
             return None
         before, place = dict(self.variables), self.r.place()
         with self.r.attempt() as take_back:
-            values = iteration_of(self, source.iter)
+            values, path = iteration_of(self, source.iter), self.path
+            self.path = (*path, e.lineno, e.col_offset)
             made = self._chosen_of(values, source, e.elt) if isinstance(values, list) else None
+            self.path = path
             if made is None:
                 take_back()
                 self.r.begin_again(place)
@@ -93,8 +95,9 @@ class Comprehensions(Calls):
         return made
 
     def _chosen_of(self, values: list[Any], source: ast.comprehension, elt: ast.expr) -> list[Any] | None:
-        made = []
-        for value in values:
+        made, path = [], self.path
+        for k, value in enumerate(values):
+            self.path = (*path, k)  # what calls make for one value is kept apart from what they make for others
             self.assign(source.target, value)
             tests = []
             for test in source.ifs:

@@ -28,7 +28,7 @@ from .outside import Captures
 from .recorder import Recorder
 from .source import assigned, definition_of, leaves_iterations, parameter_names, without_continue
 from .values import BOOL, LISTED, Array, NotStaged, Scalar, Unbound, dtype_of, is_static
-from .variables import GONE, Kind, Variable, is_covered, join, kind_of, seen_from, surviving
+from .variables import GONE, Kind, Same, Variable, is_covered, join, kind_of, seen_from, surviving
 
 _MOST_ROUNDS = 8  # until the kinds of variables that depend on each other are known
 _MOST_CALLS = 12  # of functions inside of each other
@@ -546,6 +546,8 @@ class Statements(Comprehensions):
                 def returned(value: Any, returns: Returns = returns, values: list[Any] = values) -> None:
                     found = seen_from(r, kind_of(value), around)
                     values.append(value)
+                    if len(values) == 1 and _is_list_of_same_place(found, returns.kind):
+                        returns.kind, returns.variable = found, Variable(r, found)  # each attempt makes another list
                     if returns.kind is None or not is_covered(found, returns.kind):
                         raise _ReturnsOther(found)
                     assert returns.variable is not None
@@ -572,6 +574,12 @@ class Statements(Comprehensions):
                 assert returns.variable is not None
                 return returns.variable.get(r)
         raise NotStaged("results whose types do not settle")
+
+
+def _is_list_of_same_place(kind: Kind, other: Kind | None) -> bool:
+    """Whether both are lists that one place of the program has made in different attempts."""
+    lists_ = [k.value for k in (kind, other) if isinstance(k, Same) and isinstance(k.value, GrownList)]
+    return len(lists_) == 2 and lists_[0].place == lists_[1].place
 
 
 def listed(r: Recorder, value: Any, origins: frozenset[str] | None = None) -> Any:
