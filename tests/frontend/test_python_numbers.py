@@ -273,3 +273,35 @@ def test_division_by_the_number_of_an_iteration_that_is_zero():
         with pytest.raises(ZeroDivisionError):
             fast(x, first)
     np.testing.assert_array_equal(fast(x, 2), series(x, 2))
+
+
+class Counted:
+    def __init__(self, n):
+        self.n, self.x = n, np.zeros(10)
+
+
+def test_powers_of_integers_that_change():
+    """Small powers are products of integers: no trace for each of them, and Python's integers where they are longer."""
+
+    def step(counted, z):
+        counted.n += 1
+        counted.x[0] += z / counted.n**2
+        return counted.n**3, counted.x[0], counted.n**1
+
+    compiled = jitrt.jit(step)
+    for start in (0, -70, 2**20, 2**33):
+        mine, others = Counted(start), Counted(start)
+        for k in range(30):
+            assert compiled(mine, 0.5 + k) == step(others, 0.5 + k)
+            assert (mine.n, type(mine.n), mine.x[0]) == (others.n, int, others.x[0])
+        if start == 0:
+            assert compiled.cache_info().slow_calls < 10
+
+
+def test_powers_of_integers():
+    values = [0, 1, -1, 3, -17, 2**15, 2**31, -(2**31), 2**40, 2**62, 2**63 - 1]
+    for exponent in range(6):
+        compiled = jitrt.jit(lambda x, n, e=exponent: (x + 1, n**e))
+        for n in values * 2:
+            found = compiled(np.ones(3), n)[1]
+            assert (found, type(found)) == (n**exponent, int)

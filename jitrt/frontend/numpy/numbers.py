@@ -36,6 +36,7 @@ _ARITHMETIC = _EXACT | _EXACT_BUT_FOR_ZERO
 # Where the value of an integer decides what is computed: a square is no power, and negative ones raise.
 _EXPONENTS = frozenset({np.power, np.float_power, np.left_shift, np.right_shift, np.ldexp})
 _FLOAT, _INT, _BOOL = np.dtype(np.float64), np.dtype(np.int64), np.dtype(np.bool_)
+_MOST_FACTORS = 4  # of a power that is computed as a product
 _TINY, _HUGE = (float(v) for v in (np.finfo(_FLOAT).tiny, np.finfo(_FLOAT).max))
 _SAFE = float(1 << 62)  # the rounding of floats cannot hide that a larger integer needs more than 64 bits
 
@@ -85,7 +86,12 @@ def _of_integers(trace: Trace, ufunc: np.ufunc, x: Node, y: Node) -> Node | None
 
 
 def _power(trace: Trace, x: Node, y: Node) -> Node | None:
-    """Python's power of floats, the C library's unless it raises or is complex."""
+    """Python's power of floats, the C library's unless it raises or is complex; small ones of integers are products."""
+    if x.dtype.kind == y.dtype.kind == "i" and y.op.name == "constant" and 1 <= y["value"].value <= _MOST_FACTORS:
+        product: Node | None = x
+        for _ in range(y["value"].value - 1):
+            product = None if product is None else _of_integers(trace, np.multiply, product, x)
+        return product
     if "f" not in (x.dtype.kind, y.dtype.kind) or not {x.dtype.kind, y.dtype.kind} <= {"f", "i"}:
         return None
     x, y = as_float(x), as_float(y)
