@@ -14,13 +14,14 @@ from ...ir.loops import POINTER, Parameter, Procedure, Type
 from ...kernels.procedure import MOST_INTEGER
 from ..python.captures import Capture
 from . import arrays as a
+from .holders import pointers_of
 from .listkinds import dtypes_of_leaf, leaves_of
 from .lists import GrownList
 from .outside import Captures, is_function
 from .recorder import MOST_EXTENT, Recorder
 from .scalars import poly_of, register_of, settled
 from .source import definition_of
-from .statements import Statements, _pointers, bind
+from .statements import Statements, bind
 from .values import (
     BOOL,
     INT,
@@ -238,7 +239,7 @@ def _stage(function: Any, args: Sequence[Any], known: dict[int, Any], r: Recorde
         r.leave("function")
 
     call = Statements(r, function, variables, captures, (function.__code__,), returned)
-    r.live = _pointers(call)
+    r.live = pointers_of(call)
     with r.block() as body:
         call.block(definition.body)
         if not call.ends:

@@ -21,14 +21,15 @@ from . import arrays as a
 from . import lists, scalars, subscripts
 from .comprehensions import Comprehensions
 from .expressions import OPERATORS
+from .holders import is_list_of_same_place, is_listed, listed, pointers_of, without
 from .iterations import MOST_UNROLLED, Iteration, iteration_of
 from .lists import GrownList, RunTimeList
 from .localfunctions import LocalFunction, local_function, outlives
 from .outside import Captures
 from .recorder import Recorder
 from .source import assigned, definition_of, leaves_iterations, parameter_names, without_continue
-from .values import BOOL, LISTED, Array, NotStaged, Scalar, Unbound, dtype_of, is_static
-from .variables import GONE, Kind, Same, Variable, is_covered, join, kind_of, seen_from, surviving
+from .values import BOOL, Array, NotStaged, Scalar, Unbound, dtype_of, is_static
+from .variables import Kind, Variable, is_covered, join, kind_of, seen_from, surviving
 
 _MOST_ROUNDS = 8  # until the kinds of variables that depend on each other are known
 _MOST_CALLS = 12  # of functions inside of each other
@@ -121,7 +122,7 @@ class Statements(Comprehensions):
 
     def forget(self, values: GrownList) -> None:
         for name, value in self.variables.items():
-            self.variables[name] = _without(value, values)
+            self.variables[name] = without(value, values)
         if self.outer is not None:
             self.outer.forget(values)
 
@@ -546,7 +547,7 @@ class Statements(Comprehensions):
                 def returned(value: Any, returns: Returns = returns, values: list[Any] = values) -> None:
                     found = seen_from(r, kind_of(value), around)
                     values.append(value)
-                    if len(values) == 1 and _is_list_of_same_place(found, returns.kind):
+                    if len(values) == 1 and is_list_of_same_place(found, returns.kind):
                         returns.kind, returns.variable = found, Variable(r, found)  # each attempt makes another list
                     if returns.kind is None or not is_covered(found, returns.kind):
                         raise _ReturnsOther(found)
@@ -556,7 +557,7 @@ class Statements(Comprehensions):
 
                 path = (*self.path, e.lineno, e.col_offset, definition)
                 inner = Statements(r, function, dict(bound), self.captures, path, returned, self)
-                live, r.live = r.live, _pointers(inner)
+                live, r.live = r.live, pointers_of(inner)
                 place = r.place()
                 try:
                     with r.block() as body:
@@ -574,61 +575,6 @@ class Statements(Comprehensions):
                 assert returns.variable is not None
                 return returns.variable.get(r)
         raise NotStaged("results whose types do not settle")
-
-
-def _is_list_of_same_place(kind: Kind, other: Kind | None) -> bool:
-    """Whether both are lists that one place of the program has made in different attempts."""
-    lists_ = [k.value for k in (kind, other) if isinstance(k, Same) and isinstance(k.value, GrownList)]
-    return len(lists_) == 2 and lists_[0].place == lists_[1].place
-
-
-def listed(r: Recorder, value: Any, origins: frozenset[str] | None = None) -> Any:
-    """The value, of which what lies in memory of these origins must not be written any more."""
-    if isinstance(value, Array) and value.view is not None:
-        return lists.listed(r, value) if origins is None or origins & value.view.origins else value
-    if type(value) in (tuple, list):
-        return type(value)(listed(r, v, origins) for v in value)
-    if isinstance(value, Unbound):
-        return Unbound(listed(r, value.value, origins), value.ran)
-    return value
-
-
-def _without(value: Any, values: GrownList) -> Any:
-    """The value, of which that list must not be used."""
-    if type(value) in (tuple, list):
-        return type(value)(_without(v, values) for v in value)
-    return GONE.value if value is values else value
-
-
-def is_listed(value: Any) -> bool:
-    """Whether a list refers to memory of this value."""
-    if isinstance(value, (tuple, list)):
-        return any(map(is_listed, value))
-    if isinstance(value, Unbound):
-        return is_listed(value.value)
-    return isinstance(value, Array) and value.view is not None and LISTED in value.view.origins
-
-
-def _pointers(call: Statements) -> Callable[[str], list[str]]:
-    """What gives the pointers of variables into memory of an origin."""
-
-    def live(origin: str) -> list[str]:
-        found: dict[str, None] = {}
-
-        def visit(value: Any) -> None:
-            if isinstance(value, Array) and value.view is not None and origin in value.view.origins:
-                found[value.view.base] = None
-            elif isinstance(value, (tuple, list)):
-                for v in value:
-                    visit(v)
-            elif isinstance(value, Unbound):
-                visit(value.value)
-
-        for value in call.live():
-            visit(value)
-        return list(found)
-
-    return live
 
 
 def bind(

@@ -1,0 +1,67 @@
+"""What variables hold of memory and of lists: found, marked as what a list refers to, and forgotten."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from . import lists
+from .lists import GrownList
+from .recorder import Recorder
+from .values import LISTED, Array, Unbound
+from .variables import GONE, Kind, Same
+
+
+def is_list_of_same_place(kind: Kind, other: Kind | None) -> bool:
+    """Whether both are lists that one place of the program has made in different attempts."""
+    lists_ = [k.value for k in (kind, other) if isinstance(k, Same) and isinstance(k.value, GrownList)]
+    return len(lists_) == 2 and lists_[0].place == lists_[1].place
+
+
+def listed(r: Recorder, value: Any, origins: frozenset[str] | None = None) -> Any:
+    """The value, of which what lies in memory of these origins must not be written any more."""
+    if isinstance(value, Array) and value.view is not None:
+        return lists.listed(r, value) if origins is None or origins & value.view.origins else value
+    if type(value) in (tuple, list):
+        return type(value)(listed(r, v, origins) for v in value)
+    if isinstance(value, Unbound):
+        return Unbound(listed(r, value.value, origins), value.ran)
+    return value
+
+
+def without(value: Any, values: GrownList) -> Any:
+    """The value, of which that list must not be used."""
+    if type(value) in (tuple, list):
+        return type(value)(without(v, values) for v in value)
+    return GONE.value if value is values else value
+
+
+def is_listed(value: Any) -> bool:
+    """Whether a list refers to memory of this value."""
+    if isinstance(value, (tuple, list)):
+        return any(map(is_listed, value))
+    if isinstance(value, Unbound):
+        return is_listed(value.value)
+    return isinstance(value, Array) and value.view is not None and LISTED in value.view.origins
+
+
+def pointers_of(call: Any) -> Callable[[str], list[str]]:
+    """What gives the pointers of variables into memory of an origin."""
+
+    def live(origin: str) -> list[str]:
+        found: dict[str, None] = {}
+
+        def visit(value: Any) -> None:
+            if isinstance(value, Array) and value.view is not None and origin in value.view.origins:
+                found[value.view.base] = None
+            elif isinstance(value, (tuple, list)):
+                for v in value:
+                    visit(v)
+            elif isinstance(value, Unbound):
+                visit(value.value)
+
+        for value in call.live():
+            visit(value)
+        return list(found)
+
+    return live
