@@ -12,7 +12,7 @@ import inspect
 import logging
 import time
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -21,6 +21,7 @@ from ..base.atwork import at_work, is_users_own
 from ..codegen.entries import entry_of
 from ..errors import JitrtError, is_passing
 from ..frontend.arguments import overlaps_itself
+from ..frontend.control.composites import LEAVES, take_apart
 from ..frontend.control.source import has_loops
 from ..frontend.control.stage import (
     WAY,
@@ -63,6 +64,15 @@ _MOST_RENEWALS = 8  # of a table for native calls
 _MOST_BYTES = 1 << 21  # of arguments of loops over whole arrays: what one thread has in a cache of its own
 _STOPPED, _SHARED = 1, 2
 _SERVED = TABLE.index("served")
+
+
+class _Call(NamedTuple):
+    """The arguments of a call, what tells it from others, what the arguments hold, and what holds what."""
+
+    args: tuple
+    key: tuple
+    leaves: tuple
+    trees: tuple | None
 
 
 class _TooLarge(Exception):
@@ -109,8 +119,8 @@ class LoopEngine:
         if not self.active:
             return MISS
         try:
-            args = self._completed(args)
-            loop = self._find(args, instead_of_plain)
+            call = self._taken(args)
+            loop = self._find(call, instead_of_plain)
         except JitrtError:
             raise
         except Exception as error:  # nothing has run yet
@@ -124,16 +134,16 @@ class LoopEngine:
                 raise JitrtError("a function with loops could not be looked at") from error
             return MISS
         self._latest = loop
-        return MISS if loop is None else loop.run(args)
+        return MISS if loop is None else loop.run(call)
 
     def serve(self, args: tuple) -> Any:
         """`call` for types of arguments that are known; `MISS` for others."""
-        args = self._completed(args)
-        for loop in self._loops.get(tuple([_kind(a) for a in args]), ()):
-            if loop.fits(args):
+        call = self._taken(args)
+        for loop in self._loops.get(call.key, ()):
+            if loop.fits(call.leaves):
                 self._served += 1
                 self._latest = loop
-                return loop.run(args)
+                return loop.run(call)
         return MISS
 
     def tables(self, args: tuple) -> list[Words] | None:
@@ -157,9 +167,9 @@ class LoopEngine:
 
     def faster_plain(self, args: tuple, serve: Callable[..., Any]) -> list[Capture] | None:
         """If the plain function is faster than `serve` on calls like this one, what of the outside this depends on."""
-        args = self._completed(args)
-        for loop in self._loops.get(tuple([_kind(a) for a in args]), ()):
-            if loop.fits(args) and loop.plain_is_faster(args, serve):
+        call = self._taken(args)
+        for loop in self._loops.get(call.key, ()):
+            if call.trees is None and loop.fits(call.args) and loop.plain_is_faster(call.args, serve):
                 return [*loop.staged.captured, *loop.staged.arrays]
         return None
 
@@ -167,17 +177,17 @@ class LoopEngine:
         """The procedure that calls with such arguments run; empty if there is none."""
         if not (self.active and has_loops(self._function.__code__)):
             return ""
-        loop = self._find(self._completed(args))
+        loop = self._find(self._taken(args))
         return "" if loop is None else str(loop.staged.procedure)
 
     def unrolled(self, args: tuple) -> frozenset[int]:
         """Lines of loops that are unrolled in the procedure of `source`."""
-        loop = self._find(self._completed(args))
+        loop = self._find(self._taken(args))
         return frozenset() if loop is None else loop.staged.unrolled
 
     def reason(self, args: tuple) -> str:
         """Why calls with such arguments run no procedure; empty if they do."""
-        return self._refused.get(tuple([_kind(a) for a in self._completed(args)]), "")
+        return self._refused.get(self._taken(args).key, "")
 
     def by_position(self, args: tuple, kwargs: dict[str, Any]) -> tuple | None:
         """The arguments of a call by their positions; None if they do not fit."""
@@ -193,14 +203,20 @@ class LoopEngine:
         rest = names[len(args) :]
         return (*args, *(given[name] for name in rest)) if all(name in given for name in rest) else None
 
-    def _completed(self, args: tuple) -> tuple:
-        """The arguments with those that are given by default."""
+    def _taken(self, args: tuple) -> _Call:
+        """The arguments, with those that are given by default, and what they hold."""
         missing = self._function.__code__.co_argcount - len(args)
         defaults = self._function.__defaults__ or ()
-        return (*args, *defaults[len(defaults) - missing :]) if 0 < missing <= len(defaults) else args
+        if 0 < missing <= len(defaults):
+            args = (*args, *defaults[len(defaults) - missing :])
+        for a in args:
+            if type(a) not in LEAVES:
+                trees, leaves = take_apart(args)
+                return _Call(args, (trees, *[_kind(v) for v in leaves]), leaves, trees)
+        return _Call(args, tuple([_kind(a) for a in args]), args, None)
 
-    def _find(self, args: tuple, instead_of_plain: bool = False) -> _Loop | None:
-        key = tuple([_kind(a) for a in args])
+    def _find(self, call: _Call, instead_of_plain: bool = False) -> _Loop | None:
+        args, key = call.leaves, call.key
         known = self._loops.get(key, ())
         for loop in known:
             if loop.fits(args):
@@ -215,7 +231,7 @@ class LoopEngine:
         self._made += 1
         try:
             with at_work():
-                loop = _Loop(self._function, args, instead_of_plain)
+                loop = _Loop(self._function, call, instead_of_plain)
         except _TooLarge:
             self._whole.add(key)
             return None
@@ -277,14 +293,15 @@ class _Loop:
         If it is better left to the tracer.
     """
 
-    def __init__(self, function: Callable[..., Any], args: tuple, takes_whole: bool = False):
+    def __init__(self, function: Callable[..., Any], call: _Call, takes_whole: bool = False):
         self.function = function
+        args, self.is_simple = call.leaves, call.trees is None
         layout = fields()
         if layout is None:
             raise NotStaged("objects of this build of Python lie elsewhere")
         if any(not a.flags.aligned for a in args if isinstance(a, np.ndarray)):
             raise NotStaged("an array that is not aligned")
-        self.staged: Staged = stage(function, args, takes_whole)
+        self.staged: Staged = stage(function, args, takes_whole, call.trees)
         self.is_whole = self.staged.is_whole
         if self.is_whole and _nbytes(args) > _MOST_BYTES:
             raise _TooLarge
@@ -298,7 +315,7 @@ class _Loop:
         self.entry = ctypes.CFUNCTYPE(ctypes.c_int64, *[ctypes.c_void_p] * 3)(self.address)
         self.offsets = [layout[name] for name in ("data", "shape", "strides")]
         self.places = {name: k for k, (name, _) in enumerate(procedure.results)}
-        self.takes = [k for k in range(len(args)) if k not in dict(self.staged.known)]
+        self.takes = [k for k in range(len(args)) if k not in dict(self.staged.known) and k not in self.staged.unread]
         self.exact = is_exact(procedure)
         self.can_stop = can_stop(procedure) or any(map(_may_be_given, self.staged.returns))
         self.pool: list[Work] = []
@@ -333,7 +350,8 @@ class _Loop:
             return False
         self.table = None
         if (
-            not (self.refused or self.is_whole)
+            self.is_simple
+            and not (self.refused or self.is_whole)
             and self.renewals < _MOST_RENEWALS
             and len(args) == self.function.__code__.co_argcount
         ):
@@ -341,10 +359,10 @@ class _Loop:
             self.table = procedure_table(self, args, Work(self))
         return self.table is not before
 
-    def run(self, args: tuple) -> Any:
+    def run(self, call: _Call) -> Any:
         """A call."""
-        made = MISS if self.refused else self.native(args)
-        return self.function(*args) if made is MISS else made
+        made = MISS if self.refused else self.native(call.leaves)
+        return self.function(*call.args) if made is MISS else made
 
     def native(self, args: tuple) -> Any:
         """The result of the procedure; `MISS` if the plain function has to serve the call, and nothing is written."""

@@ -11,7 +11,7 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from . import complexnumbers, library, lists, scalars
+from . import complexnumbers, composites, library, lists, scalars
 from .arrays import ZERO
 from .expressions import Expressions
 from .iterations import MOST_UNROLLED
@@ -24,6 +24,7 @@ from .values import (
     LISTED,
     Array,
     Complex,
+    Composite,
     Display,
     ListChanges,
     NotStaged,
@@ -72,6 +73,8 @@ class Calls(Expressions):
                 return complexnumbers.conjugate(self.r, owner)
             if isinstance(owner, Scalar):
                 return self._scalar_method(owner, e.func.attr, args, kwargs)
+            if isinstance(owner, Composite) and owner.kind is dict and e.func.attr == "get" and args and not kwargs:
+                return composites.item(owner, args[0]) if args[0] in owner.parts else (*args[1:], None)[0]
             if isinstance(owner, (list, RunTimeList)):
                 return self._list_method(owner, e.func.attr, args, kwargs, e)
             return self.call(self.attribute(owner, e.func.attr), args, kwargs, e)
@@ -125,6 +128,8 @@ class Calls(Expressions):
     def call(self, function: Any, args: list[Any], kwargs: dict[str, Any], e: ast.Call) -> Any:
         """A call of a function that is known."""
         r = self.r
+        if isinstance(function, composites.Method):
+            return self.inlined(function.function, [function.owner, *args], kwargs, e)
         if isinstance(function, LocalFunction):
             return self.inlined(function, args, kwargs, e)
         is_python = type(function) is types.FunctionType or hasattr(function, "__jitrt_function__")

@@ -13,7 +13,7 @@ import numpy as np
 
 from ..python.callbacks import MISSING
 from . import arrays as a
-from . import complexnumbers, library, lists, scalars, subscripts
+from . import complexnumbers, composites, library, lists, scalars, subscripts
 from .lists import RunTimeList
 from .localfunctions import LocalFunction, local_function
 from .outside import Captures
@@ -23,6 +23,7 @@ from .values import (
     BOOL,
     Array,
     Complex,
+    Composite,
     Display,
     Gone,
     NotStaged,
@@ -132,6 +133,8 @@ class Expressions:
             if name in ("real", "imag") and value.dtype.kind != "c" and name == "real":
                 return value
             raise NotStaged(f"the attribute {name} of an array")
+        if isinstance(value, Composite):
+            return composites.attribute(value, name)
         if isinstance(value, Complex) and name in ("real", "imag"):
             return getattr(value, name)
         if isinstance(value, Scalar):
@@ -204,6 +207,8 @@ class Expressions:
                 return (x is y) == isinstance(op, ast.Is)
             raise NotStaged("identity")
         if type(op) not in _COMPARED:
+            if isinstance(y, Composite) and y.kind is dict:
+                y = tuple(y.parts)
             if is_static(x) and is_static(y):
                 return (x in y) == isinstance(op, ast.In)
             raise NotStaged("a test of membership")
@@ -377,6 +382,8 @@ class Expressions:
             return subscripts.read(self.r, value, index)
         if isinstance(value, RunTimeList):
             return self._list_item(value, index)
+        if isinstance(value, Composite):
+            return composites.item(value, index)
         if isinstance(value, dict):
             if not is_static(index) or index not in value:
                 raise NotStaged("a key of a dict")

@@ -8,7 +8,7 @@ from typing import Any
 from . import lists
 from .lists import GrownList
 from .recorder import Recorder
-from .values import LISTED, Array, Unbound
+from .values import LISTED, Array, Composite, Unbound
 from .variables import GONE, Kind, Same
 
 
@@ -26,6 +26,8 @@ def listed(r: Recorder, value: Any, origins: frozenset[str] | None = None) -> An
         return type(value)(listed(r, v, origins) for v in value)
     if isinstance(value, Unbound):
         return Unbound(listed(r, value.value, origins), value.ran)
+    if isinstance(value, Composite):
+        return Composite(value.kind, {name: listed(r, part, origins) for name, part in value.parts.items()})
     return value
 
 
@@ -42,6 +44,8 @@ def is_listed(value: Any) -> bool:
         return any(map(is_listed, value))
     if isinstance(value, Unbound):
         return is_listed(value.value)
+    if isinstance(value, Composite):
+        return any(map(is_listed, value.parts.values()))
     return isinstance(value, Array) and value.view is not None and LISTED in value.view.origins
 
 
@@ -59,6 +63,8 @@ def pointers_of(call: Any) -> Callable[[str], list[str]]:
                     visit(v)
             elif isinstance(value, Unbound):
                 visit(value.value)
+            elif isinstance(value, Composite):
+                visit(tuple(value.parts.values()))
 
         for value in call.live():
             visit(value)

@@ -11,7 +11,7 @@ from ...ir.integers import Poly
 from . import lists, scalars, subscripts
 from .arrays import ZERO, materialise
 from .lists import RunTimeList
-from .values import Array, NotStaged, integer
+from .values import Array, Composite, NotStaged, integer
 
 if TYPE_CHECKING:
     from .expressions import Expressions
@@ -67,6 +67,8 @@ def _over(where: Expressions, value: Any) -> Iteration | list[Any]:
         return Iteration(ZERO, n, 1, n, lambda index: lists.element(where.r, value, index))
     if isinstance(value, (tuple, list)):
         return list(value)
+    if isinstance(value, Composite):
+        return list(value.parts if value.kind is dict else value.items or ())
     if isinstance(value, dict):
         return list(value)
     if isinstance(value, range):

@@ -14,7 +14,19 @@ from . import complexnumbers, library, lists, scalars
 from .arrays import ZERO
 from .lists import RunTimeList
 from .recorder import Recorder
-from .values import BOOL, FLOAT, Array, Complex, NotStaged, Scalar, dtype_of, integer, is_number, is_python_number
+from .values import (
+    BOOL,
+    FLOAT,
+    Array,
+    Complex,
+    Composite,
+    NotStaged,
+    Scalar,
+    dtype_of,
+    integer,
+    is_number,
+    is_python_number,
+)
 from .variables import Number
 
 if TYPE_CHECKING:
@@ -75,6 +87,8 @@ def length(where: Calls, e: Any, x: Any) -> Any:
         return integer(x.shape[0])
     if isinstance(x, RunTimeList):
         return integer(lists.length(where.r, x))
+    if isinstance(x, Composite) and (x.kind is dict or issubclass(x.kind, tuple)):
+        return len(x.parts)
     if isinstance(x, (tuple, list, str, dict)):
         return len(x)
     raise NotStaged("the length of this")

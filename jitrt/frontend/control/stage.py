@@ -14,6 +14,7 @@ from ...ir.loops import POINTER, Parameter, Procedure, Type
 from ...kernels.procedure import MOST_INTEGER
 from ..python.captures import Capture
 from . import arrays as a
+from .composites import Tree, leaf_count, put_together
 from .holders import pointers_of
 from .listkinds import dtypes_of_leaf, leaves_of
 from .lists import GrownList
@@ -33,6 +34,7 @@ from .values import (
     NeedsValue,
     NotStaged,
     Scalar,
+    Unread,
     View,
     WholeArrays,
     dtype_of,
@@ -163,6 +165,8 @@ class Staged:
         Numbers of the arguments that may be written, the arrays from outside among them.
     known : tuple of (int, object)
         Arguments whose values the procedure is made for.
+    unread : frozenset of int
+        Arguments that are no parameters of the procedure.
     is_whole : bool
         Whether its loops work on whole arrays.
     unrolled : frozenset of int
@@ -175,6 +179,7 @@ class Staged:
     arrays: tuple[Capture, ...]
     written: tuple[int, ...]
     known: tuple[tuple[int, Any], ...]
+    unread: frozenset[int]
     is_whole: bool
     unrolled: frozenset[int]
 
@@ -182,22 +187,37 @@ class Staged:
 WAY = "way"
 
 
-def stage(function: Callable[..., Any], args: Sequence[Any], takes_whole: bool = False) -> Staged:
+def stage(
+    function: Callable[..., Any],
+    args: Sequence[Any],
+    takes_whole: bool = False,
+    trees: Sequence[Tree] | None = None,
+) -> Staged:
     """The procedure of a function for arguments of the types of `args`.
+
+    Parameters
+    ----------
+    function : callable
+    args : sequence
+        Its arguments, or what they hold.
+    takes_whole : bool
+        Whether loops over whole arrays are welcome.
+    trees : sequence, optional
+        What holds what, as `take_apart` gives it.
 
     Raises
     ------
     NotStaged
         If it does something that a procedure cannot do.
     WholeArrays
-        If its loops work on whole arrays, unless `takes_whole` says that these are welcome.
+        If its loops work on whole arrays, and these are not welcome.
     """
     known: dict[int, Any] = {}
     lists: dict[Hashable, Any] = {}
     guesses: dict[Hashable, bool] = {}
     for _ in range(_MOST_ROUNDS):
         try:
-            return _stage(function, args, known, Recorder(lists, guesses), takes_whole)
+            return _stage(function, args, known, Recorder(lists, guesses), takes_whole, trees)
         except ListChanges:
             continue
         except NeedsValue as needed:
@@ -218,9 +238,24 @@ def is_same_value(value: Any, known: Any) -> bool:
     return bool(value == known)
 
 
-def _stage(function: Any, args: Sequence[Any], known: dict[int, Any], r: Recorder, takes_whole: bool) -> Staged:
+def _stage(
+    function: Any,
+    args: Sequence[Any],
+    known: dict[int, Any],
+    r: Recorder,
+    takes_whole: bool,
+    trees: Sequence[Tree] | None,
+) -> Staged:
     definition = definition_of(function.__code__)
-    values = [known[k] if k in known else _parameter(r, k, arg) for k, arg in enumerate(args)]
+    alone = range(len(args)) if trees is None else _alone(trees)
+    values = [
+        known[k] if k in known else _parameter(r, k, arg) if k in alone else _part(r, k, arg)
+        for k, arg in enumerate(args)
+    ]
+    unread = frozenset(k for k, value in enumerate(values) if isinstance(value, Unread))
+    if trees is not None:
+        leaves = iter(values)
+        values = [put_together(tree, leaves) for tree in trees]
 
     def outside(capture: Capture) -> Array:
         return _array(r, f"x{len(args) + len(captures.arrays)}", capture.value)
@@ -261,9 +296,30 @@ def _stage(function: Any, args: Sequence[Any], known: dict[int, Any], r: Recorde
         tuple(capture for capture, _ in captures.arrays.values()),
         tuple(numbers),
         tuple(known.items()),
+        unread,
         not is_elementwise,
         frozenset(r.unrolled),
     )
+
+
+def _alone(trees: Sequence[Tree]) -> set[int]:
+    """The numbers of the arguments that no other one holds."""
+    found, number = set(), 0
+    for tree in trees:
+        if tree is None:
+            found.add(number)
+        number += leaf_count(tree)
+    return found
+
+
+def _part(r: Recorder, number: int, value: Any) -> Any:
+    """What a part of an argument is while staging: it need not be used."""
+    if not isinstance(value, (np.ndarray, int, float, np.generic)) or isinstance(value, (bool, np.bool)):
+        return Unread(number, type(value))
+    try:
+        return _parameter(r, number, value)
+    except NotStaged:
+        return Unread(number, type(value))
 
 
 def _parameter(r: Recorder, number: int, value: Any) -> Any:

@@ -28,7 +28,7 @@ from .localfunctions import LocalFunction, local_function, outlives
 from .outside import Captures
 from .recorder import Recorder
 from .source import assigned, definition_of, leaves_iterations, parameter_names, without_continue
-from .values import BOOL, Array, NotStaged, Scalar, Unbound, dtype_of, is_static
+from .values import BOOL, Array, Composite, NotStaged, Scalar, Unbound, dtype_of, is_static
 from .variables import Kind, Variable, is_covered, join, kind_of, seen_from, surviving
 
 _MOST_ROUNDS = 8  # until the kinds of variables that depend on each other are known
@@ -206,6 +206,8 @@ class Statements(Comprehensions):
             self.r.require_equal(value.shape[0], Poly.number(count))
             value = a.materialise(self.r, value)
             return [subscripts.rows_of(self.r, value, Poly.number(k)) for k in range(count)]
+        if isinstance(value, Composite):
+            value = value.items
         if not isinstance(value, (tuple, list)) or len(value) != count:
             raise NotStaged("unpacking of this")
         return list(value)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import types
 from collections.abc import Callable, Hashable, Iterable, Iterator
 from typing import Any
 
@@ -96,6 +97,54 @@ class Complex:
 
     real: Any
     imag: Any
+
+
+@frozen(eq=False)
+class Unread:
+    """An argument that is no parameter of the procedure: its value may be known, once it is asked for."""
+
+    number: int
+    kind: type
+
+
+_KNOWN_KINDS = (str, bool, np.bool, type(None), types.FunctionType, types.BuiltinFunctionType, np.ufunc, type)
+
+
+@frozen(eq=False)
+class Composite:
+    """An argument that holds others.
+
+    Parameters
+    ----------
+    kind : type
+    parts : dict
+        By their names, keys or places.
+    """
+
+    kind: type
+    parts: dict[Any, Any]
+
+    def part(self, name: Any) -> Any:
+        """The part of that name.
+
+        Raises
+        ------
+        NotStaged
+            If there is none, or none that can be used.
+        """
+        if name not in self.parts:
+            raise NotStaged(f"{self.kind.__name__} has no {name!r}")
+        value = self.parts[name]
+        if isinstance(value, Unread):
+            if issubclass(value.kind, _KNOWN_KINDS):
+                raise NeedsValue(value.number)
+            raise NotStaged(f"an object of type {value.kind.__name__} in an argument")
+        return value
+
+    @property
+    def items(self) -> tuple[Any, ...] | None:
+        """What a tuple holds; None for others."""
+        return tuple(map(self.part, self.parts)) if issubclass(self.kind, tuple) else None
 
 
 @frozen(eq=False)
@@ -214,7 +263,7 @@ def is_static(value: Any) -> bool:
         return all(map(is_static, (value.start, value.stop, value.step)))
     if isinstance(value, dict):
         return all(map(is_static, value.values()))
-    return not isinstance(value, (Scalar, Complex, Array, Unbound, RunTime))
+    return not isinstance(value, (Scalar, Complex, Array, Unbound, RunTime, Composite, Unread))
 
 
 def is_number(value: Any) -> bool:
