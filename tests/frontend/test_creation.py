@@ -157,3 +157,14 @@ def test_callbacks_of_numpy_get_arrays():
         return out
 
     check(lambda a: np.apply_along_axis(smooth, 1, a) + np.zeros((2, 3)), numbers(2, 3))
+
+
+def test_a_list_that_is_broadcast_is_a_read_only_view():
+    for function in (lambda v: np.broadcast_to(v, (1000, 2)), lambda v: np.broadcast_to([1, 2], (3, 2))):
+        fast = jitrt.jit(function)
+        for _ in range(3):
+            got, want = fast([0]), function([0])
+            np.testing.assert_array_equal(got, want)
+            assert (got.strides, got.flags.writeable) == (want.strides, want.flags.writeable)
+    added = jitrt.jit(lambda x: x + np.broadcast_to([1.0, 2.0], (3, 2)))
+    np.testing.assert_array_equal(added(np.ones((3, 2))), [[2.0, 3.0]] * 3)

@@ -46,7 +46,7 @@ _LITERALS = frozenset(
     getattr(np, name)
     for name in """arange linspace logspace geomspace eye identity tri indices meshgrid diag diagflat vander tril triu
     bartlett blackman hamming hanning kaiser fftfreq concatenate stack vstack hstack copy zeros_like ones_like
-    empty_like full_like broadcast_to reshape outer repeat tile where cumsum roll flip sort""".split()
+    empty_like full_like reshape outer repeat tile where cumsum roll flip sort""".split()
     if hasattr(np, name)
 )
 _SEVERAL_ARRAYS = frozenset("arrays tup operands args xi condlist choices keys sample dates begindates".split())
