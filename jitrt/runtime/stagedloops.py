@@ -169,7 +169,7 @@ class LoopEngine:
         """If the plain function is faster than `serve` on calls like this one, what of the outside this depends on."""
         call = self._taken(args)
         for loop in self._loops.get(call.key, ()):
-            if call.trees is None and loop.fits(call.args) and loop.plain_is_faster(call.args, serve):
+            if loop.fits(call.leaves) and loop.plain_is_faster(call, serve):
                 return [*loop.staged.captured, *loop.staged.arrays]
         return None
 
@@ -453,11 +453,11 @@ class _Loop:
             ctypes.memmove(place, results[self.places[address]], made.nbytes)
         return made
 
-    def plain_is_faster(self, args: tuple, serve: Callable[..., Any]) -> bool:
+    def plain_is_faster(self, call: _Call, serve: Callable[..., Any]) -> bool:
         """Whether calls are too short for compiled code to pay; both give the same bits, so that a clock may decide."""
-        if not self.exact or _work(args) >= _LITTLE_WORK:
+        if not self.exact or _work(call.leaves) >= _LITTLE_WORK or (call.trees is not None and self.staged.written):
             return False
-        shapes = tuple([a.shape if isinstance(a, np.ndarray) else a for a in args])
+        shapes = tuple([getattr(a, "shape", a if type(a) in LEAVES else type(a)) for a in call.leaves])
         if shapes in self.tried or len(self.tried) >= _MOST_TRIED:
             return False
         self.tried.add(shapes)
@@ -466,7 +466,7 @@ class _Loop:
         for run in (serve, self.function):
             seconds = []
             for _ in range(_TRIALS):
-                copies = [_copy(a) if k in self.staged.written else a for k, a in enumerate(args)]
+                copies = [_copy(a) if k in self.staged.written else a for k, a in enumerate(call.args)]
                 try:
                     with np.errstate(all="ignore"):  # the call itself has warned
                         before = time.perf_counter()
