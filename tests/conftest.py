@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 
 from jitrt.call.templates import Templates
+from jitrt.runtime.loopengine import NoLoops
 
 GOLDEN = Path(__file__).parent / "golden"
 
@@ -36,6 +37,12 @@ def pytest_collection_modifyitems(config, items):
 def without_templates(monkeypatch):
     """Let every new shape be traced, as it is where no template serves it."""
     monkeypatch.setattr(Templates, "find", lambda *_: None)
+
+
+@pytest.fixture
+def without_procedures(monkeypatch):
+    """Let all loops be traced, as they are where no procedure serves them."""
+    monkeypatch.setattr("jitrt.call.site.loop_engine", lambda function: NoLoops())
 
 
 @pytest.fixture

@@ -196,9 +196,3 @@ def _code(handler: Any) -> Any:
 
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_waiting.clear)
-
-
-def is_debugged() -> bool:
-    """Whether a debugger goes through the lines that this thread runs: it wants to see each of them once."""
-    bdb = sys.modules.get("bdb")
-    return bdb is not None and isinstance(getattr(sys.gettrace(), "__self__", None), bdb.Bdb)

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import functools
 import logging
+import sys
 import warnings
 from collections.abc import Callable, Hashable, Sequence
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
 from .. import config
-from ..base.atwork import at_work, is_at_work, is_debugged, is_users_own
+from ..base.atwork import at_work, is_at_work, is_users_own
 from ..errors import HalfDone, JitrtError, JitrtPerformanceWarning, NotWorthwhile, Untraceable, is_passing
 from ..frontend.arguments import Growing, Structure, flatten_call
 from ..frontend.context import current
@@ -86,7 +87,7 @@ class ServedFunction(NativeCallable):
 
     def _call(self, args: tuple, kwargs: dict[str, Any]) -> Any:
         """A call that native code does not serve."""
-        if is_at_work() or is_debugged():  # in a signal handler or a finaliser, or of a function that is being traced
+        if is_at_work() or _is_debugged():  # in a signal handler or a finaliser, or of a function that is being traced
             return self._function(*args, **kwargs)
         known = self._specialisations
         self._slow_calls += 1
@@ -110,9 +111,16 @@ class ServedFunction(NativeCallable):
             if self._plain_calls >= _PLAIN_CALLS and not self._loops.serving:
                 self._dispatch.serve_plain(self._function)
             return self._function(*args, **kwargs)
-        kind = kind_of_call(args, kwargs)
-        fallback = self._fallbacks.get(kind)
-        if fallback is not None and fallback.holds and not fallback.is_look_due():
+        try:
+            kind = kind_of_call(args, kwargs)
+            fallback = self._fallbacks.get(kind)
+            is_spared = fallback is not None and fallback.holds and not fallback.is_look_due()
+        except Exception as error:
+            if is_users_own(error):
+                raise
+            self._last = internal_error(self.__name__, error)
+            return self._function(*args, **kwargs)
+        if fallback is not None and is_spared:
             self._last = fallback.plain
             self._fall_back(fallback, args, kwargs)
             return self._function(*args, **kwargs)
@@ -349,18 +357,20 @@ class ServedFunction(NativeCallable):
 
     def _serve_short_calls(self, args: tuple) -> None:
         """Let native code call the plain function where even compiled loops over elements are not faster."""
-        captures = self._loops.faster_plain(args, self)
-        if captures is None:
-            return
-        with self._lock:
-            try:
+        try:
+            captures = self._loops.faster_plain(args, self)
+            if captures is None:
+                return
+            with self._lock:
                 leaves: list[Any] = []
                 call = TakenApart(flatten_call(args, {}, (), leaves, Growing()), leaves)
                 table = make_plain_table(self._function, call, places_of(captures), ())
                 if table is not None:
                     self._dispatch.add(Plain("such calls are too short for compiled code"), table, args, {})
-            except Exception as error:  # the call itself has ended well
-                internal_error(self.__name__, error, _STAYS_IN_PYTHON)
+        except Exception as error:  # the call itself has ended well
+            if is_users_own(error):
+                raise
+            internal_error(self.__name__, error, _STAYS_IN_PYTHON)
 
     def _loops_of(self, args: tuple, reason: str = "", rolled: bool | None = None) -> tuple[LoopLine, ...]:
         """What became of each loop of the function in calls like this one.
@@ -488,3 +498,9 @@ class ServedFunction(NativeCallable):
             served = self._falling_back.plain
         plain = self._last if served is None else served
         return plain.reason if isinstance(plain, Plain) else ""
+
+
+def _is_debugged() -> bool:
+    """Whether a debugger goes through the lines that this thread runs: it wants to see each of them once."""
+    bdb = sys.modules.get("bdb")
+    return bdb is not None and isinstance(getattr(sys.gettrace(), "__self__", None), bdb.Bdb)

@@ -120,31 +120,24 @@ class LoopEngine:
             return MISS
         try:
             call = self._taken(args)
-            loop = self._find(call, instead_of_plain)
-        except JitrtError:
-            raise
+            loop = self._latest = self._find(call, instead_of_plain)
         except Exception as error:  # nothing has run yet
-            if is_users_own(error):
-                raise
-            if is_passing(error):
-                return MISS
-            self.active = False
-            _log.warning("%s: its loops are not compiled", self._function.__name__, exc_info=error)
-            if config.strict():
-                raise JitrtError("a function with loops could not be looked at") from error
+            _check_failure(error, self._function)
+            self.active = self.active and is_passing(error)
             return MISS
-        self._latest = loop
         return MISS if loop is None else loop.run(call)
 
     def serve(self, args: tuple) -> Any:
         """`call` for types of arguments that are known; `MISS` for others."""
-        call = self._taken(args)
-        for loop in self._loops.get(call.key, ()):
-            if loop.fits(call.leaves):
-                self._served += 1
-                self._latest = loop
-                return loop.run(call)
-        return MISS
+        try:
+            call = self._taken(args)
+            loop = next((found for found in self._loops.get(call.key, ()) if found.fits(call.leaves)), None)
+            self._served += loop is not None
+            self._latest = loop
+        except Exception as error:
+            _check_failure(error, self._function)
+            return MISS
+        return MISS if loop is None else loop.run(call)
 
     def tables(self, args: tuple) -> list[Words] | None:
         """All tables for native calls, if there are others since the call with these arguments; else None."""
@@ -282,6 +275,17 @@ def _may_be_given(kind: Result) -> bool:
     return isinstance(kind, Made) and bool(kind.unless)
 
 
+def _check_failure(error: Exception, function: Callable[..., Any]) -> None:
+    """Raise what a user's handler has raised, and in strict mode errors of ours; others the plain function answers."""
+    if is_users_own(error) or isinstance(error, JitrtError):
+        raise error
+    if is_passing(error):
+        return
+    _log.warning("%s: its loops are not compiled", function.__name__, exc_info=error)
+    if config.strict():
+        raise JitrtError("a function with loops could not be looked at") from error
+
+
 class _Loop:
     """A function for arguments of given types, and for given values of some of them.
 
@@ -361,7 +365,13 @@ class _Loop:
 
     def run(self, call: _Call) -> Any:
         """A call."""
-        made = MISS if self.refused else self.native(call.leaves)
+        try:
+            made = MISS if self.refused else self.native(call.leaves)
+        except Exception as error:
+            if self.staged.written:  # it may have
+                raise
+            _check_failure(error, self.function)
+            made = MISS
         return self.function(*call.args) if made is MISS else made
 
     def native(self, args: tuple) -> Any:

@@ -7,6 +7,7 @@ from test_rolling import X, Y, check, nodes
 import jitrt
 
 POSITIVE = np.abs(X) + 0.5
+pytestmark = pytest.mark.usefixtures("without_procedures")
 
 
 def same_as_plain(function, *args):

@@ -375,7 +375,7 @@ def test_number_is_read_after_the_loop():
     check(run, X, 41)
 
 
-def test_list_that_grows():
+def test_list_that_grows(without_procedures):
     def run(x, steps):
         seen = []
         for _ in range(steps):
@@ -413,7 +413,7 @@ def test_iterator_in_a_closure():
     check(run, X, 12, rolled=0)
 
 
-def test_list_that_is_consumed_in_a_closure():
+def test_list_that_is_consumed_in_a_closure(without_procedures):
     def run(x, steps):
         factors = [0.5, 0.25, 2.0, 1.5] * 10
 
@@ -486,7 +486,7 @@ def test_body_that_settles_after_some_iterations():
     check(run, X, 20)
 
 
-def test_body_that_changes_later():
+def test_body_that_changes_later(without_procedures):
     def run(x, steps):
         k = [0]
         for _ in range(steps):
@@ -517,7 +517,7 @@ def test_shapes_that_grow():
     check(run, X, 12, rolled=0)
 
 
-def test_list_comprehension_over_a_range():
+def test_list_comprehension_over_a_range(without_procedures):
     def run(x, steps):
         return [x * 0.5 for _ in range(steps)], sum(range(steps)), list(range(2, steps, 3))
 

@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 
 import jitrt
-from jitrt.runtime.loopengine import NoLoops
 
 
 @pytest.fixture
@@ -147,9 +146,8 @@ def test_random_draws():
 
 
 @pytest.mark.parametrize("looks", [False, True])
-def test_nobody_waits_for_what_large_loops_are_unrolled_to(looks, monkeypatch):
+def test_nobody_waits_for_what_large_loops_are_unrolled_to(looks, monkeypatch, without_procedures):
     monkeypatch.delenv("JITRT_STRICT")
-    monkeypatch.setattr("jitrt.call.site.loop_engine", lambda function: NoLoops())
 
     def recursion(x):
         h = np.zeros(2000)

@@ -9,7 +9,6 @@ from helpers_elsewhere import asserts, asserts_after_a_write
 from test_mutation import assert_equal, numbers
 
 import jitrt
-from jitrt.runtime.loopengine import NoLoops
 
 
 def check(function, calls, compiled=True):
@@ -228,8 +227,7 @@ def counted(x):
     return x * 2 if x.sum() > 0 else x - 1
 
 
-def test_equal_segments_are_one_program(monkeypatch):
-    monkeypatch.setattr("jitrt.call.site.loop_engine", lambda function: NoLoops())
+def test_equal_segments_are_one_program(without_procedures):
 
     def bisect_seen(a):  # a loop that keeps its middles cannot become one step
         low, high = np.zeros_like(a), np.maximum(a, 1.0)
@@ -256,8 +254,7 @@ def test_values_that_change_in_every_call():
     assert [w.category for w in caught] == [jitrt.JitrtPerformanceWarning]
 
 
-def test_values_that_change_in_every_call_of_large_arrays(monkeypatch):
-    monkeypatch.setattr("jitrt.call.site.loop_engine", lambda function: NoLoops())
+def test_values_that_change_in_every_call_of_large_arrays(without_procedures):
 
     def normalised(x, steps):
         for _ in range(steps):
@@ -353,8 +350,7 @@ def test_looks_and_calls_are_logged(caplog):
     assert "test_segments.py" in caplog.text
 
 
-def test_a_loop_whose_turns_are_different_large_graphs_is_not_compiled_turn_by_turn(monkeypatch):
-    monkeypatch.setattr("jitrt.call.site.loop_engine", lambda function: NoLoops())
+def test_a_loop_whose_turns_are_different_large_graphs_is_not_compiled_turn_by_turn(without_procedures):
 
     def eliminate(a):
         for k in range(len(a)):

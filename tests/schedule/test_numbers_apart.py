@@ -3,7 +3,6 @@
 import numpy as np
 
 import jitrt
-from jitrt.runtime.loopengine import NoLoops
 
 
 def trace_of_tanh(a):
@@ -13,8 +12,7 @@ def trace_of_tanh(a):
     return a + total
 
 
-def test_functions_of_many_numbers_share_their_code(monkeypatch):
-    monkeypatch.setattr("jitrt.call.site.loop_engine", lambda function: NoLoops())
+def test_functions_of_many_numbers_share_their_code(without_procedures):
     a = np.random.default_rng(0).normal(size=(40, 40))
     fast = jitrt.jit(trace_of_tanh)
     np.testing.assert_allclose(fast(a), trace_of_tanh(a), rtol=1e-14)

@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 
 import jitrt
-from jitrt.runtime.loopengine import NoLoops
 
 
 def ranked(x):
@@ -125,7 +124,7 @@ def test_numpy_needs_long_for_reductions_of_short_rows():
     assert not jitrt.jit(by_name).explain(np.ones((3000, 2))).plain_reason
 
 
-def test_what_is_left_to_numpy_is_weighed_before_anything_is_scheduled(monkeypatch):
+def test_what_is_left_to_numpy_is_weighed_before_anything_is_scheduled(monkeypatch, without_procedures):
     def products(a):
         total = 0.0
         for k in range(1, len(a)):
@@ -133,7 +132,6 @@ def test_what_is_left_to_numpy_is_weighed_before_anything_is_scheduled(monkeypat
         return total
 
     monkeypatch.setattr("jitrt.pipeline.schedule", None)
-    monkeypatch.setattr("jitrt.call.site.loop_engine", lambda function: NoLoops())
     assert "NumPy does most of it" in jitrt.jit(products).explain(np.ones((9, 9))).plain_reason
 
 
