@@ -15,7 +15,8 @@ from .guards import GuardRows, Unguarded, address_of
 from .objects import dtype_word, fields
 
 if TYPE_CHECKING:
-    from .stagedloops import Work, _Loop
+    from .procedurework import Work
+    from .stagedloops import _Loop
 
 
 def procedure_table(loop: _Loop, args: tuple, work: Work) -> Words | None:

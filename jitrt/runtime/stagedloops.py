@@ -11,7 +11,7 @@ import ctypes
 import inspect
 import logging
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -23,33 +23,20 @@ from ..errors import JitrtError, is_passing
 from ..frontend.arguments import overlaps_itself
 from ..frontend.control.composites import LEAVES, take_apart
 from ..frontend.control.source import has_loops
-from ..frontend.control.stage import (
-    WAY,
-    Argument,
-    ComplexNumber,
-    Elements,
-    Known,
-    Listed,
-    Made,
-    Number,
-    Result,
-    Several,
-    Staged,
-    is_same_value,
-    stage,
-)
+from ..frontend.control.stage import WAY, Staged, is_same_value, stage
 from ..frontend.control.values import NotStaged, WholeArrays
 from ..frontend.python.callbacks import MISSING
 from ..frontend.python.captures import Capture
 from ..ir.loops import can_stop, is_exact
 from ..ir.verify import verify
 from ..kernels.entry import TABLE
-from ..kernels.procedure import MOST_INTEGER
 from .dispatch import Words
 from .errstate import errors
 from .loopengine import MISS
 from .objects import fields
 from .procedurecalls import procedure_table
+from .procedureresults import Results, may_be_given
+from .procedurework import Work
 
 _log = logging.getLogger("jitrt.trace")
 
@@ -268,13 +255,6 @@ def _nbytes(args: tuple) -> int:
     return sum(a.nbytes for a in args if isinstance(a, np.ndarray))
 
 
-def _may_be_given(kind: Result) -> bool:
-    """Whether what is returned may be an argument."""
-    if isinstance(kind, Several):
-        return any(map(_may_be_given, kind.parts))
-    return isinstance(kind, Made) and bool(kind.unless)
-
-
 def _check_failure(error: Exception, function: Callable[..., Any]) -> None:
     """Raise what a user's handler has raised, and in strict mode errors of ours; others the plain function answers."""
     if is_users_own(error) or isinstance(error, JitrtError):
@@ -318,10 +298,11 @@ class _Loop:
         self.address = entry_of(procedure, self.staged.written)
         self.entry = ctypes.CFUNCTYPE(ctypes.c_int64, *[ctypes.c_void_p] * 3)(self.address)
         self.offsets = [layout[name] for name in ("data", "shape", "strides")]
-        self.places = {name: k for k, (name, _) in enumerate(procedure.results)}
+        self.results = Results(procedure, layout["data"])
+        self.places = self.results.places
         self.takes = [k for k in range(len(args)) if k not in dict(self.staged.known) and k not in self.staged.unread]
         self.exact = is_exact(procedure)
-        self.can_stop = can_stop(procedure) or any(map(_may_be_given, self.staged.returns))
+        self.can_stop = can_stop(procedure) or any(map(may_be_given, self.staged.returns))
         self.pool: list[Work] = []
         self.table: Words | None = None  # for native calls
         self.renewals = 0
@@ -360,7 +341,7 @@ class _Loop:
             and len(args) == self.function.__code__.co_argcount
         ):
             self.renewals += 1
-            self.table = procedure_table(self, args, Work(self))
+            self.table = procedure_table(self, args, Work(self.staged.procedure, self.offsets))
         return self.table is not before
 
     def run(self, call: _Call) -> Any:
@@ -381,14 +362,14 @@ class _Loop:
         try:
             work = self.pool.pop()
         except IndexError:
-            work = Work(self)
+            work = Work(self.staged.procedure, self.offsets)
         if not work.take(given, self.takes, len(args)):
             return MISS
         watched = errors()
         saved = [(given[k], given[k].copy()) for k in staged.written] if watched or self.can_stop else []
         status = self.entry(*work.addresses)
         returned = staged.returns[work.results[self.places[WAY]]]
-        if status or (watched and work.results[-1] & watched) or self.returns_given(returned, work.results, given):
+        if status or (watched and work.results[-1] & watched) or self.results.are_given(returned, work.results, given):
             with at_work():
                 for array, copy in saved:  # take back what was written
                     array[...] = copy
@@ -398,70 +379,9 @@ class _Loop:
             return MISS
         self.runs += 1
         try:
-            return self.result(returned, work.results, given)
+            return self.results.value(returned, work.results, given)
         finally:
             self.pool.append(work)
-
-    def returns_given(self, kind: Result, results: Any, given: tuple) -> bool:
-        """Whether what should be a new array lies in an argument."""
-        if isinstance(kind, Several):
-            return any(self.returns_given(part, results, given) for part in kind.parts)
-        if not isinstance(kind, Made) or not kind.unless:
-            return False
-        address = results[self.places[kind.base]]
-        return any(given[k].ctypes.data == address for k in kind.unless)
-
-    def result(self, kind: Result, results: Any, given: tuple) -> Any:
-        """What the function returns, of what the procedure gives."""
-        if isinstance(kind, Several):
-            parts = [self.result(k, results, given) for k in kind.parts]
-            return dict(zip(kind.keys, parts)) if kind.make is dict else kind.make(parts)
-        if isinstance(kind, Listed):
-            return self.elements(kind.elements, results, results[self.places[kind.count]])
-        if isinstance(kind, ComplexNumber):
-            return complex(*(self.result(k, results, given) for k in (kind.real, kind.imag)))
-        if isinstance(kind, Number):
-            word = results[self.places[kind.variable]]
-            python = results[self.places[kind.flag]] if kind.python is None else kind.python
-            if kind.dtype.kind in "biu":
-                return ({"b": bool}.get(kind.dtype.kind, int) if python else kind.dtype.type)(word)
-            value = np.int64(word).view(np.float64) if kind.dtype.itemsize == 8 else np.uint32(word).view(np.float32)
-            return float(value) if python else value
-        if isinstance(kind, Made):
-            return self.memory(results, kind.address, [results[self.places[e]] for e in kind.extents], kind.dtype)
-        return given[kind.number] if isinstance(kind, Argument) else kind.value
-
-    def elements(self, kind: Known | Elements | Several, results: Any, count: int) -> list[Any]:
-        """The elements of a list, or a part of each."""
-        if isinstance(kind, Several):
-            parts = [self.elements(k, results, count) for k in kind.parts]
-            return [kind.make(values) for values in zip(*parts)] if parts else [kind.make() for _ in range(count)]
-        if isinstance(kind, Known):
-            return [kind.value] * count
-        shape = count, *(results[self.places[extent]] for extent in kind.extents)
-        values = self.memory(results, kind.address, shape, kind.stored).astype(kind.dtype)
-        if kind.extents and not kind.is_row:
-            return [row.copy() for row in values]
-        values = values.ravel()
-        made: list[Any] = values.tolist() if kind.python else list(values)
-        if kind.flags:
-            is_python = self.memory(results, kind.flags, values.shape, np.dtype(bool))
-            made = [value.item() if own else value for value, own in zip(made, is_python)]
-        if kind.settled:
-            is_settled = self.memory(results, kind.settled, values.shape, np.dtype(bool))
-            made = [value if known else int(value) for value, known in zip(made, is_settled)]
-        if kind.is_row:
-            width = shape[1]
-            return [made[k * width : (k + 1) * width] for k in range(count)]
-        return made
-
-    def memory(self, results: Any, address: str, shape: Sequence[int], dtype: np.dtype) -> np.ndarray:
-        """A copy of what lies at an address."""
-        made = np.empty(shape, dtype)
-        if made.size:
-            place = ctypes.c_int64.from_address(id(made) + self.offsets[0]).value
-            ctypes.memmove(place, results[self.places[address]], made.nbytes)
-        return made
 
     def plain_is_faster(self, call: _Call, serve: Callable[..., Any]) -> bool:
         """Whether calls are too short for compiled code to pay; both give the same bits, so that a clock may decide."""
@@ -497,53 +417,6 @@ class _Loop:
         if self.stops > max(_MOST_STOPS, self.runs + native):
             self.refused = True
             _log.info("%s: its compiled loops stop too often", getattr(self.function, "__name__", "function"))
-
-
-class Work:
-    """What one call of a procedure works with: words for its arguments and results, and a table of memory."""
-
-    def __init__(self, loop: _Loop):
-        procedure = loop.staged.procedure
-        count = 3 + len(procedure.parameters)
-        self.words = (ctypes.c_int64 * count)(*loop.offsets)
-        self.numbers = (ctypes.c_double * count).from_buffer(self.words)
-        self.singles = (ctypes.c_float * (2 * count)).from_buffer(self.words)
-        self.pieces = (ctypes.c_int64 * (2 * sum(procedure.sites) + 1))()
-        self.results = (ctypes.c_int64 * (len(procedure.results) + 1))()
-        self.addresses = tuple(map(ctypes.addressof, (self.words, self.pieces, self.results)))
-
-    def take(self, given: tuple, takes: list[int], count: int) -> bool:
-        """Write the arguments down; False for one that the procedure does not take."""
-        words, at = self.words, 3
-        for k, value in enumerate(given):
-            if k < count and k not in takes:
-                continue
-            kind = type(value)
-            if kind is np.ndarray:
-                words[at] = id(value)
-            elif kind is int or isinstance(value, np.integer):
-                if not -MOST_INTEGER <= value <= MOST_INTEGER:
-                    return False
-                words[at] = int(value)
-            elif kind is np.float32:
-                self.singles[2 * at] = value
-            else:
-                self.numbers[at] = value
-            at += 1
-        return True
-
-    def __del__(self) -> None:
-        free = _free()
-        for k in range(0, len(self.pieces) - 1, 2):
-            if self.pieces[k]:
-                free(self.pieces[k])
-
-
-def _free() -> Callable[[int], None]:
-    function = ctypes.CDLL(None).free
-    function.argtypes = [ctypes.c_void_p]
-    function.restype = None
-    return function
 
 
 def _copy(array: np.ndarray) -> np.ndarray:

@@ -185,7 +185,8 @@ def _row_of_numpy_ufunc(ufunc: np.ufunc) -> Op:
 
 def _numpy_ufuncs() -> list[np.ufunc]:
     """NumPy's elementwise ufuncs with one output; the others are opaque calls."""
-    found = {value for value in vars(np).values() if isinstance(value, np.ufunc)}
+    every = list(vars(np).values())  # at once: another thread may import a part of NumPy
+    found = {value for value in every if isinstance(value, np.ufunc)}
     return sorted((u for u in found if u.nout == 1 and u.signature is None), key=lambda u: u.__name__)
 
 

@@ -1,0 +1,95 @@
+"""What procedures give back, as the objects that their functions return."""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from ..frontend.control.stage import Argument, ComplexNumber, Elements, Known, Listed, Made, Number, Result, Several
+from ..ir.loops import Procedure
+
+
+def may_be_given(kind: Result) -> bool:
+    """Whether what is returned may be an argument."""
+    if isinstance(kind, Several):
+        return any(map(may_be_given, kind.parts))
+    return isinstance(kind, Made) and bool(kind.unless)
+
+
+class Results:
+    """The results of one procedure.
+
+    Parameters
+    ----------
+    procedure : Procedure
+    data : int
+        Where an array keeps the address of its elements, in bytes.
+    """
+
+    def __init__(self, procedure: Procedure, data: int):
+        self.places = {name: k for k, (name, _) in enumerate(procedure.results)}
+        self._data = data
+
+    def are_given(self, kind: Result, results: Any, given: tuple) -> bool:
+        """Whether what should be a new array lies in an argument."""
+        if isinstance(kind, Several):
+            return any(self.are_given(part, results, given) for part in kind.parts)
+        if not isinstance(kind, Made) or not kind.unless:
+            return False
+        address = results[self.places[kind.base]]
+        return any(given[k].ctypes.data == address for k in kind.unless)
+
+    def value(self, kind: Result, results: Any, given: tuple) -> Any:
+        """What the function returns, of what the procedure gives."""
+        if isinstance(kind, Several):
+            parts = [self.value(k, results, given) for k in kind.parts]
+            return dict(zip(kind.keys, parts)) if kind.make is dict else kind.make(parts)
+        if isinstance(kind, Listed):
+            return self.elements(kind.elements, results, results[self.places[kind.count]])
+        if isinstance(kind, ComplexNumber):
+            return complex(*(self.value(k, results, given) for k in (kind.real, kind.imag)))
+        if isinstance(kind, Number):
+            word = results[self.places[kind.variable]]
+            python = results[self.places[kind.flag]] if kind.python is None else kind.python
+            if kind.dtype.kind in "biu":
+                return ({"b": bool}.get(kind.dtype.kind, int) if python else kind.dtype.type)(word)
+            value = np.int64(word).view(np.float64) if kind.dtype.itemsize == 8 else np.uint32(word).view(np.float32)
+            return float(value) if python else value
+        if isinstance(kind, Made):
+            return self.memory(results, kind.address, [results[self.places[e]] for e in kind.extents], kind.dtype)
+        return given[kind.number] if isinstance(kind, Argument) else kind.value
+
+    def elements(self, kind: Known | Elements | Several, results: Any, count: int) -> list[Any]:
+        """The elements of a list, or a part of each."""
+        if isinstance(kind, Several):
+            parts = [self.elements(k, results, count) for k in kind.parts]
+            return [kind.make(values) for values in zip(*parts)] if parts else [kind.make() for _ in range(count)]
+        if isinstance(kind, Known):
+            return [kind.value] * count
+        shape = count, *(results[self.places[extent]] for extent in kind.extents)
+        values = self.memory(results, kind.address, shape, kind.stored).astype(kind.dtype)
+        if kind.extents and not kind.is_row:
+            return [row.copy() for row in values]
+        values = values.ravel()
+        made: list[Any] = values.tolist() if kind.python else list(values)
+        if kind.flags:
+            is_python = self.memory(results, kind.flags, values.shape, np.dtype(bool))
+            made = [value.item() if own else value for value, own in zip(made, is_python)]
+        if kind.settled:
+            is_settled = self.memory(results, kind.settled, values.shape, np.dtype(bool))
+            made = [value if known else int(value) for value, known in zip(made, is_settled)]
+        if kind.is_row:
+            width = shape[1]
+            return [made[k * width : (k + 1) * width] for k in range(count)]
+        return made
+
+    def memory(self, results: Any, address: str, shape: Sequence[int], dtype: np.dtype) -> np.ndarray:
+        """A copy of what lies at an address."""
+        made = np.empty(shape, dtype)
+        if made.size:
+            place = ctypes.c_int64.from_address(id(made) + self._data).value
+            ctypes.memmove(place, results[self.places[address]], made.nbytes)
+        return made
