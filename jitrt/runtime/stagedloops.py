@@ -192,7 +192,9 @@ class LoopEngine:
         for a in args:
             if type(a) not in LEAVES:
                 trees, leaves = take_apart(args)
-                return _Call(args, (trees, *[_kind(v) for v in leaves]), leaves, trees)
+                if any(trees):
+                    return _Call(args, (trees, *[_kind(v) for v in leaves]), leaves, trees)
+                break
         return _Call(args, tuple([_kind(a) for a in args]), args, None)
 
     def _find(self, call: _Call, instead_of_plain: bool = False) -> _Loop | None:
