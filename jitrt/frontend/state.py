@@ -110,8 +110,8 @@ class Trace:
         """How many ``with warnings.catch_warnings()`` are open."""
         self.generators = 0
         """How many random generators the function has made."""
-        self.numpy: Any = np
-        """What the function finds in place of NumPy."""
+        self.namespace: Callable[[], Any] = lambda: np
+        """Gives what the function finds in place of NumPy."""
         self.named: tuple[Any, ...] = ()
         """Copies of the lists, dicts and objects that the function names."""
         self.aliases = Aliases()

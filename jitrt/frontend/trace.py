@@ -21,6 +21,7 @@ from .arguments import GENERATORS, Structure, is_dynamic, overlaps_itself, rebui
 from .context import tracing
 from .cuts import check_wait
 from .forms import Form, check, form_of, ordinary
+from .numpy.creation import renew_all
 from .numpy.draws import of_argument
 from .numpy.scopes import Scope
 from .numpy.silence import errors_end_trace
@@ -240,7 +241,13 @@ def _trace_once(
     args, kwargs, named = rebuild(structure, map(clones.of_leaf, symbolic), clones.make)
     with tracing(state):
         clones.stand_for(captures.containers(), named)
-    state.named, state.numpy = named, clones.of(np)
+    state.named = named
+
+    def namespace() -> Any:
+        renew_all(np)
+        return clones.of(np)
+
+    state.namespace = namespace
     containers = Containers((args, kwargs, named), clones.given())
     has_classes = captures.asks_for_classes or any(
         isinstance(leaf, type) and clones.class_of(leaf) is leaf for leaf in leaves

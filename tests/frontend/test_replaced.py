@@ -231,3 +231,16 @@ def test_new_names_in_the_module_do_not_make_calls_slow():
         if k % 10 == 0:
             setattr(world, f"name{k}", k)
     assert f.cache_info().compiled == 1 and f.cache_info().slow_calls < 40
+
+
+def test_a_namespace_is_what_numpy_is_now(monkeypatch):
+    x = np.arange(3.0)
+
+    def by_namespace(x):
+        return x.__array_namespace__().sin(x) + 1
+
+    with monkeypatch.context() as replaced:
+        replaced.setattr(np, "sin", np.cos)
+        np.testing.assert_allclose(jitrt.jit(lambda x: np.sin(x) * 2)(x), np.cos(x) * 2)
+        np.testing.assert_allclose(jitrt.jit(by_namespace)(x), np.cos(x) + 1)
+    np.testing.assert_allclose(jitrt.jit(by_namespace)(x), np.sin(x) + 1)

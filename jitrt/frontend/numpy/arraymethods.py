@@ -151,7 +151,7 @@ class ArrayMethods(Operators):
 
     def __array_namespace__(self, /, *, api_version: Any = None) -> Any:
         np.empty(0).__array_namespace__(api_version=api_version)
-        return self._trace.numpy
+        return self._trace.namespace()
 
     def _check_array(self, name: str) -> None:
         if not self._is_array():

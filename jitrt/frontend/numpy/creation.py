@@ -360,6 +360,12 @@ def renew(module: types.ModuleType, name: str, value: Any) -> None:
         vars(known[id(module)])[name] = known.get(id(value), value)
 
 
+def renew_all(module: types.ModuleType) -> None:
+    """Let traced functions find in a module what is there now: their code does not tell what they take from it."""
+    for name, value in list(vars(module).items()):
+        renew(module, name, value)
+
+
 def stand_in(value: Any) -> Any:
     """What a traced function finds in place of `value`: another object for NumPy and its creation functions."""
     return _stand_ins().get(id(value), value)
