@@ -4,6 +4,7 @@ import ast
 import os
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
@@ -143,3 +144,9 @@ def test_a_source_tree_is_importable_without_being_installed():
     )
     shown = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert shown.stdout.strip() == str(ROOT / "kernels" / "words.py")
+
+
+def test_a_wheel_has_every_package():
+    listed = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["setuptools"]["packages"]
+    folders = [path.parent.relative_to(ROOT) for path in (ROOT / "jitrt").rglob("__init__.py")]
+    assert sorted(listed) == sorted([*(".".join(folder.parts) for folder in folders), "jitrt.kernels"])
