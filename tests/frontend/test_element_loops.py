@@ -582,7 +582,7 @@ def test_more_random_loops(block):
 
 def test_memory_of_procedures_is_freed():
     def turned(x):
-        for k in range(3):
+        for k in range(40):
             x = x * x[k]
             x[k + 1] = 0.5
         return x[1:].sum() + x[0]
@@ -595,3 +595,26 @@ def test_memory_of_procedures_is_freed():
     fast.release()
     assert not loops[0].pool
     assert abs(fast(x) - turned(x)) < 1e-9 * turned(x)
+
+
+def box(x, out):
+    for i in range(3):
+        for j in range(3):
+            out += x[i : len(x) - 2 + i, j : x.shape[1] - 2 + j] * (i + j)
+    return sum(x[i : len(x) - 2 + i] for i in range(3)) / 3
+
+
+def box_and_medians(x, out):
+    return [np.median(x[:, k]) for k in range(3)], box(x, out)
+
+
+@pytest.mark.parametrize(("function", "staged"), [(box, False), (box_and_medians, True)])
+def test_few_iterations_with_operations_on_arrays_are_one_expression(function, staged):
+    """Written out they are fused; but what NumPy would have to execute then is better off in a loop."""
+    fast = jitrt.jit(function)
+    for shape in [(5, 5), (40, 30)]:
+        x = np.random.default_rng(0).random(shape)
+        got, want = np.zeros((shape[0] - 2, shape[1] - 2)), np.zeros((shape[0] - 2, shape[1] - 2))
+        same(fast(x, got), function(x, want))
+        same(got, want)
+    assert bool(fast._loops.source((x, got))) == staged

@@ -54,7 +54,7 @@ LEFT_TO_NUMPY = {
 def calling(expression, count):
     """A function with a loop, and the call behind it."""
     arguments = ", ".join("xy"[:count])
-    loop = "    turns = 0\n    for i in range(3):\n        turns += i\n"
+    loop = "    turns = 0\n    for i in range(40):\n        turns += i\n"
     return function_of(f"def f({arguments}):\n{loop}    return {expression}, turns\n")
 
 

@@ -140,11 +140,8 @@ class Calls(Expressions):
         except TypeError:
             known = False
         if known and function in WRITTEN:
-            r = self.r
-            before = r.is_elementwise, r.looks_at_values
-            made = self.inlined(WRITTEN[function], args, kwargs, e)
-            r.is_elementwise, r.looks_at_values = before  # its loops are not the user's
-            return made
+            with self.r.library():
+                return self.inlined(WRITTEN[function], args, kwargs, e)
         if known:
             return self._handled(library.FUNCTIONS[function], args, kwargs, function.__name__)
         if isinstance(function, np.ufunc):

@@ -146,7 +146,8 @@ def _divmod(where: Calls, e: ast.Call, x: Any, y: Any) -> Any:
 def _sum(where: Calls, e: ast.Call, values: Any, start: Any = 0) -> Any:
     _need_plain_sum(values)
     if is_of_run_time(values):
-        return where.inlined(_sum_of, [values, start], {}, e)
+        with where.r.library():
+            return where.inlined(_sum_of, [values, start], {}, e)
     if not isinstance(values, (tuple, list)):
         raise NotStaged("a sum of this")
     for value in values:

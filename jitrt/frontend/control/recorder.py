@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import math
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from typing import Any
 
@@ -80,6 +81,7 @@ class Recorder:
         self.is_elementwise = False  # whether loops of the user's work on parts that their numbers or values choose
         self.unrolled: set[int] = set()  # lines of the staged function's loops that are no loops any more
         self.looks_at_values = False  # whether values decide how often whole arrays are computed
+        self.trips = self.most_trips = 1.0  # of the user's loops: how often runs what is recorded; at most
         self.live: Callable[[str], list[str]] = lambda origin: []  # pointers of variables into memory of that origin
         self.meanings: dict[str, tuple[str, Poly, Poly]] = {}  # of truth values that are comparisons of integers
         self._place: tuple[Hashable, ...] = ()
@@ -327,6 +329,19 @@ class Recorder:
         """Note that these integers choose a part of an array."""
         if any(not self._varying.isdisjoint(v.names()) for v in values):
             self.is_elementwise = True
+
+    @contextlib.contextmanager
+    def library(self) -> Iterator[None]:
+        """A context around loops that are not the user's: of functions of Python and NumPy.
+
+        Where they run over elements, NumPy would have to execute the function in any other way of compiling it.
+        """
+        before, self.is_elementwise = (self.looks_at_values, self.most_trips, self.is_elementwise), False
+        yield
+        runs_over_elements = self.is_elementwise
+        self.looks_at_values, self.most_trips, self.is_elementwise = before
+        if runs_over_elements:
+            self.most_trips = math.inf
 
     def choose_by_values(self) -> None:
         """Note that values of an array choose a part of one."""

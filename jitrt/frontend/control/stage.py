@@ -44,6 +44,7 @@ from .variables import Held, Kind, Parts, Rows, Same, parts_of
 from .variables import Number as NumberKind
 
 _MOST_ROUNDS = 24  # until it is known what lists hold, and which values matter
+_SHORT = 32  # iterations of loops with operations on arrays: written out they are fused and computed in one go
 _MOST_KNOWN = 4  # integer arguments whose values procedures are made for
 
 
@@ -283,7 +284,8 @@ def _stage(
     written = r.written_to
     if not r.has_loops:
         raise NotStaged("it has no loops")
-    is_elementwise = r.is_elementwise or bool(r.grown)
+    is_short = r.nests > 0 and r.most_trips <= _SHORT
+    is_elementwise = not is_short and (r.is_elementwise or bool(r.grown))
     if not (is_elementwise or r.looks_at_values or r.has_products or takes_whole):
         raise WholeArrays
     returns = [_settled_results(result, results) for result in returns]

@@ -11,6 +11,7 @@ found by visiting the body again with the kinds that it left behind, until these
 from __future__ import annotations
 
 import ast
+import math
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -377,7 +378,9 @@ class Statements(Comprehensions):
             with r.loop(source.start, source.stop, source.step, varying=True) as index:
                 r.scope(loop.next, self._iteration(loop, lambda: self.assign(s.target, source.bind(index)), s.body))
 
-        self._repeated(s, names, record)
+        first, last = source.start.constant, source.stop.constant
+        trips = math.inf if first is None or last is None else len(range(first, last, source.step))
+        self._repeated(s, names, record, trips)
 
     def do_While(self, s: ast.While) -> None:
         r = self.r
@@ -406,7 +409,7 @@ class Statements(Comprehensions):
         if self.condition_is_false(s.test):
             self.block(s.orelse)
             return
-        self._repeated(s, assigned([s]), record)
+        self._repeated(s, assigned([s]), record, math.inf)
 
     def condition_is_false(self, test: ast.expr) -> bool:
         """Whether a loop does not run at all."""
@@ -434,7 +437,9 @@ class Statements(Comprehensions):
             self.ends = False
         return block
 
-    def _repeated(self, s: ast.For | ast.While, names: list[str], record: Callable[[_Loop], None]) -> None:
+    def _repeated(
+        self, s: ast.For | ast.While, names: list[str], record: Callable[[_Loop], None], trips: float
+    ) -> None:
         """Record a loop, with the kinds of values that its variables turn out to hold."""
         r, before = self.r, self.variables
         kinds = {n: kind_of(before[n]) for n in names if n in before and not isinstance(before[n], Unbound)}
@@ -447,7 +452,7 @@ class Statements(Comprehensions):
             with r.attempt() as take_back:
                 self.variables = dict(before)
                 try:
-                    self._recorded(s, names, kinds, initial, record)
+                    self._recorded(s, names, kinds, initial, record, trips)
                     return
                 except _Retry as found:
                     take_back()
@@ -466,6 +471,7 @@ class Statements(Comprehensions):
         kinds: dict[str, Kind],
         initial: dict[str, Kind],
         record: Callable[[_Loop], None],
+        trips: float,
     ) -> None:
         r, before = self.r, dict(self.variables)
         nests, r.has_loops = r.nests, True
@@ -475,10 +481,13 @@ class Statements(Comprehensions):
             loop.variables[name].put(r, before[name])
         with r.block() as scope:
             r.depth += 1
+            around, r.trips = r.trips, r.trips * max(trips, 1)
+            r.most_trips = max(r.most_trips, r.trips)
             try:
                 record(loop)
             finally:
                 r.depth -= 1
+                r.trips = around
             r.is_elementwise = r.is_elementwise or r.nests == nests
             if s.orelse:
                 self.variables = dict(before)
