@@ -223,7 +223,7 @@ class ServedFunction(NativeCallable):
         except HalfDone as error:
             raise error.failure from None
         except (Exception, Untraceable, NotWorthwhile) as reason:
-            if is_users_own(reason):
+            if not isinstance(reason, Untraceable) and is_users_own(reason):
                 raise
             _log.info("%s runs as plain NumPy: %s", self.__name__, reason)
         return self._function(*args, **kwargs)

@@ -6,6 +6,7 @@ more than that is asked for, a call of NumPy's gathers them.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,6 +14,7 @@ import numpy as np
 from ...base.frozen import frozen
 from ...ir import build as b
 from ...ir.node import Node
+from ...ir.ops.folds import FOLD_IDENTITY, REDUCE_MAXIMUM, REDUCE_MINIMUM, REDUCE_OR, reduce
 from .operators import is_tracer
 
 if TYPE_CHECKING:
@@ -36,8 +38,11 @@ class Choice:
 
 
 _NUMBERS = (bool, int, float, complex, np.generic)
-FOLDS = frozenset({np.sum, np.prod, np.any, np.all})
-"""Those that a choice of elements takes part in where it is."""
+FOLDS = {
+    np.sum: None, np.prod: None, np.any: None, np.all: None, np.mean: None, np.var: None, np.std: None,
+    np.max: REDUCE_MAXIMUM, np.min: REDUCE_MINIMUM,
+}  # fmt: skip
+"""Those that a choice of elements takes part in where it is; of extremes the folds, which need one element at least."""
 
 
 def common_choice(inputs: tuple) -> Choice | None:
@@ -48,6 +53,32 @@ def common_choice(inputs: tuple) -> Choice | None:
     same = all(c.mask is choices[0].mask and c.array.shape == choices[0].array.shape for c in choices)
     others = (i for i in inputs if not is_choice(i))
     return choices[0] if same and all(isinstance(i, _NUMBERS) or _is_scalar(i) for i in others) else None
+
+
+def fold(function: Callable[..., Any], array: Tracer, choice: Choice, axis: Any = None, ddof: int = 0) -> Tracer | None:
+    """``function(array[mask])`` as a fold of the whole array; None where that is not the same.
+
+    sum x[m]  →  sum (where m x 0), and so on: what is not chosen is the neutral element, in a fold of any order.
+    """
+    x, trace = choice.array, array._trace
+    every = tuple(range(x.type.ndim))
+    if type(axis) is int and axis in (0, -choice.ndim):
+        axes = every[: choice.mask.type.ndim]
+    elif axis is None:
+        axes = every
+    else:
+        return None
+    given: dict[str, Any] = {}
+    if function in (np.mean, np.var, np.std) and (x.dtype.kind not in "iufc" or x.dtype.char in "eg"):
+        return None
+    if function in (np.var, np.std):
+        given["ddof"] = ddof
+    if (extreme := FOLDS[function]) is not None:
+        some = reduce(REDUCE_OR, choice.mask, every[: choice.mask.type.ndim])
+        if x.dtype.kind not in "biuf" or trace.is_in_a_loop() or not trace.assume(some):
+            return None
+        given["initial"] = FOLD_IDENTITY[extreme](x.dtype)
+    return function(array._new(x), axis=axes, where=array._new(choice.condition), **given)
 
 
 def is_choice(value: Any) -> bool:

@@ -14,7 +14,7 @@ from ...ir.ops.rows import BY_VALUE_FUNCTIONS, CONTIGUOUS_FUNCTIONS, NUMPY_FUNCT
 from ...ir.ops.updates import region_between
 from ..forms import Form, check
 from .assignment import copyto, mutate, take_out, write_out
-from .choices import FOLDS
+from .choices import FOLDS, fold, is_choice
 from .operands import nodes_of, operands_of, phantoms, with_elements, with_value
 from .operators import is_tracer
 from .order import by_stride
@@ -46,10 +46,10 @@ def call_function(array: Tracer, func: Callable[..., Any], args: tuple, kwargs: 
         return copyto(*args, **kwargs)
     if func.__name__ in MUTATING and args:
         return mutate(args[0], func, func.__name__, args, kwargs)
-    if func in FOLDS and len(args) == 1 and not kwargs and args[0]._choice is not None:
-        choice = args[0]._choice
-        if choice.ndim == 1:
-            return func(array._new(choice.array), where=array._new(choice.mask))
+    if func in FOLDS and len(args) == 1 and kwargs.keys() <= {"axis", "ddof"} and is_choice(args[0]):
+        folded = fold(func, array, args[0]._choice, **kwargs)
+        if folded is not None:
+            return folded
     out, args, kwargs = take_out(func, args, kwargs)
     if out is not None:
         return write_out(func.__name__, out, func(*args, **kwargs))
