@@ -24,6 +24,7 @@ _EMITTERS = (
     "schedule/nest.py",
     "schedule/legalise.py",
     "ir/ops/folds.py",
+    "passes/carried.py",
     "runtime/threads.py",
 )
 _NUMBA_OPTIONS = tuple(

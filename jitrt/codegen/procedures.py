@@ -16,6 +16,7 @@ from llvmlite import ir
 
 from ..ir.loops import Parameter, Procedure, Type
 from ..kernels.floatflags import clear_flags, raised_flags
+from ..passes.carried import carry
 from .compile import compile_module, prefer_wide_vectors
 from .context import I64, call_intrinsic, internal
 from .context import POINTER as BYTES
@@ -50,7 +51,7 @@ def emit_procedure(module: ir.Module, procedure: Procedure, written: Sequence[in
         If it has an operation that cannot be emitted.
     """
     function = internal(module, ENTRY_TYPE, f"{name}_body")
-    _Procedure(module, procedure, function).emit({f"x{k}" for k in written})
+    _Procedure(module, carry(procedure), function).emit({f"x{k}" for k in written})
     entry = ir.Function(module, ENTRY_TYPE, name)
     builder = ir.IRBuilder(entry.append_basic_block("entry"))
     clear_flags(builder)

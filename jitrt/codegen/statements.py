@@ -12,6 +12,7 @@ from llvmlite import ir
 from ..frontend.control.values import NotStaged
 from ..ir.integers import Poly
 from ..ir.loops import (
+    MOST_TRUNCATED,
     Address,
     Checked,
     Compute,
@@ -156,6 +157,12 @@ class Statements:
 
     def _checked(self, s: Checked) -> None:
         builder = self.builder
+        if s.op == "trunc":
+            (x,) = (self.values[v] for v in s.args)
+            limit = ir.Constant(x.type, MOST_TRUNCATED)
+            self._stop_if(builder.fcmp_unordered(">=", call_intrinsic(builder, "fabs", (x,)), limit))
+            self.values[s.target] = builder.fptosi(x, I64)
+            return
         pair = ir.LiteralStructType([I64, _I1])
         function = self.module.declare_intrinsic(
             f"llvm.s{s.op}.with.overflow", [I64], ir.FunctionType(pair, [I64, I64])
@@ -198,7 +205,7 @@ class Statements:
 
     def _variable(self, name: str, type_: Type) -> ir.Value:
         if name not in self.variables:
-            kind = BYTES if isinstance(type_, str) else I64 if type_.kind in "iu" else value_type(type_)
+            kind = BYTES if isinstance(type_, str) else value_type(type_)
             with self.builder.goto_entry_block():
                 self.variables[name] = self.builder.alloca(kind)
                 self.builder.store(ir.Constant(kind, None), self.variables[name])

@@ -26,6 +26,7 @@ from .integers import Poly
 from .ops.optable import OPS
 
 POINTER = "pointer"
+MOST_TRUNCATED = 2.0**62
 Type = np.dtype | str  # `POINTER` for addresses
 
 
@@ -81,11 +82,14 @@ class Machine:
 
 @frozen
 class Checked:
-    """As `Machine`, for ``add sub mul``; the procedure stops where the result does not fit."""
+    """As `Machine`, for ``add sub mul``; the procedure stops where the result does not fit.
+
+    ``trunc`` makes an integer of a float64; it stops where that is not below `MOST_TRUNCATED` in amount.
+    """
 
     target: str
     op: str
-    args: tuple[str, str]
+    args: tuple[str, ...]
 
     def __str__(self) -> str:
         return f"{self.target} = check {self.op} {' '.join(self.args)}"

@@ -11,6 +11,7 @@ import numpy as np
 
 from ...ir.integers import Facts, Poly
 from ...ir.loops import (
+    MOST_TRUNCATED,
     Address,
     Checked,
     Compute,
@@ -293,6 +294,13 @@ class Recorder:
         made = self._remembered(("check", op, *names), lambda name: Checked(name, op, names))
         if made not in self.facts:
             self.facts.bound(made, [-(1 << 63)], [(1 << 63) - 1])
+        return Poly.name(made)
+
+    def truncated(self, name: str) -> Poly:
+        """A float64 as an integer, towards zero; the procedure stops where it is too large, or none."""
+        made = self._remembered(("truncated", name), lambda target: Checked(target, "trunc", (name,)))
+        if made not in self.facts:
+            self.facts.bound(made, [-int(MOST_TRUNCATED)], [int(MOST_TRUNCATED)])
         return Poly.name(made)
 
     def get(self, variable: str, type_: Type, chooses: bool = True) -> str:

@@ -552,13 +552,7 @@ def as_int(r: Recorder, x: Any) -> Any:
 def rounded(r: Recorder, x: Any, how: str) -> Any:
     """A float as an integer of Python's: ``trunc``, ``floor``, ``ceil`` or ``rint``."""
     name = register_of(r, x, FLOAT)
-    size = r.compute("absolute", [name], [FLOAT], FLOAT)
-    small = r.compute("less", [size, r.literal(float(1 << 62), FLOAT)], [FLOAT] * 2, BOOL)
-    r.stop(r.compute("logical_not", [small], [BOOL], BOOL))
-    made = r.cast(r.compute(how, [name], [FLOAT], FLOAT), FLOAT, INT)
-    if made not in r.facts:
-        r.facts.bound(made, [-(1 << 62)], [1 << 62])
-    return integer(Poly.name(made))
+    return integer(r.truncated(name if how == "trunc" else r.compute(how, [name], [FLOAT], FLOAT)))
 
 
 def of_math(r: Recorder, name: str, args: list[Any]) -> Any:
