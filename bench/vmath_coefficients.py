@@ -14,6 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 from mpmath import mp, mpf
 from vmath_remez import minimax, rational
+from vmath_tables import column
 
 mp.dps = 45
 TARGET = pathlib.Path(__file__).resolve().parent.parent / "kernels" / "vmath_coefficients.py"
@@ -236,9 +237,7 @@ def main(names: list[str]) -> None:
         lines.append(f"    # {SERIES[name].meaning}")
         lines.append(f'    "{name}": {{')
         for bits in (64, 32):
-            lines.append(f"        {bits}: (")
-            lines += [f"            {value!r}," for value in table[name][bits]]
-            lines.append("        ),")
+            lines += column(bits, table[name][bits])
         lines.append("    },")
     for name, (*definition, factor, meaning) in RATIONALS.items():
         numerator, denominator, error = rational(*definition)

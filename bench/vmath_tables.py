@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import pathlib
 import textwrap
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import numpy as np
 from mpmath import mp, mpf
@@ -227,6 +227,14 @@ def hyperbolic_tangents(bits: int) -> tuple[list[float], ...]:
 Table = dict[str, dict[int, list[float]]]
 
 
+def column(bits: int, values: Sequence[float]) -> list[str]:
+    """The lines of a tuple of numbers for a type of so many bits, several numbers to a line."""
+    text, indent = f"{bits}: {tuple(values)!r},", " " * 13
+    return textwrap.wrap(
+        text, 120, initial_indent=indent[:8], subsequent_indent=indent, break_on_hyphens=False, break_long_words=False
+    )
+
+
 def main() -> None:
     tables: Table = {}
 
@@ -257,18 +265,7 @@ def main() -> None:
     for name, by_bits in tables.items():
         lines.append(f'    "{name}": {{')
         for bits, values in by_bits.items():
-            lines.append(f"        {bits}: (")
-            text = "".join(f"{value!r}, " for value in values)
-            indent = " " * 12
-            lines += textwrap.wrap(
-                text,
-                120,
-                initial_indent=indent,
-                subsequent_indent=indent,
-                break_on_hyphens=False,
-                break_long_words=False,
-            )
-            lines.append("        ),")
+            lines += column(bits, values)
         lines.append("    },")
     lines.append("}")
     TARGET.write_text("\n".join(lines) + "\n")
