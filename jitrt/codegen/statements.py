@@ -380,7 +380,7 @@ class Statements:
             with builder.goto_entry_block():
                 place = builder.alloca(value_type(fold.dtype))
             builder.store(neutral(_FOLDS[fold.op], fold.dtype), place)
-            combined = combine(_FOLDS[fold.op], fold.dtype)
+            combined = combine(_FOLDS[fold.op], fold.dtype, in_lanes=is_plain(s.body))
 
             def fold_into(value: ir.Value, place: ir.Value = place, combined: Any = combined) -> None:
                 builder.store(combined(builder, (builder.load(place), value)), place)

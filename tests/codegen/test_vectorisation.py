@@ -4,9 +4,12 @@ import re
 
 import numpy as np
 import pytest
+from numba.core.compiler_lock import global_compiler_lock
 
 import jitrt
 from jitrt.codegen.context import code_generator
+from jitrt.codegen.procedures import emit_procedure
+from jitrt.frontend.control.stage import stage
 
 features = code_generator()._tm_features
 widest = "zmm" if "+avx512f" in features else "ymm" if "+avx2" in features else None
@@ -68,3 +71,47 @@ def test_functions_of_elements_at_a_distance_give_what_those_of_neighbours_give(
         compiled = jitrt.jit(lambda z, function=function: function(z))
         for part in (z[::2], z[::-1], z[1::3], z[::-7]):
             assert compiled(part).tobytes() == compiled(part.copy()).tobytes()
+
+
+def largest_change(x, y):
+    for _ in range(50):
+        change = x * y - x
+        x = x - change
+        if np.max(np.abs(change)) < 1e-8:
+            break
+    return x
+
+
+def smallest_of_products(x, y):
+    total = 0.0
+    for k in range(50):
+        low = (x * y).min()
+        if low < total:
+            break
+        total += low * k
+    return total
+
+
+@pytest.mark.skipif(widest is None, reason="not an x86-64 processor with AVX2")
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize(("function", "name"), [(largest_change, "max"), (smallest_of_products, "min")])
+def test_extremes_in_staged_loops(function, name, dtype):
+    """A loop that ends on an extreme of an array is found in vectors; a nan in any of their lanes is the result."""
+    values = np.random.default_rng(1).random(100).astype(dtype)
+    staged = stage(function, (values, values))
+    with global_compiler_lock:
+        library = code_generator().create_library(f"test_{name}_{values.dtype}")
+        module = library.create_ir_module(library.name)
+        emit_procedure(module, staged.procedure, staged.written, f"test_{name}_{values.dtype}")
+        library.add_ir_module(module)
+        library.finalize()
+    letter = "d" if dtype is np.float64 else "s"
+    assert re.search(rf"v{name}p{letter}\s.*%[yz]mm", library.get_asm_str())
+    compiled = jitrt.jit(function)
+    for size in (1, 3, 8, 17, 100):
+        for place in (None, 0, size // 2, size - 1):
+            x = np.linspace(0.5, 1.5, size).astype(dtype)
+            if place is not None:
+                x[place] = np.nan
+            with np.errstate(invalid="ignore"):
+                np.testing.assert_allclose(compiled(x, x), function(x, x), rtol=1e-5)
