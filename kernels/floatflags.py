@@ -21,6 +21,8 @@ _C_FLAGS = 0x0F  # FE_INVALID, FE_DIVBYZERO, FE_OVERFLOW, FE_UNDERFLOW of AArch6
 _SIGNATURES = {
     "feclearexcept": ir.FunctionType(I32, [I32]),
     "fetestexcept": ir.FunctionType(I32, [I32]),
+    "fegetexceptflag": ir.FunctionType(I32, [BYTES, I32]),
+    "fesetexceptflag": ir.FunctionType(I32, [BYTES, I32]),
 }
 API = tuple(_SIGNATURES)
 """Functions of the C library's mathematics that the code calls."""
@@ -52,6 +54,29 @@ def raised_flags(builder: ir.IRBuilder) -> ir.Value:
         raised = call_api(builder, "fetestexcept", _SIGNATURES["fetestexcept"], ir.Constant(I32, _C_FLAGS))
         return _renumbered(builder, builder.zext(raised, I64), 1)
     return word(0)
+
+
+def kept_flags(builder: ir.IRBuilder) -> ir.Value:
+    """What `restore_flags` takes to let the flags of this thread be what they are now."""
+    if IS_X86:
+        return _control_register(builder)
+    with builder.goto_entry_block():
+        place = builder.alloca(I64)
+    if IS_KNOWN:
+        _call_on(builder, "fegetexceptflag", place)
+    return place
+
+
+def restore_flags(builder: ir.IRBuilder, kept: ir.Value) -> None:
+    """Let the flags of this thread be what they were."""
+    if IS_X86:
+        builder.call(_intrinsic(builder, "ldmxcsr"), [builder.bitcast(kept, BYTES)])
+    elif IS_KNOWN:
+        _call_on(builder, "fesetexceptflag", kept)
+
+
+def _call_on(builder: ir.IRBuilder, name: str, place: ir.Value) -> None:
+    call_api(builder, name, _SIGNATURES[name], builder.bitcast(place, BYTES), ir.Constant(I32, _C_FLAGS))
 
 
 def _renumbered(builder: ir.IRBuilder, raised: ir.Value, divide: int) -> ir.Value:

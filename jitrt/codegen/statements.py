@@ -13,9 +13,11 @@ from ..frontend.control.values import NotStaged
 from ..ir.integers import Poly
 from ..ir.loops import (
     MOST_TRUNCATED,
+    POINTER,
     Address,
     Checked,
     Compute,
+    External,
     Fold,
     For,
     Forever,
@@ -39,6 +41,7 @@ from ..ir.loops import (
 )
 from ..ir.ops.folds import REDUCE_ADD, REDUCE_AND, REDUCE_MAXIMUM, REDUCE_MINIMUM, REDUCE_MULTIPLY, REDUCE_OR
 from ..ir.ops.optable import OPS
+from ..kernels import external, floatflags
 from .context import I64, call_intrinsic, internal
 from .context import POINTER as BYTES
 from .folds import PairwiseSum, combine, neutral
@@ -180,11 +183,16 @@ class Statements:
         index = self.indices[-1] if self.indices else ""
         inner = Poly.of([(m, c) for m, c in offset.terms if m == (index,)])
         if itemsize and inner.terms and inner.terms[0][1] % itemsize == 0:
-            start = builder.gep(self.values[base], [self.polynomial(offset - inner)], inbounds=True)
+            start = builder.gep(self._base(base), [self.polynomial(offset - inner)], inbounds=True)
             element = builder.bitcast(start, ir.IntType(8 * itemsize).as_pointer())
             steps = self.polynomial(Poly.of([(m, c // itemsize) for m, c in inner.terms]))
             return builder.bitcast(builder.gep(element, [steps], inbounds=True), BYTES)
-        return builder.gep(self.values[base], [self.polynomial(offset)], inbounds=True)
+        return builder.gep(self._base(base), [self.polynomial(offset)], inbounds=True)
+
+    def _base(self, name: str) -> ir.Value:
+        """A pointer; addresses that functions outside have given are integers."""
+        value = self.values[name]
+        return self.builder.inttoptr(value, BYTES) if value.type == I64 else value
 
     def _pointer(self, s: Load | Store) -> ir.Value:
         itemsize = s.dtype.itemsize if s.dtype.itemsize <= 8 else 0
@@ -198,7 +206,10 @@ class Statements:
         self.values[s.target] = from_memory(self.builder, s.dtype, data)
 
     def _store(self, s: Store) -> None:
-        data = to_memory(self.builder, s.dtype, self.values[s.value])
+        value = self.values[s.value]
+        if value.type == BYTES:  # an address, for a function outside
+            value = self.builder.ptrtoint(value, I64)
+        data = to_memory(self.builder, s.dtype, value)
         store = self.builder.store(data, self._pointer(s))
         store.align = s.dtype.alignment
         self._mark(store, s.scope)
@@ -249,8 +260,8 @@ class Statements:
         function = internal(self.module, ir.FunctionType(_I1, [WORDS, WORDS, I64]), name)
         place, size, nbytes = function.args
         builder = ir.IRBuilder(function.append_basic_block("entry"))
-        free = self._external("free", ir.FunctionType(ir.VoidType(), [BYTES]))
-        malloc = self._external("malloc", ir.FunctionType(BYTES, [I64]))
+        free = self._declared("free", ir.FunctionType(ir.VoidType(), [BYTES]))
+        malloc = self._declared("malloc", ir.FunctionType(BYTES, [I64]))
         wanted = builder.add(nbytes, builder.add(builder.ashr(nbytes, ir.Constant(I64, 2)), ir.Constant(I64, _SLACK)))
         builder.call(free, [builder.inttoptr(builder.load(place), BYTES)])
         made = builder.ptrtoint(builder.call(malloc, [wanted]), I64)
@@ -260,9 +271,41 @@ class Statements:
         builder.ret(missing)
         return function
 
-    def _external(self, name: str, kind: ir.FunctionType) -> ir.Function:
+    def _declared(self, name: str, kind: ir.FunctionType) -> ir.Function:
         found = self.module.globals.get(name)
         return found if found is not None else ir.Function(self.module, kind, name)
+
+    def _external(self, s: External) -> None:
+        builder = self.builder
+        args = []
+        for name, type_ in zip(s.args, s.types):
+            value = self.values[name]
+            if type_ == POINTER and value.type == I64:
+                value = builder.inttoptr(value, BYTES)
+            elif type_ != POINTER and value.type == BYTES:
+                value = builder.ptrtoint(value, I64)
+            args.append(value)
+        self.values[s.target] = builder.call(self._keeping_flags(s), args)
+
+    def _keeping_flags(self, s: External) -> ir.Function:
+        """A function that calls one outside, and lets the floating-point exceptions be what they were.
+
+        It is never inlined: to the compiler, arithmetic and flags are independent.
+        """
+        name = f"{self.function.name}.{s.symbol}"
+        if name in self.module.globals:
+            return self.module.globals[name]
+        kind = ir.FunctionType(_c_type(s.type), list(map(_c_type, s.types)))
+        around = internal(self.module, kind, name)
+        around.attributes.add("noinline")
+        builder = ir.IRBuilder(around.append_basic_block("entry"))
+        external.bind([s.symbol])
+        called = self._declared(s.symbol, kind)
+        kept = floatflags.kept_flags(builder)
+        made = builder.call(called, around.args)
+        floatflags.restore_flags(builder, kept)
+        builder.ret(made)
+        return around
 
     def _stop(self, s: Stop) -> None:
         self._stop_if(self.values[s.condition])
@@ -401,9 +444,13 @@ class Statements:
         self.folds[s.accumulator](self.values[s.value])
 
 
+def _c_type(type_: Type) -> ir.Type:
+    return BYTES if isinstance(type_, str) else I64 if type_.kind in "iu" else value_type(type_)
+
+
 def is_plain(body: Sequence[Statement]) -> bool:
     """Whether a loop with that body only computes elements, so that vectors are all that it gains from."""
-    return not any(isinstance(s, (If, Scope, Stop, Checked, Put)) for s in body)
+    return not any(isinstance(s, (If, Scope, Stop, Checked, Put, External)) for s in body)
 
 
 _FOLDS = {

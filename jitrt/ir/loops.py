@@ -7,6 +7,7 @@
                |  t = load dtype base{bytes} | store dtype base{bytes} t
                |  t = get variable | variable = t         variables change; names do not
                |  t = memory site{bytes} apart from t…    memory that none of the named pointers begins
+               |  t = call symbol t…                      a function outside, which may read and write any memory
                |  for i in range(t, t, step): …           with folds: accumulators whose order is free
                |  forever: … | if t: … else: … | scope label: … | leave label
                |  stop if t                               the plain function has to serve the call
@@ -173,6 +174,24 @@ class Memory:
 
 
 @frozen
+class External:
+    """``target = call symbol args``: an external call, of a function of C by the types of its parameters.
+
+    It may read and write all memory. Floating-point exceptions that it raises are not the procedure's.
+    """
+
+    target: str
+    symbol: str
+    args: tuple[str, ...]
+    types: tuple[Type, ...]
+    type: Type
+
+    def __str__(self) -> str:
+        types = ",".join(map(_text, self.types))
+        return f"{self.target} = call {self.symbol}[{types}->{_text(self.type)}] {' '.join(self.args)}"
+
+
+@frozen
 class Update:
     """``accumulator = fold(accumulator, value)``."""
 
@@ -278,6 +297,7 @@ Statement = (
     | Get
     | Put
     | Memory
+    | External
     | Update
     | For
     | Forever
@@ -367,7 +387,7 @@ def can_stop(procedure: Procedure) -> bool:
 def is_exact(procedure: Procedure) -> bool:
     """Whether all results are those of correctly rounded operations in Python's order."""
     for s in statements_within(procedure.body):
-        if isinstance(s, Compute) and OPS[s.op].is_function:
+        if isinstance(s, External) or (isinstance(s, Compute) and OPS[s.op].is_function):
             return False
         if isinstance(s, For) and any(f.op in ("add", "multiply") and f.dtype.kind in "fc" for f in s.folds):
             return False

@@ -8,6 +8,7 @@ from .loops import (
     Address,
     Checked,
     Compute,
+    External,
     For,
     If,
     Integer,
@@ -85,7 +86,7 @@ def _head(s: Statement) -> str:
 
 def uses(s: Statement) -> Iterator[str]:
     """The names that a statement itself uses."""
-    if isinstance(s, (Compute, Machine, Checked)):
+    if isinstance(s, (Compute, Machine, Checked, External)):
         yield from s.args
     elif isinstance(s, Integer):
         yield from s.value.names()

@@ -89,6 +89,12 @@ def _calls(watched: int) -> dict[str, Any]:
     return {name: "call" for name, number in NUMBERS.items() if watched & number}
 
 
+def raising() -> contextlib.AbstractContextManager[Any]:
+    """A context in which what is not ignored raises `FloatingPointError`."""
+    watched = errors()
+    return np.errstate(**dict.fromkeys(_calls(watched), "raise")) if watched else _silent  # type: ignore[arg-type]
+
+
 def _raise(kind: str, flag: int) -> None:
     raise FloatingPointRaised(kind)
 

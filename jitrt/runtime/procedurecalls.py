@@ -30,7 +30,7 @@ def procedure_table(loop: _Loop, args: tuple, work: Work) -> Words | None:
     work : Work
         What its calls work with.
     """
-    if fields() is None or debug() or loop.staged.written:  # which would have to be copied before
+    if fields() is None or debug() or loop.staged.written or loop.staged.steps:  # copied before, or called with Python
         return None
     guarded = GuardRows({}, {}, 0)
     staged, known = loop.staged, dict(loop.staged.known)

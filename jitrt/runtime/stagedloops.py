@@ -7,6 +7,7 @@ error state does not ignore.
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import inspect
 import logging
@@ -31,12 +32,13 @@ from ..ir.loops import can_stop, is_exact
 from ..ir.verify import verify
 from ..kernels.entry import TABLE
 from .dispatch import Words
-from .errstate import errors
+from .errstate import errors, raising
 from .loopengine import MISS
 from .objects import fields
 from .procedurecalls import procedure_table
 from .procedureresults import Results, may_be_given
 from .procedurework import Work
+from .sources import is_source, lock_of, restore, state_of
 
 _log = logging.getLogger("jitrt.trace")
 
@@ -294,10 +296,12 @@ class _Loop:
         if config.strict():
             verify(self.staged.procedure)
         given = (*args, *(c.read() for c in self.staged.arrays))
-        if not all(given[k].flags.writeable and not overlaps_itself(given[k]) for k in self.staged.written):
+        self.written = [k for k in self.staged.written if not is_source(given[k])]
+        self.draws = [k for k in self.staged.written if is_source(given[k])]
+        if not all(given[k].flags.writeable and not overlaps_itself(given[k]) for k in self.written):
             raise NotStaged("writes into an array that is read-only or overlaps itself")
         procedure = self.staged.procedure
-        self.address = entry_of(procedure, self.staged.written)
+        self.address = entry_of(procedure, self.written)
         self.entry = ctypes.CFUNCTYPE(ctypes.c_int64, *[ctypes.c_void_p] * 3)(self.address)
         self.offsets = [layout[name] for name in ("data", "shape", "strides")]
         self.results = Results(procedure, layout["data"])
@@ -364,17 +368,28 @@ class _Loop:
         try:
             work = self.pool.pop()
         except IndexError:
-            work = Work(self.staged.procedure, self.offsets)
+            work = Work(self.staged.procedure, self.offsets, staged.steps)
         if not work.take(given, self.takes, len(args)):
             return MISS
         watched = errors()
-        saved = [(given[k], given[k].copy()) for k in staged.written] if watched or self.can_stop else []
-        status = self.entry(*work.addresses)
+        saved = [(given[k], given[k].copy()) for k in self.written] if watched or self.can_stop else []
+        sources = [given[k] for k in self.draws]
+        with contextlib.ExitStack() as locks:
+            for source in sorted(sources, key=id):
+                locks.enter_context(lock_of(source))
+            states = [(source, state_of(source)) for source in sources]
+            if work.host is not None:
+                locks.enter_context(raising())
+            status = self.entry(*work.addresses)
         returned = staged.returns[work.results[self.places[WAY]]]
         if status or (watched and work.results[-1] & watched) or self.results.are_given(returned, work.results, given):
             with at_work():
                 for array, copy in saved:  # take back what was written
                     array[...] = copy
+                for source, state in states:
+                    restore(source, state)
+            if work.host is not None and work.host.error is not None:
+                raise work.host.error
             if status != _SHARED:
                 self.count_stop()
             self.pool.append(work)

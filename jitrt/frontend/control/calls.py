@@ -11,7 +11,7 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from . import complexnumbers, composites, library, lists, scalars
+from . import complexnumbers, composites, draws, external, library, lists, scalars
 from .arrays import ZERO
 from .expressions import Expressions
 from .iterations import MOST_UNROLLED
@@ -27,8 +27,10 @@ from .values import (
     Composite,
     Display,
     ListChanges,
+    NeedsValue,
     NotStaged,
     Scalar,
+    Source,
     dtype_of,
     is_number,
     is_static,
@@ -75,6 +77,8 @@ class Calls(Expressions):
                 return self._scalar_method(owner, e.func.attr, args, kwargs)
             if isinstance(owner, Composite) and owner.kind is dict and e.func.attr == "get" and args and not kwargs:
                 return composites.item(owner, args[0]) if args[0] in owner.parts else (*args[1:], None)[0]
+            if isinstance(owner, Source):
+                return draws.method(self.r, owner, e.func.attr, args, kwargs)
             if isinstance(owner, (list, RunTimeList)):
                 return self._list_method(owner, e.func.attr, args, kwargs, e)
             return self.call(self.attribute(owner, e.func.attr), args, kwargs, e)
@@ -132,9 +136,34 @@ class Calls(Expressions):
             return self.inlined(function.function, [function.owner, *args], kwargs, e)
         if isinstance(function, LocalFunction):
             return self.inlined(function, args, kwargs, e)
+        if (name := _global_draw(function)) is not None:
+            source = self.captures.of("_rand", vars(np.random.mtrand), "_rand")
+            return draws.method(r, source, name, args, kwargs)
+        if function is np.random.default_rng or function is np.random.RandomState:
+            return external.call(r, function, args, kwargs)
         is_python = type(function) is types.FunctionType or hasattr(function, "__jitrt_function__")
         if is_python and not _is_numpys(function):
             return self.inlined(getattr(function, "__jitrt_function__", function), args, kwargs, e)
+        if not external.is_pure(function):
+            return self._known(function, args, kwargs, e)
+        path, place = self.path, r.place()
+        with r.attempt() as take_back:
+            try:
+                return self._known(function, args, kwargs, e)
+            except (NeedsValue, ListChanges):
+                raise
+            except NotStaged as reason:
+                take_back()
+                self.path = path
+                r.begin_again(place)
+                try:
+                    return external.call(r, function, args, kwargs)
+                except NotStaged as second:
+                    raise reason from second
+
+    def _known(self, function: Any, args: list[Any], kwargs: dict[str, Any], e: ast.Call) -> Any:
+        """A call of a function of NumPy's or Python's that procedures compute themselves."""
+        r = self.r
         try:
             known = function in library.FUNCTIONS or function in WRITTEN
         except TypeError:
@@ -311,5 +340,13 @@ class Calls(Expressions):
         return scalars.from_register(self.r, scalars.register_of(self.r, value, dtype), dtype)
 
 
+def _global_draw(function: Any) -> str | None:
+    """The name of a function of `numpy.random` that draws from the generator which all share."""
+    if function is np.random.seed:
+        return "seed"
+    shared = vars(np.random.mtrand).get("_rand")
+    return function.__name__ if shared is not None and getattr(function, "__self__", None) is shared else None
+
+
 def _is_numpys(function: Any) -> bool:
-    return (getattr(function, "__module__", None) or "").partition(".")[0] == "numpy"
+    return (getattr(function, "__module__", None) or "").partition(".")[0] in ("numpy", "scipy")

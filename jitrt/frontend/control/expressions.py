@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import builtins
-import math
+import types
 from collections.abc import Callable
 from functools import partial
 from typing import Any, NoReturn
@@ -45,7 +45,7 @@ _COMPARED = {
     ast.NotEq: "not_equal",
 }  # fmt: skip
 _UNARY = {ast.USub: "negative", ast.UAdd: "positive", ast.Invert: "invert"}
-_MODULES = (np, np.linalg, math)
+_PACKAGES = ("numpy", "scipy", "math")  # whose functions are known
 
 
 class Expressions:
@@ -141,7 +141,9 @@ class Expressions:
             if name == "dtype" and value.python is False:
                 return value.dtype
             raise NotStaged(f"the attribute {name} of a number")
-        if any(value is m for m in _MODULES) and hasattr(value, name):
+        if isinstance(value, types.ModuleType) and hasattr(value, name):
+            if value.__name__.partition(".")[0] not in _PACKAGES and name in vars(value):
+                return self.captures.of(name, vars(value), name)
             found = getattr(value, name)
             self.captures.note(name, vars(value).get(name, MISSING), vars(value), name)
             return found
@@ -417,6 +419,6 @@ class Expressions:
 
 
 def _has_effect(statement: Any) -> bool:
-    from ...ir.loops import Checked, For, Forever, If, Memory, Put, Scope, Stop, Store
+    from ...ir.loops import Checked, External, For, Forever, If, Memory, Put, Scope, Stop, Store
 
-    return isinstance(statement, (Checked, For, Forever, If, Memory, Put, Scope, Stop, Store))
+    return isinstance(statement, (Checked, External, For, Forever, If, Memory, Put, Scope, Stop, Store))

@@ -1,4 +1,4 @@
-"""What staged functions read from outside: objects that have to stay as they are, and arrays."""
+"""What staged functions read from outside: objects that have to stay as they are, arrays and generators."""
 
 from __future__ import annotations
 
@@ -9,18 +9,18 @@ from typing import Any
 import numpy as np
 
 from ..python.captures import Capture
-from .values import Array, NotStaged
+from .values import Array, NotStaged, Source
 
 _PLAIN = (bool, int, float, complex, str, type(None), np.dtype, type, types.ModuleType, np.ufunc, types.EllipsisType)
 
 
 class Captures:
-    """What a procedure reads from outside: objects that have to stay, and arrays that are parameters of it."""
+    """What a procedure reads from outside: objects that have to stay; arrays and generators are parameters."""
 
-    def __init__(self, array: Callable[[Capture], Array]):
+    def __init__(self, array: Callable[[Capture], Array | Source]):
         self._array = array
         self.objects: dict[tuple[int, str], Capture] = {}
-        self.arrays: dict[tuple[int, str], tuple[Capture, Array]] = {}
+        self.arrays: dict[tuple[int, str], tuple[Capture, Array | Source]] = {}
 
     def note(self, name: str, value: Any, container: Any, key: Any) -> None:
         """Note what has to stay as it is."""
@@ -41,7 +41,7 @@ class Captures:
         except ValueError:
             raise NotStaged(f"{name} is not assigned") from None
         capture = Capture(name, value, space, key)
-        if type(value) is np.ndarray:
+        if type(value) is np.ndarray or is_source(value):
             made = self._array(capture)
             self.arrays[at] = capture, made
             return made
@@ -52,6 +52,14 @@ class Captures:
             raise NotStaged(f"{name}, of type {type(value).__name__}")
         self.objects[at] = capture
         return value
+
+
+def is_source(value: Any) -> bool:
+    """Whether a value is a generator of random numbers with a bit generator of NumPy's."""
+    if type(value) not in (np.random.Generator, np.random.RandomState):
+        return False
+    bits = type(value.bit_generator if type(value) is np.random.Generator else value._bit_generator)
+    return bits.__module__.partition(".")[0] == "numpy"
 
 
 def is_function(value: Any) -> bool:

@@ -15,6 +15,7 @@ from ...ir.loops import (
     Address,
     Checked,
     Compute,
+    External,
     Fold,
     For,
     Forever,
@@ -65,7 +66,7 @@ class Recorder:
         self.parameters: list[Parameter] = []
         self._block: list[Statement] = []
         self._known: list[dict[Hashable, Any]] = [{}]
-        self._names = self._variables = self._labels = self._recorded = self._blocks = 0
+        self._names = self._variables = self._labels = self.recorded = self._blocks = 0
         self._inside = [0]  # the block that is recorded, and those around it
         self._defined: dict[str, int] = {}  # in which block
         self.stores = 0  # so far: what was loaded before one is not known behind it
@@ -85,6 +86,8 @@ class Recorder:
         self.trips = self.most_trips = 1.0  # of the user's loops: how often runs what is recorded; at most
         self.live: Callable[[str], list[str]] = lambda origin: []  # pointers of variables into memory of that origin
         self.meanings: dict[str, tuple[str, Poly, Poly]] = {}  # of truth values that are comparisons of integers
+        self.steps: list[Any] = []  # that Python executes
+        self.steps_in_loops = 0
         self._place: tuple[Hashable, ...] = ()
         self._places = 0
 
@@ -114,8 +117,8 @@ class Recorder:
         return f"L{self._labels}"
 
     def emit(self, statement: Statement) -> None:
-        self._recorded += 1
-        if self._recorded > _MOST_STATEMENTS:
+        self.recorded += 1
+        if self.recorded > _MOST_STATEMENTS:
             raise NotStaged("it is too long")
         self._block.append(statement)
 
@@ -166,14 +169,15 @@ class Recorder:
         """A context around what may be recorded in vain; the function that it gives takes everything back."""
         block, length = self._block, len(self._block)
         known = [dict(k) for k in self._known]
-        state, first = (self._recorded, self.stores, self.nests), self._names
+        state, first = (self.recorded, self.stores, self.nests, len(self.steps), self.steps_in_loops), self._names
         natural, lists = list(self.facts.natural), [(made, made.state()) for made in self.grown]
 
         def take_back() -> None:
             assert self._block is block
             del block[length:]
             self._known = known
-            self._recorded, self.stores, self.nests = state
+            self.recorded, self.stores, self.nests, steps, self.steps_in_loops = state
+            del self.steps[steps:]
             for made, its in lists:
                 made.restore(its)
             self.facts.natural[:] = natural
@@ -366,6 +370,22 @@ class Recorder:
         if x != y:
             first, second = sorted((x, y), key=str)
             self.stop(self.machine("!=", first, second))
+
+    # -- calls of functions outside
+
+    def external(self, symbol: str, args: Sequence[str], types: Sequence[Type], type_: Type) -> str:
+        """What a function of C gives; it may have changed any memory."""
+        name = self.name()
+        self.emit(External(name, symbol, tuple(args), tuple(types), type_))
+        self.stores += 1
+        self._note_varying(name)
+        return name
+
+    def step(self, step: Any) -> int:
+        """The number of a step that Python executes."""
+        self.steps.append(step)
+        self.steps_in_loops += self.depth > 0
+        return len(self.steps) - 1
 
     # -- memory
 

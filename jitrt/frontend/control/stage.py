@@ -15,10 +15,11 @@ from ...kernels.procedure import MOST_INTEGER
 from ..python.captures import Capture
 from . import arrays as a
 from .composites import Tree, leaf_count, put_together
+from .external import Step, is_worth_it
 from .holders import pointers_of
 from .listkinds import dtypes_of_leaf, leaves_of
 from .lists import GrownList
-from .outside import Captures, is_function
+from .outside import Captures, is_function, is_source
 from .recorder import MOST_EXTENT, Recorder
 from .scalars import poly_of, register_of, settled
 from .source import definition_of
@@ -34,6 +35,7 @@ from .values import (
     NeedsValue,
     NotStaged,
     Scalar,
+    Source,
     Unread,
     View,
     WholeArrays,
@@ -161,9 +163,9 @@ class Staged:
     captured : tuple of Capture
         Objects that have to be what they were.
     arrays : tuple of Capture
-        Arrays from outside, which follow the arguments.
+        Arrays and generators of random numbers from outside, which follow the arguments.
     written : tuple of int
-        Numbers of the arguments that may be written, the arrays from outside among them.
+        Numbers of the arguments that may be written, what is from outside among them.
     known : tuple of (int, object)
         Arguments whose values the procedure is made for.
     unread : frozenset of int
@@ -172,6 +174,8 @@ class Staged:
         Whether its loops work on whole arrays.
     unrolled : frozenset of int
         Lines of loops whose iterations stand one after the other, counted from the function's first one.
+    steps : tuple of Step
+        Calls that Python executes; the handler of these is the procedure's last argument.
     """
 
     procedure: Procedure
@@ -183,6 +187,7 @@ class Staged:
     unread: frozenset[int]
     is_whole: bool
     unrolled: frozenset[int]
+    steps: tuple[Step, ...]
 
 
 WAY = "way"
@@ -258,8 +263,8 @@ def _stage(
         leaves = iter(values)
         values = [put_together(tree, leaves) for tree in trees]
 
-    def outside(capture: Capture) -> Array:
-        return _array(r, f"x{len(args) + len(captures.arrays)}", capture.value)
+    def outside(capture: Capture) -> Any:
+        return _parameter(r, len(args) + len(captures.arrays), capture.value)
 
     captures = Captures(outside)
     captures.note_function(function)
@@ -288,6 +293,10 @@ def _stage(
     is_elementwise = not is_short and (r.is_elementwise or bool(r.grown))
     if not (is_elementwise or r.looks_at_values or r.has_products or takes_whole):
         raise WholeArrays
+    if r.steps:
+        if not is_worth_it(r):
+            raise NotStaged("most of it are calls of functions outside")
+        r.parameters.append(Parameter("host", INT))
     returns = [_settled_results(result, results) for result in returns]
     numbers = [k for k in range(len(args) + len(captures.arrays)) if f"x{k}" in written]
     procedure = Procedure(tuple(r.parameters), r.finish(), tuple(results), r.sites())
@@ -301,6 +310,7 @@ def _stage(
         unread,
         not is_elementwise,
         frozenset(r.unrolled),
+        tuple(r.steps),
     )
 
 
@@ -316,7 +326,8 @@ def _alone(trees: Sequence[Tree]) -> set[int]:
 
 def _part(r: Recorder, number: int, value: Any) -> Any:
     """What a part of an argument is while staging: it need not be used."""
-    if not isinstance(value, (np.ndarray, int, float, np.generic)) or isinstance(value, (bool, np.bool)):
+    known = (np.ndarray, int, float, np.generic, np.random.Generator, np.random.RandomState)
+    if not isinstance(value, known) or isinstance(value, (bool, np.bool)):
         return Unread(number, type(value))
     try:
         return _parameter(r, number, value)
@@ -329,6 +340,11 @@ def _parameter(r: Recorder, number: int, value: Any) -> Any:
     name = f"x{number}"
     if type(value) is np.ndarray:
         return _array(r, name, value)
+    if is_source(value):
+        r.parameters.append(Parameter(name, INT))
+        r.facts.bound(name, [0], [1 << 62])
+        r.written_to |= {name}
+        return Source(type(value), name)
     if value is None or isinstance(value, (str, bool, np.bool)) or is_function(value):
         raise NeedsValue(number)
     if type(value) is int:

@@ -192,6 +192,26 @@ class RunTime:
         raise NotStaged("a list of objects")
 
 
+class Source(RunTime):
+    """A generator of random numbers.
+
+    Parameters
+    ----------
+    kind : type
+        `numpy.random.Generator` or `numpy.random.RandomState`.
+    word : str
+        The address of its bit generator, or of the state of the old kind.
+    depth : int
+        Of the loops around the place where it is made.
+    """
+
+    def __init__(self, kind: type, word: str, depth: int = -1):
+        self.kind, self.word, self.depth = kind, word, depth
+
+    def names(self) -> Iterator[str]:
+        yield self.word
+
+
 class Gone(RunTime):
     """A value that cannot be used any more: a list of an earlier iteration."""
 

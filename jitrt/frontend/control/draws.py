@@ -1,0 +1,257 @@
+"""Draws of random numbers in staged functions, by NumPy's own functions of C and the bit generators of the user.
+
+What is not in the tables here is an external call. Where NumPy would raise, or arguments are on the edge of what a
+distribution takes, the procedure stops; the states of all generators are restored then.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from ...ir.integers import Poly
+from ...ir.loops import POINTER, Type
+from ...kernels import libm
+from ...kernels.external import draws
+from . import arrays as a
+from . import external, subscripts
+from .arrays import ZERO
+from .recorder import Recorder
+from .registry import shape_of
+from .scalars import as_float, binary, poly_of, register_of
+from .values import BOOL, FLOAT, INT, Array, NotStaged, Scalar, Source, View, dtype_of, integer, is_number
+
+# Of each distribution the defaults of its parameters (... where there is none), a sign for those that have to be
+# positive, and the dtype.
+_GENERATOR: dict[str, tuple[tuple[Any, ...], str, np.dtype]] = {
+    "standard_normal": ((), "", FLOAT), "standard_exponential": ((), "", FLOAT), "standard_cauchy": ((), "", FLOAT),
+    "normal": ((0.0, 1.0), " +", FLOAT), "lognormal": ((0.0, 1.0), " +", FLOAT), "laplace": ((0.0, 1.0), " +", FLOAT),
+    "logistic": ((0.0, 1.0), " +", FLOAT), "gumbel": ((0.0, 1.0), " +", FLOAT), "exponential": ((1.0,), "+", FLOAT),
+    "rayleigh": ((1.0,), "+", FLOAT), "gamma": ((..., 1.0), "++", FLOAT), "standard_gamma": ((...,), "+", FLOAT),
+    "beta": ((..., ...), "++", FLOAT), "chisquare": ((...,), "+", FLOAT), "weibull": ((...,), "+", FLOAT),
+    "pareto": ((...,), "+", FLOAT), "standard_t": ((...,), "+", FLOAT), "poisson": ((1.0,), "+", INT),
+}  # fmt: skip
+_NAMES = {
+    "normal": ("loc", "scale"), "lognormal": ("mean", "sigma"), "laplace": ("loc", "scale"),
+    "logistic": ("loc", "scale"), "gumbel": ("loc", "scale"), "exponential": ("scale",), "rayleigh": ("scale",),
+    "gamma": ("shape", "scale"), "standard_gamma": ("shape",), "beta": ("a", "b"), "chisquare": ("df",),
+    "weibull": ("a",), "pareto": ("a",), "standard_t": ("df",), "poisson": ("lam",),
+}  # fmt: skip
+_MOST_POISSON = 1e9
+_STANDARD = {"random", "random_sample", "ranf", "sample"}
+Draw = Callable[[], str]
+
+
+def method(r: Recorder, source: Source, name: str, args: list[Any], kwargs: dict[str, Any]) -> Any:
+    """``source.name(*args, **kwargs)``."""
+    try:
+        with r.attempt() as take_back:
+            made = _drawn(r, source, name, args, kwargs)
+            if made is not None:
+                return made
+            take_back()
+    except TypeError as error:
+        raise NotStaged(f"arguments of {name}: {error}") from None
+    if name == "shuffle" or not hasattr(source.kind, name) or name[0] == "_" or name == "spawn":
+        raise NotStaged(f"the method {name} of {source.kind.__name__}")
+    return external.call(r, getattr(source.kind, name), [source, *args], kwargs)
+
+
+def _drawn(r: Recorder, source: Source, name: str, args: list[Any], kwargs: dict[str, Any]) -> Any:
+    """The draw; None if the tables here do not have it."""
+    is_new = source.kind is np.random.Generator
+    if not draws("standard_uniform"):
+        return None
+    if not is_new and name in ("rand", "randn") and not kwargs:
+        return _each(
+            r, tuple(args) if args else None, FLOAT, _uniform(r, source) if name == "rand" else _gauss(r, source)
+        )
+    if name in _STANDARD and (is_new is (name == "random") or not is_new):
+        return _each(r, _only_size(args, kwargs), FLOAT, _uniform(r, source)) if _has_size(args, kwargs) else None
+    if name == ("integers" if is_new else "randint"):
+        return _integers(r, source, *args, **kwargs)
+    if name == "choice" and len(args) == 1 and not kwargs:
+        return _choice(r, source, args[0])
+    if name == "uniform":
+        return _uniform_between(r, source, *args, **kwargs)
+    if not is_new:
+        if name == "standard_normal" and _has_size(args, kwargs):
+            return _each(r, _only_size(args, kwargs), FLOAT, _gauss(r, source))
+        return _legacy_normal(r, source, *args, **kwargs) if name == "normal" else None
+    return _of_table(r, source, name, args, dict(kwargs)) if name in _GENERATOR else None
+
+
+def _has_size(args: list[Any], kwargs: dict[str, Any]) -> bool:
+    return len(args) + len(kwargs) <= 1 and kwargs.keys() <= {"size"}
+
+
+def _only_size(args: list[Any], kwargs: dict[str, Any]) -> Any:
+    return args[0] if args else kwargs.get("size")
+
+
+def _each(r: Recorder, size: Any, dtype: np.dtype, draw: Draw, python: bool = True) -> Any:
+    """A number, or an array of numbers that are drawn one after the other."""
+    if size is None:
+        name = draw()
+        return Scalar(dtype, python, name) if dtype == FLOAT else integer(Poly.name(name), dtype, python)
+    made = a.fresh(r, dtype, shape_of(r, size))
+    view = made.view
+    assert view is not None
+    with r.loop(ZERO, made.size) as k:
+        r.store(View(view.base, ZERO, (Poly.number(8),), view.origins), dtype, (k,), draw())
+    return made
+
+
+def _address(r: Recorder, source: Source) -> str:
+    """The bit generator; the state of the old kind begins with its address."""
+    return source.word if source.kind is np.random.Generator else r.load(_legacy(source, 0), INT, (ZERO,))
+
+
+def _legacy(source: Source, offset: int) -> View:
+    return View(source.word, Poly.number(offset), (Poly.number(8),), frozenset({"external"}))
+
+
+def _called(r: Recorder, source: Source, name: str, args: Sequence[str], types: Sequence[Type], dtype: np.dtype) -> str:
+    if not draws(name):
+        raise NotStaged(f"draws of {name}")
+    return r.external(f"random.{name}", (_address(r, source), *args), (POINTER, *types), dtype)
+
+
+def _uniform(r: Recorder, source: Source) -> Draw:
+    return lambda: _called(r, source, "standard_uniform", (), (), FLOAT)
+
+
+def _of_table(r: Recorder, source: Source, name: str, args: list[Any], kwargs: dict[str, Any]) -> Any:
+    defaults, signs, dtype = _GENERATOR[name]
+    names = _NAMES.get(name, ())
+    if not kwargs.keys() <= {*names[len(args) :], "size"} or len(args) > len(names) + 1:
+        return None
+    size = args[len(names)] if len(args) > len(names) else kwargs.pop("size", None)
+    values = [*args[: len(names)], *(kwargs.get(n, d) for n, d in list(zip(names, defaults))[len(args) :])]
+    if not all(is_number(v) and dtype_of(v).kind in "iuf" for v in values):
+        return None
+    registers = [register_of(r, as_float(r, v), FLOAT) for v in values]
+    for register, sign in zip(registers, signs):
+        if sign == "+":
+            _need(r, "greater", register, 0.0)
+    if name == "poisson":
+        _need(r, "less", registers[0], _MOST_POISSON)
+
+    def draw() -> str:
+        made = _called(r, source, name, registers, [FLOAT] * len(registers), dtype)
+        if dtype == INT:
+            r.facts.bound(made, [0], [1 << 62])
+        return made
+
+    return _each(r, size, dtype, draw)
+
+
+def _need(r: Recorder, op: str, x: str, limit: float) -> None:
+    """Stop unless a float is above or below a limit."""
+    holds = r.compute(op, [x, r.literal(limit, FLOAT)], [FLOAT] * 2, BOOL)
+    r.stop(r.compute("logical_not", [holds], [BOOL], BOOL))
+
+
+def _uniform_between(r: Recorder, source: Source, low: Any = 0.0, high: Any = 1.0, size: Any = None) -> Any:
+    if not all(is_number(v) and dtype_of(v).kind in "iuf" for v in (low, high)):
+        return None
+    first, last = as_float(r, low), as_float(r, high)
+    width = register_of(r, binary(r, "subtract", last, first), FLOAT)
+    _need(r, "greater", width, 0.0)
+    _need(r, "less", width, float("inf"))
+    begin = register_of(r, first, FLOAT)
+    return _each(r, size, FLOAT, lambda: _called(r, source, "uniform", [begin, width], [FLOAT] * 2, FLOAT))
+
+
+def _integers(
+    r: Recorder, source: Source, low: Any, high: Any = None, size: Any = None, dtype: Any = None, endpoint: Any = False
+) -> Any:
+    is_new = source.kind is np.random.Generator
+    if high is None:
+        low, high = 0, low
+    if not all(is_number(v) and dtype_of(v).kind in "iu" for v in (low, high)) or not isinstance(endpoint, bool):
+        return None
+    if dtype is not None and dtype not in ((np.int64, "int64") if is_new else (int,)):
+        return None
+    first, last = poly_of(r, low), poly_of(r, high) + (endpoint - 1)
+    r.require(last - first)
+    place = a.fresh(r, INT, (a.ONE,)).view
+    assert place is not None
+    operands = (r.integer(first), r.integer(last - first), r.integer(a.ONE), r.integer(Poly.number(not is_new)))
+
+    def draw() -> str:
+        address = r.address(place)
+        _called(r, source, "bounded_uint64_fill", (*operands, address), (INT, INT, INT, INT, POINTER), INT)
+        made = r.load(place, INT, (ZERO,))
+        r.facts.bound(made, [first], [last])
+        return made
+
+    return _each(r, size, INT, draw, python=not is_new)
+
+
+def _choice(r: Recorder, source: Source, among: Any) -> Any:
+    if isinstance(among, Array) and among.ndim == 1:
+        at = _integers(r, source, integer(among.shape[0]))
+        return subscripts.read(r, among, at)
+    if not is_number(among) or dtype_of(among).kind not in "iu":
+        return None
+    drawn = _integers(r, source, among)
+    return None if drawn is None else integer(poly_of(r, drawn))
+
+
+def _legacy_normal(r: Recorder, source: Source, loc: Any = 0.0, scale: Any = 1.0, size: Any = None) -> Any:
+    if not all(is_number(v) and dtype_of(v).kind in "iuf" for v in (loc, scale)):
+        return None
+    first, width = (register_of(r, as_float(r, v), FLOAT) for v in (loc, scale))
+    _need(r, "greater", width, 0.0)
+    gauss = _gauss(r, source)
+
+    def draw() -> str:
+        product = r.compute("multiply", [width, gauss()], [FLOAT] * 2, FLOAT)
+        return r.compute("add", [first, product], [FLOAT] * 2, FLOAT)
+
+    return _each(r, size, FLOAT, draw)
+
+
+def _gauss(r: Recorder, source: Source) -> Draw:
+    """The normal distribution of `numpy.random.RandomState`: Marsaglia's polar method gives two numbers at a time."""
+    if libm.symbol("log") is None:
+        raise NotStaged("a logarithm of the C library's")
+    kept, number = _legacy(source, 8), _legacy(source, 16)
+    single = np.dtype(np.int32)
+
+    def of(op: str, *args: str) -> str:
+        return r.compute(op, args, [FLOAT] * len(args), FLOAT)
+
+    def draw() -> str:
+        made, found, zero, one = r.variable(), r.label(), r.literal(0.0, FLOAT), r.literal(1.0, FLOAT)
+        two, minus_two = r.literal(2.0, FLOAT), r.literal(-2.0, FLOAT)
+        with r.block() as second:
+            r.put(made, r.load(number, FLOAT, (ZERO,)), FLOAT)
+            r.store(kept, single, (ZERO,), r.literal(0, single))
+            r.store(number, FLOAT, (ZERO,), zero)
+        with r.block() as turn:
+            r.written()
+            x, y = (of("subtract", of("multiply", two, _uniform(r, source)()), one) for _ in range(2))
+            square = of("add", of("multiply", x, x), of("multiply", y, y))
+            inside = r.compute("less", [square, one], [FLOAT] * 2, BOOL)
+            positive = r.compute("not_equal", [square, zero], [FLOAT] * 2, BOOL)
+            with r.block() as leaving:
+                logarithm = r.external("libm.log", (square,), (FLOAT,), FLOAT)
+                factor = of("sqrt", of("divide", of("multiply", minus_two, logarithm), square))
+                r.store(number, FLOAT, (ZERO,), of("multiply", factor, x))
+                r.store(kept, single, (ZERO,), r.literal(1, single))
+                r.put(made, of("multiply", factor, y), FLOAT)
+                r.leave(found)
+            r.choice(r.compute("logical_and", [inside, positive], [BOOL] * 2, BOOL), leaving, ())
+        with r.block() as turns:
+            r.forever(turn)
+        with r.block() as first:
+            r.scope(found, turns)
+        has = r.cast(r.load(kept, single, (ZERO,)), single, INT)
+        r.choice(r.machine("!=", Poly.name(has), ZERO), second, first)
+        return r.get(made, FLOAT)
+
+    return draw
