@@ -27,7 +27,7 @@ from llvmlite import ir
 from . import guard, procedure, results
 from .driver import OUT_OF_BOUNDS_BIT, POSITION_BIT
 from .guard import emit_guard, emit_hash, field
-from .procedure import PASSED_ON, emit_procedure_call
+from .procedure import PASSED_ON, emit_procedure_call, emit_returned
 from .results import Results
 from .words import BYTES, I1, I32, I64, WORDS, Words, call_api, counted, record, repeat_while, variable, word
 
@@ -57,7 +57,7 @@ TABLE = (
     "written_rows", "results", "result_rows", "blocks", "block_table", "busy", "release", "tuple", "plain", "handler",
     "watched", "function", "raised", "skip", "served", "held", "stored", "stored_rows", "stored_place",
     "stores", "store_rows", "maker", "fixed", "fixed_rows", "procedure", "following", "argument_words", "workspace",
-    "result_words", "integers", "integer_rows", "raised_at", "way_at", "ways",
+    "result_words", "integers", "integer_rows", "way_at", "ways",
 )  # fmt: skip
 FIXED = ("address", "word")
 # Two arrays that must not overlap: their places, and where their elements begin and end, in bytes from their first one.
@@ -100,7 +100,7 @@ def emit_entry(module: ir.Module, run: ir.Function, fields: dict[str, int], item
         Offset of a tuple's items, which the driver adds to the address that it is given.
     """
     errors = _emit_errors(module, fields["capsule"])
-    serve = _Serve(module, run, errors, item, fields["data"]).emit()
+    serve = _Serve(module, run, errors, item, fields["data"], emit_returned(module, fields["data"])).emit()
     hash_ = emit_hash(module, fields)
     _emit_call(module, _emit_fits(module, emit_guard(module, fields), fields["data"]), hash_, serve, fields)
 
@@ -292,7 +292,9 @@ def _emit_call(
 class _Serve:
     """``serve(state, table, args, nargs, names, values, places) -> i64``: the result of a call that fits."""
 
-    def __init__(self, module: ir.Module, run: ir.Function, errors: ir.Function, item: int, data: int):
+    def __init__(
+        self, module: ir.Module, run: ir.Function, errors: ir.Function, item: int, data: int, made: ir.Function
+    ):
         kind = ir.FunctionType(I64, [WORDS, WORDS, WORDS, I64, I64, WORDS, WORDS])
         self.function = ir.Function(module, kind, "jitrt_serve")
         self.function.linkage = "internal"
@@ -301,7 +303,7 @@ class _Serve:
         self.state, self.table = Words(self.builder, STATE, state), Words(self.builder, TABLE, table)
         self.run, self.errors, self.item = run, errors, item
         self.results = Results(self.builder, self.table, self.values, self.places, data)
-        self.data = data
+        self.made = made
 
     def emit(self) -> ir.Function:
         builder, table = self.builder, self.table
@@ -310,7 +312,7 @@ class _Serve:
         with builder.if_then(builder.icmp_signed("!=", plain, word(0))):
             self._return_plain(plain)
         with builder.if_then(builder.icmp_signed("!=", table["procedure"], word(0))):
-            emit_procedure_call(builder, table, self.args, self._current_errors, self.data)
+            emit_procedure_call(builder, table, self.args, self._current_errors, self.made)
         watched = self._watched()
         table.set("busy", word(1))
         self.results.allocate_outputs()

@@ -16,12 +16,16 @@ from .words import BYTES, I32, I64, WORDS, Words, call_api, counted, record, var
 
 PASSED_ON = 1  # no address of an object
 MOST_INTEGER = 1 << 53  # in amount, of an argument
+# Words in front of the arguments: offsets of an array's data, extents and strides, and the exceptions not ignored.
+FIRST_ARGUMENT, WATCHED = 4, 3
 
-# What a return of a procedure gives: the object at an address, an argument, a number of Python or of NumPy made of the
-# result number `at`, or a new array, whose address is the result `at`, and whose extents are those that follow. Where
-# the result number `flag` - 1 is true, it is of the kind `otherwise`.
+# What a procedure returns, as a tree of rows. An object at the address `at`; the argument whose word is number `at`;
+# a number of Python or of NumPy made of the result number `at`, or a new array, whose address is the result `at`, and
+# whose extents are those that follow; of another kind, `otherwise`, where the result number `flag` - 1 is true. A
+# tuple, a list or a dict of `ndim` parts, the rows from `at` on; the keys of a dict are at the address `descr`. What
+# the Python function at the address `at` returns when it is called with the arguments.
 RETURNED = ("kind", "at", "descr", "ndim", "itemsize", "flag", "otherwise")
-OBJECT, GIVEN, FLOAT, INTEGER, BOOLEAN, SCALAR, ARRAY = range(7)
+OBJECT, GIVEN, TUPLE, LIST, DICT, CALLED, FLOAT, INTEGER, BOOLEAN, SCALAR, ARRAY = range(11)
 
 _ENTRY = ir.FunctionType(I64, [WORDS, WORDS, WORDS]).as_pointer()
 _SIGNATURES = {
@@ -31,6 +35,11 @@ _SIGNATURES = {
     "PyEval_RestoreThread": ir.FunctionType(ir.VoidType(), [I64]),
     "PyTuple_New": ir.FunctionType(I64, [I64]),
     "PyTuple_SetItem": ir.FunctionType(I32, [I64, I64, I64]),
+    "PyList_New": ir.FunctionType(I64, [I64]),
+    "PyList_SetItem": ir.FunctionType(I32, [I64, I64, I64]),
+    "PyDict_New": ir.FunctionType(I64, []),
+    "PyDict_SetItem": ir.FunctionType(I32, [I64, I64, I64]),
+    "PyObject_Vectorcall": ir.FunctionType(I64, [I64, WORDS, I64, I64]),
     "PyBool_FromLong": ir.FunctionType(I64, [I64]),
     "PyFloat_FromDouble": ir.FunctionType(I64, [ir.DoubleType()]),
     "PyLong_FromLongLong": ir.FunctionType(I64, [I64]),
@@ -46,7 +55,7 @@ def _call(builder: ir.IRBuilder, name: str, *args: ir.Value) -> ir.Value:
 
 
 def emit_procedure_call(
-    builder: ir.IRBuilder, table: Words, args: ir.Value, errors: Callable[[], ir.Value], data: int
+    builder: ir.IRBuilder, table: Words, args: ir.Value, errors: Callable[[], ir.Value], made: ir.Function
 ) -> None:
     """Run the procedure of a table, and return an object, or `PASSED_ON`.
 
@@ -60,8 +69,8 @@ def emit_procedure_call(
         Where the addresses of the arguments are.
     errors : callable
         Emits the exceptions that are not ignored.
-    data : int
-        Offset in bytes of the address of an array's data.
+    made : llvmlite.ir.Function
+        What `emit_returned` adds.
     """
     passed_on = builder.append_basic_block("passed_on")
 
@@ -80,41 +89,34 @@ def emit_procedure_call(
     entry = builder.inttoptr(table["procedure"], _ENTRY)
     given = [builder.inttoptr(table[name], WORDS) for name in ("argument_words", "workspace", "result_words")]
     thread = _call(builder, "PyEval_SaveThread")
+    builder.store(watched, builder.gep(given[0], [word(WATCHED)]))
     status = builder.call(entry, given)
     _call(builder, "PyEval_RestoreThread", thread)
     results = given[2]
-    raised = builder.and_(builder.load(builder.gep(results, [table["raised_at"]])), watched)
-    require(builder.icmp_signed("==", builder.or_(status, raised), word(0)))
-    # Where the procedure has returned: how many results there, or -1 for one that is no tuple, and their rows.
+    require(builder.icmp_signed("==", status, word(0)))
+    # The row of what it has returned, which depends on where.
     way = builder.load(builder.gep(results, [table["way_at"]]))
-    ways = builder.inttoptr(table["ways"], WORDS)
-    count, address = record(builder, ways, way, ("count", "rows"))
-    rows = builder.inttoptr(address, WORDS)
-    result = variable(builder)
-    with builder.if_else(builder.icmp_signed("<", count, word(0))) as (one, several):
-        with one:
-            builder.store(_returned(builder, rows, word(0), args, results, data), result)
-        with several:
-            made = _call(builder, "PyTuple_New", count)
-            builder.store(made, result)
-            with builder.if_then(builder.icmp_signed("!=", made, word(0))), counted(builder, count) as k:
-                item = _returned(builder, rows, k, args, results, data)
-                with builder.if_then(builder.icmp_signed("==", item, word(0)), likely=False):
-                    _call(builder, "Py_DecRef", made)
-                    table.set("busy", word(0))
-                    builder.ret(word(0))
-                _call(builder, "PyTuple_SetItem", made, k, item)
+    rows = builder.inttoptr(table["ways"], WORDS)
+    result = builder.call(made, [rows, way, args, table["positional"], given[0], results])
     table.set("busy", word(0))
-    builder.ret(builder.load(result))
+    builder.ret(result)
     builder.position_at_end(passed_on)
     table.set("busy", word(0))
     builder.ret(word(PASSED_ON))
 
 
-def _returned(
-    builder: ir.IRBuilder, rows: ir.Value, k: ir.Value, args: ir.Value, results: ir.Value, data: int
-) -> ir.Value:
-    """A new reference to what row `k` describes; 0 where there is no memory for it."""
+def emit_returned(module: ir.Module, data: int) -> ir.Function:
+    """``returned(rows, k, args, nargs, words, results) -> i64``: a new reference to what row `k` describes.
+
+    It is 0, with an error set, where that fails.
+
+    `data` is the offset in bytes of the address of an array's data.
+    """
+    kind_of = ir.FunctionType(I64, [WORDS, I64, WORDS, I64, WORDS, WORDS])
+    function = ir.Function(module, kind_of, "jitrt_returned")
+    function.linkage = "internal"
+    rows, k, args, nargs, words, results = function.args
+    builder = ir.IRBuilder(function.append_basic_block("entry"))
     row = dict(zip(RETURNED, record(builder, rows, k, RETURNED)))
     made, kind = variable(builder), variable(builder)
     builder.store(row["kind"], kind)
@@ -130,9 +132,29 @@ def _returned(
         builder.store(row["at"], made)
         _call(builder, "Py_IncRef", row["at"])
     with builder.if_then(kind_is(GIVEN)):
-        given = builder.load(builder.gep(args, [row["at"]]))
+        given = builder.load(builder.gep(words, [row["at"]]))
         builder.store(given, made)
         _call(builder, "Py_IncRef", given)
+    with builder.if_then(kind_is(CALLED)):
+        builder.store(_call(builder, "PyObject_Vectorcall", row["at"], args, nargs, word(0)), made)
+    for number, new, set_item in ((TUPLE, "PyTuple_New", "PyTuple_SetItem"), (LIST, "PyList_New", "PyList_SetItem")):
+        with builder.if_then(kind_is(number)):
+            several = _call(builder, new, row["ndim"])
+            builder.store(several, made)
+            with builder.if_then(builder.icmp_signed("!=", several, word(0))), counted(builder, row["ndim"]) as j:
+                item = builder.call(function, [rows, builder.add(row["at"], j), args, nargs, words, results])
+                _unless_failed(builder, builder.icmp_signed("==", item, word(0)), several)
+                _call(builder, set_item, several, j, item)  # which takes the reference
+    with builder.if_then(kind_is(DICT)):
+        several = _call(builder, "PyDict_New")
+        builder.store(several, made)
+        with builder.if_then(builder.icmp_signed("!=", several, word(0))), counted(builder, row["ndim"]) as j:
+            key = builder.load(builder.gep(builder.inttoptr(row["descr"], WORDS), [j]))
+            item = builder.call(function, [rows, builder.add(row["at"], j), args, nargs, words, results])
+            _unless_failed(builder, builder.icmp_signed("==", item, word(0)), several)
+            failed = _call(builder, "PyDict_SetItem", several, key, item)
+            _call(builder, "Py_DecRef", item)
+            _unless_failed(builder, builder.icmp_signed("!=", failed, ir.Constant(I32, 0)), several)
     # Of a row of another kind `at` is no number of a result.
     at = builder.select(builder.icmp_signed("<", row["kind"], word(FLOAT)), word(0), row["at"])
     place = builder.gep(results, [at])
@@ -159,7 +181,15 @@ def _returned(
             _copy(builder, field(builder, array, data), source, builder.load(nbytes))
             with builder.if_then(kind_is(SCALAR)):
                 builder.store(_call(builder, "PyArray_Return", array), made)
-    return builder.load(made)
+    builder.ret(builder.load(made))
+    return function
+
+
+def _unless_failed(builder: ir.IRBuilder, failed: ir.Value, several: ir.Value) -> None:
+    """Give up what holds others where one of them cannot be made."""
+    with builder.if_then(failed, likely=False):
+        _call(builder, "Py_DecRef", several)
+        builder.ret(word(0))
 
 
 def _copy(builder: ir.IRBuilder, target: ir.Value, source: ir.Value, nbytes: ir.Value) -> None:

@@ -1,10 +1,10 @@
 """From a procedure of the loop language to an LLVM function ``entry(arguments, workspace, results)``.
 
-Arguments are words: three offsets, of an array object's data, extents and strides, then a word for each scalar, and the
-address of the object for each array. The workspace is a table of the pieces of memory that the procedure may use, each
-a pointer and a size, which it enlarges as it needs. The result is 0, 1 where the procedure has stopped, or 2 where an
-array that it writes shares memory with another one. The word behind the results has the floating-point exceptions that
-it raised.
+Arguments are words: three offsets, of an array object's data, extents and strides, the floating-point exceptions that
+are not ignored, then a word for each scalar, and the address of the object for each array. The workspace is a table
+of the pieces of memory that the procedure may use, each a pointer and a size, which it enlarges as it needs. The
+result is 0, 1 where the procedure has stopped or has raised one of these exceptions, after which it has taken back
+what it wrote, or 2 where an array that it writes shares memory with another one, or with itself.
 """
 
 from __future__ import annotations
@@ -16,11 +16,13 @@ from llvmlite import ir
 
 from ..ir.loops import Parameter, Procedure, Type
 from ..kernels.floatflags import clear_flags, raised_flags
+from ..kernels.procedure import FIRST_ARGUMENT, WATCHED
 from ..passes.carried import carry
 from .compile import compile_module, prefer_wide_vectors
 from .context import I64, call_intrinsic, internal
 from .context import POINTER as BYTES
 from .fingerprint import digest, fingerprint
+from .savedarrays import SavedArrays
 from .scalar import value_type
 from .statements import WORDS, Statements, Unsupported
 
@@ -54,11 +56,14 @@ def emit_procedure(module: ir.Module, procedure: Procedure, written: Sequence[in
     _Procedure(module, carry(procedure), function).emit({f"x{k}" for k in written})
     entry = ir.Function(module, ENTRY_TYPE, name)
     builder = ir.IRBuilder(entry.append_basic_block("entry"))
+    saved = SavedArrays(builder, procedure, written)
     clear_flags(builder)
     # A call, and no part of it: to the compiler, arithmetic and flags are independent.
     status = builder.call(function, entry.args)
-    last = ir.Constant(I64, len(procedure.results))
-    builder.store(raised_flags(builder), builder.gep(entry.args[2], [last]))
+    watched = builder.load(builder.gep(entry.args[0], [ir.Constant(I64, WATCHED)]))
+    raised = builder.icmp_signed("!=", builder.and_(raised_flags(builder), watched), ir.Constant(I64, 0))
+    status = builder.or_(status, builder.zext(raised, I64))
+    saved.restore_if(builder.icmp_signed("!=", status, ir.Constant(I64, 0)))
     builder.ret(status)
     return function
 
@@ -74,7 +79,7 @@ class _Procedure(Statements):
             self._declare(f"m{k}")
         offsets = [self._argument(k) for k in range(3)]
         for k, p in enumerate(self.procedure.parameters):
-            word = self._argument(3 + k)
+            word = self._argument(FIRST_ARGUMENT + k)
             if p.ndim < 0:
                 self.values[p.name] = self._from_word(word, p.dtype)
                 continue
@@ -109,8 +114,31 @@ class _Procedure(Statements):
                     (low, high), (first, last) = reaches[p.name], reaches[q.name]
                     meets = builder.and_(builder.icmp_unsigned("<", low, last), builder.icmp_unsigned("<", first, high))
                     shares = builder.or_(shares, meets)
+            if p.name in written and not p.contiguous:
+                shares = builder.or_(shares, self._overlaps_itself(p))
         with builder.if_then(shares, likely=False):
             builder.ret(ir.Constant(I64, 2))
+
+    def _overlaps_itself(self, p: Parameter) -> ir.Value:
+        """Whether elements may have memory in common: an axis steps over less than axes of smaller strides span."""
+        builder, axes = self.builder, range(p.ndim)
+        extents = [self.values[p.extent(axis)] for axis in axes]
+        last = [builder.sub(n, ir.Constant(I64, 1)) for n in extents]
+        steps = [self.values[p.stride(axis)] for axis in axes]
+        steps = [call_intrinsic(builder, "smax", (s, builder.neg(s))) for s in steps]
+        found: ir.Value = ir.Constant(_I1, 0)
+        for k in axes:
+            span: ir.Value = ir.Constant(I64, p.dtype.itemsize)
+            for j in axes:
+                if j != k:
+                    is_inner = builder.icmp_signed("<" if j < k else "<=", steps[j], steps[k])
+                    part = builder.mul(steps[j], last[j])
+                    span = builder.select(is_inner, builder.add(span, part), span)
+            several = builder.icmp_signed(">", last[k], ir.Constant(I64, 0))
+            found = builder.or_(found, builder.and_(several, builder.icmp_signed("<", steps[k], span)))
+        for n in extents:
+            found = builder.and_(found, builder.icmp_signed(">", n, ir.Constant(I64, 0)))
+        return found
 
     def _reach(self, p: Parameter) -> tuple[ir.Value, ir.Value]:
         """Where the memory of an array begins and ends; both are the same for an empty one."""

@@ -42,7 +42,7 @@ from ..ir.loops import (
 from ..ir.ops.folds import REDUCE_ADD, REDUCE_AND, REDUCE_MAXIMUM, REDUCE_MINIMUM, REDUCE_MULTIPLY, REDUCE_OR
 from ..ir.ops.optable import OPS
 from ..kernels import external, floatflags
-from .context import I64, call_intrinsic, internal
+from .context import I64, call_intrinsic, declared, internal
 from .context import POINTER as BYTES
 from .folds import PairwiseSum, combine, neutral
 from .loophints import set_one_vector
@@ -260,8 +260,8 @@ class Statements:
         function = internal(self.module, ir.FunctionType(_I1, [WORDS, WORDS, I64]), name)
         place, size, nbytes = function.args
         builder = ir.IRBuilder(function.append_basic_block("entry"))
-        free = self._declared("free", ir.FunctionType(ir.VoidType(), [BYTES]))
-        malloc = self._declared("malloc", ir.FunctionType(BYTES, [I64]))
+        free = declared(self.module, "free", ir.FunctionType(ir.VoidType(), [BYTES]))
+        malloc = declared(self.module, "malloc", ir.FunctionType(BYTES, [I64]))
         wanted = builder.add(nbytes, builder.add(builder.ashr(nbytes, ir.Constant(I64, 2)), ir.Constant(I64, _SLACK)))
         builder.call(free, [builder.inttoptr(builder.load(place), BYTES)])
         made = builder.ptrtoint(builder.call(malloc, [wanted]), I64)
@@ -270,10 +270,6 @@ class Statements:
         builder.store(builder.select(missing, ir.Constant(I64, 0), wanted), size)
         builder.ret(missing)
         return function
-
-    def _declared(self, name: str, kind: ir.FunctionType) -> ir.Function:
-        found = self.module.globals.get(name)
-        return found if found is not None else ir.Function(self.module, kind, name)
 
     def _external(self, s: External) -> None:
         builder = self.builder
@@ -300,7 +296,7 @@ class Statements:
         around.attributes.add("noinline")
         builder = ir.IRBuilder(around.append_basic_block("entry"))
         external.bind([s.symbol])
-        called = self._declared(s.symbol, kind)
+        called = declared(self.module, s.symbol, kind)
         kept = floatflags.kept_flags(builder)
         made = builder.call(called, around.args)
         floatflags.restore_flags(builder, kept)

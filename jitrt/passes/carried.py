@@ -18,6 +18,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from ..ir.integers import Poly
 from ..ir.loops import (
     Compute,
+    External,
     For,
     Forever,
     Get,
@@ -80,7 +81,7 @@ def _carried_loads(loop: For, store: Store) -> list[Load]:
     if (
         not store.scope
         or any(s.scope in ("", store.scope) for s in others)
-        or any(isinstance(s, Memory) for s in inside)
+        or any(isinstance(s, (External, Memory)) for s in inside)
         or not defined.isdisjoint((store.base, *store.offset.names()))
     ):
         return []

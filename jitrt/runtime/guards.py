@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import types
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -86,9 +86,18 @@ class GuardRows:
         For places of numbers, the address that they are copied to.
     unused : int
         A place for what is no input.
+    describe : callable, optional
+        What a leaf has to be, given the leaf and its place.
     """
 
-    def __init__(self, places: dict[int, int], slots: dict[int, int], unused: int):
+    def __init__(
+        self,
+        places: dict[int, int],
+        slots: dict[int, int],
+        unused: int,
+        describe: Callable[[Any, Any], dict[str, int]] | None = None,
+    ):
+        self._describe = describe or self._description
         self.places, self.slots, self.unused = places, slots, unused
         self.rows: list[dict[str, int]] = []
         self.leaves: list[Any] = []  # so far
@@ -123,8 +132,7 @@ class GuardRows:
         """Rows of the arguments, and of the lists, dicts and objects that the function names."""
         leaves = iter(call.leaves)
         count = len(call.positional)
-        for k, structure in enumerate(call.positional):
-            self._add(structure, leaves, {"source": guard.ARGUMENT, "key": k}, (0, k))
+        self.add_arguments(call.positional, leaves)
         self._numbered.append(None)  # the dict of keyword arguments
         for k, (name, structure) in enumerate(zip(call.keywords, call.named), count):
             self._add(structure, leaves, {"source": guard.ARGUMENT, "key": k}, (1, name))
@@ -132,6 +140,11 @@ class GuardRows:
             raise Unguarded
         for k, (structure, (_, container, key)) in enumerate(zip(call.outside, call.state)):
             self._add(structure, leaves, self.outside(container, key), (2, k))
+
+    def add_arguments(self, structures: Sequence[Structure], leaves: Iterator[Any]) -> None:
+        """Rows of positional arguments."""
+        for k, structure in enumerate(structures):
+            self._add(structure, leaves, {"source": guard.ARGUMENT, "key": k}, (0, k))
 
     def add_kinds(self, arguments: Sequence[Any]) -> None:
         """Rows of arguments of which nothing matters but their classes, and the dtypes of arrays."""
@@ -157,7 +170,7 @@ class GuardRows:
             leaf = next(leaves)
             place = self.places.get(len(self.leaves))
             self.leaves.append(leaf)
-            row = self._description(leaf, place)
+            row = self._describe(leaf, place)
             row.update(found)
             self.rows.append(row)
             return

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import functools
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ..config import debug
+from ..frontend.arguments import Record, Structure
+from ..frontend.control.composites import Tree
 from ..frontend.control.stage import WAY, Argument, Known, Made, Number, Result, Several
 from ..kernels import guard
 from ..kernels import procedure as returned
+from ..kernels.procedure import FIRST_ARGUMENT
 from .dispatch import Words
 from .guards import GuardRows, Unguarded, address_of
 from .objects import dtype_word, fields
@@ -19,45 +24,52 @@ if TYPE_CHECKING:
     from .stagedloops import _Loop
 
 
-def procedure_table(loop: _Loop, args: tuple, work: Work) -> Words | None:
+def procedure_table(loop: _Loop, trees: Sequence[Tree], leaves: Sequence[Any], count: int, work: Work) -> Words | None:
     """The table by which native code runs a procedure; None if Python has to prepare its calls.
 
     Parameters
     ----------
     loop : _Loop
-    args : tuple
-        Arguments that it is made for.
+    trees, leaves : sequence
+        The arguments that it is made for, as `take_apart` gives them.
+    count : int
+        How many of them are given; the others have been set by default.
     work : Work
         What its calls work with.
     """
-    if fields() is None or debug() or loop.staged.written or loop.staged.steps:  # copied before, or called with Python
+    if fields() is None or debug() or loop.draws or loop.staged.steps:
         return None
-    guarded = GuardRows({}, {}, 0)
     staged, known = loop.staged, dict(loop.staged.known)
+    integers: list[int] = []
+    places = iter(range(FIRST_ARGUMENT, len(work.words)))
+
+    def describe(leaf: Any, number: int) -> dict[str, int]:
+        if number in known:
+            return _same(known[number])
+        if number in staged.unread:
+            return {"kind": guard.TYPED, "object": id(type(leaf))}
+        slot = work.addresses[0] + 8 * next(places)
+        if type(leaf) is int:
+            integers.append(slot)
+        return _typed(leaf, slot, guarded.kept)
+
+    guarded = GuardRows({k: k for k in range(len(leaves))}, {}, 0, describe)
     try:
-        integers: list[int] = []
-        slots = iter(range(work.addresses[0] + 8 * 3, work.addresses[0] + 8 * len(work.words), 8))
-        for k, value in enumerate(args):
-            row = {"source": guard.ARGUMENT, "key": k}
-            guarded.rows.append(row | (_same(known[k]) if k in known else _typed(value, next(slots), guarded.kept)))
-            if type(value) is int and k not in known:
-                integers.append(guarded.rows[-1]["slot"])
+        guarded.add_arguments(list(map(_structure, trees[:count])), iter(leaves))
+        for number in range(len(guarded.leaves), len(leaves)):  # which `__defaults__` holds
+            if number not in known and number not in staged.unread and not work.put(next(places), leaves[number]):
+                return None
         guarded.add_outside([(None, (c.value, c.container, c.key)) for c in staged.captured])
         for capture in staged.arrays:
-            guarded.rows.append(
-                guarded.outside(capture.container, capture.key) | _typed(capture.read(), next(slots), guarded.kept)
-            )
-        ways: list[int] = []
-        for kind in staged.returns:
-            is_tuple = isinstance(kind, Several) and kind.make is tuple
-            parts = kind.parts if isinstance(kind, Several) and is_tuple else (kind,)
-            rows = [word for part in parts for word in _row(part, loop.places, guarded.kept)]
-            ways += (len(parts) if is_tuple else -1, address_of(rows, guarded.kept))
+            row = _typed(capture.read(), work.addresses[0] + 8 * next(places), guarded.kept)
+            guarded.rows.append(guarded.outside(capture.container, capture.key) | row)
     except Unguarded:
         return None
+    rows = _ReturnedRows(loop, work, guarded.kept)
+    rows.add(staged.returns)
     guarded.kept.append(work)
     return guarded.table(
-        len(args),
+        count,
         (),
         {
             "held": len(guarded.rows),
@@ -67,11 +79,21 @@ def procedure_table(loop: _Loop, args: tuple, work: Work) -> Words | None:
             "result_words": work.addresses[2],
             "integers": len(integers),
             "integer_rows": address_of(integers, guarded.kept),
-            "raised_at": len(staged.procedure.results),
             "way_at": loop.places[WAY],
-            "ways": address_of(ways, guarded.kept),
+            "ways": address_of([word for row in rows.rows for word in row], guarded.kept),
         },
     )
+
+
+def _structure(tree: Tree) -> Structure:
+    """A tree as rows of the guard are made of it."""
+    if tree is None:
+        return None
+    kind, _, names, trees = tree
+    parts = tuple(map(_structure, trees))
+    if kind is dict:
+        return dict, names, parts
+    return (kind, parts) if issubclass(kind, tuple) else (Record, kind, names, parts)
 
 
 def _typed(value: Any, slot: int, kept: list[Any]) -> dict[str, int]:
@@ -99,26 +121,54 @@ def _same(value: Any) -> dict[str, int]:
     raise Unguarded
 
 
+_SEVERAL: dict[type, int] = {tuple: returned.TUPLE, list: returned.LIST, dict: returned.DICT}
 _PYTHON_NUMBERS = {"f8": returned.FLOAT, "i8": returned.INTEGER, "b1": returned.BOOLEAN}
 
 
-def _row(kind: Result, places: dict[str, int], kept: list[Any]) -> tuple[int, ...]:
-    """What makes an object of the words that a procedure gives; `places` has their numbers."""
-    if isinstance(kind, Known):
-        kept.append(kind.value)
-        return returned.OBJECT, id(kind.value), 0, 0, 0, 0, 0
-    if isinstance(kind, Argument):
-        return returned.GIVEN, kind.number, 0, 0, 0, 0, 0
-    if isinstance(kind, Made) and not kind.unless:
-        kept.append(kind.dtype)
-        return returned.ARRAY, places[kind.address], id(kind.dtype), len(kind.extents), kind.dtype.itemsize, 0, 0
-    if not isinstance(kind, Number):
-        raise Unguarded
-    of_python = _PYTHON_NUMBERS.get(kind.dtype.str[1:])
-    if kind.python is not False and of_python is None:
-        raise Unguarded
-    if kind.python:
-        return of_python or 0, places[kind.variable], 0, 0, 0, 0, 0
-    kept.append(kind.dtype)
-    flag = places[kind.flag] + 1 if kind.python is None else 0
-    return returned.SCALAR, places[kind.variable], id(kind.dtype), 0, kind.dtype.itemsize, flag, of_python or 0
+class _ReturnedRows:
+    """Rows of what a procedure returns."""
+
+    def __init__(self, loop: _Loop, work: Work, kept: list[Any]):
+        self.rows: list[Sequence[int]] = []
+        self._loop, self._work, self._kept = loop, work, kept
+
+    def add(self, kinds: Sequence[Result]) -> int:
+        """The number of the first of the rows of `kinds`, which follow each other."""
+        first = len(self.rows)
+        self.rows += [()] * len(kinds)
+        for k, kind in enumerate(kinds, first):
+            self.rows[k] = self._row(kind)
+        return first
+
+    def _row(self, kind: Result) -> tuple[int, ...]:
+        """What makes an object of the words that a procedure gives."""
+        places = self._loop.places
+        if isinstance(kind, Known):
+            self._kept.append(kind.value)
+            return returned.OBJECT, id(kind.value), 0, 0, 0, 0, 0
+        if isinstance(kind, Argument):
+            names = [p.name for p in self._loop.staged.procedure.parameters]
+            return returned.GIVEN, FIRST_ARGUMENT + names.index(f"x{kind.number}"), 0, 0, 0, 0, 0
+        if isinstance(kind, Several):
+            keys = 0
+            if kind.make is dict:
+                self._kept += kind.keys
+                keys = address_of([id(key) for key in kind.keys], self._kept)
+            return _SEVERAL[kind.make], self.add(kind.parts), keys, len(kind.parts), 0, 0, 0
+        if isinstance(kind, Made):
+            self._kept.append(kind.dtype)
+            return returned.ARRAY, places[kind.address], id(kind.dtype), len(kind.extents), kind.dtype.itemsize, 0, 0
+        of_python = _PYTHON_NUMBERS.get(kind.dtype.str[1:]) if isinstance(kind, Number) else None
+        if not isinstance(kind, Number) or (kind.python is not False and of_python is None):
+            made = functools.partial(self._made, kind)
+            self._kept.append(made)
+            return returned.CALLED, id(made), 0, 0, 0, 0, 0
+        if kind.python:
+            return of_python or 0, places[kind.variable], 0, 0, 0, 0, 0
+        self._kept.append(kind.dtype)
+        flag = places[kind.flag] + 1 if kind.python is None else 0
+        return returned.SCALAR, places[kind.variable], id(kind.dtype), 0, kind.dtype.itemsize, flag, of_python or 0
+
+    def _made(self, kind: Result, *args: Any) -> Any:
+        """A list of run time, or another object for which there are no rows."""
+        return self._loop.results.value(kind, self._work.results, ())

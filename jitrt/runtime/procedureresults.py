@@ -12,13 +12,6 @@ from ..frontend.control.stage import Argument, ComplexNumber, Elements, Known, L
 from ..ir.loops import Procedure
 
 
-def may_be_given(kind: Result) -> bool:
-    """Whether what is returned may be an argument."""
-    if isinstance(kind, Several):
-        return any(map(may_be_given, kind.parts))
-    return isinstance(kind, Made) and bool(kind.unless)
-
-
 class Results:
     """The results of one procedure.
 
@@ -32,15 +25,6 @@ class Results:
     def __init__(self, procedure: Procedure, data: int):
         self.places = {name: k for k, (name, _) in enumerate(procedure.results)}
         self._data = data
-
-    def are_given(self, kind: Result, results: Any, given: tuple) -> bool:
-        """Whether what should be a new array lies in an argument."""
-        if isinstance(kind, Several):
-            return any(self.are_given(part, results, given) for part in kind.parts)
-        if not isinstance(kind, Made) or not kind.unless:
-            return False
-        address = results[self.places[kind.base]]
-        return any(given[k].ctypes.data == address for k in kind.unless)
 
     def value(self, kind: Result, results: Any, given: tuple) -> Any:
         """What the function returns, of what the procedure gives."""

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 
 from ..frontend.control.external import Step
 from ..ir.loops import Procedure
 from ..kernels.external import unregister
-from ..kernels.procedure import MOST_INTEGER
+from ..kernels.procedure import FIRST_ARGUMENT, MOST_INTEGER
 from .hoststeps import HostSteps
 from .sources import is_source, word_of
 
@@ -28,12 +29,12 @@ class Work:
     """
 
     def __init__(self, procedure: Procedure, offsets: Sequence[int], steps: Sequence[Step] = ()):
-        count = 3 + len(procedure.parameters)
+        count = FIRST_ARGUMENT + len(procedure.parameters)
         self.words = (ctypes.c_int64 * count)(*offsets)
         self.numbers = (ctypes.c_double * count).from_buffer(self.words)
         self.singles = (ctypes.c_float * (2 * count)).from_buffer(self.words)
         self.pieces = (ctypes.c_int64 * (2 * sum(procedure.sites) + 1))()
-        self.results = (ctypes.c_int64 * (len(procedure.results) + 1))()
+        self.results = (ctypes.c_int64 * max(len(procedure.results), 1))()
         self.host = HostSteps(steps) if steps else None
         if self.host is not None:
             self.words[count - 1] = self.host.number
@@ -41,30 +42,29 @@ class Work:
 
     def take(self, given: tuple, takes: list[int], count: int) -> bool:
         """Write the arguments down; False for one that the procedure does not take."""
-        words, at, host = self.words, 3, self.host
-        if host is not None:
-            host.begin()
-        for k, value in enumerate(given):
-            if k < count and k not in takes:
-                continue
-            kind = type(value)
-            if kind is np.ndarray:
-                words[at] = id(value)
-            elif is_source(value):
-                words[at] = word_of(value)
-                if not words[at]:
-                    return False
-                if host is not None:
-                    host.sources[words[at]] = value
-            elif kind is int or isinstance(value, np.integer):
-                if not -MOST_INTEGER <= value <= MOST_INTEGER:
-                    return False
-                words[at] = int(value)
-            elif kind is np.float32:
-                self.singles[2 * at] = value
-            else:
-                self.numbers[at] = value
-            at += 1
+        if self.host is not None:
+            self.host.begin()
+        taken = (value for k, value in enumerate(given) if k >= count or k in takes)
+        return all(self.put(at, value) for at, value in enumerate(taken, FIRST_ARGUMENT))
+
+    def put(self, at: int, value: Any) -> bool:
+        """Write an argument down."""
+        kind = type(value)
+        if kind is np.ndarray:
+            self.words[at] = id(value)
+        elif is_source(value):
+            self.words[at] = word_of(value)
+            if self.host is not None:
+                self.host.sources[self.words[at]] = value
+            return bool(self.words[at])
+        elif kind is int or isinstance(value, np.integer):
+            if not -MOST_INTEGER <= value <= MOST_INTEGER:
+                return False
+            self.words[at] = int(value)
+        elif kind is np.float32:
+            self.singles[2 * at] = value
+        else:
+            self.numbers[at] = value
         return True
 
     def __del__(self) -> None:

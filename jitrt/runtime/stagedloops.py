@@ -24,19 +24,20 @@ from ..errors import JitrtError, is_passing
 from ..frontend.arguments import overlaps_itself
 from ..frontend.control.composites import LEAVES, take_apart
 from ..frontend.control.source import has_loops
-from ..frontend.control.stage import WAY, Staged, is_same_value, stage
+from ..frontend.control.stage import MOST_WHOLE_BYTES, WAY, Staged, is_same_value, stage
 from ..frontend.control.values import NotStaged, WholeArrays
 from ..frontend.python.callbacks import MISSING
 from ..frontend.python.captures import Capture
-from ..ir.loops import can_stop, is_exact
+from ..ir.loops import is_exact
 from ..ir.verify import verify
 from ..kernels.entry import TABLE
+from ..kernels.procedure import WATCHED
 from .dispatch import Words
 from .errstate import errors, raising
 from .loopengine import MISS
 from .objects import fields
 from .procedurecalls import procedure_table
-from .procedureresults import Results, may_be_given
+from .procedureresults import Results
 from .procedurework import Work
 from .sources import is_source, lock_of, restore, state_of
 
@@ -50,7 +51,6 @@ _TRIALS = 5  # calls that are timed to learn that
 _MOST_TRIED = 64  # shapes of arguments for which that is learnt
 _SERVED_BETWEEN = 16  # calls that compiled code serves between two that may be tried
 _MOST_RENEWALS = 8  # of a table for native calls
-_MOST_BYTES = 1 << 21  # of arguments of loops over whole arrays: what one thread has in a cache of its own
 _STOPPED, _SHARED = 1, 2
 _SERVED = TABLE.index("served")
 
@@ -131,7 +131,7 @@ class LoopEngine:
     def tables(self, args: tuple) -> list[Words] | None:
         """All tables for native calls, if there are others since the call with these arguments; else None."""
         loop, self._latest = self._latest, None
-        if loop is None or not loop.renew_table(args):
+        if loop is None or not loop.renew_table(self._taken(args), len(args)):
             return None
         return [loop.table for loops in list(self._loops.values()) for loop in loops if loop.table is not None]
 
@@ -205,7 +205,7 @@ class LoopEngine:
         for loop in known:
             if loop.fits(args):
                 return None if loop.refused else loop
-        if key in self._whole and _nbytes(args) > _MOST_BYTES:
+        if key in self._whole and _nbytes(args) > MOST_WHOLE_BYTES:
             return None
         if instead_of_plain and key in self._left:
             self._left.discard(key)
@@ -283,7 +283,7 @@ class _Loop:
 
     def __init__(self, function: Callable[..., Any], call: _Call, takes_whole: bool = False):
         self.function = function
-        args, self.is_simple = call.leaves, call.trees is None
+        args = call.leaves
         layout = fields()
         if layout is None:
             raise NotStaged("objects of this build of Python lie elsewhere")
@@ -291,7 +291,7 @@ class _Loop:
             raise NotStaged("an array that is not aligned")
         self.staged: Staged = stage(function, args, takes_whole, call.trees)
         self.is_whole = self.staged.is_whole
-        if self.is_whole and _nbytes(args) > _MOST_BYTES:
+        if self.is_whole and _nbytes(args) > MOST_WHOLE_BYTES:
             raise _TooLarge
         if config.strict():
             verify(self.staged.procedure)
@@ -308,7 +308,6 @@ class _Loop:
         self.places = self.results.places
         self.takes = [k for k in range(len(args)) if k not in dict(self.staged.known) and k not in self.staged.unread]
         self.exact = is_exact(procedure)
-        self.can_stop = can_stop(procedure) or any(map(may_be_given, self.staged.returns))
         self.pool: list[Work] = []
         self.table: Words | None = None  # for native calls
         self.renewals = 0
@@ -321,7 +320,7 @@ class _Loop:
 
     def fits(self, args: tuple) -> bool:
         """Whether what the code reads from outside, and arguments whose values it was made for, are what they were."""
-        if self.is_whole and _nbytes(args) > _MOST_BYTES:
+        if self.is_whole and _nbytes(args) > MOST_WHOLE_BYTES:
             return False
         for k, value in self.staged.known:
             if args[k] is not value and not is_same_value(args[k], value):
@@ -334,20 +333,20 @@ class _Loop:
                 return False
         return all(_kind(c.read()) == _kind(c.value) for c in self.staged.arrays)
 
-    def renew_table(self, args: tuple) -> bool:
-        """Make the table for native calls, if there is none, or what it says of the outside does not hold any more."""
+    def renew_table(self, call: _Call, count: int) -> bool:
+        """Make the table for native calls, if there is none, or what it says of the outside does not hold any more.
+
+        The first `count` arguments are given, the others have been set by default.
+        """
         before = self.table
         if before is not None and not self.refused and not before.is_outdated:
             return False
         self.table = None
-        if (
-            self.is_simple
-            and not (self.refused or self.is_whole)
-            and self.renewals < _MOST_RENEWALS
-            and len(args) == self.function.__code__.co_argcount
-        ):
+        if not self.refused and self.renewals < _MOST_RENEWALS:
             self.renewals += 1
-            self.table = procedure_table(self, args, Work(self.staged.procedure, self.offsets))
+            trees = (None,) * len(call.args) if call.trees is None else call.trees
+            work = Work(self.staged.procedure, self.offsets)
+            self.table = procedure_table(self, trees, call.leaves, count, work)
         return self.table is not before
 
     def run(self, call: _Call) -> Any:
@@ -371,8 +370,7 @@ class _Loop:
             work = Work(self.staged.procedure, self.offsets, staged.steps)
         if not work.take(given, self.takes, len(args)):
             return MISS
-        watched = errors()
-        saved = [(given[k], given[k].copy()) for k in self.written] if watched or self.can_stop else []
+        work.words[WATCHED] = errors()
         sources = [given[k] for k in self.draws]
         with contextlib.ExitStack() as locks:
             for source in sorted(sources, key=id):
@@ -381,11 +379,8 @@ class _Loop:
             if work.host is not None:
                 locks.enter_context(raising())
             status = self.entry(*work.addresses)
-        returned = staged.returns[work.results[self.places[WAY]]]
-        if status or (watched and work.results[-1] & watched) or self.results.are_given(returned, work.results, given):
+        if status:  # and what was written is taken back
             with at_work():
-                for array, copy in saved:  # take back what was written
-                    array[...] = copy
                 for source, state in states:
                     restore(source, state)
             if work.host is not None and work.host.error is not None:
@@ -395,6 +390,7 @@ class _Loop:
             self.pool.append(work)
             return MISS
         self.runs += 1
+        returned = staged.returns[work.results[self.places[WAY]]]
         try:
             return self.results.value(returned, work.results, given)
         finally:

@@ -455,6 +455,222 @@ def test_values_that_do_not_fit_are_left_to_numpy():
     agrees(_small, (x, np.array([3, -4])), (x, np.array([300, -4])), (x, np.array([63, 64])), (x, np.array([1, 2])))
 
 
+@pytest.mark.parametrize("target", ["i1", "i2", "i4", "i8", "u1", "u2", "u4"])
+@pytest.mark.parametrize("source", ["i1", "i2", "i4", "i8", "u1", "u2", "u4", "f4", "f8"])
+def test_numbers_of_numpy_that_do_not_fit(source, target):
+    def copied(x, y):
+        for k in range(len(x)):
+            x[k] = y[k]
+
+    limits = np.iinfo(target)
+    x, y = np.zeros(100, target), np.arange(100).astype(source)
+    calls = [(x, y)]
+    for value in (int(limits.max) + 1, int(limits.min) - 1, 3 * int(limits.max)):
+        if source[0] == "f" or np.iinfo(source).min <= value <= np.iinfo(source).max:
+            wrong = y.copy()
+            wrong[70] = value
+            calls.append((x, wrong))
+    agrees(copied, *calls, (x, y))
+
+
+def test_the_first_call_is_compiled(monkeypatch):
+    monkeypatch.setenv("JITRT_STRICT", "0")
+
+    def work(x):
+        total = 0.0
+        for k in range(len(x)):
+            total = total * 0.5 + x[k]
+        return total
+
+    fast = jitrt.jit(work)
+    x = np.arange(2000.0)
+    same(fast(x), work(x))
+    assert "loop over elements" in str(fast.explain(x)) and fast._loops.serving
+
+
+def _grow(x, step):
+    for k in range(1, len(x)):
+        x[k] += x[k - 1] * step
+    return x
+
+
+def _doubled(x):
+    made = []
+    for v in x:
+        made.append(v * 2)
+    return made
+
+
+def test_short_calls_run_plain_where_that_is_faster():
+    """Native code calls the plain function for arguments like theirs: lists of results are made in Python."""
+    fast = jitrt.jit(_doubled)
+    for k in range(200):
+        assert fast(np.arange(1) + 0.5 * k) == _doubled(np.arange(1) + 0.5 * k)
+    assert fast.cache_info().tables == 1 and fast.cache_info().slow_calls < 20
+
+
+def test_short_calls_that_write_are_served_natively():
+    fast = jitrt.jit(_grow)
+    for k in range(200):
+        same(fast(np.arange(1) + 0.5 * k, 0.5), _grow(np.arange(1) + 0.5 * k, 0.5))
+    assert fast.cache_info().slow_calls < 20
+
+
+def test_trials_of_short_calls_do_not_warn_again():
+    def total(x, w):
+        s = 0.0
+        for k in range(len(x)):
+            s += x[k] * w[k]
+        return s
+
+    fast = jitrt.jit(total)
+    for _ in range(40):
+        with pytest.warns(RuntimeWarning) as caught:
+            fast(np.array([1.0, np.inf]), np.array([1.0, 0.0]))
+        assert len(caught) == 1
+
+
+def test_returning_an_argument_gives_that_object():
+    def clear(x):
+        for k in range(len(x)):
+            x[k] = 0.0
+        return x
+
+    fast = jitrt.jit(clear)
+    for _ in range(3):
+        x = np.ones(3)
+        assert fast(x) is x and not x.any()
+
+
+def test_slices_rows_tuples_and_counts():
+    def sieve(n):
+        prime = np.ones(n + 1, dtype=bool)
+        prime[:2] = False
+        k = 2
+        while k * k <= n:
+            if prime[k]:
+                prime[k * k :: k] = False
+            k += 1
+        return prime, prime.sum()
+
+    def neighbours(m):
+        total = 0
+        for row in m[1:-1]:
+            for d in (-1, 0, 1):
+                total += row[d + 1]
+        return total
+
+    def area(points):
+        twice = 0.0
+        for k in range(len(points)):
+            x, y = points[k - 1]
+            u, v = points[k]
+            twice += x * v - u * y
+        return twice / 2
+
+    def roots(edges, n):
+        parent = np.arange(n)
+        for a, b in edges:
+            while parent[a] != a:
+                a = parent[a]
+            parent[a] = parent[b]
+        return parent
+
+    m = np.arange(20).reshape(4, 5)
+    agrees(sieve, (30,), (100,))
+    agrees(neighbours, (m,), (m[:2],), (m[::-1],), (m,))
+    agrees(area, (m[:, :2] * 1.5,), (m[:, 1:3] * 0.5,), (m * 1.0,), (m[:0] * 1.0,), (m[:, :2] * 1.5,))
+    agrees(roots, (m[:, :2], 20), (m[:2, 1:3], 20), (m[:, :3], 20), (m[:, :2], 5), (m[::-1, 3:], 20))
+
+
+def test_conditions_of_python_and_numpy_truth_values():
+    def nearest(distance, done):
+        u = -1
+        for k in range(len(distance)):
+            if not done[k] and (u < 0 or distance[k] < distance[u]):
+                u = k
+        return u
+
+    d = np.array([3.0, 1.0, 2.0])
+    agrees(nearest, (d, np.zeros(3, bool)), (d, np.array([False, True, False])), (d, np.ones(3, bool)))
+
+
+def _prints(x):
+    for k in range(len(x)):
+        print(x[k])
+
+
+def _list(x):
+    out = []
+    for _ in range(len(x)):
+        out.append(x)
+    return out
+
+
+def _array_operation(x):
+    for k in range(len(x)):
+        x = x + k
+    return x
+
+
+def _view(x):
+    for k in range(len(x)):
+        x[k] = 1
+    return x[1:]
+
+
+def _small(x, y):
+    for k in range(len(x)):
+        x[k] = y[k] * 2
+    return x
+
+
+def test_a_variable_that_only_a_loop_assigns():
+    def last(x):
+        for k in range(len(x)):
+            found = x[k]
+        return found
+
+    x = np.arange(3.0)
+    agrees(last, (x,), (x[:0],), (x,))
+
+
+@pytest.mark.parametrize("function", [_prints, _list, _array_operation, _view])
+def test_refused(function):
+    assert has_loops(function.__code__)
+    engine, args = LoopEngine(function), (np.ones(3),)
+    assert engine.call(args) is MISS and engine.reason(args)
+
+
+def test_uint64_and_complex_are_refused():
+    for dtype in (np.uint64, np.complex128, np.float16):
+        with pytest.raises(NotStaged):
+            stage(_small, (np.ones(3), np.ones(3, dtype)))
+
+
+def test_values_that_do_not_fit_are_left_to_numpy():
+    x = np.zeros(2, np.int8)
+    agrees(_small, (x, np.array([3, -4])), (x, np.array([300, -4])), (x, np.array([63, 64])), (x, np.array([1, 2])))
+
+
+@pytest.mark.parametrize("target", ["i1", "i2", "i4", "i8", "u1", "u2", "u4"])
+@pytest.mark.parametrize("source", ["i1", "i2", "i4", "i8", "u1", "u2", "u4", "f4", "f8"])
+def test_numbers_of_numpy_that_do_not_fit(source, target):
+    def copied(x, y):
+        for k in range(len(x)):
+            x[k] = y[k]
+
+    limits = np.iinfo(target)
+    x, y = np.zeros(100, target), np.arange(100).astype(source)
+    calls = [(x, y)]
+    for value in (int(limits.max) + 1, int(limits.min) - 1, 3 * int(limits.max)):
+        if source[0] == "f" or np.iinfo(source).min <= value <= np.iinfo(source).max:
+            wrong = y.copy()
+            wrong[70] = value
+            calls.append((x, wrong))
+    agrees(copied, *calls, (x, y))
+
+
 def test_the_first_call_is_compiled(monkeypatch):
     monkeypatch.setenv("JITRT_STRICT", "0")
 

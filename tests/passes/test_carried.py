@@ -8,6 +8,8 @@ import pytest
 
 import jitrt
 from jitrt.frontend.control.stage import stage
+from jitrt.ir.integers import Poly
+from jitrt.ir.loops import External, For, Load, Parameter, Procedure, Store
 from jitrt.ir.verify import verify
 from jitrt.passes.carried import carry
 
@@ -118,3 +120,12 @@ def test_extremes_are_formed_of_what_is_carried_last():
     procedure = carry(stage(nested, (np.zeros((3, 3), np.int64), *[np.zeros(3, np.int64)] * 2)).procedure)
     last = [line for line in str(procedure).splitlines() if " = min " in line][-1]
     assert last.split()[-2].startswith("carried")
+
+
+@pytest.mark.parametrize("outside", [External("u", "fill", ("x0",), ("pointer",), np.dtype(int)), None])
+def test_functions_outside_may_change_what_was_stored(outside):
+    i, dtype = Poly.name("i"), np.dtype(float)
+    body = (Load("t", dtype, "x0", 8 * i - 8, "x0"), Store(dtype, "x0", 8 * i, "t", "x0"))
+    loop = For("i", Poly.number(1), Poly.name("x0.n0"), 1, (body[0], *([outside] if outside else []), body[1]))
+    procedure = Procedure((Parameter("x0", dtype, 1, True),), (loop,), (), ())
+    assert ("get carried" in str(carry(procedure))) == (outside is None)

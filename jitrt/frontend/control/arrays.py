@@ -12,7 +12,7 @@ from ...ir.loops import Fold
 from ...ir.ops.optable import OPS
 from .recorder import Recorder, place
 from .scalars import dtypes_of, from_register, in_range, loop_dtypes, poly_of, register_of, rounded
-from .values import BOOL, INT, Array, NotStaged, Scalar, View, dtype_of, integer, is_number
+from .values import BOOL, INT, Array, NotStaged, Scalar, View, dtype_of, integer, is_number, is_static
 
 Shape = tuple[Poly, ...]
 Indices = tuple[Poly, ...]
@@ -190,7 +190,9 @@ def _converted(r: Recorder, value: Any, dtype: np.dtype) -> str:
     if source.kind == "c" and dtype.kind != "c":
         raise NotStaged("a complex number in a real array")
     if source.kind == "f" and dtype.kind in "iu":
-        value = integer(in_range(r, poly_of(r, rounded(r, value, "trunc")), np.iinfo(dtype)))
+        value = rounded(r, value, "trunc")
+    if source.kind in "fiu" and dtype.kind in ("iu" if source.kind == "f" else "i") and not is_static(value):
+        value = integer(in_range(r, poly_of(r, value), np.iinfo(dtype)))  # NumPy's numbers wrap in unsigned ones alone
     return register_of(r, value, dtype)
 
 

@@ -411,6 +411,12 @@ class Recorder:
         key = "address", view.base, view.offset
         return self._remembered(key, lambda name: Address(name, view.base, view.offset))
 
+    def same_place(self, x: str, y: str) -> str:
+        """Whether two pointers are the same."""
+        name = self.name()
+        self.emit(Machine(name, "==", (x, y)))
+        return name
+
     def begin(self, place: tuple[Hashable, ...]) -> None:
         """Say which statement is recorded: what follows gets the same memory each time that it is recorded."""
         self._place, self._places = place, 0

@@ -10,7 +10,7 @@ import numpy as np
 
 from ...base.frozen import frozen
 from ...ir.integers import Poly
-from ...ir.loops import POINTER, Parameter, Procedure, Type
+from ...ir.loops import POINTER, Parameter, Procedure, Statement, Type
 from ...kernels.procedure import MOST_INTEGER
 from ..python.captures import Capture
 from . import arrays as a
@@ -45,6 +45,7 @@ from .values import (
 from .variables import Held, Kind, Parts, Rows, Same, parts_of
 from .variables import Number as NumberKind
 
+MOST_WHOLE_BYTES = 1 << 21  # of arguments of loops over whole arrays: what one thread has in a cache of its own
 _MOST_ROUNDS = 24  # until it is known what lists hold, and which values matter
 _SHORT = 32  # iterations of loops with operations on arrays: written out they are fused and computed in one go
 _MOST_KNOWN = 4  # integer arguments whose values procedures are made for
@@ -76,17 +77,11 @@ class Number:
 
 @frozen
 class Made:
-    """A result that is a new array: the variables of its address and its extents.
-
-    Where the variable `base` has the address of one of the arguments `unless`, it is no new array, and the plain
-    function serves the call.
-    """
+    """A result that is a new array: the variables of its address and its extents."""
 
     address: str
     extents: tuple[str, ...]
     dtype: np.dtype
-    base: str = ""
-    unless: tuple[int, ...] = ()
 
 
 @frozen
@@ -299,7 +294,8 @@ def _stage(
         r.parameters.append(Parameter("host", INT))
     returns = [_settled_results(result, results) for result in returns]
     numbers = [k for k in range(len(args) + len(captures.arrays)) if f"x{k}" in written]
-    procedure = Procedure(tuple(r.parameters), r.finish(), tuple(results), r.sites())
+    check = [] if is_elementwise else _size_check(r, len(args))
+    procedure = Procedure(tuple(r.parameters), (*check, *r.finish()), tuple(results), r.sites())
     return Staged(
         procedure,
         tuple(returns),
@@ -312,6 +308,20 @@ def _stage(
         frozenset(r.unrolled),
         tuple(r.steps),
     )
+
+
+def _size_check(r: Recorder, count: int) -> Sequence[Statement]:
+    """Stop where the first `count` arguments are larger than `MOST_WHOLE_BYTES`."""
+    total = Poly.number(0)
+    for p in r.parameters:
+        if p.ndim >= 0 and int(p.name[1:]) < count:
+            size = Poly.number(p.dtype.itemsize)
+            for axis in range(p.ndim):
+                size = size * Poly.name(p.extent(axis))
+            total = total + size
+    with r.block() as check:
+        r.require(MOST_WHOLE_BYTES - total)
+    return check
 
 
 def _alone(trees: Sequence[Tree]) -> set[int]:
@@ -483,12 +493,9 @@ def _array_result(r: Recorder, value: Array, results: list[tuple[str, Type]], ma
         r.put(variable, r.integer(extent), INT)
     results.append((address, POINTER))
     results.extend((variable, INT) for variable in extents)
-    base = ""
-    if given:
-        base = r.variable()
-        r.put(base, view.base, POINTER)
-        results.append((base, POINTER))
-    return Made(address, tuple(extents), value.dtype, base, tuple(given))
+    for k in given:  # where it is one of the arguments, the plain function serves the call
+        r.stop(r.same_place(view.base, f"x{k}"))
+    return Made(address, tuple(extents), value.dtype)
 
 
 def _is_all_of(r: Recorder, view: View, value: Array, origin: str) -> bool:
