@@ -37,7 +37,7 @@ def procedure_table(loop: _Loop, trees: Sequence[Tree], leaves: Sequence[Any], c
     work : Work
         What its calls work with.
     """
-    if fields() is None or debug() or loop.draws or loop.staged.steps:
+    if fields() is None or debug() or loop.draws or loop.staged.steps or loop.assigns:
         return None
     staged, known = loop.staged, dict(loop.staged.known)
     integers: list[int] = []

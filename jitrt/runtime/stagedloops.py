@@ -22,7 +22,7 @@ from ..base.atwork import at_work, is_users_own
 from ..codegen.entries import entry_of
 from ..errors import JitrtError, is_passing
 from ..frontend.arguments import overlaps_itself
-from ..frontend.control.composites import LEAVES, take_apart
+from ..frontend.control.composites import LEAVES, are_different, assign_part, take_apart
 from ..frontend.control.source import has_loops
 from ..frontend.control.stage import MOST_WHOLE_BYTES, WAY, Staged, is_same_value, stage
 from ..frontend.control.values import NotStaged, WholeArrays
@@ -307,6 +307,7 @@ class _Loop:
         self.results = Results(procedure, layout["data"])
         self.places = self.results.places
         self.takes = [k for k in range(len(args)) if k not in dict(self.staged.known) and k not in self.staged.unread]
+        self.assigns = any(self.staged.stores)
         self.exact = is_exact(procedure)
         self.pool: list[Work] = []
         self.table: Words | None = None  # for native calls
@@ -352,7 +353,7 @@ class _Loop:
     def run(self, call: _Call) -> Any:
         """A call."""
         try:
-            made = MISS if self.refused else self.native(call.leaves)
+            made = MISS if self.refused else self.native(call)
         except Exception as error:
             if self.staged.written:  # it may have
                 raise
@@ -360,9 +361,11 @@ class _Loop:
             made = MISS
         return self.function(*call.args) if made is MISS else made
 
-    def native(self, args: tuple) -> Any:
+    def native(self, call: _Call) -> Any:
         """The result of the procedure; `MISS` if the plain function has to serve the call, and nothing is written."""
-        staged = self.staged
+        staged, args = self.staged, call.leaves
+        if self.assigns and not are_different(call.args):
+            return MISS
         given = (*args, *[c.read() for c in staged.arrays]) if staged.arrays else args
         try:
             work = self.pool.pop()
@@ -390,15 +393,28 @@ class _Loop:
             self.pool.append(work)
             return MISS
         self.runs += 1
-        returned = staged.returns[work.results[self.places[WAY]]]
+        way = work.results[self.places[WAY]]
         try:
-            return self.results.value(returned, work.results, given)
+            made = self.results.value(staged.returns[way], work.results, given)
+            stored = [
+                (s, self.results.value(s.value, work.results, given))
+                for s in staged.stores[way]
+                if work.results[self.places[s.flag]]
+            ]
+            for s, value in stored:
+                assign_part(call.args, s.path, s.name, value)
+            return made
         finally:
             self.pool.append(work)
 
     def plain_is_faster(self, call: _Call, serve: Callable[..., Any]) -> bool:
         """Whether calls are too short for compiled code to pay; both give the same bits, so that a clock may decide."""
-        if not self.exact or _work(call.leaves) >= _LITTLE_WORK or (call.trees is not None and self.staged.written):
+        if (
+            self.assigns
+            or not self.exact
+            or _work(call.leaves) >= _LITTLE_WORK
+            or (call.trees is not None and self.staged.written)
+        ):
             return False
         shapes = tuple([getattr(a, "shape", a if type(a) in LEAVES else type(a)) for a in call.leaves])
         if shapes in self.tried or len(self.tried) >= _MOST_TRIED:

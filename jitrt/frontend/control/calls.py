@@ -67,7 +67,7 @@ class Calls(Expressions):
                 args = [self.drawn(e.args[0]), *self._several(e.args[1:])]
                 return self.call(function, args, self._keywords(e), e)
         if isinstance(e.func, ast.Attribute):
-            owner = self.expression(e.func.value)
+            owner, r = self.expression(e.func.value), self.r
             args, kwargs = self._several(e.args), self._keywords(e)
             if isinstance(owner, Array):
                 return self._method(owner, e.func.attr, args, kwargs)
@@ -76,7 +76,7 @@ class Calls(Expressions):
             if isinstance(owner, Scalar):
                 return self._scalar_method(owner, e.func.attr, args, kwargs)
             if isinstance(owner, Composite) and owner.kind is dict and e.func.attr == "get" and args and not kwargs:
-                return composites.item(owner, args[0]) if args[0] in owner.parts else (*args[1:], None)[0]
+                return composites.item(r, owner, args[0]) if args[0] in owner.parts else (*args[1:], None)[0]
             if isinstance(owner, Source):
                 return draws.method(self.r, owner, e.func.attr, args, kwargs)
             if isinstance(owner, (list, RunTimeList)):
@@ -210,9 +210,6 @@ class Calls(Expressions):
         for value in values:
             self.append(made, value)
         return made
-
-    def _place(self, e: ast.expr) -> tuple[Any, ...]:
-        return (*self.path, e.lineno, e.col_offset, type(e).__name__)
 
     def list_at(self, e: ast.expr) -> GrownList:
         """A new list of run time, which an expression makes."""

@@ -1,15 +1,18 @@
 """Arguments that hold others: tuples, named tuples, dicts, and objects of the user's classes.
 
 They are taken apart before a function is staged: its procedure has a parameter for each number and each array in them.
-Staged functions read them, and call the methods of their classes; what changes them is left to Python.
+Staged functions read them, and call the methods of their classes. What they assign goes through variables of the
+procedure; objects and dicts get it when the procedure has come to its end.
 
     f(Spring(k=2.0, x=x), n)    →    f with parameters k, x, n
+    spring.x += spring.k        →    v1 = v1 + k, and behind the procedure: spring.x = v1
 """
 
 from __future__ import annotations
 
+import contextlib
 import types
-from collections.abc import Iterator, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -17,7 +20,10 @@ import numpy as np
 from ...base.frozen import frozen
 from ..python.attributes import attributes_of, has_plain_attributes, has_plain_fields
 from ..python.versions import version_of
-from .values import Composite, NotStaged, Unread, is_static
+from .arrays import materialise
+from .recorder import Recorder
+from .values import BOOL, Array, Composite, ListChanges, NeedsValue, NotStaged, Unread, is_static
+from .variables import Kind, Parts, Same, Variable, is_covered, join, kind_of, seen_from
 
 _MOST_DEEP = 4
 _MOST_PARTS = 64  # of one call
@@ -58,6 +64,34 @@ def _parts_of(kind: type, value: Any) -> tuple[tuple[Any, ...], Sequence[Any]] |
     return None
 
 
+def are_different(args: tuple) -> bool:
+    """Whether no two of what holds others are the same object."""
+    found: list[int] = []
+
+    def visit(value: Any, depth: int) -> None:
+        kind = type(value)
+        parts = _parts_of(kind, value) if kind not in LEAVES and depth < _MOST_DEEP else None
+        if parts is not None:
+            found.append(id(value))
+            for part in parts[1]:
+                visit(part, depth + 1)
+
+    for arg in args:
+        visit(arg, 0)
+    return len(found) == len(set(found))
+
+
+def assign_part(args: tuple, path: tuple[Any, ...], name: Any, value: Any) -> None:
+    """``args[…].….name = value``."""
+    owner: Any = args
+    for step in path:
+        owner = owner[step] if isinstance(owner, (tuple, dict)) and type(step) in (int, str) else getattr(owner, step)
+    if isinstance(owner, dict):
+        owner[name] = value
+    else:
+        setattr(owner, name, value)
+
+
 def leaf_count(tree: Tree) -> int:
     """How many leaves a tree has."""
     return 1 if tree is None else sum(map(leaf_count, tree[3]))
@@ -71,12 +105,12 @@ class Method:
     function: Any
 
 
-def attribute(value: Composite, name: str) -> Any:
+def attribute(r: Recorder, value: Composite, name: str) -> Any:
     """``value.name``."""
     if value.kind is dict:
         raise NotStaged(f"the method {name} of a dict")
-    if name in value.parts and value.kind is not tuple:
-        return value.part(name)
+    if value.kind is not tuple and (name in value.cells or name in value.parts):
+        return read(r, value, name)
     found = member(value, name)
     if isinstance(found, staticmethod):
         return found.__func__
@@ -87,15 +121,96 @@ def attribute(value: Composite, name: str) -> Any:
     raise NotStaged(f"the attribute {name} of {value.kind.__name__}")
 
 
-def item(value: Composite, index: Any) -> Any:
+def item(r: Recorder, value: Composite, index: Any) -> Any:
     """``value[index]`` for an index that is known."""
     if not is_static(index) or isinstance(index, slice):
         raise NotStaged("an item of an argument that is not known")
     if value.kind is dict:
-        return value.part(index)
+        return read(r, value, index)
     if value.items is None or not isinstance(index, int) or not -len(value.items) <= index < len(value.items):
         raise NotStaged(f"an item of {value.kind.__name__}")
     return value.items[index]
+
+
+@frozen(eq=False)
+class Cell:
+    """What holds a part that is assigned: its variable, and that of whether it has been assigned.
+
+    `begins` says that it holds the part from the beginning.
+    """
+
+    variable: Variable
+    is_set: str
+    begins: bool
+
+
+def with_cells(r: Recorder, kind: type, parts: dict[Any, Any], place: Hashable) -> Composite:
+    """What holds these parts, with cells for those that are assigned."""
+    made = Composite(kind, parts, place)
+    for name, its in r.cells.get(place, {}).items():
+        initial = [kind_of(_kept(r, made.part(name)))] if name in parts else []
+        begins = bool(initial) and is_covered(initial[0], its)
+        cell = made.cells[name] = Cell(Variable(r, its), r.variable(), begins)
+        if begins:
+            cell.variable.put(r, _kept(r, parts[name]))
+        r.put(cell.is_set, r.literal(False, BOOL), BOOL)
+    if made.cells:
+        r.holders.append(made)
+    return made
+
+
+def _kept(r: Recorder, value: Any) -> Any:
+    return materialise(r, value) if isinstance(value, Array) else value
+
+
+def read(r: Recorder, value: Composite, name: Any) -> Any:
+    """A part."""
+    cell = value.cells.get(name)
+    if cell is None:
+        return value.part(name)
+    if not cell.begins:
+        is_set = r.get(cell.is_set, BOOL)
+        r.stop(r.compute("logical_not", [is_set], [BOOL], BOOL))
+    return cell.variable.get(r)
+
+
+def write(r: Recorder, owner: Composite, name: Any, value: Any) -> None:
+    """``owner.name = value`` or ``owner[name] = value``."""
+    _check_assignable(owner, name)
+    found = seen_from(r, kind_of(value), frozenset({0}))
+    _check_kind(found)
+    known = r.cells.setdefault(owner.place, {})
+    if name not in owner.cells or not is_covered(found, known[name]):
+        if name in known:
+            known[name] = join(known[name], found)
+        else:
+            known[name] = found
+            with contextlib.suppress(NeedsValue, NotStaged):
+                known[name] = join(found, kind_of(_kept(r, owner.part(name))))
+        raise ListChanges("an attribute or an item that changes")
+    cell = owner.cells[name]
+    cell.variable.put(r, value)
+    r.put(cell.is_set, r.literal(True, BOOL), BOOL)
+
+
+def _check_assignable(owner: Composite, name: Any) -> None:
+    if owner.place is None:
+        raise NotStaged("an assignment to what holds others")
+    if owner.kind is dict:
+        if name not in owner.parts:
+            raise NotStaged("a new key of a dict")
+    elif issubclass(owner.kind, tuple) or owner.kind.__setattr__ is not object.__setattr__:
+        raise NotStaged(f"an assignment to {owner.kind.__name__}")
+    elif any(hasattr(type(vars(c).get(name)), "__set__") for c in owner.kind.__mro__) and name not in owner.parts:
+        raise NotStaged(f"an assignment to {owner.kind.__name__}.{name}")
+
+
+def _check_kind(kind: Kind) -> None:
+    if isinstance(kind, Parts):
+        for part in kind.kinds:
+            _check_kind(part)
+    elif isinstance(kind, Same) and not (kind.value is None or isinstance(kind.value, str)):
+        raise NotStaged("an assignment of an object")
 
 
 def member(value: Composite, name: str) -> Any:
@@ -106,11 +221,11 @@ def member(value: Composite, name: str) -> Any:
     raise NotStaged(f"{value.kind.__name__} has no {name!r}")
 
 
-def put_together(tree: Tree, leaves: Iterator[Any]) -> Any:
-    """What an argument is while staging, of what its leaves are."""
+def put_together(r: Recorder, tree: Tree, leaves: Iterator[Any], place: tuple[Any, ...]) -> Any:
+    """What an argument is while staging, of what its leaves are; `place` is the path to it."""
     if tree is None:
         return next(leaves)
     kind, _, names, trees = tree
-    parts = dict(zip(names, [put_together(t, leaves) for t in trees]))
-    made = Composite(kind, parts)
+    parts = dict(zip(names, [put_together(r, t, leaves, (*place, name)) for name, t in zip(names, trees)]))
+    made = with_cells(r, kind, parts, place)
     return made.items if kind is tuple and not any(isinstance(v, Unread) for v in parts.values()) else made

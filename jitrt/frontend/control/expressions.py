@@ -24,6 +24,7 @@ from .values import (
     Array,
     Complex,
     Composite,
+    DictDisplay,
     Display,
     Gone,
     NotStaged,
@@ -134,7 +135,7 @@ class Expressions:
                 return value
             raise NotStaged(f"the attribute {name} of an array")
         if isinstance(value, Composite):
-            return composites.attribute(value, name)
+            return composites.attribute(self.r, value, name)
         if isinstance(value, Complex) and name in ("real", "imag"):
             return getattr(value, name)
         if isinstance(value, Scalar):
@@ -351,7 +352,11 @@ class Expressions:
         keys = [None if k is None else self.expression(k) for k in e.keys]
         if not all(isinstance(k, (str, int)) for k in keys):
             raise NotStaged("keys of a dict")
-        return {k: self.kept(self.expression(v)) for k, v in zip(keys, e.values)}
+        parts, place = {k: self.kept(self.expression(v)) for k, v in zip(keys, e.values)}, self._place(e)
+        return composites.with_cells(self.r, dict, parts, place) if place in self.r.cells else DictDisplay(parts, place)
+
+    def _place(self, e: ast.expr) -> tuple[Any, ...]:
+        return (*self.path, e.lineno, e.col_offset, type(e).__name__)
 
     def kept(self, value: Any) -> Any:
         """What a variable holds: arrays in memory, so that later changes of operands do not change it."""
@@ -385,7 +390,7 @@ class Expressions:
         if isinstance(value, RunTimeList):
             return self._list_item(value, index)
         if isinstance(value, Composite):
-            return composites.item(value, index)
+            return composites.item(self.r, value, index)
         if isinstance(value, dict):
             if not is_static(index) or index not in value:
                 raise NotStaged("a key of a dict")

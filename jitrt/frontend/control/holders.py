@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from ...ir.loops import POINTER
 from . import lists
 from .lists import GrownList
 from .recorder import Recorder
@@ -27,7 +28,8 @@ def listed(r: Recorder, value: Any, origins: frozenset[str] | None = None) -> An
     if isinstance(value, Unbound):
         return Unbound(listed(r, value.value, origins), value.ran)
     if isinstance(value, Composite):
-        return Composite(value.kind, {name: listed(r, part, origins) for name, part in value.parts.items()})
+        parts = {name: listed(r, part, origins) for name, part in value.parts.items()}
+        return Composite(value.kind, parts, value.place, value.cells)
     return value
 
 
@@ -68,6 +70,10 @@ def pointers_of(call: Any) -> Callable[[str], list[str]]:
 
         for value in call.live():
             visit(value)
+        for holder in call.r.holders:
+            for cell in holder.cells.values():
+                for variable in cell.variable.pointers(origin):
+                    found[call.r.get(variable, POINTER, chooses=False)] = None
         return list(found)
 
     return live

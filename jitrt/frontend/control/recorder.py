@@ -55,11 +55,20 @@ class Recorder:
         The kinds of elements that lists were found to hold, by the places where they are made.
     guesses : dict
         For those of which a kind was supposed, whether it still is.
+    cells : dict
+        The kinds of what is assigned to attributes and items, by the places of what holds them and by their names.
     """
 
-    def __init__(self, lists: dict[Hashable, Any] | None = None, guesses: dict[Hashable, bool] | None = None) -> None:
+    def __init__(
+        self,
+        lists: dict[Hashable, Any] | None = None,
+        guesses: dict[Hashable, bool] | None = None,
+        cells: dict[Hashable, dict[Any, Any]] | None = None,
+    ) -> None:
         self.lists = {} if lists is None else lists
         self.guesses = {} if guesses is None else guesses
+        self.cells: dict[Hashable, dict[Any, Any]] = {} if cells is None else cells
+        self.holders: list[Any] = []  # that have parts which are assigned
         self.grown: list[Any] = []  # lists that are made
         self.iterated: list[Any] = []  # lists that loops are running over
         self.facts = Facts()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import types
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -14,7 +14,7 @@ from ...ir.loops import POINTER, Parameter, Procedure, Statement, Type
 from ...kernels.procedure import MOST_INTEGER
 from ..python.captures import Capture
 from . import arrays as a
-from .composites import Tree, leaf_count, put_together
+from .composites import Tree, leaf_count, put_together, read
 from .external import Step, is_worth_it
 from .holders import pointers_of
 from .listkinds import dtypes_of_leaf, leaves_of
@@ -30,6 +30,8 @@ from .values import (
     LISTED,
     Array,
     Complex,
+    Composite,
+    DictDisplay,
     Display,
     ListChanges,
     NeedsValue,
@@ -146,6 +148,27 @@ class ComplexNumber:
 Result = Known | Argument | Number | Made | Several | Listed | ComplexNumber
 
 
+@frozen
+class Stored:
+    """A part of an argument that the caller assigns.
+
+    Parameters
+    ----------
+    path : tuple
+        The number of the argument, and the names of the parts down to what holds it.
+    name : str or int
+        Of the attribute or the item.
+    flag : str
+        The variable of whether it has been assigned.
+    value : Result
+    """
+
+    path: tuple[Any, ...]
+    name: Any
+    flag: str
+    value: Any
+
+
 @frozen(eq=False)
 class Staged:
     """A function as a procedure, for arguments of given types.
@@ -155,6 +178,8 @@ class Staged:
     procedure : Procedure
     returns : tuple of Result
         For each place at which the function returns; the variable ``way`` says at which it did.
+    stores : tuple of (tuple of Stored)
+        What is assigned, for each of these places.
     captured : tuple of Capture
         Objects that have to be what they were.
     arrays : tuple of Capture
@@ -175,6 +200,7 @@ class Staged:
 
     procedure: Procedure
     returns: tuple[Result, ...]
+    stores: tuple[tuple[Stored, ...], ...]
     captured: tuple[Capture, ...]
     arrays: tuple[Capture, ...]
     written: tuple[int, ...]
@@ -216,9 +242,10 @@ def stage(
     known: dict[int, Any] = {}
     lists: dict[Hashable, Any] = {}
     guesses: dict[Hashable, bool] = {}
+    cells: dict[Hashable, dict[Any, Any]] = {}
     for _ in range(_MOST_ROUNDS):
         try:
-            return _stage(function, args, known, Recorder(lists, guesses), takes_whole, trees)
+            return _stage(function, args, known, Recorder(lists, guesses, cells), takes_whole, trees)
         except ListChanges:
             continue
         except NeedsValue as needed:
@@ -256,7 +283,7 @@ def _stage(
     unread = frozenset(k for k, value in enumerate(values) if isinstance(value, Unread))
     if trees is not None:
         leaves = iter(values)
-        values = [put_together(tree, leaves) for tree in trees]
+        values = [put_together(r, tree, leaves, (k,)) for k, tree in enumerate(trees)]
 
     def outside(capture: Capture) -> Any:
         return _parameter(r, len(args) + len(captures.arrays), capture.value)
@@ -265,11 +292,13 @@ def _stage(
     captures.note_function(function)
     variables = bind(definition, function.__defaults__ or (), values, {})
     returns: list[Result] = []
+    stores: list[tuple[Stored, ...]] = []
     results: list[tuple[str, Type]] = [(WAY, INT)]
 
     def returned(value: Any) -> None:
         made: dict[str, Any] = {}
         returns.append(_result(r, value, results, made))
+        stores.append(tuple(_stores(r, results, made)))
         _keep_apart(made)
         r.put(WAY, r.literal(len(returns) - 1, INT), INT)
         r.leave("function")
@@ -299,6 +328,7 @@ def _stage(
     return Staged(
         procedure,
         tuple(returns),
+        tuple(stores),
         tuple(captures.objects.values()),
         tuple(capture for capture, _ in captures.arrays.values()),
         tuple(numbers),
@@ -397,15 +427,29 @@ def _array(r: Recorder, name: str, value: np.ndarray) -> Array:
     return a.in_memory(r, view, dtype, tuple(shape), c_order)
 
 
+def _stores(r: Recorder, results: list[tuple[str, Type]], made: dict[str, Any]) -> Iterator[Stored]:
+    """Record where the caller finds what has been assigned to parts of arguments."""
+    for holder in r.holders:
+        if not isinstance(holder.place[0], int):
+            continue
+        for name, cell in holder.cells.items():
+            results.append((cell.is_set, BOOL))
+            yield Stored(holder.place, name, cell.is_set, _result(r, cell.variable.get(r), results, made))
+
+
 def _result(r: Recorder, value: Any, results: list[tuple[str, Type]], made: dict[str, Any]) -> Any:
     """Record where the caller finds a value."""
     if isinstance(value, Complex):
         return ComplexNumber(*(_result(r, v, results, made) for v in (value.real, value.imag)))
     if isinstance(value, (tuple, list, dict)):
-        if type(value) not in (tuple, dict, Display, list):
+        if type(value) not in (tuple, dict, DictDisplay, Display, list):
             raise NotStaged(f"a result of type {type(value).__name__}")
-        make, keys = (list, ()) if isinstance(value, list) else (type(value), tuple(value) * isinstance(value, dict))
+        make, keys = (
+            (list, ()) if isinstance(value, list) else (_plain_type(value), tuple(value) * isinstance(value, dict))
+        )
         return Several(make, tuple(_result(r, v, results, made) for v in parts_of(value)), keys)
+    if isinstance(value, Composite) and value.kind is dict and value.cells:
+        return _result(r, {name: read(r, value, name) for name in value.parts}, results, made)
     if isinstance(value, GrownList):
         return _kept_apart(r, value, made)
     if isinstance(value, Array):
@@ -428,6 +472,10 @@ def _result(r: Recorder, value: Any, results: list[tuple[str, Type]], made: dict
     if value is None or isinstance(value, (bool, int, float, complex, str, np.generic)):
         return Known(value)
     raise NotStaged(f"a result of type {type(value).__name__}")
+
+
+def _plain_type(value: Any) -> type:
+    return dict if isinstance(value, dict) else type(value)
 
 
 def _settled_results(result: Any, results: list[tuple[str, Type]]) -> Result:

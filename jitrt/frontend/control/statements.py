@@ -19,7 +19,7 @@ import numpy as np
 
 from ...ir.integers import Poly
 from . import arrays as a
-from . import lists, scalars, subscripts
+from . import composites, lists, scalars, subscripts
 from .comprehensions import Comprehensions
 from .expressions import OPERATORS
 from .holders import is_list_of_same_place, is_listed, listed, pointers_of, without
@@ -29,7 +29,7 @@ from .localfunctions import LocalFunction, local_function, outlives
 from .outside import Captures
 from .recorder import Recorder
 from .source import assigned, definition_of, leaves_iterations, parameter_names, without_continue
-from .values import BOOL, Array, Composite, NotStaged, Scalar, Unbound, dtype_of, is_static
+from .values import BOOL, Array, Composite, DictDisplay, NotStaged, Scalar, Unbound, dtype_of, is_static
 from .variables import Kind, Variable, is_covered, join, kind_of, seen_from, surviving
 
 _MOST_ROUNDS = 8  # until the kinds of variables that depend on each other are known
@@ -184,11 +184,29 @@ class Statements(Comprehensions):
             if isinstance(array, (RunTimeList, list)):
                 self._set_item(array, index, value)
                 return
+            if isinstance(array, (Composite, DictDisplay)):
+                self._set_part(array, index, value)
+                return
             if not isinstance(array, Array):
                 raise NotStaged(f"an assignment to an item of {type(array).__name__}")
             subscripts.assign(self.r, array, index, scalars.stored(self.r, value, array.dtype))
+        elif isinstance(target, ast.Attribute):
+            owner = self.expression(target.value)
+            if not isinstance(owner, Composite) or owner.kind is dict:
+                raise NotStaged(f"an assignment to an attribute of {type(owner).__name__}")
+            composites.write(self.r, owner, target.attr, self.kept(value))
         else:
             raise NotStaged(f"an assignment to {type(target).__name__}")
+
+    def _set_part(self, owner: Composite | DictDisplay, key: Any, value: Any) -> None:
+        """``owner[key] = value`` for a dict."""
+        if not is_static(key):
+            raise NotStaged("a key of a dict that is not known")
+        if isinstance(owner, DictDisplay):
+            owner = Composite(dict, dict(owner), owner.place)
+        if owner.kind is not dict:
+            raise NotStaged(f"an assignment to an item of {owner.kind.__name__}")
+        composites.write(self.r, owner, key, self.kept(value))
 
     def _set_item(self, values: Any, index: Any, value: Any) -> None:
         """``values[index] = value`` for a list."""
@@ -227,6 +245,16 @@ class Statements(Comprehensions):
             else:
                 self.variables[s.target.id] = self.kept(self.operation(op, old, value))
             return
+        if isinstance(s.target, ast.Attribute):
+            owner = self.expression(s.target.value)
+            old, value = self.attribute(owner, s.target.attr), self.operand(s.value)
+            if isinstance(old, Array):
+                self._update(op, old, value)
+            elif isinstance(owner, Composite):
+                composites.write(self.r, owner, s.target.attr, self.kept(self.operation(op, old, value)))
+            else:
+                raise NotStaged(f"an assignment to an attribute of {type(owner).__name__}")
+            return
         if not isinstance(s.target, ast.Subscript):
             raise NotStaged(f"an assignment to {type(s.target).__name__}")
         array, index = self.expression(s.target.value), self.expression(s.target.slice)
@@ -237,6 +265,14 @@ class Statements(Comprehensions):
             if isinstance(old, Array):
                 raise NotStaged("a change of an array that a list holds")
             self._set_item(array, index, self.operation(op, old, self.expression(s.value)))
+            return
+        if isinstance(array, (Composite, DictDisplay)):
+            old = composites.item(self.r, array, index) if isinstance(array, Composite) else array.get(index)
+            value = self.expression(s.value)
+            if isinstance(old, Array):
+                self._update(op, old, value)
+            else:
+                self._set_part(array, index, self.operation(op, old, value))
             return
         if not isinstance(array, Array):
             raise NotStaged(f"an assignment to an item of {type(array).__name__}")

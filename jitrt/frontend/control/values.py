@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import types
 from collections.abc import Callable, Hashable, Iterable, Iterator
+from dataclasses import field
 from typing import Any
 
 import numpy as np
@@ -112,17 +113,23 @@ _KNOWN_KINDS = (str, bool, np.bool, type(None), types.FunctionType, types.Builti
 
 @frozen(eq=False)
 class Composite:
-    """An argument that holds others.
+    """An argument that holds others, or a dict whose items change.
 
     Parameters
     ----------
     kind : type
     parts : dict
         By their names, keys or places.
+    place : hashable
+        What tells it from others.
+    cells : dict
+        What holds those parts that are assigned, by their names.
     """
 
     kind: type
     parts: dict[Any, Any]
+    place: Hashable = None
+    cells: dict[Any, Any] = field(default_factory=dict)
 
     def part(self, name: Any) -> Any:
         """The part of that name.
@@ -214,6 +221,14 @@ class Source(RunTime):
 
 class Gone(RunTime):
     """A value that cannot be used any more: a list of an earlier iteration."""
+
+
+class DictDisplay(dict):
+    """A dict as it is written out; `place` tells where. Where an item is assigned, staging begins again."""
+
+    def __init__(self, values: Iterable[tuple[Any, Any]], place: Hashable):
+        super().__init__(values)
+        self.place = place
 
 
 class Display(list):

@@ -6,7 +6,7 @@ one, an array through its pointer and, where they differ, its extents and stride
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -277,6 +277,13 @@ class Variable:
         elif isinstance(kind, Held):
             count = (kind.base is None) * 2 + (kind.shape is None) * kind.ndim + (not kind.contiguous) * kind.ndim
             self.names = [r.variable() for _ in range(count)]
+
+    def pointers(self, origin: str) -> Iterator[str]:
+        """The variables in it that may point into memory of an origin."""
+        for part in self.parts:
+            yield from part.pointers(origin)
+        if isinstance(self.kind, Held) and self.kind.base is None and origin in self.kind.origins:
+            yield self.names[0]
 
     def put(self, r: Recorder, value: Any) -> None:
         """Let it hold `value`, which is of its kind or of one that it covers."""
