@@ -11,7 +11,7 @@ import numpy as np
 from ..config import debug
 from ..frontend.arguments import Record, Structure
 from ..frontend.control.composites import Tree
-from ..frontend.control.stage import WAY, Argument, Known, Made, Number, Result, Several
+from ..frontend.control.stage import WAY, Argument, Known, Made, Number, Possibly, Result, Several
 from ..kernels import guard
 from ..kernels import procedure as returned
 from ..kernels.procedure import FIRST_ARGUMENT
@@ -63,10 +63,10 @@ def procedure_table(loop: _Loop, trees: Sequence[Tree], leaves: Sequence[Any], c
         for capture in staged.arrays:
             row = _typed(capture.read(), work.addresses[0] + 8 * next(places), guarded.kept)
             guarded.rows.append(guarded.outside(capture.container, capture.key) | row)
+        rows = _ReturnedRows(loop, work, guarded.kept)
+        rows.add(staged.returns)
     except Unguarded:
         return None
-    rows = _ReturnedRows(loop, work, guarded.kept)
-    rows.add(staged.returns)
     guarded.kept.append(work)
     return guarded.table(
         count,
@@ -160,6 +160,8 @@ class _ReturnedRows:
             return returned.ARRAY, places[kind.address], id(kind.dtype), len(kind.extents), kind.dtype.itemsize, 0, 0
         of_python = _PYTHON_NUMBERS.get(kind.dtype.str[1:]) if isinstance(kind, Number) else None
         if not isinstance(kind, Number) or (kind.python is not False and of_python is None):
+            if isinstance(kind, Possibly) and isinstance(kind.value, Argument):
+                raise Unguarded
             made = functools.partial(self._made, kind)
             self._kept.append(made)
             return returned.CALLED, id(made), 0, 0, 0, 0, 0

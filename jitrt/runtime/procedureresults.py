@@ -8,7 +8,19 @@ from typing import Any
 
 import numpy as np
 
-from ..frontend.control.stage import Argument, ComplexNumber, Elements, Known, Listed, Made, Number, Result, Several
+from ..frontend.control.stage import (
+    Argument,
+    ComplexNumber,
+    Elements,
+    First,
+    Known,
+    Listed,
+    Made,
+    Number,
+    Possibly,
+    Result,
+    Several,
+)
 from ..ir.loops import Procedure
 
 
@@ -31,10 +43,14 @@ class Results:
         if isinstance(kind, Several):
             parts = [self.value(k, results, given) for k in kind.parts]
             return dict(zip(kind.keys, parts)) if kind.make is dict else kind.make(parts)
+        if isinstance(kind, Possibly):
+            return None if results[self.places[kind.flag]] else self.value(kind.value, results, given)
         if isinstance(kind, Listed):
             return self.elements(kind.elements, results, results[self.places[kind.count]])
         if isinstance(kind, ComplexNumber):
             return complex(*(self.value(k, results, given) for k in (kind.real, kind.imag)))
+        if isinstance(kind, First):
+            return self.value(kind.made, results, given)[0]
         if isinstance(kind, Number):
             word = results[self.places[kind.variable]]
             python = results[self.places[kind.flag]] if kind.python is None else kind.python

@@ -128,6 +128,20 @@ def fresh(r: Recorder, dtype: np.dtype, shape: Shape) -> Array:
     return in_memory(r, View(base, ZERO, strides, frozenset({origin}), True), dtype, shape)
 
 
+def in_place(r: Recorder, value: Scalar) -> Array:
+    """An array of its own that holds one number."""
+    return filled(r, value.dtype, (ONE,), value)
+
+
+def part(r: Recorder, value: Array | Scalar, name: str) -> Array:
+    """The ``real`` or ``imag`` parts of complex numbers, which share their memory."""
+    array = materialise(r, value) if isinstance(value, Array) else in_place(r, value)
+    view, half = array.view, np.dtype(f"f{value.dtype.itemsize // 2}")
+    assert view is not None
+    place_ = view.offset + half.itemsize * (name == "imag")
+    return in_memory(r, View(view.base, place_, view.strides, view.origins), half, array.shape, array.c_order)
+
+
 def filled(r: Recorder, dtype: np.dtype, shape: Shape, value: Any) -> Array:
     """An array all of whose elements are a number."""
     made = fresh(r, dtype, shape)

@@ -28,11 +28,13 @@ from .values import (
     Display,
     Gone,
     NotStaged,
+    Perhaps,
     Scalar,
     Unbound,
     dtype_of,
     integer,
     is_number,
+    is_python_number,
     is_static,
 )
 
@@ -92,6 +94,13 @@ class Expressions:
 
     def operand(self, e: ast.expr) -> Any:
         """An operand of an operation that settles what kind of number it is."""
+        value = self.named(e) if isinstance(e, ast.Name) else self.expression(e)
+        return scalars.settled(self.r, value) if isinstance(value, Perhaps) else value
+
+    def untouched(self, e: ast.expr) -> Any:
+        """A value of which nothing is asked: it may be None."""
+        if isinstance(e, ast.Tuple) and not any(isinstance(v, ast.Starred) for v in e.elts):
+            return tuple(map(self.untouched, e.elts))
         return self.named(e) if isinstance(e, ast.Name) else self.expression(e)
 
     def named(self, e: ast.Name) -> Any:
@@ -133,6 +142,8 @@ class Expressions:
                 return a.transpose(self.r, value, range(value.ndim)[::-1])
             if name in ("real", "imag") and value.dtype.kind != "c" and name == "real":
                 return value
+            if name in ("real", "imag") and value.dtype.kind == "c":
+                return a.part(self.r, value, name)
             raise NotStaged(f"the attribute {name} of an array")
         if isinstance(value, Composite):
             return composites.attribute(self.r, value, name)
@@ -141,6 +152,11 @@ class Expressions:
         if isinstance(value, Scalar):
             if name == "dtype" and value.python is False:
                 return value.dtype
+            if name in ("real", "imag") and value.dtype.kind == "c":
+                half = a.part(self.r, value, name)
+                return scalars.from_register(self.r, half.element((a.ZERO,)), half.dtype)
+            if name == "real" and value.dtype.kind == "f":
+                return value
             raise NotStaged(f"the attribute {name} of a number")
         if isinstance(value, types.ModuleType) and hasattr(value, name):
             if value.__name__.partition(".")[0] not in _PACKAGES and name in vars(value):
@@ -170,6 +186,8 @@ class Expressions:
         if complexnumbers.are_complex(x, y):
             return complexnumbers.binary(self, op, x, y)
         if all(isinstance(v, Array) or is_number(v) for v in (x, y)):
+            if (made := scalars.mixed(self.r, op, x, y)) is not None:
+                return made
             x, y = scalars.beside(self.r, x, y), scalars.beside(self.r, y, x)
         if isinstance(x, Array) or isinstance(y, Array):
             if not all(isinstance(v, Array) or is_number(v) for v in (x, y)):
@@ -199,6 +217,8 @@ class Expressions:
         return scalars.unary(self.r, op, value)
 
     def of_Compare(self, e: ast.Compare) -> Any:
+        if len(e.ops) == 1 and isinstance(e.ops[0], (ast.Is, ast.IsNot)):
+            return self.comparison(e.ops[0], self.untouched(e.left), self.untouched(e.comparators[0]))
         if len(e.ops) == 1:
             return self.comparison(e.ops[0], self.operand(e.left), self.operand(e.comparators[0]))
         return scalars.truth_value(self.condition(e))
@@ -206,6 +226,10 @@ class Expressions:
     def comparison(self, op: ast.cmpop, x: Any, y: Any) -> Any:
         """One comparison."""
         if isinstance(op, (ast.Is, ast.IsNot)) and not isinstance(x, Gone) and not isinstance(y, Gone):
+            for value, other in ((x, y), (y, x)):
+                if isinstance(value, Perhaps) and other is None:
+                    is_not = isinstance(op, ast.IsNot)
+                    return scalars.truth_value(scalars.negation(self.r, value.is_none) if is_not else value.is_none)
             if x is None or y is None or isinstance(x, bool) or isinstance(y, bool):
                 return (x is y) == isinstance(op, ast.Is)
             raise NotStaged("identity")
@@ -218,6 +242,8 @@ class Expressions:
         name = _COMPARED[type(op)]
         if complexnumbers.are_complex(x, y):
             return complexnumbers.equal(self.r, name, x, y)
+        if all(map(is_number, (x, y))) and all(map(is_python_number, (x, y))):
+            x, y = scalars.comparable(x), scalars.comparable(y)
         if all(isinstance(v, Array) or is_number(v) for v in (x, y)):
             x, y = scalars.beside(self.r, x, y), scalars.beside(self.r, y, x)
         if isinstance(x, Array) or isinstance(y, Array):
@@ -348,7 +374,7 @@ class Expressions:
         """A list that is written out."""
         raise NotImplementedError
 
-    def of_Dict(self, e: ast.Dict) -> dict[Any, Any]:
+    def of_Dict(self, e: ast.Dict) -> Any:
         keys = [None if k is None else self.expression(k) for k in e.keys]
         if not all(isinstance(k, (str, int)) for k in keys):
             raise NotStaged("keys of a dict")

@@ -9,7 +9,7 @@ from ...ir.loops import POINTER
 from . import lists
 from .lists import GrownList
 from .recorder import Recorder
-from .values import LISTED, Array, Composite, Unbound
+from .values import LISTED, Array, Composite, Perhaps, Unbound
 from .variables import GONE, Kind, Same
 
 
@@ -25,6 +25,8 @@ def listed(r: Recorder, value: Any, origins: frozenset[str] | None = None) -> An
         return lists.listed(r, value) if origins is None or origins & value.view.origins else value
     if type(value) in (tuple, list):
         return type(value)(listed(r, v, origins) for v in value)
+    if isinstance(value, Perhaps):
+        return Perhaps(listed(r, value.value, origins), value.is_none)
     if isinstance(value, Unbound):
         return Unbound(listed(r, value.value, origins), value.ran)
     if isinstance(value, Composite):
@@ -44,7 +46,7 @@ def is_listed(value: Any) -> bool:
     """Whether a list refers to memory of this value."""
     if isinstance(value, (tuple, list)):
         return any(map(is_listed, value))
-    if isinstance(value, Unbound):
+    if isinstance(value, (Unbound, Perhaps)):
         return is_listed(value.value)
     if isinstance(value, Composite):
         return any(map(is_listed, value.parts.values()))
@@ -63,7 +65,7 @@ def pointers_of(call: Any) -> Callable[[str], list[str]]:
             elif isinstance(value, (tuple, list)):
                 for v in value:
                     visit(v)
-            elif isinstance(value, Unbound):
+            elif isinstance(value, (Unbound, Perhaps)):
                 visit(value.value)
             elif isinstance(value, Composite):
                 visit(tuple(value.parts.values()))

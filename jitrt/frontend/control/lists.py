@@ -25,7 +25,19 @@ from .listkinds import array_dtype, axes_of_leaf, dtypes_of_leaf, kind_of_elemen
 from .recorder import MOST_EXTENT, Recorder
 from .subscripts import rows_of, sliced, wrapped
 from .values import BOOL, INT, LISTED, Array, ListChanges, NotStaged, RunTime, View
-from .variables import Held, Kind, Number, Parts, Rows, is_covered, join, number_dtypes, number_of, number_registers
+from .variables import (
+    Held,
+    Kind,
+    Number,
+    Parts,
+    Rows,
+    Same,
+    is_covered,
+    join,
+    number_dtypes,
+    number_of,
+    number_registers,
+)
 
 _LEAST_ROOM = 8  # elements
 _MOST_BYTES = 1 << 40
@@ -262,6 +274,7 @@ def element(r: Recorder, values: RunTimeList, at: Poly) -> Any:
             rows = _column(r, next(columns), a.ONE)
             row = Array(rows.dtype, rows.shape[1:], lambda i: rows.element((at, *i)), rows.reads)
             return listed(r, a.materialise(r, row))
+        assert isinstance(kind, Same)
         return kind.value
 
     assert values.kind is not None

@@ -95,6 +95,7 @@ class Recorder:
         self.trips = self.most_trips = 1.0  # of the user's loops: how often runs what is recorded; at most
         self.live: Callable[[str], list[str]] = lambda origin: []  # pointers of variables into memory of that origin
         self.meanings: dict[str, tuple[str, Poly, Poly]] = {}  # of truth values that are comparisons of integers
+        self.first_iterations = 0  # that are recorded by themselves
         self.steps: list[Any] = []  # that Python executes
         self.steps_in_loops = 0
         self._place: tuple[Hashable, ...] = ()

@@ -25,6 +25,7 @@ from .values import (
     Display,
     NeedsValue,
     NotStaged,
+    Perhaps,
     Scalar,
     both,
     dtype_of,
@@ -216,6 +217,9 @@ def settled(r: Recorder, value: Any) -> Any:
 
     So are the numbers in lists and tuples.
     """
+    if isinstance(value, Perhaps):
+        r.stop(value.is_none)
+        return settled(r, value.value)
     if isinstance(value, Display):
         return Display((settled(r, v) for v in value), value.place)
     if isinstance(value, (list, tuple)):
@@ -240,12 +244,47 @@ def beside(r: Recorder, value: Any, other: Any) -> Any:
     """The number as an operand beside another one, which may make its kind matter."""
     if not (isinstance(value, Scalar) and value.settled):
         return value
-    kind = dtype_of(other).kind
-    is_strong = not is_number(other) or is_python_number(other) is False
+    dtype = dtype_of(other)
+    is_certain = not (isinstance(other, Scalar) and other.settled)
     is_float = value.dtype == FLOAT and value.python is not False
-    if kind in "fc" and (is_float or is_strong) and not (isinstance(other, Scalar) and other.settled):
+    is_strong = not is_number(other) or is_python_number(other) is False
+    holds = dtype.kind in "fc" and np.result_type(value.dtype, dtype) == dtype  # so does its other kind
+    if is_certain and dtype.kind in "fc" and (is_float or (is_strong and holds)):
         return value
     return settled(r, value)
+
+
+def mixed(r: Recorder, op: str, x: Any, y: Any) -> Scalar | None:
+    """A sum, difference or product of Python's numbers that may be integers or floats; None for others.
+
+    Floats hold integers exactly, so that only the kind of the result has to be found out.
+    """
+    if op not in ("add", "subtract", "multiply") or not all(map(_is_mixed, (x, y))):
+        return None
+    if not any(isinstance(v, Scalar) and v.settled for v in (x, y)):
+        return None
+    made = r.compute(op, [exactly(r, v, FLOAT) for v in (x, y)], [FLOAT] * 2, FLOAT)
+    is_float = r.compute("logical_or", [settled_flag(r, v, FLOAT) for v in (x, y)], [BOOL] * 2, BOOL)
+    zero, limit = r.literal(0.0, FLOAT), r.literal(float(_EXACT), FLOAT)
+    without_sign = r.compute("add", [made, zero], [FLOAT] * 2, FLOAT)  # there is one zero among integers
+    size = r.compute("absolute", [made], [FLOAT], FLOAT)
+    is_small = r.compute("less", [size, limit], [FLOAT] * 2, BOOL)
+    r.stop(negation(r, r.compute("logical_or", [is_float, is_small], [BOOL] * 2, BOOL)))  # type: ignore[arg-type]
+    name = r.compute("where", [is_float, made, without_sign], [BOOL, FLOAT, FLOAT], FLOAT)
+    return Scalar(FLOAT, True, name, None, None, "", is_float)
+
+
+def _is_mixed(value: Any) -> bool:
+    if not is_number(value) or is_python_number(value) is not True:
+        return False
+    return dtype_of(value) == INT or (isinstance(value, Scalar) and value.dtype == FLOAT and bool(value.settled))
+
+
+def comparable(value: Any) -> Any:
+    """The number as an operand of a comparison: floats compare as the integers that they hold."""
+    if isinstance(value, Scalar) and value.settled and value.dtype == FLOAT and value.python:
+        return Scalar(FLOAT, True, value.name)
+    return value
 
 
 def exactly(r: Recorder, value: Any, dtype: np.dtype) -> str:
@@ -253,10 +292,12 @@ def exactly(r: Recorder, value: Any, dtype: np.dtype) -> str:
     source = dtype_of(value)
     if source == dtype:
         return register_of(r, value, dtype)
-    if source.kind in "iu" and dtype.kind == "f":
-        limit = 1 << (53 if dtype == FLOAT else 24)
+    if source.kind in "iu" and dtype.kind in "fc":
+        limit = 1 << (53 if dtype in (FLOAT, np.dtype(complex)) else 24)
         r.require(limit - poly_of(r, value))
         r.require(poly_of(r, value) + limit)
+        return register_of(r, value, dtype)
+    if source == FLOAT and (dtype == np.dtype(complex) or (dtype.kind == "c" and is_static(value) and value == 0)):
         return register_of(r, value, dtype)
     if source == FLOAT and dtype.kind == "f" and is_static(value) and float(dtype.type(value)) == float(value):
         return register_of(r, value, dtype)

@@ -36,6 +36,7 @@ from .values import (
     ListChanges,
     NeedsValue,
     NotStaged,
+    Perhaps,
     Scalar,
     Source,
     Unread,
@@ -44,7 +45,7 @@ from .values import (
     dtype_of,
     is_python_number,
 )
-from .variables import Held, Kind, Parts, Rows, Same, parts_of
+from .variables import Held, Kind, NoneOr, Parts, Rows, Same, parts_of
 from .variables import Number as NumberKind
 
 MOST_WHOLE_BYTES = 1 << 21  # of arguments of loops over whole arrays: what one thread has in a cache of its own
@@ -145,7 +146,22 @@ class ComplexNumber:
     imag: Any
 
 
-Result = Known | Argument | Number | Made | Several | Listed | ComplexNumber
+@frozen
+class First:
+    """A result that is the only element of a new array."""
+
+    made: Any
+
+
+@frozen
+class Possibly:
+    """A result that is None where the variable `flag` is true."""
+
+    flag: str
+    value: Any
+
+
+Result = First | Possibly | Known | Argument | Number | Made | Several | Listed | ComplexNumber
 
 
 @frozen
@@ -439,14 +455,18 @@ def _stores(r: Recorder, results: list[tuple[str, Type]], made: dict[str, Any]) 
 
 def _result(r: Recorder, value: Any, results: list[tuple[str, Type]], made: dict[str, Any]) -> Any:
     """Record where the caller finds a value."""
+    if isinstance(value, Perhaps):
+        flag = r.variable()
+        r.put(flag, value.is_none, BOOL)
+        results.append((flag, BOOL))
+        return Possibly(flag, _result(r, value.value, results, made))
     if isinstance(value, Complex):
         return ComplexNumber(*(_result(r, v, results, made) for v in (value.real, value.imag)))
     if isinstance(value, (tuple, list, dict)):
         if type(value) not in (tuple, dict, DictDisplay, Display, list):
             raise NotStaged(f"a result of type {type(value).__name__}")
-        make, keys = (
-            (list, ()) if isinstance(value, list) else (_plain_type(value), tuple(value) * isinstance(value, dict))
-        )
+        make: type = next(t for t in (list, dict, tuple) if isinstance(value, t))
+        keys = tuple(value) if make is dict else ()
         return Several(make, tuple(_result(r, v, results, made) for v in parts_of(value)), keys)
     if isinstance(value, Composite) and value.kind is dict and value.cells:
         return _result(r, {name: read(r, value, name) for name in value.parts}, results, made)
@@ -456,6 +476,8 @@ def _result(r: Recorder, value: Any, results: list[tuple[str, Type]], made: dict
         return _array_result(r, value, results, made)
     if isinstance(value, Scalar):
         value = settled(r, value)
+        if value.dtype.kind == "c":
+            return First(_array_result(r, a.in_place(r, value), results, made))
         python = is_python_number(value)
         dtype, flag = dtype_of(value), ""
         variable = r.variable()
@@ -472,10 +494,6 @@ def _result(r: Recorder, value: Any, results: list[tuple[str, Type]], made: dict
     if value is None or isinstance(value, (bool, int, float, complex, str, np.generic)):
         return Known(value)
     raise NotStaged(f"a result of type {type(value).__name__}")
-
-
-def _plain_type(value: Any) -> type:
-    return dict if isinstance(value, dict) else type(value)
 
 
 def _settled_results(result: Any, results: list[tuple[str, Type]]) -> Result:
@@ -506,12 +524,14 @@ def _list_result(values: GrownList, results: list[tuple[str, Type]]) -> Listed:
             return Several(kind.make, tuple(map(elements, kind.kinds)))
         if isinstance(kind, Same):
             return Known(kind.value)
+        assert not isinstance(kind, NoneOr)
         main, *others = parts = [next(columns) for _ in dtypes_of_leaf(kind)]
         results.extend((column.base, POINTER) for column in parts)
         results.extend((extent, INT) for extent in main.extents)
         if isinstance(kind, Held):
             return Elements(main.base, main.extents, kind.dtype, kind.dtype, False, "", "", False)
         is_row, kind = isinstance(kind, Rows), kind.kind if isinstance(kind, Rows) else kind
+        assert isinstance(kind, NumberKind)
         if kind.unsettled and kind.dtype.kind == "f" and kind.dtype.itemsize < 8:
             raise NotStaged("a result that is a list of numbers of several kinds")
         flags = others[0].base if kind.python is None else ""

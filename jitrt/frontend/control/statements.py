@@ -29,10 +29,11 @@ from .localfunctions import LocalFunction, local_function, outlives
 from .outside import Captures
 from .recorder import Recorder
 from .source import assigned, definition_of, leaves_iterations, parameter_names, without_continue
-from .values import BOOL, Array, Composite, DictDisplay, NotStaged, Scalar, Unbound, dtype_of, is_static
+from .values import BOOL, Array, Composite, DictDisplay, KindsDiffer, NotStaged, Scalar, Unbound, dtype_of, is_static
 from .variables import Kind, Variable, is_covered, join, kind_of, seen_from, surviving
 
 _MOST_ROUNDS = 8  # until the kinds of variables that depend on each other are known
+_MOST_FIRST = 6  # iterations that are recorded by themselves
 _MOST_CALLS = 12  # of functions inside of each other
 
 
@@ -161,7 +162,7 @@ class Statements(Comprehensions):
         self.expression(s.value)
 
     def do_Assign(self, s: ast.Assign) -> None:
-        value = self.operand(s.value)
+        value = self.untouched(s.value) if isinstance(s.value, ast.Name) else self.operand(s.value)
         for target in s.targets:
             self.assign(target, value)
 
@@ -416,7 +417,32 @@ class Statements(Comprehensions):
 
         first, last = source.start.constant, source.stop.constant
         trips = math.inf if first is None or last is None else len(range(first, last, source.step))
-        self._repeated(s, names, record, trips)
+        before = dict(self.variables)
+        try:
+            self._repeated(s, names, record, trips)
+        except KindsDiffer:
+            self.variables = before
+            r.require(source.count - 1)
+            if self._first_iteration(s, lambda: self.assign(s.target, source.bind(source.start))):
+                start = source.start + source.step
+                self._looped(s, names, Iteration(start, source.stop, source.step, source.count - 1, source.bind))
+
+    def _first_iteration(self, s: ast.For | ast.While, begin: Callable[[], None]) -> bool:
+        """Record the first iteration by itself, where variables change their kinds in it; False if it is the last.
+
+        s = 0                   →    stop unless x has rows
+        for row in x: s += row       s = 0 + x[0]
+                                     for row in x[1:]: s += row
+        """
+        body, path = without_continue(s.body), self.path
+        self.r.first_iterations += 1
+        if leaves_iterations(body) or self.r.first_iterations > _MOST_FIRST:
+            raise NotStaged("a variable that holds different kinds of values")
+        self.path = (*path, s.lineno, s.col_offset, "first")
+        begin()
+        self.block(body)
+        self.path = path
+        return not self.ends
 
     def do_While(self, s: ast.While) -> None:
         r = self.r
@@ -445,7 +471,16 @@ class Statements(Comprehensions):
         if self.condition_is_false(s.test):
             self.block(s.orelse)
             return
-        self._repeated(s, assigned([s]), record, math.inf)
+        before = dict(self.variables)
+        try:
+            self._repeated(s, assigned([s]), record, math.inf)
+        except KindsDiffer:
+            self.variables = before
+            ends = scalars.negation(r, self.condition(s.test))
+            if isinstance(ends, str):
+                r.stop(ends)
+            if self._first_iteration(s, lambda: None):
+                self.do_While(s)
 
     def condition_is_false(self, test: ast.expr) -> bool:
         """Whether a loop does not run at all."""
@@ -496,7 +531,10 @@ class Statements(Comprehensions):
                         before = {**before, found.listed: listed(r, before[found.listed])}
                         continue
                     for name, kind in found.kinds.items():
-                        kinds[name] = join(kinds[name], kind) if name in kinds else kind
+                        try:
+                            kinds[name] = join(kinds[name], kind) if name in kinds else kind
+                        except NotStaged as reason:
+                            raise KindsDiffer(str(reason)) from None
                     self.settled[place] = kinds
         raise NotStaged("variables whose types do not settle")
 
@@ -566,7 +604,7 @@ class Statements(Comprehensions):
         self.variables[s.name] = local_function(s, self)
 
     def do_Return(self, s: ast.Return) -> None:
-        value = None if s.value is None else self.expression(s.value)
+        value = None if s.value is None else self.untouched(s.value)
         if outlives(value, self):
             raise NotStaged("a function that outlives the call which defines it")
         self.returns(self.kept(value))

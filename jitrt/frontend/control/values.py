@@ -26,6 +26,10 @@ class WholeArrays(NotStaged):
         super().__init__("its loops work on whole arrays")
 
 
+class KindsDiffer(NotStaged):
+    """A variable of a loop holds other kinds of values in the first iteration than later on."""
+
+
 class NeedsValue(NotStaged):
     """The value of an argument has to be known: staging begins again with it.
 
@@ -219,6 +223,13 @@ class Source(RunTime):
         yield self.word
 
 
+class Perhaps(RunTime):
+    """A value, or None where the truth value `is_none` is true."""
+
+    def __init__(self, value: Any, is_none: str):
+        self.value, self.is_none = value, is_none
+
+
 class Gone(RunTime):
     """A value that cannot be used any more: a list of an earlier iteration."""
 
@@ -226,7 +237,7 @@ class Gone(RunTime):
 class DictDisplay(dict):
     """A dict as it is written out; `place` tells where. Where an item is assigned, staging begins again."""
 
-    def __init__(self, values: Iterable[tuple[Any, Any]], place: Hashable):
+    def __init__(self, values: dict[Any, Any], place: Hashable):
         super().__init__(values)
         self.place = place
 

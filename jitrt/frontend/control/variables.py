@@ -27,6 +27,7 @@ from .values import (
     Complex,
     Gone,
     NotStaged,
+    Perhaps,
     RunTime,
     Scalar,
     View,
@@ -86,12 +87,22 @@ class Rows:
     place: Hashable
 
 
-Kind = Number | Held | Same | Parts | Rows
+@frozen
+class NoneOr:
+    """None, or a value of a kind."""
+
+    kind: Kind
+
+
+Kind = Number | Held | Same | Parts | Rows | NoneOr
+NONE = Same(None)
 GONE = Same(Gone())
 
 
 def kind_of(value: Any) -> Kind:
     """What a variable holds that has this value."""
+    if isinstance(value, Perhaps):
+        return NoneOr(kind_of(value.value))
     if is_complex(value):
         return Parts(Complex, (Number(FLOAT, True),) * 2)
     if is_number(value):
@@ -151,6 +162,11 @@ def join(x: Kind, y: Kind) -> Kind:
         return x
     if GONE in (x, y):
         return GONE
+    if any(isinstance(k, NoneOr) or _is_none(k) for k in (x, y)):
+        kinds = [k.kind if isinstance(k, NoneOr) else k for k in (x, y) if not _is_none(k)]
+        made = join(*kinds) if len(kinds) == 2 else kinds[0]
+        if isinstance(made, (Number, Held, Parts)):
+            return NoneOr(made)
     raise NotStaged("a variable that holds different kinds of values")
 
 
@@ -163,6 +179,10 @@ def surviving(kind: Kind, depth: int) -> Kind:
     return kind
 
 
+def _is_none(kind: Kind) -> bool:
+    return isinstance(kind, Same) and kind.value is None
+
+
 def _are_alike(x: Parts, y: Parts) -> bool:
     return (x.make, len(x.kinds), x.keys) == (y.make, len(y.kinds), y.keys)
 
@@ -172,7 +192,7 @@ def _holds(x: Number, y: Number) -> bool:
     if not y.python or x.dtype == y.dtype:
         return False
     kinds = y.dtype.kind + x.dtype.kind
-    return (kinds in ("ii", "iu") and x.python is not True) or kinds == "if" or (kinds == "ff" and x.python is not True)
+    return kinds == "if" or (kinds in ("ii", "iu", "ff", "ic", "fc") and x.python is not True)
 
 
 def _is_same(x: Any, y: Any) -> bool:
@@ -191,6 +211,8 @@ def is_covered(kind: Kind, by: Kind) -> bool:
     """Whether `by` holds all that `kind` does."""
     if kind == by:
         return True
+    if isinstance(by, NoneOr):
+        return _is_none(kind) or is_covered(kind.kind if isinstance(kind, NoneOr) else kind, by.kind)
     if isinstance(kind, Number) and isinstance(by, Number):
         if kind.dtype != by.dtype:
             return by.unsettled and _holds(by, kind) and by.python in (None, kind.python)
@@ -213,6 +235,8 @@ def seen_from(r: Recorder, kind: Kind, blocks: frozenset[int]) -> Kind:
     """The kind without what is known of it by names that are defined outside of `blocks`."""
     if isinstance(kind, Parts):
         return Parts(kind.make, tuple(seen_from(r, k, blocks) for k in kind.kinds), kind.keys)
+    if isinstance(kind, NoneOr):
+        return NoneOr(seen_from(r, kind.kind, blocks))
     if isinstance(kind, Same) and isinstance(kind.value, RunTime):
         return kind if r.are_defined(kind.value.names(), blocks) else GONE
     if not isinstance(kind, Held):
@@ -271,9 +295,13 @@ class Variable:
     def __init__(self, r: Recorder, kind: Kind):
         self.kind = kind
         self.parts = [Variable(r, k) for k in kind.kinds] if isinstance(kind, Parts) else []
+        if isinstance(kind, NoneOr):
+            self.parts = [Variable(r, kind.kind)]
         self.names: list[str] = []
         if isinstance(kind, Number):
             self.names = [r.variable() for _ in number_dtypes(kind)]
+        elif isinstance(kind, NoneOr):
+            self.names = [r.variable()]
         elif isinstance(kind, Held):
             count = (kind.base is None) * 2 + (kind.shape is None) * kind.ndim + (not kind.contiguous) * kind.ndim
             self.names = [r.variable() for _ in range(count)]
@@ -288,7 +316,12 @@ class Variable:
     def put(self, r: Recorder, value: Any) -> None:
         """Let it hold `value`, which is of its kind or of one that it covers."""
         kind = self.kind
-        if isinstance(kind, Parts):
+        if isinstance(kind, NoneOr):
+            is_none = value.is_none if isinstance(value, Perhaps) else r.literal(value is None, BOOL)
+            r.put(self.names[0], is_none, BOOL)
+            if value is not None:
+                self.parts[0].put(r, value.value if isinstance(value, Perhaps) else value)
+        elif isinstance(kind, Parts):
             for part, v in zip(self.parts, parts_of(value)):
                 part.put(r, v)
         elif isinstance(kind, Number):
@@ -310,6 +343,8 @@ class Variable:
         kind = self.kind
         if isinstance(kind, Same):
             return kind.value
+        if isinstance(kind, NoneOr):
+            return Perhaps(self.parts[0].get(r), r.get(self.names[0], BOOL))
         if isinstance(kind, Parts):
             parts = [part.get(r) for part in self.parts]
             return assembled(kind, parts)
