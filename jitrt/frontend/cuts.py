@@ -101,10 +101,10 @@ class Cuts:
 
     def _forced(self, missing: list[Node]) -> list[Node]:
         """What has been recorded up to now, may raise, and is not computed for the sake of `missing`."""
-        recorded = self._trace.recorded
-        kept = [n for n in recorded.since(0) if is_recorded_in_a_loop(n)] if self._trace.first_values else []
-        found = recorded.forced(missing, self._trace.registers.places)
-        recorded.replace(0, kept)
+        effects = self._trace.effects
+        kept = {n for n in effects.operations() if is_recorded_in_a_loop(n)} if self._trace.first_values else set()
+        found = effects.forced(missing, self._trace.registers.places)
+        effects.take(0, kept)
         return [n for n in found if not kept or not is_recorded_in_a_loop(n)]
 
     def _compute(self, nodes: list[Node], scope: Scope | None, forced: Sequence[Node] = ()) -> _Computed:

@@ -23,7 +23,7 @@ from ..ir.node import Graph, Node, topological_order
 from ..ir.ops.contractions import is_effect
 from ..ir.ops.raising import FORCE
 from .arguments import Structure, flatten
-from .unread import forced_of
+from .effects import forced_of
 
 _COMPARED_BYTES = 4096  # of an array that is looked at: larger ones are taken to be different every time
 

@@ -18,6 +18,7 @@ from ..ir.ops.optable import INPUT, Kind
 from ..ir.types import contiguous_strides
 from .context import tracing
 from .cuts import Cuts
+from .effects import Effects
 from .integers import IntegerWanted
 from .numpy.aliases import Aliases
 from .numpy.assignment import list_node
@@ -29,8 +30,7 @@ from .python.userline import user_line
 from .registers import Registers
 from .rolling.loopnumber import Counter, Place
 from .segments import Execute, Look, Watch, is_recorded_in_a_loop, register_value
-from .storage import Cell, base_of
-from .unread import Recorded
+from .storage import base_of
 
 _MOST_INTEGER_LOOKS = 4  # at conditions of numbers: a function with more of them goes another way for each integer
 
@@ -84,13 +84,8 @@ class Trace:
         self.first_values: dict[Node, Node] = {}
         """For each parameter of a loop that is being recorded, what it is in the first iteration."""
         self.orders = Orders({inputs[k]: own for k, own in strides.items()})
-        self.copies = 0
         self.has_forms = False
         """Whether inputs are no ordinary arrays."""
-        self.writes: list[tuple[Cell, Node]] = []
-        """Assignments to memory, with what it was before."""
-        self.looks: list[Node | None] = []
-        """Values that the function has looked at; None for those of which it does not matter any more."""
         self.decide: Callable[[Node], bool | None] | None = None
         """Asked for the truth of a value on which a loop depends."""
         self.excepted: set[Place] = set()
@@ -105,7 +100,7 @@ class Trace:
         self.conditions: dict[Node, None] = {}
         """What is assumed of values: where it does not hold, the plain function runs."""
         self.phases = Phases(self)
-        self.recorded = Recorded()
+        self.effects = Effects()
         self.catching = 0
         """How many ``with warnings.catch_warnings()`` are open."""
         self.generators = 0
@@ -125,12 +120,7 @@ class Trace:
 
     def copy(self, node: Node) -> Node:
         """A copy of `node`, numbered within the trace so that the same function traced again gives the same nodes."""
-        return b.copy(node, self.next_copy())
-
-    def next_copy(self) -> int:
-        """A number that no other copy in the trace has."""
-        self.copies += 1
-        return -self.copies
+        return b.copy(node, self.effects.copy())
 
     def zeros(self, shape: tuple[int, ...], dtype: np.dtype) -> Tracer:
         """A new array of zeros."""
@@ -234,7 +224,7 @@ class Trace:
             if ("assumed", condition) not in self.memory and not self.value_of(condition):
                 return False
             self.memory["assumed", condition] = True
-            self.looks.append(condition)  # a loop that computes it anew does not become one node
+            self.effects.guard(condition)  # a loop that computes it anew does not become one node
             if not self.is_known(condition):
                 self.conditions[condition] = None
         return True
@@ -257,7 +247,7 @@ class Trace:
             If the value is not to be had.
         """
         if self.is_known(node):
-            self.looks.append(node)
+            self.effects.guard(node)
             return convert(register_value(node, self.value_of(node)))
         if node.type.weak:
             if why != "bool" or self._integer_looks >= _MOST_INTEGER_LOOKS:
@@ -269,7 +259,7 @@ class Trace:
                 return decided
         if not self.cuts.are_possible or (self.first_values and is_recorded_in_a_loop(node)):
             raise Untraceable(f"the value of an array or scalar is looked at ({why})", user_line())
-        self.looks.append(node)
+        self.effects.guard(node)
         self.cuts.look([node], lambda: Look(self.registers[node], convert), why)
         return convert(self.registers.value(node))
 
@@ -295,7 +285,6 @@ class Trace:
         """The truth of something outside, which is asked for in every call."""
         if not self.cuts.are_possible or self.first_values:
             raise Untraceable(f"depends on {why}", user_line())
-        self.looks.append(None)
         self.cuts.look([], lambda: Watch(condition), why)
         return bool(self.cuts.made[-1].key)
 

@@ -348,7 +348,7 @@ def _describe(
     for node in state.calls.pending():
         if node not in outputs.roots:
             outputs.add(node)
-    for node in state.recorded.forced(outputs.roots, state.registers.places):
+    for node in state.effects.forced(outputs.roots, state.registers.places):
         outputs.add(node)
     roots, strides = outputs.roots, outputs.strides
     graph, registers = Graph(tuple(inputs), tuple(roots), tuple(strides)), tuple(range(len(inputs)))

@@ -201,7 +201,7 @@ class ArrayMethods(Operators):
         if not copy and target == self.dtype and (order == "K" or self._is_in_order(order)):
             return self
         node = b.cast(self._node, target)
-        self._trace.recorded.note(node)
+        self._trace.effects.operation(node)
         made = self._trace.like(node, self, order) if self.ndim > 1 else self._new(node, self._scalar)
         return self._in_form(made, swapped=False)
 
@@ -275,7 +275,7 @@ class ArrayMethods(Operators):
         """The only element as the Python number that `dtype` is made of."""
         number = b.cast(b.view("reshape", self._node, shape=()), dtype)
         weak = ArrayType(number.dtype, (), weak=True)
-        return self._new(Node(COPY, (number,), b.params(number=self._trace.next_copy()), weak))
+        return self._new(Node(COPY, (number,), b.params(number=self._trace.effects.copy()), weak))
 
     def _as_float(self) -> Any:
         """``float(self)``, which is not looked at where it is certain to be a number."""

@@ -55,9 +55,9 @@ def _is_same_memory(value: Tracer, target: Tracer) -> bool:
 def _write(target: Tracer, value: Node) -> None:
     """Store a value that has the shape and dtype of `target`."""
     region = target._region()
-    target._trace.writes.append((target._storage(), target._storage().content))
     cell, state = target._storage(), target._trace
-    state.recorded.note(value)
+    state.effects.write(cell)
+    state.effects.operation(value)
     state.aliases.check_write(cell)
     if not region:
         value = state.fresh(value)

@@ -123,7 +123,7 @@ def wrap(result: Any, like: Tracer, viewed: dict[Node, Tracer] | None = None, co
         return type(result)(wrap(r, like, viewed, contiguous) for r in result)
     trace = like._trace
     trace.phases.check(result)
-    trace.recorded.note(result)
+    trace.effects.operation(result)
     base = result
     while viewed and base.op.kind is Kind.VIEW and base not in viewed:
         base = base.args[0]

@@ -97,7 +97,8 @@ class HostCalls:
         if not trace.cuts.are_possible or (trace.first_values and is_recorded_in_a_loop(node)):
             raise Untraceable(f"{name} gives arrays whose shapes depend on values", user_line())
         bases = [n for n in dict.fromkeys(map(base_of, node.args)) if not trace.is_known(n)]
-        trace.looks += bases
+        for base in bases:
+            trace.effects.guard(base)
         made: list[MadeCall] = []
 
         def make() -> MadeCall:
@@ -181,6 +182,7 @@ class HostCalls:
         """
         trace = self._trace
         self.draws += 1
+        trace.effects.barrier()
         if trace.first_values or self.draws > MOST_DRAWS or kwargs.get("out") is not None:
             raise Untraceable(f"draws random numbers ({name}) in a loop, or into an array", user_line())
         # Each draw takes a token from the one before, so that no step is moved across another.

@@ -114,11 +114,12 @@ class Phases:
     def switch(self, scope: Scope) -> None:
         """Begin another phase."""
         trace = self._trace
-        live = [*trace.live(), *trace.calls.results, *trace.recorded.since(0)]
+        live = [*trace.live(), *trace.calls.results, *trace.effects.operations()]
         if len(outside_of_loops(live)) < len(live):
             raise Untraceable("np.errstate inside of the body of a loop", user_line())
         self._tag(live, self.number)
         self._scopes.append(scope)
+        trace.effects.barrier()
         self.have_begun = True
         self._lines.append(user_line())
 
@@ -152,7 +153,7 @@ class Phases:
         if len(self._scopes) == 1:
             return None
         trace = self._trace
-        given = (*wanted, *trace.live(), *trace.calls.results, *trace.conditions, *trace.recorded.since(0))
+        given = (*wanted, *trace.live(), *trace.calls.results, *trace.conditions, *trace.effects.operations())
         roots = outside_of_loops(given)
         self._tag(roots, self.number)
         order = topological_order(roots, trace.registers.places)

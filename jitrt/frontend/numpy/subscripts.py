@@ -42,7 +42,7 @@ def item_of(array: Tracer, index: Any) -> Tracer:
         if any(is_tracer(i) or isinstance(i, (np.ndarray, list)) for i in items):
             node = choose_by_arrays(array._node, tuple(i._node if is_tracer(i) else i for i in items))
             array._trace.orders.note_indexed(node)
-            array._trace.recorded.note(node)
+            array._trace.effects.operation(node)
         else:
             node = getitem(array._node, index)
     except NotCovered:

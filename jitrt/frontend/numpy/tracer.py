@@ -205,7 +205,7 @@ class Tracer(ArrayMethods):
             made = trace.memory[ufunc, given] = b.elementwise(ufunc, *given)
         if trace.phases.have_begun:
             trace.phases.check(made)
-        trace.recorded.note(made)
+        trace.effects.operation(made)
         return Tracer(made, trace, not made.type.shape)
 
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any:

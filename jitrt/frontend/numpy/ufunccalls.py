@@ -114,7 +114,7 @@ def elementwise(ufunc: np.ufunc, inputs: tuple, trace: Trace) -> Node:
             trace.memory[ufunc, given] = node
     if trace.phases.have_begun:
         trace.phases.check(node)
-    trace.recorded.note(node)
+    trace.effects.operation(node)
     return node
 
 

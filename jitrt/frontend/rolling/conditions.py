@@ -47,7 +47,7 @@ class _Assumed:
     states : list of State
         At each test; the first role is the condition.
     looks : list of int
-        Where the trace has noted the tests.
+        Positions of the tests in the log of effects.
     left : int or None
         Iterations that the range of a `for` loop has left after the first test.
     left_out : tuple of str
@@ -111,8 +111,8 @@ class Conditions:
         except Unknown:
             raise NotRolled(assumed.place) from None
         assumed.states.append(state)
-        assumed.looks.append(len(self._trace.looks))
-        self._trace.looks.append(node)
+        assumed.looks.append(self._trace.effects.position)
+        self._trace.effects.guard(node)
         return not site.stays if self._roll(assumed) else site.stays
 
     def _assumed(self, frame: types.FrameType, site: ConditionSite) -> _Assumed | None:
@@ -125,7 +125,7 @@ class Conditions:
         caller = frame.f_back
         outermost = caller is not None and caller.f_globals.get("__name__") == "jitrt.frontend.trace"
         trace = self._trace
-        counter = Counter.first(place, _MOST_ITERATIONS, 0, trace.next_copy(), lambda node: Tracer(node, trace))
+        counter = Counter.first(place, _MOST_ITERATIONS, 0, trace.effects.copy(), lambda node: Tracer(node, trace))
         made = _Assumed(frame, place, counter, oldest=self._start if outermost else Cell.made())
         if site.is_break:
             numbers = self._trace.ranges.get((id(frame), site.loop))
@@ -179,8 +179,7 @@ class Conditions:
         tracer = assumed.counter.tracer
         counts = {n: tracer(affine(step, start, nodes[1])) for n, (start, step) in counted.items()}
         set_variables(assumed.frame, counts)
-        for k in assumed.looks:
-            self._trace.looks[k] = None
+        self._trace.effects.settle(assumed.looks)
         self._open.remove(assumed)
         return True
 

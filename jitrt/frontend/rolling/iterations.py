@@ -8,9 +8,9 @@ from ...base.frozen import frozen
 from ...ir.control import Closed, close
 from ...ir.node import Node, topological_order
 from ...ir.ops.ufuncs import COPY
+from ..effects import Barrier, Copy, ValueGuard, Write, forced_of
 from ..state import Trace
 from ..storage import Cell
-from ..unread import forced_of
 from .loopnumber import Counter
 from .states import Role, State
 
@@ -45,12 +45,13 @@ def step_between(
 ) -> Step | None:
     """What happened between two states; None if it cannot be told, or if they differ in structure.
 
-    `decided` are places in ``trace.looks`` of values whose truth the state itself holds, and `own` is the counter of
-    the loop; those of other loops do not change meanwhile.
+    `decided` are positions of value guards whose truth the state itself holds, and `own` is the counter of the loop;
+    those of other loops do not change meanwhile.
     """
     if list(before.structure.items()) != list(after.structure.items()) or not _containers_stay(before, after):
         return None
-    if before.phases != after.phases:
+    start, stop = before.position, after.position
+    if trace.effects.between(Barrier, start, stop):
         return None
     outside = _written_outside(before, after, trace)
     if outside is None:
@@ -67,11 +68,13 @@ def step_between(
         return None  # two values that have been equal by chance
     parameters = list(first)
 
-    def made_meanwhile(node: Node) -> bool:
-        return node.op is COPY and -after.copies <= node["number"] < -before.copies
+    copies = {copy.number for copy in trace.effects.between(Copy, start, stop)}
 
-    looks = [trace.looks[k] for k in range(before.looks, after.looks) if k not in decided]
-    if any(n is not None and not first.keys().isdisjoint(topological_order((n,))) for n in looks):
+    def made_meanwhile(node: Node) -> bool:
+        return node.op is COPY and node["number"] in copies
+
+    guards = trace.effects.between(ValueGuard, start, stop, decided)
+    if any(not first.keys().isdisjoint(topological_order((guard.node,))) for guard in guards):
         return None
     constant = {role.node for k, role in enumerate(old) if k not in varying}
     constant |= {counter.node for counter in trace.counters.values() if counter is not own}
@@ -89,8 +92,7 @@ def _raises_unread(
 
     What does not depend on the iteration is computed outside, unless there may be none.
     """
-    between = trace.recorded.since(before.recorded)[: after.recorded - before.recorded]
-    unread = forced_of(between, made, ())
+    unread = forced_of(trace.effects.operations(before.position, after.position), made, ())
     return bool(unread) and (guarded or not depending(unread, parameters).isdisjoint(unread))
 
 
@@ -115,7 +117,7 @@ def _written_outside(before: State, after: State, trace: Trace) -> tuple[Cell, .
     None if a variable leads to it afterwards.
     """
     known, later = ({r.cell for r in state.roles} for state in (before, after))
-    written = dict.fromkeys(cell for cell, _ in trace.writes[before.writes : after.writes])
+    written = dict.fromkeys(w.cell for w in trace.effects.between(Write, before.position, after.position))
     outside = tuple(cell for cell in written if cell.number < before.cells and cell not in known)
     return None if any(cell in later for cell in outside) else outside
 
@@ -124,7 +126,7 @@ def outside_roles(cells: Sequence[Cell], state: State, trace: Trace) -> list[Rol
     """Roles for memory that no variable leads to, with what it held at the time of `state`."""
     roles = []
     for cell in cells:
-        later = (content for written, content in trace.writes[state.writes :] if written is cell)
+        later = (w.before for w in trace.effects.between(Write, state.position) if w.cell is cell)
         roles.append(Role(cell, next(later, cell.content), False))
     return roles
 

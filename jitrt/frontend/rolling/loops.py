@@ -22,10 +22,10 @@ from ...ir.ops.optable import Kind as OpKind
 from ...ir.ops.raising import can_raise, witness
 from ...ir.types import ArrayType
 from ..arguments import Structure, flatten, rebuild
+from ..effects import Write, forced_of
 from ..numpy.tracer import Tracer
 from ..state import Trace
 from ..storage import Cell
-from ..unread import forced_of
 
 _MOST_UNROLLED = 1000  # iterations of a loop that is no single node
 _ATTEMPTS = 4  # at finding types that an iteration keeps
@@ -180,7 +180,7 @@ def record_cond(
     outer = [_node(v, state) for v in leaves if _is_number(v)]
     made = branch(flag, Branch(*closed.graphs), [*outer, *closed.kept])
     if any(unread):
-        state.recorded.note(made[-1])
+        state.effects.operation(made[-1])
     tracers = [Tracer(n, state, scalar=k.scalar) for n, k in zip(made, kinds[0])]
     return rebuild(structures[0], iter(tracers))
 
@@ -242,7 +242,7 @@ def _record(
     for k, kind, node in zip(moving, kinds, nodes):
         final[k] = Tracer(node, state, scalar=kind.scalar)
     if unread:
-        state.recorded.note(final.pop()._node)
+        state.effects.operation(final.pop()._node)
     return final, [Tracer(n, state) for n in nodes[len(moving) :]]
 
 
@@ -277,14 +277,14 @@ def _closed(state: Trace) -> Iterator[list[Node]]:
     Untraceable
         If it writes into an array from outside, which is then as it was.
     """
-    made, writes, start = Cell.made(), len(state.writes), len(state.recorded)
+    made, start = Cell.made(), state.effects.position
     recorded: list[Node] = []
     yield recorded
-    recorded += state.recorded.since(start)
-    state.recorded.replace(start, ())
-    outside = [(cell, content) for cell, content in state.writes[writes:] if cell.number < made]
-    for cell, content in reversed(outside):
-        cell.content = content
+    recorded += state.effects.operations(start)
+    state.effects.take(start)
+    outside = [write for write in state.effects.between(Write, start) if write.cell.number < made]
+    for write in reversed(outside):
+        write.cell.content = write.before
     if outside:
         raise Untraceable("the body of a loop writes into an array from outside")
 

@@ -71,16 +71,16 @@ def finish(
     now = [*last.roles, *outside_roles(step.outside, last, trace)]
     carried = list(dict.fromkeys(step.same))
     nodes = [role.node for role in now]
-    recorded = trace.recorded.since(first.recorded)
+    recorded = trace.effects.operations(first.position)
     of_iterations = depending(recorded, {start[k].node for k in carried})
-    recorded = [n for n in recorded if n not in of_iterations]
+    trace.effects.take(first.position, set(recorded) - of_iterations)
     if carried:
         what = Loop(step.closed.graphs[0], len(carried), 0, 0, left, guarded)
         results = dict(zip(carried, loop(what, [*(start[k].node for k in carried), *step.closed.kept])))
         for k, same in zip(step.varying, step.same):
             nodes[k] = results[same]
-        recorded += results.values()
-    trace.recorded.replace(first.recorded, recorded)
+        for node in results.values():
+            trace.effects.operation(node)
     cells: dict[int, Cell] = {}
     # The memory of each role after the last iteration, told from the one before the first.
     for k, (role, origin) in enumerate(zip(now, _repeated(step.source, 1 if guarded else left or 0))):
@@ -90,7 +90,7 @@ def finish(
             trace.orders.note(nodes[k], role.cell.strides)
     for k, cell in cells.items():
         if cell.content is not nodes[k]:
-            trace.writes.append((cell, cell.content))
+            trace.effects.write(cell)
             cell.content = nodes[k]
     rebinding = _Rebinding(last, nodes, cells, trace, counter)
     values = {name: rebinding.value(value) for name, value in frame.f_locals.items() if name not in unbound}

@@ -145,7 +145,7 @@ class RollingRange:
     def _start_counting(self) -> None:
         """Let the numbers of iterations be symbols from now on."""
         trace = self._trace
-        most, copy = len(self._numbers), trace.next_copy()
+        most, copy = len(self._numbers), trace.effects.copy()
         self._counter = Counter.first(self._place, most, self._done, copy, lambda node: Tracer(node, trace))
         trace.counters[self] = self._counter
 

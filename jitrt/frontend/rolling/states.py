@@ -57,8 +57,10 @@ class State:
         The variables that are integers, by their names, and such attributes and items of dicts, by their places.
     places : dict of hashable to (dict, object)
         For each of the latter the dict that holds it, and its key.
-    cells, copies, writes, looks, phases, recorded : int
-        How many cells, copies, assignments, looks at values, error states or draws, and operations there had been.
+    cells : int
+        Memory made since then has larger numbers.
+    position : int
+        In the log of effects.
     """
 
     structure: dict[str, Hashable] = field(default_factory=dict)
@@ -68,11 +70,7 @@ class State:
     integers: dict[Hashable, int] = field(default_factory=dict)
     places: dict[Hashable, tuple[dict[Any, Any], Any]] = field(default_factory=dict)
     cells: int = 0
-    copies: int = 0
-    writes: int = 0
-    looks: int = 0
-    phases: int = 0
-    recorded: int = 0
+    position: int = 0
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -104,11 +102,7 @@ class State:
             {name: value for name, value in self.integers.items() if name in names},
             {},
             self.cells,
-            self.copies,
-            self.writes,
-            self.looks,
-            self.phases,
-            self.recorded,
+            self.position,
         )
 
 
@@ -279,7 +273,5 @@ def observe(
         walk.state.structure[NAMED] = walk.value(trace.named)
     walk.state.integers.update((name, value) for name, value in variables.items() if type(value) is int)
     walk.state.cells = Cell.made()
-    walk.state.phases = trace.phases.number + trace.calls.draws
-    walk.state.copies, walk.state.writes, walk.state.looks = trace.copies, len(trace.writes), len(trace.looks)
-    walk.state.recorded = len(trace.recorded)
+    walk.state.position = trace.effects.position
     return walk.state

@@ -1,0 +1,135 @@
+"""What a traced function has done, in order: one log, which only grows.
+
+A position in the log tells what was done before from what was done afterwards: states of a loop are compared by what
+stands between theirs, a segment computes what stands before its end. Operations that a loop node or a segment computes
+stay in the log, and are marked as taken.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from typing import NamedTuple, TypeVar
+
+from ..ir.control import used_results
+from ..ir.node import Node, topological_order
+from ..ir.ops.raising import can_raise, force, is_of_raising_control
+from .storage import Cell
+
+
+class Operation(NamedTuple):
+    """An operation that the function has asked for; nodes that the trace makes for itself are none."""
+
+    node: Node
+
+
+class Write(NamedTuple):
+    """An assignment to memory, which held `before`."""
+
+    cell: Cell
+    before: Node
+
+
+class ValueGuard(NamedTuple):
+    """A look at the value of `node`."""
+
+    node: Node
+
+
+class Copy(NamedTuple):
+    """A copy, with a number that no other one in the trace has."""
+
+    number: int
+
+
+class Barrier(NamedTuple):
+    """Another error state, or a draw of random numbers: nothing is moved across."""
+
+
+Effect = Operation | Write | ValueGuard | Copy | Barrier
+E = TypeVar("E", bound=Effect)
+
+
+class Effects:
+    """The log of one trace."""
+
+    def __init__(self) -> None:
+        self._log: list[Effect] = []
+        self._taken: set[int] = set()
+        self._first = 0  # all operations before it are taken
+        self._copies = 0
+
+    @property
+    def position(self) -> int:
+        """How much stands in the log."""
+        return len(self._log)
+
+    def operation(self, node: Node) -> None:
+        """Note an operation."""
+        self._log.append(Operation(node))
+
+    def write(self, cell: Cell) -> None:
+        """Note that memory is about to be assigned to."""
+        self._log.append(Write(cell, cell.content))
+
+    def guard(self, node: Node) -> None:
+        """Note a look at a value."""
+        self._log.append(ValueGuard(node))
+
+    def copy(self) -> int:
+        """Note a copy; its number."""
+        self._copies += 1
+        self._log.append(Copy(-self._copies))
+        return -self._copies
+
+    def barrier(self) -> None:
+        """Note a barrier."""
+        self._log.append(Barrier())
+
+    def between(self, kind: type[E], start: int, stop: int | None = None, but: Collection[int] = ()) -> list[E]:
+        """The effects of one kind between two positions, without those that are taken, and those at `but`."""
+        return [effect for k, effect in self._found(kind, start, stop) if k not in but]
+
+    def operations(self, start: int = 0, stop: int | None = None) -> list[Node]:
+        """The nodes of the operations between two positions, without those that are taken."""
+        return [effect.node for _, effect in self._found(Operation, max(start, self._first), stop)]
+
+    def take(self, start: int, kept: Collection[Node] = ()) -> None:
+        """Mark the operations behind a position, but for `kept`, as computed by a segment or a loop."""
+        found = list(self._found(Operation, max(start, self._first), None))
+        taken = [k for k, effect in found if effect.node not in kept]
+        if start <= self._first and len(taken) == len(found):
+            self._first = self.position
+        else:
+            self._taken.update(taken)
+
+    def settle(self, positions: Iterable[int]) -> None:
+        """Mark value guards whose truth the trace does not depend on any more."""
+        self._taken.update(positions)
+
+    def forced(self, read: Sequence[Node], known: Collection[Node]) -> list[Node]:
+        """What lets those operations be computed that may raise, as `forced_of` says."""
+        return forced_of(self.operations()[::-1], read, known)
+
+    def _found(self, kind: type[E], start: int, stop: int | None) -> Iterator[tuple[int, E]]:
+        for k in range(start, len(self._log) if stop is None else stop):
+            effect = self._log[k]
+            if isinstance(effect, kind) and k not in self._taken:
+                yield k, effect
+
+
+def forced_of(nodes: Iterable[Node], read: Sequence[Node], known: Collection[Node]) -> list[Node]:
+    """Outputs for those nodes that may raise, and that `read`, for which `known` is there, does not need."""
+    done = {*known, *topological_order(read, known)}
+    used: dict[Node, set[int]] | None = None
+    found: list[Node] = []
+    for node in nodes:
+        if node in done:
+            continue
+        order = topological_order((node,), done)
+        if used is None:
+            used = used_results(done)
+        if any(can_raise(n) or is_of_raising_control(n, used) for n in order):
+            found.append(force(node))
+            used = None
+        done.update(order)
+    return found
