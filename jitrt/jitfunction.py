@@ -19,7 +19,7 @@ from .errors import NotWorthwhile, Untraceable
 from .frontend.arguments import copies_of, rebuild
 from .frontend.donation import check_names
 from .frontend.numpy.draws import drawing
-from .frontend.trace import trace
+from .frontend.trace import Request, trace
 from .pandas_engine import PandasEngine
 from .pickling import reduced, stand_in
 from .runtime import results
@@ -272,7 +272,7 @@ class JitFunction(ServedFunction, Generic[P, R]):
         structure = known.take_all_apart(args, kwargs, leaves, structure)
         try:
             with at_work():
-                traced = trace(self._function, leaves, structure, known.current_captures())
+                traced = trace(Request(self._function, leaves, structure, known.current_captures()))
                 inputs = [leaves[k] for k in traced.arguments] + [c.read() for c in traced.captured]
                 lowered = lower(traced.graph, inputs)
         except (Untraceable, NotWorthwhile) as reason:

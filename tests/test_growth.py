@@ -10,7 +10,7 @@ import jitrt
 from jitrt import pipeline
 from jitrt.base.atwork import at_work
 from jitrt.codegen.kernels import Kernel, structural_key
-from jitrt.frontend.trace import trace
+from jitrt.frontend.trace import Request, trace
 from jitrt.ir.node import forget_dead
 from jitrt.memory.plan import plan_block
 from jitrt.passes.prepare import prepare
@@ -132,7 +132,7 @@ def stages(function, size):
     known, leaves = jitrt.jit(function)._specialisations, []
     structure = known.take_all_apart((x,), {}, leaves, known.take_apart((x,), {}, leaves))
     with at_work():
-        traced, count["trace"] = lines(lambda: trace(function, leaves, structure, known.current_captures()))
+        traced, count["trace"] = lines(lambda: trace(Request(function, leaves, structure, known.current_captures())))
     graph = traced.graph
     inputs = [*(leaves[k] for k in traced.arguments), *(c.read() for c in traced.captured)]
     _, count["key"] = lines(lambda: _key(graph, inputs, (), {}))

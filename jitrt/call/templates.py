@@ -20,7 +20,7 @@ from ..base.frozen import frozen, replaced
 from ..config import debug
 from ..errors import ControlException, NotWorthwhile, Untraceable
 from ..frontend.arguments import is_dynamic
-from ..frontend.trace import trace
+from ..frontend.trace import Request, trace
 from ..ir.extents import Extent, NotNoted, Sizes, is_extent
 from ..ir.node import Graph
 from ..ir.ops.optable import Kind
@@ -295,7 +295,7 @@ def _specialised(call: Call, given: Mapping[int, Any]) -> Specialisation:
     Untraceable
         If calls need more than a program.
     """
-    traced = trace(call.function, call.leaves, call.structure, call.captures, execute=_refuse, extents=given)
+    traced = trace(Request(call.function, call.leaves, call.structure, call.captures, execute=_refuse, extents=given))
     strides = {k: own for k, (_, own) in given.items()}
     inputs = [call.leaves[k] for k in traced.arguments] + [c.read() for c in traced.captured]
     found = Specialisation(traced, _Programs(inputs, strides), None, (), False)  # type: ignore[arg-type]

@@ -22,7 +22,7 @@ from ..frontend.python.captures import Captures
 from ..frontend.python.purity import scan_call
 from ..frontend.python.stores import Arguments
 from ..frontend.storage import ReadOnly
-from ..frontend.trace import trace
+from ..frontend.trace import Request, trace
 from ..ir.ops.contractions import Call as HostedCall
 from ..ir.ops.contractions import answered
 from ..ir.worthwhile import is_short
@@ -78,6 +78,20 @@ class Call:
     integers: frozenset[int] = frozenset()
     answers: dict[HostedCall, Any] | None = field(default_factory=dict)
 
+    def request(self, **options: Any) -> Request:
+        """The call for the tracer; options are those of `Request`."""
+        answers = {} if self.answers is None else self.answers
+        return Request(
+            self.function,
+            self.leaves,
+            self.structure,
+            self.captures,
+            self.shared,
+            integers=self.integers,
+            answers=answers,
+            **options,
+        )
+
 
 def specialise(call: Call, programs: Programs, unsteady: bool) -> Specialisation | Plain:
     """The function of `call`, compiled for arguments like these.
@@ -103,19 +117,8 @@ def specialise(call: Call, programs: Programs, unsteady: bool) -> Specialisation
     try:
         classes = classes_in(call.structure)
         scan_call(call.function, call.structure, call.leaves, call.captures)
-        run = programs.execute_quietly
         with drawing(call.leaves, restores=True):
-            traced = trace(
-                call.function,
-                call.leaves,
-                call.structure,
-                call.captures,
-                call.shared,
-                run,
-                unsteady,
-                integers=call.integers,
-                answers={} if call.answers is None else call.answers,
-            )
+            traced = trace(call.request(execute=programs.execute_quietly, unsteady=unsteady))
         for cut in traced.cuts:
             _log.info("%s looks at a value (%s) at %s", call.name, cut.why, cut.line)
         for name, line in traced.host_calls:
@@ -165,19 +168,8 @@ def trace_and_run(call: Call, found: Specialisation, programs: Programs, unstead
     """
     with at_work():
         before = programs.count
-        traced = trace(
-            call.function,
-            call.leaves,
-            call.structure,
-            call.captures,
-            call.shared,
-            programs.execute,
-            unsteady,
-            found.is_changing,
-            call.integers,
-            found.memory,
-            call.answers,
-        )
+        changing, memory = found.is_changing, found.memory
+        traced = trace(call.request(execute=programs.execute, unsteady=unsteady, changing=changing, memory=memory))
         written = [number for number, _ in traced.written]
         if call.shared is None and sharing(found.inputs(call.leaves), written) is not None:
             raise Untraceable("arguments overlap in memory, and one of them is written")

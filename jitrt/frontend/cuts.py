@@ -79,7 +79,7 @@ class Cuts:
         if missing:
             later = [*trace.live(), *trace.calls.pending(), *trace.conditions]
             trace.calls.results = []
-            if trace.first_values:
+            if trace.loops.first_values:
                 later = outside_of_loops(later)
             missing = list(dict.fromkeys([*missing, *(n for n in later if n not in trace.registers)]))
             made = self._compute(missing, scope, self._forced(missing))
@@ -101,8 +101,8 @@ class Cuts:
 
     def _forced(self, missing: list[Node]) -> list[Node]:
         """What has been recorded up to now, may raise, and is not computed for the sake of `missing`."""
-        effects = self._trace.effects
-        kept = {n for n in effects.operations() if is_recorded_in_a_loop(n)} if self._trace.first_values else set()
+        effects, in_loop = self._trace.effects, self._trace.loops.first_values
+        kept = set(filter(is_recorded_in_a_loop, effects.operations())) if in_loop else set()
         found = effects.forced(missing, self._trace.registers.places)
         effects.take(0, kept)
         return [n for n in found if not kept or not is_recorded_in_a_loop(n)]

@@ -28,7 +28,8 @@ from .numpy.scopes import Phases
 from .numpy.tracer import Tracer
 from .python.userline import user_line
 from .registers import Registers
-from .rolling.loopnumber import Counter, Place
+from .rolling.loopnumber import Place
+from .rolling.tracedloops import TracedLoops
 from .segments import Execute, Look, Watch, is_recorded_in_a_loop, register_value
 from .storage import base_of
 
@@ -60,6 +61,8 @@ class Trace:
         Nodes and graphs that earlier traces of the function have made, by what they were made of.
     answers : dict, optional
         What calls gave that NumPy will make again in the run behind the trace, if it is what they will give then.
+    excepted : set of Place, optional
+        Loops about which nothing is assumed.
     """
 
     def __init__(
@@ -73,7 +76,9 @@ class Trace:
         integers: Mapping[Node, int] = MappingProxyType({}),
         memory: dict[Hashable, Any] | None = None,
         answers: dict[Call, Any] | None = None,
+        excepted: Set[Place] = frozenset(),
     ):
+        self.loops = TracedLoops(excepted)
         self.registers = Registers(inputs, given)
         self.cuts = Cuts(self, execute)
         self.calls = HostCalls(self, unsteady, {} if answers is None else answers)
@@ -81,21 +86,9 @@ class Trace:
         self.memory: dict[Hashable, Any] = {} if memory is None else memory
         self._fixed = fixed
         self._tracers: list[weakref.ref[Tracer]] = []
-        self.first_values: dict[Node, Node] = {}
-        """For each parameter of a loop that is being recorded, what it is in the first iteration."""
         self.orders = Orders({inputs[k]: own for k, own in strides.items()})
         self.has_forms = False
         """Whether inputs are no ordinary arrays."""
-        self.decide: Callable[[Node], bool | None] | None = None
-        """Asked for the truth of a value on which a loop depends."""
-        self.excepted: set[Place] = set()
-        """Loops about which nothing is assumed."""
-        self.counters: dict[object, Counter] = {}
-        """Of loops whose numbers are symbols, while they run."""
-        self.symbolic = True
-        """Whether such numbers may stand for integers."""
-        self.ranges: dict[tuple[int, int], Any] = {}
-        """Ranges of loops that are being traced, by frame and place."""
         self.failures = Failures()
         self.conditions: dict[Node, None] = {}
         """What is assumed of values: where it does not hold, the plain function runs."""
@@ -113,8 +106,6 @@ class Trace:
         self.shapes: dict[Node, Any] = {}
         """What has been looked at for the sake of shapes and axes."""
         self._known: dict[Node, bool] = {}
-        self.nonzero: set[Node] = set()
-        """Numbers of iterations that are zero in none of them."""
         self._laid_out: dict[tuple[Node, tuple[int, ...]], Node] = {}
         self._integer_looks = 0
 
@@ -200,22 +191,11 @@ class Trace:
 
     def value_of(self, node: Node) -> Any:
         """What `node` is for the inputs of this call."""
-        for source in topological_order((node,)) if self.first_values else ():
-            if source in self.first_values and source not in self.registers.values:
-                self.registers.values[source] = self.value_of(self.first_values[source])
+        for source in topological_order((node,)) if self.loops.first_values else ():
+            if source in self.loops.first_values and source not in self.registers.values:
+                self.registers.values[source] = self.value_of(self.loops.first_values[source])
         with self.failures, np.errstate(all="ignore"), tracing(None):
             return evaluate((node,), self.registers.values)[0]
-
-    def can_assume(self, *nodes: Node) -> bool:
-        """Whether conditions of these values can be looked at behind everything else: not of what a loop computes."""
-        if self.first_values and any(map(is_recorded_in_a_loop, nodes)):
-            return False
-        counters = {counter.node for counter in self.counters.values()}
-        return not counters or counters.isdisjoint(topological_order(nodes))
-
-    def is_in_a_loop(self) -> bool:
-        """Whether what is recorded may be part of a loop that becomes one node."""
-        return bool(self.first_values or self.counters) or any(r.is_rolling for r in self.ranges.values())
 
     def assume(self, condition: Node) -> bool:
         """Let the trace hold for calls in which `condition` is true; False if it is not now."""
@@ -253,11 +233,11 @@ class Trace:
             if why != "bool" or self._integer_looks >= _MOST_INTEGER_LOOKS:
                 self.want_integers(node)
             self._integer_looks += node.dtype != np.float64
-        if why == "bool" and self.decide is not None:
-            decided = self.decide(node)
+        if why == "bool":
+            decided = self.loops.decide(node)
             if decided is not None:
                 return decided
-        if not self.cuts.are_possible or (self.first_values and is_recorded_in_a_loop(node)):
+        if not self.cuts.are_possible or (self.loops.first_values and is_recorded_in_a_loop(node)):
             raise Untraceable(f"the value of an array or scalar is looked at ({why})", user_line())
         self.effects.guard(node)
         self.cuts.look([node], lambda: Look(self.registers[node], convert), why)
@@ -283,7 +263,7 @@ class Trace:
 
     def watch(self, condition: Callable[[], bool], why: str) -> bool:
         """The truth of something outside, which is asked for in every call."""
-        if not self.cuts.are_possible or self.first_values:
+        if not self.cuts.are_possible or self.loops.first_values:
             raise Untraceable(f"depends on {why}", user_line())
         self.cuts.look([], lambda: Watch(condition), why)
         return bool(self.cuts.made[-1].key)

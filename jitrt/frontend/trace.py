@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
-from types import MappingProxyType
+from dataclasses import field
 from typing import Any
 
 import numpy as np
@@ -100,21 +100,9 @@ class Traced:
     forms: tuple[tuple[int, Form], ...] = ()
 
 
-def trace(
-    function: Callable[..., Any],
-    leaves: list[Any],
-    structure: Structure,
-    captures: Captures,
-    sharing: Sequence[int] | None = None,
-    execute: Execute | None = None,
-    unsteady: bool = False,
-    changing: bool = False,
-    integers: Collection[int] = (),
-    memory: dict[Hashable, Any] | None = None,
-    answers: dict[Call, Any] | None = None,
-    extents: Extents = MappingProxyType({}),
-) -> Traced:
-    """Run `function` on tracers.
+@frozen(eq=False)
+class Request:
+    """A call that is to be traced.
 
     Parameters
     ----------
@@ -137,135 +125,72 @@ def trace(
     memory : dict, optional
         Nodes and graphs that earlier traces of the function have made, by what they were made of; it gains those of
         this one.
-    answers : dict, optional
+    answers : dict
         Gets what calls have given that NumPy has made to learn their types, for a run that follows with the same
         values.
     extents : mapping of int to (tuple, tuple), optional
         Shapes and strides of inputs, by their numbers, in place of those of their values.
+    """
 
-    Returns
-    -------
-    Traced
+    function: Callable[..., Any]
+    leaves: list[Any]
+    structure: Structure
+    captures: Captures
+    sharing: Sequence[int] | None = None
+    execute: Execute | None = None
+    unsteady: bool = False
+    changing: bool = False
+    integers: Collection[int] = ()
+    memory: dict[Hashable, Any] | None = None
+    answers: dict[Call, Any] = field(default_factory=dict)
+    extents: Extents = field(default_factory=dict)
+
+    @property
+    def arguments(self) -> tuple[int, ...]:
+        """The numbers of the leaves that are inputs."""
+        return tuple(k for k, leaf in enumerate(self.leaves) if is_dynamic(leaf) or k in self.integers)
+
+
+def trace(request: Request) -> Traced:
+    """Run the function of a call on tracers.
 
     Raises
     ------
     Untraceable
         If the function has to run as plain NumPy.
     IntegerWanted
-        If it needs the values of some of the `integers`.
+        If it needs the values of some of the integers.
     Exception
         Whatever the function itself raises.
     """
     excepted: set[Place] = set()
-    answers = {} if answers is None else answers
     while True:
-        answers.clear()
+        request.answers.clear()
         try:
-            return _trace_once(
-                function,
-                leaves,
-                structure,
-                captures,
-                sharing,
-                execute,
-                unsteady,
-                changing,
-                integers,
-                memory,
-                answers,
-                excepted,
-                extents,
-            )
+            return _trace_once(request, excepted)
         except NotRolled as failed:
             excepted.add(failed.place)
 
 
-def _trace_once(
-    function: Callable[..., Any],
-    leaves: list[Any],
-    structure: Structure,
-    captures: Captures,
-    sharing: Sequence[int] | None,
-    execute: Execute | None,
-    unsteady: bool,
-    changing: bool,
-    integers: Collection[int],
-    memory: dict[Hashable, Any] | None,
-    answers: dict[Call, Any],
-    excepted: set[Place],
-    extents: Extents,
-) -> Traced:
-    """Run `function` on tracers, where nothing is assumed about the loops `excepted`."""
-    arguments = [k for k, leaf in enumerate(leaves) if is_dynamic(leaf) or k in integers]
-    originals = [leaves[k] for k in arguments] + [c.read() for c in captures.arrays]
-    given = list(map(ordinary, originals))
-    inputs = [input_node(number, _input_type(value, extents.get(number))) for number, value in enumerate(given)]
-    fixed = captures.floats if changing else None
-    # Integers that are captured are numbered behind the leaves.
-    numbers = [*arguments, *range(len(leaves), len(leaves) + len(captures.arrays))]
-    symbolic_integers = {node: k for node, k, value in zip(inputs, numbers, given) if type(value) is int}
-    strides = {k: value.strides for k, value in enumerate(given) if isinstance(value, np.ndarray)}
-    strides.update((k, own) for k, (_, own) in extents.items())
-    # What is found out of an array has to hold for all extents: nothing is, where they are variables.
-    known = [None if k in extents else value for k, value in enumerate(given)]
-    state = Trace(inputs, known, strides, execute, unsteady or changing, fixed, symbolic_integers, memory, answers)
-    symbols: list[Tracer] = []
+def _trace_once(request: Request, excepted: set[Place]) -> Traced:
+    """Run the function on tracers, where nothing is assumed about the loops `excepted`."""
+    captures = request.captures
+    originals = [request.leaves[k] for k in request.arguments] + [c.read() for c in captures.arrays]
     forms = [form_of(value) for value in originals]
+    inputs, state = _begin(request, list(map(ordinary, originals)), excepted)
     state.has_forms = any(forms)
-    for number, (node, value, form) in enumerate(zip(inputs, given, forms)):
-        if sharing is not None and sharing[number] < number:
-            symbols.append(symbols[sharing[number]])
-            continue
-        array = isinstance(value, np.ndarray)
-        original = originals[number]
-        own = extents[number][1] if number in extents else getattr(original, "strides", None)
-        cell = Cell(node, own, original.flags.writeable, form=form) if array else None
-        symbols.append(Tracer(node, state, isinstance(value, np.generic), cell))
-        symbols[-1]._is_given = True
-        if array and overlaps_itself(original):
-            if form is not None and form.copies:
-                raise Untraceable("takes an array that overlaps itself, and that kernels take a copy of")
-            state.aliases.lend(symbols[-1])  # an element that is written is seen through others
-    symbolic = list(leaves)
-    for symbol, k in zip(symbols, arguments):
-        symbolic[k] = symbol
-    for k, leaf in enumerate(leaves):
-        if type(leaf) in GENERATORS:
-            symbolic[k] = of_argument(k, leaf)
-        elif type(leaf) is logging.Logger:
-            symbolic[k] = Logger(leaf)
-    outside = list(zip(captures.arrays, originals[len(arguments) :], symbols[len(arguments) :]))
-    by_array = {id(value): symbol for capture, value, symbol in outside if not capture.is_number}
-    by_place = {capture.place: symbol for capture, _, symbol in outside}
-    clones = Clones(by_array, captures.codes, captures.refused, not captures.asks_for_classes, by_place)
-    args, kwargs, named = rebuild(structure, map(clones.of_leaf, symbolic), clones.make)
-    with tracing(state):
-        clones.stand_for(captures.containers(), named)
-    state.named = named
-
-    def namespace() -> Any:
-        renew_all(np)
-        return clones.of(np)
-
-    state.namespace = namespace
-    containers = Containers((args, kwargs, named), clones.given())
-    has_classes = captures.asks_for_classes or any(
-        isinstance(leaf, type) and clones.class_of(leaf) is leaf for leaf in leaves
-    )
-    if captures.sets_attributes and has_classes:
-        raise Untraceable("sets attributes, perhaps of a class, of which there is no copy")
-    if captures.methods_read and captures.asks_for_classes:
-        raise Untraceable("asks for the class of an object, and methods read what may change")
-    if captures.refused and captures.asks_for_classes:
-        raise Untraceable(next(reason for _, reason in captures.refused.values()))
+    symbols = _symbols(request, originals, inputs, state)
+    clones, given = _stand_ins(request, originals, symbols, state)
+    containers = Containers(given, clones.given())
+    _check_classes(request, clones)
     for value in containers.objects():
         object.__setattr__(value, "__class__", clones.class_of(type(value)))  # also where it is frozen
-    conditions = Conditions(state, excepted)
-    state.decide = conditions.decide
+    conditions = Conditions(state)
+    state.loops.decide = conditions.decide
     watch_control(True)
     try:
         with tracing(state), users_code(), errors_end_trace():
-            result = clones.of(function)(*args, **kwargs)
+            result = clones.of(request.function)(*given[0], **given[1])
         _check_nothing_swallowed(state)
     except (Exception, Untraceable) as error:
         conditions.check(error)
@@ -277,14 +202,102 @@ def _trace_once(
         watch_control(False)
     conditions.check(None)
     if state.calls.draws:  # of which the run will have others
-        answers.clear()
+        request.answers.clear()
     if clones.have_been_changed():
         raise Untraceable("sets an attribute of what is no argument")
-    traced = _describe(result, containers, inputs, symbols, tuple(arguments), captures, state)
+    traced = _describe(result, containers, inputs, symbols, request, state)
     state.registers.forget_values()
     if state.has_forms:
         traced = replaced(traced, forms=tuple((k, form) for k, form in enumerate(forms) if form is not None))
     return traced
+
+
+def _begin(request: Request, given: Sequence[Any], excepted: set[Place]) -> tuple[list[Node], Trace]:
+    """The inputs of the graph, whose values are `given`, and a trace that has recorded nothing."""
+    captures, extents = request.captures, request.extents
+    inputs = [input_node(number, _input_type(value, extents.get(number))) for number, value in enumerate(given)]
+    # Integers that are captured are numbered behind the leaves.
+    numbers = [*request.arguments, *range(len(request.leaves), len(request.leaves) + len(captures.arrays))]
+    integers = {node: k for node, k, value in zip(inputs, numbers, given) if type(value) is int}
+    strides = {k: value.strides for k, value in enumerate(given) if isinstance(value, np.ndarray)}
+    strides.update((k, own) for k, (_, own) in extents.items())
+    # What is found out of an array has to hold for all extents: nothing is, where they are variables.
+    known = [None if k in extents else value for k, value in enumerate(given)]
+    return inputs, Trace(
+        inputs,
+        known,
+        strides,
+        request.execute,
+        request.unsteady or request.changing,
+        captures.floats if request.changing else None,
+        integers,
+        request.memory,
+        request.answers,
+        excepted,
+    )
+
+
+def _symbols(request: Request, originals: Sequence[Any], inputs: list[Node], state: Trace) -> list[Tracer]:
+    """The tracers of the inputs; inputs that are the same memory have one."""
+    symbols: list[Tracer] = []
+    for number, (node, original) in enumerate(zip(inputs, originals)):
+        if request.sharing is not None and request.sharing[number] < number:
+            symbols.append(symbols[request.sharing[number]])
+            continue
+        array, form = isinstance(original, np.ndarray), form_of(original)
+        own = request.extents[number][1] if number in request.extents else getattr(original, "strides", None)
+        cell = Cell(node, own, original.flags.writeable, form=form) if array else None
+        symbols.append(Tracer(node, state, isinstance(original, np.generic), cell))
+        symbols[-1]._is_given = True
+        if array and overlaps_itself(original):
+            if form is not None and form.copies:
+                raise Untraceable("takes an array that overlaps itself, and that kernels take a copy of")
+            state.aliases.lend(symbols[-1])  # an element that is written is seen through others
+    return symbols
+
+
+def _stand_ins(
+    request: Request, originals: Sequence[Any], symbols: Sequence[Tracer], state: Trace
+) -> tuple[Clones, tuple[Any, Any, Any]]:
+    """What the function runs with: copies of functions and classes, its arguments, and the objects that it names."""
+    captures, arguments = request.captures, request.arguments
+    symbolic = list(request.leaves)
+    for symbol, k in zip(symbols, arguments):
+        symbolic[k] = symbol
+    for k, leaf in enumerate(request.leaves):
+        if type(leaf) in GENERATORS:
+            symbolic[k] = of_argument(k, leaf)
+        elif type(leaf) is logging.Logger:
+            symbolic[k] = Logger(leaf)
+    outside = list(zip(captures.arrays, originals[len(arguments) :], symbols[len(arguments) :]))
+    by_array = {id(value): symbol for capture, value, symbol in outside if not capture.is_number}
+    by_place = {capture.place: symbol for capture, _, symbol in outside}
+    clones = Clones(by_array, captures.codes, captures.refused, not captures.asks_for_classes, by_place)
+    given = rebuild(request.structure, map(clones.of_leaf, symbolic), clones.make)
+    with tracing(state):
+        clones.stand_for(captures.containers(), given[2])
+    state.named = given[2]
+
+    def namespace() -> Any:
+        renew_all(np)
+        return clones.of(np)
+
+    state.namespace = namespace
+    return clones, given
+
+
+def _check_classes(request: Request, clones: Clones) -> None:
+    """Raise `Untraceable` where the function could tell copies of classes from the classes."""
+    captures = request.captures
+    has_classes = captures.asks_for_classes or any(
+        isinstance(leaf, type) and clones.class_of(leaf) is leaf for leaf in request.leaves
+    )
+    if captures.sets_attributes and has_classes:
+        raise Untraceable("sets attributes, perhaps of a class, of which there is no copy")
+    if captures.methods_read and captures.asks_for_classes:
+        raise Untraceable("asks for the class of an object, and methods read what may change")
+    if captures.refused and captures.asks_for_classes:
+        raise Untraceable(next(reason for _, reason in captures.refused.values()))
 
 
 def _check_control() -> None:
@@ -321,8 +334,7 @@ def _describe(
     containers: Containers,
     inputs: list[Node],
     symbols: list[Tracer],
-    arguments: tuple[int, ...],
-    captures: Captures,
+    request: Request,
     state: Trace,
 ) -> Traced:
     """What the trace in `state` has found, of which `result` is what the function returned."""
@@ -359,8 +371,8 @@ def _describe(
     check_wait(graph)
     return Traced(
         graph,
-        arguments,
-        tuple(captures.arrays),
+        request.arguments,
+        tuple(request.captures.arrays),
         tuple(results),
         structure,
         tuple(state.calls.noted),
@@ -371,5 +383,5 @@ def _describe(
         tuple(state.registers.given),
         scope,
         state.calls.draws > 0,
-        bool(captures.state),
+        bool(request.captures.state),
     )

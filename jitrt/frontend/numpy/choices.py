@@ -75,7 +75,7 @@ def fold(function: Callable[..., Any], array: Tracer, choice: Choice, axis: Any 
         given["ddof"] = ddof
     if (extreme := FOLDS[function]) is not None:
         some = reduce(REDUCE_OR, choice.mask, every[: choice.mask.type.ndim])
-        if x.dtype.kind not in "biuf" or trace.is_in_a_loop() or not trace.assume(some):
+        if x.dtype.kind not in "biuf" or trace.loops or not trace.assume(some):
             return None
         given["initial"] = FOLD_IDENTITY[extreme](x.dtype)
     return function(array._new(x), axis=axes, where=array._new(choice.condition), **given)

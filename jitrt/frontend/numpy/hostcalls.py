@@ -94,7 +94,7 @@ class HostCalls:
         if trace.has_forms:
             check(form_in((args, kwargs)), name)
         node = call_node(trace, function, name, args, kwargs)
-        if not trace.cuts.are_possible or (trace.first_values and is_recorded_in_a_loop(node)):
+        if not trace.cuts.are_possible or (trace.loops.first_values and is_recorded_in_a_loop(node)):
             raise Untraceable(f"{name} gives arrays whose shapes depend on values", user_line())
         bases = [n for n in dict.fromkeys(map(base_of, node.args)) if not trace.is_known(n)]
         for base in bases:
@@ -183,7 +183,7 @@ class HostCalls:
         trace = self._trace
         self.draws += 1
         trace.effects.barrier()
-        if trace.first_values or self.draws > MOST_DRAWS or kwargs.get("out") is not None:
+        if trace.loops.first_values or self.draws > MOST_DRAWS or kwargs.get("out") is not None:
             raise Untraceable(f"draws random numbers ({name}) in a loop, or into an array", user_line())
         # Each draw takes a token from the one before, so that no step is moved across another.
         tokens = () if self._token is None else (Tracer(self._token, trace),)
@@ -231,7 +231,7 @@ class HostCalls:
         flatten(result, parts)
         arrays = [part for part in parts if isinstance(part, np.ndarray)]
         own = all(not any(np.may_share_memory(a, o) for o in operands) and a.flags.writeable for a in arrays)
-        if own and not (raised or trace.first_values) and all(map(self._is_at_hand, node.args)):
+        if own and not (raised or trace.loops.first_values) and all(map(self._is_at_hand, node.args)):
             self.answers[node["call"]] = result
         return result
 

@@ -63,7 +63,7 @@ def _is_long(x: Node) -> bool:
 
 
 def _of_floats(trace: Trace, ufunc: np.ufunc, x: Node, y: Node) -> Node | None:
-    is_divided = ufunc in _EXACT_BUT_FOR_ZERO and (y in trace.nonzero or _assume(trace, np.not_equal, y, 0.0))
+    is_divided = ufunc in _EXACT_BUT_FOR_ZERO and (y in trace.loops.nonzero or _assume(trace, np.not_equal, y, 0.0))
     if ufunc in _EXACT or is_divided:
         return _number(ufunc, _FLOAT, x, y)
     return _number(ufunc, _BOOL, x, y) if ufunc in _COMPARISONS else None
@@ -103,7 +103,7 @@ def library_call(trace: Trace, function: Callable[..., Any], *args: Node) -> Nod
     """A function of the C library of floats; None where Python might raise."""
     op = LIBRARY_FUNCTIONS.get(function)
     of_two = function in (operator.pow, math.atan2)
-    if op is None or len(args) != 1 + of_two or not trace.can_assume(*args):
+    if op is None or len(args) != 1 + of_two or trace.loops.changes(*args):
         return None
     floats = tuple(as_float(a) for a in args)
     result = Node(op, floats, (), ArrayType(_FLOAT, (), weak=True))
@@ -151,7 +151,7 @@ def _is_within(trace: Trace, x: Node, limit: float) -> bool:
 
 def _assume(trace: Trace, comparison: np.ufunc, x: Node, limit: Any) -> bool:
     """Let the trace hold for calls in which ``comparison(x, limit)`` is true; False if it is not now, or unknown."""
-    return trace.can_assume(x) and trace.assume(b.elementwise(comparison, x, constant(limit)))
+    return not trace.loops.changes(x) and trace.assume(b.elementwise(comparison, x, constant(limit)))
 
 
 def is_symbol(node: Node) -> bool:

@@ -41,7 +41,7 @@ def silent(trace: Trace, result: Node) -> Node:
         return result
     every = tuple(range(warns.type.ndim))
     is_silent = b.elementwise(np.logical_not, reduce(REDUCE_OR, warns, every) if every else warns)
-    if trace.is_in_a_loop() and not trace.is_known(is_silent):
+    if trace.loops and not trace.is_known(is_silent):
         return guarded(result, is_silent)
     if not trace.assume(is_silent):
         raise Warns(f"NumPy warns in {result.op.name}", user_line())

@@ -219,7 +219,7 @@ class Clones:
             if name in namespace:
                 namespace[name] = self._held(names, name, namespace[name])
         if "type" in code.co_names and (state := current()) is not None:
-            state.symbolic = False  # it would tell symbols from integers
+            state.loops.symbolic = False  # it would tell symbols from integers
             state.want_all_integers()
         for name, original, stands_for in _ONLY_CALLED:
             if name in code.co_names and name not in names:

@@ -75,13 +75,10 @@ class Conditions:
     Parameters
     ----------
     trace : Trace
-    excepted : set of Place
-        Loops about which nothing is assumed.
     """
 
-    def __init__(self, trace: Trace, excepted: set[Place]):
-        self._trace, self._excepted = trace, excepted
-        trace.excepted = excepted
+    def __init__(self, trace: Trace):
+        self._trace = trace
         self._start = Cell.made()
         self._open: list[_Assumed] = []
         self._unbound: list[Place] = []  # loops behind which variables have no value that had one in Python
@@ -90,7 +87,7 @@ class Conditions:
         """Raise `NotRolled` if an assumption is left over, or may be why the function has failed."""
         if self._open:
             raise NotRolled(self._open[-1].place) from None
-        for counter in self._trace.counters.values():
+        for counter in self._trace.loops.counters.values():
             raise NotRolled(counter.place) from None
         if isinstance(error, NameError) and self._unbound:
             raise NotRolled(self._unbound[-1]) from None
@@ -101,7 +98,7 @@ class Conditions:
         if frame is None or node.type.size != 1:
             return None
         site = condition_site(frame.f_code, frame.f_lasti)
-        if site is None or (frame.f_code, site.loop) in self._excepted:
+        if site is None or (frame.f_code, site.loop) in self._trace.loops.excepted:
             return None
         assumed = self._assumed(frame, site)
         if assumed is None:
@@ -128,7 +125,7 @@ class Conditions:
         counter = Counter.first(place, _MOST_ITERATIONS, 0, trace.effects.copy(), lambda node: Tracer(node, trace))
         made = _Assumed(frame, place, counter, oldest=self._start if outermost else Cell.made())
         if site.is_break:
-            numbers = self._trace.ranges.get((id(frame), site.loop))
+            numbers = self._trace.loops.ranges.get((id(frame), site.loop))
             if not isinstance(numbers, RollingRange) or numbers.variable_is_read:
                 return None
             made.left, made.oldest = numbers.left, min(made.oldest, numbers.first_cell)

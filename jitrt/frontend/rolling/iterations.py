@@ -77,7 +77,7 @@ def step_between(
     if any(not first.keys().isdisjoint(topological_order((guard.node,))) for guard in guards):
         return None
     constant = {role.node for k, role in enumerate(old) if k not in varying}
-    constant |= {counter.node for counter in trace.counters.values() if counter is not own}
+    constant |= {counter.node for counter in trace.loops.counters.values() if counter is not own}
     constant.difference_update(parameters)
     if _raises_unread(before, after, trace, [role.node for role in new], first, bool(decided)):
         return None

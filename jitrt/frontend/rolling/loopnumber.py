@@ -73,7 +73,7 @@ class LoopNumber:
         made = self.counter.tracer(Node(cast.op, cast.args, cast.params, weak))
         ends = self.after(0), self.after(self.counter.most)
         if min(ends) > 0 or max(ends) < 0:
-            made._trace.nonzero.add(made._node)
+            made._trace.loops.nonzero.add(made._node)
         return made
 
     def operand(self, other: Any, function: Callable[[Any, Any], Any]) -> Any:

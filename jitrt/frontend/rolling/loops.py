@@ -296,14 +296,14 @@ def _placeholder(state: Trace, value: Any) -> Tracer:
     """A tracer for what `value` is in the first iteration."""
     kind, node = _kind(value, state), _node(value, state)
     parameter = Node(INPUT, (), b.params(index=next(_placeholder_numbers), placeholder=True), kind.type)
-    state.first_values[parameter] = node
+    state.loops.first_values[parameter] = node
     return Tracer(parameter, state, scalar=kind.scalar)
 
 
 def _element(state: Trace, array: Any) -> Tracer:
     first = b.view("getitem", _node(array, state), index=(0,))
     parameter = Node(INPUT, (), b.params(index=next(_placeholder_numbers), placeholder=True), first.type)
-    state.first_values[parameter] = first
+    state.loops.first_values[parameter] = first
     return Tracer(parameter, state, scalar=first.shape == ())
 
 

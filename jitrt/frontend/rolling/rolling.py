@@ -62,7 +62,7 @@ class RollingRange:
         self._place = (code, ~site.head)
         self._counter: Counter | None = None
         self._held: list[tuple[dict[Any, Any], Any]] = []  # where objects and dicts hold symbols for integers
-        self._may_count = trace.symbolic and self._place not in trace.excepted
+        self._may_count = trace.loops.symbolic and self._place not in trace.loops.excepted
         self.may_roll = len(numbers) >= FEWEST and (self._may_count or not site.reads_variable)
         self.variable = site.variable
         self.variable_is_read = site.reads_variable or site.assigns_variable
@@ -110,7 +110,7 @@ class RollingRange:
         try:
             if frame.f_lasti != site.head:
                 raise Unknown
-            self._trace.ranges[id(frame), site.head] = self
+            self._trace.loops.ranges[id(frame), site.head] = self
             if not self.left or not self.may_roll or len(self._states) == _MOST_STATES:
                 raise Unknown
             self._states.append(self._observe(frame, site))
@@ -130,14 +130,14 @@ class RollingRange:
         finish(frame, variables, first, third, step, self.left + 2, self._trace, counter=self._counter)
         self._site = None
         if self._counter is not None:
-            del self._trace.counters[self]
+            del self._trace.loops.counters[self]
         return True
 
     def _observe(self, frame: types.FrameType, site: LoopSite) -> State:
         first: tuple[Role, ...] = ()
         if self._counter is not None:
             if self._done > self._counter.index:
-                self._counter = self._trace.counters[self] = self._counter.next()
+                self._counter = self._trace.loops.counters[self] = self._counter.next()
             self._bring_up_to_date(frame, self._counter)
             first = (Role(None, self._counter.node, True),)
         return observe(frame, self._numbered(site), self._trace, first, self._counter)
@@ -147,7 +147,7 @@ class RollingRange:
         trace = self._trace
         most, copy = len(self._numbers), trace.effects.copy()
         self._counter = Counter.first(self._place, most, self._done, copy, lambda node: Tracer(node, trace))
-        trace.counters[self] = self._counter
+        trace.loops.counters[self] = self._counter
 
     def _count_integers(self, frame: types.FrameType, *states: State) -> None:
         """Make symbols of integers that change by the same amount in each iteration."""
