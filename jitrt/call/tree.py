@@ -318,7 +318,9 @@ class Specialisation:
     def _can_be_native(self, traced: Traced) -> bool:
         """The same before it is known what NumPy has to do."""
         # Native code would not see whether an argument can be overwritten.
-        if traced.cuts or traced.scope or self.donated or self.sharing is not None:
+        if traced.cuts or self.donated or self.sharing is not None:
+            return False
+        if traced.scope and not traced.scope.only_ignores:
             return False
         if any(form.copies for _, form in traced.forms):
             return False
@@ -411,7 +413,10 @@ class Specialisation:
         program, arguments, written = self.compiled.program, self.traced.arguments, self.traced.written
         captured, watched = self._captured(captures), places_of(captures.watched())
         stores = self.traced.stores
-        return make_table(function, program, call, arguments, captured, watched, written, returned, structure, stores)
+        ignored = dict(self.traced.scope.switches) if self.traced.scope else ()
+        return make_table(
+            function, program, call, arguments, captured, watched, written, returned, structure, stores, ignored
+        )
 
     def guards(self, serve: Callable[..., Any], call: TakenApart, captures: Captures) -> Words | None:
         """What lets native code find that `serve` serves calls like this one, or None if that needs Python."""

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import contextlib
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -66,6 +67,15 @@ class Cuts:
     def are_possible(self) -> bool:
         """Whether anything can be computed during the trace."""
         return self._execute is not None
+
+    @contextlib.contextmanager
+    def closed(self) -> Iterator[None]:
+        """A context in which nothing can be computed."""
+        execute, self._execute = self._execute, None
+        try:
+            yield
+        finally:
+            self._execute = execute
 
     def look(self, wanted: list[Node], make_look: Callable[[], Look | MadeCall | Watch], why: str) -> None:
         """Compute `wanted`, and let the further way depend on what is seen of it."""

@@ -102,6 +102,12 @@ class Effects:
         else:
             self._taken.update(taken)
 
+    def take_back(self, position: int) -> None:
+        """Forget what stands behind a position, and is used by nothing."""
+        del self._log[position:]
+        self._first = min(self._first, position)
+        self._taken = {k for k in self._taken if k < position}
+
     def settle(self, positions: Iterable[int]) -> None:
         """Mark value guards whose truth the trace does not depend on any more."""
         self._taken.update(positions)

@@ -100,6 +100,8 @@ class Trace:
         """How many random generators the function has made."""
         self.namespace: Callable[[], Any] = lambda: np
         """Gives what the function finds in place of NumPy."""
+        self.through: Callable[..., tuple[Any] | None] = lambda function, args, kwargs: None
+        """Calls one of NumPy's functions by its source; None if NumPy has to."""
         self.named: tuple[Any, ...] = ()
         """Copies of the lists, dicts and objects that the function names."""
         self.aliases = Aliases()
@@ -253,6 +255,16 @@ class Trace:
         """End the trace if there are integers that are symbols."""
         if self.integers:
             raise IntegerWanted(self.integers.values())
+
+    def mark(self) -> tuple[int, int, list[Node], dict[Node, None]]:
+        """How far the trace is."""
+        return self.effects.position, len(self.calls.noted), list(self.calls.results), dict(self.conditions)
+
+    def take_back(self, mark: tuple[int, int, list[Node], dict[Node, None]]) -> None:
+        """Forget what has been recorded since a mark, of which nothing is used."""
+        position, noted, self.calls.results, self.conditions = mark
+        self.effects.take_back(position)
+        del self.calls.noted[noted:]
 
     def live(self) -> list[Node]:
         """What the arrays and scalars that the function still holds are made of."""

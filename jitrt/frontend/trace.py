@@ -29,6 +29,7 @@ from .numpy.tracer import Tracer
 from .python.captures import Capture, Captures
 from .python.clones import Clones
 from .python.elsewhere import Logger
+from .python.sources import Sources
 from .python.stores import Containers, Store
 from .returned import Outputs, Result
 from .rolling.conditions import Conditions
@@ -283,6 +284,7 @@ def _stand_ins(
         return clones.of(np)
 
     state.namespace = namespace
+    state.through = Sources(state).call
     return clones, given
 
 

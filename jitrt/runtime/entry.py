@@ -14,6 +14,7 @@ from ..frontend.python.stores import Store
 from ..kernels import entry as native
 from ..kernels import results as made
 from .dispatch import Words
+from .errstate import NUMBERS, UNCOMPUTED
 from .guards import Captured, GuardRows, TakenApart, Unguarded, address_of
 from .objects import address, fields
 from .program import Program
@@ -63,6 +64,7 @@ def make_table(
     results: Sequence[Returned],
     structure: Structure,
     stores: Sequence[Store] = (),
+    ignored: Iterable[str] = (),
 ) -> Words | None:
     """The table by which native code runs `program` for calls like this one; None if such calls need Python.
 
@@ -86,6 +88,8 @@ def make_table(
         How they are nested.
     stores : sequence of Store
         What is stored; the last ones of `results` are the values.
+    ignored : iterable of str
+        Floating-point exceptions that the function lets pass, whatever its caller does with them.
     """
     stored = sum(len(store.structure[1]) for store in stores)
     returned = len(results) - stored
@@ -96,6 +100,7 @@ def make_table(
     if fields() is None or debug():
         return None
     image = program.image
+    passing = sum(NUMBERS[name] for name in ignored)
     fresh = {place for place, _, _ in image.fresh}
     dtypes = {place: kind.dtype for place, kind, _ in image.fresh}
     outputs = image.outputs
@@ -164,7 +169,7 @@ def make_table(
                 "tuple": several,
                 "maker": 0 if make is None else id(make),
                 "handler": id(handler()),
-                "watched": image.may_raise,
+                "watched": image.may_raise & ~(passing | passing << UNCOMPUTED),
                 "function": id(function),
             },
         )

@@ -27,7 +27,7 @@ _LONGEST_ITERATION = 1000  # an iteration over more rows is an element loop, whi
 
 _UNTRACEABLE_ATTRIBUTES = frozenset(
     """tobytes itemset resize setflags setfield view data strides base ctypes
-    flags byteswap dump dumps tofile getfield real imag""".split()
+    byteswap dump dumps tofile getfield real imag""".split()
 )
 _OF_NUMBERS = frozenset({np.real, np.imag, np.conjugate, np.round})  # what Python's numbers have, too
 _MEMORY = frozenset({"__array_interface__", "__array_struct__", "__dlpack__", "__dlpack_device__"})
@@ -36,6 +36,26 @@ _MEMORY = frozenset({"__array_interface__", "__array_struct__", "__dlpack__", "_
 def _astype(value: np.ndarray | np.generic, target: np.dtype, **given: Any) -> Any:
     """``value.astype(target)``, which is a method of scalars, too."""
     return value.astype(target, **given)
+
+
+class Flags:
+    """What is known of an array's ``flags`` in every call: the order of its elements in memory."""
+
+    __slots__ = ("c_contiguous", "f_contiguous")
+
+    def __init__(self, array: Tracer):
+        self.c_contiguous, self.f_contiguous = array._is_in_order("C"), array._is_in_order("F")
+
+    contiguous = property(lambda self: self.c_contiguous)
+    fnc = property(lambda self: self.f_contiguous and not self.c_contiguous)
+    forc = property(lambda self: self.f_contiguous or self.c_contiguous)
+
+    def __getattr__(self, name: str) -> Any:
+        raise Untraceable(f".flags.{name} of a value that is being traced", user_line())
+
+    def __getitem__(self, name: str) -> bool:
+        names = {"C": "c_contiguous", "F": "f_contiguous"}
+        return getattr(self, names.get(name, name.lower()))
 
 
 class ArrayMethods(Operators):
@@ -47,6 +67,11 @@ class ArrayMethods(Operators):
         raise NotImplementedError
 
     # Attributes of ndarray.
+    @property
+    def flags(self) -> Flags:
+        self._check_array("flags")
+        return Flags(self)  # type: ignore[arg-type]
+
     @property
     def shape(self) -> tuple[int, ...]:
         node = self._node

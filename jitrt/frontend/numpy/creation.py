@@ -32,7 +32,7 @@ from ..state import Trace
 from . import draws
 from .assignment import list_node
 from .numbers import fits_scalar, library_call, stored
-from .operands import plain_shape
+from .operands import phantoms, plain_shape
 from .scopes import CaughtWarnings, ErrorState, filter_warnings
 from .standin import StandIn
 from .tracer import Tracer
@@ -113,6 +113,7 @@ def _converted(state: Trace, function: Callable[..., Any], args: tuple, kwargs: 
     dtype, copy = given.pop("dtype", None), given.pop("copy", function is np.array or None)
     at_least = given.pop("ndmin", int(function in _ORDERS))
     order = given.pop("order", None) or _ORDERS.get(function, "K")
+    keeps_class = given.pop("subok", function is np.asanyarray)
     if isinstance(copy, np._CopyMode):
         copy = {np._CopyMode.ALWAYS: True, np._CopyMode.NEVER: False}.get(copy)
     if len(args) > 2 or given or order not in ("A", "C", "F", "K"):
@@ -125,7 +126,7 @@ def _converted(state: Trace, function: Callable[..., Any], args: tuple, kwargs: 
         raise Untraceable("makes an array of Python objects", user_line())
     array = array_of(state, value if dtype is None else _elements(state, value, np.dtype(dtype)))
     if array is value and value._form() is not None:
-        value = array = value if function is np.asanyarray else value._as_array()
+        value = array = value if keeps_class else value._as_array()
         if dtype is not None or copy:
             check(value._form(), function.__name__)
     if dtype is not None and np.dtype(dtype) != array.dtype:
@@ -290,6 +291,7 @@ def _stand_ins() -> dict[int, Any]:
     """What is seen in place of NumPy's objects, by their identity."""
     found: dict[int, Any] = {id(np.fromfunction): StandIn(np.fromfunction, _from_function)}
     found[id(np.require)] = StandIn(np.require, _required)
+    found[id(np.broadcast)] = StandIn(np.broadcast, lambda state, function, args, kwargs: function(*phantoms(args)))
     makers: list[tuple[Any, Callable[..., Any]]] = [
         (_FILLS, _filled),
         (_CONVERSIONS, _converted),

@@ -21,6 +21,7 @@ from .order import by_stride
 from .silence import silent
 
 if TYPE_CHECKING:
+    from ..state import Trace
     from .tracer import Tracer
 
 _LIKE_FUNCTIONS = {np.zeros_like: "K", np.ones_like: "K", np.empty_like: "K", np.full_like: "K", np.pad: "A"}
@@ -60,7 +61,7 @@ def call_function(array: Tracer, func: Callable[..., Any], args: tuple, kwargs: 
         args, kwargs = _in_known_order(func, *args, **kwargs)
     build = NUMPY_FUNCTIONS.get(func)
     if build is None:
-        return trace.calls.host_call(func, func.__name__, args, kwargs)
+        return _left_to_numpy(trace, func, args, kwargs)
     try:
         if func in BY_VALUE_FUNCTIONS:
             args, kwargs = with_elements(args, kwargs, trace)
@@ -69,7 +70,7 @@ def call_function(array: Tracer, func: Callable[..., Any], args: tuple, kwargs: 
     except ValueWanted as wanted:
         return call_function(array, func, *with_value((args, kwargs), wanted.node))
     except NotCovered:
-        return trace.calls.host_call(func, func.__name__, args, kwargs)
+        return _left_to_numpy(trace, func, args, kwargs)
     viewed = operands_of(args, kwargs) if func in VIEW_FUNCTIONS else None
     made = wrap(result, array, viewed, func in CONTIGUOUS_FUNCTIONS)
     if form is not None and func in _SAME_MEMORY and made._storage() is not array._storage():
@@ -81,6 +82,12 @@ def call_function(array: Tracer, func: Callable[..., Any], args: tuple, kwargs: 
             order = "F" if order == "A" and is_turned else "C"
         return trace.like(made._node, args[0], order)
     return made
+
+
+def _left_to_numpy(trace: Trace, function: Callable[..., Any], args: tuple, kwargs: dict[str, Any]) -> Any:
+    """A call of a function that has no row: by its source, or as a step that NumPy executes."""
+    made = trace.through(function, args, kwargs)
+    return trace.calls.host_call(function, function.__name__, args, kwargs) if made is None else made[0]
 
 
 def form_in(value: Any) -> Form | None:

@@ -68,6 +68,11 @@ class Scope:
         """Whether warnings of NumPy are silent."""
         return any(_silences_numpy(f, a, dict(k)) for f, a, k in self.filters)
 
+    @property
+    def only_ignores(self) -> bool:
+        """Whether it does no more than to let floating-point exceptions pass."""
+        return not self.filters and all(how == "ignore" for _, how in self.switches)
+
     def agrees(self, other: Scope, exceptions: Iterable[str]) -> bool:
         """Whether two scopes treat these exceptions alike."""
         mine, theirs = dict(self.switches), dict(other.switches)

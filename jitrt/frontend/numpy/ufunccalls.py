@@ -72,13 +72,45 @@ def _result(array: Tracer, ufunc: np.ufunc, method: str, inputs: tuple, kwargs: 
         return np.floor_divide(*inputs), np.remainder(*inputs)
     try:
         if kwargs:
-            raise NotCovered(f"{ufunc.__name__} with {', '.join(kwargs)}")
+            inputs = _in_loop(ufunc, inputs, **kwargs)
         if ufunc is np.matmul:
             return wrap(NUMPY_FUNCTIONS[ufunc](*nodes_of(inputs, array._trace)), array)
         node = elementwise(ufunc, inputs, array._trace)
         return array._new(node, not node.shape)
     except NotCovered:
         return array._trace.calls.host_call(ufunc, ufunc.__name__, inputs, kwargs)
+
+
+def _in_loop(
+    ufunc: np.ufunc, inputs: tuple, dtype: Any = None, casting: Any = "same_kind", subok: bool = True, **others: Any
+) -> tuple:
+    """The operands as those options of a ufunc convert them that choose its loop.
+
+    Raises
+    ------
+    NotCovered
+        If there are other options, or NumPy has no such loop.
+    """
+    if others or ufunc.nout != 1 or ufunc.signature is not None:
+        raise NotCovered(f"{ufunc.__name__} with {', '.join(others)}")
+    if dtype is None and casting == "same_kind":
+        return inputs
+    asked = None if dtype is None else np.dtype(dtype)
+    kinds = [type(i) if type(i) in (int, float, complex) else i.dtype for i in map(_typed, inputs)]
+    try:
+        loop = ufunc.resolve_dtypes((*kinds, None), signature=(*(None for _ in kinds), asked), casting=casting)
+    except TypeError:
+        raise NotCovered(f"{ufunc.__name__} with dtype or casting") from None
+    if asked is None:
+        return inputs
+    return tuple([i.astype(d) if is_tracer(i) else np.asarray(i).astype(d) for i, d in zip(inputs, loop)])
+
+
+def _typed(value: Any) -> Any:
+    """A value that tells its dtype, or a number of Python's of the same type."""
+    if is_tracer(value):
+        return value._node.dtype.type().item() if value._is_weak() else value
+    return value if type(value) in (int, float, complex) else np.asarray(value)
 
 
 def _method(array: Tracer, method: Callable[..., Any], name: str, inputs: tuple, kwargs: dict[str, Any]) -> Any:

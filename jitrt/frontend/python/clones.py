@@ -10,7 +10,7 @@ import functools
 import inspect
 import logging
 import types
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
 
@@ -126,9 +126,7 @@ class Clones:
         if id(value) in self._containers:
             return self._containers[id(value)]
         if isinstance(value, types.ModuleType) and not is_numpy_module(value):
-            if id(value) not in self._views:
-                self._views[id(value)] = _ModuleView(value, self._held)
-            return self._views[id(value)]
+            return self._view(value)
         inner = getattr(value, "__jitrt_function__", value)
         is_copied = isinstance(inner, types.FunctionType) and not is_numpy(inner)
         if is_copied and inner not in PURE_FUNCTIONS and inner not in SCOPES:
@@ -153,6 +151,11 @@ class Clones:
         """What code finds in place of `value`, which a namespace or a cell holds."""
         found = self._places.get((id(container), key))
         return self.of(value) if found is None else found
+
+    def _view(self, module: types.ModuleType) -> _ModuleView:
+        if id(module) not in self._views:
+            self._views[id(module)] = _ModuleView(module, self._held)
+        return self._views[id(module)]
 
     def class_of(self, kind: type) -> type:
         """The class that stands for a class of the user's; others stand for themselves."""
@@ -214,17 +217,18 @@ class Clones:
     def _name(self, made: types.FunctionType, names: dict[str, Any]) -> None:
         """Let a copy of a function find what stands for the values that its code names."""
         code, (namespace, done) = made.__code__, self._namespaces[id(names)]
-        for name in _global_names(code) - done:
+        for name in names_in(code) - done:
             done.add(name)
             if name in namespace:
                 namespace[name] = self._held(names, name, namespace[name])
-        if "type" in code.co_names and (state := current()) is not None:
+        if "type" in code.co_names and (state := current()) is not None and not is_numpy(made):
             state.loops.symbolic = False  # it would tell symbols from integers
             state.want_all_integers()
         for name, original, stands_for in _ONLY_CALLED:
-            if name in code.co_names and name not in names:
+            users = [c for c in nested(code) if name in c.co_names]
+            if users and name not in names:
                 # Code that does something else with it than call it may compare it by identity.
-                calls = only_called(code, name)
+                calls = all(only_called(c, name) for c in users)
                 namespace[name] = stands_for if calls and namespace.get(name) is not original else original
 
     def _function(self, f: types.FunctionType) -> types.FunctionType:
@@ -267,9 +271,14 @@ def _is_copied(kind: type) -> bool:
     return has_plain_attributes(kind) and not any("__init_subclass__" in vars(c) for c in kind.__mro__[:-1])
 
 
-def _global_names(code: types.CodeType) -> set[str]:
-    names = set(code.co_names)
+def nested(code: types.CodeType) -> Iterator[types.CodeType]:
+    """A function's code, and that of the functions and generators which it defines."""
+    yield code
     for constant in code.co_consts:
         if isinstance(constant, types.CodeType):
-            names |= _global_names(constant)
-    return names
+            yield from nested(constant)
+
+
+def names_in(code: types.CodeType) -> set[str]:
+    """What a function names outside of it."""
+    return {name for c in nested(code) for name in c.co_names}

@@ -1,0 +1,126 @@
+"""NumPy's functions that NumPy writes in Python: a trace goes through their own source, as through a user's function.
+
+What they do on the way is kernels' work then, and fuses with what is around it. Where a source does what cannot be
+traced, NumPy makes the call as a whole.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import types
+import warnings
+from collections.abc import Callable, Iterator
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ...errors import Untraceable, latest_control, watch_control
+from ...ir import build as b
+from ...ir.node import Node
+from ...ir.ops.optable import VALUE_SHAPED
+from .clones import Clones, is_numpy_module, names_in
+from .elsewhere import refusing
+from .purevalues import SCOPES, is_numpy
+from .userline import user_line
+
+if TYPE_CHECKING:
+    from ..state import Trace
+
+_log = logging.getLogger("jitrt.trace")
+
+# Their sources hand the work on to C: routines of LAPACK, sorting and selection, methods of arrays.
+_HANDED_ON = frozenset("_umath_linalg partition sort argsort lexsort _wrapfunc _wrapreduction _ureduce lstsq".split())
+_ANSWERS = frozenset({np.allclose, np.array_equal, np.array_equiv})  # give a truth value, which the function looks at
+
+
+class Sources:
+    """The sources that one trace goes through."""
+
+    def __init__(self, trace: Trace):
+        self._trace = trace
+        self._inside: set[Callable[..., Any]] = set()
+
+    def call(self, function: Callable[..., Any], args: tuple, kwargs: dict[str, Any]) -> tuple[Any] | None:
+        """What the source of a function of NumPy's gives, in a tuple; None if NumPy has to make the call."""
+        source = None if function in self._inside or latest_control() is not None else _source_of(function)
+        if source is None:
+            return None
+        before = self._trace.mark()
+        self._inside.add(function)
+        try:
+            with contextlib.nullcontext() if function in _ANSWERS else self._checks_are_assumed():
+                return (source(*args, **kwargs),)
+        except Untraceable as reason:
+            _log.debug("NumPy calls %s: %s", function.__name__, reason)
+            watch_control(True)
+            self._trace.take_back(before)
+            return None
+        finally:
+            self._inside.discard(function)
+
+    @contextlib.contextmanager
+    def _checks_are_assumed(self) -> Iterator[None]:
+        """A context in which what is decided by values, as whether weights sum to zero, is assumed to stay so."""
+        trace = self._trace
+
+        def decide(node: Node) -> bool:
+            if trace.loops.changes(node):
+                raise Untraceable("NumPy decides on a value", user_line())
+            truth = b.cast(node, np.dtype(bool))
+            return trace.assume(truth) or not trace.assume(b.elementwise(np.logical_not, truth))
+
+        decided, trace.loops.decide = trace.loops.decide, decide
+        try:
+            with trace.cuts.closed():
+                yield
+        finally:
+            trace.loops.decide = decided
+
+
+class _Copies(Clones):
+    """Copies of NumPy's functions; they depend on no trace."""
+
+    def __init__(self) -> None:
+        super().__init__({}, (), {}, False)
+        self.stand_for((), ())
+
+    def of(self, value: Any) -> Any:
+        if value is warnings.warn:
+            return refusing("NumPy warns")
+        is_source = is_numpy(value) or value in _OWN.values()
+        if isinstance(value, types.FunctionType) and is_source and value not in SCOPES:
+            return self._function(value)
+        found = super().of(value)
+        if found is value and isinstance(value, types.ModuleType) and is_numpy_module(value):
+            return self._view(value)
+        return found
+
+
+def _broadcast_arrays(*args: Any, subok: bool = False) -> tuple[Any, ...]:
+    arrays = [np.array(a, copy=None, subok=subok) for a in args]
+    shape = np.broadcast_shapes(*[a.shape for a in arrays])
+    return tuple([a if a.shape == shape else np.broadcast_to(a, shape) for a in arrays])
+
+
+def _trace_of(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1, dtype: Any = None, out: Any = None) -> Any:
+    return np.asanyarray(a).diagonal(offset, axis1, axis2).sum(-1, dtype, out)
+
+
+# Of those that NumPy has in C, or by way of what has no meaning in a trace.
+_OWN = {np.broadcast_arrays: _broadcast_arrays, np.trace: _trace_of}
+
+
+@cache
+def _copies() -> _Copies:
+    return _Copies()
+
+
+@cache
+def _source_of(function: Callable[..., Any]) -> types.FunctionType | None:
+    """A copy of the source of one of NumPy's functions that finds in place of NumPy what a traced function finds."""
+    source = _OWN.get(function) or getattr(function, "_implementation", None)
+    if type(source) is not types.FunctionType or function in VALUE_SHAPED:
+        return None
+    return None if names_in(source.__code__) & _HANDED_ON else _copies().of(source)
