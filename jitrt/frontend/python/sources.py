@@ -31,7 +31,9 @@ if TYPE_CHECKING:
 _log = logging.getLogger("jitrt.trace")
 
 # Their sources hand the work on to C: routines of LAPACK, sorting and selection, methods of arrays.
-_HANDED_ON = frozenset("_umath_linalg partition sort argsort lexsort _wrapfunc _wrapreduction _ureduce lstsq".split())
+_HANDED_ON = frozenset(
+    "_umath_linalg partition sort argsort lexsort _wrapfunc _wrapreduction _ureduce lstsq _raw_fft".split()
+)
 _ANSWERS = frozenset({np.allclose, np.array_equal, np.array_equiv})  # give a truth value, which the function looks at
 
 
@@ -51,14 +53,17 @@ class Sources:
         self._inside.add(function)
         try:
             with contextlib.nullcontext() if function in _ANSWERS else self._checks_are_assumed():
-                return (source(*args, **kwargs),)
-        except Untraceable as reason:
-            _log.debug("NumPy calls %s: %s", function.__name__, reason)
+                made = (source(*args, **kwargs),)
+            if self._trace.has_host_calls_since(before):
+                raise Untraceable("NumPy executes some of it")
+        except (Untraceable, Exception) as reason:  # an error is NumPy's to raise
+            _log.debug("NumPy makes the call of %s: %s", function.__name__, reason)
             watch_control(True)
             self._trace.take_back(before)
             return None
         finally:
             self._inside.discard(function)
+        return made
 
     @contextlib.contextmanager
     def _checks_are_assumed(self) -> Iterator[None]:

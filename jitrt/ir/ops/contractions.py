@@ -16,10 +16,11 @@ from ..node import Node
 from ..types import ArrayType
 from .operands import array_node, known
 from .optable import Kind, NotCovered, Op, numpy_function, row
+from .products import lower_dot, lower_einsum, lower_matmul, lower_tensordot
 from .ufuncs import NUMPY_UFUNCS
 
-MATMUL = row(Op("matmul", Kind.HOST, numpy=np.matmul, takes_out=True))
-DOT = row(Op("dot", Kind.HOST, numpy=np.dot, takes_out=True))
+MATMUL = row(Op("matmul", Kind.HOST, numpy=np.matmul, lower=lower_matmul, takes_out=True))
+DOT = row(Op("dot", Kind.HOST, numpy=np.dot, lower=lower_dot, takes_out=True))
 
 
 def _einsum(*x: np.ndarray, subscripts: str, optimize: Any) -> Any:
@@ -34,11 +35,13 @@ def _small_einsum(node: Node, arrays: list[np.ndarray]) -> Any:
     return np.einsum(node["subscripts"], *arrays, optimize=path)
 
 
-EINSUM = row(Op("einsum", Kind.HOST, numpy=_einsum, order=_small_einsum))
+EINSUM = row(Op("einsum", Kind.HOST, numpy=_einsum, lower=lower_einsum, order=_small_einsum))
 EINSUM_VIEW = row(
     Op("einsum_view", Kind.VIEW, numpy=lambda x, subscripts: np.einsum(subscripts, x), view_like=True)
 )  # of one operand, none of whose axes is summed
-TENSORDOT = row(Op("tensordot", Kind.HOST, numpy=lambda x, y, axes: np.tensordot(x, y, axes), view_like=True))
+TENSORDOT = row(
+    Op("tensordot", Kind.HOST, numpy=lambda x, y, axes: np.tensordot(x, y, axes), lower=lower_tensordot, view_like=True)
+)
 
 
 def _pair(x: Any, y: Any) -> tuple[Node, Node]:
@@ -140,6 +143,7 @@ def einsum(subscripts: Any, /, *operands: Any, optimize: Any = False, **kwargs: 
         joined = "".join(terms)
         right = "".join(sorted(c for c in set(joined) if joined.count(c) == 1))
     type_ = ArrayType(np.result_type(*(n.dtype for n in nodes)), tuple(extents[c] for c in right))
+    subscripts = f"{left}->{right}"
     if len(nodes) == 1 and set(right) == set(terms[0]):
         return Node(EINSUM_VIEW, (nodes[0],), b.params(subscripts=subscripts), type_)
     return b.compound("einsum", tuple(nodes), type_, subscripts=subscripts, optimize=optimize)

@@ -51,7 +51,7 @@ class Op:
     ufunc : numpy.ufunc, optional
         The ufunc, for elementwise operations; its loops give the types.
     lower : callable, optional
-        For compound operations: from a node to an equal node made of other operations.
+        From a node to an equal node made of other operations; None where it stays.
     warns : callable, optional
         For compound operations: from a node to a boolean array that is true where NumPy's Python code warns; None if it
         never does.
@@ -95,7 +95,7 @@ class Op:
     kind: Kind
     numpy: Callable[..., Any] | None = None
     ufunc: np.ufunc | None = None
-    lower: Callable[[Node], Node] | None = None
+    lower: Callable[[Node], Node | None] | None = None
     warns: Callable[[Node], Node | None] | None = None
     library: str = "numpy"
     commutative: bool = False
