@@ -298,8 +298,9 @@ def _check_classes(request: Request, clones: Clones) -> None:
         raise Untraceable("sets attributes, perhaps of a class, of which there is no copy")
     if captures.methods_read and captures.asks_for_classes:
         raise Untraceable("asks for the class of an object, and methods read what may change")
-    if captures.refused and captures.asks_for_classes:
-        raise Untraceable(next(reason for _, reason in captures.refused.values()))
+    refused = [reason for value, reason in captures.refused.values() if not isinstance(value, type)]
+    if refused and captures.asks_for_classes:
+        raise Untraceable(refused[0])
 
 
 def _check_control() -> None:

@@ -149,7 +149,7 @@ def test_numpy_functions_that_work_in_place_reach_the_caller():
 
     mine = np.array([1.0, np.nan])
     assert clean(mine).tolist() == [2.0, 14.0] and mine.tolist() == [1.0, 7.0]
-    assert "writes into an array" in clean.explain(np.ones(2)).plain_reason
+    assert not clean.explain(np.ones(2)).plain_reason
 
 
 LOOKS = [bool, float, int, str, repr, "{:.2f}".format, list, math.sqrt]

@@ -49,6 +49,43 @@ class traced_type(type, metaclass=_Type):
 traced_type.__name__ = traced_type.__qualname__ = "type"
 
 
+class _Asked(type):
+    """The class of what stands for a class that a trace may ask about and not call."""
+
+    _kind: type
+    _reason: str
+
+    def __call__(cls, /, *args: Any, **kwargs: Any) -> Any:
+        raise Untraceable(cls._reason, user_line())
+
+    def __getattr__(cls, name: str) -> Any:
+        raise Untraceable(cls._reason, user_line())
+
+    def __instancecheck__(cls, instance: Any) -> bool:
+        return isinstance(instance, cls._kind)
+
+    def __subclasscheck__(cls, subclass: type) -> bool:
+        return issubclass(subclass, cls._kind)
+
+    def __eq__(cls, other: Any) -> bool:
+        return other is cls or other is cls._kind
+
+    def __hash__(cls) -> int:
+        return hash(cls._kind)
+
+
+def asked(kind: type, reason: str) -> type:
+    """What stands for a class of which code may only ask what its instances are.
+
+    Examples
+    --------
+    >>> stand_in = asked(int, "makes an integer")
+    >>> isinstance(1, stand_in), isinstance(1.5, (str, stand_in)), issubclass(bool, stand_in), stand_in == int
+    (True, False, True, True)
+    """
+    return _Asked(kind.__name__, (), {"_kind": kind, "_reason": reason, "__module__": kind.__module__})
+
+
 def _class_of_symbol(value: Any) -> type | None:
     """The class that `value` stands for an instance of; None if it stands for nothing but itself."""
     kind = builtins.type(value)

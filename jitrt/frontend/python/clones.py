@@ -26,7 +26,7 @@ from ..rolling.rolling import traced_range
 from .attributes import has_plain_attributes
 from .callbacks import MISSING, Code, contents, parts_of, stays
 from .captures import Place
-from .classes import STAND_INS, traced_type
+from .classes import STAND_INS, asked, traced_type
 from .elsewhere import Logger, Remembering, of_vectorize, refusing
 from .purevalues import PURE_FUNCTIONS, SCOPES, is_numpy
 
@@ -120,7 +120,8 @@ class Clones:
     def of(self, value: Any) -> Any:
         """What code finds in place of `value`."""
         if id(value) in self._refused:
-            return refusing(self._refused[id(value)][1])
+            reason = self._refused[id(value)][1]
+            return asked(value, reason) if isinstance(value, type) else refusing(reason)
         if isinstance(value, np.ndarray):
             return self._tracers.get(id(value), value)
         if id(value) in self._containers:

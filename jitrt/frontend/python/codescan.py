@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import builtins
 import dis
+import enum
 import functools
 import inspect
 import itertools
@@ -133,7 +134,9 @@ class Scan:
         else:
             if place is not None and isinstance(place[0], dict):
                 self.captures.note_constant(name, value, *place)
-            if isinstance(value, types.BuiltinFunctionType):
+            if isinstance(value, type):
+                self._class(value, name)
+            elif isinstance(value, types.BuiltinFunctionType):
                 self.called(value, lambda: check_pure(value, name))
             else:
                 check_pure(value, name)
@@ -154,6 +157,13 @@ class Scan:
                 raise
             self.seen, captures.codes = seen - {id(function)}, codes
             captures.refused[id(function)] = function, str(reason)
+
+    def _class(self, kind: type, name: str) -> None:
+        """Check a class: of one that makes more than data the code may ask what is an instance of it, and no more."""
+        try:
+            check_pure(kind, name)
+        except Untraceable as reason:
+            self.captures.refused[id(kind)] = kind, str(reason)
 
     def callback(self, function: types.FunctionType) -> frozenset[int]:
         """Check a function that is an argument and whose parts are arguments; which of them are only appended to."""
@@ -285,6 +295,10 @@ class Scan:
             return
         if rest and isinstance(value, type) and has_plain_attributes(value):
             rest.clear()  # its members are looked at as those of its objects are
+        is_member = bool(rest) and isinstance(value, enum.EnumType) and rest[0] in value.__members__
+        if is_member and rest[1:] in ([], ["value"], ["name"]) and place is not None:
+            self.captures.note_constant(name, value, *place)
+            return
         if rest and has_state(value):
             raise Untraceable(f"reads {name}.{rest[0]}")
         if not rest or rest[0] not in _APPENDING:

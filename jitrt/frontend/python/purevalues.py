@@ -5,6 +5,9 @@ from __future__ import annotations
 import builtins
 import copy
 import dataclasses
+import enum
+import functools
+import inspect
 import types
 import warnings
 from collections.abc import Collection
@@ -53,6 +56,14 @@ _HAS_DEFAULT_FACTORY = getattr(dataclasses, "_HAS_DEFAULT_FACTORY", None)  # a d
 _MOST_KEPT = 64  # what a list or dict may hold that is taken apart at every call
 
 
+# Data that nothing can change.
+_PLAIN = (
+    int, float, complex, str, bytes, bool, type(None), range, slice, type(...), enum.Enum,
+    np.generic, np.dtype, np.finfo, np.iinfo, inspect.Signature, types.GenericAlias, types.UnionType,
+)  # fmt: skip
+_PLAIN_MODULES = frozenset({"typing", "datetime", "zoneinfo", "decimal", "fractions", "re", "pathlib"})
+
+
 def is_container(value: Any) -> bool:
     """Whether `value` is a list, a dict or an object that can be taken apart."""
     if type(value) in (list, dict):
@@ -81,8 +92,9 @@ def is_plain(value: Any) -> bool:
         return all(map(is_plain, value))
     if value is _HAS_DEFAULT_FACTORY:
         return True
-    plain = (int, float, complex, str, bytes, bool, type(None), np.generic, np.dtype, range, slice, type(...))
-    return isinstance(value, plain)
+    if isinstance(value, frozenset):
+        return all(map(is_plain, value))
+    return isinstance(value, _PLAIN) or type(value).__module__ in _PLAIN_MODULES
 
 
 def check_pure(value: Any, name: str) -> None:
@@ -101,7 +113,7 @@ def _is_pure_callable(value: Any, name: str) -> bool:
             return True
     except TypeError:
         return False
-    if value is np.vectorize:
+    if value in (np.vectorize, np.finfo, np.iinfo, functools.partial):
         return True
     if isinstance(value, type):
         named_tuple = issubclass(value, tuple) and hasattr(value, "_fields")
