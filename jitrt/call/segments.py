@@ -11,7 +11,7 @@ import numpy as np
 from ..base.atwork import at_work
 from ..base.frozen import record
 from ..frontend.numpy.scopes import entered
-from ..frontend.segments import Cut, register_value, sample
+from ..frontend.segments import GraphBreak, register_value, sample
 from ..frontend.trace import Traced
 from ..ir.node import Graph
 from ..passes.harmless import left_out
@@ -79,12 +79,12 @@ class Programs:
 
 @record(eq=False)
 class Segment:
-    """A part of a call: up to a look at a value (`cut`), or to the end (`traced`).
+    """A part of a call: up to a graph break (`end`), or to the end (`traced`).
 
     `following` has the segments that come after the values seen so far.
     """
 
-    cut: Cut | None = None
+    end: GraphBreak | None = None
     traced: Traced | None = None
     compiled: Compiled | None = None
     direct: Callable[[list[Any]], Any] | None = None
@@ -94,13 +94,13 @@ class Segment:
     """What computes the outputs that are kept, the registers that it reads, and which outputs these are."""
 
     def run(self, registers: list[Any], patience: Patience) -> None:
-        """Compute what the cut needs, and the outputs of the segment that later ones read."""
-        assert self.cut is not None
-        registers.extend([None] * len(self.cut.outputs))
+        """Compute what the graph break needs, and the outputs of the segment that later ones read."""
+        assert self.end is not None
+        registers.extend([None] * len(self.end.outputs))
         compiled, inputs, kept = self.plan
         if compiled is not None:
-            with entered(self.cut.scope):
+            with entered(self.end.scope):
                 outputs = compiled.run([registers[k] for k in inputs], patience)
-            first, nodes = self.cut.first, self.cut.outputs
+            first, nodes = self.end.first, self.end.outputs
             for k, output in zip(kept, outputs):
                 registers[first + k] = register_value(nodes[k], output)

@@ -32,7 +32,7 @@ from .lookup import Specialisations, take_apart
 from .policy import MOST_KINDS, Fallback, kind_of_call
 from .segments import Programs
 from .tracing import Call, internal_error, trace_and_run
-from .tree import TOO_SMALL, NewWay, Plain, Specialisation, places_of
+from .tree import TOO_SMALL, NewPath, Plain, Specialisation, places_of
 
 if TYPE_CHECKING:
     from ..frontend.control.looplines import LoopLine
@@ -169,11 +169,11 @@ class ServedFunction(NativeCallable):
             return self._run_plain(failures, args, kwargs)
         try:
             if found.is_changing:
-                raise NewWay
+                raise NewPath
             with answered(answers):
                 result = found.call(leaves, (args, kwargs, known.state()))
-        except NewWay:
-            return self._go_a_new_way(found, leaves, structure, args, kwargs)
+        except NewPath:
+            return self._take_a_new_path(found, leaves, structure, args, kwargs)
         except Exception as error:
             failures.append(error)
         if failures:
@@ -194,13 +194,13 @@ class ServedFunction(NativeCallable):
         finally:
             failures.clear()  # their tracebacks lead to frames that lead to them
 
-    def _go_a_new_way(
+    def _take_a_new_path(
         self, found: Specialisation, leaves: list[Any], structure: Structure, args: tuple, kwargs: dict[str, Any]
     ) -> Any:
-        """A call that sees other values than earlier ones: trace it, and remember its way."""
+        """A call that sees other values than earlier ones: trace it, and remember its path."""
         known = self._specialisations
         if not found.is_changing:
-            found.new_ways += 1
+            found.new_paths += 1
             if found.is_changing and (integers := found.integers(leaves)):  # which may be why
                 known.integers.fix(structure, integers)
                 known.replace(found, None)
@@ -320,7 +320,7 @@ class ServedFunction(NativeCallable):
                 return self._call(args, kwargs)
             try:
                 return found.call(leaves, (args, kwargs, captures.containers()))
-            except NewWay:
+            except NewPath:
                 return self._call(args, kwargs)
             except Exception as error:
                 failures.append(error)

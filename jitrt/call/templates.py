@@ -107,7 +107,7 @@ def _general(leaves: Sequence[Any], keys: Sequence[Any]) -> Hashable | None:
 def _is_simple(found: Specialisation) -> bool:
     """Whether one program serves all calls, which needs nothing of NumPy."""
     traced = found.traced
-    if traced.cuts or traced.host_calls or traced.scope or traced.stores or traced.draws or traced.has_state:
+    if traced.breaks or traced.host_calls or traced.scope or traced.stores or traced.draws or traced.has_state:
         return False
     is_made = all(r.view is None for r in traced.results)
     return is_made and not any(n.op.kind is Kind.HOST for n in traced.graph.nodes())

@@ -119,8 +119,8 @@ def specialise(call: Call, programs: Programs, unsteady: bool) -> Specialisation
         scan_call(call.function, call.structure, call.leaves, call.captures)
         with drawing(call.leaves, restores=True):
             traced = trace(call.request(execute=programs.execute_quietly, unsteady=unsteady))
-        for cut in traced.cuts:
-            _log.info("%s looks at a value (%s) at %s", call.name, cut.why, cut.line)
+        for found in traced.breaks:
+            _log.info("%s looks at a value (%s) at %s", call.name, found.why, found.line)
         for name, line in traced.host_calls:
             _log.info("%s leaves %s to NumPy at %s", call.name, name, line)
         only_native = bool(classes) and not config.strict() and is_short([traced.graph])
@@ -147,13 +147,13 @@ def specialise(call: Call, programs: Programs, unsteady: bool) -> Specialisation
 
 
 def trace_and_run(call: Call, found: Specialisation, programs: Programs, unsteady: bool, arguments: Arguments) -> Any:
-    """The result of a call that is traced while it runs, since it goes another way through `found` than those before.
+    """The result of a call that is traced while it runs, since it takes another path through `found` than those before.
 
     Parameters
     ----------
     call : Call
     found : Specialisation
-        What serves calls like this one; it gets the new way.
+        What serves calls like this one; it gets the new path.
     programs : Programs
         What has been compiled for the function already.
     unsteady : bool

@@ -20,7 +20,7 @@ from ..frontend.numpy.draws import drawing
 from ..frontend.numpy.scopes import entered
 from ..frontend.python.captures import Capture, Captures
 from ..frontend.python.stores import Arguments
-from ..frontend.segments import Cut, narrowed, needed
+from ..frontend.segments import GraphBreak, narrowed, needed
 from ..frontend.trace import Traced
 from ..ir.extents import estimate
 from ..ir.worthwhile import NOTHING, is_short, is_worth_copying, is_worth_python, numpy_time
@@ -34,8 +34,8 @@ from .effects import direct, finish, viewing, written_in_place
 from .segments import Programs, Segment
 
 _MOST_SEGMENTS = 4096
-# A function that has gone a new way in this many calls in a row looks at values that are different every time.
-_MOST_NEW_WAYS = 8
+# A function that has taken a new path in this many calls in a row looks at values that are different every time.
+_MOST_NEW_PATHS = 8
 # Calls after which it is known well enough what segments compute in vain.
 _TRIED_CALLS = 2
 # A function that is traced at every call and has something to compile in so many calls in a row gains nothing.
@@ -50,7 +50,7 @@ LITTLE_BETWEEN_LOOKS = "between the values that it looks at it computes too litt
 _no_draws = contextlib.nullcontext()
 
 
-class NewWay(Exception):
+class NewPath(Exception):
     """A value that the function looks at is one after which no call has gone on yet."""
 
 
@@ -112,8 +112,8 @@ class Specialisation:
         self._lock = threading.RLock()
         self._segments = 0
         self._calls = 0
-        self._ways: list[Traced] = []
-        self.new_ways = 0
+        self._paths: list[Traced] = []
+        self.new_paths = 0
         self.draws = False
         self.has_forms = bool(traced.forms)
         self.root = Segment()
@@ -127,12 +127,12 @@ class Specialisation:
 
     @property
     def traced(self) -> Traced:
-        """One way through the function."""
+        """One path through the function."""
         return self._last.traced  # type: ignore[return-value]
 
     @property
     def compiled(self) -> Compiled:
-        """The last segment of that way."""
+        """The last segment of that path."""
         return self._last.compiled  # type: ignore[return-value]
 
     def integers(self, leaves: Sequence[Any]) -> frozenset[int]:
@@ -141,12 +141,12 @@ class Specialisation:
 
     @property
     def may_write(self) -> bool:
-        """Whether a call may write into an input: also if it may go a way that no trace has gone."""
-        return self.root.cut is not None or bool(self.traced.written)
+        """Whether a call may write into an input: also if it may take a path that no trace has taken."""
+        return self.root.end is not None or bool(self.traced.written)
 
     def written(self, inputs: Sequence[Any]) -> list[int]:
         """Numbers of the `inputs` that a call may write into."""
-        if self.root.cut is None:
+        if self.root.end is None:
             return [number for number, _ in self.traced.written]
         return [k for k, value in enumerate(inputs) if isinstance(value, np.ndarray)]
 
@@ -162,7 +162,7 @@ class Specialisation:
     @property
     def is_changing(self) -> bool:
         """Whether the values that the function looks at are different in nearly every call."""
-        return self.new_ways > _MOST_NEW_WAYS or self._segments > _MOST_SEGMENTS
+        return self.new_paths > _MOST_NEW_PATHS or self._segments > _MOST_SEGMENTS
 
     def after_fork(self) -> None:
         """A thread of the parent may have held the lock."""
@@ -181,7 +181,7 @@ class Specialisation:
     @property
     def kernels(self) -> set[str]:
         """Keys of the kernels of a trace."""
-        compiled = [self.compiled, *(c.compiled for c in self.traced.cuts if c.compiled is not None)]
+        compiled = [self.compiled, *(c.compiled for c in self.traced.breaks if c.compiled is not None)]
         return {key for c in compiled for key in c.program.image.kernels}
 
     @property
@@ -192,7 +192,7 @@ class Specialisation:
     def _estimated(self) -> tuple[Traced, float, int, bool]:
         """The time that NumPy needs for what was traced, the number of operations, and whether it is short."""
         if self._estimate is None or self._estimate[0] is not self.traced:
-            graphs = [*(c.graph for c in self.traced.cuts if c.graph is not None), self.traced.graph]
+            graphs = [*(c.graph for c in self.traced.breaks if c.graph is not None), self.traced.graph]
             nodes = sum(len(g.nodes()) for g in graphs)
             self._estimate = self.traced, numpy_time(graphs), nodes, is_short(graphs)
         return self._estimate
@@ -211,7 +211,7 @@ class Specialisation:
         return self._memory if self.is_changing else None
 
     def once(self, traced: Traced, before: int) -> Compiled:
-        """What computes the last segment of a way that no call will go again.
+        """What computes the last segment of a path that no call will take again.
 
         `before` is how many programs had been compiled before the trace.
         """
@@ -220,7 +220,7 @@ class Specialisation:
         return compiled
 
     def add(self, traced: Traced) -> Compiled:
-        """Add the way that a trace has gone; return its last segment.
+        """Add the path that a trace has taken; return its last segment.
 
         Raises
         ------
@@ -237,15 +237,15 @@ class Specialisation:
         with self._lock, at_work():
             self._check_worthwhile(traced, compiled)
             segment = self.root
-            for cut in traced.cuts:
-                if segment.cut is None:
-                    segment.cut = cut
-                    segment.plan = cut.compiled, cut.inputs, tuple(range(len(cut.outputs)))
-                elif not _are_alike(segment.cut, cut):
+            for end in traced.breaks:
+                if segment.end is None:
+                    segment.end = end
+                    segment.plan = end.compiled, end.inputs, tuple(range(len(end.outputs)))
+                elif not _are_alike(segment.end, end):
                     raise NotWorthwhile("what it does up to a value that it looks at is different from call to call")
-                found = segment.following.get(cut.key)
+                found = segment.following.get(end.key)
                 if found is None:
-                    found = segment.following[cut.key] = Segment()
+                    found = segment.following[end.key] = Segment()
                     self._segments += 1
                 segment = found
             self._end(segment, traced, compiled)
@@ -254,10 +254,10 @@ class Specialisation:
         return compiled
 
     def _end(self, segment: Segment, traced: Traced, compiled: Compiled) -> None:
-        """Let a way end with `segment`."""
+        """Let a path end with `segment`."""
         segment.traced, segment.compiled, segment.direct = traced, compiled, direct(traced)
         self._last = segment
-        self._ways.append(traced)
+        self._paths.append(traced)
 
     def like(self, compiled: Compiled) -> Specialisation:
         """The same for arrays of other extents, with the program for these."""
@@ -273,31 +273,31 @@ class Specialisation:
     def _narrow(self) -> None:
         """Leave out what segments compute for later ones and these never read."""
         kept: dict[Segment, set[int]] = {}
-        for way in self._ways:
+        for path in self._paths:
             segment = self.root
-            last = [*way.registers, *(r.index for r in way.results if r.source == "input")]
-            for cut, outputs in zip(way.cuts, needed(way.cuts, last)):
+            last = [*path.registers, *(r.index for r in path.results if r.source == "input")]
+            for end, outputs in zip(path.breaks, needed(path.breaks, last)):
                 kept.setdefault(segment, set()).update(outputs)
-                segment = segment.following[cut.key]
+                segment = segment.following[end.key]
         for segment, found in kept.items():
             wanted = tuple(sorted(found))
-            assert segment.cut is not None
-            if segment.cut.graph is not None and wanted != segment.plan[2]:
-                graph, inputs, samples = narrowed(segment.cut, wanted)
+            assert segment.end is not None
+            if segment.end.graph is not None and wanted != segment.plan[2]:
+                graph, inputs, samples = narrowed(segment.end, wanted)
                 compiled = self._programs.compile(graph, samples, typical=False) if graph.outputs else None
                 segment.plan = compiled, inputs, wanted
 
     def _overwritable(self, traced: Traced) -> tuple[int, ...]:
         """The inputs of the last segment that are donated arguments, and not needed behind it."""
         needed = {r.index for r in traced.results if r.source == "input"} | {number for number, _ in traced.written}
-        if traced.cuts:  # a later trace starts with the arguments
+        if traced.breaks:  # a later trace starts with the arguments
             return ()
         leaves = {k: leaf for k, leaf in enumerate(traced.arguments) if k not in needed and leaf in self.donated}
         return tuple(n for n, k in enumerate(traced.registers) if k in leaves)
 
     def _check_copies(self, traced: Traced) -> None:
         written = [output for _, output in traced.written]
-        if not (traced.cuts or config.strict() or is_worth_copying(traced.graph, written)):
+        if not (traced.breaks or config.strict() or is_worth_copying(traced.graph, written)):
             raise NotWorthwhile("it does little more than to write into arrays, which NumPy does without a copy")
 
     def _check_worthwhile(self, traced: Traced, compiled: Compiled) -> None:
@@ -305,11 +305,11 @@ class Specialisation:
             return
         if self.only_native:
             raise NotWorthwhile(TOO_SMALL)
-        cuts = [c for c in traced.cuts if c.graph is not None]
-        graphs = [*(c.graph for c in cuts if c.graph is not None), traced.graph]
-        amounts = [c.program.amount() for c in (*(c.compiled for c in cuts), compiled)]
+        breaks = [c for c in traced.breaks if c.graph is not None]
+        graphs = [*(c.graph for c in breaks if c.graph is not None), traced.graph]
+        amounts = [c.program.amount() for c in (*(c.compiled for c in breaks), compiled)]
         if not is_worth_python(graphs, sum(amounts, NOTHING)):
-            raise NotWorthwhile(LITTLE_BETWEEN_LOOKS if traced.cuts else TOO_SMALL)
+            raise NotWorthwhile(LITTLE_BETWEEN_LOOKS if traced.breaks else TOO_SMALL)
 
     def _is_served_natively(self, traced: Traced, compiled: Compiled) -> bool:
         """Whether native code can serve calls, as far as results and steps go."""
@@ -318,7 +318,7 @@ class Specialisation:
     def _can_be_native(self, traced: Traced) -> bool:
         """The same before it is known what NumPy has to do."""
         # Native code would not see whether an argument can be overwritten.
-        if traced.cuts or self.donated or self.sharing is not None:
+        if traced.breaks or self.donated or self.sharing is not None:
             return False
         if traced.scope and not traced.scope.only_ignores:
             return False
@@ -344,10 +344,10 @@ class Specialisation:
 
         Raises
         ------
-        NewWay
+        NewPath
             If no call has seen these values yet.
         """
-        if self._calls == _TRIED_CALLS and self.root.cut is not None:
+        if self._calls == _TRIED_CALLS and self.root.end is not None:
             with self._lock, at_work():
                 self._narrow()
         with drawing(leaves) if self.draws else _no_draws:
@@ -356,31 +356,31 @@ class Specialisation:
     def _run(self, leaves: list[Any], arguments: Arguments) -> Any:
         inputs = self.inputs(leaves)
         registers = list(map(ordinary, inputs)) if self.has_forms else inputs
-        (segment,) = (self.root,) if self.root.cut is None else deque(self._way(registers), maxlen=1)
+        (segment,) = (self.root,) if self.root.end is None else deque(self._path(registers), maxlen=1)
         traced, compiled = segment.traced, segment.compiled
         assert traced is not None and compiled is not None
         # Nothing may fail behind what follows: arguments have changed then.
-        self.new_ways = 0
+        self.new_paths = 0
         self._calls += 1
         if segment.direct is not None:
             return segment.direct(compiled.run([registers[k] for k in traced.registers], self.patience))
         return finish(traced, compiled, registers, arguments, self.patience, inputs if self.has_forms else ())
 
-    def _way(self, registers: list[Any]) -> Iterator[Segment]:
+    def _path(self, registers: list[Any]) -> Iterator[Segment]:
         """The segments that a call goes through; each is run once the next one is asked for, but for the last."""
         segment = self.root
-        while segment.cut is not None:
+        while segment.end is not None:
             yield segment
-            cut = segment.cut
+            end = segment.end
             segment.run(registers, self.patience)
             try:
-                with entered(cut.look_scope):
-                    following = segment.following.get(cut.look.see(registers))
+                with entered(end.guard_scope):
+                    following = segment.following.get(end.guard.see(registers))
             except Exception as error:  # the function may catch it
-                raise NewWay from error
+                raise NewPath from error
             if following is None:
-                raise NewWay
-            for k in cut.freed:
+                raise NewPath
+            for k in end.freed:
                 registers[k] = None
             segment = following
         yield segment
@@ -390,13 +390,13 @@ class Specialisation:
 
         Raises
         ------
-        NewWay
+        NewPath
             If no call has seen these values yet.
         """
         found = []
         with drawing(leaves) if self.draws else _no_draws:
             registers = list(map(ordinary, self.inputs(leaves)))
-            for segment in self._way(registers):
+            for segment in self._path(registers):
                 compiled, inputs = segment.plan[:2]
                 if segment.traced is not None:
                     compiled, inputs = segment.compiled, segment.traced.registers
@@ -443,10 +443,10 @@ class Specialisation:
             return True
 
 
-def _are_alike(one: Cut, other: Cut) -> bool:
+def _are_alike(one: GraphBreak, other: GraphBreak) -> bool:
     """Whether two traces computed the same up to a look at a value, as far as types tell."""
-    same = one.inputs == other.inputs and one.look.reads == other.look.reads and one.freed == other.freed
-    same = same and (one.scope, one.look_scope) == (other.scope, other.look_scope)
+    same = one.inputs == other.inputs and one.guard.reads == other.guard.reads and one.freed == other.freed
+    same = same and (one.scope, one.guard_scope) == (other.scope, other.guard_scope)
     return same and [n.type for n in one.outputs] == [n.type for n in other.outputs]
 
 

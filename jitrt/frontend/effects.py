@@ -29,7 +29,7 @@ class Write(NamedTuple):
     before: Node
 
 
-class ValueGuard(NamedTuple):
+class Guarded(NamedTuple):
     """A look at the value of `node`."""
 
     node: Node
@@ -41,11 +41,11 @@ class Copy(NamedTuple):
     number: int
 
 
-class Barrier(NamedTuple):
-    """Another error state, or a draw of random numbers: nothing is moved across."""
+class Phase(NamedTuple):
+    """Another error state begins, or random numbers are drawn: no iteration of a loop node does that."""
 
 
-Effect = Operation | Write | ValueGuard | Copy | Barrier
+Effect = Operation | Write | Guarded | Copy | Phase
 E = TypeVar("E", bound=Effect)
 
 
@@ -73,7 +73,7 @@ class Effects:
 
     def guard(self, node: Node) -> None:
         """Note a look at a value."""
-        self._log.append(ValueGuard(node))
+        self._log.append(Guarded(node))
 
     def copy(self) -> int:
         """Note a copy; its number."""
@@ -81,9 +81,9 @@ class Effects:
         self._log.append(Copy(-self._copies))
         return -self._copies
 
-    def barrier(self) -> None:
-        """Note a barrier."""
-        self._log.append(Barrier())
+    def phase(self) -> None:
+        """Note that another phase begins."""
+        self._log.append(Phase())
 
     def between(self, kind: type[E], start: int, stop: int | None = None, but: Collection[int] = ()) -> list[E]:
         """The effects of one kind between two positions, without those that are taken, and those at `but`."""

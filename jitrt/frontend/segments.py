@@ -1,10 +1,10 @@
-"""Segments: what a traced function computes between one look at a value and the next.
+"""Segments: what a traced function computes between one graph break and the next.
 
 A value that decides how the Python code goes on has to be there before the trace can go on: what was recorded is
 computed, the trace continues with the real value, and what follows is another segment. A later call runs the segments
 one after the other, and takes at each value the one that follows it, without running the Python code.
 
-Values that a segment leaves for later ones are *registers*, numbered along the way; the first are the inputs.
+Values that a segment leaves for later ones are *registers*, numbered along the path; the first are the inputs.
 """
 
 from __future__ import annotations
@@ -32,8 +32,8 @@ Execute = Callable[[Graph, list[Any]], tuple[Any, list[Any]]]
 
 
 @frozen(eq=False)
-class Look:
-    """A look at the value in a register.
+class ValueGuard:
+    """What a function sees of the value in a register, on which the further path depends.
 
     Parameters
     ----------
@@ -127,8 +127,8 @@ class Watch:
         return self._condition()
 
 
-class Fence:
-    """No look at all: what comes next has to be computed apart."""
+class Barrier:
+    """Nothing to see: what comes next has to be computed apart."""
 
     __slots__ = ()
     reads: tuple[int, ...] = ()
@@ -139,8 +139,8 @@ class Fence:
 
 
 @frozen(eq=False)
-class Cut:
-    """A look at a value.
+class GraphBreak:
+    """The end of a segment: a value is there, and what the function sees of it decides how the path goes on.
 
     Parameters
     ----------
@@ -156,7 +156,7 @@ class Cut:
         The register that takes the first output.
     outputs : tuple of Node
         What the following registers hold.
-    look : Look, MadeCall, Watch or Fence
+    guard : ValueGuard, MadeCall, Watch or Barrier
         What is seen.
     key : hashable
         What tells what the function saw from what it may see in other calls.
@@ -164,7 +164,7 @@ class Cut:
         Registers that nothing needs afterwards.
     why, line : str
         What looks, and where in the user's code.
-    scope, look_scope : optional
+    scope, guard_scope : optional
         The error states (`scopes.Scope`) under which the graph is computed, and under which is looked.
     """
 
@@ -174,13 +174,13 @@ class Cut:
     samples: tuple[Any, ...]
     first: int
     outputs: tuple[Node, ...]
-    look: Look | MadeCall | Watch | Fence
+    guard: ValueGuard | MadeCall | Watch | Barrier
     key: Hashable
     freed: tuple[int, ...]
     why: str
     line: str
     scope: Any = None
-    look_scope: Any = None
+    guard_scope: Any = None
 
 
 def key_of(value: Any) -> Hashable:
@@ -216,8 +216,8 @@ def sample(value: Any) -> Any:
     return as_strided(np.empty(1, value.dtype), value.shape, value.strides)
 
 
-def narrowed(made: Cut, kept: Sequence[int]) -> tuple[Graph, tuple[int, ...], tuple[Any, ...]]:
-    """The graph of a cut for some of its outputs; the registers that it reads, and samples of their values.
+def narrowed(made: GraphBreak, kept: Sequence[int]) -> tuple[Graph, tuple[int, ...], tuple[Any, ...]]:
+    """The graph of a segment for some of its outputs; the registers that it reads, and samples of their values.
 
     Of the others it computes what may raise.
     """
@@ -227,16 +227,16 @@ def narrowed(made: Cut, kept: Sequence[int]) -> tuple[Graph, tuple[int, ...], tu
     roots = [outputs[k] for k in kept]
     strides = [made.graph.strides[k] for k in kept]
     forced = forced_of([n.args[0] if n.op is FORCE else n for n in reversed(outputs)], roots, places)
-    graph, read = cut((*roots, *forced), places, (*strides, *(None for _ in forced)))
+    graph, read = graph_from_registers((*roots, *forced), places, (*strides, *(None for _ in forced)))
     return graph, tuple(made.inputs[k] for k in read), tuple(made.samples[k] for k in read)
 
 
-def needed(traced: Sequence[Cut], last: Iterable[int]) -> list[tuple[int, ...]]:
-    """For each cut of a way the outputs that are read afterwards; `last` are the registers read at the end."""
+def needed(traced: Sequence[GraphBreak], last: Iterable[int]) -> list[tuple[int, ...]]:
+    """For each graph break of a path the outputs that are read afterwards; `last` are the registers read at the end."""
     used = set(last)
     found: list[tuple[int, ...]] = []
     for made in reversed(traced):
-        used.update(made.look.reads)
+        used.update(made.guard.reads)
         kept = tuple(k for k, n in enumerate(made.outputs) if made.first + k in used or is_effect(n))
         found.append(kept)
         if made.graph is not None:
@@ -244,7 +244,7 @@ def needed(traced: Sequence[Cut], last: Iterable[int]) -> list[tuple[int, ...]]:
     return found[::-1]
 
 
-def cut(
+def graph_from_registers(
     roots: Sequence[Node], registers: dict[Node, int], strides: Sequence[tuple[int, ...] | None]
 ) -> tuple[Graph, tuple[int, ...]]:
     """The graph that computes `roots` from registers, and the registers that it reads.

@@ -17,8 +17,8 @@ from ..ir.ops.contractions import RESULT, Call
 from ..ir.ops.optable import INPUT, Kind
 from ..ir.types import contiguous_strides
 from .context import tracing
-from .cuts import Cuts
 from .effects import Effects
+from .graphbreaks import GraphBreaks
 from .integers import IntegerWanted
 from .numpy.aliases import Aliases
 from .numpy.assignment import list_node
@@ -30,10 +30,10 @@ from .python.userline import user_line
 from .registers import Registers
 from .rolling.loopnumber import Place
 from .rolling.tracedloops import TracedLoops
-from .segments import Execute, Look, Watch, is_recorded_in_a_loop, register_value
+from .segments import Execute, ValueGuard, Watch, is_recorded_in_a_loop, register_value
 from .storage import base_of
 
-_MOST_INTEGER_LOOKS = 4  # at conditions of numbers: a function with more of them goes another way for each integer
+_MOST_INTEGER_LOOKS = 4  # at conditions of numbers: a function with more of them takes another path for each integer
 
 
 class Trace:
@@ -80,7 +80,7 @@ class Trace:
     ):
         self.loops = TracedLoops(excepted)
         self.registers = Registers(inputs, given)
-        self.cuts = Cuts(self, execute)
+        self.breaks = GraphBreaks(self, execute)
         self.calls = HostCalls(self, unsteady, {} if answers is None else answers)
         self.integers = integers
         self.memory: dict[Hashable, Any] = {} if memory is None else memory
@@ -239,10 +239,10 @@ class Trace:
             decided = self.loops.decide(node)
             if decided is not None:
                 return decided
-        if not self.cuts.are_possible or (self.loops.first_values and is_recorded_in_a_loop(node)):
+        if not self.breaks.are_possible or (self.loops.first_values and is_recorded_in_a_loop(node)):
             raise Untraceable(f"the value of an array or scalar is looked at ({why})", user_line())
         self.effects.guard(node)
-        self.cuts.look([node], lambda: Look(self.registers[node], convert), why)
+        self.breaks.look([node], lambda: ValueGuard(self.registers[node], convert), why)
         return convert(self.registers.value(node))
 
     def want_integers(self, node: Node) -> None:
@@ -275,10 +275,10 @@ class Trace:
 
     def watch(self, condition: Callable[[], bool], why: str) -> bool:
         """The truth of something outside, which is asked for in every call."""
-        if not self.cuts.are_possible or self.loops.first_values:
+        if not self.breaks.are_possible or self.loops.first_values:
             raise Untraceable(f"depends on {why}", user_line())
-        self.cuts.look([], lambda: Watch(condition), why)
-        return bool(self.cuts.made[-1].key)
+        self.breaks.look([], lambda: Watch(condition), why)
+        return bool(self.breaks.made[-1].key)
 
 
 class Failures:

@@ -19,8 +19,8 @@ from ..ir.ops.contractions import Call
 from ..ir.types import ArrayType
 from .arguments import GENERATORS, Structure, is_dynamic, overlaps_itself, rebuild
 from .context import tracing
-from .cuts import check_wait
 from .forms import Form, check, form_of, ordinary
+from .graphbreaks import check_wait
 from .numpy.creation import renew_all
 from .numpy.draws import of_argument
 from .numpy.scopes import Scope
@@ -34,7 +34,7 @@ from .python.stores import Containers, Store
 from .returned import Outputs, Result
 from .rolling.conditions import Conditions
 from .rolling.loopnumber import NotRolled, Place
-from .segments import Cut, Execute
+from .segments import Execute, GraphBreak
 from .state import Trace
 from .storage import Cell
 
@@ -68,8 +68,8 @@ class Traced:
         Calls left to NumPy, with the user's lines.
     written : tuple of (int, int)
         Inputs that the function writes into, and the number of the output that each has to hold afterwards.
-    cuts : tuple of Cut
-        The values that the function looked at. The graph is what remains to be computed afterwards.
+    breaks : tuple of GraphBreak
+        Where the function looked at values. The graph is what remains to be computed afterwards.
     registers : tuple of int
         Where the values of the inputs of the graph are.
     values : tuple
@@ -92,7 +92,7 @@ class Traced:
     host_calls: tuple[tuple[str, str], ...]
     written: tuple[tuple[int, int], ...]
     stores: tuple[Store, ...] = ()
-    cuts: tuple[Cut, ...] = ()
+    breaks: tuple[GraphBreak, ...] = ()
     registers: tuple[int, ...] = ()
     values: tuple[Any, ...] = ()
     scope: Scope | None = None
@@ -369,8 +369,8 @@ def _describe(
     graph, registers = Graph(tuple(inputs), tuple(roots), tuple(strides)), tuple(range(len(inputs)))
     if stores and len(graph.nodes()) > _MOST_NODES_WITH_STORES:
         raise Untraceable(f"its loops are unrolled to {len(graph.nodes())} operations")
-    if state.cuts.made:
-        graph, registers = state.cuts.graph_of(roots, strides)
+    if state.breaks.made:
+        graph, registers = state.breaks.graph_of(roots, strides)
     check_wait(graph)
     return Traced(
         graph,
@@ -381,7 +381,7 @@ def _describe(
         tuple(state.calls.noted),
         tuple(written),
         stores,
-        tuple(state.cuts.made),
+        tuple(state.breaks.made),
         registers,
         tuple(state.registers.given),
         scope,

@@ -86,7 +86,7 @@ class Explanation:
         """What is compiled: a program for each segment of another structure, the last segment at the end."""
         if self.traced is None or self.compiled is None:
             return []
-        found = [c.compiled for c in self.traced.cuts if c.compiled is not None]
+        found = [c.compiled for c in self.traced.breaks if c.compiled is not None]
         return list({id(c): c for c in (*found, self.compiled)}.values())
 
     @property
@@ -97,7 +97,7 @@ class Explanation:
     @property
     def looked_at(self) -> list[str]:
         """Values that the function looks at, with the lines of the user's code."""
-        return [] if self.traced is None else [f"{c.why} at {c.line}" for c in self.traced.cuts]
+        return [] if self.traced is None else [f"{c.why} at {c.line}" for c in self.traced.breaks]
 
     @property
     def loop_nests(self) -> list[LoopNest]:
@@ -133,7 +133,7 @@ class Explanation:
         if self.traced is None or self.compiled is None:
             return [(f"{self.name} runs as plain NumPy", self.plain_reason), *loops]
         parts = [(f"{self.name} is compiled", self._summary()), *loops]
-        if self.traced.cuts:
+        if self.traced.breaks:
             parts.append(("values that it looks at, in this order", "\n".join(self.looked_at)))
             for number, compiled in enumerate(self.programs[:-1]):
                 steps = _described(compiled.program.steps)

@@ -136,8 +136,8 @@ def test_functions_of_one_array_take_lists_without_a_look(function, given):
     agree(lambda x: function([x, 2 * x], **given), x)
     compiled = jitrt.jit(lambda x: function([x, 2 * x], **given))
     compiled(x)
-    cuts = [cut for found in compiled._specialisations.compiled() for cut in found.traced.cuts]
-    assert "an array is made of it" not in [cut.why for cut in cuts]
+    breaks = [b for found in compiled._specialisations.compiled() for b in found.traced.breaks]
+    assert "an array is made of it" not in [b.why for b in breaks]
 
 
 CONCATENATED = {

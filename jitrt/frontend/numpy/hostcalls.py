@@ -74,7 +74,7 @@ class HostCalls:
             check(form_in((args, kwargs)), name)
         if name.rpartition(".")[2] in MUTATING or kwargs.get("out") is not None:
             raise Untraceable(f"{name} writes into an array", user_line())
-        if trace.cuts.are_possible and (self._unsteady or function in VALUE_SHAPED):
+        if trace.breaks.are_possible and (self._unsteady or function in VALUE_SHAPED):
             return self.call_and_look(function, name, args, kwargs)
         node = call_node(trace, function, name, args, kwargs)
         try:
@@ -94,7 +94,7 @@ class HostCalls:
         if trace.has_forms:
             check(form_in((args, kwargs)), name)
         node = call_node(trace, function, name, args, kwargs)
-        if not trace.cuts.are_possible or (trace.loops.first_values and is_recorded_in_a_loop(node)):
+        if not trace.breaks.are_possible or (trace.loops.first_values and is_recorded_in_a_loop(node)):
             raise Untraceable(f"{name} gives arrays whose shapes depend on values", user_line())
         bases = [n for n in dict.fromkeys(map(base_of, node.args)) if not trace.is_known(n)]
         for base in bases:
@@ -112,7 +112,7 @@ class HostCalls:
             return made[0]
 
         with tracing(None):
-            trace.cuts.look(bases, make, name)
+            trace.breaks.look(bases, make, name)
         self.noted.append((name, node["call"].line))
         result = self._wrap_registers(
             node, made[0].structure, iter(range(made[0].first, len(trace.registers.given))), ()
@@ -182,7 +182,7 @@ class HostCalls:
         """
         trace = self._trace
         self.draws += 1
-        trace.effects.barrier()
+        trace.effects.phase()
         if trace.loops.first_values or self.draws > MOST_DRAWS or kwargs.get("out") is not None:
             raise Untraceable(f"draws random numbers ({name}) in a loop, or into an array", user_line())
         # Each draw takes a token from the one before, so that no step is moved across another.
@@ -223,7 +223,7 @@ class HostCalls:
         raised: list[str] = []
         kinds: dict[str, Any] = dict.fromkeys(["divide", "over", "under", "invalid"], "call")
         if node["call"].function in ASKS_OF_INVALID:
-            kinds["invalid"] = trace.cuts.errors["invalid"]
+            kinds["invalid"] = trace.breaks.errors["invalid"]
         noted = np.errstate(**kinds, call=lambda kind, _: raised.append(kind))
         with trace.failures, tracing(None), noted, watched(trace, node["call"].name):
             result = trace.registers.values[node] = evaluate((node,), trace.registers.values)[0]

@@ -124,7 +124,7 @@ class Phases:
             raise Untraceable("np.errstate inside of the body of a loop", user_line())
         self._tag(live, self.number)
         self._scopes.append(scope)
-        trace.effects.barrier()
+        trace.effects.phase()
         self.have_begun = True
         self._lines.append(user_line())
 
@@ -181,7 +181,7 @@ class Phases:
             bases = dict.fromkeys(base_of(n) for n in early if n in wanted)
             needed = [n for n in bases if n not in trace.registers and not trace.is_known(n)]
             if needed:
-                trace.cuts.fence(needed, "np.errstate", self._lines[members[-1]], scope)
+                trace.breaks.barrier(needed, "np.errstate", self._lines[members[-1]], scope)
         return groups[-1][1] if groups else None
 
     def _common_scope(self, numbers: list[int], flags: dict[int, set[str]]) -> Scope | None:

@@ -78,7 +78,7 @@ class Sources:
 
         decided, trace.loops.decide = trace.loops.decide, decide
         try:
-            with trace.cuts.closed():
+            with trace.breaks.closed():
                 yield
         finally:
             trace.loops.decide = decided

@@ -8,7 +8,7 @@ from ...base.frozen import frozen
 from ...ir.control import Closed, close
 from ...ir.node import Node, topological_order
 from ...ir.ops.ufuncs import COPY
-from ..effects import Barrier, Copy, ValueGuard, Write, forced_of
+from ..effects import Copy, Guarded, Phase, Write, forced_of
 from ..state import Trace
 from ..storage import Cell
 from .loopnumber import Counter
@@ -51,7 +51,7 @@ def step_between(
     if list(before.structure.items()) != list(after.structure.items()) or not _containers_stay(before, after):
         return None
     start, stop = before.position, after.position
-    if trace.effects.between(Barrier, start, stop):
+    if trace.effects.between(Phase, start, stop):
         return None
     outside = _written_outside(before, after, trace)
     if outside is None:
@@ -73,7 +73,7 @@ def step_between(
     def made_meanwhile(node: Node) -> bool:
         return node.op is COPY and node["number"] in copies
 
-    guards = trace.effects.between(ValueGuard, start, stop, decided)
+    guards = trace.effects.between(Guarded, start, stop, decided)
     if any(not first.keys().isdisjoint(topological_order((guard.node,))) for guard in guards):
         return None
     constant = {role.node for k, role in enumerate(old) if k not in varying}

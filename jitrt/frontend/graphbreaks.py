@@ -1,4 +1,4 @@
-"""Cuts of a trace: what has been recorded is computed, and the further way depends on what is seen of it."""
+"""Graph breaks: what a trace has recorded is computed, and its further path depends on what is seen of that."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from .numpy.scopes import Scope, entered
 from .numpy.silence import watched
 from .python.userline import user_line
 from .segments import (
-    Cut,
+    Barrier,
     Execute,
-    Fence,
-    Look,
+    GraphBreak,
     MadeCall,
+    ValueGuard,
     Watch,
-    cut,
+    graph_from_registers,
     is_recorded_in_a_loop,
     outside_of_loops,
     register_value,
@@ -45,8 +45,8 @@ def check_wait(graph: Graph, looks: bool = False) -> None:
         raise Untraceable(f"its loops are unrolled to {len(graph.nodes())} operations on small arrays")
 
 
-class Cuts:
-    """The cuts of one trace.
+class GraphBreaks:
+    """The graph breaks of one trace.
 
     Parameters
     ----------
@@ -61,7 +61,7 @@ class Cuts:
         self.errors = np.geterr()
         """The error state in which the function was called."""
         self._sizes: dict[Graph, int] = {}
-        self.made: list[Cut] = []
+        self.made: list[GraphBreak] = []
 
     @property
     def are_possible(self) -> bool:
@@ -77,8 +77,8 @@ class Cuts:
         finally:
             self._execute = execute
 
-    def look(self, wanted: list[Node], make_look: Callable[[], Look | MadeCall | Watch], why: str) -> None:
-        """Compute `wanted`, and let the further way depend on what is seen of it."""
+    def look(self, wanted: list[Node], make_guard: Callable[[], ValueGuard | MadeCall | Watch], why: str) -> None:
+        """Compute `wanted`, and let the further path depend on what is seen of it."""
         trace = self._trace
         made: _Computed = (None, None, (), ())
         scope = None
@@ -93,21 +93,23 @@ class Cuts:
                 later = outside_of_loops(later)
             missing = list(dict.fromkeys([*missing, *(n for n in later if n not in trace.registers)]))
             made = self._compute(missing, scope, self._forced(missing))
-        look = make_look()
+        guard = make_guard()
         with trace.failures, watched(trace, why):
-            key = look.see(trace.registers.given)
+            key = guard.see(trace.registers.given)
         freed = trace.registers.free({*trace.live(), *wanted, *trace.conditions}) if missing else ()
-        look_scope = trace.phases.scope or None
-        self.made.append(Cut(*made, first, tuple(missing), look, key, freed, why, user_line(), scope, look_scope))
+        guard_scope = trace.phases.scope or None
+        self.made.append(
+            GraphBreak(*made, first, tuple(missing), guard, key, freed, why, user_line(), scope, guard_scope)
+        )
 
-    def fence(self, nodes: list[Node], why: str, line: str, scope: Scope) -> None:
+    def barrier(self, nodes: list[Node], why: str, line: str, scope: Scope) -> None:
         """Compute `nodes` under an error state of their own."""
         trace = self._trace
         first = len(trace.registers.given)
         made = self._compute(nodes, scope)
         trace.calls.results = [n for n in trace.calls.results if n not in trace.registers]
         trace.registers.show(nodes)
-        self.made.append(Cut(*made, first, tuple(nodes), Fence(), None, (), why, line, scope))
+        self.made.append(GraphBreak(*made, first, tuple(nodes), Barrier(), None, (), why, line, scope))
 
     def _forced(self, missing: list[Node]) -> list[Node]:
         """What has been recorded up to now, may raise, and is not computed for the sake of `missing`."""
@@ -142,7 +144,10 @@ class Cuts:
         key = ("graph", tuple(roots), tuple(strides))
         known = trace.memory.get(key)
         if known is None or known[0] != trace.registers.places:
-            known = trace.memory[key] = dict(trace.registers.places), cut(roots, trace.registers.places, strides)
+            known = trace.memory[key] = (
+                dict(trace.registers.places),
+                graph_from_registers(roots, trace.registers.places, strides),
+            )
         return known[1]
 
     def _check_effort(self, graph: Graph) -> None:
