@@ -138,6 +138,7 @@ class ServedFunction(NativeCallable):
         if by_position is not None and self._loops.active:
             result = self._loops.call(by_position)
             if result is not MISS:
+                self._note_slow_call(self._loops.compile_seconds, by_position, True)
                 self._serve_loops(by_position)
                 self._serve_short_calls(args)
                 return result
@@ -400,18 +401,23 @@ class ServedFunction(NativeCallable):
 
         return loop_lines(self._function, what)
 
-    def _note_slow_call(self, seconds: float, args: tuple) -> None:
+    def _note_slow_call(self, seconds: float, args: tuple, is_staged: bool = False) -> None:
         """Say which loop has made a first call slow, and what would help."""
         if seconds < _SLOW_CALL:
             return
-        loops = self._loops_of(args, "", False)
-        if not loops:
-            text = "%s: it took %.1f s to compile it; parts of it as functions of their own are compiled each by itself"
-            _log.warning(text, self.__name__, seconds)
-            return
-        text = "%s: it took %.1f s to compile it; %s. One operation on whole arrays in its place would help, "
-        text += "or a function of its own for the loop, without what is no procedure"
-        _log.warning(text, self.__name__, seconds, loops[0])
+        loops = self._loops_of(args, "", None if is_staged else False)
+        what = f"; {loops[0]}" if loops else ""
+        if is_staged:
+            what += (
+                ". All its loops are one procedure: fewer statements in it would help, or a function of its own, with"
+            )
+            what += " its own decorator, for a part that no loop is around"
+        elif loops:
+            what += ". One operation on whole arrays in its place would help, or a function of its own for the loop,"
+            what += " without what is no procedure"
+        else:
+            what = "; parts of it as functions of their own are compiled each by itself"
+        _log.warning("%s: it took %.1f s to compile it%s", self.__name__, seconds, what)
 
     def clear(self) -> None:
         """Forget all calls, and free the frames. Kernels stay, so that nothing has to be compiled again."""

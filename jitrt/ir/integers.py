@@ -117,12 +117,15 @@ class Facts:
         self._bounds: dict[str, tuple[tuple[Poly, ...], tuple[Poly, ...]]] = {}
         self._order: dict[str, int] = {}
         self.natural: list[Poly] = []  # what is known not to be negative, beside
+        self._proved: dict[tuple[tuple[tuple[Monomial, int], ...], int], bool] = {}  # of bounds alone
 
     def __contains__(self, name: str) -> bool:
         return name in self._bounds
 
     def bound(self, name: str, lows: Iterable[Poly | int] = (), highs: Iterable[Poly | int] = ()) -> None:
         """Let a name be at least each of `lows`, and at most each of `highs`."""
+        if name in self._order:
+            self._proved.clear()
         self._order[name] = len(self._order)
         self._bounds[name] = tuple(map(_poly, lows)), tuple(map(_poly, highs))
 
@@ -136,7 +139,14 @@ class Facts:
         return self._is_natural(rest, 12) or any(self._is_natural(rest - known, 6) for known in self.natural)
 
     def _is_natural(self, x: Poly, depth: int) -> bool:
-        """Whether `x` is certainly not negative: names are replaced by their bounds, the latest ones first."""
+        """Whether `x` is certainly not negative, by the bounds of its names."""
+        key = x.terms, depth
+        if (known := self._proved.get(key)) is None:
+            known = self._proved[key] = self._follows(x, depth)
+        return known
+
+    def _follows(self, x: Poly, depth: int) -> bool:
+        """Names are replaced by their bounds, the latest ones first."""
         if all(c >= 0 and all(self._is_extent(n) for n in m) for m, c in x.terms):
             return True
         if not depth:

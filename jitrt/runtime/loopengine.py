@@ -21,6 +21,7 @@ class NoLoops:
     """The engine of a function without loops, which serves no call."""
 
     active = answering = serving = False
+    compile_seconds = 0.0
 
     def call(self, args: tuple, instead_of_plain: bool = False) -> Any:
         return MISS

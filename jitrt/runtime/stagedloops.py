@@ -40,6 +40,7 @@ from .procedurecalls import procedure_table
 from .procedureresults import Results
 from .procedurework import Work
 from .sources import is_source, lock_of, restore, state_of
+from .verdicts import keep_verdict, verdict
 
 _log = logging.getLogger("jitrt.trace")
 
@@ -82,6 +83,8 @@ class LoopEngine:
         Whether calls may be served; False once the function is known to have no loops of its own.
     answering, serving : bool
         Whether there are procedures in use.
+    compile_seconds : float
+        What the latest `call` took to make a procedure; 0 if it had one.
     """
 
     def __init__(self, function: Callable[..., Any]):
@@ -90,6 +93,7 @@ class LoopEngine:
         self._refused: dict[Any, str] = {}
         self._left: set[Any] = set()  # refused because their loops work on whole arrays
         self._whole: set[Any] = set()  # where loops work on whole arrays
+        self.compile_seconds = 0.0
         self.active = True
         self.answering = self.serving = False
         self._looked = False
@@ -105,6 +109,7 @@ class LoopEngine:
         if not self._looked:
             self._looked = True
             self.active = has_loops(self._function.__code__)
+        self.compile_seconds = 0.0
         if not self.active:
             return MISS
         try:
@@ -201,8 +206,8 @@ class LoopEngine:
 
     def _find(self, call: _Call, instead_of_plain: bool = False) -> _Loop | None:
         args, key = call.leaves, call.key
-        known = self._loops.get(key, ())
-        for loop in known:
+        made = self._loops.get(key, ())
+        for loop in made:
             if loop.fits(args):
                 return None if loop.refused else loop
         if key in self._whole and _nbytes(args) > MOST_WHOLE_BYTES:
@@ -210,12 +215,18 @@ class LoopEngine:
         if instead_of_plain and key in self._left:
             self._left.discard(key)
             self._refused.pop(key, None)
-        if key in self._refused or self._made == _MOST_STAGED or len(known) == _MOST_VALUES:
+        if key in self._refused or self._made == _MOST_STAGED or len(made) == _MOST_VALUES:
             return None
         self._made += 1
+        start = time.perf_counter()
         try:
+            # Classes have other versions in each process.
+            known = None if instead_of_plain or call.trees is not None else verdict(self._function, key, args)
+            if known is not None:
+                raise WholeArrays if known[1] else NotStaged(known[0])
             with at_work():
                 loop = _Loop(self._function, call, instead_of_plain)
+            self.compile_seconds = time.perf_counter() - start
         except _TooLarge:
             self._whole.add(key)
             return None
@@ -223,6 +234,8 @@ class LoopEngine:
             if isinstance(reason, WholeArrays):
                 self._left.add(key)
             self._refused[key] = str(reason)
+            if reason.is_lasting and call.trees is None and not instead_of_plain:
+                keep_verdict(self._function, key, args, str(reason), isinstance(reason, WholeArrays))
             _log.info("%s: its loops are not compiled as such: %s", self._function.__name__, reason)
             return None
         self._loops.setdefault(key, []).append(loop)

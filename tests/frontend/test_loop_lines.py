@@ -3,6 +3,7 @@
 import logging
 
 import numpy as np
+import pytest
 
 import jitrt
 from jitrt.call import site
@@ -64,9 +65,15 @@ def test_the_text_shows_them():
     assert not jitrt.jit(lambda x: x + 1).explain(np.ones(5)).loops
 
 
-def test_slow_first_calls_name_the_line(monkeypatch, caplog):
-    monkeypatch.setattr(site, "_SLOW_CALL", 0.0)
+@pytest.mark.parametrize("function, head", [(whole, "for _ in range(5):"), (staged, "for k in range(len(x)):")])
+def test_slow_first_calls_name_the_line(function, head, monkeypatch, caplog):
+    monkeypatch.setattr(site, "_SLOW_CALL", 1e-9)
+    fast = jitrt.jit(function)
     with caplog.at_level(logging.WARNING, "jitrt.trace"):
-        jitrt.jit(whole)(np.ones(9))
-    (message,) = [r.getMessage() for r in caplog.records if "to compile" in r.getMessage()]
-    assert f"line {whole.__code__.co_firstlineno + 1}: for _ in range(5):" in message and "would help" in message
+        for n in (9, 9, 12):
+            fast(np.ones(n))
+    first, *_ = [r.getMessage() for r in caplog.records if "to compile" in r.getMessage()]
+    line = function.__code__.co_firstlineno + (2 if function is staged else 1)
+    assert f"line {line}: {head}" in first and "would help" in first
+    if function is staged:  # another size compiles nothing
+        assert len([r for r in caplog.records if "to compile" in r.getMessage()]) == 1

@@ -49,6 +49,7 @@ from .variables import Held, Kind, NoneOr, Parts, Rows, Same, parts_of
 from .variables import Number as NumberKind
 
 MOST_WHOLE_BYTES = 1 << 21  # of arguments of loops over whole arrays: what one thread has in a cache of its own
+STATIC = (str, bool, np.bool, type(None))  # arguments whose values procedures are always made for
 _MOST_ROUNDS = 24  # until it is known what lists hold, and which values matter
 _SHORT = 32  # iterations of loops with operations on arrays: written out they are fused and computed in one go
 _MOST_KNOWN = 4  # integer arguments whose values procedures are made for
@@ -268,6 +269,9 @@ def stage(
             if needed.argument in known or len(known) == _MOST_KNOWN:
                 raise NotStaged(str(needed)) from None
             known[needed.argument] = args[needed.argument]
+        except NotStaged as reason:
+            reason.is_lasting = all(isinstance(value, STATIC) for value in known.values())
+            raise
     raise NotStaged("lists whose elements do not settle")
 
 
@@ -401,7 +405,7 @@ def _parameter(r: Recorder, number: int, value: Any) -> Any:
         r.facts.bound(name, [0], [1 << 62])
         r.written_to |= {name}
         return Source(type(value), name)
-    if value is None or isinstance(value, (str, bool, np.bool)) or is_function(value):
+    if isinstance(value, STATIC) or is_function(value):
         raise NeedsValue(number)
     if type(value) is int:
         r.parameters.append(Parameter(name, INT))

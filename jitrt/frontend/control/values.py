@@ -16,7 +16,13 @@ BOOL, INT, FLOAT = np.dtype(bool), np.dtype(np.int64), np.dtype(np.float64)
 
 
 class NotStaged(Exception):
-    """The function does something that staged code cannot do, or might do otherwise than Python."""
+    """The function does something that staged code cannot do, or might do otherwise than Python.
+
+    `is_lasting` says that this follows from its text, and the kinds of its arguments and of what it names: no values
+    but those in `stage.STATIC` have been looked at.
+    """
+
+    is_lasting = False
 
 
 class WholeArrays(NotStaged):

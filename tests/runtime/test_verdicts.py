@@ -1,0 +1,120 @@
+"""What could not be staged in one process is not tried in the next one, unless something it depends on is another."""
+
+import linecache
+import os
+import subprocess
+import sys
+import textwrap
+
+import numpy as np
+import pytest
+
+import jitrt
+from jitrt.runtime import stagedloops
+from jitrt.runtime.stagedloops import LoopEngine
+
+TEXT = """
+FACTOR = 2.0
+def helper(x):
+    return {helper}
+def f(x, how="a"):
+    total = {start}
+    for v in x:
+        total = total + helper(v) * FACTOR
+        {body}
+    return total
+"""
+IN_VAIN = {"start": "0.0", "body": "print(end='')", "helper": "x + 1"}
+
+
+def scope_of(**parts):
+    text = TEXT.format(**IN_VAIN | parts)
+    linecache.cache["<verdicts>"] = (len(text), None, text.splitlines(True), "<verdicts>")
+    scope = {"np": np}
+    exec(compile(text, "<verdicts>", "exec"), scope)
+    return scope
+
+
+@pytest.fixture
+def tried(monkeypatch, tmp_path):
+    """Which functions are staged, with a disk cache that is empty at first."""
+    monkeypatch.setenv("JITRT_CACHE_DIR", str(tmp_path))
+    found, stage = [], stagedloops.stage
+    monkeypatch.setattr(stagedloops, "stage", lambda function, *rest: found.append(function) or stage(function, *rest))
+    return found
+
+
+def refused(function, *args):
+    engine = LoopEngine(function)
+    assert engine.call(args) is stagedloops.MISS
+    return engine.reason(args)
+
+
+def test_another_process_does_not_try(tried):
+    x = np.ones(5)
+    reason = refused(scope_of()["f"], x)
+    assert reason and len(tried) == 1
+    assert refused(scope_of()["f"], x) == reason and refused(scope_of()["f"], np.ones(9)) == reason
+    assert len(tried) == 1
+
+
+CHANGES = {
+    "the body": {"body": "print('', end='')"},
+    "a constant": {"start": "1.0"},
+    "a function that it calls": {"helper": "x + 2"},
+}
+
+
+@pytest.mark.parametrize("change", CHANGES)
+def test_other_texts_are_tried(tried, change):
+    refused(scope_of()["f"], np.ones(5))
+    refused(scope_of(**CHANGES[change])["f"], np.ones(5))
+    assert len(tried) == 2
+
+
+def test_other_values_and_kinds_are_tried(tried):
+    refused(scope_of()["f"], np.ones(5))
+    scope = scope_of()
+    scope["FACTOR"] = 3
+    refused(scope["f"], np.ones(5))
+    refused(scope_of()["f"], np.ones(5, "f4"))
+    assert len(tried) == 3
+
+
+def test_values_of_strings_are_told_apart(tried):
+    for how in ("a", "b", "a", "b"):
+        refused(scope_of()["f"], np.ones(5), how)
+    assert len(tried) == 2
+
+
+def test_what_follows_from_other_values_is_no_verdict(tried):
+    for _ in range(2):
+        refused(scope_of(body="how(v); print(end='')")["f"], np.ones(5), abs)
+    assert len(tried) == 2
+
+
+def test_what_can_be_staged_is_served_behind_a_verdict_of_another_text(tried):
+    refused(scope_of()["f"], np.ones(5))
+    scope = scope_of(body="total = total * 0.5")
+    fast = jitrt.jit(scope["f"])
+    assert fast(np.ones(5)) == scope["f"](np.ones(5)) and fast._loops.source((np.ones(5), "a"))
+
+
+def test_verdicts_reach_other_processes(tmp_path):
+    code = textwrap.dedent("""
+        import sys
+        import numpy as np
+        sys.path.insert(0, sys.argv[1])
+        import of_verdicts
+        from jitrt.runtime import stagedloops
+        stage, tried = stagedloops.stage, []
+        stagedloops.stage = lambda *args: tried.append(1) or stage(*args)
+        engine = stagedloops.LoopEngine(of_verdicts.f)
+        assert engine.call((np.ones(5), "a")) is stagedloops.MISS
+        print(len(tried), engine.reason((np.ones(5), "a")))
+    """)
+    (tmp_path / "of_verdicts.py").write_text(TEXT.format(**IN_VAIN))
+    env = os.environ | {"JITRT_CACHE_DIR": str(tmp_path / "cache")}
+    run = [sys.executable, "-c", code, str(tmp_path)]
+    first, second = (subprocess.run(run, env=env, capture_output=True, text=True, check=True).stdout for _ in range(2))
+    assert first[0] == "1" and second[0] == "0" and first[1:] == second[1:]
