@@ -144,7 +144,7 @@ def test_single_precision_stays_single():
     x = np.linspace(0, 1, 7, dtype=np.float32)
     agrees(accumulate, (x, 0.1), (x, 0.2))
     agrees(accumulate, (x, np.float32(0.1)))
-    agrees(accumulate, (x, np.float64(0.1)), compiled=False)
+    agrees(accumulate, (x, np.float64(0.1)))  # a total that becomes a double
 
 
 def test_the_first_of_equal_types_decides_by_value():
