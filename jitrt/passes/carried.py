@@ -17,6 +17,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from ..ir.integers import Poly
 from ..ir.loops import (
+    Checked,
     Compute,
     External,
     For,
@@ -32,6 +33,7 @@ from ..ir.loops import (
     Put,
     Scope,
     Statement,
+    Stop,
     Store,
     statements_within,
 )
@@ -85,6 +87,9 @@ def _carried_loads(loop: For, store: Store) -> list[Load]:
         or not defined.isdisjoint((store.base, *store.offset.names()))
     ):
         return []
+    may_stop = any(isinstance(s, (Checked, Stop)) for s in inside)
+    if loop.index not in store.offset.names() and not may_stop:
+        return []  # LLVM keeps such an element in a register by itself
     known = store.offset.replaced(loop.index, Poly.name(loop.index) - loop.step)
     wanted = store.base, known, store.dtype
     earlier = itertools.takewhile(lambda s: s is not store, _passed(loop.body))
