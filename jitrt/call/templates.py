@@ -109,6 +109,8 @@ def _is_simple(found: Specialisation) -> bool:
     traced = found.traced
     if traced.breaks or traced.host_calls or traced.scope or traced.stores or traced.draws or traced.has_state:
         return False
+    if found.compiled.whole is not None:  # it leaves out what nothing reads, which depends on values
+        return False
     is_made = all(r.view is None for r in traced.results)
     return is_made and not any(n.op.kind is Kind.HOST for n in traced.graph.nodes())
 

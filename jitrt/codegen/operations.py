@@ -23,6 +23,7 @@ _COMPLEX_FOLDS = {Kind.REDUCTION: (np.add, np.multiply), Kind.SCAN: (np.add,)}
 _new: dict[str, bool] = {}  # answers that the disk cache does not have
 
 
+@lru_cache(maxsize=4096)
 def has_kernel(op: Op, operands: tuple[np.dtype, ...], result: np.dtype) -> bool:
     """Whether kernels can compute `op`: an elementwise operation, a fold, or an assembly of parts."""
     if op.kind in (Kind.ASSEMBLE, Kind.GATHER):

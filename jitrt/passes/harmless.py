@@ -65,7 +65,7 @@ def _extremes(value: Any) -> Range | None:
     array = np.asarray(value)
     if array.size == 0 or array.dtype.kind not in "biuf":
         return None
-    least, largest = float(array.min()), float(array.max())
+    least, largest = (float(array),) * 2 if array.ndim == 0 else (float(array.min()), float(array.max()))
     return (least, largest) if math.isfinite(least) and math.isfinite(largest) else None
 
 

@@ -142,6 +142,7 @@ class Group:
     _known: int = 0  # how many of the sinks, of which there are ever more, the following fields tell of
     _fold: Sink | None = None
     _searches: bool = False
+    _kind: tuple = ()
 
     @property
     def members(self) -> tuple[Group, ...]:
@@ -191,10 +192,15 @@ class Group:
 
     def _look(self) -> None:
         """Take account of further sinks."""
+        if self._known == len(self.sinks):
+            return
+        chosen = self._fold
         for sink in self.sinks[self._known :]:
             if sink.folded_axes and (self._fold is None or (sink.is_partial and not self._fold.is_partial)):
                 self._fold = sink
             self._searches = self._searches or sink.is_search
+        if not self._known or self._fold is not chosen:
+            self._kind = (self._fold or self.sinks[0]).kind
         self._known = len(self.sinks)
 
     @property
@@ -210,8 +216,7 @@ class Group:
     def kind(self) -> tuple:
         """The kind of the sinks; a fold may have stores of its domain beside it, one in blocks folds of its rows."""
         self._look()
-        chosen = self._fold or (self.sinks[0] if self.sinks else None)
-        return () if chosen is None else chosen.kind
+        return self._kind
 
 
 def stored_axes(node: Node, member: Group, axes: tuple[int, ...]) -> list[int]:

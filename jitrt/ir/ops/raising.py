@@ -11,6 +11,7 @@ Where it can only be an exception that is ignored if nobody asks for it, `left_o
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 
 import numpy as np
 
@@ -24,7 +25,7 @@ from .contractions import RESULT
 from .folds import REDUCE_MAXIMUM, reduce
 from .optable import Kind, Op, row
 from .pythonnumbers import is_python
-from .ufuncs import elementwise_op, loop_dtypes
+from .ufuncs import elementwise_op, resolved
 
 FORCE = row(Op("force", Kind.CHECK, numpy=lambda x: np.zeros((), np.int8)))
 LEFT_OUT = row(Op("left_out", Kind.CHECK, numpy=lambda flags: np.zeros((), np.int8)))
@@ -40,17 +41,24 @@ def exceptions(node: Node) -> frozenset[str]:
     >>> sorted(exceptions(b.elementwise(np.sqrt, x))), sorted(exceptions(b.elementwise(np.isnan, x)))
     (['invalid', 'under'], [])
     """
-    op, operands = node.op, tuple([a.dtype for a in node.args])
-    if op.kind is Kind.HOST and not is_python(op) and any(t.kind in "fc" for t in (*operands, node.dtype)):
-        return _ALL
+    found, beside_a_number = _exceptions(node.op, tuple([a.type.promotion_key for a in node.args]), node.dtype)
+    return beside_a_number if beside_a_number is not found and any(map(_is_a_number, node.args)) else found
+
+
+@lru_cache(maxsize=4096)
+def _exceptions(
+    op: Op, keys: tuple[np.dtype | type, ...], result: np.dtype
+) -> tuple[frozenset[str], frozenset[str]]:
+    """The exceptions of an operation on operands with these promotion keys, and those beside a number."""
+    operands = tuple([np.dtype(key) for key in keys])
+    if op.kind is Kind.HOST and not is_python(op) and any(t.kind in "fc" for t in (*operands, result)):
+        return _ALL, _ALL
     if op.ufunc is not None:  # its loop may be one of floats, also for integers
         if op.kind is Kind.ELEMENTWISE:
-            operands = loop_dtypes(op.ufunc, tuple([a.type for a in node.args]))[:-1]
+            operands = resolved(op.ufunc, keys)[:-1]
         op = elementwise_op(op.ufunc)
     found = op.raises(operands)
-    if found and op.flags_beside_a_number is not None and any(map(_is_a_number, node.args)):
-        return op.raises(operands, beside_a_number=True)
-    return found
+    return found, op.raises(operands, beside_a_number=True) if found else found
 
 
 def _is_a_number(node: Node) -> bool:

@@ -227,7 +227,8 @@ def _is_scipys(ufunc: np.ufunc) -> bool:
 
 
 @lru_cache(maxsize=4096)
-def _resolve(ufunc: np.ufunc, operands: tuple[np.dtype | type, ...]) -> tuple[np.dtype, ...]:
+def resolved(ufunc: np.ufunc, operands: tuple[np.dtype | type, ...]) -> tuple[np.dtype, ...]:
+    """The same as `loop_dtypes` for operands with these promotion keys."""
     if all(isinstance(t, type) for t in operands):  # NumPy gives Python scalars their default dtypes then
         operands = tuple(np.dtype(t) for t in operands)
     return tuple(canonical(t) for t in ufunc.resolve_dtypes((*operands, None)))
@@ -248,7 +249,7 @@ def loop_dtypes(ufunc: np.ufunc, operands: tuple[ArrayType, ...]) -> tuple[np.dt
     >>> loop_dtypes(np.add, (f4, python_float))
     (dtype('float32'), dtype('float32'), dtype('float32'))
     """
-    return _resolve(ufunc, tuple([t.promotion_key for t in operands]))
+    return resolved(ufunc, tuple([t.promotion_key for t in operands]))
 
 
 @lru_cache(maxsize=4096)
@@ -262,7 +263,7 @@ def elementwise_result(ufunc: np.ufunc, operands: tuple[np.dtype | type, ...]) -
     TypeError
         As for `loop_dtypes`.
     """
-    return elementwise_op(ufunc), _resolve(ufunc, operands)[-1]
+    return elementwise_op(ufunc), resolved(ufunc, operands)[-1]
 
 
 def where_dtype(a: ArrayType, b: ArrayType) -> np.dtype:
