@@ -96,13 +96,14 @@ class ServedFunction(NativeCallable):
         if self._is_new:
             self._is_new = False
             note_call(self._function)
-        by_position = self._loops.by_position(args, kwargs) if self._loops.active else None
+        try:
+            by_position = self._loops.by_position(args, kwargs) if self._loops.active else None
+        except MemoryError:  # of which the plain function may need less
+            return self._function(*args, **kwargs)
         if self._loops.answering and by_position is not None:
             result = self._loops.serve(by_position)
             if result is not MISS:
-                may_be_short = self._loops.may_be_short()
-                self._serve_loops(by_position)
-                if may_be_short:
+                if self._serve_loops(by_position):
                     self._serve_short_calls(args)
                 return result
         if known.plain is not None:
@@ -344,17 +345,20 @@ class ServedFunction(NativeCallable):
             self._specialisations.forget(found, failure, leaves, structure)
         return result
 
-    def _serve_loops(self, args: tuple) -> None:
-        """Let native code run the procedure that has served a call with these arguments."""
+    def _serve_loops(self, args: tuple) -> bool:
+        """Let native code run the procedure that has served a call; whether to find out if such calls are too short."""
         with self._lock:
             try:
+                may_be_short = self._loops.may_be_short()
                 tables = self._loops.tables(args)
                 if tables is not None:
                     self._dispatch.serve_procedures(tables)
+                return may_be_short
             except Exception as error:  # the call itself has ended well
                 if is_users_own(error):
                     raise
                 internal_error(self.__name__, error, _STAYS_IN_PYTHON)
+                return False
 
     def _serve_short_calls(self, args: tuple) -> None:
         """Let native code call the plain function where even compiled loops over elements are not faster."""

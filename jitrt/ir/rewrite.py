@@ -79,7 +79,7 @@ def rewrite(graph: Graph, rules: tuple[Rule, ...], exhausted: Collection[Rule] =
         return None
 
     for start in nodes:
-        if not of_old[start.op] and all([done[a] is a for a in start.args]):
+        if not of_old[start.op] and all(done[a] is a for a in start.args):
             done[start] = start
             continue
         stack = [] if start in done else [start]

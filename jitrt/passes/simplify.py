@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial, reduce
+
 import numpy as np
 
 from ..ir import build as b
@@ -13,6 +15,9 @@ from ..ir.ops.ufuncs import CUBE, NUMPY_UFUNCS, WHERE
 from ..ir.rewrite import Rule, of_kind, rule
 
 _FOLDED_BYTES = 4096  # a constant may grow to this size by folding; beyond, only if it does not grow at all
+
+
+_WITHIN_RANGE = (-7, -6, -5, -4, -3, -2, 3, 4, 5, 6, 7)  # powers that no float32 has beyond the range of float64
 
 
 def _is(n: Node, value: float) -> bool:
@@ -150,6 +155,22 @@ def third_power(n: Node) -> Node | None:
     return _ufunc(np.multiply, n, _ufunc(np.multiply, n, x, x), x)
 
 
+@rule("power", "x ** n → product of float64, x of float32", "an error of 2**-50 before the result is rounded, once")
+def narrow_power(n: Node) -> Node | None:
+    if n.dtype != np.float32 or not any(_is(n.args[1], k) for k in _WITHIN_RANGE):
+        return None
+    exponent = int(literal(n.args[1]))
+    square = b.cast(n.args[0], np.dtype(np.float64))
+    factors = []
+    for bit in reversed(f"{abs(exponent):b}"):
+        factors += [square] if bit == "1" else []
+        square = b.elementwise(np.multiply, square, square)
+    product = reduce(partial(b.elementwise, np.multiply), factors)
+    if exponent < 0:
+        product = b.elementwise(np.divide, b.broadcast_to(b.constant(np.float64(1)), n.shape), product)
+    return b.cast(product, n.dtype)
+
+
 @rule("positive conjugate", "+x, conj(x) → x", "identity on real numbers")
 def drop_identity(n: Node) -> Node | None:
     return n.args[0] if n.op.name == "positive" or n.dtype.kind != "c" else None
@@ -189,6 +210,7 @@ RULES: tuple[Rule, ...] = (
     root_as_power,
     power_by_number,
     third_power,
+    narrow_power,
     drop_identity,
     square_as_product,
     drop_involution,

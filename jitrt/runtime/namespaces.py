@@ -18,6 +18,7 @@ from .objects import fields
 Fixed = list[tuple[int, int]]
 
 _DICT_WORDS = dict.__basicsize__ // 8
+_TABLE_WORDS = 4  # in front of the keys
 _POINTERS = 1 << 16  # numbers below are no addresses
 
 
@@ -39,6 +40,22 @@ def _function_fields() -> dict[str, int] | None:
             return None
         found[name] = 8 * words.index(id(getattr(probe, name)))
     return found
+
+
+@once
+def _used_field() -> int | None:
+    """The offset in bytes, in the table of a dict, of how many places have been taken, also by keys that are gone."""
+    places = _dict_fields()
+    if places is None:
+        return None
+    names = dict.fromkeys("abcd")
+    table = _words(id(names) + places[1], 1)[0]
+    words = [_words(table, _TABLE_WORDS)]
+    for change in (lambda: names.pop("a"), lambda: names.update(e=0), lambda: names.update(b=0)):
+        change()
+        words.append(_words(table, _TABLE_WORDS))
+    found = [k for k, (old, *new) in enumerate(zip(*words)) if new == [old, old + 1, old + 1]]
+    return 8 * found[0] if len(found) == 1 and _words(id(names) + places[1], 1) == [table] else None
 
 
 @once
@@ -64,7 +81,7 @@ def words_of(container: Any, key: Any, value: Any) -> Fixed | None:
     key : object
         The name of an attribute of the function; None for a cell.
     value : object
-        `MISSING` if the dict does not have the key: then its size tells.
+        `MISSING` if the dict does not have the key: then tell its size, and the places that have been taken.
 
     Examples
     --------
@@ -85,13 +102,13 @@ def words_of(container: Any, key: Any, value: Any) -> Fixed | None:
         return None if offsets is None else [(id(container) + offsets[key], 0 if value is None else id(value))]
     if isinstance(container, types.CellType):
         return [(id(container) + known["cell"], id(value))]
-    places = _dict_fields()
-    if type(container) is not dict or places is None:
+    places, used = _dict_fields(), _used_field()
+    if type(container) is not dict or places is None or used is None:
         return None
     size, keys = (id(container) + place for place in places)
-    if value is MISSING:
-        return [(size, len(container))]
     table = ctypes.c_int64.from_address(keys).value
+    if value is MISSING:  # a key takes a new place in the table, or a new table
+        return [(size, len(container)), (keys, table), (table + used, _words(table + used, 1)[0])]
     place = _place(table, container.__sizeof__() - dict.__basicsize__, id(key), id(value))
     return None if place is None else [(keys, table), (place, id(value))]
 

@@ -28,6 +28,9 @@ class Work:
         That Python executes.
     """
 
+    pieces: Any = ()  # until there is memory for them
+    host: HostSteps | None = None
+
     def __init__(self, procedure: Procedure, offsets: Sequence[int], steps: Sequence[Step] = ()):
         count = FIRST_ARGUMENT + len(procedure.parameters)
         self.words = (ctypes.c_int64 * count)(*offsets)

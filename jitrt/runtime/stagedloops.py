@@ -20,7 +20,7 @@ import numpy as np
 from .. import config
 from ..base.atwork import at_work, is_users_own
 from ..codegen.entries import entry_of
-from ..errors import JitrtError, is_passing
+from ..errors import HalfDone, JitrtError, is_passing
 from ..frontend.arguments import overlaps_itself
 from ..frontend.control.composites import LEAVES, are_different, assign_part, take_apart
 from ..frontend.control.source import has_loops
@@ -106,13 +106,13 @@ class LoopEngine:
 
         Loops over whole arrays are left to the tracer, unless it leaves them to the plain function.
         """
-        if not self._looked:
-            self._looked = True
-            self.active = has_loops(self._function.__code__)
         self.compile_seconds = 0.0
-        if not self.active:
-            return MISS
         try:
+            if not self._looked:
+                self.active = has_loops(self._function.__code__)
+                self._looked = True
+            if not self.active:
+                return MISS
             call = self._taken(args)
             loop = self._latest = self._find(call, instead_of_plain)
         except Exception as error:  # nothing has run yet
@@ -367,15 +367,21 @@ class _Loop:
         """A call."""
         try:
             made = MISS if self.refused else self.native(call)
+        except HalfDone as error:
+            raise error.failure from None
         except Exception as error:
-            if self.staged.written:  # it may have
-                raise
             _check_failure(error, self.function)
             made = MISS
         return self.function(*call.args) if made is MISS else made
 
     def native(self, call: _Call) -> Any:
-        """The result of the procedure; `MISS` if the plain function has to serve the call, and nothing is written."""
+        """The result of the procedure; `MISS` if the plain function has to serve the call, and nothing is written.
+
+        Raises
+        ------
+        HalfDone
+            If it failed when something was written, or numbers were drawn.
+        """
         staged, args = self.staged, call.leaves
         if self.assigns and not are_different(call.args):
             return MISS
@@ -405,20 +411,23 @@ class _Loop:
                 self.count_stop()
             self.pool.append(work)
             return MISS
-        self.runs += 1
-        way = work.results[self.places[WAY]]
         try:
+            self.runs += 1
+            way = work.results[self.places[WAY]]
             made = self.results.value(staged.returns[way], work.results, given)
             stored = [
                 (s, self.results.value(s.value, work.results, given))
                 for s in staged.stores[way]
                 if work.results[self.places[s.flag]]
             ]
+            self.pool.append(work)
             for s, value in stored:
                 assign_part(call.args, s.path, s.name, value)
             return made
-        finally:
-            self.pool.append(work)
+        except Exception as error:
+            if staged.written or self.draws or self.assigns:
+                raise HalfDone(error) from error
+            raise
 
     def plain_is_faster(self, call: _Call, serve: Callable[..., Any]) -> bool:
         """Whether calls are too short for compiled code to pay; both give the same bits, so that a clock may decide."""

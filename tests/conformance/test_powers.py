@@ -107,6 +107,28 @@ def test_cubes(exponent):
     np.testing.assert_array_equal(np.signbit(result[x == 0]), np.signbit(x[x == 0]))
 
 
+@pytest.mark.parametrize("exponent", [*range(-8, 0), *range(3, 9)])
+def test_whole_powers_of_float32_are_rounded_once(exponent):
+    sizes = 10.0 ** np.random.default_rng(3).uniform(-45, 38, 4_000)
+    x = np.concatenate([special("f"), (sizes * np.resize([1, -1], sizes.size)).astype("f")])
+    compiled = jitrt.jit(lambda x: (x**exponent, np.power(x, float(exponent))))
+    with np.errstate(all="ignore"):
+        exact = (np.longdouble(x) ** exponent).astype("f")
+        for result in compiled(x):
+            assert result.dtype == np.float32
+            np.testing.assert_array_max_ulp(result, exact, 1)
+            np.testing.assert_array_equal(np.signbit(result), np.signbit(exact))
+    for number in (1e-40, 1e-9, 1.0, 1e9, 0.0, np.inf):  # what is raised is what NumPy raises
+        outcomes = []
+        for function in (compiled, lambda x: (x**exponent, np.power(x, float(exponent)))):
+            with np.errstate(all="raise"):
+                try:
+                    outcomes.append(function(np.full(40, number, "f"))[0][0])
+                except FloatingPointError as error:
+                    outcomes.append(str(error))
+        assert outcomes[0] == outcomes[1] or np.isclose(*outcomes, rtol=2e-7), number
+
+
 def _squared(z):
     return z**2
 

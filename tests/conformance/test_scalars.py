@@ -1,5 +1,8 @@
 """Scalars among the operands: Python numbers, which are weak (NEP 50), NumPy scalars and 0-d arrays, on either side."""
 
+import operator
+import warnings
+
 import numpy as np
 import pytest
 from compare import check, together
@@ -187,3 +190,47 @@ def test_integers_wrap_around_beside_literals(char):
         fast = jitrt.jit(function)
         np.testing.assert_array_equal(fast(x), function(x))
         assert fast(x).dtype == function(x).dtype
+
+
+def outcome_of(function, *args):
+    """The results and warnings of a call, or what it raises under ``over="raise"``."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        made = function(*args)
+    with np.errstate(over="raise"):
+        try:
+            function(*args)
+            raised = ""
+        except FloatingPointError as error:
+            raised = str(error)
+    return made, type(made), [str(w.message) for w in caught if w.category is RuntimeWarning], raised
+
+
+SCALAR_OPERATIONS = {
+    "add": lambda a: a[0] + a[1],
+    "subtract": lambda a: a[1] - a[0],
+    "multiply": lambda a: a[0] * a[1],
+    "negative": lambda a: -a[0],
+    "absolute": lambda a: abs(a[0]),
+    "number behind": lambda a: a[0] + 100,
+    "number in front": lambda a: 100 - a[0],
+    "scalar": lambda a: a[0] * np.int8(3),
+    "unread": lambda a: (a[0] * a[1], a[1])[1],
+    "of folds": lambda a: a.max() + a.max(),
+    "in place": lambda a: operator.iadd(a[0], a[1]),
+    "array of one": lambda a: a[:1] + a[1:2],
+    "array without axes": lambda a: np.add(a[0], a[1]),
+}
+
+
+@pytest.mark.parametrize("char", "bBhHiIlL")
+@pytest.mark.parametrize("function", SCALAR_OPERATIONS.values(), ids=SCALAR_OPERATIONS)
+def test_integer_scalars_report_what_overflows(function, char):
+    limits = np.iinfo(char)
+    near = [limits.min, limits.min + 1, limits.max, limits.max - 1, limits.max // 2, limits.max // 2 + 1, 0, 1, 7]
+    values = [*near, *([-1, -2, limits.min // 2] if limits.min else [2])]
+    compiled = jitrt.jit(function)
+    for first in values:
+        for second in values:
+            a = np.array([first, second], char)
+            assert outcome_of(compiled, a) == outcome_of(function, a), a

@@ -43,6 +43,7 @@ def make(scale):
     return lambda x: x * scale
 
 closed = make(2.0)
+unused = 0
 
 part = functools.partial(helper, k=2.0)
 part_of_array = functools.partial(helper, k=np.full(5, 2.0))
@@ -142,6 +143,11 @@ def shadow_abs(w):
     w.abs = lambda x: x * 0 + 7
 
 
+def shadow_abs_and_delete_another(w):
+    del w.unused
+    w.abs = lambda x: x * 0 + 7
+
+
 def shadow_range(w):
     w.range = lambda n: [5, 6]
 
@@ -159,7 +165,8 @@ CHANGES = [
     ("calls_helper", set_code), ("calls_helper", set_defaults), ("calls_helper", set_keywords),
     ("calls_helper", change_keywords), ("calls_helper", set_own_code), ("calls_method", set_method),
     ("calls_static", set_static), ("calls_class", set_class), ("calls_property", set_property),
-    ("calls_closed", set_cell), ("calls_abs", shadow_abs), ("loops", shadow_range), ("calls_len", shadow_len),
+    ("calls_closed", set_cell), ("calls_abs", shadow_abs), ("calls_abs", shadow_abs_and_delete_another),
+    ("loops", shadow_range), ("calls_len", shadow_len),
     ("calls_sine", rebind_sine), ("calls_part", set_keyword_of_part), ("calls_part_of_array", write_keyword_of_part),
     ("calls_part_of_array", set_array_of_part), ("given_helper", set_code), ("given_helper", set_defaults),
     ("given_closed", set_cell),

@@ -181,6 +181,29 @@ def test_numbers():
     check(function, (ORDINARY, 3, 2.0), (ORDINARY, 4, 3.0), (ORDINARY, 5, 0.0), (ORDINARY, 0, 2.0), (ORDINARY, 6, 0.5))
 
 
+LITERALS = {
+    "less": lambda x: x < 1e300,
+    "equal": lambda x: x == -1e300,
+    "add": lambda x: x + 1e300,
+    "maximum": lambda x: np.maximum(1e300, x),
+    "where": lambda x: np.where(x > 2, 1e300, x),
+    "infinite": lambda x: x < np.inf,
+    "within": lambda x: x > 1e4,
+}
+
+
+@pytest.mark.parametrize("state", [{}, {"over": "raise"}], ids=str)
+@pytest.mark.parametrize("char", "efd")
+@pytest.mark.parametrize("unread", LITERALS.values(), ids=LITERALS)
+def test_literals_that_overflow(unread, char, state):
+    def function(x):
+        unread(x)
+        return x * 2
+
+    check(function, (ORDINARY.astype(char),), state=state)
+    check(unread, (ORDINARY.astype(char),), state=state)
+
+
 def test_arguments_are_as_they_were():
     def function(x, y):
         x += 1

@@ -64,7 +64,8 @@ def run(code, seed=0, timeout=300):
 @pytest.mark.parametrize("amount", AMOUNTS)
 @pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="no timers")
 def test_handlers_that_call_compiled_functions(amount):
-    run(f"""
+    run(
+        f"""
         known = jitrt.jit(lambda x: x * 2 + 1)
         known(a)
         handled = 0
@@ -86,14 +87,17 @@ def test_handlers_that_call_compiled_functions(amount):
             f = plain()
             g = jitrt.jit(f)
             assert right(g(a), f) and g.cache_info().compiled == 1
-    """)
+    """,
+        timeout=4 * amount + 200,
+    )
 
 
 @pytest.mark.parametrize("amount", AMOUNTS)
 @pytest.mark.parametrize("kind", ["KeyboardInterrupt", "Timeout"])
 @pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="no timers")
 def test_every_interrupt_is_raised_and_the_next_call_is_compiled(amount, kind):
-    run(f"""
+    run(
+        f"""
         class Timeout(Exception):
             pass
         came = 0
@@ -120,7 +124,9 @@ def test_every_interrupt_is_raised_and_the_next_call_is_compiled(amount, kind):
             assert not g.explain(a).plain_reason
         assert signal.getsignal(signal.SIGALRM) is handler
         assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
-    """)
+    """,
+        timeout=4 * amount + 200,
+    )
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork on this platform")

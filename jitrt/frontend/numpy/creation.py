@@ -178,6 +178,13 @@ def _array_call(state: Trace, function: Callable[..., Any], args: tuple, kwargs:
     return function(*args, **kwargs)
 
 
+def _ufunc_call(state: Trace, function: Callable[..., Any], args: tuple, kwargs: dict[str, Any]) -> Any:
+    """A ufunc, or a method of one, each of whose operands may be a list of arrays."""
+    count = getattr(function, "nin", 1 + (function.__name__ == "outer"))
+    arrays = [array_of(state, a) if type(a) in (list, tuple) and _is_traced(a) else a for a in args[:count]]
+    return function(*arrays, *args[count:], **kwargs)
+
+
 @lru_cache(maxsize=256)
 def _takes_array(function: Callable[..., Any]) -> bool:
     """Whether what a function is given first is one array, by the name of its parameter."""
@@ -313,6 +320,7 @@ def _stand_ins() -> dict[int, Any]:
     for module in (np, np.linalg, np.fft):
         dispatchers = [f for f in vars(module).values() if type(f) is type(np.max) and id(f) not in found]
         found.update((id(f), StandIn(f, _array_call)) for f in dispatchers)
+        found.update((id(f), StandIn(f, _ufunc_call)) for f in vars(module).values() if type(f) is np.ufunc)
     for module in (np.random, np.linalg, np.fft, np, math, cmath):
         changed = types.ModuleType(module.__name__)
         vars(changed).update({name: found.get(id(value), value) for name, value in vars(module).items()})

@@ -18,6 +18,7 @@ from ...ir.node import Node
 from ..python.userline import user_line
 from ..rolling.loopnumber import LoopNumber
 from .numbers import operation, unary
+from .overflow import OVERFLOWING, note_overflow
 
 # Python's operators that turn an integer into a float if the other number is one.
 _CONVERTING = frozenset(
@@ -105,15 +106,26 @@ def _number_node(value: Any, tracer: Operators, python: Callable[[Any, Any], Any
 def _forward(ufunc: np.ufunc, python: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
     def apply(self: Any, other: Any) -> Any:
         made = None if ufunc in _IN_OTHER_WAYS else self._of_two(ufunc, self, other)
-        return _binary(ufunc, python, self, other) if made is None else made
+        made = _binary(ufunc, python, self, other) if made is None else made
+        return _checked(ufunc, made, self, other) if ufunc in OVERFLOWING else made
 
     return apply
+
+
+def _checked(ufunc: np.ufunc, made: Any, *operands: Any) -> Any:
+    """The result `made`, of which it is noted whether it overflows if it is an integer of NumPy's."""
+    is_integer = isinstance(made, Operators) and made._scalar and not made._is_weak() and made.dtype.kind in "iu"
+    if is_integer and all(isinstance(v, (Operators, np.generic)) or type(v) in _PYTHON_NUMBERS for v in operands):
+        nodes = [v._node if isinstance(v, Operators) else made._trace.lift(v) for v in operands]
+        note_overflow(made._trace, ufunc, made._node, *nodes)
+    return made
 
 
 def _reflected(ufunc: np.ufunc, python: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
     def apply(self: Any, other: Any) -> Any:
         made = None if ufunc in _IN_OTHER_WAYS else self._of_two(ufunc, other, self)
-        return _binary(ufunc, python, other, self) if made is None else made
+        made = _binary(ufunc, python, other, self) if made is None else made
+        return _checked(ufunc, made, other, self) if ufunc in OVERFLOWING else made
 
     return apply
 
@@ -140,7 +152,7 @@ def _in_place(ufunc: np.ufunc) -> Callable[[Any, Any], Any]:
 def _unary(ufunc: np.ufunc, python: Callable[[Any], Any]) -> Callable[[Any], Any]:
     def apply(self: Any) -> Any:
         if not self._is_weak():
-            return ufunc(self)
+            return _checked(ufunc, ufunc(self), self) if ufunc in OVERFLOWING else ufunc(self)
         made = unary(self._trace, ufunc, self._node)
         return self._trace.calls.python_call(python, self._node) if made is None else self._new(made)
 

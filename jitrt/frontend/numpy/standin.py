@@ -5,7 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
 from ..context import current
+
+_METHOD = type(np.add.reduce)
 
 
 class StandIn:
@@ -29,7 +33,9 @@ class StandIn:
         return self.function(*args, **kwargs) if state is None else self.make(state, self.function, args, kwargs)
 
     def __getattr__(self, name: str) -> Any:
-        return getattr(self.function, name)
+        found = getattr(self.function, name)
+        takes_arrays = type(found) is _METHOD and type(self.function) is np.ufunc and name != "at"  # but an index
+        return StandIn(found, self.make) if takes_arrays else found
 
     # What classes have of their own does not reach `__getattr__`.
     __class__ = property(lambda self: type(self.function))

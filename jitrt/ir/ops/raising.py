@@ -25,7 +25,7 @@ from .contractions import RESULT
 from .folds import REDUCE_MAXIMUM, reduce
 from .optable import Kind, Op, row
 from .pythonnumbers import is_python
-from .ufuncs import elementwise_op, resolved
+from .ufuncs import WHERE, elementwise_op, resolved
 
 FORCE = row(Op("force", Kind.CHECK, numpy=lambda x: np.zeros((), np.int8)))
 LEFT_OUT = row(Op("left_out", Kind.CHECK, numpy=lambda flags: np.zeros((), np.int8)))
@@ -41,24 +41,38 @@ def exceptions(node: Node) -> frozenset[str]:
     >>> sorted(exceptions(b.elementwise(np.sqrt, x))), sorted(exceptions(b.elementwise(np.isnan, x)))
     (['invalid', 'under'], [])
     """
-    found, beside_a_number = _exceptions(node.op, tuple([a.type.promotion_key for a in node.args]), node.dtype)
+    keys = tuple([a.type.promotion_key for a in node.args])
+    found, beside_a_number, narrow = _exceptions(node.op, keys, node.dtype)
+    if narrow is not None and any(_is_too_large(a, narrow) for a in node.args):
+        return found | {"over"}
     return beside_a_number if beside_a_number is not found and any(map(_is_a_number, node.args)) else found
+
+
+def _is_too_large(node: Node, dtype: np.dtype) -> bool:
+    """Whether `node` is a finite Python number that overflows where it becomes an element of `dtype`."""
+    value = literal(node) if node.type.weak and node.dtype == np.float64 else None
+    return value is not None and np.finfo(dtype).max < abs(value) < np.inf
 
 
 @lru_cache(maxsize=4096)
 def _exceptions(
     op: Op, keys: tuple[np.dtype | type, ...], result: np.dtype
-) -> tuple[frozenset[str], frozenset[str]]:
-    """The exceptions of an operation on operands with these promotion keys, and those beside a number."""
+) -> tuple[frozenset[str], frozenset[str], np.dtype | None]:
+    """The exceptions of an operation on operands with these promotion keys, and those beside a number.
+
+    And, where Python numbers become smaller floats, what these are.
+    """
     operands = tuple([np.dtype(key) for key in keys])
     if op.kind is Kind.HOST and not is_python(op) and any(t.kind in "fc" for t in (*operands, result)):
-        return _ALL, _ALL
+        return _ALL, _ALL, None
     if op.ufunc is not None:  # its loop may be one of floats, also for integers
         if op.kind is Kind.ELEMENTWISE:
             operands = resolved(op.ufunc, keys)[:-1]
         op = elementwise_op(op.ufunc)
     found = op.raises(operands)
-    return found, op.raises(operands, beside_a_number=True) if found else found
+    loop = result if op is WHERE else operands[0] if operands else result
+    narrow = loop if float in keys and loop.char in "ef" else None
+    return found, op.raises(operands, beside_a_number=True) if found else found, narrow
 
 
 def _is_a_number(node: Node) -> bool:
