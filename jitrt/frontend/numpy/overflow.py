@@ -28,7 +28,7 @@ def note_overflow(trace: Trace, ufunc: np.ufunc, result: Node, *operands: Node) 
         return
     condition = _is_too_large(ufunc, dtype, *[b.cast(n, dtype) for n in operands])
     huge = b.elementwise(np.multiply, b.cast(condition, _FLOAT), b.constant(_HUGE))
-    trace.recorded.note(b.elementwise(np.add, huge, huge))
+    trace.effects.operation(b.elementwise(np.add, huge, huge))
 
 
 def _is_too_large(ufunc: np.ufunc, dtype: np.dtype, x: Node, y: Node | None = None) -> Node:
