@@ -29,7 +29,7 @@ from .runtime.assemble import assemble, hosts_of
 from .runtime.hosts import NO_HOSTS
 from .runtime.mayraise import may_raise, not_computed
 from .runtime.program import UNLIMITED, Details, Program
-from .runtime.steps import BlockSteps, CheckStep, ControlStep, HostStep, KernelStep, Step, addresses, work
+from .runtime.steps import BlockSteps, CheckStep, ControlStep, HostStep, KernelStep, Step, addresses
 from .schedule.control import Block, CheckCall, Tools, schedule
 from .schedule.layout import Layouts
 from .schedule.nest import KernelCall
@@ -142,7 +142,7 @@ def with_counts(graph: Graph) -> Graph:
 def _check_worthwhile(graph: Graph, steps: Sequence[KernelCall | Node]) -> None:
     kernels = [s for s in steps if isinstance(s, KernelCall)]
     hosts = tuple(s for s in steps if isinstance(s, Node))
-    amount = Amount(len(kernels), sum(map(work, kernels)), hosts)
+    amount = Amount(len(kernels), sum(s.work for s in kernels), hosts)
     if not (config.strict() or is_worthwhile(graph, amount)):
         raise NotWorthwhile("NumPy does most of it, and the arrays are too small to gain from compiling the rest")
 

@@ -134,7 +134,7 @@ def expect_compiles(function: Callable[..., Any]) -> bool:
         return False
     with at_work():
         get_ready()
-        if cache.has_note(_code(function)):
+        if cache.has_note(code_text(function)):
             return False
         from . import pipeline  # noqa: F401
         from .codegen.compile import get_compiler_ready
@@ -146,10 +146,10 @@ def expect_compiles(function: Callable[..., Any]) -> bool:
 
 def note_call(function: Callable[..., Any]) -> None:
     """Let later processes know that `function` has been called."""
-    cache.note(_code(function))
+    cache.note(code_text(function))
 
 
-def _code(function: Callable[..., Any]) -> str:
+def code_text(function: Callable[..., Any]) -> str:
     """Text that functions of the same code have in common."""
     code = getattr(function, "__code__", None)
     return f"function {_text(code) if code is not None else type(function).__qualname__}"

@@ -26,20 +26,21 @@ from llvmlite import ir
 
 from . import guard, procedure, results
 from .driver import OUT_OF_BOUNDS_BIT, POSITION_BIT
+from .formulas import emit_formulas
 from .guard import emit_guard, emit_hash, field
 from .procedure import PASSED_ON, emit_procedure_call, emit_returned
 from .results import Results
 from .words import BYTES, I1, I32, I64, WORDS, Words, call_api, counted, record, repeat_while, variable, word
 
 # Words of a function. `plain`, if not 0, is a Python function that serves every call. There are `mask` + 1 pairs of
-# words (hash, table) at `slots`, some of them empty. `procedures` is the first of a chain of tables that are tried when
+# words (hash, table) at `slots`, some of them empty. `general` is the first of a chain of tables that are tried when
 # none of these fits: they are for arguments of any shape, so that no hash leads to them. `rows` and `places` are the
 # most that a table has. `method` is the name of the method for calls that no table describes, but for the next `spared`
 # of those that the table at `otherwise` does, which is asked after all others. `last` is the table that served the last
 # call, 0 if Python did. `error_state` is the context variable of NumPy's error state.
 STATE = (
     "plain", "latest", "mask", "slots", "rows", "places", "kinds", "otherwise", "spared", "method", "error_state",
-    "last", "procedures",
+    "last", "general",
 )  # fmt: skip
 # Words of a table. `busy` is set while a call is served, since it uses the only frame of the table. `handler` is the
 # memory handler of large results. `plain`, if not 0, is a Python function that is called in place of kernels.
@@ -51,13 +52,14 @@ STATE = (
 # if not 0, makes of the tuple of results. Before any row is looked at, the
 # `fixed` words at the addresses in `fixed_rows` have to be what they were, one after the other: an address may be that
 # of nothing any more if one before it does not hold its word. `procedure`, if not 0, is what runs instead of blocks;
-# the words from there on are its own (see `procedure`), and `following` is the next table of the chain.
+# the words from there on are its own (see `procedure`), and `following` is the next table of the chain. Where there are
+# `formulas`, the call is described if their guards hold, and they have written what depends on extents when it runs.
 TABLE = (
     "positional", "keywords", "names", "rows", "row_table", "apart", "apart_rows", "outputs", "output_rows", "written",
     "written_rows", "results", "result_rows", "blocks", "block_table", "busy", "release", "tuple", "plain", "handler",
     "watched", "function", "raised", "skip", "served", "held", "stored", "stored_rows", "stored_place",
     "stores", "store_rows", "maker", "fixed", "fixed_rows", "procedure", "following", "argument_words", "workspace",
-    "result_words", "integers", "integer_rows", "way_at", "ways",
+    "result_words", "integers", "integer_rows", "way_at", "ways", "formulas", "formula_rows", "registers",
 )  # fmt: skip
 FIXED = ("address", "word")
 # Two arrays that must not overlap: their places, and where their elements begin and end, in bytes from their first one.
@@ -102,7 +104,8 @@ def emit_entry(module: ir.Module, run: ir.Function, fields: dict[str, int], item
     errors = _emit_errors(module, fields["capsule"])
     serve = _Serve(module, run, errors, item, fields["data"], emit_returned(module, fields["data"])).emit()
     hash_ = emit_hash(module, fields)
-    _emit_call(module, _emit_fits(module, emit_guard(module, fields), fields["data"]), hash_, serve, fields)
+    fits = _emit_fits(module, emit_guard(module, fields), emit_formulas(module, fields), fields["data"])
+    _emit_call(module, fits, hash_, serve, fields)
 
     function, builder = _method(module, "jitrt_hash_of")
     words, args, nargs, names = function.args
@@ -165,7 +168,7 @@ def _emit_errors(module: ir.Module, pointer: int) -> ir.Function:
     return function
 
 
-def _emit_fits(module: ir.Module, match: ir.Function, data: int) -> ir.Function:
+def _emit_fits(module: ir.Module, match: ir.Function, formulas: ir.Function, data: int) -> ir.Function:
     """``fits(table, args, nargs, names, values, positions, places) -> i1``: whether the table can serve the call."""
     kind = ir.FunctionType(I1, [WORDS, WORDS, I64, I64, WORDS, WORDS, WORDS])
     function = ir.Function(module, kind, "jitrt_fits")
@@ -193,6 +196,12 @@ def _emit_fits(module: ir.Module, match: ir.Function, data: int) -> ir.Function:
         require(builder.icmp_signed("==", field(builder, place, 0), known))
     rows = builder.inttoptr(table["row_table"], WORDS)
     require(builder.call(match, [rows, table["rows"], args, values, positions, places]))
+    count, holds = table["formulas"], variable(builder, 1)
+    with builder.if_then(builder.icmp_signed("!=", count, word(0))):
+        words = [builder.inttoptr(table[name], WORDS) for name in ("formula_rows", "registers")]
+        found = builder.call(formulas, [words[0], count, places, words[1]])
+        builder.store(builder.zext(found, I64), holds)
+    require(builder.icmp_signed("!=", builder.load(holds), word(0)))
     with counted(builder, table["apart"]) as k:
         pair = record(builder, builder.inttoptr(table["apart_rows"], WORDS), k, APART)
         spans = []
@@ -266,7 +275,7 @@ def _emit_call(
 
         repeat_while(builder, lambda: builder.icmp_signed("!=", slot()[1], word(0)), try_slot)
 
-    builder.store(state["procedures"], following)
+    builder.store(state["general"], following)
 
     def try_following() -> None:
         table = builder.inttoptr(builder.load(following), WORDS)

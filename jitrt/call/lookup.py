@@ -142,7 +142,7 @@ class Specialisations:
         if _are_large(leaves, integers):
             return _LARGE
         key = _key(structure, keys, integers, donated, captures)
-        found = self._served_by(key, is_call)
+        found = self._known.get(key)
         if found is None and (foreign := next((k for k in keys if type(k) is Foreign), None)) is not None:
             found = Plain(foreign.reason)
             with self._lock, at_work():
@@ -156,7 +156,7 @@ class Specialisations:
                     if _are_large(leaves, integers):
                         return _LARGE
                     key = _key(structure, keys, integers, donated, captures)
-                    found = self._served_by(key, is_call)
+                    found = self._known.get(key)
                     if found is not None:
                         break
                     if is_call and (failure := self._fails_again(key)) is not None:
@@ -166,9 +166,11 @@ class Specialisations:
                         signature.log.info("%s", signature.explain_miss(self._name, key, others, len(leaves)))
                     if is_call:
                         call = self._call(leaves, structure, captures, None, answers, donated, integers)
-                        found = self._templates.find(call, (structure, captures.number), keys)
-                        if found is not None:
-                            self._remember(key, found)
+                        general = self._templates.find(call, (structure, captures.number), keys)
+                        if general is not None:
+                            types, found = general
+                            if found not in self:
+                                self._remember(key._replace(types=types), found)
                             break
                     if is_call and not self._may_trace(key):
                         return self._give_up(key)
@@ -197,11 +199,6 @@ class Specialisations:
         if isinstance(found, Specialisation) and found.may_write:
             return self._told_apart(found, key, leaves, structure, captures, answers)
         return found
-
-    def _served_by(self, key: Any, is_call: bool) -> Specialisation | Plain | None:
-        """What is known to serve calls like this one; where there is none, one that says what it was made of."""
-        found = self._known.get(key)
-        return None if isinstance(found, Specialisation) and found.is_filled and not is_call else found
 
     def signature(self, leaves: list[Any], structure: Structure) -> Signature:
         """The signature of a call."""

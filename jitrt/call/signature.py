@@ -94,7 +94,9 @@ def _describe(leaf: Any) -> str:
     """A leaf's key."""
     if isinstance(leaf, tuple) and isinstance(leaf[0], np.dtype):
         dtype, shape, strides, writable, *form = leaf
-        contiguous = np.lib.stride_tricks.as_strided(np.empty(0, dtype), shape, strides).flags.c_contiguous
+        contiguous = (
+            strides is None or np.lib.stride_tricks.as_strided(np.empty(0, dtype), shape, strides).flags.c_contiguous
+        )
         text = f"{dtype.str[dtype.isnative :]}{shape}" + ("" if contiguous else f" with strides {strides}")
         text = f"memory-mapped {text}" if np.memmap in form else f"unaligned {text}" if False in form else text
         return text if writable else f"read-only {text}"

@@ -251,7 +251,7 @@ class ServedFunction(NativeCallable):
         with self._lock:
             try:
                 try:
-                    if self._dispatch.wants(found) and not (isinstance(found, Specialisation) and found.is_fresh):
+                    if self._dispatch.wants(found):
                         with at_work():
                             self._add_table(found, args, kwargs, leaves, structure)
                 except Untraceable:  # what it reads from outside is something else now

@@ -2,33 +2,41 @@
 
 A function that has been called with arrays of several shapes, alike in all but some of their extents, is traced once
 more with an `Extent` for each extent that varies. The stages run as ever, and what comes out has formulas for numbers,
-and conditions under which they hold. Calls that fulfil these cost an evaluation of the formulas: nothing is traced,
-prepared, scheduled, planned or compiled.
+and conditions under which they hold. Native code looks whether they do, and evaluates the formulas: calls of any shape
+that fulfils them are calls of one program.
 """
 
 from __future__ import annotations
 
 import logging
 import sys
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
+from .. import config
 from ..base.atwork import is_users_own
 from ..base.frozen import frozen, replaced
-from ..config import debug
+from ..codegen import cache
 from ..errors import ControlException, NotWorthwhile, Untraceable
 from ..frontend.arguments import is_dynamic
 from ..frontend.trace import Request, trace
-from ..ir.extents import Extent, NotNoted, Sizes, is_extent
+from ..ir.content import NotPortable, content
+from ..ir.extents import NotNoted, Sizes, formula, is_extent
+from ..ir.integers import Poly
 from ..ir.node import Graph
 from ..ir.ops.optable import Kind
-from ..ir.types import ArrayType, contiguous_strides
+from ..ir.types import contiguous_strides
 from ..passes.harmless import left_out
-from ..programs import Compiled
-from ..runtime.image import Image, Table
+from ..programs import Compiled, code_text
+from ..runtime import imagefile
+from ..runtime.formulas import Places, evaluate, formulas_of, new_registers, packed, rows_of, taken_out
+from ..runtime.hosts import NO_HOSTS
+from ..runtime.image import Image
+from ..runtime.objects import fields
 from ..runtime.program import UNLIMITED, Program
+from ..runtime.results import is_fortran
 from .tracing import Call
 from .tree import Plain, Specialisation
 
@@ -37,13 +45,11 @@ _log = logging.getLogger("jitrt.trace")
 _MOST_FAMILIES = 64  # of one function, of which it is remembered how extents vary
 _MOST_TEMPLATES = 8  # of one family: guards of each leave sizes out
 _MOST_ATTEMPTS = 16
+_MOST_ON_DISK = 8  # for one graph, whose guards differ
 _MOST_FAILURES = 2  # attempts in a row that gave no template, or one for a single value of a variable
 # Shapes after which there is a template: a process that finds its programs in the disk cache has not imported the
 # compiler, which takes longer than they do.
 _FEW_SHAPES, _SOME_SHAPES = 2, 4
-# Shapes of one family after which one more is expected to come once: native code serves it from its third call on, and
-# not from its second.
-_MANY_SHAPES = 16
 
 Extents = tuple[int, ...]
 
@@ -59,8 +65,8 @@ class Templates:
         """Forget all of them."""
         self._families.clear()
 
-    def find(self, call: Call, key: Hashable, keys: Sequence[Any]) -> Specialisation | Plain | None:
-        """What serves a call, made from a template; None if there is none for it.
+    def find(self, call: Call, key: Hashable, keys: Sequence[Any]) -> tuple[tuple, Specialisation | Plain] | None:
+        """What serves a call, and calls of other shapes, with what it depends on of each leaf; None if nothing does.
 
         Parameters
         ----------
@@ -70,18 +76,23 @@ class Templates:
         keys : sequence
             What a trace depends on of each leaf, as `leaf_key` gives it.
         """
-        if call.donated or call.shared is not None or call.integers or call.captures.state or debug():
+        if call.donated or call.shared is not None or call.integers or call.captures.state or config.debug():
             return None
         general = _general(call.leaves, keys)
-        if general is None:
+        if general is None or fields() is None:
             return None
         extents = tuple(n for leaf in call.leaves if type(leaf) is np.ndarray for n in leaf.shape)
         family = self._families.get((key, general))
         if family is None:
             while len(self._families) >= _MOST_FAMILIES:
                 self._families.pop(next(iter(self._families)))
-            family = self._families[key, general] = _Family(extents)
-        return family.find(call, extents, self._limit)
+            family = self._families[key, general] = _Family(extents, f"varying {code_text(call.function)} {general}")
+        template = family.find(call, extents, self._limit)
+        if template is None:
+            return None
+        if isinstance(template.made, Plain):
+            return tuple(keys), Plain(template.made.reason, is_passing=True)
+        return template.types(keys), template.made
 
     def note(self, call: Call, key: Hashable, keys: Sequence[Any], found: Specialisation | Plain) -> None:
         """A call was traced, which gave `found`: there are templates for what ends with one program."""
@@ -118,55 +129,67 @@ def _is_simple(found: Specialisation) -> bool:
 class _Family:
     """Calls that differ in the extents of contiguous arrays."""
 
-    def __init__(self, extents: Extents):
+    def __init__(self, extents: Extents, name: str):
         self._first = extents
+        self._name = name  # of what is known on disk
+        # Positions that have varied in other processes, together where they have been equal.
+        self._known: list[list[int]] = cache.load_table(name).get("groups", [])
         self._shapes = {extents}
         self._varying: set[int] = set()
         self._templates: list[_Template] = []
-        self._attempts = self._failures = self._served = 0
+        self._attempts = self._failures = 0
         self.is_given_up = False
 
-    def find(self, call: Call, extents: Extents, limit: int) -> Specialisation | Plain | None:
+    def find(self, call: Call, extents: Extents, limit: int) -> _Template | None:
         if self.is_given_up and not self._templates:
             return None
+        found = None
         for k, template in enumerate(self._templates):
-            found = self._filled(template, extents)
-            if found is not None:
-                if k:
-                    self._templates.insert(0, self._templates.pop(k))
-                return found
-        if self.is_given_up or not self._is_time(extents):
+            if template.fits(call.leaves):
+                found = template
+                if template.is_preferred():
+                    if k:
+                        self._templates.insert(0, self._templates.pop(k))
+                    return template
+        if found is None and (self.is_given_up or not self._is_time(extents)):
             return None
+        if self.is_given_up:
+            return found
+        variables = self._variables(extents)
+        if not variables:
+            return found
         self._attempts += 1
         self.is_given_up = self._attempts >= _MOST_ATTEMPTS
-        made = _made(call, extents, self._variables(extents), limit)
+        made = _made(call, extents, variables, limit)
         if made is None or made.is_narrow:
             self._failures += 1
             self.is_given_up = self.is_given_up or self._failures >= _MOST_FAILURES
+        elif (groups := list(map(list, variables))) != self._known:
+            self._known = groups
+            cache.extend_table(self._name, {"groups": groups})
         if made is None:
-            return None
+            return found
         self._templates.insert(0, made)
         del self._templates[_MOST_TEMPLATES:]
-        return self._filled(made, extents)
-
-    def _filled(self, template: _Template, extents: Extents) -> Specialisation | Plain | None:
-        found = template.find(extents)
-        if isinstance(found, Specialisation):
-            self._served += 1
-            found.may_be_called_once = self._served > _MANY_SHAPES
-        return found
+        return made if made.fits(call.leaves) else None
 
     def _is_time(self, extents: Extents) -> bool:
         """Whether there have been enough shapes for a template."""
+        self._varying |= {k for k, (n, m) in enumerate(zip(self._first, extents)) if n != m}
+        if self._known:
+            return True
         if extents == self._first and not self._templates:
             return False
-        self._varying |= {k for k, (n, m) in enumerate(zip(self._first, extents)) if n != m}
         if len(self._shapes) < _SOME_SHAPES:
             self._shapes.add(extents)
         return len(self._shapes) >= (_FEW_SHAPES if "jitrt.pipeline" in sys.modules else _SOME_SHAPES)
 
     def _variables(self, extents: Extents) -> list[tuple[int, ...]]:
         """Positions of extents that vary, together where they have been equal."""
+        if self._known and all(
+            len({extents[k] for k in group}) == 1 and extents[group[0]] > 1 for group in self._known
+        ):
+            return list(map(tuple, self._known))
         groups: dict[tuple[int, int], list[int]] = {}
         for k in sorted(self._varying):
             groups.setdefault((self._first[k], extents[k]), []).append(k)
@@ -175,53 +198,60 @@ class _Family:
 
 @frozen(eq=False)
 class _Template:
-    """A program with formulas.
+    """What serves calls with arrays of all extents that satisfy guards.
 
     Parameters
     ----------
     made : Specialisation or Plain
-        What a call gets, with formulas for its numbers.
-    constants : tuple of (int, int)
-        Positions among the extents of all arrays, and what is there.
-    variables : tuple of tuple of int
-        Positions that have to be equal, for each variable.
-    numbers : callable
-        Values of the formulas for values of the variables; None where guards fail.
-    fill : callable
-        The image with these values.
-    limit : int
-        Most threads that the program may use.
+    guards : numpy.ndarray
+        Rows that tell whether the guards hold.
+    registers : numpy.ndarray
+        Their registers.
+    outside : int, optional
+        The one that tells whether sizes are other ones than are preferred.
+    shapes : tuple of (int, tuple)
+        Numbers of the leaves that are arrays, and their shapes, with names for variables.
     is_narrow : bool
         Whether a variable has one value only.
     """
 
     made: Specialisation | Plain
-    constants: tuple[tuple[int, int], ...]
-    variables: tuple[tuple[int, ...], ...]
-    numbers: Callable[..., tuple[int, ...] | None]
-    fill: Callable[[tuple[int, ...]], Image] | None
-    limit: int
+    guards: np.ndarray
+    registers: np.ndarray
+    outside: int | None
+    shapes: tuple[tuple[int, tuple[Any, ...]], ...]
     is_narrow: bool
 
-    def find(self, extents: Extents) -> Specialisation | Plain | None:
-        """What serves a call with arrays of these extents; None if this template does not."""
-        if any(extents[k] != n for k, n in self.constants):
-            return None
-        values = []
-        for first, *others in self.variables:
-            values.append(extents[first])
-            if any(extents[k] != extents[first] for k in others):
-                return None
-        numbers = self.numbers(*values)
-        if numbers is None:
-            return None
-        if self.fill is None:
-            assert isinstance(self.made, Plain)
-            return Plain(self.made.reason, is_passing=self.made.is_passing)
-        assert isinstance(self.made, Specialisation)
-        program = self.made.compiled.program
-        filled = Program(self.fill(numbers), program.kernels, self.limit, program.hosts, _no_details)
-        return self.made.like(Compiled(filled, _no_details))
+    def fits(self, leaves: Sequence[Any]) -> bool:
+        """Whether the guards hold for a call with these leaves."""
+        return evaluate(self.guards, tuple(filter(is_dynamic, leaves)), self.registers)
+
+    def is_preferred(self) -> bool:
+        """Whether the sizes seen last are like those that it was made for, or there has been little work for others."""
+        return self.outside is None or not self.registers[self.outside] or self._has_patience()
+
+    def _has_patience(self) -> bool:
+        return isinstance(self.made, Plain) or self.made.compiled.program.patience[0] > 0
+
+    def types(self, keys: Sequence[Any]) -> tuple:
+        """What calls with these keys, and others, depend on."""
+        found = list(keys)
+        for k, shape in self.shapes:
+            dtype, _, _, *others = keys[k]
+            found[k] = dtype, shape, None, *others
+        return tuple(found)
+
+
+class _Name:
+    """An extent that may be any in a signature; equal to itself alone."""
+
+    __slots__ = ("_text",)
+
+    def __init__(self, text: str):
+        self._text = text
+
+    def __repr__(self) -> str:
+        return self._text
 
 
 def _no_details() -> Any:
@@ -229,11 +259,18 @@ def _no_details() -> Any:
 
 
 class _Programs:
-    """What compiles the graphs of a trace with extents that are variables."""
+    """What compiles the graphs of a trace with extents that are variables.
 
-    def __init__(self, inputs: Sequence[Any], strides: Mapping[int, tuple[int, ...]]):
-        self._inputs, self._strides = inputs, strides
+    Attributes
+    ----------
+    places : list
+        The formulas of the program, as `taken_out` gives them.
+    """
+
+    def __init__(self, inputs: Sequence[Any], strides: Mapping[int, tuple[int, ...]], sizes: Sizes):
+        self._inputs, self._strides, self._sizes = inputs, strides, sizes
         self.count = 0
+        self.places: Places = ()
 
     def compile(
         self,
@@ -243,34 +280,88 @@ class _Programs:
         written: tuple[tuple[int, int], ...] = (),
         typical: bool = True,
     ) -> Compiled:
-        from ..pipeline import generate, lower
-
         if left_out(graph, self._inputs) is not graph:
             raise Untraceable("leaves out what nothing reads, which depends on values")
-        made = generate(lower(graph, values, donated, dict(written), self._strides))
-        if not made.program.image.is_native:
+        key = self._key(graph, values, written)
+        found = None if key is None else self._from_disk(key)
+        if found is None:
+            found = self._generated(graph, values, written, key)
+        image, kernels = found
+        return Compiled(Program(image, kernels, UNLIMITED, NO_HOSTS, _no_details), _no_details)
+
+    def _generated(
+        self, graph: Graph, values: Sequence[Any], written: tuple[tuple[int, int], ...], key: str | None
+    ) -> tuple[Image, Sequence[int]]:
+        from ..pipeline import generate, lower
+
+        program = generate(lower(graph, values, (), dict(written), self._strides)).program
+        if not program.image.is_native:
             raise Untraceable("leaves a part of the program to NumPy")
-        return Compiled(made.program, lambda: made)
+        for _, kind, order in program.image.fresh:
+            if order is not None and not is_fortran(kind.shape, order, kind.dtype.itemsize):
+                raise Untraceable("gives an array whose axes are in another order than C's or Fortran's")
+        image, self.places = taken_out(program.image)
+        places = [(*place, poly.terms) for *place, poly in self.places]
+        data = None if key is None else imagefile.encode(image, [self._sizes.noted(), places])
+        if data is not None:
+            free = next((n for n in range(_MOST_ON_DISK) if not cache.has_program(f"{key} {n}")), 0)
+            cache.store_program(f"{key} {free}", image.kernels, data)
+        return image, program.kernels
+
+    def _key(self, graph: Graph, values: Sequence[Any], written: tuple[tuple[int, int], ...]) -> str | None:
+        """What a program is made from, as text; None if that makes sense in this process alone."""
+        try:
+            text = content(graph)
+        except NotPortable:
+            return None
+        strides = [value.strides if isinstance(value, np.ndarray) else None for value in values]
+        own: list[Any] = [self._strides.get(k, given) for k, given in enumerate(strides)]
+        shown = [given and tuple(map(formula, given)) for given in own]
+        quotients = [f"({x})//({y})" for x, y in self._sizes.quotients.values()]
+        return f"template {text} {shown} {quotients} {written} {config.strict()}"
+
+    def _from_disk(self, key: str) -> tuple[Image, Sequence[int]] | None:
+        for n in range(_MOST_ON_DISK):
+            found = cache.load_program(f"{key} {n}")
+            if found is None:
+                return None
+            addresses, data = found
+            image, (noted, places) = imagefile.decode(data)
+            if self._sizes.accepts(noted):
+                self.places = [(*place, Poly.from_lists(terms)) for *place, terms in places]
+                return image, [addresses[name] for name in image.kernels]
+        return None
 
 
 def _made(call: Call, extents: Extents, variables: Sequence[tuple[int, ...]], limit: int) -> _Template | None:
     """The template for calls like this one; None if there can be none."""
     sizes = Sizes([extents[group[0]] for group in variables])
     by_place = {k: n for group, n in zip(variables, sizes.variables) for k in group}
+    names = {n.poly: _Name(str(n.poly)) for n in sizes.variables}
     given: dict[int, tuple[tuple[int, ...], tuple[int, ...]]] = {}
+    shown: list[tuple[int, tuple[Any, ...]]] = []
     place = number = 0
-    for leaf in call.leaves:
-        if type(leaf) is np.ndarray:
-            shape = tuple(by_place.get(k, n) for k, n in enumerate(leaf.shape, place))
-            given[number] = shape, contiguous_strides(shape, leaf.itemsize)
-            place += leaf.ndim
-        number += is_dynamic(leaf)
+    for leaf, value in enumerate(call.leaves):
+        if type(value) is np.ndarray:
+            shape = tuple(by_place.get(k, n) for k, n in enumerate(value.shape, place))
+            given[number] = shape, contiguous_strides(shape, value.itemsize)
+            shown.append((leaf, tuple(names[n.poly] if is_extent(n) else n for n in shape)))
+            place += value.ndim
+        number += is_dynamic(value)
     failures: list[BaseException] = []
     made: Specialisation | Plain | None = None
+    shapes = {k: shape for k, (shape, _) in given.items()}
     try:
-        made = _specialised(call, given)
-    except NotWorthwhile as reason:
-        made = Plain(str(reason), is_passing=True)
+        try:
+            made, programs = _specialised(call, given, sizes)
+        except NotWorthwhile as reason:
+            made = Plain(str(reason), is_passing=True)
+        rows = rows_of(sizes, shapes)
+        guards = packed(rows.rows)
+        if isinstance(made, Specialisation):
+            program = made.compiled.program
+            program.image = replaced(program.image, formulas=formulas_of(sizes, shapes, programs.places))
+            program.limit = limit
     except (Exception, ControlException) as error:
         failures.append(error)
     if failures:
@@ -278,18 +369,12 @@ def _made(call: Call, extents: Extents, variables: Sequence[tuple[int, ...]], li
             raise failures[0]
         _log.info("%s: no program for all shapes: %s", call.name, failures.pop())
         return None
-    if isinstance(made, Specialisation):
-        numbers, fill = _open(made.compiled.program.image)
-    else:
-        numbers, fill = [], None
-    constants = tuple((k, n) for k, n in enumerate(extents) if k not in by_place)
-    formulas = sizes.compiled(numbers)
-    _log.info("%s: a program for all shapes that satisfy %d conditions", call.name, len(sizes.guards))
     assert made is not None
-    return _Template(made, constants, tuple(variables), formulas, fill, limit, sizes.is_narrow)
+    _log.info("%s: a program for all shapes with %s", call.name, ", ".join(map(str, sizes.guards)))
+    return _Template(made, guards, new_registers(guards), rows.outside, tuple(shown), sizes.is_narrow)
 
 
-def _specialised(call: Call, given: Mapping[int, Any]) -> Specialisation:
+def _specialised(call: Call, given: Mapping[int, Any], sizes: Sizes) -> tuple[Specialisation, _Programs]:
     """A specialisation with formulas for numbers.
 
     Raises
@@ -300,78 +385,15 @@ def _specialised(call: Call, given: Mapping[int, Any]) -> Specialisation:
     traced = trace(Request(call.function, call.leaves, call.structure, call.captures, execute=_refuse, extents=given))
     strides = {k: own for k, (_, own) in given.items()}
     inputs = [call.leaves[k] for k in traced.arguments] + [c.read() for c in traced.captured]
-    found = Specialisation(traced, _Programs(inputs, strides), None, (), False)  # type: ignore[arg-type]
+    programs = _Programs(inputs, strides, sizes)
+    found = Specialisation(traced, programs, None, (), False)  # type: ignore[arg-type]
     inputs.clear()
     if not _is_simple(found):
         raise Untraceable("needs more than a program")
-    found.settle()
-    return found
+    with sizes.estimating():
+        found.settle()
+    return found, programs
 
 
 def _refuse(graph: Graph, values: list[Any]) -> Any:
     raise Untraceable("looks at a value")
-
-
-# From an image with formulas to one with numbers.
-Fill = Callable[[tuple[int, ...]], Any]
-
-
-def _open(image: Image) -> tuple[list[Extent], Fill]:
-    """The formulas in an image, and what puts numbers in their places."""
-    numbers: dict[Any, int] = {}  # by polynomial
-    formulas: list[Extent] = []
-
-    def place(extent: Extent) -> int:
-        if extent.poly not in numbers:
-            numbers[extent.poly] = len(formulas)
-            formulas.append(extent)
-        return numbers[extent.poly]
-
-    fields = [(name, _filler(getattr(image, name), place)) for name in Image.__match_args__]
-    varying = [(name, fill) for name, fill in fields if fill is not None]
-    return formulas, lambda values: replaced(image, **{name: fill(values) for name, fill in varying})
-
-
-def _filler(value: Any, place: Callable[[Extent], int]) -> Fill | None:
-    """What makes `value` with numbers in place of its formulas; None if it has none."""
-    if is_extent(value):
-        k = place(value)
-        return lambda values: values[k]
-    if isinstance(value, np.ndarray) and value.dtype == object:
-        return _array_filler(value, place)
-    if isinstance(value, tuple):
-        parts = [_filler(part, place) for part in value]
-        if not any(parts):
-            return None
-        pairs = list(zip(value, parts))
-        return lambda values: tuple([part if fill is None else fill(values) for part, fill in pairs])
-    if type(value) is ArrayType:
-        shape = _filler(value.shape, place)
-        if shape is None:
-            return None
-        return lambda values: ArrayType(value.dtype, shape(values), value.weak)
-    if type(value) is Table:
-        params, relocations, patches, rows = parts = [_filler(getattr(value, n), place) for n in Table.__match_args__]
-        if not any(parts):
-            return None
-        return lambda values: Table(
-            value.params if params is None else params(values),
-            value.relocations if relocations is None else relocations(values),
-            value.patches if patches is None else patches(values),
-            value.rows if rows is None else rows(values),
-        )
-    return None
-
-
-def _array_filler(value: np.ndarray, place: Callable[[Extent], int]) -> Fill:
-    flat = list(value.flat)
-    places = [k for k, n in enumerate(flat) if is_extent(n)]
-    which = [place(flat[k]) for k in places]
-    known = np.array([0 if is_extent(n) else n for n in flat], np.int64)
-
-    def fill(values: tuple[int, ...]) -> np.ndarray:
-        filled = known.copy()
-        filled[places] = [values[k] for k in which]
-        return filled.reshape(value.shape)
-
-    return fill

@@ -93,18 +93,11 @@ class Specialisation:
         sharing: Sequence[int] | None = None,
         donated: tuple[int, ...] = (),
         only_native: bool = False,
-        compiled: Compiled | None = None,
     ):
         self.sharing = sharing
         self.donated = donated
         self.only_native = only_native
         """Whether calls have objects, and the plain function is faster than what takes them apart in Python."""
-
-        self.is_filled = False
-        """Whether it was made from a template, which several share that differ in numbers alone."""
-
-        self.may_be_called_once = False
-        """Whether there are so many others of its kind that its first call may be its last."""
 
         self.slow_calls = 0
         self.patience = Patience()
@@ -120,10 +113,7 @@ class Specialisation:
         self._compiles = 0
         self._estimate: tuple[Traced, float, int, bool] | None = None
         self._memory: dict[Hashable, Any] = {}
-        if compiled is None:
-            self.add(traced)
-        else:
-            self._end(self.root, traced, compiled)
+        self.add(traced)
 
     @property
     def traced(self) -> Traced:
@@ -151,13 +141,9 @@ class Specialisation:
         return [k for k, value in enumerate(inputs) if isinstance(value, np.ndarray)]
 
     @property
-    def is_fresh(self) -> bool:
-        """Whether it has served no more than the call that it was made for, which may be the only one of its kind."""
-        return self.may_be_called_once and self._calls <= 1
-
-    @property
     def frame_bytes(self) -> int:
-        return self.compiled.program.image.nbytes
+        program = self.compiled.program
+        return max(program.image.nbytes, program.room)
 
     @property
     def is_changing(self) -> bool:
@@ -194,7 +180,7 @@ class Specialisation:
         if self._estimate is None or self._estimate[0] is not self.traced:
             graphs = [*(c.graph for c in self.traced.breaks if c.graph is not None), self.traced.graph]
             nodes = sum(len(g.nodes()) for g in graphs)
-            self._estimate = self.traced, numpy_time(graphs), nodes, is_short(graphs)
+            self._estimate = self.traced, estimate(numpy_time(graphs)) / 1000, nodes, is_short(graphs)
         return self._estimate
 
     @property
@@ -248,27 +234,16 @@ class Specialisation:
                     found = segment.following[end.key] = Segment()
                     self._segments += 1
                 segment = found
-            self._end(segment, traced, compiled)
+            segment.traced, segment.compiled, segment.direct = traced, compiled, direct(traced)
+            self._last = segment
+            self._paths.append(traced)
             if self._calls >= _TRIED_CALLS:
                 self._narrow()
         return compiled
 
-    def _end(self, segment: Segment, traced: Traced, compiled: Compiled) -> None:
-        """Let a path end with `segment`."""
-        segment.traced, segment.compiled, segment.direct = traced, compiled, direct(traced)
-        self._last = segment
-        self._paths.append(traced)
-
-    def like(self, compiled: Compiled) -> Specialisation:
-        """The same for arrays of other extents, with the program for these."""
-        other = Specialisation(self.traced, self._programs, None, (), self.only_native, compiled)
-        other.draws, other._estimate, other.is_filled = self.draws, self._estimate, True
-        return other
-
     def settle(self) -> None:
-        """Estimate once what `like` others are estimated to take."""
-        traced, time, nodes, short = self._estimated()
-        self._estimate = traced, float(estimate(time)), nodes, short
+        """Estimate what the plain function takes, while that is possible."""
+        self._estimated()
 
     def _narrow(self) -> None:
         """Leave out what segments compute for later ones and these never read."""

@@ -10,6 +10,7 @@ import numpy as np
 from ..base.frozen import frozen, replaced
 from ..errors import Untraceable
 from ..ir import build as b
+from ..ir.extents import Size
 from ..ir.node import Node
 from ..ir.ops.optable import Kind
 from ..ir.ops.updates import through
@@ -100,6 +101,8 @@ class Outputs:
         if isinstance(leaf, Tracer):
             result = self._of_symbol(leaf)
             return self._told_apart(leaf, result) if leaf._is_array() else result
+        if type(leaf) is Size:  # another number in other calls
+            return self._of_symbol(Tracer(self._state.copy(b.extent(leaf)), self._state))
         ordinary = type(leaf) is np.ndarray and leaf.dtype.kind in "biufcmM" and leaf.dtype.isnative
         return self._of_array(leaf) if ordinary and leaf.flags.c_contiguous else _plain_result(leaf)
 

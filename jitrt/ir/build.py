@@ -15,7 +15,7 @@ from .extents import is_extent, plain
 from .node import Constant, Node, Params, type_of
 from .ops.optable import CONSTANT, INPUT, OPS, Kind, NotCovered, ValueWanted
 from .ops.ufuncs import CAST, COPY, WHERE, elementwise_result, where_dtype
-from .strided import depends
+from .strided import depends, same_shape
 from .types import ArrayType, canonical
 
 
@@ -64,7 +64,7 @@ def elementwise(ufunc: np.ufunc, *args: Node) -> Node:
         x, y = args[0].type, args[1].type
         keys = x.promotion_key if x.weak else x.dtype, y.promotion_key if y.weak else y.dtype
         op, dtype = elementwise_result(ufunc, keys)
-        if dtype is x.dtype and not x.weak and (x.shape == y.shape or not y.shape):
+        if dtype is x.dtype and not x.weak and (not y.shape or same_shape(x.shape, y.shape)):
             return Node(op, args, (), x)
         if dtype is y.dtype and not y.weak and not x.shape:
             return Node(op, args, (), y)
@@ -72,11 +72,11 @@ def elementwise(ufunc: np.ufunc, *args: Node) -> Node:
     op, dtype = elementwise_result(ufunc, tuple([t.promotion_key for t in types]))
     shape = types[0].shape
     for t in types:
-        if t.shape != shape and t.shape:
+        if t.shape and not same_shape(t.shape, shape):
             shape = broadcast_shape(args)
             break
     for t in types:
-        if t.dtype is dtype and t.shape == shape and not t.weak:
+        if t.dtype is dtype and not t.weak and same_shape(t.shape, shape):
             return Node(op, args, (), t)
     # A ufunc gives a NumPy scalar for Python numbers; only Python's own operators give a Python number.
     return Node(op, args, (), ArrayType(dtype, shape))
@@ -110,7 +110,7 @@ _copy_numbers = itertools.count()
 def copy(x: Node, number: int | None = None) -> Node:
     """A node that stores `x` in memory of its own; no two copies are one node unless they have one `number`."""
     number = next(_copy_numbers) if number is None else number
-    return Node(COPY, (x,), params(number=number), ArrayType(x.dtype, x.shape))
+    return Node(COPY, (x,), params(number=number), x.type)
 
 
 def where(condition: Node, a: Node, b: Node) -> Node:
@@ -124,7 +124,7 @@ def broadcast_shape(args: Sequence[Node]) -> tuple[int, ...]:
     for arg in args[1:]:
         if shape == ():
             shape = arg.shape
-        elif arg.shape not in (shape, ()):
+        elif arg.shape and not same_shape(arg.shape, shape):
             shapes = [a.shape for a in args]
             return strided.broadcast(shapes) if depends(*shapes) else np.broadcast_shapes(*shapes)
     return shape
@@ -186,7 +186,7 @@ def _reshaped(size: int, shape: tuple[int, ...]) -> tuple[int, ...]:
 
 def broadcast_to(x: Node, shape: tuple[int, ...]) -> Node:
     """`x` seen through the wider `shape`; `x` itself if it has that shape."""
-    if x.type.shape == shape:
+    if same_shape(x.type.shape, shape):
         return x
     shape = _plain(shape)
     if x.type.shape:
@@ -202,7 +202,7 @@ def count(number: int) -> Node:
     return constant(np.intp(number))
 
 
-def extent(number: int) -> Node:
+def extent(number: Any) -> Node:
     """A Python integer that depends on the extents of a program: an input of it."""
     return input_node(plain(number), ArrayType(np.dtype(np.int64), (), weak=True))
 

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from .aliasing import may_alias
+from .extents import Extent, formula, is_extent
 from .node import Constant, Graph, Node
 from .ops.contractions import Call
 from .ops.optable import OPS, Op
@@ -56,7 +57,7 @@ class _Writer:
         for node in (*graph.inputs, *graph.nodes()):
             self.number(node)
         inputs, outputs = ([self.numbers[n] for n in nodes] for nodes in (graph.inputs, graph.outputs))
-        self.lines.append(f"in {inputs} out {outputs} strides {graph.strides}")
+        self.lines.append(f"in {inputs} out {outputs} strides {self.value(graph.strides)}")
 
     def number(self, node: Node) -> int:
         number = self.numbers.get(node)
@@ -76,7 +77,8 @@ class _Writer:
         return text
 
     def type(self, type_: ArrayType) -> str:
-        text = self.types[id(type_)] = f"{type_.dtype.str}{type_.shape}{'*' if type_.weak else ''}"
+        shape = type_.shape if not any(map(is_extent, type_.shape)) else tuple(map(formula, type_.shape))
+        text = self.types[id(type_)] = f"{type_.dtype.str}{shape}{'*' if type_.weak else ''}"
         return text
 
     def value(self, value: Any) -> str:
@@ -86,6 +88,8 @@ class _Writer:
             return self.constant(value)
         if value is None or kind in (bool, int, str, bytes, type(...)):
             return f"{kind.__name__} {value!r}"
+        if kind is Extent:
+            return f"extent {formula(value)}"
         if kind is float:
             return value.hex()
         if kind is complex:

@@ -10,8 +10,11 @@ An `Extent` is no ``int`` and holds no other way to its value, so that nothing d
 
 from __future__ import annotations
 
+import contextlib
 import math
-from collections.abc import Callable, Sequence
+import operator
+from collections.abc import Callable, Iterator, Sequence
+from copy import copy
 from typing import Any, Final
 
 import numpy as np
@@ -54,18 +57,23 @@ class _Range:
                 self.excluded.add(number)
         return self.value == number
 
-    def guard(self) -> str:
-        """A condition in Python for all that was noted; an empty text if that is nothing."""
-        if (self.low, self.high) == self.natural and not self.excluded:
-            return ""
-        text = f"({self.poly})"
+    @property
+    def is_guarded(self) -> bool:
+        """Whether anything was noted."""
+        return (self.low, self.high) != self.natural or bool(self.excluded)
+
+    @property
+    def others(self) -> list[int]:
+        """Values between the bounds that it does not have."""
+        return sorted(n for n in self.excluded if self.low <= n <= self.high)
+
+    def __str__(self) -> str:
         if self.low == self.high:
-            return f"{text} == {self.low}"
+            return f"{self.poly} == {self.low}"
         low = f"{self.low} <= " if self.low > self.natural[0] else ""
         high = f" <= {self.high}" if self.high < self.natural[1] else ""
-        parts = [low + text + high] if low or high else []
-        others = sorted(n for n in self.excluded if self.low <= n <= self.high)
-        return " and ".join([*parts, *([f"{text} not in {tuple(others)}"] if others else [])])
+        parts = [f"{low}{self.poly}{high}"] if low or high else []
+        return " and ".join(parts + [f"{self.poly} != {n}" for n in self.others])
 
 
 class NotNoted(RuntimeError):
@@ -86,19 +94,18 @@ class Sizes:
     >>> n, m = sizes.variables
     >>> n * 8 < 4096, m == 3, n >= 1
     (True, False, True)
-    >>> numbers = sizes.compiled([n * m, n // 4])
-    >>> numbers(200, 5), numbers(600, 5), numbers(200, 3)
-    ((1000, 50), None, None)
+    >>> n // 4 + m, [str(guard) for guard in sizes.guards]
+    (32, ['s0 <= 511', 's1 != 3'])
     """
 
     def __init__(self, values: Sequence[int]):
         self._values = {f"s{k}": value for k, value in enumerate(values)}
-        self._defined: dict[str, str] = {}  # by the formula
+        self.quotients: dict[str, tuple[Poly, Poly]] = {}  # by their names
+        self._names: dict[tuple[Poly, Poly], str] = {}
         self._ranges: dict[Poly, _Range] = {}
-        self._decided: dict[str, bool] = {}
-        self._is_closed = False
+        self._preferred: dict[Poly, _Range] = {}
+        self._is_closed = self._is_estimating = False
         self.variables: Final = tuple(Extent(Poly.name(name), value, self) for name, value in self._values.items())
-        self._arguments = tuple(self._values)
 
     def value(self, poly: Poly) -> int:
         """What a polynomial is for the values that variables had at first."""
@@ -109,19 +116,31 @@ class Sizes:
         number = poly.constant
         return type(like)(poly, self.value(poly), self) if number is None else number
 
-    def define(self, formula: str, value: int, like: Extent, low: int = -_NO_LIMIT) -> Any:
-        """An extent that is no polynomial: a name for what a formula in Python gives."""
-        name = self._defined.get(formula)
+    def quotient(self, x: Poly, y: Poly, low: int) -> Poly:
+        """A name for ``x // y``, which is not below `low`."""
+        name = self._names.get((x, y))
         if name is None:
             self._check_open()
-            name = self._defined[formula] = f"q{len(self._defined)}"
-            self._values[name] = value
+            name = self._names[x, y] = f"q{len(self._names)}"
+            self.quotients[name] = x, y
+            value = self._values[name] = self.value(x) // self.value(y)
             poly = Poly.name(name)
             self._ranges[poly] = _Range(poly, value, low, _NO_LIMIT, self._check_open)
-        return type(like)(Poly.name(name), value, self)
+        return Poly.name(name)
+
+    @staticmethod
+    def is_multiple(x: Any, y: Any) -> bool:
+        """Whether the formulas say that `y` divides `x`, whatever the sizes."""
+        poly, divisor = _poly(x), _poly(y)
+        assert poly is not None and divisor is not None
+        return _multiple(poly, divisor) is not None or (
+            len(divisor.terms) == 1 and _quotient(poly, divisor)[1].constant == 0
+        )
 
     def at_most(self, poly: Poly, limit: int) -> bool:
         """Whether a polynomial is not above `limit`."""
+        if self._is_estimating:
+            return self.value(poly) <= limit
         factor, constant, rest = _split(poly)
         if rest is None:
             return constant <= limit
@@ -132,19 +151,14 @@ class Sizes:
 
     def equals(self, poly: Poly, number: int) -> bool:
         """Whether a polynomial has this value."""
+        if self._is_estimating:
+            return self.value(poly) == number
         factor, constant, rest = _split(poly)
         if rest is None:
             return constant == number
         if (number - constant) % factor:
             return False
         return self._range(rest).equals((number - constant) // factor)
-
-    def decide(self, condition: str, outcome: bool) -> bool:
-        """`outcome`, which is noted of a condition on numbers that are no integers."""
-        if condition not in self._decided:
-            self._check_open()
-            self._decided[condition] = outcome
-        return self._decided[condition]
 
     def _check_open(self) -> None:
         if self._is_closed:
@@ -173,12 +187,27 @@ class Sizes:
         return low, high
 
     @property
-    def guards(self) -> list[str]:
-        """Conditions in Python that sizes have to satisfy."""
-        least = [f"{name} >= {LEAST}" for name in self._arguments]
-        ranges = [guard for known in self._ranges.values() if (guard := known.guard())]
-        decided = [text if outcome else f"not {text}" for text, outcome in self._decided.items()]
-        return [*least, *ranges, *decided]
+    def guards(self) -> list[_Range]:
+        """What sizes have to satisfy, beside that no variable is below `LEAST`."""
+        return [known for known in self._ranges.values() if known.is_guarded]
+
+    def prefers(self, poly: Poly, limit: int) -> bool:
+        """Whether a polynomial was not above `limit` at first, which others may be without a loss but of speed."""
+        factor, constant, rest = _split(poly)
+        if rest is None or self._is_estimating:
+            return self.value(poly) <= limit
+        known = self._preferred.get(rest)
+        if known is None:
+            hard = self._range(rest)
+            known = self._preferred[rest] = _Range(rest, hard.value, hard.low, hard.high, self._check_open)
+        if factor > 0:
+            return known.at_most((limit - constant) // factor)
+        return not known.at_most(-((limit - constant) // -factor) - 1)
+
+    @property
+    def preferences(self) -> list[_Range]:
+        """What sizes have in common for which the same would be made."""
+        return [known for known in self._preferred.values() if known.is_guarded]
 
     @property
     def is_narrow(self) -> bool:
@@ -186,22 +215,52 @@ class Sizes:
         known = (self._ranges.get(v.poly) for v in self.variables)
         return any(found is not None and found.low == found.high for found in known)
 
-    def compiled(self, numbers: Sequence[Any]) -> Callable[..., tuple[Any, ...] | None]:
-        """What gives `numbers`, extents or integers, for other values of the variables; None if a guard fails.
+    def noted(self) -> list[Any]:
+        """All that was noted, as lists of numbers and texts."""
+        kept = [
+            [[k.poly.terms, k.low, k.high, sorted(k.excluded), *k.natural] for k in known.values()]
+            for known in (self._ranges, self._preferred)
+        ]
+        return [[[x.terms, y.terms] for x, y in self.quotients.values()], *kept]
 
-        No further decision can be noted.
-        """
-        lines = [f"{name} = {formula}" for formula, name in self._defined.items()]
-        if guards := self.guards:
-            lines.append(f"if not ({' and '.join(guards)}): return None")
-        texts = [str(n.poly) if isinstance(n, Extent) else repr(n) for n in numbers]
-        lines.append(f"return ({''.join(text + ', ' for text in texts)})")
+    def accepts(self, noted: Sequence[Any]) -> bool:
+        """Note what `noted` gave where the same was traced, if all of it holds for the sizes at first, too."""
+        before = self._values.copy(), self.quotients.copy(), self._names.copy(), self._ranges, self._preferred
+        self._ranges, self._preferred = ({p: copy(k) for p, k in known.items()} for known in before[3:])
+        if self._note(noted):
+            return True
+        self._values, self.quotients, self._names, self._ranges, self._preferred = before
+        return False
+
+    def _note(self, noted: Sequence[Any]) -> bool:
+        quotients, *kept = noted
+        for x, y in ([Poly.from_lists(terms) for terms in pair] for pair in quotients):
+            if not self.value(y):
+                return False
+            if (x, y) not in self._names:
+                self._ranges.pop(self.quotient(x, y, 0))  # what is known of it follows
+        for known, rows in zip((self._ranges, self._preferred), kept):
+            for terms, low, high, excluded, least, most in rows:
+                poly = Poly.from_lists(terms)
+                found = known.get(poly)
+                if found is None:
+                    found = known[poly] = _Range(poly, self.value(poly), least, most, self._check_open)
+                found.low, found.high = max(found.low, low), min(found.high, high)
+                found.excluded = found.excluded.union(excluded)  # a copy has the set of the original
+        return all(k.low <= k.value <= k.high and k.value not in k.excluded for k in self._ranges.values())
+
+    @contextlib.contextmanager
+    def estimating(self) -> Iterator[None]:
+        """Decide by the values at first, and note nothing: no result may depend on what is found."""
+        before, self._is_estimating = self._is_estimating, True
+        try:
+            yield
+        finally:
+            self._is_estimating = before
+
+    def close(self) -> None:
+        """Let nothing be noted any more."""
         self._is_closed = True
-        scope: dict[str, Any] = {"ceil": math.ceil}
-        body = "\n".join(f"  {line}" for line in lines)
-        text = f"def numbers({', '.join(self._arguments)}):\n try:\n{body}\n except ZeroDivisionError: return None"
-        exec(text, scope)
-        return scope["numbers"]
 
 
 def _split(poly: Poly) -> tuple[int, int, Poly | None]:
@@ -225,7 +284,7 @@ def _poly(value: Any) -> Poly | None:
 
 
 def _is_float(value: Any) -> bool:
-    return type(value) is _Real or issubclass(type(value), float)
+    return issubclass(type(value), float)
 
 
 def _quotient(x: Poly, y: Poly) -> tuple[Poly, Poly]:
@@ -242,6 +301,14 @@ def _quotient(x: Poly, y: Poly) -> tuple[Poly, Poly]:
         elif c % factor:
             rest.append((m, c % factor))
     return Poly.of(quotient), Poly.of(rest)
+
+
+def _multiple(x: Poly, y: Poly) -> int | None:
+    """The number that `x` is `y` times, if it is a whole one."""
+    if [m for m, _ in x.terms] != [m for m, _ in y.terms]:
+        return None
+    found = {c // d if c % d == 0 else None for (_, c), (_, d) in zip(x.terms, y.terms)}
+    return found.pop() if len(found) == 1 else None
 
 
 class Extent:
@@ -300,28 +367,25 @@ class Extent:
             raise NotNoted("extents of two traces")
         return _poly(other)
 
-    def _with(self, other: Any, whole: Callable[[Poly, Poly], Poly], sign: str) -> Any:
+    def _with(self, other: Any, whole: Callable[[Any, Any], Any]) -> Any:
         poly = self._other(other)
         if poly is None:
-            return self._with_float(other, sign) if _is_float(other) else NotImplemented
+            return whole(self._known(), other) if _is_float(other) else NotImplemented
         return self.sizes.make(whole(self.poly, poly), self)
 
-    def _with_float(self, other: Any, sign: str) -> Any:
-        return _Real.of(self)._with(other, sign)
-
     def __add__(self, other: Any) -> Any:
-        return self._with(other, lambda x, y: x + y, "+")
+        return self._with(other, lambda x, y: x + y)
 
     __radd__ = __add__
 
     def __sub__(self, other: Any) -> Any:
-        return self._with(other, lambda x, y: x - y, "-")
+        return self._with(other, lambda x, y: x - y)
 
     def __rsub__(self, other: Any) -> Any:
         return -self + other if _poly(other) is not None or _is_float(other) else NotImplemented
 
     def __mul__(self, other: Any) -> Any:
-        return self._with(other, lambda x, y: x * y, "*")
+        return self._with(other, lambda x, y: x * y)
 
     __rmul__ = __mul__
 
@@ -335,10 +399,10 @@ class Extent:
         return self if self >= 0 else -self
 
     def __truediv__(self, other: Any) -> Any:
-        return self._with_float(other, "/") if _poly(other) is not None or _is_float(other) else NotImplemented
+        return self._known() / other if _poly(other) is not None or _is_float(other) else NotImplemented
 
     def __rtruediv__(self, other: Any) -> Any:
-        return _Real.of(other)._with(self, "/") if _poly(other) is not None or _is_float(other) else NotImplemented
+        return other / self._known() if _poly(other) is not None or _is_float(other) else NotImplemented
 
     def __floordiv__(self, other: Any) -> Any:
         divisor = self._other(other)
@@ -349,14 +413,14 @@ class Extent:
         rest, whole = self.poly, Poly.number(0)
         if len(divisor.terms) == 1:
             whole, rest = _quotient(self.poly, divisor)
+        elif (multiple := _multiple(self.poly, divisor)) is not None:
+            return multiple
         number = rest.constant
         if number is not None and number >= 0 and number < other:
             return self.sizes.make(whole, self)
-        value = self.sizes.value(rest) // (other.value if isinstance(other, Extent) else other)
         is_natural = (self.sizes.make(rest, self) if number is None else number) >= 0
         low = 0 if is_natural and other > 0 else -_NO_LIMIT
-        part = self.sizes.define(f"({rest}) // ({divisor})", value, self, low)
-        return part + self.sizes.make(whole, self)
+        return self.sizes.make(self.sizes.quotient(rest, divisor, low) + whole, self)
 
     def __rfloordiv__(self, other: Any) -> Any:
         poly = _poly(other)
@@ -399,21 +463,21 @@ class Extent:
         return self.sizes.equals(self.poly - poly, 0)
 
     def __le__(self, other: Any) -> Any:
-        return self._compared(other, "<=", 1, 0)
+        return self._compared(other, operator.le, 1, 0)
 
     def __lt__(self, other: Any) -> Any:
-        return self._compared(other, "<", 1, -1)
+        return self._compared(other, operator.lt, 1, -1)
 
     def __ge__(self, other: Any) -> Any:
-        return self._compared(other, ">=", -1, 0)
+        return self._compared(other, operator.ge, -1, 0)
 
     def __gt__(self, other: Any) -> Any:
-        return self._compared(other, ">", -1, -1)
+        return self._compared(other, operator.gt, -1, -1)
 
-    def _compared(self, other: Any, sign: str, factor: int, limit: int) -> Any:
+    def _compared(self, other: Any, compare: Callable[[Any, Any], bool], factor: int, limit: int) -> Any:
         poly = self._other(other)
         if poly is None:
-            return _Real.of(self)._compared(other, sign) if _is_float(other) else NotImplemented
+            return compare(self._known(), other) if _is_float(other) else NotImplemented
         return self.sizes.at_most((self.poly - poly) * factor, limit)
 
 
@@ -436,12 +500,6 @@ class Size(Extent):
     def __hash__(self) -> int:
         return hash(self._known())
 
-    def _with_float(self, other: Any, sign: str) -> Any:
-        return _OPERATIONS[sign](self._known(), other if _is_float(other) else int(other))
-
-    def __rtruediv__(self, other: Any) -> Any:
-        return other / self._known() if _poly(other) is not None or _is_float(other) else NotImplemented
-
 
 def hidden(value: Any) -> Any:
     """An extent as the user's code sees it."""
@@ -460,92 +518,37 @@ def is_extent(value: Any) -> bool:
 
 def estimate(value: Any) -> Any:
     """A number as it was at first, where nothing but an estimate depends on it."""
-    return value.value if isinstance(value, _Real) or is_extent(value) else value
+    return value.value if is_extent(value) else value
+
+
+def rather_below(x: Any, limit: int) -> bool:
+    """Whether `x` is less than `limit`, where either way gives the same results.
+
+    An extent that is not would be right all the same. That is no guard: what is made for one size serves others until
+    it has served so many for which the other way is better that another attempt pays.
+
+    Examples
+    --------
+    >>> sizes = Sizes([100])
+    >>> rather_below(5, 7), rather_below(sizes.variables[0], 7), sizes.guards
+    (True, False, [])
+    """
+    return x.sizes.prefers(x.poly, limit - 1) if is_extent(x) else x < limit
+
+
+def ceiling(x: Any, y: Any) -> Any:
+    """``x / y``, rounded up, for a positive `y`.
+
+    Examples
+    --------
+    >>> ceiling(7, 2), ceiling(8, 2), ceiling(Sizes([100]).variables[0] * 3, 3)
+    (4, 4, 100)
+    """
+    if not is_extent(x):
+        return (x + y - 1) // y if is_extent(y) else -(-x // y)
+    return x // y if x.sizes.is_multiple(x, y) else (x + y - 1) // y
 
 
 def formula(value: Any) -> str:
     """An integer for people to read: what it depends on, and not its value."""
     return str(value.poly) if is_extent(value) else str(value)
-
-
-_OPERATIONS: dict[str, Callable[[Any, Any], Any]] = {
-    "+": lambda x, y: x + y,
-    "-": lambda x, y: x - y,
-    "*": lambda x, y: x * y,
-    "/": lambda x, y: x / y,
-    "<": lambda x, y: x < y,
-    "<=": lambda x, y: x <= y,
-    ">": lambda x, y: x > y,
-    ">=": lambda x, y: x >= y,
-    "==": lambda x, y: x == y,
-}
-
-
-class _Real:
-    """A floating-point number that depends on variables: an estimate of time, or a quotient."""
-
-    __slots__ = ("sizes", "text", "value")
-
-    def __init__(self, text: str, value: float, sizes: Sizes | None):
-        self.text, self.value, self.sizes = text, value, sizes
-
-    @staticmethod
-    def of(value: Any) -> _Real:
-        if isinstance(value, _Real):
-            return value
-        if isinstance(value, Extent):
-            return _Real(f"({value.poly})", value.value, value.sizes)
-        number = int(value) if _poly(value) is not None else float(value)
-        return _Real(repr(number) if math.isfinite(number) else f"float('{number}')", number, None)
-
-    def _with(self, other: Any, sign: str) -> _Real:
-        other = _Real.of(other)
-        value = _OPERATIONS[sign](self.value, other.value)
-        return _Real(f"({self.text} {sign} {other.text})", value, self.sizes or other.sizes)
-
-    def _compared(self, other: Any, sign: str) -> bool:
-        other = _Real.of(other)
-        sizes = self.sizes or other.sizes
-        assert sizes is not None
-        outcome = _OPERATIONS[sign](self.value, other.value)
-        return sizes.decide(f"({self.text} {sign} {other.text})", outcome)
-
-    def _known(self) -> float:
-        assert self == self.value
-        return self.value
-
-    def __ceil__(self) -> Any:
-        assert self.sizes is not None
-        return self.sizes.define(f"ceil({self.text})", math.ceil(self.value), self.sizes.variables[0])
-
-    def __int__(self) -> int:
-        return int(self._known())
-
-    def __float__(self) -> float:
-        return float(self._known())
-
-    def __bool__(self) -> bool:
-        return bool(self._known())
-
-    def __hash__(self) -> int:
-        return hash(self._known())
-
-    def __repr__(self) -> str:
-        return repr(self._known())
-
-
-def _real(sign: str, is_reversed: bool, compares: bool) -> Any:
-    def apply(self: _Real, other: Any) -> Any:
-        if _poly(other) is None and not _is_float(other):
-            return NotImplemented
-        first, second = (_Real.of(other), self) if is_reversed else (self, other)
-        return first._compared(second, sign) if compares else first._with(second, sign)
-
-    return apply
-
-
-for _sign, _name in {"+": "add", "-": "sub", "*": "mul", "/": "truediv"}.items():
-    setattr(_Real, f"__{_name}__", _real(_sign, False, False))
-    setattr(_Real, f"__r{_name}__", _real(_sign, True, False))
-for _sign, _name in {"<": "lt", "<=": "le", ">": "gt", ">=": "ge", "==": "eq"}.items():
-    setattr(_Real, f"__{_name}__", _real(_sign, False, True))

@@ -29,6 +29,17 @@ def depends(*shapes: Sequence[Any]) -> bool:
     return any(is_extent(n) for shape in shapes for n in shape)
 
 
+def same_shape(x: Shape, y: Shape) -> bool:
+    """Whether two shapes are equal; extents of shapes of different lengths, which are not, are not compared.
+
+    Examples
+    --------
+    >>> same_shape((3, 1), (3,)), same_shape((3,), (3,))
+    (False, True)
+    """
+    return len(x) == len(y) and x == y
+
+
 def positions(start: Any, stop: Any, step: Any, extent: Any) -> tuple[Any, Any, Any]:
     """First index, step and number of elements of a slice of an axis.
 

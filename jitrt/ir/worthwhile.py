@@ -20,27 +20,28 @@ from .ops.contractions import CALL
 from .ops.optable import Kind
 from .ops.pythonnumbers import is_python
 
-# Nanoseconds, measured on arrays of 1 to 1e6 elements; only their proportions matter.
-_NUMPY_CALL = 400  # one call of a ufunc
-_NUMPY_BYTE = 0.05  # traffic of one byte of an operand or a result
-_CACHED_BYTE = 0.006  # the same where all of a call fits into the caches of a core
+# Picoseconds, measured on arrays of 1 to 1e6 elements; only their proportions matter. They are whole numbers, as the
+# formulas of extents are.
+_NUMPY_CALL = 400_000  # one call of a ufunc
+_NUMPY_BYTE = 50  # traffic of one byte of an operand or a result
+_CACHED_BYTE = 6  # the same where all of a call fits into the caches of a core
 _CACHE = 1 << 20  # bytes
-_NUMPY_ROW = 10  # of a reduction: each run of elements that NumPy's inner loop takes at once
-_PROGRAM_CALL = 8_000  # a call of a program that is driven from Python
-_HOST_STEP = 2_500  # what a step that NumPy executes costs beyond the execution itself
-_OPAQUE_STEP = 8_000  # the same, of any function of NumPy, a draw, or a read by a mask: what it returns is looked at
-_PYTHON_STEP = 500  # the same, of an operator on Python numbers
-_ADDITION = 0.06  # of one element in a vectorised loop
+_NUMPY_ROW = 10_000  # of a reduction: each run of elements that NumPy's inner loop takes at once
+_PROGRAM_CALL = 8_000_000  # a call of a program that is driven from Python
+_HOST_STEP = 2_500_000  # what a step that NumPy executes costs beyond the execution itself
+_OPAQUE_STEP = 8_000_000  # of any function of NumPy, a draw, or a read by a mask: what it returns is looked at
+_PYTHON_STEP = 500_000  # the same, of an operator on Python numbers
+_ADDITION = 60  # of one element in a vectorised loop
 _COMPLEX = 10  # how much longer NumPy takes for functions of complex numbers, which it calls one by one
 _WIDE = 8  # bytes of an element for which `numpy_cost` was measured
-_LAUNCH = 50  # of a kernel
-_NATIVE_CALL = 350  # a call of a program of kernels
-_TAKEN_APART = 15_000  # what Python needs to take a call with objects, slices or functions apart
-_COMPILED_NODE = 200_000  # what it takes to compile an operation of a loop that is unrolled
+_LAUNCH = 50_000  # of a kernel
+_NATIVE_CALL = 350_000  # a call of a program of kernels
+_TAKEN_APART = 15_000_000  # what Python needs to take a call with objects, slices or functions apart
+_COMPILED_NODE = 200_000_000  # what it takes to compile an operation of a loop that is unrolled
 _FEW_NODES = 8_000  # for which nobody waits longer than two seconds
 _SEGMENTS = 4  # that may each take their part of it
 _CALLS = 100  # that may be waited for
-_SEGMENT_CALL = 4_000  # what Python spends on a segment: a program, and a look at a value behind it
+_SEGMENT_CALL = 4_000_000  # what Python spends on a segment: a program, and a look at a value behind it
 
 
 @frozen
@@ -65,8 +66,8 @@ class Amount:
         return Amount(self.kernels + other.kernels, self.additions + other.additions, self.hosts + other.hosts)
 
     @property
-    def time(self) -> float:
-        """Nanoseconds that it is expected to take, beyond what opaque calls need."""
+    def time(self) -> int:
+        """Picoseconds that it is expected to take, beyond what opaque calls need."""
         hosts = sum(map(_host_time, self.hosts))
         return hosts + _LAUNCH * self.kernels + _ADDITION * self.additions
 
@@ -162,24 +163,24 @@ def is_worth_copying(traced: Graph, written: Sequence[int]) -> bool:
     return _NATIVE_CALL + _traffic_time(traffic) < numpy_time([traced])
 
 
-def numpy_time(graphs: Sequence[Graph]) -> float:
-    """Nanoseconds that NumPy is expected to need for what kernels can compute of these graphs."""
+def numpy_time(graphs: Sequence[Graph]) -> int:
+    """Picoseconds that NumPy is expected to need for what kernels can compute of these graphs."""
     return sum(_numpy_time(n) for g in graphs for n in g.nodes())
 
 
-def _host_time(node: Node) -> float:
+def _host_time(node: Node) -> int:
     """What a step that NumPy executes takes beyond an opaque execution itself."""
     if is_python(node.op):
         return _PYTHON_STEP
     return (_OPAQUE_STEP if node.op is CALL else _HOST_STEP) + _numpy_time(node)
 
 
-def _numpy_time(node: Node) -> float:
+def _numpy_time(node: Node) -> int:
     """What NumPy needs for a node that a kernel can replace."""
     if node.op.kind is Kind.UPDATE:
         return _NUMPY_CALL + _traffic_time(2 * node.args[1].type.nbytes)
     if node.op.kind not in (Kind.ELEMENTWISE, Kind.COMPOUND, Kind.ASSEMBLE, Kind.REDUCTION, Kind.SCAN, Kind.GATHER):
-        return 0.0
+        return 0
     traffic = node.type.nbytes + sum(a.type.nbytes for a in node.args)
     cost = node.op.cost * (_COMPLEX if node.dtype.kind == "c" else 1)
     if _is_simple(node):
@@ -199,8 +200,8 @@ def _is_simple(node: Node) -> bool:
     return number.ndim == 0 and number.dtype.kind in "if" and float(number) in node.op.simple_numbers
 
 
-def _traffic_time(nbytes: int) -> float:
-    """Nanoseconds that NumPy needs to read and write so many bytes."""
+def _traffic_time(nbytes: int) -> int:
+    """Picoseconds that NumPy needs to read and write so many bytes."""
     return (_CACHED_BYTE if nbytes <= _CACHE else _NUMPY_BYTE) * nbytes
 
 

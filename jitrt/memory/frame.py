@@ -8,6 +8,7 @@ from dataclasses import field
 import numpy as np
 
 from ..base.frozen import frozen
+from ..ir.extents import rather_below
 from ..ir.node import Node
 from ..ir.ops.optable import INPUT
 from ..ir.types import dtype_name
@@ -119,7 +120,7 @@ def plan_frame(
     buffers = [(rounded(b.nbytes), b.first, b.end) for b in framed]
     members = [m for b in (*framed, *blocks) for m in b.members if m.node is not b.host]
     unshared = sum(rounded(m.nbytes) for m in {m.node: m for m in members}.values())
-    offsets, total = plan_offsets(buffers, budget=_SEARCH_SECONDS if unshared >= _LARGE else 0)
+    offsets, total = plan_offsets(buffers, budget=0 if rather_below(unshared, _LARGE) else _SEARCH_SECONDS)
     slots: dict[Node, Slot] = {}
     hosted: dict[Node, tuple[Node, Slot]] = {}
     for block, offset in [*zip(framed, offsets), *((b, 0) for b in blocks if b.host is not None)]:

@@ -17,6 +17,7 @@ from dataclasses import field
 from types import MappingProxyType
 
 from ..base.frozen import frozen, record
+from ..ir.extents import rather_below
 from ..ir.node import Node
 from ..ir.ops.optable import CONSTANT, INPUT
 from ..schedule.nest import KernelCall
@@ -331,7 +332,7 @@ class _Sharing:
         """Let blocks lie in the memory of results that are not yet written, as long as that lowers the frame."""
         bound = self.live.most
         room = ResultRoom(b for b in self._blocks() if b.host is not None and b.host not in self.final)
-        frame = [b for b in self._blocks() if b.host is None and b.nbytes >= _SMALLEST_MOVED]
+        frame = [b for b in self._blocks() if b.host is None and not rather_below(b.nbytes, _SMALLEST_MOVED)]
         rank = {b: k for k, b in enumerate(sorted(frame, key=lambda b: -b.nbytes)[::-1])}
         for block in rank:
             self.live.wait(block)

@@ -12,6 +12,7 @@ from types import MappingProxyType
 import numpy as np
 
 from ..base.frozen import frozen, replaced
+from ..ir.extents import rather_below
 from ..ir.node import Graph, Node
 from ..ir.ops.movement import storage
 from ..ir.types import ArrayType
@@ -98,7 +99,7 @@ def plan_block(
                 frames.append(frame)
             controlled[k] = reads, [*writes, *frames]
     planned = plan_steps(block.graph, block.steps, permanent, controlled, is_body, donated, final)
-    if planned[1].bound_nbytes >= _WORTH_REORDERING and not is_body:
+    if not (is_body or rather_below(planned[1].bound_nbytes, _WORTH_REORDERING)):
         order = _lighter_order(block, controlled)
         steps = [block.steps[k] for k in order]
         moved = {place: controlled[k] for place, k in enumerate(order) if k in controlled}

@@ -16,6 +16,7 @@ from ..ir.node import Node
 from ..ir.ops.optable import Kind, Op
 from ..ir.ops.ufuncs import WHERE, loop_dtypes
 from ..ir.rewrite import rule
+from ..ir.strided import same_shape
 
 
 @rule(lambda op: op.lower is not None, "compound → its definition", "the rows quote NumPy's own definitions")
@@ -58,8 +59,8 @@ def _is_typed(n: Node) -> bool:
 def _are_typed(n: Node, dtypes: tuple[np.dtype, ...]) -> bool:
     """Whether the operands of `n` have its shape and these dtypes."""
     shape = n.type.shape
-    for arg, dtype in zip(n.args, dtypes):  # noqa: SIM110 (a loop in a generator takes twice as long)
-        if arg.type.shape != shape or arg.type.dtype != dtype:
+    for arg, dtype in zip(n.args, dtypes):
+        if arg.type.dtype != dtype or not same_shape(arg.type.shape, shape):
             return False
     return True
 

@@ -13,6 +13,7 @@ from ..ir.ops import movement  # noqa: F401 (some of its rows have rules here)
 from ..ir.ops.optable import CONSTANT, Kind, Op
 from ..ir.ops.ufuncs import CUBE, NUMPY_UFUNCS, WHERE
 from ..ir.rewrite import Rule, of_kind, rule
+from ..ir.strided import same_shape
 
 _FOLDED_BYTES = 4096  # a constant may grow to this size by folding; beyond, only if it does not grow at all
 
@@ -69,7 +70,7 @@ def hoist_broadcast(n: Node) -> Node | None:
 @rule("broadcast_to", "broadcast of a broadcast → one broadcast", "the same elements")
 def merge_broadcasts(n: Node) -> Node | None:
     (x,) = n.args
-    if x.shape == n.shape:
+    if same_shape(x.shape, n.shape):
         return x
     return b.broadcast_to(x.args[0], n.shape) if x.op.name == "broadcast_to" else None
 

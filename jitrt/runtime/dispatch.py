@@ -41,6 +41,11 @@ class Words(np.ndarray):
     fixed: Sequence[tuple[int, int]] = ()  # addresses of words, and what these have to be
 
     @property
+    def is_general(self) -> bool:
+        """Whether arguments of any shape may be what they describe."""
+        return bool(self[_FORMULAS])
+
+    @property
     def is_outdated(self) -> bool:
         """Whether classes, or words at fixed addresses, are not what they were."""
         return any(version_of(kind) != version for kind, version in self.classes.items()) or any(
@@ -72,7 +77,9 @@ class Dispatch:
             "slots": address(_NO_SLOTS), "rows": 1, "places": 1, "kinds": address(_KINDS), "method": id(_MISSED),
         }  # fmt: skip
         self.words = words(values, native.STATE, [_NO_SLOTS])
-        self._tables: dict[int, tuple[Any, int, list[Words]]] = {}  # by identity: specialisation, hash, its tables
+        self._tables: dict[
+            int, tuple[Any, int | None, list[Words]]
+        ] = {}  # by identity: specialisation, hash, its tables
         self._refused: dict[int, Any] = {}  # specialisations that native code cannot serve, by identity
         self._renewals: dict[int, tuple[int, float]] = {}  # how many in a row, and when the last one was
         self._in_use: set[int] = set()  # identities of those of which `served` has told
@@ -123,7 +130,9 @@ class Dispatch:
         if fields() is None or id(owner) in self._refused:
             return False
         tables = self._tables[id(owner)][2] if id(owner) in self._tables else []
-        if any(t.is_outdated for t in tables):
+        is_free = any(not t[_BUSY] for t in tables)
+        # What a table for any shape has missed needs a larger frame, or the pool of threads.
+        if any(t.is_outdated for t in tables) or (is_free and tables[0].is_general):
             before, last = self._renewals.get(id(owner), (0, 0.0))
             now = monotonic()
             renewals = before + 1 if now - last < _RARELY else 1
@@ -132,7 +141,7 @@ class Dispatch:
             if renewals > _MOST_RENEWALS:
                 self.refuse(owner)
             return renewals <= _MOST_RENEWALS
-        return len(tables) < _MOST_TABLES and all(t[_BUSY] for t in tables)
+        return len(tables) < _MOST_TABLES and not is_free
 
     def refuse(self, owner: Any) -> None:
         """Native code cannot serve calls on behalf of the specialisation `owner`."""
@@ -148,7 +157,7 @@ class Dispatch:
             install()
             if error_state() is not None:
                 self._set("error_state", id(error_state()))
-            value = _hash(self.words, args, kwargs)
+            value = None if table.is_general else _hash(self.words, args, kwargs)
             self._make_room(table)
             self._tables.setdefault(id(owner), (owner, value, []))[2].append(table)
             self._fill()
@@ -169,11 +178,8 @@ class Dispatch:
                 self._set("error_state", id(error_state()))
             for table in tables:
                 self._make_room(table)
-            for table, following in zip(tables, [*tables[1:], None]):
-                table[_FOLLOWING] = 0 if following is None else following.address
             self._removed += self._procedures
             self._procedures = tables
-            self._set("procedures", tables[0].address if tables else 0)
             self._fill()
 
     def remove(self, *owners: Any) -> None:
@@ -223,8 +229,8 @@ class Dispatch:
 
     def crowd(self) -> list[Any]:
         """Specialisations in whose way many others are: their calls differ in values that the hash does not have."""
-        counts = Counter(value for _, value, _ in self._tables.values())
-        return [owner for owner, value, _ in self._tables.values() if counts[value] > _CROWD]
+        counts = Counter(value for _, value, _ in self._tables.values() if value is not None)
+        return [o for o, value, _ in self._tables.values() if value is not None and counts[value] > _CROWD]
 
     def free_tables(self) -> None:
         """Nobody uses a table any more."""
@@ -238,7 +244,11 @@ class Dispatch:
         Another thread may call the function between any two lines, and Ctrl-C may end this one there. So the words that
         lead to the table change at once, and what they have led to lives until then.
         """
-        found = [(value, t.address) for _, value, tables in self._tables.values() for t in tables]
+        every = [(value, t) for _, value, tables in self._tables.values() for t in tables]
+        found = [(value, t.address) for value, t in every if value is not None]
+        general = [*self._procedures, *(t for value, t in every if value is None)]
+        for table, following in zip(general, [*general[1:], None]):
+            table[_FOLLOWING] = 0 if following is None else following.address
         size = 1 << (2 * len(found)).bit_length()
         pairs = [(0, 0)] * size
         for pair in found:
@@ -248,7 +258,8 @@ class Dispatch:
             pairs[k] = pair
         slots = np.array(pairs, np.int64)
         self.words.kept[0] = slots, self.words.kept[0]
-        self.words[_LATEST : _LATEST + 3] = [found[-1][1] if found else 0, size - 1, address(slots)]
+        self.words[_LATEST : _LATEST + 3] = [every[-1][1].address if every else 0, size - 1, address(slots)]
+        self._set("general", general[0].address if general else 0)
         self.words.kept[0] = slots
         # A table that serves a call in another thread is needed until that call returns.
         self._removed = [t for t in self._removed if t[_BUSY]]
@@ -262,7 +273,9 @@ class Dispatch:
 
 _LATEST, _LAST = native.STATE.index("latest"), native.STATE.index("last")
 assert native.STATE[_LATEST : _LATEST + 3] == ("latest", "mask", "slots")
-_BUSY, _ROWS, _SERVED, _FOLLOWING = (native.TABLE.index(name) for name in ("busy", "rows", "served", "following"))
+_BUSY, _ROWS, _SERVED, _FOLLOWING, _FORMULAS = (
+    native.TABLE.index(name) for name in ("busy", "rows", "served", "following", "formulas")
+)
 
 
 def _served(tables: list[Words]) -> int:

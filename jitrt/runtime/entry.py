@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -15,6 +15,7 @@ from ..kernels import entry as native
 from ..kernels import results as made
 from .dispatch import Words
 from .errstate import NUMBERS, UNCOMPUTED
+from .generalframes import GeneralFrame
 from .guards import Captured, GuardRows, TakenApart, Unguarded, address_of
 from .objects import address, fields
 from .program import Program
@@ -113,19 +114,23 @@ def make_table(
             {leaf: place for place, leaf in enumerate(arguments)},
             {place: address(view) for place, view in frame.scalars},
             image.places,
+            any_shape=image.formulas is not None,
         )
         guarded.add_call(call)
         guarded.add_outside([*enumerate(captured, len(arguments)), *((None, w) for w in watched)])
-        apart = guarded.apart([number for number, _ in written])
+        apart = np.array(guarded.apart([number for number, _ in written]), np.int64).reshape(-1, len(native.APART))
         kept = guarded.kept
         kept += [frame, program, function]
-        output_rows: list[int] = []
-        for place, kind, strides in {row[0]: row for row in image.fresh}.values():
+        general = frame if isinstance(frame, GeneralFrame) else None
+        new = {place: k for k, (place, _, _) in enumerate(image.fresh)}
+        outputs_made = np.zeros((len(new), len(made.OUTPUT)), np.int64)
+        for row, k in zip(outputs_made, new.values()):
+            place, kind, strides = image.fresh[k]
             kept.append(kind.dtype)
             if strides is not None and not is_fortran(kind.shape, strides, kind.dtype.itemsize):
                 raise Unguarded
-            shape = address_of(kind.shape, kept)
-            output_rows += (id(kind.dtype), kind.ndim, shape, place, kind.nbytes >= LARGE, strides is not None)
+            shape = address_of(kind.shape, kept) if general is None else address(general.shapes[k])
+            row[:] = id(kind.dtype), kind.ndim, shape, place, kind.nbytes >= LARGE, strides is not None
         result_rows: list[int] = []
         for result in results:
             if result.source == "array":
@@ -144,15 +149,16 @@ def make_table(
         kept.append(make)
         place = guarded.add_places(stored)
         store_rows = [word for row in _store_rows(stores, place, guarded) for word in row]
-        can_change = stores or several or image.work >= _RELEASING_WORK or len(frame.blocks) > 1
-        return guarded.table(
+        can_change = stores or several or general or image.work >= _RELEASING_WORK or len(frame.blocks) > 1
+        kept += [outputs_made, apart]
+        table = guarded.table(
             len(call.positional),
             call.keywords,
             {
-                "apart": len(apart) // len(native.APART),
-                "apart_rows": address_of(apart, kept),
+                "apart": len(apart),
+                "apart_rows": address(apart),
                 "outputs": len(fresh),
-                "output_rows": address_of(output_rows, kept),
+                "output_rows": address(outputs_made),
                 "written": len(written),
                 "written_rows": address_of([place for i, o in written for place in (i, outputs[o])], kept),
                 "results": returned,
@@ -176,6 +182,53 @@ def make_table(
     except Unguarded:
         program.give_back(frame)
         return None
+    if general is not None:
+        general.spend(address(program.patience))
+        _add_formulas(table, general, outputs_made, list(new.values()), apart, guarded.arrays, len(arguments))
+    return table
+
+
+def _add_formulas(
+    table: Words,
+    frame: GeneralFrame,
+    outputs: np.ndarray,
+    results: Sequence[int],
+    apart: np.ndarray,
+    arrays: Mapping[int, np.ndarray],
+    arguments: int,
+) -> None:
+    """Let a table compute what depends on the extents of arguments.
+
+    Parameters
+    ----------
+    table : Words
+    frame : GeneralFrame
+        Its frame.
+    outputs : numpy.ndarray
+        Rows of arrays to allocate.
+    results : sequence of int
+        Which of the new arrays of the image they are.
+    apart : numpy.ndarray
+        Rows of arrays that must not overlap.
+    arrays : mapping of int to numpy.ndarray
+        What is at the places of inputs.
+    arguments : int
+        The first so many places are those of arguments.
+    """
+    for row, k in zip(outputs, results):
+        if (large := frame.is_large(k)) is not None:
+            frame.store(large, address(row) + 8 * made.OUTPUT.index("large"))
+    for row in apart:
+        for which in ("first", "second"):
+            place = int(row[native.APART.index(which)])
+            if place < arguments:
+                high = native.APART.index(f"{which}_high")
+                frame.store(frame.bytes_of(place, arrays[place]), address(row) + 8 * high)
+    if (releases := frame.work(_RELEASING_WORK)) is not None:
+        frame.store(releases, table.address + 8 * native.TABLE.index("release"))
+    code, registers = frame.code()
+    for name, value in (("formulas", len(code)), ("formula_rows", address(code)), ("registers", address(registers))):
+        table[native.TABLE.index(name)] = value
 
 
 def _store_rows(stores: Sequence[Store], place: int, guarded: GuardRows) -> Iterator[tuple[int, ...]]:

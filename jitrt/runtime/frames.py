@@ -42,10 +42,9 @@ class Frame:
             self.memory[offset : offset + 8].view(np.int64)[0] = number
         self.outputs = image.outputs
         self.sizes = [kind.nbytes for _, kind, _ in image.fresh]
-        self.copies: dict[int, np.ndarray] = {}
         self.run_native = threads.driver()
-        bases = [address(self.memory), *map(address, self.constants)]
-        tables = [None if action is None else bind(action, bases, kernels, limit) for action in image.actions]
+        self.bases = [address(self.memory), *map(address, self.constants)]
+        tables = [None if action is None else bind(action, self.bases, kernels, limit) for action in image.actions]
         self.blocks = [table for table in tables if table is not None]
         self.actions: list[Any] = [None if table is None else address(table) for table in tables]
 
@@ -70,13 +69,14 @@ class Frame:
     def _save(self, objects: list[Any]) -> list[tuple[np.ndarray, np.ndarray]]:
         """The bytes of arguments that are going to be overwritten, and copies of them."""
         found = []
-        for place, start, stop in self.image.saved:
+        for place, start, stop in self.saved():
             memory = objects[place].reshape(-1).view(np.uint8)[start:stop]
-            if place not in self.copies:
-                self.copies[place] = np.empty(stop - start, np.uint8)
-            self.copies[place][...] = memory
-            found.append((memory, self.copies[place]))
+            found.append((memory, memory.copy()))
         return found
+
+    def saved(self) -> Sequence[tuple[int, int, int]]:
+        """Bytes of arguments that are overwritten."""
+        return self.image.saved
 
     def begin(self, inputs: Sequence[Any]) -> list[Any]:
         """Arrays of a call by their places, with fresh ones for its outputs."""

@@ -88,6 +88,8 @@ class GuardRows:
         A place for what is no input.
     describe : callable, optional
         What a leaf has to be, given the leaf and its place.
+    any_shape : bool
+        Whether the extents of arguments that are inputs do not matter: formulas look at them.
     """
 
     def __init__(
@@ -96,9 +98,10 @@ class GuardRows:
         slots: dict[int, int],
         unused: int,
         describe: Callable[[Any, Any], dict[str, int]] | None = None,
+        any_shape: bool = False,
     ):
         self._describe = describe or self._description
-        self.places, self.slots, self.unused = places, slots, unused
+        self.places, self.slots, self.unused, self.any_shape = places, slots, unused, any_shape
         self.rows: list[dict[str, int]] = []
         self.leaves: list[Any] = []  # so far
         self.arrays: dict[int, np.ndarray] = {}  # by place
@@ -335,6 +338,8 @@ class GuardRows:
             }  # fmt: skip
             if place is not None:
                 self.arrays[place] = value
+            if self.any_shape and place in self.places.values():
+                row |= {"shape": 0, "strides": 0, "flags": value.flags.num & guard.LAYOUT}
             return row
         if kind in (float, complex) or isinstance(value, np.number | np.bool_):
             if where not in self.slots:

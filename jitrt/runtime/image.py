@@ -8,6 +8,7 @@ can be kept in the disk cache, and further frames of it cost little.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -17,10 +18,13 @@ from ..kernels import driver as native
 from . import threads
 from .objects import address, tuple_and_array_offsets
 
+if TYPE_CHECKING:
+    from .formulas import Formulas
+
 FIRST_KERNEL = len(native.CONTROL) + 1
 """The number of the first kernel in a row of a table; smaller ones are rows of the driver's own."""
 
-_PIECES_PER_THREAD = 4
+PIECES_PER_THREAD = 4
 
 
 @frozen(eq=False)
@@ -80,6 +84,8 @@ class Image:
         ``UNCOMPUTED_BIT`` on those for what it leaves out.
     counts : tuple of (offset, int)
         Numbers of elements, as 64-bit integers in the frame.
+    formulas : Formulas, optional
+        How numbers of the image depend on the extents of arrays, which are then what they were at first.
     """
 
     nbytes: int
@@ -95,6 +101,7 @@ class Image:
     work: int
     may_raise: int
     counts: tuple[tuple[int, int], ...] = ()
+    formulas: Formulas | None = None
 
     @property
     def is_native(self) -> bool:
@@ -150,6 +157,6 @@ def bind(table: Table, bases: Sequence[int], kernels: Sequence[int], limit: int)
 
 def _chunk(span: int) -> int:
     """Iterations of a parallel loop that one thread takes at a time."""
-    pieces = _PIECES_PER_THREAD * threads.num_threads()
+    pieces = PIECES_PER_THREAD * threads.num_threads()
     chunk = -(-span // pieces)
     return chunk if chunk < 64 else -(-chunk // 64) * 64

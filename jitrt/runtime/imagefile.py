@@ -42,6 +42,7 @@ def encode(image: Image, hosts: Any = None) -> bytes | None:
         "outputs": image.outputs,
         "fresh": [(k, t.dtype.str, t.shape, t.weak, strides) for k, t, strides in image.fresh],
         "given": image.given,
+        "counts": image.counts,
         "saved": image.saved,
         "kernels": image.kernels,
         "work": image.work,
@@ -94,5 +95,6 @@ def decode(data: bytes) -> tuple[Image, Any]:
         kernels=tuple(kept["kernels"]),
         work=kept["work"],
         may_raise=kept["may_raise"],
+        counts=tuple(map(tuple, kept["counts"])),
     )
     return image, kept["hosts"]

@@ -13,6 +13,7 @@ from ..config import debug
 from ..ir.worthwhile import Amount
 from .errstate import UNCOMPUTED, FloatingPointRaised, Patience, Uncomputed, errors
 from .frames import Frame
+from .generalframes import LEAST_ROOM, GeneralFrame
 from .hosts import Hosts
 from .image import Image
 
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from .steps import KernelStep, Step
 
 UNLIMITED = 1 << 30  # threads
+_PATIENCE = 1 << 29  # additions: some 30 milliseconds, which making a program for other sizes repays
 
 
 @frozen(eq=False)
@@ -66,6 +68,10 @@ class Program:
     limit: int
     hosts: Hosts
     details: Callable[[], Details]
+    room: int = 0
+    """Bytes of the frames of a program whose numbers depend on extents."""
+    patience: np.ndarray = field(default_factory=lambda: np.array([_PATIENCE], np.int64))
+    """Additions that calls of sizes may still take for which another program would be better."""
     _frames: list[Frame] = field(default_factory=list)
 
     @property
@@ -154,9 +160,12 @@ class Program:
     def give_back(self, frame: Frame) -> None:
         """Let other calls use a frame that was taken."""
         self._frames.append(frame)
+        self.room = max(self.room, frame.image.nbytes)
 
     def new_frame(self) -> Frame:
         """Memory for one more call at a time."""
+        if self.image.formulas is not None:
+            return GeneralFrame(self.image, self.kernels, self.limit, max(self.room, self.image.nbytes, LEAST_ROOM))
         if self.image.is_native and not debug():
             return Frame(self.image, self.kernels, self.limit)
         if debug():

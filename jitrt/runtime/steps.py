@@ -10,7 +10,6 @@ from ..codegen.kernels import Kernel
 from ..ir.node import Node
 from ..memory.frame import FrameLayout
 from ..schedule.control import BranchCall, CheckCall, LoopCall
-from ..schedule.cost import ADDITIONS_PER_SECOND, CACHED_BYTES_PER_SECOND, MEMORY_BYTES_PER_SECOND
 from ..schedule.nest import KernelCall
 from .hosts import HostStep
 
@@ -53,14 +52,6 @@ Step = KernelStep | HostStep | ControlStep | CheckStep
 UNBOUNDED = 1 << 20  # iterations of a loop that nobody can count beforehand
 
 
-def work(call: KernelCall) -> int:
-    """Additions that a kernel call amounts to."""
-    return call.elements * call.cost
-
-
-_CACHE = 1 << 21  # bytes that stay in the caches of one core
-
-
 def touched_bytes(call: KernelCall) -> int:
     """Bytes that a kernel reads and writes, each once."""
     seen = set()
@@ -74,19 +65,12 @@ def touched_bytes(call: KernelCall) -> int:
     return sum(touched.values())
 
 
-def seconds(call: KernelCall) -> float:
-    """Time that a kernel call is expected to take on one thread: that of its operations or of its memory traffic."""
-    nbytes = touched_bytes(call)
-    rate = CACHED_BYTES_PER_SECOND if nbytes <= _CACHE else MEMORY_BYTES_PER_SECOND
-    return max(work(call) / ADDITIONS_PER_SECOND, nbytes / rate)
-
-
 def total_work(steps: Sequence[Step]) -> int:
     """Additions that the kernels of the steps amount to."""
     total = 0
     for step in steps:
         if isinstance(step, KernelStep):
-            total += work(step.call)
+            total += step.call.work
         elif isinstance(step, ControlStep):
             inner = sum(total_work(b.steps) for b in step.blocks)
             count = step.call.what.count if isinstance(step.call, LoopCall) else 1

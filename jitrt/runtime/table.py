@@ -28,11 +28,12 @@ from ..schedule.control import BranchCall, LoopCall
 from ..schedule.layout import Layout
 from ..schedule.nest import KernelCall
 from .image import FIRST_KERNEL, Table
-from .steps import BlockSteps, CheckStep, ControlStep, HostStep, KernelStep, Step, seconds, total_work
+from .steps import BlockSteps, CheckStep, ControlStep, HostStep, KernelStep, Step, total_work, touched_bytes
 
-# Shorter work stays on one thread: on a machine with other work to do, waiting for a worker that has been interrupted
-# costs more than its help saves.
-PARALLEL_SECONDS = 30e-6
+# Less stays on one thread: on a machine with other work to do, waiting for a worker that has been interrupted costs
+# more than its help saves. A thread makes 16e9 additions of float64 in a second, and moves 43e9 bytes that are not in
+# its caches, so that both take some 30 microseconds and more.
+_PARALLEL_ADDITIONS, _PARALLEL_BYTES = 480_000, 1 << 21
 # After so many additions, some 50 ms, native code lets signal handlers run: Ctrl-C must be seen.
 WORK_BETWEEN_SIGNALS = 500_000_000
 _ROW_WORK = 200  # additions that walking a row amounts to
@@ -124,8 +125,8 @@ class _Table:
             assert not isinstance(step, HostStep)
             if isinstance(step, KernelStep):
                 number = self.numbers.setdefault(step.kernel.name, len(self.numbers))
-                shared = step.call.span > 1 and seconds(step.call) >= PARALLEL_SECONDS
-                rows.append(_Row(FIRST_KERNEL + number, len(self.params), step.call.span, int(shared)))
+                shared = step.call.work // _PARALLEL_ADDITIONS + touched_bytes(step.call) // _PARALLEL_BYTES
+                rows.append(_Row(FIRST_KERNEL + number, len(self.params), step.call.span, shared))
                 self._add_parameters(step.call, find)
             elif isinstance(step, CheckStep):
                 rows.append(_Row(native.CHECK, len(self.params), step.call.extent))

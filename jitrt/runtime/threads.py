@@ -101,8 +101,13 @@ def set_num_threads(n: int) -> None:
 
 def start_pool() -> None:
     """Make sure that there are as many threads as kernels may use."""
-    if _workers < num_threads() - 1 or not _process[1]:
+    if not has_pool():
         _start_workers(num_threads())
+
+
+def has_pool() -> bool:
+    """Whether there are as many threads as kernels may use."""
+    return bool(_process[1]) and _workers >= num_threads() - 1
 
 
 def _start_workers(threads: int) -> None:
@@ -145,7 +150,7 @@ def _native() -> dict[str, int]:
         llvm.add_symbol(symbol(name), location)
     names = ["jitrt_run", "jitrt_worker", *allocator.FUNCTIONS, "jitrt_release"]
     if offsets is not None:
-        names += ["jitrt_call", "jitrt_hash_of", "jitrt_errors"]
+        names += ["jitrt_call", "jitrt_hash_of", "jitrt_errors", "jitrt_formulas"]
     return cache.load(_driver_text()) or _assembled(_driver_text(), names)
 
 
@@ -184,6 +189,13 @@ def _assembled(text: str, names: list[str]) -> dict[str, int]:
 def driver() -> Callable[[int, int, int, int], int]:
     """``jitrt_run(block, objects, watched, position)`` as a callable that releases the GIL."""
     return ctypes.CFUNCTYPE(ctypes.c_int64, *[ctypes.c_int64] * 4)(_native()["jitrt_run"])
+
+
+@once
+def formulas() -> Callable[[int, int, int, int], bool]:
+    """``jitrt_formulas(rows, count, items, registers)`` as a callable."""
+    kind = ctypes.PYFUNCTYPE(ctypes.c_bool, *[ctypes.c_int64] * 4)
+    return kind(_native()["jitrt_formulas"])
 
 
 def native_address(name: str) -> int:

@@ -212,17 +212,21 @@ def arranged(
         return [*axes[:crossing], *axes[crossing + 1 : -1], axes[crossing], axes[-1]], "tiles"
     if not kept or in_registers:
         return kept + folded, "rows"
-    turns = len(folded) == 1 and not folded[0].blocked and _runs_across(folded[0], kept[-1])
-    shortest = SHORT_FOLD if cost < _COSTLY or turns else _SHORT_COSTLY_FOLD
-    short_fold = not unrolled and math.prod(a.extent for a in folded) < shortest and kept[-1].extent >= SHORT_FOLD
+
+    def turns() -> bool:
+        return len(folded) == 1 and not folded[0].blocked and _runs_across(folded[0], kept[-1])
+
     if axes[-1].folded:
+        length = math.prod(a.extent for a in folded)
+        short_fold = not unrolled and length < SHORT_FOLD and kept[-1].extent >= SHORT_FOLD
+        short_fold = short_fold and (length < _SHORT_COSTLY_FOLD or cost < _COSTLY or turns())
         form = "columns" if short_fold else "rows"
     else:
         short_row = kept[-1].extent < SHORT_ROW and math.prod(a.extent for a in folded) > kept[-1].extent
         form = "rows" if short_row and not unrolled else "columns"
     if form == "rows":
         return kept + folded, form
-    if turns:
+    if turns():
         form = "turned"
     return kept[:-1] + folded + kept[-1:], form
 
@@ -235,7 +239,7 @@ def _is_short_and_costly(inner: NestAxis, hardest: int) -> bool:
 def _runs_across(short: NestAxis, long: NestAxis) -> bool:
     """Whether all that an element touches along `short` lies within a step along `long`, which has a tile's length."""
     along = [(abs(s), abs(t)) for s, t in zip(short.strides, long.strides) if s and t]
-    return long.extent >= _LONG and bool(along) and all(s < t for s, t in along)
+    return bool(along) and all(s < t for s, t in along) and long.extent >= _LONG
 
 
 def crossing(axes: list[NestAxis]) -> tuple[list[NestAxis], str]:

@@ -8,10 +8,6 @@ in the cache what earlier ones have read.
 
 from __future__ import annotations
 
-# What one thread does in a second: additions of float64, and bytes between it and its caches or memory. Measured on an
-# AVX-512 x86-64; another machine differs by less than the sizes at which it would matter.
-ADDITIONS_PER_SECOND = 16e9
-CACHED_BYTES_PER_SECOND, MEMORY_BYTES_PER_SECOND = 130e9, 43e9
 # Additions that take as long as a store and a load of an element, of whatever size: between 2, at the rate of the
 # caches, and 6, at that of memory, lest one function be other kernels for every size of its arrays.
 RECOMPUTED_COST = 3

@@ -146,7 +146,7 @@ def mapped_axes(view: Node, layouts: Layouts) -> tuple[int | None, ...]:
     for extent, stride in zip(view.shape, layout.strides):
         found = None
         for k, (whole, step) in enumerate(zip(shape, strides)):
-            if extent != 1 and extent == whole and stride == step and _decides(layout.offset, axes, whole, step):
+            if extent != 1 and stride == step and extent == whole and _decides(layout.offset, axes, whole, step):
                 found = k
         result.append(found)
     return tuple(result)

@@ -8,6 +8,7 @@ from collections import Counter
 import numpy as np
 
 from ..ir import build as b
+from ..ir.extents import ceiling
 from ..ir.node import Graph, Node, topological_order
 from ..ir.ops.folds import FOLD_IDENTITY
 from ..ir.ops.indexing import gathered_indices
@@ -147,7 +148,7 @@ def _blocks(
             continue
         if rows >= _ENOUGH_ROWS:
             return None
-        blocks = _even(extent, max(_LEAST_ROWS, math.ceil(BLOCK * extent / x.type.size)))
+        blocks = _even(extent, max(_LEAST_ROWS, ceiling(BLOCK * extent, x.type.size)))
         if blocks >= _LEAST_BLOCKS:
             return (axis,), blocks
     return None
@@ -176,7 +177,7 @@ def _cost(x: Node) -> int:
 
 def _even(extent: int, block: int) -> int:
     """The number of blocks of some `block` elements that divide `extent` without an empty one."""
-    return math.ceil(extent / math.ceil(extent / math.ceil(extent / block)))
+    return ceiling(extent, ceiling(extent, ceiling(extent, block)))
 
 
 def _leaves(x: Node) -> list[Node]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import field
 from typing import Any
@@ -10,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from ..base.frozen import frozen, replaced
+from ..ir.extents import ceiling
 from ..ir.node import Node
 from ..ir.ops.optable import Kind
 from ..ir.types import dtype_name
@@ -49,10 +49,8 @@ class KernelCall:
     literals : tuple of numbers
     span : int
         Extent of the parallel loop; 1 if there is none.
-    elements : int
-        Iterations of the innermost statements.
-    cost : int
-        Cost of one of them, in additions.
+    work : int
+        Additions that it amounts to.
     because : callable
         Gives the reason why the group was not fused with those that read its results, in lines.
     blocks : dict of int to int
@@ -68,8 +66,7 @@ class KernelCall:
     layouts: tuple[Layout, ...]
     literals: tuple[Any, ...]
     span: int
-    elements: int
-    cost: int
+    work: int
     because: Callable[[], str] = str
     blocks: dict[int, int] = field(default_factory=dict)
     local_bytes: dict[int, int] = field(default_factory=dict)
@@ -133,7 +130,7 @@ def build_kernel(
     outer = []
     if partition:
         assert sum(a.blocked for a in axes) == 1, "one axis is cut into blocks"
-        axes = [replaced(a, block=math.ceil(a.extent / partition[1])) if a.blocked else a for a in axes]
+        axes = [replaced(a, block=ceiling(a.extent, partition[1])) if a.blocked else a for a in axes]
         outer.append(NestAxis(partition[1], False, block_strides(group.sinks, len(accesses)), counts=True))
     return _Kernel(outer, [Member(group, order, accesses, axes, form)]).build(because)
 
@@ -171,7 +168,7 @@ def _build_shared(
     every = [a for m in members for a in m.accesses]
     if rows > 1:
         strides = tuple(-rows * a.turn for a in every)
-        turns[-1] = replaced(turns[-1], extent=math.ceil(extent / rows), strides=strides, counts=True)
+        turns[-1] = replaced(turns[-1], extent=ceiling(extent, rows), strides=strides, counts=True)
     return _Kernel(turns, members, sharing.local, local.nbytes).build(because)
 
 
@@ -304,8 +301,7 @@ class _Kernel:
             layouts=tuple(layout for _, layout, _ in operands),
             literals=tuple(number for _, number in self.literals),
             span=1 if shared is None else extents[shared],
-            elements=max(counts),
-            cost=math.ceil(work / max(*counts, 1)),
+            work=work,
             because=because,
             blocks={k: self.axes[k].block for k in nest.blocked_axes()},
             local_bytes={k: nbytes for k, (_, _, nbytes) in enumerate(operands) if nbytes},

@@ -19,6 +19,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import field
 
 from ..base.frozen import record
+from ..ir.extents import ceiling
 from ..ir.node import Graph, Node
 from ..ir.ops.movement import storage
 from ..ir.ops.optable import Kind
@@ -240,7 +241,7 @@ class _Policy:
             if together := _columns_of_a_turn(members, columns):
                 turns = math.prod(members[0].domain[k] for k in members[0].order[:columns])
                 axes = tuple(tuple(m.order[:columns]) for m in members)
-                return self._placed(members, axes, together, math.ceil(turns / together)), ""
+                return self._placed(members, axes, together, ceiling(turns, together)), ""
         extents = [members[0].domain[k] for k in members[0].order[:depth]]
         while depth > 1 and not _is_a_turn(members, math.prod(extents[:depth])):
             depth -= 1
@@ -258,8 +259,8 @@ class _Policy:
             rows = turns
         elif not _is_a_turn(members, turns):
             longest = max(math.prod(m.domain) // turns for m in members)
-            rows = min(math.ceil(_TURN_ELEMENTS / longest), extents[depth - 1], max(1, most_rows))
-            rows = math.ceil(extents[depth - 1] / math.ceil(extents[depth - 1] / rows))
+            rows = min(ceiling(_TURN_ELEMENTS, longest), extents[depth - 1], max(1, most_rows))
+            rows = ceiling(extents[depth - 1], ceiling(extents[depth - 1], rows))
         if passed > STACK_BYTES:
             touched = sum(n.type.nbytes for m in members for n in {storage(leaf) for leaf in m.leaves}) // turns
             if touched > CACHED_BYTES:

@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable, Sequence
 
 from ..base.frozen import frozen, replaced
+from ..ir.extents import ceiling
 from ..ir.node import Node
 from ..ir.types import contiguous_strides
 from .axes import Access, NestAxis, accesses_of, coalesced, expressions
@@ -52,7 +53,7 @@ def _common_axes(sliding: Sliding, rows: _Rows, accesses: Sequence[Access]) -> l
     results = [g.kind[0] for g in sliding.members if not all(s.into in sliding.local for s in g.sinks)]
     if sliding.blocked is not None:
         k = sliding.blocked
-        count = math.ceil(max(d[k] for d in results) / sliding.block)
+        count = ceiling(max(d[k] for d in results), sliding.block)
         back = tuple(-sliding.block * a.layout.strides[k] if a.is_local else 0 for a in accesses)
         axes.append(NestAxis(count, False, back, counts=True))
     if sliding.axis is not None:

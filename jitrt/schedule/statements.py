@@ -8,6 +8,7 @@ from typing import Any, Protocol
 
 from ..base.frozen import frozen
 from ..ir.build import literal
+from ..ir.extents import estimate, rather_below
 from ..ir.node import Node
 from ..ir.ops.indexing import gathered_indices
 from ..ir.ops.movement import storage
@@ -323,10 +324,10 @@ class MemberStatements:
 def threads_axis(axes: Sequence[NestAxis], candidates: Sequence[int], elements: int) -> int | None:
     """The axis that threads share: the outermost one that is long enough to be shared evenly, or the longest."""
     candidates = [k for k in candidates if not (axes[k].scanned or axes[k].unrolled)]
-    if not candidates or elements < LITTLE_WORK:
+    if len(candidates) < 2 or rather_below(elements, LITTLE_WORK):
         return candidates[0] if candidates else None
-    longest = max(candidates, key=lambda k: axes[k].extent)
-    return next((k for k in candidates if axes[k].extent >= EVEN_SHARES), longest)
+    longest = max(candidates, key=lambda k: estimate(axes[k].extent))
+    return next((k for k in candidates if not rather_below(axes[k].extent, EVEN_SHARES)), longest)
 
 
 def element_count(member: Member, outer: Sequence[NestAxis]) -> int:

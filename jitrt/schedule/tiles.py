@@ -9,6 +9,8 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
+from ..ir.extents import rather_below
+
 LINE = 64  # bytes of a cache line
 _SHORTEST = 16  # turns: shorter loops have few lines to come back to
 _LEAST_ELEMENTS = 1 << 12  # fewer lines than these elements touch stay in the cache anyway
@@ -43,12 +45,13 @@ def crossing_axis(extents: Sequence[int], strides: Sequence[Sequence[int]]) -> i
     0
     >>> crossing_axis((500, 500), ((4000, 8), (4000, 8)))
     """
-    if len(extents) < 2 or extents[-1] < _SHORTEST or math.prod(extents) < _LEAST_ELEMENTS:
+    if len(extents) < 2:
         return None
     for access in strides:
-        if abs(access[-1]) < LINE:
+        if rather_below(abs(access[-1]), LINE):
             continue
-        near = [k for k in range(len(extents) - 1) if 0 < abs(access[k]) < LINE and extents[k] >= _SHORTEST]
-        if near:
+        near = [k for k in range(len(extents) - 1) if access[k] and rather_below(abs(access[k]), LINE)]
+        near = [k for k in near if not rather_below(extents[k], _SHORTEST)]
+        if near and not (rather_below(extents[-1], _SHORTEST) or rather_below(math.prod(extents), _LEAST_ELEMENTS)):
             return min(near, key=lambda k: abs(access[k]))
     return None

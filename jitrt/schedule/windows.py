@@ -18,6 +18,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import field
 
 from ..base.frozen import record
+from ..ir.extents import ceiling, estimate
 from ..ir.node import Graph, Node
 from ..ir.ops.movement import storage
 from ..ir.ops.optable import Kind
@@ -215,17 +216,17 @@ class _Policy:
         longest = room // sum(unit.values())
         if longest < min(extents[blocked], _LEAST_BLOCK):
             return None, f"rows of a turn are {size(sum(unit.values()) * extents[blocked])}, too much for the stack"
-        count = math.ceil(extents[blocked] / longest)
-        block = math.ceil(extents[blocked] / count)
+        count = ceiling(extents[blocked], longest)
+        block = ceiling(extents[blocked], count)
         row = math.prod(block if k == blocked else extents[k] for k in loops if k >= blocked)
         if row < _LEAST_ROW or (block if blocked == loops[-1] else extents[loops[-1]]) < _LEAST_INNER:
             return None, "rows of a turn would be too short"
         repeated = 0
         for m in local:
-            at_edges = _reach(windows[m][blocked]) / block if count > 1 else 0.0
+            at_edges = estimate(_reach(windows[m][blocked])) / estimate(block) if count > 1 else 0.0
             if slides is not None:
-                at_edges += _reach(windows[m][slides]) / EVEN_SHARES
-            repeated += math.ceil(m.cost * math.prod(m.domain) * at_edges)
+                at_edges += estimate(_reach(windows[m][slides])) / EVEN_SHARES
+            repeated += math.ceil(estimate(m.cost * math.prod(m.domain)) * at_edges)
         moved = sum(bytes_moved(n.type.nbytes, len(self.readers[n])) for m in local for n in m.stored)
         itemsize = max(n.dtype.itemsize for m in local for n in m.stored)
         if not is_worth_repeating(repeated, itemsize, moved):

@@ -120,6 +120,7 @@ def test_dates_of_other_units_are_other_calls():
         assert got.dtype == (a + np.timedelta64(1, "s")).dtype
 
 
+@pytest.mark.usefixtures("without_templates")
 @pytest.mark.parametrize(
     "make",
     [
@@ -202,6 +203,7 @@ def test_clearing_while_others_compute():
             np.testing.assert_array_equal(got, want)
 
 
+@pytest.mark.usefixtures("without_templates")
 @pytest.mark.parametrize(
     "arguments",
     [

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import jitrt
-from jitrt.runtime.steps import KernelStep, work
+from jitrt.runtime.steps import KernelStep
 
 MUCH = 500_000  # additions
 ENOUGH = 12  # turns: of these, each of two to six threads has nearly as many as the others
@@ -44,7 +44,7 @@ def test_turns_are_enough(name):
         explanation = jitrt.jit(FUNCTIONS[name]).explain(np.ones(shape))
         assert not explanation.plain_reason
         for call in calls(explanation):
-            assert work(call) < MUCH or call.span >= ENOUGH, (shape, str(call.nest), call.extents)
+            assert call.work < MUCH or call.span >= ENOUGH, (shape, str(call.nest), call.extents)
 
 
 @pytest.mark.parametrize("shape", [(1, 300_000), (3, 100_000), (300_000, 1), (3, 300, 301)])

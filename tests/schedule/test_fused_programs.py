@@ -27,7 +27,7 @@ def threads():
 
 def decide_otherwise(monkeypatch, rng):
     """Thresholds at which small arrays are treated as large ones are."""
-    monkeypatch.setattr(table, "PARALLEL_SECONDS", 0.0)
+    monkeypatch.setattr(table, "_PARALLEL_ADDITIONS", 1)
     monkeypatch.setattr(statements, "LITTLE_WORK", 1)
     monkeypatch.setattr(sharing, "_TURN_ELEMENTS", int(rng.choice([1, 8, 64, 1024])))
     monkeypatch.setattr(sharing, "_LONG_ROW", int(rng.choice([1, 4, 64])))

@@ -1,0 +1,209 @@
+"""Formulas of an image: numbers that depend on extents, as rows that native code evaluates (`kernels.formulas`)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from ..base.frozen import frozen, replaced
+from ..ir.extents import LEAST, Sizes, is_extent
+from ..ir.integers import Poly
+from ..ir.types import ArrayType
+from ..kernels import formulas as native
+from . import threads
+from .image import FIRST_KERNEL, Image, Table
+from .objects import address, tuple_and_array_offsets
+from .results import LARGE
+
+_MOST = (1 << 63) - 1
+
+# What of an image a formula is for, with up to two numbers: an input or result and an axis, or an action and a word, a
+# row or a patch. `CHUNKED` is whether threads share a row, `MANY` whether a result is large, `OUTSIDE` whether sizes
+# are others than are preferred.
+NBYTES, WORK, SCALAR_AT, COUNT_AT, COUNT, EXTENT, MANY, SAVED_FROM, SAVED_TO = range(9)
+WORD, VALUE, JUMP, CHUNKED, OFFSET, OUTSIDE = range(9, 15)
+
+
+@frozen(eq=False)
+class Formulas:
+    """What of an image depends on the extents of the arrays of a call.
+
+    Parameters
+    ----------
+    rows : numpy.ndarray
+        Rows as in `kernels.formulas`, guards among them.
+    places : numpy.ndarray
+        What is computed: the kind, two numbers, and the register.
+    """
+
+    rows: np.ndarray
+    places: np.ndarray
+
+    def registers(self) -> dict[tuple[int, int, int], int]:
+        """The registers, by what they are for."""
+        return {(kind, k, j): register for kind, k, j, register in self.places.tolist()}
+
+
+class Rows:
+    """Rows that compute polynomials, each of them once.
+
+    Parameters
+    ----------
+    quotients : mapping of str to (Poly, Poly)
+        Names that stand for quotients.
+    """
+
+    def __init__(self, quotients: Mapping[str, tuple[Poly, Poly]]):
+        self.rows: list[tuple[int, int, int, int]] = []
+        self.names: dict[str, int] = {}
+        self.outside: int | None = None
+        self._quotients = quotients
+        self._known: dict[tuple[int, int, int, int], int] = {}
+
+    def add(self, op: int, x: int = 0, y: int = 0, z: int = 0) -> int:
+        """The register of a row."""
+        row = op, x, y, z
+        if row not in self._known:
+            self._known[row] = len(self.rows)
+            self.rows.append(row)
+        return self._known[row]
+
+    def poly(self, poly: Poly) -> int:
+        """The register of a polynomial."""
+        found = None
+        for names, factor in poly.terms:
+            if not names:
+                found = self.add(native.NUMBER, factor)
+                continue
+            product = self._name(names[0])
+            for name in names[1:]:
+                product = self.add(native.PRODUCT, product, self._name(name))
+            if found is None and factor == 1:
+                found = product
+            else:
+                found = self.add(native.SUM, self.add(native.NUMBER) if found is None else found, factor, product)
+        return self.add(native.NUMBER) if found is None else found
+
+    def _name(self, name: str) -> int:
+        if name not in self.names:
+            x, y = self._quotients[name]
+            self.names[name] = self.add(native.QUOTIENT, self.poly(x), self.poly(y))
+        return self.names[name]
+
+    def require(self, register: int, low: int, high: int) -> None:
+        self.add(native.WITHIN, register, low, high)
+
+
+def rows_of(sizes: Sizes, shapes: Mapping[int, Sequence[Any]]) -> Rows:
+    """Rows that read the extents of arrays, and find out whether the guards hold.
+
+    Parameters
+    ----------
+    sizes : Sizes
+        No further decision can be noted.
+    shapes : mapping of int to sequence
+        Shapes of arrays by their places.
+    """
+    sizes.close()
+    rows = Rows(sizes.quotients)
+    extents = [(rows.add(native.EXTENT, k, axis), n) for k, shape in shapes.items() for axis, n in enumerate(shape)]
+    rows.add(native.UNLESS_CHANGED)
+    for register, n in extents:
+        if not is_extent(n):
+            rows.require(register, n, n)
+            continue
+        (name,) = n.poly.names()
+        if name not in rows.names:
+            rows.names[name] = register
+            rows.require(register, LEAST, _MOST)
+        else:
+            rows.require(rows.add(native.SUM, register, -1, rows.names[name]), 0, 0)
+    for guard in sizes.guards:
+        register = rows.poly(guard.poly)
+        rows.require(register, guard.low, guard.high)
+        for number in guard.others:
+            rows.add(native.DIFFERS, register, number)
+    for guard in sizes.preferences:
+        outside = rows.add(native.OUTSIDE, rows.poly(guard.poly), guard.low, guard.high)
+        rows.outside = outside if rows.outside is None else rows.add(native.SUM, rows.outside, 1, outside)
+    return rows
+
+
+def packed(rows: Sequence[tuple[int, int, int, int]], end: int | None = None) -> np.ndarray:
+    """Rows as an array; the first `end` of them, by default all, are left out where no extent has changed."""
+    made = np.array(rows, np.int64).reshape(-1, len(native.ROW))
+    made[made[:, 0] == native.UNLESS_CHANGED, 1] = len(rows) if end is None else end
+    return made
+
+
+def evaluate(rows: np.ndarray, arrays: tuple[Any, ...], registers: np.ndarray) -> bool:
+    """Whether the guards hold for these arrays; `registers` get what the rows compute."""
+    items = id(arrays) + tuple_and_array_offsets()[0]
+    return threads.formulas()(address(rows), len(rows), items, address(registers))
+
+
+def new_registers(rows: Sequence[Any] | np.ndarray) -> np.ndarray:
+    """Registers for as many rows, which hold nothing that extents could be."""
+    return np.full(len(rows), -1, np.int64)
+
+
+# What formulas are for, as above, and the formulas.
+Places = Sequence[tuple[int, int, int, Poly]]
+
+
+def taken_out(image: Image) -> tuple[Image, list[tuple[int, int, int, Poly]]]:
+    """An image with numbers in the place of formulas, those that there were at first; and the formulas."""
+    places: list[tuple[int, int, int, Poly]] = []
+
+    def put(value: Any, kind: int, k: int = 0, j: int = 0) -> int:
+        if not is_extent(value):
+            return value
+        places.append((kind, k, j, value.poly))
+        return value.value
+
+    def result(k: int, kind: ArrayType) -> ArrayType:
+        put(kind.nbytes, MANY, k)
+        return ArrayType(kind.dtype, tuple(put(n, EXTENT, k, j) for j, n in enumerate(kind.shape)), kind.weak)
+
+    def table(action: int, before: Table | None) -> Table | None:
+        if before is None:
+            return None
+        params = [put(n, WORD, action, k) for k, n in enumerate(before.params.tolist())]
+        patches = before.patches.copy()
+        patches[:, 2] = [put(n, OFFSET, action, k) for k, n in enumerate(before.patches[:, 2])]
+        made = before.rows.copy()
+        for k, (_, kernel, _, value, jump) in enumerate(before.rows.tolist()):
+            made[k, 3] = put(value, VALUE, action, k)
+            made[k, 4] = put(jump, CHUNKED if kernel >= FIRST_KERNEL else JUMP, action, k)
+        return Table(np.array(params, np.int64), before.relocations, patches.astype(np.int64), made.astype(np.int64))
+
+    def numbers(strides: tuple[Any, ...] | None) -> tuple[int, ...] | None:
+        return None if strides is None else tuple(n.value if is_extent(n) else n for n in strides)
+
+    made = replaced(
+        image,
+        nbytes=put(image.nbytes, NBYTES),
+        work=put(image.work, WORK),
+        scalars=tuple((k, put(at, SCALAR_AT, j), dtype) for j, (k, at, dtype) in enumerate(image.scalars)),
+        counts=tuple((put(at, COUNT_AT, j), put(n, COUNT, j)) for j, (at, n) in enumerate(image.counts)),
+        fresh=tuple((place, result(k, kind), numbers(s)) for k, (place, kind, s) in enumerate(image.fresh)),
+        saved=tuple((place, put(a, SAVED_FROM, k), put(b, SAVED_TO, k)) for k, (place, a, b) in enumerate(image.saved)),
+        actions=tuple(table(k, action) for k, action in enumerate(image.actions)),
+    )
+    return made, places
+
+
+def formulas_of(sizes: Sizes, shapes: Mapping[int, Sequence[Any]], places: Places) -> Formulas:
+    """Rows that compute what an image needs, for the arrays of these shapes at their places."""
+    rows = rows_of(sizes, shapes)
+    found = []
+    for kind, k, j, poly in places:
+        register = rows.poly(poly)
+        if kind == MANY:
+            register = rows.add(native.QUOTIENT, register, rows.add(native.NUMBER, LARGE))
+        found.append((kind, k, j, register))
+    if rows.outside is not None:
+        found.append((OUTSIDE, 0, 0, rows.outside))
+    return Formulas(packed(rows.rows), np.array(found, np.int64).reshape(-1, 4))
