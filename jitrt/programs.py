@@ -81,12 +81,13 @@ class Compiled:
         Time that each stage took, if the program was made in this process.
     whole : callable, optional
         If the program leaves out what nothing reads: compiles one that does not, which takes its place where it has to.
+        It gives None if another specialisation will serve such calls.
     """
 
     program: Program
     made: Callable[[], Made]
     times: dict[str, float] | None = None
-    whole: Callable[[], Compiled] | None = None
+    whole: Callable[[], Compiled | None] | None = None
 
     def run(self, inputs: Sequence[Any], patience: Patience | None = None, reports: bool = True) -> list[Any]:
         """Outputs of the program; parameters and exceptions as for `Program.run`."""
@@ -102,7 +103,9 @@ class Compiled:
         if self.whole is not None:
             with at_work():
                 whole = self.whole()
-            self.program, self.made, self.times, self.whole = whole.program, whole.made, whole.times, None
+            self.whole = None
+            if whole is not None:
+                self.program, self.made, self.times = whole.program, whole.made, whole.times
 
     @property
     def stages(self) -> tuple[tuple[str, Graph], ...]:

@@ -224,6 +224,43 @@ def test_signatures_say_which_extents_may_be_any():
     assert "f8(s0, 7), f8(2, 7)" in [s.arguments for s in many.signatures()]
 
 
+def test_integers_that_vary_and_shapes_that_do():
+    many = jitrt.jit(lambda x, k: x * k + k / 4)
+    for n in range(30, 90):
+        k = n * n % 17 - 5
+        np.testing.assert_array_equal(many(np.ones(n), k), np.ones(n) * k + k / 4)
+    assert many.cache_info().slow_calls < 15
+
+
+def in_vain(x, y):
+    """Much of what this computes is read by nothing."""
+    unread = x
+    for k in range(30):
+        unread = unread * 0.5 + x * (k + 1.0)
+    return x * y + 1
+
+
+def in_vain_without_a_loop(x, y):
+    return [x * y + 1, sum([x * (0.5 + k) for k in range(40)])][0]
+
+
+@pytest.mark.parametrize("function", [in_vain, in_vain_without_a_loop])
+def test_what_nothing_reads_is_left_out_for_any_shape(function):
+    many = jitrt.jit(function)
+    for n in range(40, 80):
+        x, y = np.full(n, 0.5), np.full(n, 3.0)
+        np.testing.assert_array_equal(many(x, y), x * y + 1)
+    assert many.cache_info().slow_calls < 6
+    with np.errstate(over="raise"):
+        for n in range(40, 80):
+            x, y = np.full(n, 1e307), np.full(n, 1e-307)  # for which what nothing reads overflows
+            with pytest.raises(FloatingPointError):
+                many(x, y)
+    for n in range(40, 80):
+        x = np.full(n, 1e307)
+        np.testing.assert_array_equal(many(x, x / 1e307), x + 1)
+
+
 @pytest.mark.parametrize("result", [lambda x: (x * 2, x.shape[0], x.size + 1), lambda x: {"n": len(x), "half": x / 2}])
 def test_extents_that_are_returned_are_those_of_the_call(result):
     many = jitrt.jit(result)

@@ -166,7 +166,7 @@ class Specialisations:
                         signature.log.info("%s", signature.explain_miss(self._name, key, others, len(leaves)))
                     if is_call:
                         call = self._call(leaves, structure, captures, None, answers, donated, integers)
-                        general = self._templates.find(call, (structure, captures.number), keys)
+                        general = self._templates.find(call, (structure, captures.number), key.types)
                         if general is not None:
                             types, found = general
                             if found not in self:
@@ -192,7 +192,7 @@ class Specialisations:
                     self._remember(key, found)
                     if is_call:
                         self._budget.note_trace(key, found)
-                        self._templates.note(call, (structure, captures.number), keys, found)
+                        self._templates.note(call, (structure, captures.number), key.types, found)
         elif is_call:
             self._in_use.add(id(found))
             self._budget.note_calls(found, 1)

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import logging
 import sys
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -25,15 +25,18 @@ from ..frontend.trace import Request, trace
 from ..ir.content import NotPortable, content
 from ..ir.extents import NotNoted, Sizes, formula, is_extent
 from ..ir.integers import Poly
-from ..ir.node import Graph
+from ..ir.node import Graph, Node
+from ..ir.ops.contractions import RESULT
 from ..ir.ops.optable import Kind
 from ..ir.types import contiguous_strides
 from ..passes.harmless import left_out
 from ..programs import Compiled, code_text
 from ..runtime import imagefile
+from ..runtime.errstate import UNCOMPUTED, errors
 from ..runtime.formulas import Places, evaluate, formulas_of, new_registers, packed, rows_of, taken_out
 from ..runtime.hosts import NO_HOSTS
 from ..runtime.image import Image
+from ..runtime.mayraise import not_computed
 from ..runtime.objects import fields
 from ..runtime.program import UNLIMITED, Program
 from ..runtime.results import is_fortran
@@ -76,7 +79,7 @@ class Templates:
         keys : sequence
             What a trace depends on of each leaf, as `leaf_key` gives it.
         """
-        if call.donated or call.shared is not None or call.integers or call.captures.state or config.debug():
+        if call.donated or call.shared is not None or call.captures.state or config.debug():
             return None
         general = _general(call.leaves, keys)
         if general is None or fields() is None:
@@ -123,7 +126,12 @@ def _is_simple(found: Specialisation) -> bool:
     if found.compiled.whole is not None:  # it leaves out what nothing reads, which depends on values
         return False
     is_made = all(r.view is None for r in traced.results)
-    return is_made and not any(n.op.kind is Kind.HOST for n in traced.graph.nodes())
+    return is_made and not any(n.op.kind is Kind.HOST and not _is_of_loop(n) for n in traced.graph.nodes())
+
+
+def _is_of_loop(node: Node) -> bool:
+    """Whether a node is a result of a loop or of a choice."""
+    return node.op is RESULT and node.args[0].op.kind is Kind.CONTROL
 
 
 class _Family:
@@ -139,13 +147,19 @@ class _Family:
         self._templates: list[_Template] = []
         self._attempts = self._failures = 0
         self.is_given_up = False
+        self._leaves_out = True
+
+    def _keep_all(self) -> None:
+        """Leave nothing out any more of what nothing reads: the values of a call have not let it."""
+        self._leaves_out = False
+        self._templates.clear()
 
     def find(self, call: Call, extents: Extents, limit: int) -> _Template | None:
         if self.is_given_up and not self._templates:
             return None
         found = None
         for k, template in enumerate(self._templates):
-            if template.fits(call.leaves):
+            if template.fits(call):
                 found = template
                 if template.is_preferred():
                     if k:
@@ -160,7 +174,7 @@ class _Family:
             return found
         self._attempts += 1
         self.is_given_up = self._attempts >= _MOST_ATTEMPTS
-        made = _made(call, extents, variables, limit)
+        made = _made(call, extents, variables, limit, self._keep_all if self._leaves_out else None)
         if made is None or made.is_narrow:
             self._failures += 1
             self.is_given_up = self.is_given_up or self._failures >= _MOST_FAILURES
@@ -171,7 +185,7 @@ class _Family:
             return found
         self._templates.insert(0, made)
         del self._templates[_MOST_TEMPLATES:]
-        return made if made.fits(call.leaves) else None
+        return made if made.fits(call) else None
 
     def _is_time(self, extents: Extents) -> bool:
         """Whether there have been enough shapes for a template."""
@@ -222,9 +236,9 @@ class _Template:
     shapes: tuple[tuple[int, tuple[Any, ...]], ...]
     is_narrow: bool
 
-    def fits(self, leaves: Sequence[Any]) -> bool:
-        """Whether the guards hold for a call with these leaves."""
-        return evaluate(self.guards, tuple(filter(is_dynamic, leaves)), self.registers)
+    def fits(self, call: Call) -> bool:
+        """Whether the guards hold for a call."""
+        return evaluate(self.guards, tuple([call.leaves[k] for k in _inputs(call)]), self.registers)
 
     def is_preferred(self) -> bool:
         """Whether the sizes seen last are like those that it was made for, or there has been little work for others."""
@@ -254,6 +268,11 @@ class _Name:
         return self._text
 
 
+def _inputs(call: Call) -> list[int]:
+    """Numbers of the leaves that are inputs of its program."""
+    return [k for k, leaf in enumerate(call.leaves) if is_dynamic(leaf) or k in call.integers]
+
+
 def _no_details() -> Any:
     raise NotNoted("only programs that are made for one shape say what they were made of")
 
@@ -261,14 +280,30 @@ def _no_details() -> Any:
 class _Programs:
     """What compiles the graphs of a trace with extents that are variables.
 
+    Parameters
+    ----------
+    inputs : sequence
+        Values of the inputs.
+    strides : mapping of int to tuple
+        Strides of arrays among them, by their numbers.
+    sizes : Sizes
+    keep : callable, optional
+        Called where nothing may be left out any more of what nothing reads; None if nothing may be.
+
     Attributes
     ----------
     places : list
         The formulas of the program, as `taken_out` gives them.
     """
 
-    def __init__(self, inputs: Sequence[Any], strides: Mapping[int, tuple[int, ...]], sizes: Sizes):
-        self._inputs, self._strides, self._sizes = inputs, strides, sizes
+    def __init__(
+        self,
+        inputs: Sequence[Any],
+        strides: Mapping[int, tuple[int, ...]],
+        sizes: Sizes,
+        keep: Callable[[], None] | None,
+    ):
+        self._inputs, self._strides, self._sizes, self._keep = inputs, strides, sizes, keep
         self.count = 0
         self.places: Places = ()
 
@@ -280,14 +315,15 @@ class _Programs:
         written: tuple[tuple[int, int], ...] = (),
         typical: bool = True,
     ) -> Compiled:
-        if left_out(graph, self._inputs) is not graph:
-            raise Untraceable("leaves out what nothing reads, which depends on values")
+        smaller = graph if self._keep is None else left_out(graph, self._inputs)
+        whole = None if smaller is graph or not_computed(smaller) & errors() << UNCOMPUTED else self._keep
+        graph = graph if whole is None else smaller
         key = self._key(graph, values, written)
         found = None if key is None else self._from_disk(key)
         if found is None:
             found = self._generated(graph, values, written, key)
         image, kernels = found
-        return Compiled(Program(image, kernels, UNLIMITED, NO_HOSTS, _no_details), _no_details)
+        return Compiled(Program(image, kernels, UNLIMITED, NO_HOSTS, _no_details), _no_details, whole=whole)
 
     def _generated(
         self, graph: Graph, values: Sequence[Any], written: tuple[tuple[int, int], ...], key: str | None
@@ -333,27 +369,33 @@ class _Programs:
         return None
 
 
-def _made(call: Call, extents: Extents, variables: Sequence[tuple[int, ...]], limit: int) -> _Template | None:
+def _made(
+    call: Call,
+    extents: Extents,
+    variables: Sequence[tuple[int, ...]],
+    limit: int,
+    keep: Callable[[], None] | None = None,
+) -> _Template | None:
     """The template for calls like this one; None if there can be none."""
     sizes = Sizes([extents[group[0]] for group in variables])
     by_place = {k: n for group, n in zip(variables, sizes.variables) for k in group}
     names = {n.poly: _Name(str(n.poly)) for n in sizes.variables}
     given: dict[int, tuple[tuple[int, ...], tuple[int, ...]]] = {}
     shown: list[tuple[int, tuple[Any, ...]]] = []
-    place = number = 0
-    for leaf, value in enumerate(call.leaves):
+    place = 0
+    for number, leaf in enumerate(_inputs(call)):
+        value = call.leaves[leaf]
         if type(value) is np.ndarray:
             shape = tuple(by_place.get(k, n) for k, n in enumerate(value.shape, place))
             given[number] = shape, contiguous_strides(shape, value.itemsize)
             shown.append((leaf, tuple(names[n.poly] if is_extent(n) else n for n in shape)))
             place += value.ndim
-        number += is_dynamic(value)
     failures: list[BaseException] = []
     made: Specialisation | Plain | None = None
     shapes = {k: shape for k, (shape, _) in given.items()}
     try:
         try:
-            made, programs = _specialised(call, given, sizes)
+            made, programs = _specialised(call, given, sizes, keep)
         except NotWorthwhile as reason:
             made = Plain(str(reason), is_passing=True)
         rows = rows_of(sizes, shapes)
@@ -374,7 +416,9 @@ def _made(call: Call, extents: Extents, variables: Sequence[tuple[int, ...]], li
     return _Template(made, guards, new_registers(guards), rows.outside, tuple(shown), sizes.is_narrow)
 
 
-def _specialised(call: Call, given: Mapping[int, Any], sizes: Sizes) -> tuple[Specialisation, _Programs]:
+def _specialised(
+    call: Call, given: Mapping[int, Any], sizes: Sizes, keep: Callable[[], None] | None
+) -> tuple[Specialisation, _Programs]:
     """A specialisation with formulas for numbers.
 
     Raises
@@ -382,10 +426,19 @@ def _specialised(call: Call, given: Mapping[int, Any], sizes: Sizes) -> tuple[Sp
     Untraceable
         If calls need more than a program.
     """
-    traced = trace(Request(call.function, call.leaves, call.structure, call.captures, execute=_refuse, extents=given))
+    request = Request(
+        call.function,
+        call.leaves,
+        call.structure,
+        call.captures,
+        execute=_refuse,
+        integers=call.integers,
+        extents=given,
+    )
+    traced = trace(request)
     strides = {k: own for k, (_, own) in given.items()}
     inputs = [call.leaves[k] for k in traced.arguments] + [c.read() for c in traced.captured]
-    programs = _Programs(inputs, strides, sizes)
+    programs = _Programs(inputs, strides, sizes, keep)
     found = Specialisation(traced, programs, None, (), False)  # type: ignore[arg-type]
     inputs.clear()
     if not _is_simple(found):

@@ -100,7 +100,7 @@ class GuardRows:
         describe: Callable[[Any, Any], dict[str, int]] | None = None,
         any_shape: bool = False,
     ):
-        self._describe = describe or self._description
+        self._describe = describe  # none of its own methods, which would keep it, and arrays, alive
         self.places, self.slots, self.unused, self.any_shape = places, slots, unused, any_shape
         self.rows: list[dict[str, int]] = []
         self.leaves: list[Any] = []  # so far
@@ -173,7 +173,7 @@ class GuardRows:
             leaf = next(leaves)
             place = self.places.get(len(self.leaves))
             self.leaves.append(leaf)
-            row = self._describe(leaf, place)
+            row = (self._describe or self._description)(leaf, place)
             row.update(found)
             self.rows.append(row)
             return
