@@ -16,9 +16,10 @@ from .call.policy import kind_of_call
 from .call.site import ServedFunction
 from .call.tree import Plain
 from .errors import NotWorthwhile, Untraceable
-from .frontend.arguments import copies_of, rebuild
+from .frontend.arguments import rebuild
 from .frontend.donation import check_names
 from .frontend.numpy.draws import drawing
+from .frontend.overlaps import copies_of
 from .frontend.trace import Request, trace
 from .pandas_engine import PandasEngine
 from .pickling import reduced, stand_in

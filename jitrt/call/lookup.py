@@ -12,9 +12,11 @@ from typing import Any
 
 from ..base.atwork import at_work
 from ..errors import JitrtPerformanceWarning, Untraceable
-from ..frontend.arguments import Foreign, Growing, Structure, flatten_call, leaf_key, sharing
+from ..frontend.arguments import Growing, Structure, flatten_call
 from ..frontend.donation import donated_leaves, overwritable
 from ..frontend.integers import LARGEST, SMALLEST, IntegerWanted, VaryingIntegers, VaryingNumbers
+from ..frontend.leaves import Foreign, leaf_key
+from ..frontend.overlaps import sharing
 from ..frontend.python.captures import Captures
 from ..frontend.python.purity import catches, scan, scan_call
 from ..ir.ops.contractions import Call as HostedCall

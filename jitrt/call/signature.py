@@ -11,7 +11,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..frontend.arguments import Again, Foreign, Record, Structure
+from ..frontend.arguments import Again, Record, Structure
+from ..frontend.leaves import Foreign
 from ..frontend.python.callbacks import Closure, Constant
 
 log = logging.getLogger("jitrt.guards")

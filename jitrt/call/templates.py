@@ -20,7 +20,7 @@ from ..base.atwork import is_users_own
 from ..base.frozen import frozen, replaced
 from ..codegen import cache
 from ..errors import ControlException, NotWorthwhile, Untraceable
-from ..frontend.arguments import is_dynamic
+from ..frontend.leaves import is_dynamic
 from ..frontend.trace import Request, trace
 from ..ir.content import NotPortable, content
 from ..ir.extents import NotNoted, Sizes, formula, is_extent

@@ -14,10 +14,11 @@ from .. import config
 from ..base.atwork import at_work, is_in_numba, is_users_own, users_code
 from ..base.frozen import frozen
 from ..errors import JitrtError, NotWorthwhile, Untraceable, is_passing
-from ..frontend.arguments import Structure, classes_in, copies_of, overlap, rebuild, sharing
+from ..frontend.arguments import Structure, classes_in, rebuild
 from ..frontend.numpy.draws import drawing, kept
 from ..frontend.numpy.silence import Warns, without_warnings
 from ..frontend.numpy.tracer import Tracer
+from ..frontend.overlaps import copies_of, overlap, sharing
 from ..frontend.python.captures import Captures
 from ..frontend.python.purity import scan_call
 from ..frontend.python.stores import Arguments

@@ -14,10 +14,11 @@ from .. import config
 from ..base.atwork import at_work
 from ..base.frozen import replaced
 from ..errors import NotWorthwhile, Untraceable
-from ..frontend.arguments import is_flat, is_made_of_leaves, sharing
+from ..frontend.arguments import is_flat, is_made_of_leaves
 from ..frontend.forms import ordinary
 from ..frontend.numpy.draws import drawing
 from ..frontend.numpy.scopes import entered
+from ..frontend.overlaps import sharing
 from ..frontend.python.captures import Capture, Captures
 from ..frontend.python.stores import Arguments
 from ..frontend.segments import GraphBreak, narrowed, needed

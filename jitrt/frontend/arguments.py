@@ -3,31 +3,19 @@
 from __future__ import annotations
 
 import itertools
-import logging
 import types
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from copy import deepcopy
 from types import MappingProxyType
 from typing import Any
 
 import numpy as np
-from numpy.lib.array_utils import byte_bounds
 
 from ..base.frozen import frozen
 from ..errors import Untraceable
-from .python.attributes import attributes_of, has_plain_attributes, has_plain_fields, is_known_class
-from .python.callbacks import Closure, Code, Constant, Same, is_named, is_taken_apart, parts_of, stays
-
-# Values of these types are part of a trace: another value is another trace.
-STATIC_TYPES = frozenset({int, bool, str, bytes, type(None), slice, type(...), range})
-
-# Arguments that take part in a trace by what is drawn from them.
-GENERATORS = (np.random.Generator, np.random.RandomState)
+from .python.attributes import attributes_of, has_plain_attributes, has_plain_fields
+from .python.callbacks import Closure, Code, Constant, Same, is_taken_apart, parts_of, stays
 
 Structure = Any
-
-_OVERLAP_WORK = 1000  # candidate solutions tried to tell whether two arrays overlap, which can take exponential time
-
 
 _DEEPEST = 8  # objects in objects; deeper ones, which may be circles, are leaves
 _MOST_LEAVES = 512  # objects behind so many are leaves, too
@@ -371,154 +359,3 @@ def classes_in(structure: Structure) -> set[type]:
     found = {c for part in parts for c in classes_in(part)} if isinstance(parts, tuple) else set()
     kind = structure[1] if structure[0] is Record else structure[0]
     return found | {kind} if structure[0] is Record or hasattr(kind, "_fields") else found
-
-
-def copies_of(leaves: Sequence[Any]) -> list[Any]:
-    """The leaves with copies of the arrays, which overlap in memory as the arrays do.
-
-    Examples
-    --------
-    >>> x = np.arange(4.0)
-    >>> y, z, _ = copies_of([x[1:], x[:-1], 2])
-    >>> y[0] = 7
-    >>> z.tolist(), x.tolist()
-    ([0.0, 7.0, 2.0], [0.0, 1.0, 2.0, 3.0])
-    """
-    groups: list[list[np.ndarray]] = []
-    for array in (leaf for leaf in leaves if isinstance(leaf, np.ndarray)):
-        near = [g for g in groups if any(np.may_share_memory(array, other) for other in g)]
-        apart = [g for g in groups if all(g is not other for other in near)]
-        groups = [*apart, [array, *(other for g in near for other in g)]]
-    copies: dict[int, np.ndarray] = {}
-    for group in groups:
-        bounds = [byte_bounds(array) for array in group]
-        low = min(first for first, _ in bounds)
-        memory = np.empty(max(end for _, end in bounds) - low, np.uint8)
-        for array, (first, _) in zip(group, bounds):
-            start = first - low - sum(min(s * (n - 1), 0) for s, n in zip(array.strides, array.shape) if n)
-            copies[id(array)] = np.ndarray(array.shape, array.dtype, memory, start, array.strides)
-            copies[id(array)][...] = array
-        for array in group:
-            copies[id(array)].flags.writeable = array.flags.writeable
-    generators = {id(leaf): deepcopy(leaf) for leaf in leaves if type(leaf) in GENERATORS}
-    return [generators.get(id(leaf), copies.get(id(leaf), leaf)) for leaf in leaves]
-
-
-_NO_KERNELS = "which has no kernels"
-
-
-@frozen
-class Foreign:
-    """The key of arguments of a class, or of arrays of a dtype, for which the plain function runs."""
-
-    kind: Any
-    reason: str
-
-
-def leaf_key(leaf: Any) -> Any:
-    """What of an argument a trace depends on: type, shape, strides, writability of an array, value of a static one.
-
-    Raises
-    ------
-    Untraceable
-        If this argument makes the plain function run, but others of its class do not.
-    """
-    kind = type(leaf)
-    if kind is np.ndarray or kind is np.memmap:
-        dtype, flags = leaf.dtype, leaf.flags
-        if dtype.kind not in "biufcmM":
-            return Foreign(dtype if kind is np.ndarray else (kind, dtype), f"takes an array of {dtype}, {_NO_KERNELS}")
-        if kind is np.ndarray and flags.aligned:
-            return (dtype, leaf.shape, leaf.strides, flags.writeable)
-        return (dtype, leaf.shape, leaf.strides, flags.writeable, flags.aligned, kind)
-    if kind is float or kind is complex:
-        return kind
-    if kind is slice or kind is range:  # which are equal to others that are told apart
-        return (kind, *((type(part), part) for part in (leaf.start, leaf.stop, leaf.step)))
-    if kind in STATIC_TYPES:
-        return (kind, leaf)
-    if isinstance(leaf, np.generic):
-        if leaf.dtype.kind not in "biufcmM":
-            return Foreign(kind, f"takes a scalar of {leaf.dtype}, {_NO_KERNELS}")
-        return kind, leaf.dtype
-    if isinstance(leaf, type) and not is_known_class(leaf):
-        raise Untraceable(f"takes the class {leaf.__qualname__}, which does more than others when it is used")
-    if isinstance(leaf, (np.dtype, type, np.ufunc)) or kind is logging.Logger:
-        return (kind, leaf)
-    if kind in GENERATORS:
-        return kind
-    if kind is types.FunctionType and is_named(leaf) and not vars(leaf).keys() - {"__wrapped__"}:
-        return (kind, leaf)
-    reason = f"takes an argument of type {kind.__module__}.{kind.__qualname__}, which is not compiled"
-    if kind is types.FunctionType or isinstance(leaf, type):
-        raise Untraceable(reason)
-    return Foreign(kind, reason)
-
-
-def is_foreign(leaf: Any) -> bool:
-    """Whether the plain function runs for all arguments of the class of `leaf`, or for all arrays of its dtype."""
-    try:
-        return isinstance(leaf_key(leaf), Foreign)
-    except Untraceable:
-        return False
-
-
-def is_dynamic(leaf: Any) -> bool:
-    """Whether a leaf is an input of the program, as against a part of the trace."""
-    return isinstance(leaf, (np.ndarray, np.generic, float, complex))
-
-
-def overlaps_itself(array: np.ndarray) -> bool:
-    """Whether two elements of an array may have memory in common.
-
-    They have none where each axis, in the order of strides, steps over all that the axes before it span.
-
-    Examples
-    --------
-    >>> windows = np.lib.stride_tricks.sliding_window_view
-    >>> [overlaps_itself(windows(np.arange(9.0), n)[::step]) for n, step in ((3, 1), (3, 3), (1, 1))]
-    [True, False, False]
-    """
-    span = array.itemsize
-    for stride, extent in sorted((abs(s), n) for s, n in zip(array.strides, array.shape) if n > 1):
-        if stride < span:
-            return array.size > 0
-        span += stride * (extent - 1)
-    return False
-
-
-def overlap(arrays: Sequence[np.ndarray]) -> bool:
-    """Whether any two of `arrays` may have memory in common."""
-    return any(np.may_share_memory(a, other) for k, a in enumerate(arrays) for other in arrays[:k])
-
-
-def sharing(inputs: Sequence[Any], written: Sequence[int]) -> tuple[int, ...] | None:
-    """For each input the first one that is the same memory, if a written input has memory in common with another.
-
-    Returns
-    -------
-    tuple of int, optional
-        None if all written inputs can be told apart from the others.
-
-    Raises
-    ------
-    Untraceable
-        If a written input overlaps another one in part.
-    """
-    same = list(range(len(inputs)))
-    for k in written:
-        for j, other in enumerate(inputs):
-            if j == k or not isinstance(other, np.ndarray) or not np.may_share_memory(inputs[k], other):
-                continue
-            if other is inputs[k]:
-                same[j] = same[k] = min(same[j], same[k])
-            elif _overlap(inputs[k], other):
-                raise Untraceable("arguments overlap in memory, and one of them is written")
-    return None if same == list(range(len(inputs))) else tuple(same)
-
-
-def _overlap(a: np.ndarray, b: np.ndarray) -> bool:
-    try:
-        return np.shares_memory(a, b, max_work=_OVERLAP_WORK)  # type: ignore[arg-type]
-    except np.exceptions.TooHardError:
-        return True

@@ -17,15 +17,17 @@ from ..ir.node import Graph, Node, type_of
 from ..ir.ops.assumptions import assumption
 from ..ir.ops.contractions import Call
 from ..ir.types import ArrayType
-from .arguments import GENERATORS, Structure, is_dynamic, overlaps_itself, rebuild
+from .arguments import Structure, rebuild
 from .context import tracing
 from .forms import Form, check, form_of, ordinary
 from .graphbreaks import check_wait
+from .leaves import GENERATORS, is_dynamic
 from .numpy.creation import renew_all
 from .numpy.draws import of_argument
 from .numpy.scopes import Scope
 from .numpy.silence import errors_end_trace
 from .numpy.tracer import Tracer
+from .overlaps import overlaps_itself
 from .python.captures import Capture, Captures
 from .python.clones import Clones
 from .python.elsewhere import Logger

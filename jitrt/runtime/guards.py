@@ -10,7 +10,8 @@ import numpy as np
 
 from ..base.frozen import frozen
 from ..config import debug
-from ..frontend.arguments import STATIC_TYPES, Again, Appended, Record, Structure, is_foreign
+from ..frontend.arguments import Again, Appended, Record, Structure
+from ..frontend.leaves import STATIC_TYPES, is_foreign
 from ..frontend.python.attributes import is_plain_class
 from ..frontend.python.callbacks import MISSING, Closure
 from ..frontend.python.stores import Attributes, Path

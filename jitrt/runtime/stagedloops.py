@@ -21,11 +21,11 @@ from .. import config
 from ..base.atwork import at_work, is_users_own
 from ..codegen.entries import entry_of
 from ..errors import HalfDone, JitrtError, is_passing
-from ..frontend.arguments import overlaps_itself
 from ..frontend.control.composites import LEAVES, are_different, assign_part, take_apart
 from ..frontend.control.source import has_loops
 from ..frontend.control.stage import MOST_WHOLE_BYTES, WAY, Staged, is_same_value, stage
 from ..frontend.control.values import NotStaged, WholeArrays
+from ..frontend.overlaps import overlaps_itself
 from ..frontend.python.callbacks import MISSING
 from ..frontend.python.captures import Capture
 from ..ir.loops import is_exact

@@ -16,8 +16,8 @@ from typing import Any
 
 import numpy as np
 
-from ..arguments import GENERATORS
 from ..context import current
+from ..leaves import GENERATORS
 from ..numpy.creation import stand_in
 from ..numpy.draws import TracedGenerator, of_object
 from ..numpy.operators import traced_float

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from ...errors import Untraceable
-from ..arguments import GENERATORS
+from ..leaves import GENERATORS
 from ..numpy.creation import renew
 from ..numpy.draws import GLOBAL, MAKERS
 from .attributes import has_plain_attributes, is_plain_class

@@ -1,0 +1,83 @@
+"""Leaves of arguments: which are inputs of a program, and what of each a trace depends on."""
+
+from __future__ import annotations
+
+import logging
+import types
+from typing import Any
+
+import numpy as np
+
+from ..base.frozen import frozen
+from ..errors import Untraceable
+from .python.attributes import is_known_class
+from .python.callbacks import is_named
+
+# Values of these types are part of a trace: another value is another trace.
+STATIC_TYPES = frozenset({int, bool, str, bytes, type(None), slice, type(...), range})
+
+# Arguments that take part in a trace by what is drawn from them.
+GENERATORS = (np.random.Generator, np.random.RandomState)
+
+_NO_KERNELS = "which has no kernels"
+
+
+@frozen
+class Foreign:
+    """The key of arguments of a class, or of arrays of a dtype, for which the plain function runs."""
+
+    kind: Any
+    reason: str
+
+
+def leaf_key(leaf: Any) -> Any:
+    """What of an argument a trace depends on: type, shape, strides, writability of an array, value of a static one.
+
+    Raises
+    ------
+    Untraceable
+        If this argument makes the plain function run, but others of its class do not.
+    """
+    kind = type(leaf)
+    if kind is np.ndarray or kind is np.memmap:
+        dtype, flags = leaf.dtype, leaf.flags
+        if dtype.kind not in "biufcmM":
+            return Foreign(dtype if kind is np.ndarray else (kind, dtype), f"takes an array of {dtype}, {_NO_KERNELS}")
+        if kind is np.ndarray and flags.aligned:
+            return (dtype, leaf.shape, leaf.strides, flags.writeable)
+        return (dtype, leaf.shape, leaf.strides, flags.writeable, flags.aligned, kind)
+    if kind is float or kind is complex:
+        return kind
+    if kind is slice or kind is range:  # which are equal to others that are told apart
+        return (kind, *((type(part), part) for part in (leaf.start, leaf.stop, leaf.step)))
+    if kind in STATIC_TYPES:
+        return (kind, leaf)
+    if isinstance(leaf, np.generic):
+        if leaf.dtype.kind not in "biufcmM":
+            return Foreign(kind, f"takes a scalar of {leaf.dtype}, {_NO_KERNELS}")
+        return kind, leaf.dtype
+    if isinstance(leaf, type) and not is_known_class(leaf):
+        raise Untraceable(f"takes the class {leaf.__qualname__}, which does more than others when it is used")
+    if isinstance(leaf, (np.dtype, type, np.ufunc)) or kind is logging.Logger:
+        return (kind, leaf)
+    if kind in GENERATORS:
+        return kind
+    if kind is types.FunctionType and is_named(leaf) and not vars(leaf).keys() - {"__wrapped__"}:
+        return (kind, leaf)
+    reason = f"takes an argument of type {kind.__module__}.{kind.__qualname__}, which is not compiled"
+    if kind is types.FunctionType or isinstance(leaf, type):
+        raise Untraceable(reason)
+    return Foreign(kind, reason)
+
+
+def is_foreign(leaf: Any) -> bool:
+    """Whether the plain function runs for all arguments of the class of `leaf`, or for all arrays of its dtype."""
+    try:
+        return isinstance(leaf_key(leaf), Foreign)
+    except Untraceable:
+        return False
+
+
+def is_dynamic(leaf: Any) -> bool:
+    """Whether a leaf is an input of the program, as against a part of the trace."""
+    return isinstance(leaf, (np.ndarray, np.generic, float, complex))
