@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 import jitrt
-from jitrt.frontend.control.stage import stage
+from jitrt.frontend.control.composites import take_apart
+from jitrt.frontend.control.stage import MOST_WHOLE_BYTES, stage
 from jitrt.frontend.control.values import NotStaged
 from jitrt.ir.verify import verify
 
@@ -144,3 +145,21 @@ def test_a_file_that_was_changed_after_its_import(tmp_path, monkeypatch, edit):
     assert jitrt.jit(function)(x) == function(x)
     with pytest.raises(NotStaged, match="source"):
         stage(function, (x,))
+
+
+@pytest.mark.parametrize("start", [0, 1, 8, MOST_WHOLE_BYTES])
+def test_what_stands_in_front_of_everything_uses_nothing_of_it(start):
+    """A check of sizes is recorded last and runs first: literals that variables begin with come later."""
+
+    class Counted:
+        def __init__(self):
+            self.u, self.count = np.linspace(0, 1, 50), start
+
+    def until(model):
+        while model.u.max() - model.u.min() > 1e-3:
+            model.u = model.u * 0.5
+            model.count += start
+        return model.count
+
+    trees, leaves = take_apart((Counted(),))
+    verify(stage(until, leaves, True, trees).procedure)

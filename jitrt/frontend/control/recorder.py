@@ -175,6 +175,16 @@ class Recorder:
             del self.facts.natural[facts:]
 
     @contextlib.contextmanager
+    def beginning(self) -> Iterator[list[Statement]]:
+        """A context that records what will stand in front of everything: nothing that was found out is known in it."""
+        known, self._known = self._known, []
+        try:
+            with self.block() as block:
+                yield block
+        finally:
+            self._known = known
+
+    @contextlib.contextmanager
     def attempt(self) -> Iterator[Callable[[], None]]:
         """A context around what may be recorded in vain; the function that it gives takes everything back."""
         block, length = self._block, len(self._block)

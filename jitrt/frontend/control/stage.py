@@ -369,7 +369,7 @@ def _size_check(r: Recorder, count: int) -> Sequence[Statement]:
             for axis in range(p.ndim):
                 size = size * Poly.name(p.extent(axis))
             total = total + size
-    with r.block() as check:
+    with r.beginning() as check:
         r.require(MOST_WHOLE_BYTES - total)
     return check
 
