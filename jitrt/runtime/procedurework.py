@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from ..frontend.control.external import Step
+from ..frontend.control.outside import list_dtype
 from ..ir.loops import Procedure
 from ..kernels.external import unregister
 from ..kernels.procedure import FIRST_ARGUMENT, MOST_INTEGER
@@ -41,6 +42,7 @@ class Work:
         self.host = HostSteps(steps) if steps else None
         if self.host is not None:
             self.words[count - 1] = self.host.number
+        self.arrays: dict[int, np.ndarray] = {}  # made of lists
         self.addresses = tuple(map(ctypes.addressof, (self.words, self.pieces, self.results)))
 
     def take(self, given: tuple, takes: list[int], count: int) -> bool:
@@ -55,6 +57,14 @@ class Work:
         kind = type(value)
         if kind is np.ndarray:
             self.words[at] = id(value)
+        elif kind is list:
+            dtype = list_dtype(value)
+            try:
+                array = self.arrays[at] = np.array(value, dtype)
+            except OverflowError:
+                return False
+            self.words[at] = id(array)
+            return dtype is not None
         elif is_source(value):
             self.words[at] = word_of(value)
             if self.host is not None:

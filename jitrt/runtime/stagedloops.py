@@ -22,6 +22,7 @@ from ..base.atwork import at_work, is_users_own
 from ..codegen.entries import entry_of
 from ..errors import HalfDone, JitrtError, is_passing
 from ..frontend.control.composites import LEAVES, are_different, assign_part, take_apart
+from ..frontend.control.outside import list_dtype
 from ..frontend.control.source import has_loops
 from ..frontend.control.stage import MOST_WHOLE_BYTES, WAY, Staged, is_same_value, stage
 from ..frontend.control.values import NotStaged, WholeArrays
@@ -254,7 +255,7 @@ def _kind(value: Any) -> Any:
     if type(value) is np.ndarray:
         dtype = value.dtype
         return dtype.num, dtype.isnative, value.ndim, value.flags.num & _FLAGS
-    return type(value)
+    return list_dtype(value) if type(value) is list else type(value)
 
 
 def _work(args: tuple) -> float:

@@ -142,6 +142,16 @@ def part(r: Recorder, value: Array | Scalar, name: str) -> Array:
     return in_memory(r, View(view.base, place_, view.strides, view.origins), half, array.shape, array.c_order)
 
 
+def as_shape(r: Recorder, array: Array, shape: Shape) -> Array:
+    """A new array of which it is known elsewhere that it has this shape; the procedure stops if it has not."""
+    for mine, its in zip(array.shape, shape):
+        r.require_equal(mine, its)
+    view = array.view
+    assert view is not None
+    view = View(view.base, view.offset, contiguous_strides(shape, array.dtype), view.origins, view.whole)
+    return in_memory(r, view, array.dtype, shape, array.c_order)
+
+
 def filled(r: Recorder, dtype: np.dtype, shape: Shape, value: Any) -> Array:
     """An array all of whose elements are a number."""
     made = fresh(r, dtype, shape)

@@ -11,6 +11,8 @@ from typing import Any, NoReturn
 
 import numpy as np
 
+from ...ir.integers import Poly
+from . import arrays as a
 from . import complexnumbers, composites, draws, external, library, lists, scalars
 from .arrays import ZERO
 from .expressions import Expressions
@@ -35,10 +37,13 @@ from .values import (
     is_number,
     is_static,
 )
-from .written import WRITTEN
+from .written import MOST_INLINE, WRITTEN
 
 _METHODS = {"append": (1,), "extend": (1,), "pop": (0, 1), "clear": (0,), "copy": (0,)}  # of lists: how many arguments
 _ITERATORS = ("range", "zip", "enumerate", "reversed")
+
+
+_OF_SMALL = (np.linalg.inv, np.linalg.solve, np.linalg.det, np.linalg.cholesky)
 
 
 def is_iterator(e: ast.expr) -> bool:
@@ -149,6 +154,8 @@ class Calls(Expressions):
         path, place = self.path, r.place()
         with r.attempt() as take_back:
             try:
+                if r.is_large and function in _OF_SMALL and args and isinstance(args[0], Array) and args[0].ndim == 2:
+                    return self._inline_or_not(function, args, kwargs, e)
                 return self._known(function, args, kwargs, e)
             except (NeedsValue, ListChanges):
                 raise
@@ -160,6 +167,22 @@ class Calls(Expressions):
                     return external.call(r, function, args, kwargs)
                 except NotStaged as second:
                     raise reason from second
+
+    def _inline_or_not(self, function: Any, args: list[Any], kwargs: dict[str, Any], e: ast.Call) -> Any:
+        """Linear algebra: small matrices are worked on here, large ones by LAPACK."""
+        r, shapes = self.r, []
+
+        def inline() -> Any:
+            made = self._known(function, args, kwargs, e)
+            shapes.append(made.shape if isinstance(made, Array) else ())
+            return made
+
+        def outside() -> Any:
+            made = external.call(r, function, args, kwargs)
+            return a.as_shape(r, made, shapes[0]) if isinstance(made, Array) else made
+
+        is_small = r.machine("<=", args[0].shape[0], Poly.number(MOST_INLINE))
+        return self.chosen(is_small, inline, outside)
 
     def _known(self, function: Any, args: list[Any], kwargs: dict[str, Any], e: ast.Call) -> Any:
         """A call of a function of NumPy's or Python's that procedures compute themselves."""

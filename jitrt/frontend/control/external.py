@@ -183,10 +183,15 @@ def _sampled(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[s
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")
         for style in range(4):
+            given, named = [_sample(v, style) for v in args], {k: _sample(v, style) for k, v in kwargs.items()}
             try:
-                return function(*[_sample(v, style) for v in args], **{k: _sample(v, style) for k, v in kwargs.items()})
+                made = function(*given, **named)
             except Exception:
                 continue
+            arrays = [v for v in (*given, *named.values()) if isinstance(v, np.ndarray)]
+            if any(np.may_share_memory(made, v) for v in arrays if isinstance(made, np.ndarray)):
+                raise NotStaged(f"a view that {_name(function)} gives")
+            return made
     raise NotStaged(f"a call of {_name(function)}, which fails for examples")
 
 

@@ -136,11 +136,19 @@ class GrownList(RunTime):
 class RowOf(RunTime):
     """A list of numbers that is an element of a list."""
 
-    def __init__(self, r: Recorder, values: GrownList, at: Poly, kind: Number, columns: list[Column]):
+    def __init__(self, r: Recorder, values: GrownList | None, at: Poly, kind: Number, columns: list[Column]):
         self.values, self.at, self.kind, self.columns, self.depth = values, at, kind, columns, r.depth
 
     def names(self) -> Iterator[str]:
         return self.at.names()
+
+
+def given(r: Recorder, name: str, dtype: np.dtype, count: Poly) -> RowOf:
+    """A list that is an argument, of Python's numbers of one type, which the caller has made an array of."""
+    column = Column(r.variable(), (r.variable(),), dtype, 0)
+    r.put(column.base, name, POINTER)
+    r.put(column.extents[0], r.integer(count), INT)
+    return RowOf(r, None, ZERO, Number(dtype, True), [column])
 
 
 RunTimeList = GrownList | RowOf
@@ -320,6 +328,8 @@ def write(r: Recorder, values: RunTimeList, index: Poly, value: Any) -> None:
 
 
 def _write_into_row(r: Recorder, row: RowOf, index: Poly, value: Any) -> None:
+    if row.values is None:
+        raise NotStaged("a change of a list that is an argument")
     kind = kind_of_element(value)
     rows = row.values.kind
     assert isinstance(rows, Rows)

@@ -62,6 +62,14 @@ def is_source(value: Any) -> bool:
     return bits.__module__.partition(".")[0] == "numpy"
 
 
+_LISTED: dict[frozenset[type], np.dtype] = {frozenset({t}): np.dtype(t) for t in (int, float)}
+
+
+def list_dtype(value: Any) -> np.dtype | None:
+    """What the elements of a list are, all of them of one type of Python's numbers; None for other values."""
+    return _LISTED.get(frozenset(map(type, value))) if type(value) is list else None
+
+
 def is_function(value: Any) -> bool:
     """Whether a value is a function that can be called while staging."""
     return isinstance(value, (types.FunctionType, types.BuiltinFunctionType, np.ufunc)) or _is_jitted(value)

@@ -13,6 +13,7 @@ from .creation import eye
 from .recorder import Recorder
 from .registry import as_array, function
 from .values import BOOL, FLOAT, Array, NotStaged, integer, is_number
+from .written import MOST_INLINE
 
 
 @function(np.outer)
@@ -39,7 +40,7 @@ def _inverse(r: Recorder, matrix: Any) -> Array:
         raise NotStaged("an inverse of this")
     r.require_equal(*matrix.shape)
     n = matrix.shape[0]
-    r.require(12 - n)  # LAPACK's blocks pay for larger ones
+    r.require(MOST_INLINE - n)
     dtype = matrix.dtype if matrix.dtype.kind == "f" else FLOAT
     left = a.materialise(r, a.cast(r, matrix, dtype), always=True)
     right = a.materialise(r, eye(r, integer(n), dtype=dtype))
@@ -55,7 +56,7 @@ def _solve(r: Recorder, matrix: Any, value: Any) -> Array:
         raise NotStaged("a solution of this")
     r.require_equal(*matrix.shape)
     r.require_equal(matrix.shape[0], value.shape[0])
-    r.require(12 - matrix.shape[0])
+    r.require(MOST_INLINE - matrix.shape[0])
     left, right = (a.materialise(r, m, always=True) for m in (matrix, value))
     eliminate(r, left, right if right.ndim == 2 else a.with_axes(r, right, (1,)))
     return right

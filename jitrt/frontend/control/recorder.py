@@ -83,7 +83,6 @@ class Recorder:
         self._pieces: dict[int, int] = {}
         self.loads: list[tuple[View, Poly]] = []
         self.written_to: frozenset[str] = frozenset()
-        self.read_only: frozenset[str] = frozenset()
         self.depth = 0  # of loops of the user's
         self.has_loops = False  # of the user's
         self.has_products = False  # of matrices
@@ -95,6 +94,7 @@ class Recorder:
         self.trips = self.most_trips = 1.0  # of the user's loops: how often runs what is recorded; at most
         self.live: Callable[[str], list[str]] = lambda origin: []  # pointers of variables into memory of that origin
         self.meanings: dict[str, tuple[str, Poly, Poly]] = {}  # of truth values that are comparisons of integers
+        self.is_large = False  # whether there are arguments that large matrices may be made of
         self.first_iterations = 0  # that are recorded by themselves
         self.steps: list[Any] = []  # that Python executes
         self.steps_in_loops = 0
@@ -416,10 +416,8 @@ class Recorder:
         return self._remembered(key, lambda name: Load(name, dtype, view.base, offset, view.scope))
 
     def store(self, view: View, dtype: np.dtype, indices: Sequence[Poly], value: str) -> None:
-        if view.origins & self.read_only:
-            raise NotStaged("an assignment to a diagonal, or to an array of which one was taken")
         if LISTED in view.origins:
-            raise NotStaged("a change of an array that a list holds")
+            raise NotStaged("a change of a diagonal, or of an array that a list holds")
         self.emit(Store(dtype, view.base, place(view, indices), value, view.scope))
         self.written_to |= view.origins
         self.stores += 1

@@ -14,7 +14,7 @@ from .lists import RunTimeList
 from .recorder import Recorder
 from .registry import as_array, function, known_dtype, ufunc
 from .scalars import dtypes_of, poly_of, static_integer
-from .values import BOOL, Array, NotStaged, dtype_of, integer, is_number
+from .values import BOOL, LISTED, Array, NotStaged, dtype_of, integer, is_number
 
 
 @function(np.transpose, method="transpose")
@@ -75,17 +75,15 @@ def reshape(r: Recorder, array: Array, shape: Any, flat: bool) -> Array:
 
 @function(np.diag, np.diagonal, method="diagonal")
 def _diagonal(r: Recorder, array: Array) -> Array:
-    """NumPy's is a view that must not be written: here a copy, and nobody may write either."""
-    if array.ndim != 2 or r.depth:
-        raise NotStaged("a diagonal of this, or in a loop")
+    """A view that must not be written; the array may be."""
+    if array.ndim != 2:
+        raise NotStaged("a diagonal of this")
     array = a.materialise(r, array)
-    assert array.view is not None
-    extent = r.minimum(*array.shape)
-    lazy = Array(array.dtype, (extent,), lambda indices: array.element(indices * 2), array.reads)
-    made = a.materialise(r, lazy, always=True)
-    assert made.view is not None
-    r.read_only |= array.view.origins | made.view.origins
-    return made
+    view = array.view
+    assert view is not None
+    strides, origins = (view.strides[0] + view.strides[1],), view.origins | {LISTED}
+    shape = (r.minimum(*array.shape),)
+    return a.in_memory(r, subscripts.View(view.base, view.offset, strides, origins), array.dtype, shape)
 
 
 @function(np.expand_dims)

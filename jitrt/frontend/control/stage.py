@@ -18,8 +18,8 @@ from .composites import Tree, leaf_count, put_together, read
 from .external import Step, is_worth_it
 from .holders import pointers_of
 from .listkinds import dtypes_of_leaf, leaves_of
-from .lists import GrownList
-from .outside import Captures, is_function, is_source
+from .lists import GrownList, given
+from .outside import Captures, is_function, is_source, list_dtype
 from .recorder import MOST_EXTENT, Recorder
 from .scalars import poly_of, register_of, settled
 from .source import definition_of
@@ -47,6 +47,7 @@ from .values import (
 )
 from .variables import Held, Kind, NoneOr, Parts, Rows, Same, parts_of
 from .variables import Number as NumberKind
+from .written import MOST_INLINE
 
 MOST_WHOLE_BYTES = 1 << 21  # of arguments of loops over whole arrays: what one thread has in a cache of its own
 STATIC = (str, bool, np.bool, type(None))  # arguments whose values procedures are always made for
@@ -295,6 +296,7 @@ def _stage(
     trees: Sequence[Tree] | None,
 ) -> Staged:
     definition = definition_of(function.__code__)
+    r.is_large = any(isinstance(v, np.ndarray) and min(v.shape[-2:], default=0) > MOST_INLINE for v in args)
     alone = range(len(args)) if trees is None else _alone(trees)
     values = [
         known[k] if k in known else _parameter(r, k, arg) if k in alone else _part(r, k, arg)
@@ -386,7 +388,7 @@ def _alone(trees: Sequence[Tree]) -> set[int]:
 
 def _part(r: Recorder, number: int, value: Any) -> Any:
     """What a part of an argument is while staging: it need not be used."""
-    known = (np.ndarray, int, float, np.generic, np.random.Generator, np.random.RandomState)
+    known = (np.ndarray, list, int, float, np.generic, np.random.Generator, np.random.RandomState)
     if not isinstance(value, known) or isinstance(value, (bool, np.bool)):
         return Unread(number, type(value))
     try:
@@ -400,6 +402,11 @@ def _parameter(r: Recorder, number: int, value: Any) -> Any:
     name = f"x{number}"
     if type(value) is np.ndarray:
         return _array(r, name, value)
+    if (dtype := list_dtype(value)) is not None:
+        parameter = Parameter(name, dtype, 1, True)
+        r.parameters.append(parameter)
+        r.facts.bound(parameter.extent(0), [0], [MOST_EXTENT])
+        return given(r, name, dtype, Poly.name(parameter.extent(0)))
     if is_source(value):
         r.parameters.append(Parameter(name, INT))
         r.facts.bound(name, [0], [1 << 62])
@@ -575,7 +582,9 @@ def _is_all_of(r: Recorder, view: View, value: Array, origin: str) -> bool:
     parameter = next(p for p in r.parameters if p.name == origin)
     shape = tuple(Poly.name(parameter.extent(k)) for k in range(parameter.ndim))
     strides = tuple(Poly.name(parameter.stride(k)) for k in range(parameter.ndim))
-    return not parameter.contiguous and not view.offset.terms and view.strides == strides and value.shape == shape
+    if parameter.contiguous:
+        strides = a.contiguous_strides(shape, parameter.dtype)
+    return view.base == origin and not view.offset.terms and view.strides == strides and value.shape == shape
 
 
 def _keep_apart(made: dict[str, Any]) -> None:

@@ -23,7 +23,7 @@ from . import composites, lists, scalars, subscripts
 from .comprehensions import Comprehensions
 from .expressions import OPERATORS
 from .holders import is_list_of_same_place, is_listed, listed, pointers_of, without
-from .iterations import MOST_UNROLLED, Iteration, iteration_of
+from .iterations import MOST_UNROLLED, Iteration, iteration_of, over_indices
 from .lists import GrownList, RunTimeList
 from .localfunctions import LocalFunction, local_function, outlives
 from .outside import Captures
@@ -370,6 +370,43 @@ class Statements(Comprehensions):
         r.choice(condition, made[0][0], made[1][0])
         return variable.get(r)
 
+    def do_Try(self, s: ast.Try) -> None:
+        """Where a statement of the body raises, the procedure stops, and the plain function handles it."""
+        for body in (s.body, s.orelse, s.finalbody):
+            self.block(body)
+            if self.ends and s.finalbody:
+                raise NotStaged("a block that runs at all events")
+            if self.ends:
+                return
+
+    def do_With(self, s: ast.With) -> None:
+        """``with np.errstate(…)`` that ignores: where anything is raised inside, the plain function answers anyway."""
+        for item in s.items:
+            e = item.context_expr
+            if (
+                not isinstance(e, ast.Call)
+                or e.args
+                or self.expression(e.func) is not np.errstate
+                or any(self.expression(k.value) != "ignore" for k in e.keywords)
+            ):
+                raise NotStaged(f"With at line {s.lineno}")
+        self.block(s.body)
+
+    def do_Match(self, s: ast.Match) -> None:
+        """As a chain of choices; of the patterns, values and what may stand for anything."""
+        subject = ast.Name(f".subject{s.lineno}", ast.Store())
+        read = ast.Name(subject.id, ast.Load())
+        chain: list[ast.stmt] = []
+        for case in reversed(s.cases):
+            test, names = _test_of(case.pattern, read)
+            bound: list[ast.stmt] = [ast.Assign([ast.Name(name, ast.Store())], read) for name in names]
+            if case.guard is not None:
+                test = ast.BoolOp(ast.And(), [test, case.guard])
+            chain = [*bound, ast.If(test, case.body, chain)]  # what binds a name matches anything
+        made: list[ast.stmt] = [ast.Assign([subject], s.subject), *chain]
+        self.block([ast.fix_missing_locations(ast.copy_location(t, s)) for t in made])
+        self.variables.pop(subject.id, None)
+
     def do_Assert(self, s: ast.Assert) -> None:
         condition = scalars.negation(self.r, self.condition(s.test))
         if condition is True:
@@ -384,6 +421,10 @@ class Statements(Comprehensions):
     # -- loops
 
     def do_For(self, s: ast.For) -> None:
+        nested = over_indices(self, s)
+        if nested is not None:
+            self.block(nested)
+            return
         iterated = list(self.r.iterated)
         source = iteration_of(self, s.iter)
         if isinstance(source, list):
@@ -660,6 +701,21 @@ class Statements(Comprehensions):
                 assert returns.variable is not None
                 return returns.variable.get(r)
         raise NotStaged("results whose types do not settle")
+
+
+def _test_of(pattern: ast.pattern, subject: ast.expr) -> tuple[ast.expr, list[str]]:
+    """The condition under which a pattern matches, and the names that it binds."""
+    if isinstance(pattern, ast.MatchValue):
+        return ast.Compare(subject, [ast.Eq()], [pattern.value]), []
+    if isinstance(pattern, ast.MatchSingleton):
+        return ast.Compare(subject, [ast.Is()], [ast.Constant(pattern.value)]), []
+    if isinstance(pattern, ast.MatchAs) and pattern.pattern is None:
+        return ast.Constant(True), [pattern.name] if pattern.name else []
+    if isinstance(pattern, ast.MatchOr):
+        parts = [_test_of(p, subject) for p in pattern.patterns]
+        if not any(names for _, names in parts):
+            return ast.BoolOp(ast.Or(), [test for test, _ in parts]), []
+    raise NotStaged(f"a pattern at line {pattern.lineno}")
 
 
 def bind(

@@ -162,6 +162,9 @@ def join(x: Kind, y: Kind) -> Kind:
         return x
     if GONE in (x, y):
         return GONE
+    for one, other in ((x, y), (y, x)):
+        if isinstance(one, Parts) and (parts := _as_parts(other, one)) is not None:
+            return join(one, parts)
     if any(isinstance(k, NoneOr) or _is_none(k) for k in (x, y)):
         kinds = [k.kind if isinstance(k, NoneOr) else k for k in (x, y) if not _is_none(k)]
         made = join(*kinds) if len(kinds) == 2 else kinds[0]
@@ -181,6 +184,14 @@ def surviving(kind: Kind, depth: int) -> Kind:
 
 def _is_none(kind: Kind) -> bool:
     return isinstance(kind, Same) and kind.value is None
+
+
+def _as_parts(kind: Kind, like: Parts) -> Parts | None:
+    """The kind of a tuple that is known, as that of one which is not."""
+    value = kind.value if isinstance(kind, Same) else None
+    if like.make not in (tuple, list) or type(value) is not like.make or not isinstance(value, (tuple, list)):
+        return None
+    return Parts(like.make, tuple(map(kind_of, value))) if len(value) == len(like.kinds) else None
 
 
 def _are_alike(x: Parts, y: Parts) -> bool:
@@ -211,6 +222,8 @@ def is_covered(kind: Kind, by: Kind) -> bool:
     """Whether `by` holds all that `kind` does."""
     if kind == by:
         return True
+    if isinstance(by, Parts) and (parts := _as_parts(kind, by)) is not None:
+        return is_covered(parts, by)
     if isinstance(by, NoneOr):
         return _is_none(kind) or is_covered(kind.kind if isinstance(kind, NoneOr) else kind, by.kind)
     if isinstance(kind, Number) and isinstance(by, Number):

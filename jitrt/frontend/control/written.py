@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+MOST_INLINE = 12  # rows of matrices, for larger ones LAPACK's blocks pay
 _SHORT = 24  # elements that are sorted by insertion
 
 
@@ -276,9 +277,61 @@ def _allclose(a: Any, b: Any, rtol: Any = 1e-05, atol: Any = 1e-08) -> Any:
     return bool(np.all(np.abs(a - b) <= atol + rtol * np.abs(b)))
 
 
+def _det(a: Any) -> Any:
+    """By elimination with partial pivoting; as NumPy has it, through the logarithms of the pivots."""
+    assert a.ndim == 2
+    n = a.shape[0]
+    assert n == a.shape[1]
+    assert n <= MOST_INLINE
+    m = a.astype(np.float64)
+    sign = 1.0
+    logarithm = 0.0
+    for k in range(n):
+        pivot = k
+        for i in range(k + 1, n):
+            if abs(m[i, k]) > abs(m[pivot, k]):
+                pivot = i
+        assert m[pivot, k] != 0
+        if pivot != k:
+            sign = -sign
+            for j in range(k, n):
+                kept = m[k, j]
+                m[k, j] = m[pivot, j]
+                m[pivot, j] = kept
+        if m[k, k] < 0:
+            sign = -sign
+        logarithm += np.log(abs(m[k, k]))
+        for i in range(k + 1, n):
+            factor = m[i, k] / m[k, k]
+            for j in range(k + 1, n):
+                m[i, j] -= factor * m[k, j]
+    return np.float64(sign * np.exp(logarithm))
+
+
+def _cholesky(a: Any) -> Any:
+    assert a.ndim == 2
+    n = a.shape[0]
+    assert n == a.shape[1]
+    assert n <= MOST_INLINE
+    made = np.zeros((n, n), np.float64)
+    for j in range(n):
+        square = a[j, j] - np.float64(0.0)
+        for k in range(j):
+            square -= made[j, k] * made[j, k]
+        assert square > 0
+        diagonal = np.sqrt(square)
+        made[j, j] = diagonal
+        for i in range(j + 1, n):
+            part = a[i, j] - np.float64(0.0)
+            for k in range(j):
+                part -= made[i, k] * made[j, k]
+            made[i, j] = part / diagonal
+    return made
+
+
 WRITTEN: dict[Any, Callable[..., Any]] = {
     np.diff: _diff, np.nonzero: _nonzero, np.flatnonzero: _flatnonzero, np.cumsum: _cumsum, np.cumprod: _cumprod,
     np.median: _median, np.searchsorted: _searchsorted, np.interp: _interp, np.bincount: _bincount, np.cross: _cross,
     np.trapezoid: _trapezoid, np.trace: _trace, np.diagflat: _diagflat, np.tril: _tril, np.triu: _triu,
-    np.flip: _flip, np.ptp: _ptp, np.allclose: _allclose,
+    np.linalg.det: _det, np.linalg.cholesky: _cholesky, np.flip: _flip, np.ptp: _ptp, np.allclose: _allclose,
 }  # fmt: skip
