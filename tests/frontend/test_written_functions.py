@@ -75,7 +75,8 @@ def test_what_numpy_refuses_or_treats_differently_is_left_to_it(expression):
 
 def test_every_function_is_called():
     text = " ".join(CALLS)
-    assert not [f.__name__ for f in WRITTEN if f"np.{f.__name__}(" not in text]
+    rounded = (np.linalg.det, np.linalg.cholesky)  # see test_forms_of_loops
+    assert not [f.__name__ for f in WRITTEN if f"np.{f.__name__}(" not in text and f not in rounded]
 
 
 @pytest.mark.parametrize("size", [1, 2, 23, 24, 25, 26, 100, 997])
@@ -124,7 +125,7 @@ def test_a_function_that_returns_from_inside_of_a_loop():
                 total -= 1
         return total
 
-    agrees(places, (X,), compiled=False)  # None or an integer
+    agrees(places, (X,))  # None or an integer
 
     def first(x, limit):
         for k in range(len(x)):
@@ -163,4 +164,4 @@ def test_a_diagonal_shows_the_array_and_is_not_written(statement):
         f"def f(a):\n    d = np.diag(a)\n    s = 0.0\n    for k in range(2):\n        {statement}\n        s += d[k]\n"
         "    return s\n"
     )
-    agrees(function, (M.copy(),), compiled=False)
+    agrees(function, (M.copy(),), compiled=statement.startswith("a["))
