@@ -166,8 +166,8 @@ class Specialisations:
                     if signature.log.isEnabledFor(logging.INFO):
                         others = [k for k in self._known if k.outside == captures.number]
                         signature.log.info("%s", signature.explain_miss(self._name, key, others, len(leaves)))
+                    call = self._call(leaves, structure, captures, None, answers, donated, integers)
                     if is_call:
-                        call = self._call(leaves, structure, captures, None, answers, donated, integers)
                         general = self._templates.find(call, (structure, captures.number), key.types)
                         if general is not None:
                             types, found = general
@@ -177,7 +177,7 @@ class Specialisations:
                     if is_call and not self._may_trace(key):
                         return self._give_up(key)
                     try:
-                        found = self._specialise(leaves, structure, captures, None, answers, donated, integers)
+                        found = specialise(call, self._programs, self.unsteady)
                     except IntegerWanted as wanted:
                         if self.fix(structure, wanted, len(leaves)):
                             return Plain(str(wanted))
@@ -252,7 +252,8 @@ class Specialisations:
             knowing = self._known.get(key)
             if knowing is None:
                 try:
-                    knowing = self._specialise(leaves, structure, captures, shared, answers, (), found.integers(leaves))
+                    call = self._call(leaves, structure, captures, shared, answers, (), found.integers(leaves))
+                    knowing = specialise(call, self._programs, self.unsteady)
                 except IntegerWanted as wanted:
                     self.fix(structure, wanted, len(leaves))
                     self.replace(found, None)
@@ -262,19 +263,6 @@ class Specialisations:
                 self._remember(key, knowing)
         return knowing
 
-    def _specialise(
-        self,
-        leaves: list[Any],
-        structure: Structure,
-        captures: Captures,
-        shared: Sequence[int] | None,
-        answers: dict[HostedCall, Any] | None,
-        donated: tuple[int, ...] = (),
-        integers: frozenset[int] = frozenset(),
-    ) -> Specialisation | Plain:
-        call = self._call(leaves, structure, captures, shared, answers, donated, integers)
-        return specialise(call, self._programs, self.unsteady)
-
     def _call(
         self,
         leaves: list[Any],
@@ -282,8 +270,8 @@ class Specialisations:
         captures: Captures,
         shared: Sequence[int] | None,
         answers: dict[HostedCall, Any] | None,
-        donated: tuple[int, ...] = (),
-        integers: frozenset[int] = frozenset(),
+        donated: tuple[int, ...],
+        integers: frozenset[int],
     ) -> Call:
         return Call(self._function, self._name, leaves, structure, captures, shared, donated, integers, answers)
 
