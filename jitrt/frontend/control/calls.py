@@ -15,6 +15,7 @@ from ...ir.integers import Poly
 from . import arrays as a
 from . import complexnumbers, composites, draws, external, library, lists, scalars
 from .arrays import ZERO
+from .asking import ASKING
 from .expressions import Expressions
 from .iterations import MOST_UNROLLED
 from .lists import GrownList, RunTimeList
@@ -210,7 +211,7 @@ class Calls(Expressions):
             return self._math(function, args, kwargs)
         if isinstance(function, type) and issubclass(function, np.generic) and len(args) == 1 and not kwargs:
             return self._converted(args[0], np.dtype(function))
-        handler = BUILTINS.get(function)
+        handler = BUILTINS.get(function) or ASKING.get(function)
         if handler is not None and not kwargs:
             return self._handled_by_python(handler, args, e)
         raise NotStaged(f"a call of {getattr(function, '__name__', type(function).__name__)} at line {e.lineno}")

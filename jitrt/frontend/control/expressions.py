@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import builtins
+import enum
 import types
 from collections.abc import Callable
 from functools import partial
@@ -201,6 +202,8 @@ class Expressions:
             return x + y
         if is_static(x) and is_static(y) and type(x) in (str, tuple, int) and type(y) in (str, tuple, int):
             return scalars.BINARY[op](x, y)
+        if op == "bitwise_or" and all(v is None or isinstance(v, (type, types.UnionType)) for v in (x, y)):
+            return x | y  # classes to ask for
         raise NotStaged(f"{op} of {type(x).__name__} and {type(y).__name__}")
 
     def of_UnaryOp(self, e: ast.UnaryOp) -> Any:
@@ -230,7 +233,7 @@ class Expressions:
                 if isinstance(value, Perhaps) and other is None:
                     is_not = isinstance(op, ast.IsNot)
                     return scalars.truth_value(scalars.negation(self.r, value.is_none) if is_not else value.is_none)
-            if x is None or y is None or isinstance(x, bool) or isinstance(y, bool):
+            if any(v is None or isinstance(v, (bool, type, enum.Enum)) for v in (x, y)):  # which are one object each
                 return (x is y) == isinstance(op, ast.Is)
             raise NotStaged("identity")
         if type(op) not in _COMPARED:

@@ -1,0 +1,60 @@
+"""What staged functions ask about classes is answered while staging, as Python answers it for the values."""
+
+import collections.abc
+import numbers
+
+import numpy as np
+import pytest
+from test_asking import Registry
+from test_element_loops import agrees, function_of
+
+QUESTIONS = [
+    "isinstance({}, np.ndarray)", "isinstance({}, (list, tuple))", "isinstance({}, float)", "isinstance({}, int)",
+    "isinstance({}, bool)", "isinstance({}, np.floating)", "isinstance({}, np.generic)", "isinstance({}, dict)",
+    "isinstance({}, numbers.Real)", "isinstance({}, collections.abc.Sized)", "isinstance({}, int | float)",
+    "isinstance({}, Registry)", "issubclass(type({}), np.integer)", "type({}) is float", "type({}) is np.float64",
+    "hasattr({}, 'shape')", "hasattr({}, 'append')", "callable({})",
+]  # fmt: skip
+VALUES = [
+    "x",
+    "x[0]",
+    "x[0] * 2.0",
+    "1.5 * n",
+    "n",
+    "n + 1",
+    "n / 2",
+    "total",
+    "x[1:]",
+    "len(x)",
+    "made",
+    "(n, x)",
+    "'a'",
+    "None",
+]
+X = np.linspace(1, 2, 30)
+NAMES = {"numbers": numbers, "collections": collections, "Registry": Registry}
+
+
+@pytest.mark.parametrize("question", QUESTIONS)
+def test_questions(question):
+    asked = ", ".join(question.format(v) for v in VALUES)
+    function = function_of(
+        "def f(x, n):\n    total = x[0] * n\n    made = []\n    for k in range(len(x)):\n        total += x[k] * n\n"
+        f"        made.append(total)\n    return total, {asked}\n"
+    )
+    function.__globals__.update(NAMES)
+    agrees(function, (X, 3), (K, 4), (X.astype(np.float32), 5))
+
+
+K = np.arange(30)
+
+
+def test_branches_of_other_classes_are_not_staged():
+    function = function_of(
+        "def f(x, y):\n    if isinstance(x, Registry) or not isinstance(y, (int, float)):\n"
+        "        raise TypeError(f'not {type(x)}')\n"
+        "    best = 0.0\n    for v in x:\n        if isinstance(v, list):\n            v = sorted(v)[0]\n"
+        "        best = max(best, v * y)\n    return best\n"
+    )
+    function.__globals__.update(NAMES)
+    agrees(function, (X, 2.0), (X, 3))
