@@ -289,10 +289,60 @@ class Writer:
         return HELPERS + "\n" + "\n".join(self.lines) + "\n"
 
 
-def program(seed):
+class StatefulWriter(Writer):
+    """Also draws random numbers, changes items of a dict, handles exceptions, and lets variables change their kinds."""
+
+    def write(self):
+        source = super().write()
+        begin = [
+            "    rng = np.random.default_rng(n)",
+            "    state = {'a': 0, 'b': 0.5}",
+            f"    best, latest = None, {self.pick(['None', '0', '0.0', 's', 'x'])}",
+        ]
+        head, body = source.split("def f(x, y, m, c, n, s):\n")
+        *lines, last = body.rstrip("\n").split("\n")
+        ends = last.replace("return ", "return state['a'], state['b'], best, latest, rng.random(), ")
+        return "\n".join([head + "def f(x, y, m, c, n, s):", *begin, *lines, ends]) + "\n"
+
+    def statement(self, depth):
+        if self.chance(0.6):
+            super().statement(depth)
+            return
+        e, v = self.number(1), self.pick(self.vectors)
+        self.emit(
+            depth,
+            self.pick(
+                [
+                    "state['a'] += 1",
+                    f"state['b'] = state['b'] * 0.5 + {e}",
+                    f"state['a'] = state['a'] * 3 % 7 if {self.condition()} else state['a']",
+                    f"if best is None or {e} < best: best = {e}",
+                    f"best = {self.pick(['None', e])}",
+                    f"latest = {self.pick([e, v, self.pick(self.integers), 'latest'])}",
+                    f"latest = latest + {self.pick([e, '1', '0.5'])}",
+                    "total += rng.random() + rng.normal(0.5, 2.0)",
+                    f"if rng.random() < 0.5: {v}[rng.integers(len({v}))] = rng.standard_normal()",
+                    f"total += rng.choice({v})",
+                    f"total += rng.poisson(2.0) + rng.permutation(4)[{self.pick(['0', '1', '-1', '7'])}]",
+                    f"total += np.sum(rng.normal(size=len({v})) * {v})",
+                    f"total += np.sort({v})[{self.index()}]",
+                    f"total += state['b'] * np.linalg.norm({v})",
+                    f"for p, q in np.ndindex(2, n): total += {self.pick(self.matrices)}[p, q]",
+                    f"for p, q in np.ndenumerate({v}): total += p[0] * q",
+                ]
+            ),
+        )
+        if self.chance(0.2):
+            self.emit(depth, "try:")
+            self.emit(depth + 1, self.pick([f"total += 1 / float({e})", f"total += {v}[int({e})]"]))
+            self.emit(depth, "except (ZeroDivisionError, IndexError, ValueError, OverflowError):")
+            self.emit(depth + 1, "count += 10")
+
+
+def program(seed, writer=Writer):
     """A function, and its source."""
-    source = Writer(seed).write()
-    filename = f"<random loops {seed}>"
+    source = writer(seed).write()
+    filename = f"<random loops {writer.__name__} {seed}>"
     linecache.cache[filename] = (len(source), None, source.splitlines(True), filename)
     space = {"np": np}
     exec(compile(source, filename, "exec"), space)

@@ -5,7 +5,7 @@ import warnings
 
 import numpy as np
 import pytest
-from staged_programs import arguments, program
+from staged_programs import StatefulWriter, Writer, arguments, program
 
 from jitrt.runtime.loopengine import MISS
 from jitrt.runtime.stagedloops import LoopEngine
@@ -39,9 +39,9 @@ def same(got, want):
     return bool(np.allclose(a, b, rtol=1e-9 if a.dtype.itemsize >= 8 else 1e-3, atol=tolerance, equal_nan=True))
 
 
-def check(seed):
+def check(seed, writer=Writer):
     """Whether a program was compiled; fails where a call differs from the plain function's."""
-    function, source = program(seed)
+    function, source = program(seed, writer)
     engine = LoopEngine(function)
     for turn in range(4):
         args = arguments(seed, turn)
@@ -60,8 +60,13 @@ def test_random_programs():
     assert sum(map(check, range(40))) > 8
 
 
+def test_random_programs_with_state():
+    assert sum(check(seed, StatefulWriter) for seed in range(40)) > 8
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("first", range(1000, 11000, 250))
 def test_many_random_programs(first):
     for seed in range(first, first + 250):
         check(seed)
+        check(seed, StatefulWriter)
