@@ -123,8 +123,6 @@ def _is_simple(found: Specialisation) -> bool:
     traced = found.traced
     if traced.breaks or traced.host_calls or traced.scope or traced.stores or traced.draws or traced.has_state:
         return False
-    if found.compiled.whole is not None:  # it leaves out what nothing reads, which depends on values
-        return False
     is_made = all(r.view is None for r in traced.results)
     return is_made and not any(n.op.kind is Kind.HOST and not _is_of_loop(n) for n in traced.graph.nodes())
 
@@ -443,8 +441,6 @@ def _specialised(
     inputs.clear()
     if not _is_simple(found):
         raise Untraceable("needs more than a program")
-    with sizes.estimating():
-        found.settle()
     return found, programs
 
 

@@ -23,8 +23,7 @@ from ..frontend.python.captures import Capture, Captures
 from ..frontend.python.stores import Arguments
 from ..frontend.segments import GraphBreak, narrowed, needed
 from ..frontend.trace import Traced
-from ..ir.extents import estimate
-from ..ir.worthwhile import NOTHING, is_short, is_worth_copying, is_worth_python, numpy_time
+from ..ir.worthwhile import NOTHING, first_numpy_time, is_short, is_worth_copying, is_worth_python
 from ..programs import Compiled
 from ..runtime.dispatch import Words
 from ..runtime.entry import Returned, make_plain_table, make_table
@@ -181,7 +180,7 @@ class Specialisation:
         if self._estimate is None or self._estimate[0] is not self.traced:
             graphs = [*(c.graph for c in self.traced.breaks if c.graph is not None), self.traced.graph]
             nodes = sum(len(g.nodes()) for g in graphs)
-            self._estimate = self.traced, estimate(numpy_time(graphs)) / 1000, nodes, is_short(graphs)
+            self._estimate = self.traced, first_numpy_time(graphs) / 1000, nodes, is_short(graphs)
         return self._estimate
 
     @property
@@ -241,10 +240,6 @@ class Specialisation:
             if self._calls >= _TRIED_CALLS:
                 self._narrow()
         return compiled
-
-    def settle(self) -> None:
-        """Estimate what the plain function takes, while that is possible."""
-        self._estimated()
 
     def _narrow(self) -> None:
         """Leave out what segments compute for later ones and these never read."""

@@ -10,10 +10,9 @@ An `Extent` is no ``int`` and holds no other way to its value, so that nothing d
 
 from __future__ import annotations
 
-import contextlib
 import math
 import operator
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from copy import copy
 from typing import Any, Final
 
@@ -104,7 +103,7 @@ class Sizes:
         self._names: dict[tuple[Poly, Poly], str] = {}
         self._ranges: dict[Poly, _Range] = {}
         self._preferred: dict[Poly, _Range] = {}
-        self._is_closed = self._is_estimating = False
+        self._is_closed = False
         self.variables: Final = tuple(Extent(Poly.name(name), value, self) for name, value in self._values.items())
 
     def value(self, poly: Poly) -> int:
@@ -139,8 +138,6 @@ class Sizes:
 
     def at_most(self, poly: Poly, limit: int) -> bool:
         """Whether a polynomial is not above `limit`."""
-        if self._is_estimating:
-            return self.value(poly) <= limit
         factor, constant, rest = _split(poly)
         if rest is None:
             return constant <= limit
@@ -151,8 +148,6 @@ class Sizes:
 
     def equals(self, poly: Poly, number: int) -> bool:
         """Whether a polynomial has this value."""
-        if self._is_estimating:
-            return self.value(poly) == number
         factor, constant, rest = _split(poly)
         if rest is None:
             return constant == number
@@ -194,7 +189,7 @@ class Sizes:
     def prefers(self, poly: Poly, limit: int) -> bool:
         """Whether a polynomial was not above `limit` at first, which others may be without a loss but of speed."""
         factor, constant, rest = _split(poly)
-        if rest is None or self._is_estimating:
+        if rest is None:
             return self.value(poly) <= limit
         known = self._preferred.get(rest)
         if known is None:
@@ -248,15 +243,6 @@ class Sizes:
                 found.low, found.high = max(found.low, low), min(found.high, high)
                 found.excluded = found.excluded.union(excluded)  # a copy has the set of the original
         return all(k.low <= k.value <= k.high and k.value not in k.excluded for k in self._ranges.values())
-
-    @contextlib.contextmanager
-    def estimating(self) -> Iterator[None]:
-        """Decide by the values at first, and note nothing: no result may depend on what is found."""
-        before, self._is_estimating = self._is_estimating, True
-        try:
-            yield
-        finally:
-            self._is_estimating = before
 
     def close(self) -> None:
         """Let nothing be noted any more."""

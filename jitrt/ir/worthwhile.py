@@ -10,15 +10,17 @@ would make results differ, in the last bit, from run to run.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
 from ..base.frozen import frozen
+from .extents import estimate
 from .node import Graph, Node
 from .ops.contractions import CALL
 from .ops.optable import Kind
 from .ops.pythonnumbers import is_python
+from .types import ArrayType
 
 # Picoseconds, measured on arrays of 1 to 1e6 elements; only their proportions matter. They are whole numbers, as the
 # formulas of extents are.
@@ -113,7 +115,7 @@ def is_short(traced: Sequence[Graph]) -> bool:
         What the plain function computes: a graph for each segment.
     """
     loops = any(n.op.kind is Kind.CONTROL for g in traced for n in g.nodes())
-    return not loops and numpy_time(traced) < _TAKEN_APART
+    return not loops and first_numpy_time(traced) < _TAKEN_APART
 
 
 def is_worth_waiting(traced: Graph, looks: bool = False) -> bool:
@@ -168,6 +170,19 @@ def numpy_time(graphs: Sequence[Graph]) -> int:
     return sum(_numpy_time(n) for g in graphs for n in g.nodes())
 
 
+def first_numpy_time(graphs: Sequence[Graph]) -> int:
+    """The same for the sizes that there were at first, where nothing but an estimate depends on it."""
+    known: dict[int, ArrayType] = {}  # by identity: types are parts of nodes, and few
+
+    def at_first(type_: ArrayType) -> ArrayType:
+        found = known.get(id(type_))
+        if found is None:
+            found = known[id(type_)] = ArrayType(type_.dtype, tuple(map(estimate, type_.shape)))
+        return found
+
+    return sum(_numpy_time(n, at_first) for g in graphs for n in g.nodes())
+
+
 def _host_time(node: Node) -> int:
     """What a step that NumPy executes takes beyond an opaque execution itself."""
     if is_python(node.op):
@@ -175,20 +190,23 @@ def _host_time(node: Node) -> int:
     return (_OPAQUE_STEP if node.op is CALL else _HOST_STEP) + _numpy_time(node)
 
 
-def _numpy_time(node: Node) -> int:
-    """What NumPy needs for a node that a kernel can replace."""
+def _numpy_time(node: Node, typed: Callable[[ArrayType], ArrayType] = lambda type_: type_) -> int:
+    """What NumPy needs for a node that a kernel can replace; types are what `typed` makes of them."""
+    own, *given = (typed(n.type) for n in (node, *node.args))
     if node.op.kind is Kind.UPDATE:
-        return _NUMPY_CALL + _traffic_time(2 * node.args[1].type.nbytes)
+        return _NUMPY_CALL + _traffic_time(2 * given[1].nbytes)
     if node.op.kind not in (Kind.ELEMENTWISE, Kind.COMPOUND, Kind.ASSEMBLE, Kind.REDUCTION, Kind.SCAN, Kind.GATHER):
         return 0
-    traffic = node.type.nbytes + sum(a.type.nbytes for a in node.args)
+    traffic = own.nbytes + sum(t.nbytes for t in given)
     cost = node.op.cost * (_COMPLEX if node.dtype.kind == "c" else 1)
     if _is_simple(node):
         cost = 1
     elif node.dtype.itemsize >= _WIDE:
         cost = max(cost, node.op.numpy_cost)
-    function = _ADDITION * node.type.size * (cost - 1)
-    return _NUMPY_CALL + _traffic_time(traffic) + function + _NUMPY_ROW * _rows(node)
+    function = _ADDITION * own.size * (cost - 1)
+    has_rows = node.op.kind in (Kind.REDUCTION, Kind.COMPOUND) and own.ndim > 0
+    rows = _rows(given[0], own) if has_rows else 0
+    return _NUMPY_CALL + _traffic_time(traffic) + function + _NUMPY_ROW * rows
 
 
 def _is_simple(node: Node) -> bool:
@@ -205,9 +223,6 @@ def _traffic_time(nbytes: int) -> int:
     return (_CACHED_BYTE if nbytes <= _CACHE else _NUMPY_BYTE) * nbytes
 
 
-def _rows(node: Node) -> int:
+def _rows(operand: ArrayType, result: ArrayType) -> int:
     """In how many pieces NumPy's inner loop goes over the operand of a reduction."""
-    if node.op.kind not in (Kind.REDUCTION, Kind.COMPOUND) or not node.type.ndim:
-        return 0
-    operand = node.args[0].type
-    return operand.size // operand.shape[-1] if operand.size > node.type.size else 0
+    return operand.size // operand.shape[-1] if operand.size > result.size else 0
