@@ -12,19 +12,18 @@ from typing import TYPE_CHECKING, Any, Concatenate, Generic, NamedTuple, ParamSp
 import numpy as np
 
 from .base.atwork import at_work, is_at_work
-from .call.policy import kind_of_call
-from .call.site import ServedFunction
+from .call.site import ServedFunction, kind_of_call
 from .call.tree import Plain
 from .errors import NotWorthwhile, Untraceable
-from .frontend.arguments import rebuild
 from .frontend.donation import check_names
 from .frontend.numpy.draws import drawing
-from .frontend.overlaps import copies_of
 from .frontend.trace import Request, trace
 from .pandas_engine import PandasEngine
 from .pickling import reduced, stand_in
 from .runtime import results
 from .runtime.dispatch import release_all
+from .values.kinds import rebuild
+from .values.memory import copies_of
 
 if TYPE_CHECKING:  # what only people ask for is imported when they do
     from .inspect.ahead_of_time import Stages
@@ -183,10 +182,8 @@ class JitFunction(ServedFunction, Generic[P, R]):
         by_position = self._loops.by_position(args, kwargs)
         if by_position is not None and (loop := self._loops.source(by_position)):
             return Explanation(self.__name__, "", loop=loop, loops=self._loops_of(by_position))
-        leaves: list[Any] = []
-        structure = known.take_apart(args, kwargs, leaves)
-        structure = known.take_all_apart(args, kwargs, leaves, structure)
-        found = known.find(leaves, structure)
+        call = self._traced.taken(args, kwargs)
+        found = known.find(call.leaves, call.structure)
         self._end_fallback(kind_of_call(args, kwargs))  # calls like this one run what is found
         if isinstance(found, Plain):
             if found.error is not None:
@@ -227,9 +224,8 @@ class JitFunction(ServedFunction, Generic[P, R]):
         args, kwargs = with_examples(args, kwargs)
         explanation = self.explain(*args, **kwargs)
         if not (explanation.plain_reason or explanation.loop):
-            leaves: list[Any] = []
-            structure = self._specialisations.take_apart(args, kwargs, leaves)
-            self._serve_natively(self._specialisations.find(leaves, structure), args, kwargs, leaves, structure)
+            call = self._traced.taken(args, kwargs)
+            self._traced.serve_natively(self._specialisations.find(call.leaves, call.structure), call)
         return explanation
 
     def lower(self, /, *args: Any, **kwargs: Any) -> Stages:
@@ -268,13 +264,12 @@ class JitFunction(ServedFunction, Generic[P, R]):
         from .pipeline import lower
 
         args, kwargs = with_examples(args, kwargs)
-        leaves: list[Any] = []
-        structure = known.take_apart(args, kwargs, leaves)
-        structure = known.take_all_apart(args, kwargs, leaves, structure)
+        call = self._traced.taken(args, kwargs)
         try:
             with at_work():
-                traced = trace(Request(self._function, leaves, structure, known.current_captures()))
-                inputs = [leaves[k] for k in traced.arguments] + [c.read() for c in traced.captured]
+                request = Request(self._function, call.leaves, call.structure, known.current_captures())
+                traced = trace(request)
+                inputs = [call.leaves[k] for k in traced.arguments] + [c.read() for c in traced.captured]
                 lowered = lower(traced.graph, inputs)
         except (Untraceable, NotWorthwhile) as reason:
             raise ValueError(f"{self.__name__} runs as plain NumPy: {reason}") from None
@@ -315,9 +310,8 @@ class JitFunction(ServedFunction, Generic[P, R]):
         known = self._specialisations
         from .inspect.profile import Profile, StepTime, best_time, machine_bandwidth, step_times
 
-        leaves: list[Any] = []
-        structure = known.take_all_apart(args, kwargs, leaves, known.take_apart(args, kwargs, leaves))
-        args, kwargs, _ = rebuild(structure, iter(copies_of(leaves)))
+        call = self._traced.taken(args, kwargs)
+        args, kwargs, _ = rebuild(call.structure, iter(copies_of(call.leaves)))
         with np.errstate(all="ignore"):
             self(*args, **kwargs)
             explanation = self.explain(*args, **kwargs)
@@ -327,10 +321,10 @@ class JitFunction(ServedFunction, Generic[P, R]):
             seconds = best_time(lambda: self(*args, **kwargs))
             plain = best_time(lambda: self._function(*args, **kwargs))
         steps: tuple[StepTime, ...] = ()
-        reason, copies = "", copies_of(leaves)
+        reason, copies = "", copies_of(call.leaves)
         if explanation.loop:
             steps = (StepTime("a loop over elements or rows, compiled as one function", seconds, 0, False),)
-        elif isinstance(found := known.find(copies, structure), Plain):
+        elif isinstance(found := known.find(copies, call.structure), Plain):
             reason = found.reason
         else:
             programs = found.programs_of(copies)

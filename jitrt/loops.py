@@ -7,9 +7,9 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from .frontend.arguments import flatten, rebuild
 from .frontend.numpy.tracer import Tracer
 from .frontend.rolling.loops import NotOneNode, record_cond, record_fori, record_scan, record_while, trace_of
+from .values.kinds import flatten, rebuild
 
 S = TypeVar("S")
 

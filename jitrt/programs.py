@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from . import config
+from . import config, policy
 from .base import collection
 from .base.atwork import at_work, is_at_work
 from .base.frozen import frozen, record, replaced
@@ -26,7 +26,7 @@ from .frontend.segments import sample
 from .ir.content import NotPortable, content
 from .ir.node import Graph, forget_dead
 from .runtime import imagefile
-from .runtime.errstate import OutOfBounds, Patience, Uncomputed
+from .runtime.errstate import OutOfBounds, Uncomputed
 from .runtime.hostfile import NotPlain, decode_hosts, encode_hosts
 from .runtime.hosts import NO_HOSTS
 from .runtime.image import Image
@@ -89,14 +89,14 @@ class Compiled:
     times: dict[str, float] | None = None
     whole: Callable[[], Compiled | None] | None = None
 
-    def run(self, inputs: Sequence[Any], patience: Patience | None = None, reports: bool = True) -> list[Any]:
+    def run(self, inputs: Sequence[Any], backoff: policy.Backoff | None = None, reports: bool = True) -> list[Any]:
         """Outputs of the program; parameters and exceptions as for `Program.run`."""
         if self.whole is not None:
             try:
-                return self.program.run(inputs, patience, reports)
+                return self.program.run(inputs, backoff, reports)
             except (OutOfBounds, Uncomputed):
                 self.leave_nothing_out()
-        return self.program.run(inputs, patience, reports)
+        return self.program.run(inputs, backoff, reports)
 
     def leave_nothing_out(self) -> None:
         """Compute from now on what nothing reads, too."""

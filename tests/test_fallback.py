@@ -4,6 +4,9 @@ import numpy as np
 import pytest
 
 import jitrt
+from jitrt import policy
+from jitrt.call.site import Served, Site
+from jitrt.call.tree import Plain
 
 MANY = 24
 ARRAY = np.linspace(0.5, 1.5, 400)
@@ -162,3 +165,57 @@ def test_clear_lets_a_function_be_looked_at_again():
     function.clear()
     np.testing.assert_array_equal(function(ARRAY), np.sqrt(ARRAY) * 2)
     assert function.plain_reason == ""
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_states_of_a_call_site(seed):
+    rng = np.random.default_rng(seed)
+    site, in_a_row = Site(), 0
+    longest = int(rng.choice([16, 100, 4096]))
+    for _ in range(3000):
+        spared = 0
+        while site.spares():
+            spared += 1
+        assert spared <= longest and (not spared or in_a_row > policy.PLAIN_CALLS)
+        if rng.random() < 0.02:
+            site.become(rng.choice([Served.COMPILED, Served.TREE, Served.STAGED]))
+            in_a_row = 0
+            assert not site.spares() and site.plain is None
+        else:
+            site.become(Served.FALLBACK, Plain("a reason"), longest)
+            in_a_row += 1
+            assert site.plain.reason == "a reason"
+    for _ in range(40):
+        site.become(Served.FALLBACK, Plain("a reason"), longest)
+    assert min(longest, 1000) <= site.backoff.spared <= longest
+
+
+def looks_at_its_sum(x):
+    return x * 2 if x.sum() > 0 else x - 1
+
+
+def adds_up(x):
+    total = 0.0
+    for k in range(len(x)):
+        total = total * 0.5 + x[k]
+    return total
+
+
+@pytest.mark.parametrize(
+    "function, value, served",
+    [
+        (smooth, ARRAY, Served.COMPILED),
+        (looks_at_its_sum, ARRAY, Served.TREE),
+        (adds_up, ARRAY, Served.STAGED),
+        (smooth, np.ma.masked_array(ARRAY, ARRAY > 1), Served.FALLBACK),
+    ],
+    ids=lambda v: getattr(v, "name", ""),
+)
+def test_what_serves_a_kind_of_calls(function, value, served):
+    fast = jitrt.jit(function)
+    assert not fast._sites
+    fast(value)
+    (site,) = fast._sites.values()
+    assert site.served is served and (site.plain is not None) == (served is Served.FALLBACK)
+    fast.clear()
+    assert not fast._sites

@@ -14,6 +14,8 @@ LAYERS = [
     "errors",
     "base",
     "config",
+    "policy",
+    "values",
     "ir",
     "frontend",
     "passes",

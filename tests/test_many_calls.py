@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 import jitrt
-from jitrt.call import budget, lookup
+from jitrt import policy
+from jitrt.call import lookup
 
 MANY = 100
 
@@ -181,8 +182,8 @@ def test_large_arrays_of_new_shapes_are_traced(traces, without_templates):
 
 
 def test_what_is_in_use_is_kept_when_the_oldest_are_dropped(traces, without_templates, monkeypatch):
-    monkeypatch.setattr(budget, "_TRACE", 0)  # every trace pays
-    monkeypatch.setattr(budget, "_TRACED_NODE", 1)
+    monkeypatch.setattr(policy, "TRACE", 0)  # every trace pays
+    monkeypatch.setattr(policy, "TRACED_NODE", 1)
     function = jitrt.jit(product)
     for n in range(1000):
         function(*two(n))

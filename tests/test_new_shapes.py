@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import jitrt
-from jitrt.call import budget
+from jitrt import policy
 
 pytestmark = pytest.mark.usefixtures("without_templates")
 
@@ -79,8 +79,8 @@ def test_given_up_again_without_a_second_warning(given_up):
 
 
 def test_where_numpy_takes_longer_than_the_traces_it_goes_on(monkeypatch):
-    monkeypatch.setattr(budget, "_TRACE", 0)
-    monkeypatch.setattr(budget, "_TRACED_NODE", 1)
+    monkeypatch.setattr(policy, "TRACE", 0)
+    monkeypatch.setattr(policy, "TRACED_NODE", 1)
     function = jitrt.jit(polynomial)
     with warnings.catch_warnings():
         warnings.simplefilter("error")

@@ -186,7 +186,7 @@ def test_objects_with_small_arrays_that_python_takes_apart(monkeypatch):
 
     def pair(walker, force):
         walker.v = walker.v + force
-        found = {"u": walker.u, "energy": (walker.v * walker.v).sum()}
+        found = {"u": walker.u, "energy": (walker.v * walker.v).sum(), "order": np.argsort(force + walker.v)}
         return found, found
 
     fast = jitrt.jit(pair)
@@ -196,6 +196,7 @@ def test_objects_with_small_arrays_that_python_takes_apart(monkeypatch):
             (got, same), (want, _) = fast(one, 0.5), pair(two, 0.5)
             assert got is same
             np.testing.assert_allclose(got["energy"], want["energy"], rtol=1e-13)
+            np.testing.assert_array_equal(got["order"], want["order"])
             assert got["u"] is one.u
         assert ("too small" in fast.explain(Walker(n), 0.5).plain_reason) == (n == 50)
 

@@ -9,11 +9,12 @@ import jitrt
 from jitrt.call import lookup, templates
 from jitrt.call.tracing import Call
 from jitrt.call.tree import Plain, Specialisation
-from jitrt.frontend.arguments import Growing, flatten_call
 from jitrt.frontend.python.purity import scan, scan_call
 from jitrt.runtime import formulas
 from jitrt.runtime.image import FIRST_KERNEL
 from jitrt.runtime.program import UNLIMITED
+from jitrt.values.growing import Growing
+from jitrt.values.kinds import flatten_call
 
 
 def softmax(x, y):

@@ -13,20 +13,8 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 
+from .. import policy
 from .tree import Plain, Specialisation
-
-CREDIT = 64  # traces
-CREDIT_FOR_INTEGERS = 128  # the same for a function that needs the values of integers, of which there are often few
-_CREDIT_FOR_SEEN = 16  # further traces for arguments that have come again
-_TRACE = 800_000  # nanoseconds, from the call to the program
-_TRACED_NODE = 30_000  # and for each operation
-_COMPILE = 3  # traces that new kernels count for, which take more if they are not in the disk cache,
-_FEW_KERNELS = 8  # but not the first ones
-_GAINING = 4  # NumPy has to take so many times as long as what a trace costs: compiled calls save about half of that
-_PAID_BY_LOOK = 1 / 16  # of a trace; looks are made about as often
-_LOOK = 1_000_000  # nanoseconds of NumPy's time between two looks, which take some 20 to 80 microseconds
-_FEWEST_BETWEEN, MOST_BETWEEN = 16, 4096  # calls
-_MOST_SEEN = 256  # arguments that are remembered
 
 
 class TraceBudget:
@@ -48,14 +36,14 @@ class TraceBudget:
 
     def allows(self, key: Hashable, credit: int) -> bool:
         """Whether a call with new arguments, known by `key`, is to be traced."""
-        return not self.is_used_up(credit) or (key in self._seen and self.unpaid < credit + _CREDIT_FOR_SEEN)
+        return not self.is_used_up(credit) or (key in self._seen and self.unpaid < credit + policy.CREDIT_FOR_SEEN)
 
     def note_refused(self, key: Hashable) -> None:
         """A call runs plain since it was not allowed to be traced."""
-        if len(self._seen) >= _MOST_SEEN:
+        if len(self._seen) >= policy.SEEN:
             self._seen.pop(next(iter(self._seen)))
         self._seen[key] = None
-        self.unpaid -= _PAID_BY_LOOK
+        self.unpaid -= policy.PAID_BY_LOOK
 
     def note_trace(self, key: Hashable, found: Specialisation | Plain | None) -> None:
         """A call was traced, which gave `found`; None if it failed."""
@@ -65,14 +53,16 @@ class TraceBudget:
         if isinstance(found, Specialisation):
             self._new.append(found)
             kernels = found.kernels
-            if not kernels <= self._kernels and len(self._kernels) >= _FEW_KERNELS:
-                self.unpaid += _COMPILE
+            if not kernels <= self._kernels and len(self._kernels) >= policy.FEW_KERNELS:
+                self.unpaid += policy.COMPILE
             self._kernels |= kernels
 
     def note_calls(self, found: Specialisation | Plain, calls: int) -> None:
         """So many calls ran `found`."""
         if self.unpaid > 0 and isinstance(found, Specialisation):
-            self.unpaid -= calls * found.numpy_time / (_GAINING * (_TRACE + _TRACED_NODE * found.operations))
+            self.unpaid -= (
+                calls * found.numpy_time / (policy.GAINING * (policy.TRACE + policy.TRACED_NODE * found.operations))
+            )
         if self.unpaid <= 0:
             self.unpaid, self.traces = 0.0, 0
 
@@ -88,5 +78,5 @@ class TraceBudget:
     def calls_between_looks(self) -> int:
         """How many calls with new arguments run plain between two that are looked at."""
         if not self._measured:
-            return MOST_BETWEEN
-        return min(max(int(_LOOK * self._frequency / self._measured), _FEWEST_BETWEEN), MOST_BETWEEN)
+            return policy.MOST_BETWEEN
+        return min(max(int(policy.LOOK * self._frequency / self._measured), policy.FEWEST_BETWEEN), policy.MOST_BETWEEN)

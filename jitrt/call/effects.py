@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 
+from .. import policy
 from ..errors import HalfDone
-from ..frontend.arguments import rebuild_all
 from ..frontend.numpy.scopes import entered
-from ..frontend.python.stores import Arguments, apply, find
+from ..frontend.python.stores import Arguments, apply
 from ..frontend.returned import Result
 from ..frontend.trace import Traced
 from ..ir.interpret import evaluate
@@ -21,7 +21,7 @@ from ..ir.ops.movement import decode_index
 from ..ir.ops.optable import OPS
 from ..ir.ops.updates import region_between
 from ..programs import Compiled
-from ..runtime.errstate import Patience
+from ..values.kinds import TUPLE, at, rebuild_all
 
 _WRITTEN_IN_PLACE = 1 << 17  # bytes
 
@@ -58,7 +58,7 @@ def direct(traced: Traced) -> Callable[[list[Any]], Any] | None:
     if traced.structure is None:
         ((index, way),) = places
         return lambda outputs: outputs[index] if way is None else way(outputs[index])
-    if traced.structure == (tuple, (None,) * len(places)):
+    if traced.structure == (TUPLE, None, (None,) * len(places)):
         return lambda outputs: tuple([outputs[k] if way is None else way(outputs[k]) for k, way in places])
     return None
 
@@ -91,7 +91,7 @@ def finish(
     compiled: Compiled,
     registers: list[Any],
     arguments: Arguments,
-    patience: Patience | None = None,
+    backoff: policy.Backoff | None = None,
     inputs: Sequence[Any] = (),
 ) -> Any:
     """Run the last segment, write back and store what it changed, and give the result.
@@ -104,7 +104,7 @@ def finish(
         If anything fails once arguments are changed.
     """
     with entered(traced.scope):
-        outputs = compiled.run([registers[k] for k in traced.registers], patience)
+        outputs = compiled.run([registers[k] for k in traced.registers], backoff)
     if inputs:
         for number, output in traced.written:
             if outputs[output] is registers[number]:  # mapped from a file, and written where it is
@@ -119,7 +119,7 @@ def finish(
         made = iter([_make(r, outputs, registers, arguments, views) for r in traced.results])
         result, *stored = rebuild_all([traced.structure, *(store.structure for store in traced.stores)], made)
         if traced.stores:
-            places = [find(arguments, store.path) for store in traced.stores]
+            places = [at(arguments, store.path) for store in traced.stores]
             has_begun = True
             apply(traced.stores, places, stored)
     except Exception as error:
@@ -148,7 +148,7 @@ def _make(
     if result.source == "value":
         return result.value
     if result.source == "given":
-        return find(arguments, result.value)
+        return at(arguments, result.value)
     value = outputs[result.index] if result.source == "array" else inputs[result.index]
     if result.weak:
         return value.item() if isinstance(value, (np.ndarray, np.generic)) else value

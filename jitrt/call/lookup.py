@@ -5,38 +5,34 @@ from __future__ import annotations
 import contextlib
 import logging
 import threading
-import warnings
 from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from .. import policy
 from ..base.atwork import at_work
-from ..errors import JitrtPerformanceWarning, Untraceable
-from ..frontend.arguments import Growing, Structure, flatten_call
+from ..base.frozen import replaced
+from ..errors import Untraceable
 from ..frontend.donation import donated_leaves, overwritable
 from ..frontend.integers import LARGEST, SMALLEST, IntegerWanted, VaryingIntegers, VaryingNumbers
-from ..frontend.leaves import Foreign, leaf_key
-from ..frontend.overlaps import sharing
 from ..frontend.python.captures import Captures
 from ..frontend.python.purity import catches, scan, scan_call
 from ..ir.ops.contractions import Call as HostedCall
 from ..runtime.dispatch import Dispatch
 from ..runtime.frames import Retrace
-from . import signature
-from .budget import CREDIT, CREDIT_FOR_INTEGERS, TraceBudget
+from ..values import signature
+from ..values.growing import Growing
+from ..values.keys import Foreign, leaf_key
+from ..values.kinds import Tree, flatten_call
+from ..values.memory import sharing
+from ..values.signature import Signature
+from .budget import TraceBudget
 from .segments import Programs
-from .signature import Signature
 from .templates import Templates
-from .tracing import Call, Unspecialised, internal_error, specialise
+from .tracing import Call, Unspecialised, internal_error, specialise, warn
 from .tree import Plain, Specialisation
 
 _log = logging.getLogger("jitrt.trace")
-
-_MOST_LEAVES = 4096  # arrays and numbers in the arguments: each would be an input of the program
-_MOST_SPECIALISATIONS = 256
-_MOST_CAPTURES = 3  # of values that a function has read from outside before, and may read again
-_MOST_FAILURES = 256  # kinds of calls whose traces failed, which are remembered
-_MOST_FRAME_BYTES = 256 << 20
 
 
 class Specialisations:
@@ -81,7 +77,7 @@ class Specialisations:
         self._rebound: Counter[str] = Counter()  # how often what the function names was something else
         self._in_use: set[int] = set()  # identities of those that have served calls since the oldest were dropped
         self._warned = False
-        self._failures: dict[Any, tuple[str, int]] = {}  # why the last trace failed, and in how many calls in a row
+        self._failures: dict[Any, tuple[str, policy.Backoff]] = {}  # why traces failed, and when to try again
         self.integers = VaryingIntegers()
         self.plain: Plain | None = None
         """Why every call runs the plain function, whatever its arguments, if it does."""
@@ -123,7 +119,7 @@ class Specialisations:
             found.after_fork()
 
     def find(
-        self, leaves: list[Any], structure: Structure, answers: dict[HostedCall, Any] | None = None
+        self, leaves: list[Any], structure: Tree, answers: dict[HostedCall, Any] | None = None
     ) -> Specialisation | Plain:
         """The specialisation for these arguments; a new one if there is none.
 
@@ -131,7 +127,7 @@ class Specialisations:
         them, nothing is run, and many of them in a row do not end in plain NumPy.
         """
         is_call = answers is not None
-        if len(leaves) > _MOST_LEAVES:
+        if len(leaves) > policy.LEAVES:
             return Plain(f"{len(leaves)} values in its lists, dicts and objects")
         try:
             captures = self.current_captures()
@@ -166,7 +162,9 @@ class Specialisations:
                     if signature.log.isEnabledFor(logging.INFO):
                         others = [k for k in self._known if k.outside == captures.number]
                         signature.log.info("%s", signature.explain_miss(self._name, key, others, len(leaves)))
-                    call = self._call(leaves, structure, captures, None, answers, donated, integers)
+                    call = Call(
+                        self._function, self._name, leaves, structure, captures, None, donated, integers, answers
+                    )
                     if is_call:
                         general = self._templates.find(call, (structure, captures.number), key.types)
                         if general is not None:
@@ -199,10 +197,11 @@ class Specialisations:
             self._in_use.add(id(found))
             self._budget.note_calls(found, 1)
         if isinstance(found, Specialisation) and found.may_write:
-            return self._told_apart(found, key, leaves, structure, captures, answers)
+            call = Call(self._function, self._name, leaves, structure, captures, integers=found.integers(leaves))
+            return self._told_apart(found, key, replaced(call, answers=answers))
         return found
 
-    def signature(self, leaves: list[Any], structure: Structure) -> Signature:
+    def signature(self, leaves: list[Any], structure: Tree) -> Signature:
         """The signature of a call."""
         captures = self.current_captures()
         keys = [leaf_key(leaf) for leaf in leaves] + [_captured_key(c.read()) for c in captures.arrays]
@@ -213,9 +212,9 @@ class Specialisations:
         """The plain function runs, since these arguments cannot be traced; so may the next calls like this one."""
         if is_call:
             self._budget.note_trace(key, None)
-            if len(self._failures) >= _MOST_FAILURES:
+            while key not in self._failures and len(self._failures) >= policy.FAILURES:
                 self._failures.pop(next(iter(self._failures)))
-            self._failures.setdefault(key, (str(failure), 1))
+            self._failures.setdefault(key, (str(failure), policy.Backoff()))[1].note(failed=True)
         return Plain(str(failure), failure.error, is_passing=True)
 
     def _fails_again(self, key: Any) -> Plain | None:
@@ -225,21 +224,12 @@ class Specialisations:
         """
         if key not in self._failures:
             return None
-        reason, calls = self._failures[key]
-        self._failures[key] = reason, calls + 1
-        return Plain(reason, is_passing=True) if calls & (calls + 1) else None
+        reason, backoff = self._failures[key]
+        return Plain(reason, is_passing=True) if backoff.spares() else None
 
-    def _told_apart(
-        self,
-        found: Specialisation,
-        key: Signature,
-        leaves: list[Any],
-        structure: Structure,
-        captures: Captures,
-        answers: dict[HostedCall, Any] | None,
-    ) -> Specialisation | Plain:
+    def _told_apart(self, found: Specialisation, key: Signature, call: Call) -> Specialisation | Plain:
         """`found` if no array that it may write has memory in common with another one, otherwise what knows that."""
-        inputs = found.inputs(leaves)
+        inputs = found.inputs(call.leaves)
         try:
             shared = sharing(inputs, found.written(inputs))
         except Untraceable as reason:
@@ -252,10 +242,9 @@ class Specialisations:
             knowing = self._known.get(key)
             if knowing is None:
                 try:
-                    call = self._call(leaves, structure, captures, shared, answers, (), found.integers(leaves))
-                    knowing = specialise(call, self._programs, self.unsteady)
+                    knowing = specialise(replaced(call, shared=shared), self._programs, self.unsteady)
                 except IntegerWanted as wanted:
-                    self.fix(structure, wanted, len(leaves))
+                    self.fix(call.structure, wanted, len(call.leaves))
                     self.replace(found, None)
                     return Plain(str(wanted))
                 except Unspecialised as reason:
@@ -263,22 +252,10 @@ class Specialisations:
                 self._remember(key, knowing)
         return knowing
 
-    def _call(
-        self,
-        leaves: list[Any],
-        structure: Structure,
-        captures: Captures,
-        shared: Sequence[int] | None,
-        answers: dict[HostedCall, Any] | None,
-        donated: tuple[int, ...],
-        integers: frozenset[int],
-    ) -> Call:
-        return Call(self._function, self._name, leaves, structure, captures, shared, donated, integers, answers)
-
     def _remember(self, key: Signature, found: Specialisation | Plain) -> None:
         self._known[key] = found
-        while len(self._known) > _MOST_SPECIALISATIONS or (
-            isinstance(found, Specialisation) and found.frame_bytes and self.frame_bytes() > _MOST_FRAME_BYTES
+        while len(self._known) > policy.SPECIALISATIONS or (
+            isinstance(found, Specialisation) and found.frame_bytes and self.frame_bytes() > policy.FRAME_BYTES
         ):
             self._count_calls()
             unused = [k for k, f in self._known.items() if id(f) not in self._in_use]
@@ -295,7 +272,7 @@ class Specialisations:
     @property
     def spares_traces(self) -> bool:
         """Whether calls with new arguments run plain, since traces have not paid."""
-        return self._budget.is_used_up(CREDIT)
+        return self._budget.is_used_up(policy.CREDIT)
 
     @property
     def calls_between_looks(self) -> int:
@@ -304,7 +281,7 @@ class Specialisations:
 
     def _may_trace(self, key: Signature) -> bool:
         """Whether a call with new arguments is to be traced."""
-        credit = CREDIT_FOR_INTEGERS if self.integers.has_fixed(key.tree) else CREDIT
+        credit = policy.CREDIT_FOR_INTEGERS if self.integers.has_fixed(key.tree) else policy.CREDIT
         if self._budget.is_used_up(credit):
             self._count_calls()
         return self._budget.allows(key, credit)
@@ -327,7 +304,7 @@ class Specialisations:
             if not self._warned:
                 self._warned = True
                 _log.info("%s runs as plain NumPy: %s", self._name, reason)
-                warnings.warn(f"{self._name} runs as plain NumPy: {reason}", JitrtPerformanceWarning, stacklevel=5)
+                warn(f"{self._name} runs as plain NumPy: {reason}")
         return self.given_up
 
     def _why_given_up(self) -> str:
@@ -336,7 +313,7 @@ class Specialisations:
                 return f"{name}, which it reads from outside, was something else in {changes} calls"
         return f"{self._budget.traces + 1} calls had arguments of new shapes or values, and few came again"
 
-    def fix(self, structure: Structure, wanted: IntegerWanted, leaves: int) -> bool:
+    def fix(self, structure: Tree, wanted: IntegerWanted, leaves: int) -> bool:
         """Let integers be part of every trace; whether any of them is none of the `leaves` but captured."""
         captured = [k - leaves for k in wanted.leaves if k >= leaves]
         if captured and self._captures is not None:
@@ -345,7 +322,7 @@ class Specialisations:
         self.integers.fix(structure, [k for k in wanted.leaves if k < leaves])
         return bool(captured)
 
-    def forget(self, used: Specialisation, failure: Exception, leaves: list[Any], structure: Structure) -> None:
+    def forget(self, used: Specialisation, failure: Exception, leaves: list[Any], structure: Tree) -> None:
         """After a failed run that plain NumPy survived: trace anew, or stop trying."""
         if isinstance(failure, Retrace):
             integers = used.integers(leaves)
@@ -410,7 +387,7 @@ class Specialisations:
             if found.unchanged():
                 kept.remove(found)
                 return found
-        if len(kept) > _MOST_CAPTURES:
+        if len(kept) > policy.CAPTURES:
             number = kept.pop(0).number
             self._drop([k for k in self._known if k.outside == number])
         return None
@@ -419,11 +396,11 @@ class Specialisations:
         """The lists, dicts and objects that the function names."""
         return () if self._captures is None else self._captures.containers()
 
-    def take_apart(self, args: tuple, kwargs: dict[str, Any], leaves: list[Any]) -> Structure:
+    def take_apart(self, args: tuple, kwargs: dict[str, Any], leaves: list[Any]) -> Tree:
         """The structure of a call, as far as the function has been looked at; `leaves` get its leaves."""
         return take_apart(args, kwargs, leaves, self._captures)
 
-    def take_all_apart(self, args: tuple, kwargs: dict[str, Any], leaves: list[Any], structure: Structure) -> Structure:
+    def take_all_apart(self, args: tuple, kwargs: dict[str, Any], leaves: list[Any], structure: Tree) -> Tree:
         """The same with what the function names now. It is looked at for that, which is not done before it has to be.
 
         What it names may be other lists, dicts and objects than in the call before, with which `structure` was made.
@@ -445,13 +422,13 @@ class Specialisations:
         """Bytes of the frames that the specialisations may hold on to."""
         return sum(s.frame_bytes for s in self.compiled())
 
-    def _donated(self, leaves: list[Any], structure: Structure, captures: Captures) -> tuple[int, ...]:
+    def _donated(self, leaves: list[Any], structure: Tree, captures: Captures) -> tuple[int, ...]:
         """Numbers of the arguments that this call may overwrite."""
         names = donated_leaves(self._function, structure, self._donate)
         return overwritable(leaves, names, [c.read() for c in captures.arrays])
 
 
-def take_apart(args: tuple, kwargs: dict[str, Any], leaves: list[Any], captures: Captures | None) -> Structure:
+def take_apart(args: tuple, kwargs: dict[str, Any], leaves: list[Any], captures: Captures | None) -> Tree:
     """The structure of a call of a function that reads `captures`, if that is known; `leaves` get its leaves."""
     if captures is None:
         return flatten_call(args, kwargs, (), leaves, Growing())
@@ -476,7 +453,7 @@ def _are_large(leaves: list[Any], integers: frozenset[int]) -> bool:
 
 
 def _key(
-    structure: Structure, keys: list[Any], integers: frozenset[int], donated: tuple[int, ...], captures: Captures
+    structure: Tree, keys: list[Any], integers: frozenset[int], donated: tuple[int, ...], captures: Captures
 ) -> Signature:
     """What tells calls apart that need other specialisations; of `integers` only the type matters."""
     found = [int if k in integers else key for k, key in enumerate(keys)] if integers else keys

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from .. import policy
 from ..base.atwork import at_work
 from ..base.frozen import record
 from ..frontend.numpy.scopes import entered
@@ -16,10 +17,8 @@ from ..frontend.trace import Traced
 from ..ir.node import Graph
 from ..passes.harmless import left_out
 from ..programs import Compiled, compile_graph
-from ..runtime.errstate import UNCOMPUTED, Patience, errors
+from ..runtime.errstate import UNCOMPUTED, errors
 from ..runtime.mayraise import not_computed
-
-_MOST_PROGRAMS = 512  # kept by their graphs
 
 
 class Programs:
@@ -49,7 +48,7 @@ class Programs:
         if compiled is None:
             with at_work():
                 compiled = self._compile(graph, values, donated, dict(written), typical)
-            if len(self._made) >= _MOST_PROGRAMS:
+            if len(self._made) >= policy.PROGRAMS:
                 self._made.pop(next(iter(self._made)))
             self._made[key] = compiled
             self.count += 1
@@ -93,14 +92,14 @@ class Segment:
     plan: tuple[Compiled | None, tuple[int, ...], tuple[int, ...]] = (None, (), ())
     """What computes the outputs that are kept, the registers that it reads, and which outputs these are."""
 
-    def run(self, registers: list[Any], patience: Patience) -> None:
+    def run(self, registers: list[Any], backoff: policy.Backoff) -> None:
         """Compute what the graph break needs, and the outputs of the segment that later ones read."""
         assert self.end is not None
         registers.extend([None] * len(self.end.outputs))
         compiled, inputs, kept = self.plan
         if compiled is not None:
             with entered(self.end.scope):
-                outputs = compiled.run([registers[k] for k in inputs], patience)
+                outputs = compiled.run([registers[k] for k in inputs], backoff)
             first, nodes = self.end.first, self.end.outputs
             for k, output in zip(kept, outputs):
                 registers[first + k] = register_value(nodes[k], output)

@@ -1,48 +1,119 @@
-"""From a call of a decorated function to what serves it: native code, a specialisation, or the plain function."""
+"""Call sites: from a call of a decorated function to what serves it, as a state for each kind of calls.
+
+    cold  →  compiled | trace tree | staged | fallback, which is left again by exponential back-off
+
+A program without looks at values serves what is compiled, a tree of them what looks at values, a procedure what is
+staged. Native code serves most calls of all three, and most calls that fall back to the plain function.
+"""
 
 from __future__ import annotations
 
+import enum
 import functools
 import logging
 import sys
-import warnings
 from collections.abc import Callable, Hashable, Sequence
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
-from .. import config
-from ..base.atwork import at_work, is_at_work, is_users_own
-from ..errors import HalfDone, JitrtError, JitrtPerformanceWarning, NotWorthwhile, Untraceable, is_passing
-from ..frontend.arguments import Growing, Structure, flatten_call
+import numpy as np
+
+from .. import config, policy
+from ..base.atwork import is_at_work, is_users_own
+from ..errors import JitrtError
 from ..frontend.context import current
-from ..frontend.integers import IntegerWanted
-from ..frontend.numpy.draws import drawing
 from ..frontend.numpy.tracer import Tracer
-from ..frontend.python.captures import Captures
-from ..frontend.storage import ReadOnly
 from ..ir.ops.contractions import Call as HostedCall
-from ..ir.ops.contractions import answered
 from ..programs import expect_compiles, note_call
 from ..runtime.dispatch import NativeCallable
 from ..runtime.entry import make_fallback_table, make_plain_table
-from ..runtime.errstate import FloatingPointRaised
 from ..runtime.guards import TakenApart
 from ..runtime.loopengine import MISS, loop_engine
-from .lookup import Specialisations, take_apart
-from .policy import MOST_KINDS, Fallback, kind_of_call
-from .segments import Programs
-from .tracing import Call, internal_error, trace_and_run
-from .tree import TOO_SMALL, NewPath, Plain, Specialisation, places_of
+from ..values.growing import NOT_GROWING
+from ..values.kinds import flatten_call
+from .traced import STAYS_IN_PYTHON, TracedCalls
+from .tracing import internal_error
+from .tree import Plain, Specialisation, places_of
 
 if TYPE_CHECKING:
     from ..frontend.control.looplines import LoopLine
 
 _log = logging.getLogger("jitrt.trace")
 
-_PLAIN_CALLS = 16  # that Python serves before native code does, of a function that runs plain whatever its arguments
-_MOST_SLOW_CALLS = 64  # of a specialisation, while native code serves none
-_SLOW_CALL = 2.0  # seconds
-_STAYS_IN_PYTHON = "goes through Python in every call of that kind"
+
+def kind_of_call(args: tuple, kwargs: dict[str, Any]) -> Hashable:
+    """What a glance tells of a call: the classes of its arguments, and the dtypes of arrays."""
+    kinds: list[Any] = [value.dtype if type(value) is np.ndarray else type(value) for value in args]
+    if kwargs:
+        kinds += [(name, value.dtype if type(value) is np.ndarray else type(value)) for name, value in kwargs.items()]
+    return tuple(kinds)
+
+
+class Served(enum.Enum):
+    """What serves the calls of one kind."""
+
+    COLD = "nothing yet"
+    COMPILED = "a program"
+    TREE = "programs between looks at values"
+    STAGED = "a procedure"
+    FALLBACK = "the plain function"
+
+
+class Site:
+    """The state of the calls of one kind. `become` changes it, and nothing else.
+
+    Attributes
+    ----------
+    served : Served
+    plain : Plain or None
+        Why the plain function runs.
+    backoff : Backoff
+        Which calls that fall back are looked at: arrays may get larger, and shapes come again.
+    table : object
+        What lets native code serve calls that fall back.
+    """
+
+    __slots__ = ("_has_recovered", "_relapses", "backoff", "plain", "served", "table")
+
+    def __init__(self) -> None:
+        self.served = Served.COLD
+        self.plain: Plain | None = None
+        self.table: Any = None
+        self.backoff = policy.Backoff(free=policy.PLAIN_CALLS, longest=policy.MOST_BETWEEN.bit_length() - 1)
+        self._has_recovered = False
+        self._relapses = 0
+
+    def become(self, served: Served, plain: Plain | None = None, most: int = 0, at_once: bool = False) -> None:
+        """A call has been looked at.
+
+        Parameters
+        ----------
+        served : Served
+            What has served it.
+        plain : Plain, optional
+            Why the plain function did.
+        most : int
+            Most calls until the next look.
+        at_once : bool
+            Whether the next ones of many calls that fall back are not looked at either.
+        """
+        self.served, self.plain = served, plain
+        backoff = self.backoff
+        if served is not Served.FALLBACK:
+            self._has_recovered = self._has_recovered or backoff.failures > 0
+            backoff.note(failed=False)
+            return
+        if at_once:
+            backoff.failures = max(backoff.failures, backoff.free)
+        if self._has_recovered and backoff.failures >= backoff.free:
+            self._has_recovered = False
+            self._relapses = min(self._relapses + 1, policy.RELAPSES)
+            backoff.failures = backoff.free + 3 + self._relapses
+        backoff.note(failed=True, most=most)
+
+    def spares(self) -> bool:
+        """Whether a call falls back without a look at it."""
+        return self.served is Served.FALLBACK and self.backoff.spares()
 
 
 class ServedFunction(NativeCallable):
@@ -73,14 +144,13 @@ class ServedFunction(NativeCallable):
 
     def _begin(self) -> None:
         """Know nothing of any call."""
-        self._programs = Programs(self._threads)
-        self._specialisations = Specialisations(
-            self._function, self.__name__, self._programs, self._donate, self._dispatch, self._lock
+        self._traced = TracedCalls(
+            self._function, self.__name__, self._threads, self._donate, self._dispatch, self._lock, self._call
         )
+        self._specialisations = self._traced.known
         self._loops = loop_engine(self._function)
-        self._fallbacks: dict[Hashable, Fallback] = {}  # by the kind of calls
-        self._falling_back: Fallback | None = None  # what native code serves without a look at it
-        self._last: Plain | None = None  # why Python let the last call that it served run plain
+        self._sites: dict[Hashable, Site] = {}
+        self._falling_back: Site | None = None  # whose calls native code lets fall back
         self._plain_calls = 0
         if config.disabled():
             self._specialisations.run_plain("JITRT_DISABLE is set")
@@ -89,10 +159,10 @@ class ServedFunction(NativeCallable):
         """A call that native code does not serve."""
         if is_at_work() or _is_debugged():  # in a signal handler or a finaliser, or of a function that is being traced
             return self._function(*args, **kwargs)
-        known = self._specialisations
+        traced, known = self._traced, self._specialisations
         self._slow_calls += 1
         self._dispatch.note_python()
-        self._last = None
+        traced.last = None
         if self._is_new:
             self._is_new = False
             note_call(self._function)
@@ -103,279 +173,124 @@ class ServedFunction(NativeCallable):
         if self._loops.answering and by_position is not None:
             result = self._loops.serve(by_position)
             if result is not MISS:
-                if self._serve_loops(by_position):
-                    self._serve_short_calls(args)
+                self._serve_loops(by_position, args, always=False)
                 return result
         if known.plain is not None:
-            self._last = known.plain
+            traced.last = known.plain
             self._plain_calls += 1
-            if self._plain_calls >= _PLAIN_CALLS and not self._loops.serving:
+            if self._plain_calls >= policy.PLAIN_CALLS and not self._loops.serving:
                 self._dispatch.serve_plain(self._function)
             return self._function(*args, **kwargs)
-        try:
-            kind = kind_of_call(args, kwargs)
-            fallback = self._fallbacks.get(kind)
-            is_spared = fallback is not None and fallback.holds and not fallback.is_look_due()
-        except Exception as error:
-            if is_users_own(error):
-                raise
-            self._last = internal_error(self.__name__, error)
-            return self._function(*args, **kwargs)
-        if fallback is not None and is_spared:
-            self._last = fallback.plain
-            self._fall_back(fallback, args, kwargs)
-            return self._function(*args, **kwargs)
-        leaves: list[Any] = []
         failures: list[Exception] = []  # taken out of this frame, since their tracebacks lead to it and its arguments
+        site = Site()
+        leaves: list[Any] = []
         try:
-            structure = known.take_apart(args, kwargs, leaves)
+            site = self._site(kind_of_call(args, kwargs))
+            is_spared = site.spares()
+            tree = None if is_spared else known.take_apart(args, kwargs, leaves)
         except Exception as error:
             failures.append(error)
         if failures:
-            self._note_plain(internal_error(self.__name__, failures.pop()), kind)
+            self._fall_back(site, internal_error(self.__name__, failures.pop()))
+            return self._function(*args, **kwargs)
+        if is_spared:
+            self._spare(site, args, kwargs)
             return self._function(*args, **kwargs)
         if current() is not None or any(type(leaf) is Tracer for leaf in leaves):
             return self._function(*args, **kwargs)  # inside of another function's trace
         if by_position is not None and self._loops.active:
             result = self._loops.call(by_position)
             if result is not MISS:
+                site.become(Served.STAGED)
                 self._note_slow_call(self._loops.compile_seconds, by_position, True)
-                self._serve_loops(by_position)
-                self._serve_short_calls(args)
+                self._serve_loops(by_position, args)
                 return result
         answers: dict[HostedCall, Any] = {}
+        call = TakenApart(tree, leaves, (), args, kwargs)
         try:
-            structure = known.take_all_apart(args, kwargs, leaves, structure)
+            call = call._replace(structure=known.take_all_apart(args, kwargs, leaves, tree))
             before = perf_counter()
-            found = known.find(leaves, structure, answers)
+            found = known.find(leaves, call.structure, answers)
             self._note_slow_call(perf_counter() - before, args)
             if isinstance(found, Specialisation) and not known.spares_traces:
                 known.given_up = None
-                if fallback is not None:
-                    fallback.note_compiled()
+                site.become(Served.COMPILED if found.root.end is None else Served.TREE)
         except (JitrtError, Warning):
             raise
         except Exception as error:  # nothing has run yet
             found = internal_error(self.__name__, error)
-        if isinstance(found, Plain) and not kwargs and self._loops.active:
+        if isinstance(found, Specialisation):
+            return traced.run(found, call, answers)
+        if not kwargs and self._loops.active:
             result = self._loops.call(args, instead_of_plain=True)
             if result is not MISS:
+                site.become(Served.STAGED)
                 self._serve_loops(args)
                 return result
-        if isinstance(found, Plain):
-            if found.error is not None:
-                failures.append(found.error)
-                found.error = None
-            self._note_plain(found, kind)
-            self._note_plain_call(found, args, kwargs, leaves, structure)
-            return self._run_plain(failures, args, kwargs)
-        try:
-            if found.is_changing:
-                raise NewPath
-            with answered(answers):
-                result = found.call(leaves, (args, kwargs, known.state()))
-        except NewPath:
-            return self._take_a_new_path(found, leaves, structure, args, kwargs)
-        except Exception as error:
-            failures.append(error)
-        if failures:
-            # Native code knows when to try kernels again; what a call may overwrite depends on the error state.
-            if isinstance(failures[0], FloatingPointRaised) and not self._donate:
-                self._serve_natively(found, args, kwargs, leaves, structure)
-            return self._serve_plain(found, failures.pop(), args, kwargs)
-        self._serve_natively(found, args, kwargs, leaves, structure)
-        return result
+        self._fall_back(site, found)
+        return traced.run_plain(found, call)
 
-    def _run_plain(self, failures: list[Exception], args: tuple, kwargs: dict[str, Any]) -> Any:
-        """The plain function's result, after a trace with these failures: they are ours if it does not fail."""
-        try:
-            result = self._function(*args, **kwargs)
-            if failures and not is_passing(failures[0]) and not isinstance(failures[0], ReadOnly):
-                internal_error(self.__name__, failures[0])
-            return result
-        finally:
-            failures.clear()  # their tracebacks lead to frames that lead to them
+    def _site(self, kind: Hashable) -> Site:
+        """The state of calls of that kind."""
+        site = self._sites.get(kind)
+        if site is None:
+            if len(self._sites) >= policy.KINDS:
+                self._sites.pop(next(iter(self._sites)), None)
+            site = self._sites[kind] = Site()
+        return site
 
-    def _take_a_new_path(
-        self, found: Specialisation, leaves: list[Any], structure: Structure, args: tuple, kwargs: dict[str, Any]
-    ) -> Any:
-        """A call that sees other values than earlier ones: trace it, and remember its path."""
+    def _fall_back(self, site: Site, plain: Plain) -> None:
+        """A call runs the plain function."""
         known = self._specialisations
-        if not found.is_changing:
-            found.new_paths += 1
-            if found.is_changing and (integers := found.integers(leaves)):  # which may be why
-                known.integers.fix(structure, integers)
-                known.replace(found, None)
-                return self._function(*args, **kwargs)
-            if found.is_changing:
-                self._note_changing_values(found)
-        if found.is_changing and not found.gains_anyway:
-            return self._function(*args, **kwargs)
-        try:
-            with drawing(leaves):
-                arguments = (args, kwargs, known.state())
-                captures, shared, integers = known.current_captures(), found.sharing, found.integers(leaves)
-                call = Call(self._function, self.__name__, leaves, structure, captures, shared, (), integers)
-                return trace_and_run(call, found, self._programs, known.unsteady, arguments)
-        except FloatingPointRaised:
-            pass
-        except IntegerWanted as wanted:
-            known.fix(structure, wanted, len(leaves))
-            known.replace(found, None)
-        except HalfDone as error:
-            raise error.failure from None
-        except (Exception, Untraceable, NotWorthwhile) as reason:
-            if not isinstance(reason, Untraceable) and is_users_own(reason):
-                raise
-            _log.info("%s runs as plain NumPy: %s", self.__name__, reason)
-        return self._function(*args, **kwargs)
+        self._traced.last = plain
+        site.become(Served.FALLBACK, plain, known.calls_between_looks, plain is known.given_up)
 
-    def _note_changing_values(self, found: Specialisation) -> None:
-        """Say that a function is traced at every call from now on, or runs plain where that does not pay."""
-        reason = "the values that it looks at are different in nearly every call"
-        what = "is traced at every call" if found.gains_anyway else "runs as plain NumPy"
-        _log.info("%s %s: %s", self.__name__, what, reason)
-        warnings.warn(f"{self.__name__} {what}: {reason}", JitrtPerformanceWarning, stacklevel=5)
-        if not found.gains_anyway:
-            self._specialisations.replace(found, Plain(reason))
-
-    def _serve_natively(
-        self,
-        found: Specialisation | Plain,
-        args: tuple,
-        kwargs: dict[str, Any],
-        leaves: list[Any],
-        structure: Structure,
-    ) -> None:
-        """Let native code serve further calls like this one, which had these leaves."""
-        with self._lock:
-            try:
-                try:
-                    if self._dispatch.wants(found):
-                        with at_work():
-                            self._add_table(found, args, kwargs, leaves, structure)
-                except Untraceable:  # what it reads from outside is something else now
-                    self._dispatch.refuse(found)
-                if isinstance(found, Specialisation) and self._is_slow(found) and found.is_short:
-                    self._specialisations.replace(found, Plain(TOO_SMALL, is_passing=True))
-            except Exception as error:  # the call itself has ended well
-                if is_users_own(error):
-                    raise
-                if not is_passing(error):
-                    self._dispatch.refuse(found)
-                internal_error(self.__name__, error, _STAYS_IN_PYTHON)
-
-    def _is_slow(self, found: Specialisation) -> bool:
-        """Whether native code cannot serve calls for `found`, or has served none of many."""
-        found.slow_calls += 1
-        if found.slow_calls % _MOST_SLOW_CALLS:
-            return self._dispatch.refuses(found)
-        return not self._dispatch.has_served(found)
-
-    def _add_table(
-        self,
-        found: Specialisation | Plain,
-        args: tuple,
-        kwargs: dict[str, Any],
-        leaves: list[Any],
-        structure: Structure,
-    ) -> None:
-        """Let native code serve calls like this one on behalf of `found`, if it can."""
-        captures = self._specialisations.current_captures()
-        call = TakenApart(structure, leaves, places_of(captures.state))
-        function = self._function
-        if isinstance(found, Specialisation) and found.compiled.whole is not None:
-            function = self._served_whole(found)
-        table = found.table(function, call, captures)
-        if table is None and isinstance(found, Specialisation) and not found.only_native:
-            table = found.guards(self._served_by(found, structure, captures), call, captures)
-        if not captures.unchanged() or found not in self._specialisations:
+    def _spare(self, site: Site, args: tuple, kwargs: dict[str, Any]) -> None:
+        """A call runs the plain function without a look at it; let native code do so until the next look is due."""
+        self._traced.last = site.plain
+        if self._loops.serving:
             return
-        if table is not None:
-            self._dispatch.add(found, table, args, kwargs)
-        elif isinstance(found, Specialisation):
-            self._dispatch.refuse(found)
+        try:
+            with self._lock:
+                if self._falling_back is not None:
+                    self._falling_back.backoff.spared += self._dispatch.end_fallback()
+                if site.table is None:
+                    site.table = make_fallback_table(self._function, args, kwargs)
+                self._falling_back, calls = site, site.backoff.spared
+                if calls > 0 and site.table is not None:
+                    site.backoff.spared = 0
+                    self._dispatch.fall_back(site.table, calls)
+        except Exception as error:  # the plain function runs all the same
+            internal_error(self.__name__, error, STAYS_IN_PYTHON)
 
-    def _served_whole(self, found: Specialisation) -> Callable[..., Any]:
-        """What native code calls where kernels cannot go on, and `found` leaves out what nothing reads."""
+    def _end_fallback(self, kind: Hashable) -> None:
+        """Look at the next call of that kind."""
+        site = self._sites.pop(kind, None)
+        if site is not None and site is self._falling_back:
+            self._dispatch.end_fallback()
+            self._falling_back = None
 
-        def serve(*args: Any, **kwargs: Any) -> Any:
-            if not is_at_work():
-                found.compiled.leave_nothing_out()
-                with self._lock:
-                    self._dispatch.remove(found)
-            return self._call(args, kwargs)
-
-        return serve
-
-    def _served_by(self, found: Specialisation, structure: Structure, captures: Captures) -> Callable[..., Any]:
-        """What Python does in calls for which native code has found out that `found` serves them."""
-        is_flat = all(part is None for part in (*structure[1][0][1], *structure[1][1][2], *structure[1][2][1]))
-
-        def serve(*args: Any, **kwargs: Any) -> Any:
-            leaves = [*args, *kwargs.values()]
-            failures: list[Exception] = []  # as in `_call`
-            if not is_flat:
-                leaves.clear()
-                take_apart(args, kwargs, leaves, captures)
-            if found.is_changing or (found.may_write and found.shares(leaves)):
-                return self._call(args, kwargs)
-            try:
-                return found.call(leaves, (args, kwargs, captures.containers()))
-            except NewPath:
-                return self._call(args, kwargs)
-            except Exception as error:
-                failures.append(error)
-            return self._serve_plain(found, failures.pop(), args, kwargs)
-
-        return serve
-
-    def _serve_plain(self, found: Specialisation, failure: Exception, args: tuple, kwargs: dict[str, Any]) -> Any:
-        """The plain function's result, or NumPy's own exception or warning at the user's line."""
-        if is_users_own(failure):
-            raise failure
-        if isinstance(failure, HalfDone):
-            raise failure.failure from None
-        leaves: list[Any] = []
-        structure = self._specialisations.take_apart(args, kwargs, leaves)
-        self._dispatch.note_python()
-        self._last = Plain(f"compiled code has ended with {type(failure).__name__}, of which the plain function tells")
-        result = self._function(*args, **kwargs)
-        if not isinstance(failure, FloatingPointRaised):
-            self._specialisations.forget(found, failure, leaves, structure)
-        return result
-
-    def _serve_loops(self, args: tuple) -> bool:
-        """Let native code run the procedure that has served a call; whether to find out if such calls are too short."""
-        with self._lock:
-            try:
-                may_be_short = self._loops.may_be_short()
-                tables = self._loops.tables(args)
+    def _serve_loops(self, by_position: tuple, args: tuple | None = None, always: bool = True) -> None:
+        """Let native code run the procedure that has served a call, or the plain function where that is faster."""
+        try:
+            with self._lock:
+                may_be_short = always or self._loops.may_be_short()
+                tables = self._loops.tables(by_position)
                 if tables is not None:
                     self._dispatch.serve_procedures(tables)
-                return may_be_short
-            except Exception as error:  # the call itself has ended well
-                if is_users_own(error):
-                    raise
-                internal_error(self.__name__, error, _STAYS_IN_PYTHON)
-                return False
-
-    def _serve_short_calls(self, args: tuple) -> None:
-        """Let native code call the plain function where even compiled loops over elements are not faster."""
-        try:
-            captures = self._loops.faster_plain(args, self)
-            if captures is None:
+            captures = self._loops.faster_plain(args, self) if may_be_short and args is not None else None
+            if captures is None or args is None:
                 return
             with self._lock:
                 leaves: list[Any] = []
-                call = TakenApart(flatten_call(args, {}, (), leaves, Growing()), leaves)
+                call = TakenApart(flatten_call(args, {}, (), leaves, NOT_GROWING), leaves)
                 table = make_plain_table(self._function, call, places_of(captures), ())
                 if table is not None:
                     self._dispatch.add(Plain("such calls are too short for compiled code"), table, args, {})
         except Exception as error:  # the call itself has ended well
             if is_users_own(error):
                 raise
-            internal_error(self.__name__, error, _STAYS_IN_PYTHON)
+            internal_error(self.__name__, error, STAYS_IN_PYTHON)
 
     def _loops_of(self, args: tuple, reason: str = "", rolled: bool | None = None) -> tuple[LoopLine, ...]:
         """What became of each loop of the function in calls like this one.
@@ -407,7 +322,7 @@ class ServedFunction(NativeCallable):
 
     def _note_slow_call(self, seconds: float, args: tuple, is_staged: bool = False) -> None:
         """Say which loop has made a first call slow, and what would help."""
-        if seconds < _SLOW_CALL:
+        if seconds < policy.SLOW_CALL:
             return
         loops = self._loops_of(args, "", None if is_staged else False)
         what = f"; {loops[0]}" if loops else ""
@@ -440,50 +355,7 @@ class ServedFunction(NativeCallable):
 
     def after_fork(self) -> None:
         super().after_fork()
-        self._specialisations.after_fork(self._lock)
-
-    def _note_plain_call(
-        self, found: Plain, args: tuple, kwargs: dict[str, Any], leaves: list[Any], structure: Structure
-    ) -> None:
-        """Spare the next calls like this one the search."""
-        try:
-            if found in self._specialisations:
-                self._serve_natively(found, args, kwargs, leaves, structure)
-        except Exception as error:  # the plain function runs all the same
-            internal_error(self.__name__, error, _STAYS_IN_PYTHON)
-
-    def _note_plain(self, found: Plain, kind: Hashable) -> None:
-        """A call of that kind runs plain."""
-        known, fallbacks = self._specialisations, self._fallbacks
-        self._last = found
-        if kind not in fallbacks and len(fallbacks) >= MOST_KINDS:
-            fallbacks.pop(next(iter(fallbacks)))
-        fallbacks.setdefault(kind, Fallback()).note_plain(found, known.calls_between_looks, found is known.given_up)
-
-    def _fall_back(self, fallback: Fallback, args: tuple, kwargs: dict[str, Any]) -> None:
-        """Let native code run the plain function in calls of one kind, until it is time for a look at one of them."""
-        if self._loops.serving:
-            return
-        try:
-            with self._lock:
-                if self._falling_back is not None:
-                    self._falling_back.calls -= self._dispatch.end_fallback()
-                if fallback.table is None:
-                    fallback.table = make_fallback_table(self._function, args, kwargs)
-                self._falling_back = fallback
-                calls = fallback.calls_to_next_look()
-                if calls and fallback.table is not None:
-                    fallback.calls += calls
-                    self._dispatch.fall_back(fallback.table, calls)
-        except Exception as error:  # the plain function runs all the same
-            internal_error(self.__name__, error, _STAYS_IN_PYTHON)
-
-    def _end_fallback(self, kind: Hashable) -> None:
-        """Look at the next call of that kind."""
-        fallback = self._fallbacks.pop(kind, None)
-        if fallback is not None and fallback is self._falling_back:
-            self._dispatch.end_fallback()
-            self._falling_back = None
+        self._traced.after_fork(self._lock)
 
     @property
     def plain_reason(self) -> str:
@@ -506,7 +378,7 @@ class ServedFunction(NativeCallable):
         served = self._dispatch.last()
         if self._falling_back is not None and served is self._falling_back.table:
             served = self._falling_back.plain
-        plain = self._last if served is None else served
+        plain = self._traced.last if served is None else served
         return plain.reason if isinstance(plain, Plain) else ""
 
 

@@ -20,7 +20,6 @@ from ..base.atwork import is_users_own
 from ..base.frozen import frozen, replaced
 from ..codegen import cache
 from ..errors import ControlException, NotWorthwhile, Untraceable
-from ..frontend.leaves import is_dynamic
 from ..frontend.trace import Request, trace
 from ..ir.content import NotPortable, content
 from ..ir.extents import NotNoted, Sizes, formula, is_extent
@@ -40,6 +39,7 @@ from ..runtime.mayraise import not_computed
 from ..runtime.objects import fields
 from ..runtime.program import UNLIMITED, Program
 from ..runtime.results import is_fortran
+from ..values.keys import is_dynamic
 from .tracing import Call
 from .tree import Plain, Specialisation
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import logging
+import sys
+import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import field
 from typing import Any
@@ -13,12 +15,10 @@ import numpy as np
 from .. import config
 from ..base.atwork import at_work, is_in_numba, is_users_own, users_code
 from ..base.frozen import frozen
-from ..errors import JitrtError, NotWorthwhile, Untraceable, is_passing
-from ..frontend.arguments import Structure, classes_in, rebuild
+from ..errors import JitrtError, JitrtPerformanceWarning, NotWorthwhile, Untraceable, is_passing
 from ..frontend.numpy.draws import drawing, kept
 from ..frontend.numpy.silence import Warns, without_warnings
 from ..frontend.numpy.tracer import Tracer
-from ..frontend.overlaps import copies_of, overlap, sharing
 from ..frontend.python.captures import Captures
 from ..frontend.python.purity import scan_call
 from ..frontend.python.stores import Arguments
@@ -27,6 +27,8 @@ from ..frontend.trace import Request, trace
 from ..ir.ops.contractions import Call as HostedCall
 from ..ir.ops.contractions import answered
 from ..ir.worthwhile import is_short
+from ..values.kinds import Tree, classes_in, rebuild
+from ..values.memory import copies_of, overlap, sharing
 from .effects import finish
 from .segments import Programs
 from .tree import Plain, Specialisation
@@ -72,10 +74,10 @@ class Call:
     function: Callable[..., Any]
     name: str
     leaves: list[Any]
-    structure: Structure
+    structure: Tree
     captures: Captures
-    shared: Sequence[int] | None
-    donated: tuple[int, ...]
+    shared: Sequence[int] | None = None
+    donated: tuple[int, ...] = ()
     integers: frozenset[int] = frozenset()
     answers: dict[HostedCall, Any] | None = field(default_factory=dict)
 
@@ -239,3 +241,11 @@ def internal_error(name: str, failure: Exception, what: str = "runs as plain Num
     if config.strict() and not is_passing(failure):
         raise JitrtError(f"{name}: {reason}") from failure
     return Plain(reason, is_passing=is_passing(failure))
+
+
+def warn(text: str) -> None:
+    """Give a `JitrtPerformanceWarning` at the user's line."""
+    level, frame = 1, sys._getframe()
+    while frame is not None and frame.f_globals.get("__name__", "").partition(".")[0] == __package__.partition(".")[0]:
+        level, frame = level + 1, frame.f_back  # type: ignore[assignment]
+    warnings.warn(text, JitrtPerformanceWarning, stacklevel=level)

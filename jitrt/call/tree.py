@@ -10,15 +10,13 @@ from typing import Any
 
 import numpy as np
 
-from .. import config
+from .. import config, policy
 from ..base.atwork import at_work
 from ..base.frozen import replaced
 from ..errors import NotWorthwhile, Untraceable
-from ..frontend.arguments import is_flat, is_made_of_leaves
 from ..frontend.forms import ordinary
 from ..frontend.numpy.draws import drawing
 from ..frontend.numpy.scopes import entered
-from ..frontend.overlaps import sharing
 from ..frontend.python.captures import Capture, Captures
 from ..frontend.python.stores import Arguments
 from ..frontend.segments import GraphBreak, narrowed, needed
@@ -27,22 +25,13 @@ from ..ir.worthwhile import NOTHING, first_numpy_time, is_short, is_worth_copyin
 from ..programs import Compiled
 from ..runtime.dispatch import Words
 from ..runtime.entry import Returned, make_plain_table, make_table
-from ..runtime.errstate import Patience
 from ..runtime.guards import Captured, TakenApart, can_guard_objects
 from ..runtime.program import Program
+from ..values.kinds import is_flat
+from ..values.memory import sharing
 from .effects import direct, finish, viewing, written_in_place
 from .segments import Programs, Segment
 
-_MOST_SEGMENTS = 4096
-# A function that has taken a new path in this many calls in a row looks at values that are different every time.
-_MOST_NEW_PATHS = 8
-# Calls after which it is known well enough what segments compute in vain.
-_TRIED_CALLS = 2
-# A function that is traced at every call and has something to compile in so many calls in a row gains nothing.
-_MOST_COMPILES = 8
-_TRACE = 250_000  # nanoseconds that a trace takes where most of it is as it was in the call before
-_TRACED_NODE = 10_000  # and each node of it
-_MOST_REMEMBERED = 1 << 14  # nodes of a function that is traced at every call
 TOO_SMALL = "only Python can serve such calls, and the arrays are too small to make up for that"
 LITTLE_BETWEEN_LOOKS = "between the values that it looks at it computes too little, with arrays of this size"
 
@@ -100,7 +89,7 @@ class Specialisation:
         """Whether calls have objects, and the plain function is faster than what takes them apart in Python."""
 
         self.slow_calls = 0
-        self.patience = Patience()
+        self.backoff = policy.Backoff()
         self._programs = programs
         self._lock = threading.RLock()
         self._segments = 0
@@ -148,7 +137,7 @@ class Specialisation:
     @property
     def is_changing(self) -> bool:
         """Whether the values that the function looks at are different in nearly every call."""
-        return self.new_paths > _MOST_NEW_PATHS or self._segments > _MOST_SEGMENTS
+        return self.new_paths > policy.NEW_PATHS or self._segments > policy.SEGMENTS
 
     def after_fork(self) -> None:
         """A thread of the parent may have held the lock."""
@@ -186,13 +175,13 @@ class Specialisation:
     @property
     def gains_anyway(self) -> bool:
         """Whether calls are faster than plain NumPy even if the function is traced at each of them."""
-        saves = self.numpy_time > _TRACE + _TRACED_NODE * self.operations
-        return saves and self._compiles < _MOST_COMPILES and self._segments <= _MOST_SEGMENTS
+        saves = self.numpy_time > policy.TRACE_AGAIN + policy.TRACED_NODE_AGAIN * self.operations
+        return saves and self._compiles < policy.COMPILES and self._segments <= policy.SEGMENTS
 
     @property
     def memory(self) -> dict[Hashable, Any] | None:
         """What is recorded in every call again; None if the function is not traced at every call."""
-        if len(self._memory) > _MOST_REMEMBERED:
+        if len(self._memory) > policy.REMEMBERED:
             self._memory.clear()
         return self._memory if self.is_changing else None
 
@@ -237,7 +226,7 @@ class Specialisation:
             segment.traced, segment.compiled, segment.direct = traced, compiled, direct(traced)
             self._last = segment
             self._paths.append(traced)
-            if self._calls >= _TRIED_CALLS:
+            if self._calls >= policy.TRIED_CALLS:
                 self._narrow()
         return compiled
 
@@ -300,15 +289,17 @@ class Specialisation:
         stored = [store.structure for store in traced.stores]
         if any(store.removed for store in traced.stores) or not all(map(is_flat, stored)):
             return False
-        if not is_made_of_leaves(traced.structure) or any(r.twin or r.kind for r in traced.results):
+        if any(r.twin or r.kind for r in traced.results):
             return False
-        returned = len(traced.results) - sum(len(s[1]) for s in stored)
+        returned = len(traced.results) - sum(len(s[2]) for s in stored)
         views = [(r.source, r.index, r.view) for r in traced.results[:returned] if r.view is not None]
         return len(set(views)) == len(views) and all(r.view is None for r in traced.results[returned:])
 
     def inputs(self, leaves: list[Any]) -> list[Any]:
         """Values of the inputs of the graph: arguments, and captured arrays as they are now."""
-        return [leaves[k] for k in self.traced.arguments] + [c.read() for c in self.traced.captured]
+        traced = self.traced
+        found = [leaves[k] for k in traced.arguments]
+        return [*found, *[c.read() for c in traced.captured]] if traced.captured else found
 
     def call(self, leaves: list[Any], arguments: Arguments) -> Any:
         """Run the segments, for `arguments` with these leaves.
@@ -318,24 +309,26 @@ class Specialisation:
         NewPath
             If no call has seen these values yet.
         """
-        if self._calls == _TRIED_CALLS and self.root.end is not None:
+        if self._calls == policy.TRIED_CALLS and self.root.end is not None:
             with self._lock, at_work():
                 self._narrow()
-        with drawing(leaves) if self.draws else _no_draws:
+        if not self.draws:
+            return self._run(leaves, arguments)
+        with drawing(leaves):
             return self._run(leaves, arguments)
 
     def _run(self, leaves: list[Any], arguments: Arguments) -> Any:
         inputs = self.inputs(leaves)
         registers = list(map(ordinary, inputs)) if self.has_forms else inputs
-        (segment,) = (self.root,) if self.root.end is None else deque(self._path(registers), maxlen=1)
+        segment = self.root if self.root.end is None else deque(self._path(registers), maxlen=1)[0]
         traced, compiled = segment.traced, segment.compiled
         assert traced is not None and compiled is not None
         # Nothing may fail behind what follows: arguments have changed then.
         self.new_paths = 0
         self._calls += 1
         if segment.direct is not None:
-            return segment.direct(compiled.run([registers[k] for k in traced.registers], self.patience))
-        return finish(traced, compiled, registers, arguments, self.patience, inputs if self.has_forms else ())
+            return segment.direct(compiled.run([registers[k] for k in traced.registers], self.backoff))
+        return finish(traced, compiled, registers, arguments, self.backoff, inputs if self.has_forms else ())
 
     def _path(self, registers: list[Any]) -> Iterator[Segment]:
         """The segments that a call goes through; each is run once the next one is asked for, but for the last."""
@@ -343,7 +336,7 @@ class Specialisation:
         while segment.end is not None:
             yield segment
             end = segment.end
-            segment.run(registers, self.patience)
+            segment.run(registers, self.backoff)
             try:
                 with entered(end.guard_scope):
                     following = segment.following.get(end.guard.see(registers))

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from .arguments import Structure
+from ..values.kinds import Tree, leaf_count
 
 
 def check_names(function: Callable[..., Any], donate: Collection[str]) -> None:
@@ -31,33 +31,28 @@ def _parameters(function: Callable[..., Any]) -> dict[str, inspect.Parameter]:
     return {name: p for name, p in found.items() if p.kind not in several}
 
 
-def donated_leaves(function: Callable[..., Any], structure: Structure, donate: Collection[str]) -> list[int]:
+def donated_leaves(function: Callable[..., Any], structure: Tree, donate: Collection[str]) -> list[int]:
     """Numbers of the leaves of a call ``(args, kwargs)`` that are arguments for the parameters `donate`.
 
     Examples
     --------
-    >>> from jitrt.frontend.arguments import flatten
+    >>> from jitrt.values.kinds import flatten
     >>> def f(a, b, c): ...
     >>> donated_leaves(f, flatten((((1, 2), 3), {"c": 4}), []), ["b", "c"])
     [2, 3]
     """
-    (_, positional), (_, names, keywords) = structure[1][:2]
+    (_, _, positional), (_, names, keywords) = structure[2][:2]
     by_place = [n for n, p in _parameters(function).items() if p.kind is not inspect.Parameter.KEYWORD_ONLY]
     found, leaf = [], 0
     for name, inner in [*zip(by_place, positional), *((None, s) for s in positional[len(by_place) :])]:
         if inner is None and name in donate:
             found.append(leaf)
-        leaf += _count(inner)
+        leaf += leaf_count(inner)
     for name, inner in zip(names, keywords):
         if inner is None and name in donate:
             found.append(leaf)
-        leaf += _count(inner)
+        leaf += leaf_count(inner)
     return found
-
-
-def _count(structure: Structure) -> int:
-    """Leaves of a structure."""
-    return 1 if structure is None else sum(map(_count, structure[-1]))
 
 
 def overwritable(leaves: Sequence[Any], donated: Sequence[int], others: Sequence[Any]) -> tuple[int, ...]:

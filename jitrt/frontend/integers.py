@@ -12,7 +12,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from ..errors import ControlException
-from .arguments import Structure
+from ..values.kinds import Tree
 from .python.captures import Place
 
 _FEW_VALUES = 3  # that an integer has before it is traced as a symbol
@@ -48,18 +48,18 @@ class VaryingIntegers:
     """
 
     def __init__(self) -> None:
-        self._values: dict[tuple[Structure, int], set[int]] = {}
-        self._symbols: dict[Structure, frozenset[int]] = {}
-        self._fixed: set[tuple[Structure, int]] = set()
+        self._values: dict[tuple[Tree, int], set[int]] = {}
+        self._symbols: dict[Tree, frozenset[int]] = {}
+        self._fixed: set[tuple[Tree, int]] = set()
 
-    def symbols(self, structure: Structure, leaves: Sequence[Any]) -> frozenset[int]:
+    def symbols(self, structure: Tree, leaves: Sequence[Any]) -> frozenset[int]:
         """Numbers of the integers among `leaves` that are symbols."""
         found = self._symbols.get(structure)
         if not found:
             return frozenset()
         return frozenset(k for k in found if type(leaves[k]) is int)
 
-    def note(self, structure: Structure, leaves: Sequence[Any]) -> frozenset[int]:
+    def note(self, structure: Tree, leaves: Sequence[Any]) -> frozenset[int]:
         """The same, after what is known has been brought up to date by a call that is not like any before."""
         for k, leaf in enumerate(leaves):
             place = (structure, k)
@@ -75,14 +75,14 @@ class VaryingIntegers:
                 self._symbols[structure] = self._symbols.get(structure, frozenset()) | {k}
         return self.symbols(structure, leaves)
 
-    def fix(self, structure: Structure, leaves: Iterable[int]) -> None:
+    def fix(self, structure: Tree, leaves: Iterable[int]) -> None:
         """Let these integers be part of every trace."""
         if len(self._fixed) > _MOST_STRUCTURES:
             self._fixed.clear()
         self._fixed.update((structure, k) for k in leaves)
         self._symbols[structure] = self._symbols.get(structure, frozenset()).difference(leaves)
 
-    def has_fixed(self, structure: Structure) -> bool:
+    def has_fixed(self, structure: Tree) -> bool:
         """Whether there are integers that vary, and of which every value is another trace."""
         return any(known == structure for known, _ in self._fixed)
 

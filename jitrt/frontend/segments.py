@@ -22,7 +22,7 @@ from ..ir.interpret import evaluate
 from ..ir.node import Graph, Node, topological_order
 from ..ir.ops.contractions import is_effect
 from ..ir.ops.raising import FORCE
-from .arguments import Structure, flatten
+from ..values.kinds import Tree, flatten
 from .effects import forced_of
 
 _COMPARED_BYTES = 4096  # of an array that is looked at: larger ones are taken to be different every time
@@ -86,7 +86,7 @@ class MadeCall:
 
     def __init__(self, call: Callable[..., Any], operands: tuple[Operand, ...], first: int):
         self.call, self.operands, self.first = call, operands, first
-        self.structure: Structure = None
+        self.structure: Tree = None
         self.shares = False
         """Whether an array that it gave lay in the memory of an operand."""
 

@@ -17,17 +17,17 @@ from ..ir.node import Graph, Node, type_of
 from ..ir.ops.assumptions import assumption
 from ..ir.ops.contractions import Call
 from ..ir.types import ArrayType
-from .arguments import Structure, rebuild
+from ..values.keys import GENERATORS, is_dynamic
+from ..values.kinds import Tree, rebuild
+from ..values.memory import overlaps_itself
 from .context import tracing
 from .forms import Form, check, form_of, ordinary
 from .graphbreaks import check_wait
-from .leaves import GENERATORS, is_dynamic
 from .numpy.creation import renew_all
 from .numpy.draws import of_argument
 from .numpy.scopes import Scope
 from .numpy.silence import errors_end_trace
 from .numpy.tracer import Tracer
-from .overlaps import overlaps_itself
 from .python.captures import Capture, Captures
 from .python.clones import Clones
 from .python.elsewhere import Logger
@@ -62,7 +62,7 @@ class Traced:
         For the inputs after those, where to read them.
     results : tuple of Result
         How each leaf of the result, and then of what is stored, is made.
-    structure : Structure
+    structure : Tree
         Nesting of the result.
     stores : tuple of Store
         What the function changes in the objects, dicts and lists that it was given.
@@ -90,7 +90,7 @@ class Traced:
     arguments: tuple[int, ...]
     captured: tuple[Capture, ...]
     results: tuple[Result, ...]
-    structure: Structure
+    structure: Tree
     host_calls: tuple[tuple[str, str], ...]
     written: tuple[tuple[int, int], ...]
     stores: tuple[Store, ...] = ()
@@ -137,7 +137,7 @@ class Request:
 
     function: Callable[..., Any]
     leaves: list[Any]
-    structure: Structure
+    structure: Tree
     captures: Captures
     sharing: Sequence[int] | None = None
     execute: Execute | None = None

@@ -10,7 +10,6 @@ import numpy as np
 
 from ..base.frozen import frozen
 from ..codegen.compile import get_compiler_ready
-from ..frontend.arguments import flatten, rebuild
 from ..ir.node import Graph, Node
 from ..memory.plan import BlockMemory
 from ..pipeline import Lowered
@@ -20,6 +19,7 @@ from ..schedule.control import CheckCall
 from ..schedule.loopnest import LoopNest
 from ..schedule.nest import KernelCall, describe
 from ..schedule.reasons import host_name
+from ..values.kinds import flatten, kind_of, rebuild
 from .explain import Explanation, graph_sections, titles, to_html, to_text
 
 _MOST_EXAMPLE_ELEMENTS = 1 << 20
@@ -83,11 +83,11 @@ def _specs_of_pairs(value: Any) -> Any:
         dtype, shape = value
         if isinstance(shape, tuple) and all(isinstance(n, int) for n in shape):
             return spec(dtype, shape)
-    if type(value) in (tuple, list):
-        return type(value)(map(_specs_of_pairs, value))
-    if type(value) is dict:
-        return {k: _specs_of_pairs(v) for k, v in value.items()}
-    return value
+    kind = kind_of(value, objects=False)
+    if kind is None:
+        return value
+    what, parts = kind.take(value)
+    return kind.made(what, list(map(_specs_of_pairs, parts)))
 
 
 def _example(wanted: ArraySpec) -> np.ndarray:

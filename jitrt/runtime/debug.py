@@ -7,7 +7,7 @@ poison is another one. What it reads in the memory of an operand that it replace
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -86,7 +86,10 @@ class DebugFrame(HostFrame):
         self.frame = _Region("the frame", nbytes)
         return self.frame.memory
 
-    def _new_result(self, place: int, kind: ArrayType, nbytes: int, strides: tuple[int, ...] | None) -> np.ndarray:
+    def _maker(self, place: int, kind: ArrayType, strides: tuple[int, ...] | None) -> Callable[[], np.ndarray]:
+        return lambda: self._new_result(place, kind, strides)
+
+    def _new_result(self, place: int, kind: ArrayType, strides: tuple[int, ...] | None) -> np.ndarray:
         node = next(n for n in self.graph.outputs if self.places[n] == place)
         region = self.regions[node] = _Region("a result", kind.nbytes)
         return np.ndarray(kind.shape, kind.dtype, region.memory, strides=strides)

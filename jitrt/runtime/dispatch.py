@@ -16,19 +16,14 @@ from typing import Any
 
 import numpy as np
 
+from .. import policy
 from ..base.atwork import at_work
-from ..frontend.python.versions import version_of
 from ..kernels import entry as native
 from ..kernels import guard
+from ..values.versions import version_of
 from . import threads
 from .errstate import error_state
 from .objects import address, bind_as_functions, builtin, fields, method
-
-_CROWD = 8  # specialisations with one hash, which native code tries one after the other
-_MOST_TABLES = 16  # of one specialisation: for as many threads that call it at once
-# Tables of one specialisation are made anew when classes or modules have changed, but not if that goes on and on: so
-# often in a row, with less than these seconds in between.
-_MOST_RENEWALS, _RARELY = 64, 0.1
 
 
 class Words(np.ndarray):
@@ -135,13 +130,13 @@ class Dispatch:
         if any(t.is_outdated for t in tables) or (is_free and tables[0].is_general):
             before, last = self._renewals.get(id(owner), (0, 0.0))
             now = monotonic()
-            renewals = before + 1 if now - last < _RARELY else 1
+            renewals = before + 1 if now - last < policy.RARELY else 1
             self.remove(owner)
             self._renewals[id(owner)] = renewals, now
-            if renewals > _MOST_RENEWALS:
+            if renewals > policy.RENEWALS:
                 self.refuse(owner)
-            return renewals <= _MOST_RENEWALS
-        return len(tables) < _MOST_TABLES and not is_free
+            return renewals <= policy.RENEWALS
+        return len(tables) < policy.TABLES and not is_free
 
     def refuse(self, owner: Any) -> None:
         """Native code cannot serve calls on behalf of the specialisation `owner`."""
@@ -151,7 +146,7 @@ class Dispatch:
         """Whether native code cannot serve calls on behalf of `owner`."""
         return id(owner) in self._refused
 
-    def add(self, owner: Any, table: Words, args: tuple, kwargs: dict[str, Any]) -> None:
+    def add(self, owner: Any, table: Words, args: tuple, kwargs: Mapping[str, Any]) -> None:
         """Let `table` serve calls like the one with these arguments, on behalf of the specialisation `owner`."""
         with at_work():
             install()
@@ -230,7 +225,7 @@ class Dispatch:
     def crowd(self) -> list[Any]:
         """Specialisations in whose way many others are: their calls differ in values that the hash does not have."""
         counts = Counter(value for _, value, _ in self._tables.values() if value is not None)
-        return [o for o, value, _ in self._tables.values() if value is not None and counts[value] > _CROWD]
+        return [o for o, value, _ in self._tables.values() if value is not None and counts[value] > policy.CROWD]
 
     def free_tables(self) -> None:
         """Nobody uses a table any more."""
@@ -288,7 +283,7 @@ def _served(tables: list[Words]) -> int:
     return total
 
 
-def _hash(state: Words, args: tuple, kwargs: dict[str, Any]) -> int:
+def _hash(state: Words, args: tuple, kwargs: Mapping[str, Any]) -> int:
     function = threads.native_address("jitrt_hash_of")
     return builtin("jitrt_hash_of", function, state)(*args, **kwargs)
 
@@ -368,5 +363,7 @@ def install() -> None:
         _installed = True
         call = method(NativeCallable, "__call__", threads.native_address("jitrt_call"))
         NativeCallable.__call__ = call  # type: ignore[method-assign]
-        for kind in NativeCallable.__subclasses__():
+        kinds = NativeCallable.__subclasses__()
+        for kind in kinds:  # which grows
+            kinds += kind.__subclasses__()
             bind_as_functions(kind)

@@ -9,10 +9,10 @@ import numpy as np
 
 from ..base.frozen import frozen
 from ..config import debug
-from ..frontend.arguments import Structure, is_flat, maker_of
 from ..frontend.python.stores import Store
 from ..kernels import entry as native
 from ..kernels import results as made
+from ..values.kinds import Tree, is_flat, maker_of
 from .dispatch import Words
 from .errstate import NUMBERS, UNCOMPUTED
 from .generalframes import GeneralFrame
@@ -63,7 +63,7 @@ def make_table(
     watched: Sequence[Captured],
     written: Sequence[tuple[int, int]],
     results: Sequence[Returned],
-    structure: Structure,
+    structure: Tree,
     stores: Sequence[Store] = (),
     ignored: Iterable[str] = (),
 ) -> Words | None:
@@ -85,14 +85,14 @@ def make_table(
     written : sequence of (int, int)
         Inputs that are written, and the number of the output that each of them has to hold afterwards.
     results : sequence of Returned
-    structure : Structure
+    structure : Tree
         How they are nested.
     stores : sequence of Store
         What is stored; the last ones of `results` are the values.
     ignored : iterable of str
         Floating-point exceptions that the function lets pass, whatever its caller does with them.
     """
-    stored = sum(len(store.structure[1]) for store in stores)
+    stored = sum(len(store.structure[2]) for store in stores)
     returned = len(results) - stored
     views = [result.view for result in results[:returned]]
     is_plain = structure is None or is_flat(structure)
@@ -234,7 +234,7 @@ def _add_formulas(
 def _store_rows(stores: Sequence[Store], place: int, guarded: GuardRows) -> Iterator[tuple[int, ...]]:
     """Rows of what is stored, whose values are noted under `place` and the places after it."""
     for store in stores:
-        count, row = len(store.structure[1]), guarded.row_at(store.path)
+        count, row = len(store.structure[2]), guarded.row_at(store.path)
         if store.keys is None:
             yield made.APPEND if store.appends else made.REPLACE, row, 0, place, count
         else:

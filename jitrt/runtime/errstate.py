@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
-import functools
 from collections.abc import Callable
 from typing import Any
 
@@ -76,45 +75,52 @@ def _errors_in_python() -> int:
     return sum(number for name, number in NUMBERS.items() if state[name] != "ignore")  # type: ignore[literal-required]
 
 
-_silent = contextlib.nullcontext()
+class Noting:
+    """For calls that NumPy makes inside of a program: instead of warning they raise `FloatingPointRaised`.
+
+    The error state for that is made once: `numpy.errstate` would take longer than a small program.
+    """
+
+    __slots__ = ("_before", "_state", "_watched")
+
+    def __init__(self) -> None:
+        self._before = self._state = None
+        self._watched = 0
+
+    def begin(self, watched: int) -> Any:
+        """Note the exceptions `watched` from now on; what `end` takes."""
+        variable = error_state()
+        if variable is None:
+            state = _with_errors(watched, "call")
+            state.__enter__()
+            return state
+        before = variable.get()
+        if before is not self._before or watched != self._watched:
+            with _with_errors(watched, "call"):
+                self._state = variable.get()
+            self._before, self._watched = before, watched
+        return variable.set(self._state)
+
+    def end(self, token: Any) -> None:
+        """Go back to what was before."""
+        variable = error_state()
+        if variable is None:
+            token.__exit__(None, None, None)
+        else:
+            variable.reset(token)
 
 
-def noting(watched: int) -> contextlib.AbstractContextManager[Any]:
-    """A context for calls that NumPy makes inside of a program: instead of warning they raise `FloatingPointRaised`."""
-    return np.errstate(**_calls(watched), call=_raise) if watched else _silent
-
-
-@functools.cache
-def _calls(watched: int) -> dict[str, Any]:
-    return {name: "call" for name, number in NUMBERS.items() if watched & number}
+def _with_errors(watched: int, how: str) -> np.errstate:
+    """The error state in which these exceptions are met in that way."""
+    kinds = {name: how for name, number in NUMBERS.items() if watched & number}
+    return np.errstate(**kinds, **({"call": _raise} if how == "call" else {}))  # type: ignore[arg-type]
 
 
 def raising() -> contextlib.AbstractContextManager[Any]:
     """A context in which what is not ignored raises `FloatingPointError`."""
     watched = errors()
-    return np.errstate(**dict.fromkeys(_calls(watched), "raise")) if watched else _silent  # type: ignore[arg-type]
+    return _with_errors(watched, "raise") if watched else contextlib.nullcontext()
 
 
 def _raise(kind: str, flag: int) -> None:
     raise FloatingPointRaised(kind)
-
-
-class Patience:
-    """When to try kernels again after they have raised exceptions: the more calls in a row did, the later.
-
-    Each such call pays for the kernels and for the plain function. Native tables count in the same way.
-    """
-
-    def __init__(self) -> None:
-        self.raised = 0
-        self.skipped = 0
-
-    def is_over(self) -> bool:
-        """Whether this call should run plain at once."""
-        self.skipped -= 1
-        return self.skipped >= 0
-
-    def note(self, raised: bool) -> None:
-        """Whether a call has raised an exception."""
-        self.raised = min(self.raised + 1, entry.LONGEST_SKIP) if raised else 0
-        self.skipped = (1 << self.raised) - 2 if raised else 0

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import functools
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -41,7 +42,7 @@ class Frame:
         for offset, number in image.counts:
             self.memory[offset : offset + 8].view(np.int64)[0] = number
         self.outputs = image.outputs
-        self.sizes = [kind.nbytes for _, kind, _ in image.fresh]
+        self.made = [(place, self._maker(place, kind, strides)) for place, kind, strides in image.fresh]
         self.run_native = threads.driver()
         self.bases = [address(self.memory), *map(address, self.constants)]
         tables = [None if action is None else bind(action, self.bases, kernels, limit) for action in image.actions]
@@ -56,7 +57,7 @@ class Frame:
     def run(self, inputs: Sequence[Any], watched: int) -> list[Any]:
         """Outputs for these inputs, if none of the floating-point exceptions `watched` is raised."""
         objects = self.begin(inputs)
-        saved = self._save(objects) if watched else ()
+        saved = self._save(objects) if watched and self.image.saved else ()
         try:
             for action in self.actions:
                 self.perform(action, objects, watched)
@@ -83,21 +84,26 @@ class Frame:
         objects: list[Any] = [*inputs, *[None] * (self.image.places - len(inputs))]
         for place, view in self.scalars:
             view[()] = inputs[place]
-        for (place, kind, strides), nbytes in zip(self.image.fresh, self.sizes):
-            objects[place] = self._new_result(place, kind, nbytes, strides)
+        for place, make in self.made:
+            objects[place] = make()
         for place, argument in self.image.given:
             objects[place] = objects[argument]
         return objects
 
-    def _new_result(self, place: int, kind: ArrayType, nbytes: int, strides: tuple[int, ...] | None) -> np.ndarray:
-        """Memory for a result."""
-        if nbytes < results.LARGE and strides is None:
-            return np.empty(kind.shape, kind.dtype)
-        return results.empty(kind.shape, kind.dtype, nbytes, strides)
+    def _maker(self, place: int, kind: ArrayType, strides: tuple[int, ...] | None) -> Callable[[], np.ndarray]:
+        """What makes the memory of a result."""
+        if kind.nbytes < results.LARGE and strides is None:
+            return functools.partial(np.empty, kind.shape, kind.dtype)
+        return functools.partial(results.empty, kind.shape, kind.dtype, kind.nbytes, strides)
 
     def perform(self, action: Any, objects: list[Any], watched: int) -> None:
-        """Run consecutive kernels, given by the address of their table."""
-        arrays = tuple(objects[: self.image.places])  # without what only NumPy sees, of which there may be much more
+        """Run consecutive kernels, given by the address of their table, or a step that NumPy executes."""
+        if type(action) is not int:
+            action.run(objects)
+            return
+        places = self.image.places
+        # Without what only NumPy sees, of which there may be much more.
+        arrays = tuple(objects if len(objects) == places else objects[:places])
         position = 0
         while True:  # Python runs signal handlers between the calls
             state = self.run_native(action, id(arrays), watched, position)

@@ -184,7 +184,7 @@ class GeneralFrame(Frame):
             shape = tuple(words.tolist())
             made = ArrayType(kind.dtype, shape, kind.weak)
             order = None if strides is None else contiguous_strides(shape[::-1], kind.dtype.itemsize)[::-1]
-            objects[place] = self._new_result(place, made, made.nbytes, order)
+            objects[place] = self._maker(place, made, order)()
         for place, argument in self.image.given:
             objects[place] = objects[argument]
         return objects

@@ -4,20 +4,19 @@ from __future__ import annotations
 
 import types
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any
+from types import MappingProxyType
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..base.frozen import frozen
 from ..config import debug
-from ..frontend.arguments import Again, Appended, Record, Structure
-from ..frontend.leaves import STATIC_TYPES, is_foreign
-from ..frontend.python.attributes import is_plain_class
-from ..frontend.python.callbacks import MISSING, Closure
-from ..frontend.python.stores import Attributes, Path
-from ..frontend.python.versions import version_address, version_of, version_offset
 from ..kernels import entry as native
 from ..kernels import guard
+from ..values.attributes import is_plain_class
+from ..values.functions import MISSING
+from ..values.keys import STATIC_TYPES, is_foreign
+from ..values.kinds import AGAIN, DICT, FUNCTION, GROWING, LIST, NAMED, OBJECT, TUPLE, Attributes, Path, Tree
+from ..values.versions import version_address, version_of, version_offset
 from .dispatch import Words, words
 from .namespaces import words_of
 from .objects import address, dtype_word, fields, slot_offsets
@@ -38,42 +37,45 @@ class Unguarded(Exception):
     """Native code cannot check a value like this one."""
 
 
-@frozen(eq=False)
-class TakenApart:
-    """The arguments of a call as `trace.arguments.flatten_call` takes them apart, before the call has changed them.
+class TakenApart(NamedTuple):
+    """A call, taken apart as `kinds.flatten_call` does it, before it has changed anything: once for all that ask.
 
     Parameters
     ----------
-    structure : Structure
-    leaves : sequence
+    structure : Tree
+    leaves : list
         Arrays, numbers, and values that are compared.
     state : sequence of Captured
         Where the lists, dicts and objects are that the function names.
+    args, kwargs
+        The arguments.
     """
 
-    structure: Structure
-    leaves: Sequence[Any]
+    structure: Tree
+    leaves: list[Any]
     state: Sequence[Captured] = ()
+    args: tuple = ()
+    kwargs: Any = MappingProxyType({})
 
     @property
-    def positional(self) -> tuple[Structure, ...]:
+    def positional(self) -> tuple[Tree, ...]:
         """The structures of positional arguments."""
-        return self.structure[1][0][1]
+        return self.structure[2][0][2]
 
     @property
     def keywords(self) -> tuple[str, ...]:
         """The names of keyword arguments."""
-        return self.structure[1][1][1]
+        return self.structure[2][1][1]
 
     @property
-    def named(self) -> tuple[Structure, ...]:
+    def named(self) -> tuple[Tree, ...]:
         """The structures of keyword arguments."""
-        return self.structure[1][1][2]
+        return self.structure[2][1][2]
 
     @property
-    def outside(self) -> tuple[Structure, ...]:
+    def outside(self) -> tuple[Tree, ...]:
         """The structures of what the function names."""
-        return self.structure[1][2][1]
+        return self.structure[2][2][2]
 
 
 class GuardRows:
@@ -145,7 +147,7 @@ class GuardRows:
         for k, (structure, (_, container, key)) in enumerate(zip(call.outside, call.state)):
             self._add(structure, leaves, self.outside(container, key), (2, k))
 
-    def add_arguments(self, structures: Sequence[Structure], leaves: Iterator[Any]) -> None:
+    def add_arguments(self, structures: Sequence[Tree], leaves: Iterator[Any]) -> None:
         """Rows of positional arguments."""
         for k, structure in enumerate(structures):
             self._add(structure, leaves, {"source": guard.ARGUMENT, "key": k}, (0, k))
@@ -168,7 +170,7 @@ class GuardRows:
             raise Unguarded
         return self._at[path]
 
-    def _add(self, structure: Structure, leaves: Iterator[Any], found: dict[str, int], path: Path) -> None:
+    def _add(self, structure: Tree, leaves: Iterator[Any], found: dict[str, int], path: Path) -> None:
         """Rows of a value that native code finds as `found` says."""
         if structure is None:
             leaf = next(leaves)
@@ -178,59 +180,65 @@ class GuardRows:
             row.update(found)
             self.rows.append(row)
             return
-        kind = structure[0]
-        if kind is Again:
-            earlier = self._numbered[structure[1]]
+        kind, what, parts = structure
+        if kind is AGAIN:
+            earlier = self._numbered[what]
             assert earlier is not None
             same = {"kind": guard.AGAIN, "object": self.rows[earlier]["object"], "ndim": earlier, "place": self.unused}
             self.rows.append(found | same)
-        elif kind is Record:
-            here = self._add_numbered(found | self._typed(structure[1]) | self._version(structure[1]), path)
-            if not structure[1].__dictoffset__:
+        elif kind is OBJECT:
+            cls, names = what
+            here = self._add_numbered(found | self._typed(cls) | self._version(cls), path)
+            if not cls.__dictoffset__:
                 self._add_slots(structure, leaves, here, path)
                 return
-            attributes = {"source": guard.OWN_DICT, "base": here}
-            self._add_dict(structure[2:], leaves, attributes | self._container(dict, len(structure[2])), path, True)
-        elif kind is Closure:
+            attributes = {"source": guard.OWN_DICT, "base": here} | self._container(dict, len(names))
+            self._add_dict(names, parts, leaves, attributes, (*path, Attributes), True)
+        elif kind is FUNCTION:
             raise Unguarded
-        elif kind is Appended:
+        elif kind is GROWING:
             self._add_numbered(found | self._typed(list), path)
-        elif kind is dict:
-            self._add_dict(structure[1:], leaves, found | self._container(dict, len(structure[1])), path, False)
+        elif kind is DICT:
+            self._add_dict(what, parts, leaves, found | self._container(dict, len(what)), path, False)
         else:
-            row = found | self._container(kind, len(structure[1]))
-            if kind is not list and kind is not tuple:
-                if kind.__dictoffset__:
+            cls = list if kind is LIST else tuple if kind is TUPLE else what
+            row = found | self._container(cls, len(parts))
+            if kind is NAMED:
+                if cls.__dictoffset__:
                     raise Unguarded  # rows do not tell whether there are attributes
-                row |= self._version(kind)
-            source = guard.IN_LIST if kind is list else guard.IN_TUPLE
-            here = self._add_numbered(row, path) if kind is list else self._append(row)
-            for k, part in enumerate(structure[1]):
+                row |= self._version(cls)
+            source = guard.IN_LIST if kind is LIST else guard.IN_TUPLE
+            here = self._add_numbered(row, path) if kind is LIST else self._append(row)
+            for k, part in enumerate(parts):
                 self._add(part, leaves, {"source": source, "base": here, "key": k}, (*path, k))
 
     def _add_dict(
-        self, parts: tuple, leaves: Iterator[Any], row: dict[str, int], path: Path, of_attributes: bool
+        self,
+        keys: Sequence[Any],
+        parts: Sequence[Tree],
+        leaves: Iterator[Any],
+        row: dict[str, int],
+        path: Path,
+        of_attributes: bool,
     ) -> None:
-        """Rows of a dict with its items, which may be that of the attributes of the object at `path`."""
-        if of_attributes:
-            path = (*path, Attributes)
-            self._at[path] = here = self._append(row)
-        else:
-            here = self._add_numbered(row, path)
-        for key, part in zip(*parts):
+        """Rows of a dict with its items, which may be that of the attributes of an object."""
+        here = self._append(row) if of_attributes else self._add_numbered(row, path)
+        self._at[path] = here
+        for key, part in zip(keys, parts):
             self.kept.append(key)
             found = {"source": guard.NEXT_IN_DICT, "base": here, "key": id(key), "key_type": id(str)}
             if type(key) is not str:
                 del found["key_type"]
             self._add(part, leaves, found, (*path, key))
 
-    def _add_slots(self, structure: Structure, leaves: Iterator[Any], here: int, path: Path) -> None:
+    def _add_slots(self, structure: Tree, leaves: Iterator[Any], here: int, path: Path) -> None:
         """Rows of the slots of the object that was the value of row `here`."""
-        offsets = slot_offsets(structure[1])
+        (cls, names), inner = structure[1:]
+        offsets = slot_offsets(cls)
         if offsets is None:
             raise Unguarded
         self._at[(*path, Attributes)] = here
-        parts = dict(zip(*structure[2:]))
+        parts = dict(zip(names, inner))
         self.kept += parts
         for name in parts.keys() ^ offsets.keys():
             empty = {"source": guard.EMPTY_SLOT, "base": here, "key": offsets[name]}

@@ -15,7 +15,7 @@ from ..ir.ops.movement import storage
 from ..ir.ops.optable import ASKS_OF_INVALID, Kind
 from ..ir.ops.pythonnumbers import is_python
 from ..kernels.floatflags import INVALID
-from .errstate import noting
+from .errstate import Noting
 from .frames import Frame
 from .hostcalls import Fetch, HostCall, allocating, gathered, into_memory, on_python_numbers
 from .hosts import Hosts, HostStep
@@ -42,6 +42,7 @@ class HostFrame(Frame):
         }
         self.calls_numpy = any(not is_python(s.node.op) for s in hosts.steps)
         asks = any(getattr(s.node.kwargs.get("call"), "function", None) in ASKS_OF_INVALID for s in hosts.steps)
+        self.noting = Noting()
         self.noted = ~INVALID if asks else -1  # the floating-point exceptions of which `noting` may keep silent
         self.lent = sorted({place for place, _ in self.hosted.values()})
         self._fixed: list[Any] = []  # objects that are the same in every call, and room for what NumPy returns
@@ -54,7 +55,14 @@ class HostFrame(Frame):
         self._ordered = [(k, order) for k, order in enumerate(hosts.orders) if order is not None]
 
     def run(self, inputs: Sequence[Any], watched: int) -> list[Any]:
-        with noting(watched & self.noted if self.calls_numpy else 0):
+        noted = watched & self.noted if self.calls_numpy else 0
+        if noted:
+            token = self.noting.begin(noted)
+            try:
+                outputs = super().run(inputs, watched)
+            finally:
+                self.noting.end(token)
+        else:
             outputs = super().run(inputs, watched)
         for k, order in self._ordered:
             if outputs[k].strides != order:
@@ -65,12 +73,6 @@ class HostFrame(Frame):
 
     def begin(self, inputs: Sequence[Any]) -> list[Any]:
         return [*super().begin(inputs), *self._fixed]
-
-    def perform(self, action: Any, objects: list[Any], watched: int) -> None:
-        if isinstance(action, HostCall):
-            action.run(objects)
-        else:
-            super().perform(action, objects, watched)
 
     def _bound(self, step: HostStep) -> HostCall:
         """What executes a step; steps before it are bound already."""

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from ..base.once import once
-from ..frontend.python.callbacks import MISSING
+from ..values.functions import MISSING
 from .objects import fields
 
 Fixed = list[tuple[int, int]]

@@ -16,8 +16,8 @@ import numpy as np
 from numpy._core import _multiarray_umath  # type: ignore[attr-defined]
 
 from ..base.once import once
-from ..frontend.python.attributes import slots_of
-from ..kernels import allocator, entry, floatflags, pool
+from ..kernels import allocator, block, entry, floatflags, pool
+from ..values.attributes import slots_of
 
 _SEARCHED_WORDS = 16  # of an object's memory
 # Places in NumPy's C API table, which its ABI fixes.
@@ -140,7 +140,7 @@ def _find(value: object, word: int) -> int | None:
 @once
 def api() -> dict[str, int]:
     """Addresses of the functions of CPython, NumPy and the system that native code calls."""
-    python = {name for name in (*entry.API, *pool.API) if name.startswith("Py") and name not in _NUMPY_API}
+    python = {name for name in (*entry.API, *block.API, *pool.API) if name.startswith("Py") and name not in _NUMPY_API}
     found = {name: _address_of(getattr(ctypes.pythonapi, name)) for name in python}
     found["yield_processor"] = _address_of(_yield_processor())
     library = ctypes.CDLL("msvcrt" if sys.platform == "win32" else None)

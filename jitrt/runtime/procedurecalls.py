@@ -9,12 +9,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..config import debug
-from ..frontend.arguments import Record, Structure
-from ..frontend.control.composites import Tree
 from ..frontend.control.stage import WAY, Argument, Known, Made, Number, Possibly, Result, Several
 from ..kernels import guard
 from ..kernels import procedure as returned
 from ..kernels.procedure import FIRST_ARGUMENT
+from ..values.kinds import Tree
 from .dispatch import Words
 from .guards import GuardRows, Unguarded, address_of
 from .objects import dtype_word, fields
@@ -55,7 +54,7 @@ def procedure_table(loop: _Loop, trees: Sequence[Tree], leaves: Sequence[Any], c
 
     guarded = GuardRows({k: k for k in range(len(leaves))}, {}, 0, describe)
     try:
-        guarded.add_arguments(list(map(_structure, trees[:count])), iter(leaves))
+        guarded.add_arguments(trees[:count], iter(leaves))
         for number in range(len(guarded.leaves), len(leaves)):  # which `__defaults__` holds
             if number not in known and number not in staged.unread and not work.put(next(places), leaves[number]):
                 return None
@@ -83,17 +82,6 @@ def procedure_table(loop: _Loop, trees: Sequence[Tree], leaves: Sequence[Any], c
             "ways": address_of([word for row in rows.rows for word in row], guarded.kept),
         },
     )
-
-
-def _structure(tree: Tree) -> Structure:
-    """A tree as rows of the guard are made of it."""
-    if tree is None:
-        return None
-    kind, _, names, trees = tree
-    parts = tuple(map(_structure, trees))
-    if kind is dict:
-        return dict, names, parts
-    return (kind, parts) if issubclass(kind, tuple) else (Record, kind, names, parts)
 
 
 def _typed(value: Any, slot: int, kept: list[Any]) -> dict[str, int]:

@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from .. import policy
 from ..base.frozen import frozen, record
 from ..config import debug
 from ..ir.worthwhile import Amount
-from .errstate import UNCOMPUTED, FloatingPointRaised, Patience, Uncomputed, errors
+from .errstate import UNCOMPUTED, FloatingPointRaised, Uncomputed, errors
 from .frames import Frame
 from .generalframes import LEAST_ROOM, GeneralFrame
 from .hosts import Hosts
@@ -89,14 +90,14 @@ class Program:
         """Where everything lies in the frame."""
         return self.details().layout
 
-    def run(self, inputs: Sequence[Any], patience: Patience | None = None, reports: bool = True) -> list[Any]:
+    def run(self, inputs: Sequence[Any], backoff: policy.Backoff | None = None, reports: bool = True) -> list[Any]:
         """Outputs of the graph, as fresh arrays.
 
         Parameters
         ----------
         inputs : sequence
             Values of ``graph.inputs``: arrays of the types that the program was made for, and scalars.
-        patience : Patience, optional
+        backoff : optional
             What remembers how often kernels have raised floating-point exceptions.
         reports : bool
             Whether floating-point exceptions matter; without, all are ignored.
@@ -115,24 +116,25 @@ class Program:
         if not reports:
             with np.errstate(all="ignore"):
                 return self.run(inputs)
-        possible = self.image.may_raise
-        asked = possible and errors()
-        if asked & possible >> UNCOMPUTED:
-            raise Uncomputed
-        watched = asked & possible
-        if watched and patience is not None and patience.is_over():
-            raise FloatingPointRaised
+        watched = possible = self.image.may_raise
+        if possible:
+            asked = errors()
+            if asked & possible >> UNCOMPUTED:
+                raise Uncomputed
+            watched = asked & possible
+            if watched and backoff is not None and backoff.spared > 0 and backoff.spares():
+                raise FloatingPointRaised
         frame = self.take_frame()
         try:
             outputs = frame.run(inputs, watched)
         except FloatingPointRaised:
-            if patience is not None:
-                patience.note(raised=True)
+            if backoff is not None:
+                backoff.note(failed=True)
             raise
         finally:
             self.give_back(frame)
-        if patience is not None:
-            patience.note(raised=False)
+        if backoff is not None and backoff.failures:
+            backoff.note(failed=False)
         return outputs
 
     def amount(self) -> Amount:

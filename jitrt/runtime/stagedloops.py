@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .. import config
+from .. import config, policy
 from ..base.atwork import at_work, is_users_own
 from ..codegen.entries import entry_of
 from ..errors import HalfDone, JitrtError, is_passing
@@ -26,13 +26,13 @@ from ..frontend.control.outside import list_dtype
 from ..frontend.control.source import has_loops
 from ..frontend.control.stage import MOST_WHOLE_BYTES, WAY, Staged, is_same_value, stage
 from ..frontend.control.values import NotStaged, WholeArrays
-from ..frontend.overlaps import overlaps_itself
-from ..frontend.python.callbacks import MISSING
 from ..frontend.python.captures import Capture
 from ..ir.loops import is_exact
 from ..ir.verify import verify
 from ..kernels.entry import TABLE
 from ..kernels.procedure import WATCHED
+from ..values.functions import MISSING
+from ..values.memory import overlaps_itself
 from .dispatch import Words
 from .errstate import errors, raising
 from .loopengine import MISS
@@ -45,14 +45,6 @@ from .verdicts import keep_verdict, verdict
 
 _log = logging.getLogger("jitrt.trace")
 
-_MOST_STOPS = 8  # a procedure that stops more often than that, and than it does not, costs more than it saves
-_MOST_STAGED = 32  # procedures of one function, for types of arguments and values of the outside
-_MOST_VALUES = 8  # of arguments of the same types for which procedures are made
-_LITTLE_WORK = 64  # trips of loops where the plain function may be faster than any call of compiled code
-_TRIALS = 5  # calls that are timed to learn that
-_MOST_TRIED = 64  # shapes of arguments for which that is learnt
-_SERVED_BETWEEN = 16  # calls that compiled code serves between two that may be tried
-_MOST_RENEWALS = 8  # of a table for native calls
 _STOPPED, _SHARED = 1, 2
 _SERVED = TABLE.index("served")
 
@@ -151,7 +143,7 @@ class LoopEngine:
     def may_be_short(self) -> bool:
         """Whether it is time to find out if calls like this one are too short for compiled code."""
         loop = self._latest
-        return self._served % _SERVED_BETWEEN == 0 or (loop is not None and loop.table is not None)
+        return self._served % policy.SERVED_BETWEEN == 0 or (loop is not None and loop.table is not None)
 
     def faster_plain(self, args: tuple, serve: Callable[..., Any]) -> list[Capture] | None:
         """If the plain function is faster than `serve` on calls like this one, what of the outside this depends on."""
@@ -199,9 +191,9 @@ class LoopEngine:
             args = (*args, *defaults[len(defaults) - missing :])
         for a in args:
             if type(a) not in LEAVES:
-                trees, leaves = take_apart(args)
+                trees, leaves, versions = take_apart(args)
                 if any(trees):
-                    return _Call(args, (trees, *[_kind(v) for v in leaves]), leaves, trees)
+                    return _Call(args, (trees, versions, *[_kind(v) for v in leaves]), leaves, trees)
                 break
         return _Call(args, tuple([_kind(a) for a in args]), args, None)
 
@@ -216,7 +208,7 @@ class LoopEngine:
         if instead_of_plain and key in self._left:
             self._left.discard(key)
             self._refused.pop(key, None)
-        if key in self._refused or self._made == _MOST_STAGED or len(made) == _MOST_VALUES:
+        if key in self._refused or self._made == policy.PROCEDURES or len(made) == policy.PROCEDURES_BY_VALUE:
             return None
         self._made += 1
         start = time.perf_counter()
@@ -357,7 +349,7 @@ class _Loop:
         if before is not None and not self.refused and not before.is_outdated:
             return False
         self.table = None
-        if not self.refused and self.renewals < _MOST_RENEWALS:
+        if not self.refused and self.renewals < policy.PROCEDURE_RENEWALS:
             self.renewals += 1
             trees = (None,) * len(call.args) if call.trees is None else call.trees
             work = Work(self.staged.procedure, self.offsets)
@@ -435,19 +427,19 @@ class _Loop:
         if (
             self.assigns
             or not self.exact
-            or _work(call.leaves) >= _LITTLE_WORK
+            or _work(call.leaves) >= policy.LITTLE_WORK
             or (call.trees is not None and self.staged.written)
         ):
             return False
         shapes = tuple([getattr(a, "shape", a if type(a) in LEAVES else type(a)) for a in call.leaves])
-        if shapes in self.tried or len(self.tried) >= _MOST_TRIED:
+        if shapes in self.tried or len(self.tried) >= policy.TRIED_SHAPES:
             return False
         self.tried.add(shapes)
         best = []
         stops = self.stops
         for run in (serve, self.function):
             seconds = []
-            for _ in range(_TRIALS):
+            for _ in range(policy.TRIALS):
                 copies = [_copy(a) if k in self.staged.written else a for k, a in enumerate(call.args)]
                 try:
                     with np.errstate(all="ignore"):  # the call itself has warned
@@ -466,7 +458,7 @@ class _Loop:
         self.stops += 1
         # Native code counts the calls that it passes on after a stop, too.
         native = 0 if self.table is None else int(self.table[_SERVED]) - self.stops
-        if self.stops > max(_MOST_STOPS, self.runs + native):
+        if self.stops > max(policy.STOPS, self.runs + native):
             self.refused = True
             _log.info("%s: its compiled loops stop too often", getattr(self.function, "__name__", "function"))
 

@@ -20,7 +20,7 @@ from ..config import cache_directory, threads_from_environment
 from ..kernels import allocator
 from ..kernels.pool import LINE, MOST_WORKERS, POOL_WORDS, SLEEPERS
 from ..kernels.words import symbol
-from .objects import address, api, fields, tuple_and_array_offsets
+from .objects import address, api, builtin, fields, tuple_and_array_offsets
 
 if TYPE_CHECKING:
     from llvmlite import ir
@@ -150,7 +150,7 @@ def _native() -> dict[str, int]:
         llvm.add_symbol(symbol(name), location)
     names = ["jitrt_run", "jitrt_worker", *allocator.FUNCTIONS, "jitrt_release"]
     if offsets is not None:
-        names += ["jitrt_call", "jitrt_hash_of", "jitrt_errors", "jitrt_formulas"]
+        names += ["jitrt_call", "jitrt_hash_of", "jitrt_errors", "jitrt_formulas", "jitrt_block"]
     return cache.load(_driver_text()) or _assembled(_driver_text(), names)
 
 
@@ -172,7 +172,7 @@ def driver_can_be_cached() -> bool:
 def _assembled(text: str, names: list[str]) -> dict[str, int]:
     """The native code that every process needs, which is in the disk cache from the first one on."""
     from ..codegen.compile import assemble_module
-    from ..kernels import driver, entry
+    from ..kernels import block, driver, entry
 
     offsets = fields()
 
@@ -181,6 +181,7 @@ def _assembled(text: str, names: list[str]) -> dict[str, int]:
         allocator.emit_allocator(module)
         if offsets is not None:
             entry.emit_entry(module, run, offsets, tuple_and_array_offsets()[0])
+            block.emit_block_call(module, run)
 
     return assemble_module(digest(text + fingerprint()), emit, {text: names})
 
@@ -188,6 +189,8 @@ def _assembled(text: str, names: list[str]) -> dict[str, int]:
 @once
 def driver() -> Callable[[int, int, int, int], int]:
     """``jitrt_run(block, objects, watched, position)`` as a callable that releases the GIL."""
+    if fields() is not None:
+        return builtin("jitrt_block", _native()["jitrt_block"], None)
     return ctypes.CFUNCTYPE(ctypes.c_int64, *[ctypes.c_int64] * 4)(_native()["jitrt_run"])
 
 

@@ -7,7 +7,7 @@ import pytest
 from outcomes import outcome
 
 import jitrt
-from jitrt.frontend.overlaps import overlaps_itself
+from jitrt.values.memory import overlaps_itself
 
 windows = np.lib.stride_tricks.sliding_window_view
 strided = np.lib.stride_tricks.as_strided

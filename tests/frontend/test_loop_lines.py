@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 import jitrt
-from jitrt.call import site
 
 
 def staged(x):
@@ -67,7 +66,7 @@ def test_the_text_shows_them():
 
 @pytest.mark.parametrize("function, head", [(whole, "for _ in range(5):"), (staged, "for k in range(len(x)):")])
 def test_slow_first_calls_name_the_line(function, head, monkeypatch, caplog):
-    monkeypatch.setattr(site, "_SLOW_CALL", 1e-9)
+    monkeypatch.setattr("jitrt.policy.SLOW_CALL", 1e-9)
     fast = jitrt.jit(function)
     with caplog.at_level(logging.WARNING, "jitrt.trace"):
         for n in (9, 9, 12):

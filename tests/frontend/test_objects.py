@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import jitrt
-from jitrt.frontend.arguments import flatten, rebuild
-from jitrt.frontend.python.attributes import has_plain_attributes
+from jitrt.values.attributes import has_plain_attributes
+from jitrt.values.kinds import flatten, rebuild
 
 x = np.arange(6.0)
 CALLS = []

@@ -272,9 +272,9 @@ def test_values_that_change_in_every_call_of_large_arrays(without_procedures):
             got, want = fast(value.copy(), 2), normalised(value.copy(), 2)
             np.testing.assert_allclose(got[0], want[0], rtol=1e-14)
             assert type(got[1]) is float and math.isclose(got[1], want[1], rel_tol=1e-14)
-            compiled = fast._programs.count if k <= 14 else compiled
+            compiled = fast._traced.programs.count if k <= 14 else compiled
     assert [str(w.message) for w in caught if "traced at every call" in str(w.message)]
-    assert fast._programs.count == compiled
+    assert fast._traced.programs.count == compiled
 
 
 def test_large_arrays_that_are_looked_at():
@@ -363,7 +363,7 @@ def test_a_loop_whose_turns_are_different_large_graphs_is_not_compiled_turn_by_t
     make = lambda: np.random.default_rng(0).normal(size=(40, 40))  # noqa: E731
     fast = jitrt.jit(eliminate)
     assert "looks at values more than" in fast.explain(make()).plain_reason
-    assert fast._programs.count < 5
+    assert fast._traced.programs.count < 5
     np.testing.assert_array_equal(fast(make()), eliminate(make()))
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from jitrt.errors import Untraceable
-from jitrt.frontend.overlaps import copies_of, overlap, sharing
+from jitrt.values.memory import copies_of, overlap, sharing
 
 
 def views(rng, count):

@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 import jitrt
-from jitrt.frontend.arguments import Growing, flatten, flatten_call, rebuild
+from jitrt.values.growing import Growing
+from jitrt.values.kinds import flatten, flatten_call, rebuild
 
 SIZE = 2000
 

@@ -64,7 +64,7 @@ FUNCTIONS = [scaled, branches, writes, small_integers, newton, loops_with_a_numb
 
 @pytest.mark.parametrize("function", FUNCTIONS, ids=lambda f: f.__name__)
 def test_like_numpy(function, monkeypatch, without_procedures):
-    monkeypatch.setattr("jitrt.call.tree._TRACE", -(1 << 60))  # it pays for arrays of any size
+    monkeypatch.setattr("jitrt.policy.TRACE_AGAIN", -(1 << 60))  # it pays for arrays of any size
     fast, rng = jitrt.jit(function), np.random.default_rng(0)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", jitrt.JitrtPerformanceWarning)

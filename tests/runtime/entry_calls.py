@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 import jitrt
-from jitrt.frontend.python.versions import version_offset
 from jitrt.runtime.objects import fields
+from jitrt.values.versions import version_offset
 
 needs_native_calls = pytest.mark.skipif(fields() is None, reason="calls are checked in Python on this build")
 needs_versions = pytest.mark.skipif(

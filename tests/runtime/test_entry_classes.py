@@ -6,6 +6,8 @@ import numpy as np
 import pytest
 from entry_calls import Model, Watched, check, compiled, needs_versions, x
 
+import jitrt
+
 pytestmark = needs_versions
 
 
@@ -151,3 +153,46 @@ def test_arrays_and_dicts_of_a_class():
     check(function, Constants(), 0.5)
     Constants.weights = x * 3
     check(function, Constants(), 0.5)
+
+
+WAYS = {
+    "__init__": lambda self, a, b: vars(self).update(a=b, b=a, c=1),
+    "__setattr__": lambda self, name, value: object.__setattr__(self, name, (name, value)),
+    "__getattribute__": lambda self, name: "got" if name == "a" else object.__getattribute__(self, name),
+    "__getattr__": lambda self, name: vars(self)["a"] if name == "c" else object.__getattribute__(self, name),
+    "__new__": staticmethod(lambda cls, a, b: object.__new__(cls)),
+    "__del__": lambda self: deleted.append(1),
+    "__array__": lambda self, dtype=None, copy=None: np.zeros(2),
+}
+deleted = []
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("size", [4, 100_000])
+def test_ways_that_the_class_of_a_result_gets_later(way, size):
+    class Made:
+        def __init__(self, a, b):
+            self.a, self.b = a, b
+
+    def makes(x):
+        return Made(x + 1, x * 2)
+
+    def outcome(function):
+        deleted.clear()
+        value = function(x)
+        found = [repr(value.a), repr(value.b), repr(getattr(value, "c", None)), np.asarray(value).ndim]
+        del value
+        return found, list(deleted)
+
+    x = np.ones(size)
+    fast = jitrt.jit(makes)
+    for _ in range(4):
+        assert outcome(fast) == outcome(makes)
+    setattr(Made, way, WAYS[way])
+    for _ in range(4):
+        assert outcome(fast) == outcome(makes)
+    delattr(Made, way)
+    if way in ("__init__", "__new__"):
+        return
+    for _ in range(4):
+        assert outcome(fast) == outcome(makes)

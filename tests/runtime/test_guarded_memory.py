@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 from entry_calls import needs_native_calls
 
-from jitrt.frontend.arguments import Growing, flatten_call
 from jitrt.runtime.guards import GuardRows, TakenApart, Unguarded, _extent
+from jitrt.values.growing import Growing
+from jitrt.values.kinds import flatten_call
 
 strided = np.lib.stride_tricks.as_strided
 

@@ -10,8 +10,7 @@ import numpy as np
 import pytest
 
 import jitrt
-from jitrt.call import lookup
-from jitrt.call.lookup import _MOST_SPECIALISATIONS
+from jitrt import policy
 from jitrt.call.templates import Templates
 
 pytestmark = pytest.mark.skipif(not os.path.exists("/proc/self/statm"), reason="resident memory is not known here")
@@ -68,13 +67,13 @@ def test_calls_that_raise_or_miss(calls):
 
 
 @pytest.mark.parametrize("by", ["templates", "traces", "plain NumPy"])
-@pytest.mark.parametrize("shapes", scale(2 * _MOST_SPECIALISATIONS, 10**4))
+@pytest.mark.parametrize("shapes", scale(2 * policy.SPECIALISATIONS, 10**4))
 @pytest.mark.filterwarnings("ignore::jitrt.JitrtPerformanceWarning")
 def test_shapes(shapes, by, monkeypatch):
     if by != "templates":
         monkeypatch.setattr(Templates, "find", lambda *_: None)
     if by == "traces":
-        monkeypatch.setattr(lookup, "CREDIT", sys.maxsize)
+        monkeypatch.setattr(policy, "CREDIT", sys.maxsize)
     function = jitrt.jit(lambda a: np.sqrt(a) + a.sum())
 
     def action(k):
@@ -89,7 +88,7 @@ def test_shapes(shapes, by, monkeypatch):
         action(k)
     assert resident() - before < 8 << 20
     compiled = function.cache_info().compiled
-    assert (compiled > _MOST_SPECIALISATIONS // 2) is (by == "traces") and compiled <= _MOST_SPECIALISATIONS
+    assert (compiled > policy.SPECIALISATIONS // 2) is (by == "traces") and compiled <= policy.SPECIALISATIONS
     assert by != "templates" or compiled < 16
 
 

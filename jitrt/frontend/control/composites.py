@@ -12,14 +12,15 @@ from __future__ import annotations
 
 import contextlib
 import types
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Hashable, Iterator
 from typing import Any
 
 import numpy as np
 
 from ...base.frozen import frozen
-from ..python.attributes import attributes_of, has_plain_attributes, has_plain_fields
-from ..python.versions import version_of
+from ...values import kinds
+from ...values.kinds import DICT, LIST, NAMED, OBJECT, TUPLE, Tree
+from ...values.versions import version_of
 from .arrays import materialise
 from .recorder import Recorder
 from .values import BOOL, Array, Composite, ListChanges, NeedsValue, NotStaged, Unread, is_static
@@ -29,39 +30,32 @@ _MOST_DEEP = 4
 _MOST_PARTS = 64  # of one call
 LEAVES = frozenset({np.ndarray, int, float, bool, str, type(None), np.float64, np.float32, np.int64, complex})
 
-Tree = tuple[Any, ...] | None
-"""What holds others: its class, the version of that, the names of its parts, and their trees; None for all else."""
 
-
-def take_apart(args: tuple) -> tuple[tuple[Tree, ...], tuple]:
-    """The arguments as trees, and what they hold; trees are equal where code does the same with them."""
+def take_apart(args: tuple) -> tuple[tuple[Tree, ...], tuple, tuple[int, ...]]:
+    """The arguments as trees, what they hold, and the versions of the classes of their objects."""
     leaves: list[Any] = []
-    return tuple([_tree(a, leaves, 0) for a in args]), tuple(leaves)
+    versions: list[int] = []
+    return tuple([_tree(a, leaves, versions, 0) for a in args]), tuple(leaves), tuple(versions)
 
 
-def _tree(value: Any, leaves: list[Any], depth: int) -> Tree:
-    kind = type(value)
-    if kind not in LEAVES and depth < _MOST_DEEP:
-        found = _parts_of(kind, value)
-        if found is not None and len(leaves) + len(found[1]) <= _MOST_PARTS:
-            names, parts = found
-            version = 0 if kind in (tuple, dict) else version_of(kind)
-            return kind, version, names, tuple([_tree(v, leaves, depth + 1) for v in parts])
+def _tree(value: Any, leaves: list[Any], versions: list[int], depth: int) -> Tree:
+    cls, kind = type(value), _kind(value, depth)
+    if kind is not None:
+        what, parts = kind.take(value)
+        version = 1 if kind is TUPLE or kind is DICT else version_of(cls)
+        is_read = version and (kind is not DICT or all(type(k) in (str, int) for k in what))
+        if is_read and len(leaves) + len(parts) <= _MOST_PARTS:
+            if kind is NAMED or kind is OBJECT:
+                versions.append(version)
+            return kind, what, tuple([_tree(v, leaves, versions, depth + 1) for v in parts])
     leaves.append(value)
     return None
 
 
-def _parts_of(kind: type, value: Any) -> tuple[tuple[Any, ...], Sequence[Any]] | None:
-    if kind is tuple:
-        return tuple(range(len(value))), value
-    if kind is dict:
-        return (tuple(value), tuple(value.values())) if all(type(k) in (str, int) for k in value) else None
-    if issubclass(kind, tuple) and has_plain_fields(kind) and version_of(kind):
-        return kind._fields, value  # type: ignore[attr-defined]
-    if has_plain_attributes(kind) and version_of(kind):
-        attributes = attributes_of(value)
-        return tuple(attributes), tuple(attributes.values())
-    return None
+def _kind(value: Any, depth: int) -> kinds.Kind | None:
+    """The kind of a value that is taken apart as such; None for a leaf."""
+    kind = None if type(value) in LEAVES or depth == _MOST_DEEP else kinds.kind_of(value)
+    return None if kind is LIST else kind
 
 
 def are_different(args: tuple) -> bool:
@@ -69,11 +63,10 @@ def are_different(args: tuple) -> bool:
     found: list[int] = []
 
     def visit(value: Any, depth: int) -> None:
-        kind = type(value)
-        parts = _parts_of(kind, value) if kind not in LEAVES and depth < _MOST_DEEP else None
-        if parts is not None:
+        kind = _kind(value, depth)
+        if kind is not None:
             found.append(id(value))
-            for part in parts[1]:
+            for part in kind.take(value)[1]:
                 visit(part, depth + 1)
 
     for arg in args:
@@ -90,11 +83,6 @@ def assign_part(args: tuple, path: tuple[Any, ...], name: Any, value: Any) -> No
         owner[name] = value
     else:
         setattr(owner, name, value)
-
-
-def leaf_count(tree: Tree) -> int:
-    """How many leaves a tree has."""
-    return 1 if tree is None else sum(map(leaf_count, tree[3]))
 
 
 @frozen(eq=False)
@@ -225,7 +213,9 @@ def put_together(r: Recorder, tree: Tree, leaves: Iterator[Any], place: tuple[An
     """What an argument is while staging, of what its leaves are; `place` is the path to it."""
     if tree is None:
         return next(leaves)
-    kind, _, names, trees = tree
+    kind, what, trees = tree
+    cls = tuple if kind is TUPLE else dict if kind is DICT else what if kind is NAMED else what[0]
+    names = what._fields if kind is NAMED else kind.names(what, trees)
     parts = dict(zip(names, [put_together(r, t, leaves, (*place, name)) for name, t in zip(names, trees)]))
-    made = with_cells(r, kind, parts, place)
-    return made.items if kind is tuple and not any(isinstance(v, Unread) for v in parts.values()) else made
+    made = with_cells(r, cls, parts, place)
+    return made.items if kind is TUPLE and not any(isinstance(v, Unread) for v in parts.values()) else made

@@ -12,7 +12,7 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from ..python.callbacks import MISSING
+from ...values.functions import MISSING
 from . import arrays as a
 from . import complexnumbers, composites, library, lists, scalars, subscripts
 from .lists import RunTimeList

@@ -12,9 +12,10 @@ from ...base.frozen import frozen
 from ...ir.integers import Poly
 from ...ir.loops import POINTER, Parameter, Procedure, Statement, Type
 from ...kernels.procedure import MOST_INTEGER
+from ...values.kinds import Tree, leaf_count
 from ..python.captures import Capture
 from . import arrays as a
-from .composites import Tree, leaf_count, put_together, read
+from .composites import put_together, read
 from .external import Step, is_worth_it
 from .holders import pointers_of
 from .listkinds import dtypes_of_leaf, leaves_of

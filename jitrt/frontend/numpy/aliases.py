@@ -15,7 +15,7 @@ from ...errors import Untraceable
 from ...ir.aliasing import may_alias
 from ...ir.node import Node
 from ...ir.ops.contractions import Call
-from ..arguments import flatten
+from ...values.kinds import flatten
 from ..python.userline import user_line
 from ..storage import Cell
 from .operators import is_tracer

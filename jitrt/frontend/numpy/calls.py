@@ -10,6 +10,7 @@ import numpy as np
 
 from ...ir.node import Node
 from ...ir.ops.contractions import Call, call
+from ...values.kinds import flatten, is_flat, kind_of, rebuild
 from ..hidden import check_no_symbol
 from ..python.userline import user_line
 from .closures import FunctionTemplate
@@ -30,14 +31,10 @@ def call_node(
 ) -> Node:
     """The node of ``function(*args, **kwargs)``, whose operands are the tracers and arrays among the arguments."""
     operands: list[Node] = []
-    template = _with_placeholders((args, kwargs), operands, trace)
-    if len(operands) == len(args) and all(isinstance(p, _Placeholder) for p in template[0]) and not kwargs:
+    template = _Template((args, kwargs), operands, trace)
+    if not kwargs and is_flat(template.tree[2][0]) and all(isinstance(p, _Placeholder) for p in template.leaves):
         return call(Call(function, _arguments, name, user_line()), tuple(operands))
-
-    def arrange(values: list[Any]) -> tuple[tuple, dict]:
-        return _with_values(template, values)
-
-    return call(Call(function, arrange, name, user_line(), is_effect), tuple(operands))
+    return call(Call(function, template.filled, name, user_line(), is_effect), tuple(operands))
 
 
 def _arguments(values: list[Any]) -> tuple[tuple, dict]:
@@ -54,47 +51,47 @@ class _Placeholder:
         self.index = index
 
 
-class _Parts:
-    """A tuple with names of fields."""
+class _Template:
+    """A value with placeholders for operands; `inside` are the functions that lead to it."""
 
-    __slots__ = ("kind", "parts")
+    __slots__ = ("leaves", "tree")
 
-    def __init__(self, kind: type, parts: tuple[Any, ...]):
-        self.kind, self.parts = kind, parts
+    def __init__(self, value: Any, operands: list[Node], trace: Trace, inside: tuple[Any, ...] = ()):
+        leaves: list[Any] = []
+        self.tree = flatten(value, leaves)
+        self.leaves = [_with_placeholders(leaf, operands, trace, inside) for leaf in leaves]
+
+    def filled(self, values: list[Any]) -> Any:
+        """The value with those of the operands."""
+        return rebuild(self.tree, (_with_values(leaf, values) for leaf in self.leaves))
 
 
-def _with_placeholders(value: Any, operands: list[Node], trace: Trace, inside: tuple[Any, ...] = ()) -> Any:
-    """`value` with placeholders for operands; `inside` are the functions that lead to it."""
-    if isinstance(value, Tracer):
-        operands.append(trace.laid_out(value))
+def _with_placeholders(leaf: Any, operands: list[Node], trace: Trace, inside: tuple[Any, ...]) -> Any:
+    if isinstance(leaf, Tracer):
+        operands.append(trace.laid_out(leaf))
         return _Placeholder(len(operands) - 1)
-    value = without_stand_in(value)
-    if isinstance(value, (tuple, list)) and type(value) in (tuple, list):
-        return type(value)(_with_placeholders(v, operands, trace, inside) for v in value)
-    if issubclass(type(value), tuple) and hasattr(value, "_fields"):
-        return _Parts(type(value), tuple(_with_placeholders(v, operands, trace, inside) for v in value))
-    if type(value) is dict:
-        return {k: _with_placeholders(v, operands, trace, inside) for k, v in value.items()}
-    if isinstance(value, types.FunctionType) and value not in inside:
-        reached = (*inside, value)
-        template = FunctionTemplate(value, lambda v: _with_placeholders(v, operands, trace, reached))
-        return template if template.is_needed else value
-    if isinstance(value, np.ndarray):
-        operands.append(trace.lift(value))
+    leaf = without_stand_in(leaf)
+    if isinstance(leaf, types.FunctionType) and leaf not in inside:
+
+        def replaced(part: Any) -> Any:
+            if kind_of(part, objects=False) is None:
+                return _with_placeholders(part, operands, trace, (*inside, leaf))
+            return _Template(part, operands, trace, (*inside, leaf))
+
+        template = FunctionTemplate(leaf, replaced)
+        return template if template.is_needed else leaf
+    if isinstance(leaf, np.ndarray):
+        operands.append(trace.lift(leaf))
         return _Placeholder(len(operands) - 1)
-    check_no_symbol(value, "an argument of a call that NumPy makes")
-    return value
+    check_no_symbol(leaf, "an argument of a call that NumPy makes")
+    return leaf
 
 
 def _with_values(template: Any, values: list[Any]) -> Any:
     if isinstance(template, _Placeholder):
         return values[template.index]
-    if type(template) in (tuple, list):
-        return type(template)(_with_values(v, values) for v in template)
-    if type(template) is _Parts:
-        return template.kind(*(_with_values(v, values) for v in template.parts))
-    if type(template) is dict:
-        return {k: _with_values(v, values) for k, v in template.items()}
-    if isinstance(template, FunctionTemplate):
-        return template.filled(lambda part: _with_values(part, values))
-    return template
+    if isinstance(template, _Template):
+        return template.filled(values)
+    return (
+        template.filled(lambda part: _with_values(part, values)) if isinstance(template, FunctionTemplate) else template
+    )

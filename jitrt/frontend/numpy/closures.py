@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from ...errors import Untraceable
-from ..python.callbacks import MISSING, contents
+from ...values.functions import MISSING, contents
 from ..python.userline import user_line
 from .standin import StandIn
 from .tracer import Tracer

@@ -15,7 +15,7 @@ from ...ir.ops.optable import ASKS_OF_INVALID, MUTATING, VALUE_SHAPED, Kind
 from ...ir.ops.pythonnumbers import python_operation
 from ...ir.ops.ufuncs import COPY
 from ...ir.types import ArrayType
-from ..arguments import flatten, made_of
+from ...values.kinds import DICT, flatten, kind_of
 from ..context import tracing
 from ..forms import check
 from ..python.userline import user_line
@@ -249,9 +249,10 @@ class HostCalls:
 
     def _wrap_result(self, node: Node, value: Any, path: tuple) -> Any:
         trace = self._trace
-        if isinstance(value, (tuple, list)):
-            parts = [self._wrap_result(node, v, (*path, k)) for k, v in enumerate(value)]
-            return made_of(type(value), parts)
+        kind = kind_of(value, objects=False)
+        if kind is not None and kind is not DICT:
+            what, parts = kind.take(value)
+            return kind.made(what, [self._wrap_result(node, v, (*path, k)) for k, v in enumerate(parts)])
         if type(value) in (bool, int):  # what the function does next may depend on it
             number = call_result(node, path, ArrayType(type_of(value).dtype, (), weak=True))
             return trace.look(number, node["call"].name, type(value))
@@ -276,9 +277,9 @@ class HostCalls:
         """Tracers for the parts of a result that are in registers."""
         trace = self._trace
         if structure is not None:
-            kind, parts = structure
-            found = [self._wrap_registers(node, s, registers, (*path, k)) for k, s in enumerate(parts)]
-            return made_of(kind, found)
+            kind, what, parts = structure
+            steps = zip(kind.steps(what, parts), parts)
+            return kind.made(what, [self._wrap_registers(node, s, registers, (*path, *step)) for step, s in steps])
         k = next(registers)
         value = trace.registers.given[k]
         if not isinstance(value, (np.ndarray, np.generic, float, complex)) or not _has_kernels(type_of(value).dtype):

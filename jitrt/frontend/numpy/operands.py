@@ -9,6 +9,7 @@ import numpy as np
 
 from ...ir import build as b
 from ...ir.node import Node
+from ...values.kinds import mapped
 from .numbers import is_symbol, stored
 from .operators import is_tracer
 
@@ -19,15 +20,15 @@ if TYPE_CHECKING:
 
 def nodes_of(value: Any, trace: Trace) -> Any:
     """`value` with its tracers replaced by their nodes, and arrays by captures or literals."""
-    if is_tracer(value):
-        if _is_integer(value):
-            trace.want_integers(value._node)
-        return value._node
-    if type(value) in (tuple, list):
-        return type(value)(nodes_of(v, trace) for v in value)
-    if type(value) is dict:
-        return {k: nodes_of(v, trace) for k, v in value.items()}
-    return trace.lift(value) if type(value) is np.ndarray else value
+
+    def node_of(leaf: Any) -> Any:
+        if is_tracer(leaf):
+            if _is_integer(leaf):
+                trace.want_integers(leaf._node)
+            return leaf._node
+        return trace.lift(leaf) if type(leaf) is np.ndarray else leaf
+
+    return mapped(value, node_of)
 
 
 def with_elements(args: tuple, kwargs: dict[str, Any], trace: Trace) -> tuple[tuple, dict[str, Any]]:
@@ -51,29 +52,24 @@ def _is_integer(value: Any) -> bool:
 
 def phantoms(value: Any) -> Any:
     """`value` with its tracers replaced by what NumPy can ask for types and shapes."""
-    if is_tracer(value):
-        if value._node.type.weak:
-            return value._node.dtype.type(0).item()
-        return b.phantom(value.shape, value.dtype)
-    if type(value) in (tuple, list):
-        return type(value)(map(phantoms, value))
-    return {k: phantoms(v) for k, v in value.items()} if type(value) is dict else value
+
+    def phantom(leaf: Any) -> Any:
+        if not is_tracer(leaf):
+            return leaf
+        node = leaf._node
+        return node.dtype.type(0).item() if node.type.weak else b.phantom(leaf.shape, leaf.dtype)
+
+    return mapped(value, phantom)
 
 
 def with_value(value: Any, wanted: Node) -> Any:
     """`value` with integers in place of the tracers that stand for `wanted`, which are looked at."""
-    if is_tracer(value):
-        return _looked_at(value) if value._node is wanted else value
-    if type(value) in (tuple, list):
-        return type(value)(with_value(v, wanted) for v in value)
-    return {k: with_value(v, wanted) for k, v in value.items()} if type(value) is dict else value
+    return mapped(value, lambda v: _looked_at(v) if is_tracer(v) and v._node is wanted else v)
 
 
 def plain_shape(shape: Any) -> Any:
     """A shape with integers in place of tracers, which are looked at."""
-    if type(shape) in (tuple, list):
-        return type(shape)(map(plain_shape, shape))
-    return _looked_at(shape) if is_tracer(shape) else shape
+    return mapped(shape, lambda v: _looked_at(v) if is_tracer(v) else v)
 
 
 def _looked_at(value: Tracer) -> Any:

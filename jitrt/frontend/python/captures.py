@@ -11,9 +11,10 @@ from types import MappingProxyType
 from typing import Any
 
 from ...base.frozen import frozen, record
-from ..arguments import Growing
-from .callbacks import MISSING, Code
-from .versions import Unchanged
+from ...values.attributes import OWN_WAYS, USUAL_WAYS
+from ...values.functions import MISSING, Code
+from ...values.growing import Growing
+from ...values.versions import Unchanged
 
 Place = tuple[int, str | int | None]
 
@@ -173,7 +174,7 @@ class Captures:
         """Note which of the `names` the `classes`, and those watched so far, define."""
         self.names |= names
         for kind in {*classes, *self.members}:
-            self.members[kind] = _same_members(kind, frozenset(self.names))
+            self.members[kind] = _same_members(kind, frozenset(self.names.union(OWN_WAYS, USUAL_WAYS, {"__setattr__"})))
 
     def changed_numbers(self) -> set[Place]:
         """Places where another number of the same type is now."""

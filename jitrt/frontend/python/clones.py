@@ -16,19 +16,19 @@ from typing import Any
 
 import numpy as np
 
+from ...values.attributes import has_plain_attributes
+from ...values.functions import MISSING, Code, contents, is_numpy, parts_of, stays
+from ...values.keys import GENERATORS
 from ..context import current
-from ..leaves import GENERATORS
 from ..numpy.creation import stand_in
 from ..numpy.draws import TracedGenerator, of_object
 from ..numpy.operators import traced_float
 from ..rolling.loopsites import only_called
 from ..rolling.rolling import traced_range
-from .attributes import has_plain_attributes
-from .callbacks import MISSING, Code, contents, parts_of, stays
 from .captures import Place
 from .classes import STAND_INS, asked, traced_type
 from .elsewhere import Logger, Remembering, of_vectorize, refusing
-from .purevalues import PURE_FUNCTIONS, SCOPES, is_numpy
+from .purevalues import PURE_FUNCTIONS, SCOPES
 
 
 class _ModuleView(types.ModuleType):

@@ -16,12 +16,12 @@ from typing import Any
 import numpy as np
 
 from ...errors import Untraceable
-from ..leaves import GENERATORS
+from ...values.attributes import has_plain_attributes, is_plain_class
+from ...values.functions import MISSING, PART, contents, is_numpy
+from ...values.keys import GENERATORS
 from ..numpy.creation import renew
 from ..numpy.draws import GLOBAL, MAKERS
-from .attributes import has_plain_attributes, is_plain_class
 from .bytecode import Instruction, decoded, line_of
-from .callbacks import MISSING, PART, contents
 from .captures import Capture, Captures
 from .imports import imported_names
 from .purevalues import (
@@ -33,7 +33,6 @@ from .purevalues import (
     check_pure,
     has_state,
     is_container,
-    is_numpy,
     is_one_of,
     is_plain,
 )

@@ -16,7 +16,8 @@ from typing import Any
 import numpy as np
 
 from ...errors import Untraceable
-from .attributes import has_plain_attributes
+from ...values.attributes import has_plain_attributes
+from ...values.functions import is_numpy
 
 _PURE_BUILTINS = frozenset(
     getattr(builtins, name)
@@ -126,12 +127,6 @@ def _is_pure_callable(value: Any, name: str) -> bool:
         _check_numpy(value, name)
         return True
     return type(value).__module__ == "numpy.lib._index_tricks_impl"  # np.r_, np.mgrid, …
-
-
-def is_numpy(value: Any) -> bool:
-    """Whether `value` comes from NumPy, or is one of the loops that stand in for it here."""
-    module = getattr(value, "__module__", None) or ""
-    return module in ("numpy", "jitrt.loops") or module.startswith("numpy.")
 
 
 def _check_numpy(value: Any, name: str) -> None:

@@ -14,10 +14,10 @@ from collections.abc import Callable, Collection, Iterable
 from typing import Any
 
 from ...errors import Untraceable
-from ..arguments import Structure, classes_in
-from .attributes import GENERATED, is_plain_class
+from ...values.attributes import GENERATED, is_plain_class
+from ...values.functions import PART, Code
+from ...values.kinds import FUNCTION, SAME, Tree, classes_in, nodes
 from .bytecode import decoded
-from .callbacks import functions_in
 from .captures import Captures, Place
 from .codescan import Scan, appended_parameters
 
@@ -47,7 +47,7 @@ def scan(function: Callable[..., Any], varying: Collection[Place] = ()) -> Captu
     return captures
 
 
-def scan_call(called: Callable[..., Any], structure: Structure, leaves: Iterable[Any], captures: Captures) -> bool:
+def scan_call(called: Callable[..., Any], structure: Tree, leaves: Iterable[Any], captures: Captures) -> bool:
     """Add to `captures` what functions and classes depend on that are arguments of a call; whether any were new.
 
     Raises
@@ -57,7 +57,7 @@ def scan_call(called: Callable[..., Any], structure: Structure, leaves: Iterable
     """
     given = {leaf for leaf in leaves if isinstance(leaf, type) and is_plain_class(leaf)}
     classes = classes_in(structure) | given
-    found = {leaf: leaf for leaf in leaves if type(leaf) is types.FunctionType} | functions_in(structure)
+    found = {leaf: leaf for leaf in leaves if type(leaf) is types.FunctionType} | _functions_in(structure)
     new = {key: function for key, function in found.items() if key not in captures.given}
     if not new and classes <= captures.members.keys() and given <= captures.classes:
         return False
@@ -72,6 +72,18 @@ def scan_call(called: Callable[..., Any], structure: Structure, leaves: Iterable
     if classes or captures.members:
         scan_methods(called, {*classes, *captures.members}, captures)
     return True
+
+
+def _functions_in(tree: Tree) -> dict[Tree, tuple[Code, types.FunctionType]]:
+    """The functions that were taken apart, by what code may do with them, with `PART` for their parts."""
+    found: dict[Tree, tuple[Code, types.FunctionType]] = {}
+    for kind, code, parts in nodes(tree):
+        if kind is FUNCTION:
+            fixed = tuple(p if p is not None and p[0] is SAME else None for p in parts)
+            function = code.make(code.namespace)
+            code.fill(function, [PART if p is None else p[1].value for p in fixed])
+            found[code, fixed] = code, function
+    return found
 
 
 def scan_methods(function: Callable[..., Any], classes: set[type], captures: Captures) -> None:

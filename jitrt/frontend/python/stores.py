@@ -7,27 +7,18 @@ it was.
 
 from __future__ import annotations
 
-import types
 from collections.abc import Collection, Sequence
 from typing import Any
 
 from ...base.frozen import frozen
 from ...errors import Untraceable
-from ..arguments import Again, Appended, Record, Structure
+from ...values.attributes import attributes_of
+from ...values.growing import Appended
+from ...values.kinds import AGAIN, DICT, FUNCTION, GROWING, LIST, OBJECT, Kind, Path, Tree, kind_of
 from ..numpy.tracer import Tracer
-from .attributes import attributes_of, has_plain_attributes
-from .callbacks import Closure, parts_of
-
-# From the arguments of a call to an object in them: names of attributes, keys and indices.
-Path = tuple[Any, ...]
-
 
 # What a call gets: positional and keyword arguments, and the lists, dicts and objects that the function names.
 Arguments = tuple[tuple, dict[str, Any], tuple]
-
-
-class Attributes:
-    """In a path: the dict of the attributes of the object so far."""
 
 
 @frozen
@@ -40,7 +31,7 @@ class Store:
         Where the list or dict is.
     keys : tuple, optional
         What is assigned to in a dict; None for a list, whose elements are all replaced.
-    structure : Structure
+    structure : Tree
         Of what is stored: a tuple of elements, or of the values of the keys.
     removed : tuple
         Keys that are deleted.
@@ -50,7 +41,7 @@ class Store:
 
     path: Path
     keys: tuple[Any, ...] | None
-    structure: Structure
+    structure: Tree
     removed: tuple[Any, ...] = ()
     appends: bool = False
 
@@ -60,6 +51,17 @@ class Given:
     """A leaf of a result that is an object, a dict, a list or a function of the caller's."""
 
     path: Path
+
+
+@frozen(eq=False)
+class _Known:
+    """An object, dict, list or function that a trace got, where it is, and what it held then."""
+
+    value: Any
+    path: Path
+    kind: Kind
+    what: Any
+    parts: tuple[Any, ...]
 
 
 class Containers:
@@ -74,7 +76,7 @@ class Containers:
 
     def __init__(self, arguments: Arguments, functions: Collection[int] = ()):
         self._functions = functions
-        self._known: dict[int, tuple[Any, Path, Any]] = {}
+        self._known: dict[int, _Known] = {}
         args, kwargs, state = arguments
         self._walk(args, (0,))
         self._walk(state, (2,))
@@ -84,74 +86,57 @@ class Containers:
     def _walk(self, value: Any, path: Path) -> None:
         if id(value) in self._known:
             return
-        kind = type(value)
-        if kind is Appended:
-            self._known[id(value)] = value, path, None
-        elif kind is list or isinstance(value, tuple):
-            if kind is list:
-                self._known[id(value)] = value, path, list(value)
-            for k, v in enumerate(value):
-                self._walk(v, (*path, k))
-        elif kind is dict:
-            self._known[id(value)] = value, path, dict(value)
-            for k, v in value.items():
-                self._walk(v, (*path, k))
-        elif id(value) in self._functions:
-            self._known[id(value)] = value, path, None
-            for k, v in enumerate(parts_of(value)):
-                self._walk(v, (*path, Closure, k))
-        elif has_plain_attributes(original_class(value)):
-            self._known[id(value)] = value, path, dict(attributes_of(value))
-            for name, v in attributes_of(value).items():
-                self._walk(v, (*path, Attributes, name))
+        kind = FUNCTION if id(value) in self._functions else GROWING if type(value) is Appended else _kind(value)
+        if kind is None:
+            return
+        what, parts = kind.take(value)
+        if kind.begin is not None:
+            self._known[id(value)] = _Known(value, path, kind, what, tuple(parts))
+        for step, part in zip(kind.steps(what, parts), parts):
+            self._walk(part, (*path, *step))
 
     def objects(self) -> list[Any]:
         """The objects."""
-        return [c for c, _, _ in self._known.values() if type(c) not in (list, dict, Appended, types.FunctionType)]
+        return [known.value for known in self._known.values() if known.kind is OBJECT]
 
-    def _flatten(self, value: Any, leaves: list[Any], made: dict[int, int]) -> Structure:
-        """As `arguments.flatten` does it for results: what the caller has given is a leaf.
+    def _flatten(self, value: Any, leaves: list[Any], made: dict[int, int]) -> Tree:
+        """As `kinds.flatten` does it for results: what the caller has given is a leaf.
 
         `made` numbers the lists, dicts and objects by their identity.
         """
-        kind = type(value)
-        if id(value) in self._known and self._known[id(value)][0] is value:
-            leaves.append(Given(self._known[id(value)][1]))
+        known = self._known.get(id(value))
+        kind = _kind(value)
+        if kind is None or known is not None:
+            leaves.append(value if known is None else Given(known.path))
             return None
-        if kind is list or kind is dict or has_plain_attributes(original_class(value)):
+        if kind.begin is not None:
             if id(value) in made:
-                return (Again, made[id(value)], ())
+                return (AGAIN, made[id(value)], ())
             made[id(value)] = len(made)
-        if (isinstance(value, tuple) and (kind is tuple or hasattr(value, "_fields"))) or kind is list:
-            return (kind, tuple([self._flatten(v, leaves, made) for v in value]))
-        if kind is dict:
-            parts = tuple([self._flatten(v, leaves, made) for v in value.values()])
-            return (dict, tuple(map(_known_key, value)), parts)
-        if id(value) in made:
-            parts = tuple([self._flatten(v, leaves, made) for v in attributes_of(value).values()])
-            return (Record, original_class(value), tuple(attributes_of(value)), parts)
-        leaves.append(value)
-        return None
+        what, parts = kind.take(value)
+        what = tuple(map(_known_key, what)) if kind is DICT else what
+        return (kind, what, tuple([self._flatten(part, leaves, made) for part in parts]))
 
-    def stores(self, result: Any, leaves: list[Any]) -> tuple[Structure, tuple[Store, ...]]:
+    def stores(self, result: Any, leaves: list[Any]) -> tuple[Tree, tuple[Store, ...]]:
         """The structure of the result, and what has been stored; `leaves` get those of the result first."""
         made: dict[int, int] = {}
         structure = self._flatten(result, leaves, made)
         found = []
-        for container, path, before in self._known.values():
-            if type(container) is types.FunctionType:
+        for known in self._known.values():
+            container, kind = known.value, known.kind
+            if kind is FUNCTION:
                 continue  # code that assigns to what it has closed over is not traced
-            if type(container) is Appended:
+            if kind is GROWING:
                 if container.items:
                     added = self._flatten(tuple(container.items), leaves, made)
-                    found.append(Store(path, None, added, appends=True))
+                    found.append(Store(known.path, None, added, appends=True))
                 continue
-            if type(container) is list:
-                if len(before) != len(container) or any(a is not b for a, b in zip(before, container)):
-                    found.append(Store(path, None, self._flatten(tuple(container), leaves, made)))
+            if kind is LIST:
+                if len(known.parts) != len(container) or any(a is not b for a, b in zip(known.parts, container)):
+                    found.append(Store(known.path, None, self._flatten(tuple(container), leaves, made)))
                 continue
-            after = container if type(container) is dict else attributes_of(container)
-            where = path if type(container) is dict else (*path, Attributes)
+            before = dict(zip(kind.names(known.what, known.parts), known.parts))
+            after = container if kind is DICT else attributes_of(container)
             keys = tuple(k for k, v in after.items() if k not in before or v is not before[k])
             removed = tuple(k for k in before if k not in after)
             if keys or removed:
@@ -160,7 +145,7 @@ class Containers:
                     raise Untraceable("deletes a key or attribute and sets it again")
                 made_keys = tuple(map(_known_key, keys))
                 values = self._flatten(tuple(after[k] for k in keys), leaves, made)
-                found.append(Store(where, made_keys, values, removed))
+                found.append(Store((*known.path, *kind.lead), made_keys, values, removed))
         return structure, tuple(found)
 
 
@@ -171,19 +156,9 @@ def _known_key(key: Any) -> Any:
     return tuple(map(_known_key, key)) if type(key) is tuple else key
 
 
-def original_class(value: Any) -> type:
-    """The class of an object outside of the trace."""
-    return vars(type(value)).get("__jitrt_class__", type(value))
-
-
-def find(arguments: Any, path: Path) -> Any:
-    """What is at a path."""
-    for key in path:
-        if key is Closure:
-            arguments = parts_of(arguments)
-        else:
-            arguments = attributes_of(arguments) if key is Attributes else arguments[key]
-    return arguments
+def _kind(value: Any) -> Kind | None:
+    """The kind of a value of a trace, in which all tuples with names of fields are these."""
+    return kind_of(value) or kind_of(value, objects=False)
 
 
 def apply(stores: Sequence[Store], places: Sequence[Any], values: Sequence[Any]) -> None:

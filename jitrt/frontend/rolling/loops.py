@@ -21,7 +21,7 @@ from ...ir.ops.optable import INPUT
 from ...ir.ops.optable import Kind as OpKind
 from ...ir.ops.raising import can_raise, witness
 from ...ir.types import ArrayType
-from ..arguments import Structure, flatten, rebuild
+from ...values.kinds import Tree, flatten, rebuild
 from ..effects import Write, forced_of
 from ..numpy.tracer import Tracer
 from ..state import Trace
@@ -73,7 +73,7 @@ def record_fori(state: Trace, n: int, body: Callable[[int, Any], Any], init: Any
         leaves: list[Any] = [done]
         structure = flatten(value, leaves)
 
-        def step(carried: list[Any], _: list[Any], structure: Structure = structure) -> tuple[list[Any], list[Any]]:
+        def step(carried: list[Any], _: list[Any], structure: Tree = structure) -> tuple[list[Any], list[Any]]:
             i, *rest = carried
             return [_successor(i), *_leaves(body(i, rebuild(structure, iter(rest))), structure)], []
 
@@ -134,7 +134,7 @@ def record_scan(state: Trace, body: Callable[[Any, Any], Any], init: Any, xs: An
     structure = flatten(init, leaves)
     arrays: list[Any] = []
     array_structure = flatten(xs, arrays)
-    made: list[Structure] = []
+    made: list[Tree] = []
 
     def step(carried: list[Any], elements: list[Any]) -> tuple[list[Any], list[Any]]:
         value, y = body(rebuild(structure, iter(carried)), rebuild(array_structure, iter(elements)))
@@ -350,7 +350,7 @@ def _successor(i: Any) -> Any:
     return Tracer(Node(add.op, add.args, add.params, node.type), i._trace)
 
 
-def _leaves(value: Any, structure: Structure) -> list[Any]:
+def _leaves(value: Any, structure: Tree) -> list[Any]:
     leaves: list[Any] = []
     if flatten(value, leaves) != structure:
         raise NotOneNode("a carried value changes its structure")

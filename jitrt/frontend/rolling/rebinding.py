@@ -11,11 +11,9 @@ from typing import Any
 from ...ir.control import Loop, loop
 from ...ir.node import Node
 from ...ir.ops.updates import Region, through
-from ..arguments import made_of
+from ...values.functions import MISSING, contents
+from ...values.kinds import kind_of
 from ..numpy.tracer import Tracer
-from ..python.attributes import attributes_of, has_plain_attributes
-from ..python.callbacks import MISSING, contents
-from ..python.stores import original_class
 from ..state import Trace
 from ..storage import Cell
 from .iterations import Step, depending, outside_roles
@@ -115,22 +113,18 @@ class _Rebinding:
             return self._tracer(value, *self.state.tracers[id(value)])
         if kind is LoopNumber and self.counter is not None and self.counter.owns(value):
             return value.after(self.counter.most)
-        if kind is list:
-            if self._is_new(value):
-                value[:] = [self.value(v) for v in value]
-        elif kind is dict:
-            if self._is_new(value):
-                value.update({k: self.value(v) for k, v in value.items()})
-        elif has_plain_attributes(original_class(value)):
-            if self._is_new(value):
-                attributes = attributes_of(value)
-                attributes.update({k: self.value(v) for k, v in attributes.items()})
+        container = kind_of(value) or kind_of(value, objects=False)
+        if container is not None:
+            if container.begin is not None and not self._is_new(value):
+                return value
+            what, parts = container.take(value)
+            found = [self.value(part) for part in parts]
+            if container.begin is not None:
+                container.fill(value, what, found)
+            elif any(a is not b for a, b in zip(parts, found)):
+                return container.made(what, found)
         elif isinstance(value, types.MethodType):
             self.value(value.__self__)
-        elif isinstance(value, tuple):
-            parts = [self.value(v) for v in value]
-            if any(a is not b for a, b in zip(parts, value)):
-                return made_of(kind, parts)
         elif isinstance(value, types.FunctionType):
             for cell in (value.__closure__ or ()) if self._is_new(value) else ():
                 found = contents(cell)

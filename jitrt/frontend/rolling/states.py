@@ -12,13 +12,13 @@ import numpy as np
 from ...base.frozen import frozen, record
 from ...ir.node import Node
 from ...ir.ops.updates import Region
-from ..arguments import Appended, Record
+from ...values.attributes import attributes_of
+from ...values.functions import MISSING, contents
+from ...values.growing import Appended
+from ...values.kinds import DICT, OBJECT, Kind, kind_of
 from ..numpy.draws import TracedGenerator
 from ..numpy.tracer import Tracer
-from ..python.attributes import attributes_of, has_plain_attributes
-from ..python.callbacks import MISSING, contents
 from ..python.elsewhere import Logger
-from ..python.stores import original_class
 from ..state import Trace
 from ..storage import Cell
 from .loopnumber import Counter, LoopNumber
@@ -118,9 +118,8 @@ def _renumbered(structure: Any, role: Callable[[int], int], container: Callable[
     kind, *rest = structure
     if kind is Tracer:
         return (Tracer, role(rest[0]), *rest[1:])
-    if kind is list or kind is dict or kind is Record:
-        number = container(rest[0])
-        return (kind, number, *(_renumbered(part, role, container) for part in rest[1:]))
+    if isinstance(kind, Kind) and kind.begin is not None:
+        return (kind, container(rest[0]), *rest[1:2], *(_renumbered(part, role, container) for part in rest[2:]))
     return tuple(_renumbered(part, role, container) for part in structure)
 
 
@@ -128,7 +127,8 @@ def has_containers(structure: Any) -> bool:
     """Whether a structure has lists, dicts or objects in it, which may be seen from elsewhere."""
     if not isinstance(structure, tuple) or not structure:
         return False
-    return structure[0] in (list, dict, Record) or any(map(has_containers, structure[1:]))
+    kind = structure[0]
+    return (isinstance(kind, Kind) and kind.begin is not None) or any(map(has_containers, structure[1:]))
 
 
 class _Walk:
@@ -152,30 +152,15 @@ class _Walk:
                     raise Unknown
                 index = -1
             return (LoopNumber, value.factor, value.offset, index)
-        if kind is list or kind is tuple:
-            return (kind, self._container(value), *(self.value(v) for v in value))
-        if kind is dict:
-            keys = tuple((type(k), k) for k in value)
-            self._integers_in(value)
-            return (dict, self._container(value), keys, *(self.value(v) for v in value.values()))
-        if has_plain_attributes(original_class(value)):
-            known = any(c is value for c in self.state.containers)
-            number, attributes = self._container(value), attributes_of(value)
-            if known:  # as its owner, for example
-                return (Record, number)
-            if isinstance(attributes, dict):
-                self._integers_in(attributes)
-            elif any(type(v) is int or type(v) is LoopNumber for v in attributes.values()):
-                raise Unknown
-            return (Record, number, kind, tuple(attributes), *(self.value(v) for v in attributes.values()))
+        container = kind_of(value) or kind_of(value, objects=False)
+        if container is not None:
+            return self._container(value, container)
         if isinstance(value, types.MethodType):
             return (types.MethodType, self.value(value.__self__), self.value(value.__func__))
         if kind is Appended:
             return (Appended, id(value), len(value.items))
         if kind is TracedGenerator or kind is Logger:
             return (kind, id(value))
-        if isinstance(value, tuple) and hasattr(value, "_fields"):
-            return (kind, *(self.value(v) for v in value))
         if kind is np.ndarray and value.dtype.kind in "biufcmM" and value.nbytes <= _LARGE:
             return (np.ndarray, id(value), value.tobytes())
         if isinstance(value, types.FunctionType):
@@ -186,23 +171,30 @@ class _Walk:
             return (kind, repr(value) if isinstance(value, (float, complex, np.generic)) else value)
         raise Unknown
 
-    def _integers_in(self, holder: dict[Any, Any]) -> None:
+    def _container(self, value: Any, kind: Kind) -> Hashable:
+        """The structure of what holds others."""
+        what, parts = kind.take(value)
+        number = None
+        if kind.begin is not None:
+            number = next((k for k, known in enumerate(self.state.containers) if known is value), None)
+            if number is not None and kind is OBJECT:  # as its owner, for example
+                return (kind, number)
+            if number is None:
+                number = len(self.state.containers)
+                self.state.containers.append(value)
+        if kind is DICT or kind is OBJECT:
+            self._integers_in(value if kind is DICT else attributes_of(value))
+        return (kind, number, (type(value), what), *(self.value(part) for part in parts))
+
+    def _integers_in(self, holder: Any) -> None:
         """Note the integers that a dict or an object holds."""
         for key, value in holder.items():
+            if type(value) is int or type(value) is LoopNumber:
+                if not isinstance(holder, dict):  # slots
+                    raise Unknown
+                self.state.places[id(holder), key] = holder, key
             if type(value) is int:
                 self.state.integers[id(holder), key] = value
-            if type(value) is int or type(value) is LoopNumber:
-                self.state.places[id(holder), key] = holder, key
-
-    def _container(self, value: Any) -> int | None:
-        """The number of a list or dict."""
-        if type(value) is tuple:
-            return None
-        for k, known in enumerate(self.state.containers):
-            if known is value:
-                return k
-        self.state.containers.append(value)
-        return len(self.state.containers) - 1
 
     def _function(self, function: types.FunctionType) -> Iterator[Hashable]:
         """What a call of a function may change: what it has closed over, and its defaults."""

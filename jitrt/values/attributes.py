@@ -10,7 +10,7 @@ from typing import Any
 
 from .versions import Unchanged
 
-_OWN_WAYS = (
+OWN_WAYS = (
     "__del__",
     "__getattr__",
     "__array__",
@@ -18,6 +18,8 @@ _OWN_WAYS = (
     "__array_function__",
     "__jitrt_function__",
 )
+# What a class may not do in another way than `object`, but for ``__setattr__`` of frozen dataclasses.
+USUAL_WAYS = ("__getattribute__", "__new__")
 # Modules whose objects are more than they hold; those of `argparse` are not.
 _OTHERS = (sys.stdlib_module_names | {"numpy"}) - {"__main__", "argparse"}
 _HEAP_TYPE = 1 << 9  # Py_TPFLAGS_HEAPTYPE, which classes of C code may have, too
@@ -47,6 +49,11 @@ def has_plain_attributes(kind: type) -> bool:
     (True, False, False)
     """
     return _remembered(kind, _has_plain_attributes, _known)
+
+
+def original_class(kind: type) -> type:
+    """The class for which `kind` stands during a trace; `kind` itself outside of one."""
+    return vars(kind).get("__jitrt_class__", kind)
 
 
 def is_known_class(kind: type) -> bool:
@@ -115,13 +122,13 @@ def _has_plain_attributes(kind: type) -> bool:
     own = kind.__mro__[:-1]
     if not own or type(kind) is not type or any(not c.__flags__ & _HEAP_TYPE for c in own):
         return False
-    usual = all(getattr(kind, name) is getattr(object, name) for name in ("__getattribute__", "__new__"))
+    usual = all(getattr(kind, name) is getattr(object, name) for name in USUAL_WAYS)
     setting = next(c for c in kind.__mro__ if "__setattr__" in vars(c))
     usual = usual and (setting is object or getattr(vars(setting).get("__dataclass_params__"), "frozen", False))
     usual = usual and (_has_slots_alone(kind) if kind.__dictoffset__ == 0 else kind.__basicsize__ == _USUAL_SIZE)
     usual = usual and (kind.__dictoffset__ == 0 or not hasattr(kind, "__slots__"))
     is_users = package_of(kind) not in _OTHERS
-    return usual and is_users and not any(hasattr(kind, name) for name in _OWN_WAYS)
+    return usual and is_users and not any(hasattr(kind, name) for name in OWN_WAYS)
 
 
 def _has_slots_alone(kind: type) -> bool:

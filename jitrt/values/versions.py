@@ -9,7 +9,7 @@ from __future__ import annotations
 import ctypes
 from collections.abc import Callable
 
-from ...base.once import once
+from ..base.once import once
 
 _HEADER = object.__basicsize__ // 4  # 32-bit words of an object, with its references
 _MEMBER = "member"

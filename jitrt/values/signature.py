@@ -11,9 +11,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..frontend.arguments import Again, Record, Structure
-from ..frontend.leaves import Foreign
-from ..frontend.python.callbacks import Closure, Constant
+from .keys import Foreign
+from .kinds import AGAIN, DICT, FUNCTION, NAMED, OBJECT, SAME, TUPLE, Tree
 
 log = logging.getLogger("jitrt.guards")
 
@@ -23,7 +22,7 @@ class Signature(NamedTuple):
 
     Parameters
     ----------
-    tree : Structure
+    tree : Tree
         How the arguments, and what the function names, are nested.
     types : tuple
         For each leaf, and then for each captured array, its `leaf_key`; of integers that are symbols the type.
@@ -35,16 +34,16 @@ class Signature(NamedTuple):
         For each input the first one that is the same memory; None if those that are written are told apart.
     """
 
-    tree: Structure
+    tree: Tree
     types: tuple[Any, ...]
     donated: tuple[int, ...] = ()
     outside: int = 0
     shared: tuple[int, ...] | None = None
 
     def __str__(self) -> str:
-        positional, (_, names, named), *_ = self.tree[1]
+        positional, (_, names, named), *_ = self.tree[2]
         leaves = map(_describe, self.types)
-        parts = [_shape(part, leaves) for part in positional[1]]
+        parts = [_shape(part, leaves) for part in positional[2]]
         return ", ".join([*parts, *(f"{name}={_shape(part, leaves)}" for name, part in zip(names, named))])
 
 
@@ -108,27 +107,27 @@ def _describe(leaf: Any) -> str:
     return leaf.__name__ if isinstance(leaf, type) else repr(leaf)
 
 
-def _call_shape(structure: Structure, leaves: Iterable[str] = ()) -> str:
+def _call_shape(structure: Tree, leaves: Iterable[str] = ()) -> str:
     """The structure of a call; without what the function names, if that is nothing."""
-    if structure is not None and structure[0] is tuple and structure[1][2:] == ((tuple, ()),):
-        structure = (tuple, structure[1][:2])
+    if structure is not None and structure[0] is TUPLE and structure[2][2:] == ((TUPLE, None, ()),):
+        structure = (TUPLE, None, structure[2][:2])
     return _shape(structure, iter(leaves))
 
 
-def _shape(structure: Structure, leaves: Iterator[str]) -> str:
+def _shape(structure: Tree, leaves: Iterator[str]) -> str:
     """A structure in the notation of Python, with a dot for each leaf of which nothing is said."""
     if structure is None:
         return next(leaves, ".")
-    kind, *rest = structure
-    if kind is Again:
+    kind, what, inner = structure
+    if kind is AGAIN:
         return "the same object"
-    if kind is Constant:
+    if kind is SAME:
         return "..."
-    parts = [_shape(part, leaves) for part in rest[-1]]
-    if kind is Closure:
-        return f"{rest[0].name}({', '.join(parts)})"
-    if kind is Record:
-        return f"{rest[0].__name__}({', '.join(f'{k}={part}' for k, part in zip(rest[1], parts))})"
-    if kind is dict:
-        return "{" + ", ".join(f"{k!r}: {part}" for k, part in zip(rest[0], parts)) + "}"
-    return f"[{', '.join(parts)}]" if kind is list else f"({', '.join(parts)})"
+    parts = [_shape(part, leaves) for part in inner]
+    if kind is FUNCTION:
+        return f"{what.name}({', '.join(parts)})"
+    if kind is OBJECT:
+        return f"{what[0].__name__}({', '.join(f'{k}={part}' for k, part in zip(what[1], parts))})"
+    if kind is DICT:
+        return "{" + ", ".join(f"{k!r}: {part}" for k, part in zip(what, parts)) + "}"
+    return f"({', '.join(parts)})" if kind is TUPLE or kind is NAMED else f"[{', '.join(parts)}]"

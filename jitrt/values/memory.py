@@ -1,4 +1,4 @@
-"""Arrays that have memory in common."""
+"""Memory that the arrays of a call have in common."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 from numpy.lib.array_utils import byte_bounds
 
 from ..errors import Untraceable
-from .leaves import GENERATORS
+from .keys import GENERATORS
 
 _OVERLAP_WORK = 1000  # candidate solutions tried to tell whether two arrays overlap, which can take exponential time
 

@@ -11,19 +11,10 @@ from collections.abc import Sequence
 from typing import Any
 
 from .attributes import has_plain_attributes
-from .purevalues import is_numpy
 
 MISSING = object()
 PART = object()
 """In place of what a function has closed over that is an argument as others are."""
-
-
-class Closure:
-    """Marks the structure of a function; in a path, its parts."""
-
-
-class Constant:
-    """Marks the structure of a part of a function that stays the same object."""
 
 
 class Same:
@@ -39,9 +30,6 @@ class Same:
 
     def __hash__(self) -> int:
         return id(self.value)
-
-
-Structure = Any
 
 
 class Code:
@@ -94,6 +82,12 @@ def contents(cell: types.CellType) -> Any:
         return MISSING
 
 
+def is_numpy(value: Any) -> bool:
+    """Whether `value` comes from NumPy, or is one of the loops that stand in for it here."""
+    module = getattr(value, "__module__", None) or ""
+    return module in ("numpy", "jitrt.loops") or module.startswith("numpy.")
+
+
 def is_taken_apart(value: Any) -> bool:
     """Whether a value is a function that is its code and what that has closed over."""
     return type(value) is types.FunctionType and not (is_named(value) or vars(value).keys() - {"__wrapped__"})
@@ -113,20 +107,3 @@ def stays(part: Any) -> bool:
         or isinstance(part, types.ModuleType)
         or (callable(part) and not has_plain_attributes(type(part)))
     )
-
-
-def functions_in(structure: Structure) -> dict[Structure, tuple[Code, types.FunctionType]]:
-    """The functions that were taken apart, by what code may do with them, with `PART` for their parts."""
-    if structure is None:
-        return {}
-    found: dict[Structure, tuple[Code, types.FunctionType]] = {}
-    for part in structure[-1]:
-        if isinstance(part, tuple):
-            found |= functions_in(part)
-    if structure[0] is Closure:
-        code, parts = structure[1:]
-        fixed = tuple(p if p is not None and p[0] is Constant else None for p in parts)
-        function = code.make(code.namespace)
-        code.fill(function, [PART if p is None else p[1].value for p in fixed])
-        found[code, fixed] = code, function
-    return found

@@ -1,4 +1,4 @@
-"""Leaves of arguments: which are inputs of a program, and what of each a trace depends on."""
+"""What of a leaf matters: arrays are told apart by their types and layouts, other values by what they are."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ import numpy as np
 
 from ..base.frozen import frozen
 from ..errors import Untraceable
-from .python.attributes import is_known_class
-from .python.callbacks import is_named
+from .attributes import is_known_class
+from .functions import is_named
 
 # Values of these types are part of a trace: another value is another trace.
 STATIC_TYPES = frozenset({int, bool, str, bytes, type(None), slice, type(...), range})

@@ -1,0 +1,101 @@
+"""What work is expected to cost, how much is kept, and when what has failed is tried again: one table.
+
+Times are nanoseconds, estimated from graphs and never measured during a call: by the clock it would depend on the
+moment which calls run compiled, and with it the last bits of their results. All limits of one function are here; those
+of one trace, of a pass or of native code stand where they belong.
+"""
+
+from __future__ import annotations
+
+# What a trace costs, from the call to the program.
+TRACE = 800_000
+TRACED_NODE = 30_000  # and each operation of it
+TRACE_AGAIN = 250_000  # where most of it is as it was in the call before
+TRACED_NODE_AGAIN = 10_000
+SLOW_CALL = 2.0  # seconds after which people are told of a compile
+
+# Whether another trace pays: `call.budget`.
+CREDIT = 64  # traces that are made before any of them has paid
+CREDIT_FOR_INTEGERS = 128  # of a function that needs the values of integers, of which there are often few
+CREDIT_FOR_SEEN = 16  # further ones for arguments that have come again
+COMPILE = 3  # traces that new kernels count for, which take more if they are not in the disk cache,
+FEW_KERNELS = 8  # but not the first ones
+GAINING = 4  # NumPy has to take so many times as long as what a trace costs: compiled calls save about half of that
+PAID_BY_LOOK = 1 / 16  # of a trace; looks are made about as often
+LOOK = 1_000_000  # of NumPy's time between two looks, which take some 20,000 to 80,000
+FEWEST_BETWEEN, MOST_BETWEEN = 16, 4096  # calls between two looks
+
+# When calls that run plain are looked at again.
+PLAIN_CALLS = 16  # of one kind in a row, all looked at; and of a function that always runs plain, until that is native
+RELAPSES = 8  # that each double the calls until the first look
+SLOW_CALLS = 64  # of a program that Python serves, until it is asked whether native code has served any
+NEW_PATHS = 8  # calls in a row that see other values than all before: the values are different every time
+TRIED_CALLS = 2  # after which it is known well enough what segments compute in vain
+COMPILES = 8  # calls in a row of a function traced at every call that have something to compile: it gains nothing
+STOPS = 8  # of a procedure; if it stops oftener, and more often than not, it costs more than it saves
+RENEWALS, RARELY = 64, 0.1  # times in a row that tables are made anew, with less than these seconds in between
+PROCEDURE_RENEWALS = 8  # times that a procedure's table is made anew
+
+# Which calls are so short that the plain function may be faster than native code.
+LITTLE_WORK = 64  # trips of loops
+TRIALS = 5  # calls that are timed: both give the same bits
+SERVED_BETWEEN = 16  # calls between two that may be timed
+
+# How much one function keeps.
+KINDS = 64  # of calls of which it is known that they run plain
+LEAVES = 4096  # arrays and numbers in the arguments: each would be an input of the program
+SPECIALISATIONS = 256
+FRAME_BYTES = 256 << 20
+CAPTURES = 3  # sets of values that it has read from outside before, and may read again
+FAILURES = 256  # signatures whose traces failed
+SEEN = 256  # signatures that were not traced
+PROGRAMS = 512  # by their graphs
+SEGMENTS = 4096
+REMEMBERED = 1 << 14  # nodes of a function that is traced at every call
+PROCEDURES = 32  # for types of arguments and values of the outside
+PROCEDURES_BY_VALUE = 8  # for arguments of the same types
+TRIED_SHAPES = 64  # of arguments for which it is learnt whether the plain function is faster
+TABLES = 16  # for native code, of one specialisation: for as many threads that call it at once
+CROWD = 8  # specialisations with one hash, which native code tries one after the other
+
+
+class Backoff:
+    """Exponential back-off: when what has failed is tried again.
+
+    After each failure in a row twice as many calls are spared as after the one before. Native tables count in the same
+    way.
+
+    Parameters
+    ----------
+    free : int
+        Failures in a row after which no call is spared.
+    longest : int
+        Binary logarithm of the most calls that are spared in a row.
+
+    Examples
+    --------
+    >>> backoff = Backoff()
+    >>> tried = []
+    >>> for call in range(30):
+    ...     if not backoff.spares():
+    ...         tried.append(call)
+    ...         backoff.note(failed=True)
+    >>> tried
+    [0, 1, 4, 11, 26]
+    """
+
+    __slots__ = ("failures", "free", "longest", "spared")
+
+    def __init__(self, free: int = 0, longest: int = 10):
+        self.free, self.longest = free, longest
+        self.failures = self.spared = 0
+
+    def spares(self) -> bool:
+        """Whether this call is not tried."""
+        self.spared -= 1
+        return self.spared >= 0
+
+    def note(self, failed: bool, most: int = 1 << 62) -> None:
+        """What a try has come to; at most `most` calls are spared now."""
+        self.failures = min(self.failures + 1, self.free + self.longest) if failed else 0
+        self.spared = min(max((1 << max(self.failures - self.free, 0)) - 2, 0), most)

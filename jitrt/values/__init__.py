@@ -1,0 +1,1 @@
+"""What a call may hold, and what of that matters."""

@@ -1,0 +1,410 @@
+"""What a call may hold: the kinds of values that hold others, and how these are taken apart and put together again.
+
+    value                    →  tree                                                                 leaves
+    {"a": (1.0, [x])}        →  (DICT, ("a",), ((TUPLE, None, (None, (LIST, None, (None,)))),))      1.0, x
+    Point(x), the same twice →  (TUPLE, None, ((OBJECT, (Point, ("x",)), (None,)), (AGAIN, 0, ())))  x
+
+A node of a tree is its kind, what tells its value from others of that kind beside the parts, and the trees of these; a
+leaf is None. All that goes through values asks the kinds.
+"""
+
+from __future__ import annotations
+
+import itertools
+import types
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from ..base.frozen import frozen
+from .attributes import attributes_of, has_plain_attributes, has_plain_fields, original_class
+from .functions import Code, Same, is_taken_apart, parts_of, stays
+from .growing import NOT_GROWING, Appended, Growing
+
+Tree = Any
+
+# From the arguments of a call to a value in them: indices, keys, and names of attributes.
+Path = tuple[Any, ...]
+
+
+class Attributes:
+    """In a path: the attributes of the object so far."""
+
+
+class Parts:
+    """In a path: what the function so far has closed over, and its defaults."""
+
+
+_DEEPEST = 8  # objects in objects; deeper ones, which may be circles, are leaves
+_MOST_LEAVES = 512  # objects behind so many are leaves, too
+
+
+@frozen(eq=False)
+class Kind:
+    """A kind of values that hold others.
+
+    Parameters
+    ----------
+    name : str
+    take : callable
+        From a value to what tells it from others beside its parts, and the parts.
+    begin : callable, optional
+        From the former to a value without parts, which may be one of its own. None for what never changes.
+    fill : callable
+        Gives such a value, None for what never changes, its parts; the value that has them.
+    keys : callable, optional
+        From what tells values apart to the keys of the parts. By default these are numbered.
+    lead : Path
+        What stands in paths before the keys.
+    """
+
+    name: str
+    take: Callable[[Any], tuple[Any, Sequence[Any]]]
+    begin: Callable[[Any], Any] | None
+    fill: Callable[[Any, Any, Sequence[Any]], Any]
+    keys: Callable[[Any], Sequence[Any]] | None = None
+    lead: Path = ()
+
+    def __repr__(self) -> str:
+        return self.name
+
+    def made(self, what: Any, parts: Sequence[Any]) -> Any:
+        """A value with these parts."""
+        return self.fill(None if self.begin is None else self.begin(what), what, parts)
+
+    def steps(self, what: Any, parts: Sequence[Any]) -> Iterator[Path]:
+        """For each part what leads to it."""
+        return ((*self.lead, key) for key in self.names(what, parts))
+
+    def names(self, what: Any, parts: Sequence[Any]) -> Sequence[Any]:
+        """The keys of the parts."""
+        return range(len(parts)) if self.keys is None else self.keys(what)
+
+
+class Keys(tuple[Any, ...]):
+    """Keys of a dict that are not all strings: ``{1: x}``, ``{True: x}`` and ``{1.0: x}`` are told apart."""
+
+    __slots__ = ()
+
+    @staticmethod
+    def of(value: dict) -> tuple[Any, ...]:
+        """The keys of a dict."""
+        return tuple(value) if all(type(key) is str for key in value) else Keys(value)
+
+    def __eq__(self, other: object) -> bool:
+        return tuple.__eq__(self, other) is True and _kinds(self) == _kinds(other)
+
+    __hash__ = tuple.__hash__
+
+
+def _kinds(value: Any) -> Any:
+    """What tells equal keys apart."""
+    if isinstance(value, (tuple, frozenset)):
+        return (type(value), *map(_kinds, value))
+    return type(value), repr(value) if isinstance(value, (float, complex)) else None
+
+
+def _fill_list(value: list, what: Any, parts: Sequence[Any]) -> list:
+    value[:] = parts
+    return value
+
+
+def _fill_dict(value: dict, keys: tuple, parts: Sequence[Any]) -> dict:
+    value.update(zip(keys, parts))
+    return value
+
+
+def _attributes(value: Any) -> tuple[Any, Sequence[Any]]:
+    attributes = attributes_of(value)
+    return (original_class(type(value)), tuple(attributes)), tuple(attributes.values())
+
+
+def _fill_object(value: Any, what: tuple[type, tuple[str, ...]], parts: Sequence[Any]) -> Any:
+    attributes_of(value).update(zip(what[1], parts))
+    return value
+
+
+def _fill_function(value: types.FunctionType, code: Code, parts: Sequence[Any]) -> types.FunctionType:
+    code.fill(value, parts)
+    return value
+
+
+def _nothing(value: Any) -> tuple[None, tuple]:
+    return None, ()
+
+
+TUPLE = Kind("tuple", lambda v: (None, v), None, lambda _, what, parts: tuple(parts))
+NAMED = Kind("named tuple", lambda v: (type(v), v), None, lambda _, cls, parts: cls(*parts))
+LIST = Kind("list", lambda v: (None, v), lambda what: [], _fill_list)
+DICT = Kind("dict", lambda v: (Keys.of(v), tuple(v.values())), lambda keys: {}, _fill_dict, lambda keys: keys)
+OBJECT = Kind("object", _attributes, lambda w: object.__new__(w[0]), _fill_object, lambda w: w[1], (Attributes,))
+FUNCTION = Kind(
+    "function", lambda v: (Code(v), parts_of(v)), lambda code: code.make(code.namespace), _fill_function, None, (Parts,)
+)
+GROWING = Kind("growing list", _nothing, lambda what: Appended(), lambda value, what, parts: value)
+"""A list of which a call says nothing but where it is."""
+
+AGAIN = Kind("again", _nothing, None, lambda *_: None)
+"""A list, dict, object or function that has occurred before, as which one."""
+
+SAME = Kind("same", _nothing, None, lambda _, same, parts: same.value)
+"""A part of a function that stays the same object."""
+
+_EXACT: dict[type, Kind] = {tuple: TUPLE, list: LIST, dict: DICT}
+
+
+def kind_of(value: Any, objects: bool = True) -> Kind | None:
+    """The kind of a value; None if it is a leaf.
+
+    Parameters
+    ----------
+    value : object
+    objects : bool
+        Whether objects of the user's classes are no leaves. Then tuples with names of fields are if they may have more
+        than these.
+    """
+    cls = type(value)
+    kind = _EXACT.get(cls)
+    if kind is not None:
+        return kind
+    if issubclass(cls, tuple):
+        return NAMED if hasattr(cls, "_fields") and not (objects and not _is_its_fields(value)) else None
+    return OBJECT if objects and has_plain_attributes(original_class(cls)) else None
+
+
+def _is_its_fields(value: tuple) -> bool:
+    """Whether a tuple with names of fields has nothing else: classes without slots give theirs a dict, too."""
+    kind = type(value)
+    return has_plain_fields(kind) and not (kind.__dictoffset__ and vars(value))
+
+
+def mapped(value: Any, change: Callable[[Any], Any]) -> Any:
+    """Nested tuples, lists and dicts with their leaves changed.
+
+    Examples
+    --------
+    >>> mapped({"a": (1, [2])}, lambda leaf: leaf + 1)
+    {'a': (2, [3])}
+    """
+    kind = _EXACT.get(type(value))
+    if kind is None:
+        return change(value)
+    what, parts = kind.take(value)
+    return kind.made(what, [mapped(part, change) for part in parts])
+
+
+def at(value: Any, path: Path) -> Any:
+    """What is at a path in a value."""
+    for key in path:
+        value = attributes_of(value) if key is Attributes else parts_of(value) if key is Parts else value[key]
+    return value
+
+
+class _Seen(dict[int, int]):
+    """The numbers of lists, dicts, objects and functions by their identity."""
+
+    __slots__ = ("growing",)
+
+    def __init__(self) -> None:
+        self.growing: set[int] = set()  # identities of lists of which nothing is known
+
+
+class _Needed(Exception):
+    """A list that a function does nothing with as the attribute of an object is given to it in another way, too."""
+
+
+def flatten_call(args: tuple, kwargs: dict[str, Any], state: tuple, leaves: list[Any], growing: Growing) -> Tree:
+    """The leaves and the tree of a call, ``(args, kwargs, state)``, with its objects.
+
+    `state` are the lists, dicts and objects that the function names.
+    """
+    before = len(leaves)
+    try:
+        return _flatten_call(args, kwargs, state, leaves, growing)
+    except _Needed:
+        del leaves[before:]
+        return _flatten_call(args, kwargs, state, leaves, NOT_GROWING)
+
+
+def _flatten_call(args: tuple, kwargs: dict[str, Any], state: tuple, leaves: list[Any], growing: Growing) -> Tree:
+    seen = _Seen()
+
+    def parts(values: tuple, lists: frozenset[int]) -> Tree:
+        found = [
+            _grown(v, seen) if k in lists and type(v) is list else _flatten(v, leaves, seen, 0, growing)
+            for k, v in enumerate(values)
+        ]
+        return (TUPLE, None, tuple(found))
+
+    positional = parts(args, growing.positions)
+    seen[id(kwargs)] = len(seen)
+    named = tuple([_flatten(v, leaves, seen, 0, growing) for v in kwargs.values()])
+    return (TUPLE, None, (positional, (DICT, tuple(kwargs), named), parts(state, growing.state)))
+
+
+def _grown(value: list, seen: _Seen) -> Tree:
+    if id(value) in seen:
+        return (AGAIN, seen[id(value)], ())
+    seen[id(value)] = len(seen)
+    seen.growing.add(id(value))
+    return (GROWING, None, ())
+
+
+def flatten(value: Any, leaves: list[Any], objects: bool = False) -> Tree:
+    """Append the leaves of nested tuples, lists and dicts to `leaves`; return what is left, a hashable value.
+
+    With `objects`, the attributes of objects of the user's classes are leaves, too, and what occurs twice is taken
+    apart once.
+
+    Examples
+    --------
+    >>> leaves = []
+    >>> tree = flatten({"a": (1.0, [2.0])}, leaves)
+    >>> leaves
+    [1.0, 2.0]
+    >>> rebuild(tree, iter(["x", "y"]))
+    {'a': ('x', ['y'])}
+    """
+    return _flatten(value, leaves, _Seen() if objects else None, 0, NOT_GROWING)
+
+
+def _flatten(value: Any, leaves: list[Any], seen: _Seen | None, depth: int, growing: Growing) -> Tree:
+    """`seen` numbers the lists, dicts, objects and functions; None if they do not matter."""
+    cls = type(value)
+    kind = None if cls is np.ndarray or cls is float else kind_of(value, seen is not None)
+    if kind is None and cls is types.FunctionType and seen is not None and is_taken_apart(value):
+        kind = FUNCTION
+    if kind is None:
+        leaves.append(value)
+        return None
+    if seen is not None and kind.begin is not None:
+        if id(value) in seen:
+            if id(value) in seen.growing:
+                raise _Needed
+            return (AGAIN, seen[id(value)], ())
+        if kind is OBJECT or kind is FUNCTION:
+            if depth >= _DEEPEST or (kind is OBJECT and len(leaves) >= _MOST_LEAVES):
+                leaves.append(value)
+                return None
+            depth += 1
+        seen[id(value)] = len(seen)
+    what, parts = kind.take(value)
+    if seen is not None and kind is OBJECT:
+        found = [
+            _grown(v, seen) if type(v) is list and growing.has(name) else _flatten(v, leaves, seen, depth, growing)
+            for name, v in zip(what[1], parts)
+        ]
+    elif seen is not None and kind is FUNCTION:
+        lists = growing.callbacks.get(what, frozenset())
+        found = [
+            (SAME, Same(v), ())
+            if stays(v)
+            else _grown(v, seen)
+            if type(v) is list and k in lists
+            else _flatten(v, leaves, seen, depth, growing)
+            for k, v in enumerate(parts)
+        ]
+    else:
+        found = [_flatten(v, leaves, seen, depth, growing) for v in parts]
+    return (kind, what, tuple(found))
+
+
+Make = Callable[[Code], types.FunctionType]
+
+
+def rebuild(tree: Tree, leaves: Any, make: Make | None = None) -> Any:
+    """The value of that `tree` with the leaves that the iterator `leaves` gives.
+
+    `make` gives functions whose cells are empty.
+    """
+    return _rebuild(tree, leaves, [], make)
+
+
+def rebuild_all(trees: Sequence[Tree], leaves: Any) -> list[Any]:
+    """The values of several trees; what occurs in two of them is one object."""
+    made: list[Any] = []
+    return [_rebuild(tree, leaves, made, None) for tree in trees]
+
+
+def _rebuild(tree: Tree, leaves: Any, made: list[Any], make: Make | None) -> Any:
+    """`made` are the lists, dicts, objects and functions so far."""
+    if tree is None:
+        return next(leaves)
+    kind, what, parts = tree
+    if kind is AGAIN:
+        return made[what]
+    value = None
+    if kind.begin is not None:
+        value = make(what) if make is not None and kind is FUNCTION else kind.begin(what)
+        made.append(value)
+    return kind.fill(value, what, [_rebuild(part, leaves, made, make) for part in parts])
+
+
+def nodes(tree: Tree) -> Iterator[tuple[Kind, Any, tuple[Tree, ...]]]:
+    """The nodes of a tree that are no leaves, each before its parts."""
+    if tree is not None:
+        yield tree
+        for part in tree[2]:
+            yield from nodes(part)
+
+
+def leaf_count(tree: Tree) -> int:
+    """How many leaves a tree has."""
+    return 1 if tree is None else sum(map(leaf_count, tree[2]))
+
+
+def is_flat(tree: Tree) -> bool:
+    """Whether it is that of a tuple of leaves."""
+    return tree is not None and tree[0] is TUPLE and all(part is None for part in tree[2])
+
+
+def classes_in(tree: Tree) -> set[type]:
+    """The classes of the objects in a tree, and those of tuples with names of fields."""
+    return {what[0] if kind is OBJECT else what for kind, what, _ in nodes(tree) if kind is OBJECT or kind is NAMED}
+
+
+def maker_of(tree: Tree, parts: Iterable[Callable[[Any], Any] | None] = ()) -> Callable[[tuple], Any]:
+    """What makes the value of such a tree of a tuple of its leaves: code that is written for it.
+
+    `parts` are functions that leaves go through; None for those that are taken as they are.
+
+    Examples
+    --------
+    >>> tree = flatten({"a": (1.0, [2.0]), "b": 3.0}, [])
+    >>> maker_of(tree)(("x", "y", "z"))
+    {'a': ('x', ['y']), 'b': 'z'}
+    """
+    if any(kind is AGAIN for kind, _, _ in nodes(tree)):
+        return _rebuilder(tree, list(parts))
+    constants: dict[str, Any] = {"new": object.__new__, "fill": _fill_object}
+    leaves = enumerate(itertools.chain(parts, itertools.repeat(None)))
+
+    def constant(value: Any) -> str:
+        name = f"c{len(constants)}"
+        constants[name] = value
+        return name
+
+    def text(part: Tree) -> str:
+        if part is None:
+            number, change = next(leaves)
+            return f"leaves[{number}]" if change is None else f"{constant(change)}(leaves[{number}])"
+        kind, what, inner = part
+        values = [text(p) for p in inner]
+        if kind is OBJECT:
+            return f"fill(new({constant(what[0])}), {constant(what)}, [{', '.join(values)}])"
+        if kind is DICT:
+            keys = [repr(k) if type(k) is str else constant(k) for k in what]
+            return "{" + ", ".join(f"{key}: {value}" for key, value in zip(keys, values)) + "}"
+        inside = "".join(f"{v}, " for v in values)
+        if kind is LIST:
+            return f"[{inside}]"
+        return f"({inside})" if kind is TUPLE else f"{constant(what)}({inside})"
+
+    return eval(f"lambda leaves: {text(tree)}", constants)
+
+
+def _rebuilder(tree: Tree, parts: Sequence[Callable[[Any], Any] | None]) -> Callable[[tuple], Any]:
+    """The same where something occurs twice."""
+    changes = [*parts, *[None] * (leaf_count(tree) - len(parts))]
+    return lambda leaves: rebuild(tree, (v if change is None else change(v) for v, change in zip(leaves, changes)))
