@@ -70,7 +70,7 @@ def program(seed):
 
 def outcome(function, args):
     """What a call gives and leaves behind, or the class of what it raises."""
-    args = [a.copy() for a in args]
+    args = [a.copy(order="K") for a in args]
     try:
         return [np.asarray(r) for r in function(*args)] + args
     except (ValueError, IndexError, ZeroDivisionError) as error:
@@ -85,7 +85,8 @@ def arrays(chosen, generator):
         rows, columns, others = chosen.randint(30, 140), chosen.randint(20, 90), chosen.randint(2, 50)
     if chosen.random() < 0.2:
         columns = rows
-    return generator.random((rows, columns)), generator.random((others, columns))
+    x, y = generator.random((rows, columns)), generator.random((others, columns))
+    return tuple(np.asfortranarray(a) if chosen.random() < 0.2 else a for a in (x, y))
 
 
 @pytest.mark.parametrize("seed", range(40))
@@ -145,6 +146,19 @@ def test_native_code_serves_shapes_that_are_new(function):
     after = many.cache_info()
     assert after.slow_calls - before.slow_calls <= 2
     assert (after.compiled, after.tables) == (before.compiled, before.tables)
+
+
+def test_arrays_in_the_order_of_fortran_are_served_at_any_shape():
+    functions = [lambda x, y: x * 2 + y, lambda x, y: x - x.max(axis=1, keepdims=True), lambda x, y: x.T.copy() + 1]
+    for function in functions:
+        many = jitrt.jit(function)
+        for n in range(20, 60):
+            x = np.random.default_rng(n).random((2 * n + 1, n)).T
+            y = np.asfortranarray(x) if n % 2 else x * 3
+            got, want = many(x, y), function(x, y)
+            np.testing.assert_array_equal(got, want)
+            assert got.strides == want.strides
+        assert many.cache_info().slow_calls < 8
 
 
 def test_frames_grow_and_work_goes_to_threads():

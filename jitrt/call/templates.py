@@ -110,12 +110,24 @@ def _general(leaves: Sequence[Any], keys: Sequence[Any]) -> Hashable | None:
     for leaf, key in zip(leaves, keys):
         if type(leaf) is np.ndarray:
             dtype, shape, strides, *others = key
-            if not (dtype.isnative and leaf.flags.aligned) or strides != contiguous_strides(shape, dtype.itemsize):
+            if not (dtype.isnative and leaf.flags.aligned) or strides != _strides(leaf, shape):
                 return None
-            found.append((dtype, tuple(min(n, 2) for n in shape), *others))
+            found.append((dtype, tuple(min(n, 2) for n in shape), _is_fortran(leaf), *others))
         else:
             found.append(key)
     return (*found, *keys[len(leaves) :])
+
+
+def _is_fortran(array: np.ndarray) -> bool:
+    """Whether an array is contiguous in the order of Fortran, and not in that of C."""
+    return array.flags.f_contiguous and not array.flags.c_contiguous
+
+
+def _strides(array: np.ndarray, shape: tuple[int, ...]) -> tuple[int, ...]:
+    """The strides of a contiguous array of that shape, in the order of `array` if that is contiguous."""
+    if _is_fortran(array):
+        return contiguous_strides(shape[::-1], array.itemsize)[::-1]
+    return contiguous_strides(shape, array.itemsize)
 
 
 def _is_simple(found: Specialisation) -> bool:
@@ -385,7 +397,7 @@ def _made(
         value = call.leaves[leaf]
         if type(value) is np.ndarray:
             shape = tuple(by_place.get(k, n) for k, n in enumerate(value.shape, place))
-            given[number] = shape, contiguous_strides(shape, value.itemsize)
+            given[number] = shape, _strides(value, shape)
             shown.append((leaf, tuple(names[n.poly] if is_extent(n) else n for n in shape)))
             place += value.ndim
     failures: list[BaseException] = []
