@@ -21,7 +21,7 @@ from .. import config, policy
 from ..base.atwork import at_work, is_users_own
 from ..codegen.entries import entry_of
 from ..errors import HalfDone, JitrtError, is_passing
-from ..frontend.control.composites import LEAVES, are_different, assign_part, take_apart
+from ..frontend.control.composites import LEAVES, are_different, assign_part, holder_count, take_apart
 from ..frontend.control.outside import list_dtype
 from ..frontend.control.source import has_loops
 from ..frontend.control.stage import MOST_WHOLE_BYTES, WAY, Staged, is_same_value, stage
@@ -314,6 +314,7 @@ class _Loop:
         self.places = self.results.places
         self.takes = [k for k in range(len(args)) if k not in dict(self.staged.known) and k not in self.staged.unread]
         self.assigns = any(self.staged.stores)
+        self.may_be_same = self.assigns and sum(map(holder_count, call.trees or ())) > 1
         self.exact = is_exact(procedure)
         self.pool: list[Work] = []
         self.table: Words | None = None  # for native calls
@@ -376,7 +377,7 @@ class _Loop:
             If it failed when something was written, or numbers were drawn.
         """
         staged, args = self.staged, call.leaves
-        if self.assigns and not are_different(call.args):
+        if self.may_be_same and not are_different(call.args):
             return MISS
         given = (*args, *[c.read() for c in staged.arrays]) if staged.arrays else args
         try:

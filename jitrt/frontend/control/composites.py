@@ -85,6 +85,11 @@ def assign_part(args: tuple, path: tuple[Any, ...], name: Any, value: Any) -> No
         setattr(owner, name, value)
 
 
+def holder_count(tree: Tree) -> int:
+    """How many objects of a tree hold others."""
+    return 0 if tree is None else 1 + sum(map(holder_count, tree[2]))
+
+
 @frozen(eq=False)
 class Method:
     """A function of the class of an object, and the object."""
