@@ -45,6 +45,7 @@ _TAKE_FUNCTIONS = frozenset(
     "assert_raises assert_raises_regex assert_warns assert_no_warnings raises warns assert_deprecated".split()
 )
 _MOST_SECONDS = 3600
+_loading: set[str] = set()  # modules: the arrays that they make for their tests, by the thousand, are no tests
 _MOST_SHOWN = 40
 
 
@@ -78,7 +79,9 @@ class _Loader(importlib.machinery.SourceFileLoader):
 
     def exec_module(self, module: types.ModuleType) -> None:
         vars(module)["__wrapped__"] = self.wrapped
+        _loading.add(self.name)
         super().exec_module(module)
+        _loading.discard(self.name)
 
 
 class _Finder(importlib.machinery.PathFinder):
@@ -134,6 +137,8 @@ def _compiled(call: Any) -> Any:
 
     @functools.wraps(call)
     def traced(*args: Any, **kwargs: Any) -> Any:
+        if _loading:
+            return call(*args, **kwargs)
         return jitrt.jit(call)(*args, **kwargs)
 
     return traced

@@ -16,6 +16,13 @@ class Sub(np.ndarray):
     pass
 
 
+def read_only(x):
+    y, z = x * 2, x * 3
+    y.flags.writeable = False
+    z.flags["WRITEABLE"] = False
+    return y, y.flags.writeable, z.flags.writeable, x.flags.c_contiguous, x.T.flags["F"]
+
+
 def divided(x, k):
     return np.divide(2.0, k, out=x.copy(), where=x > 0.7), np.divide(k, x, out=np.zeros_like(x), where=x > 0)
 
@@ -52,6 +59,7 @@ CASES = {
     "byte order, computed with": (lambda x: x.astype(np.dtype("f4").newbyteorder()) * 2, V),
     "byte order of a full array": (lambda x: (np.zeros_like(x, dtype=">f8"), np.full(3, x[0], ">i4")), V),
     "objects": (lambda x: np.array([x, x[0]], dtype=object)[1], V),
+    "flags that are set": (read_only, X),
     "full of an array": (lambda x: np.full((2, 4), x), V),
 }
 

@@ -42,9 +42,12 @@ class Flags:
     """What is known of an array's ``flags`` in every call: the order of its elements in memory."""
 
     __slots__ = ("c_contiguous", "f_contiguous")
+    c_contiguous: bool
+    f_contiguous: bool
 
     def __init__(self, array: Tracer):
-        self.c_contiguous, self.f_contiguous = array._is_in_order("C"), array._is_in_order("F")
+        for order in "CF":
+            object.__setattr__(self, f"{order.lower()}_contiguous", array._is_in_order(order))
 
     contiguous = property(lambda self: self.c_contiguous)
     fnc = property(lambda self: self.f_contiguous and not self.c_contiguous)
@@ -56,6 +59,11 @@ class Flags:
     def __getitem__(self, name: str) -> bool:
         names = {"C": "c_contiguous", "F": "f_contiguous"}
         return getattr(self, names.get(name, name.lower()))
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        raise Untraceable(f".flags.{name} of a value that is being traced is set", user_line())
+
+    __setitem__ = __setattr__
 
 
 class ArrayMethods(Operators):
