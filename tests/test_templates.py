@@ -345,3 +345,24 @@ def test_what_explains_a_call_is_made_for_its_shape():
     assert "extents" in str(fast.explain(*arrays(33, 36, 5)))
     fast.clear()
     close(fast(*arrays(33, 36, 5)), twice(*arrays(33, 36, 5)))
+
+
+def sizes_in_results(x):
+    y = x.reshape(1, -1)
+    found = {"n": len(x), "all": [x.size, x.nbytes, y.T.shape, x[1:].shape]}
+    return x * 2, x.shape, found, range(len(x)), slice(0, len(x)), x.size / 2, x.strides
+
+
+def test_sizes_in_results_are_numbers():
+    def types_in(value):
+        if isinstance(value, dict):
+            value = list(value.values())
+        if isinstance(value, (slice, range)):
+            value = [value.start, value.stop]
+        return [type(value), *map(types_in, value)] if isinstance(value, (list, tuple)) else type(value)
+
+    for plain in (sizes_in_results, lambda x: (x.sum(), x.shape), lambda x: len(x)):
+        compiled = jitrt.jit(plain)
+        for n in (3, 5, 7, 9, 11, 13, 3, 5, 15):
+            want, got = plain(np.arange(n) * 1.0), compiled(np.arange(n) * 1.0)
+            assert types_in(want) == types_in(got) and str(want) == str(got)
