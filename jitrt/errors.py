@@ -108,6 +108,10 @@ class Untraceable(ControlException):
         return f"{self.reason} ({self.line})" if self.line else self.reason
 
 
+class LoopsWanted(Untraceable):
+    """The function has an operation that NumPy would execute, and that loops over elements are better at."""
+
+
 class Interrupted(ControlException):
     """A signal handler has raised `error`, which ends the trace, and the call with it."""
 

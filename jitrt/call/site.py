@@ -20,15 +20,15 @@ import numpy as np
 
 from .. import config, policy
 from ..base.atwork import is_at_work, is_users_own
-from ..errors import JitrtError
-from ..frontend.context import current
+from ..errors import JitrtError, LoopsWanted
+from ..frontend.context import current, wanting_loops
 from ..frontend.numpy.tracer import Tracer
 from ..ir.ops.contractions import Call as HostedCall
 from ..programs import expect_compiles, note_call
 from ..runtime.dispatch import NativeCallable
 from ..runtime.entry import make_fallback_table, make_plain_table
 from ..runtime.guards import TakenApart
-from ..runtime.loopengine import MISS, loop_engine
+from ..runtime.loopengine import MISS, NoLoops, loop_engine
 from ..values.growing import NOT_GROWING
 from ..values.kinds import flatten_call
 from .traced import STAYS_IN_PYTHON, TracedCalls
@@ -71,15 +71,18 @@ class Site:
         Which calls that fall back are looked at: arrays may get larger, and shapes come again.
     table : object
         What lets native code serve calls that fall back.
+    tries_loops : bool
+        Whether loops over elements may do what NumPy would have to execute.
     """
 
-    __slots__ = ("_has_recovered", "_relapses", "backoff", "plain", "served", "table")
+    __slots__ = ("_has_recovered", "_relapses", "backoff", "plain", "served", "table", "tries_loops")
 
     def __init__(self) -> None:
         self.served = Served.COLD
         self.plain: Plain | None = None
         self.table: Any = None
         self.backoff = policy.Backoff(free=policy.PLAIN_CALLS, longest=policy.MOST_BETWEEN.bit_length() - 1)
+        self.tries_loops = True
         self._has_recovered = False
         self._relapses = 0
 
@@ -210,13 +213,16 @@ class ServedFunction(NativeCallable):
         try:
             call = call._replace(structure=known.take_all_apart(args, kwargs, leaves, tree))
             before = perf_counter()
-            found = known.find(leaves, call.structure, answers)
+            with wanting_loops(not kwargs and site.tries_loops):
+                found = known.find(leaves, call.structure, answers)
             self._note_slow_call(perf_counter() - before, args)
             if isinstance(found, Specialisation) and not known.spares_traces:
                 known.given_up = None
                 site.become(Served.COMPILED if found.root.end is None else Served.TREE)
         except (JitrtError, Warning):
             raise
+        except LoopsWanted:
+            return self._with_loops(site, args)
         except Exception as error:  # nothing has run yet
             found = internal_error(self.__name__, error)
         if isinstance(found, Specialisation):
@@ -229,6 +235,20 @@ class ServedFunction(NativeCallable):
                 return result
         self._fall_back(site, found)
         return traced.run_plain(found, call)
+
+    def _with_loops(self, site: Site, args: tuple) -> Any:
+        """The result of a call of a function that is better made of loops over elements, if it can be."""
+        if isinstance(self._loops, NoLoops):
+            from ..runtime.stagedloops import LoopEngine
+
+            self._loops = LoopEngine(self._function, has_loops=False)
+        result = self._loops.call(args, instead_of_plain=True) if hasattr(self._function, "__code__") else MISS
+        if result is MISS:
+            site.tries_loops = False
+            return self._call(args, {})
+        site.become(Served.STAGED)
+        self._serve_loops(args, args)
+        return result
 
     def _site(self, kind: Hashable) -> Site:
         """The state of calls of that kind."""

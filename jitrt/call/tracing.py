@@ -15,7 +15,7 @@ import numpy as np
 from .. import config
 from ..base.atwork import at_work, is_in_numba, is_users_own, users_code
 from ..base.frozen import frozen
-from ..errors import JitrtError, JitrtPerformanceWarning, NotWorthwhile, Untraceable, is_passing
+from ..errors import JitrtError, JitrtPerformanceWarning, LoopsWanted, NotWorthwhile, Untraceable, is_passing
 from ..frontend.numpy.draws import drawing, kept
 from ..frontend.numpy.silence import Warns, without_warnings
 from ..frontend.numpy.tracer import Tracer
@@ -128,6 +128,8 @@ def specialise(call: Call, programs: Programs, unsteady: bool) -> Specialisation
             _log.info("%s leaves %s to NumPy at %s", call.name, name, line)
         only_native = bool(classes) and not config.strict() and is_short([traced.graph])
         return Specialisation(traced, programs, call.shared, call.donated, only_native)
+    except LoopsWanted:
+        raise
     except Warns as reason:
         raise Unspecialised(str(reason)) from None
     except (Untraceable, NotWorthwhile) as reason:

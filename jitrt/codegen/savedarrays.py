@@ -2,17 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 
 from llvmlite import ir
 
-from ..ir.loops import Compute, Parameter, Procedure, can_stop, statements_within
+from ..ir.loops import (
+    Checked,
+    Compute,
+    For,
+    Forever,
+    Memory,
+    Parameter,
+    Procedure,
+    Statement,
+    Stop,
+    Store,
+    blocks_of,
+    statements_within,
+)
 from ..kernels.procedure import FIRST_ARGUMENT, WATCHED
 from ..kernels.words import I64, WORDS, counted, word
 from .context import POINTER as BYTES
 from .context import declared
 
 _I1 = ir.IntType(1)
+_ENDS = (Stop, Checked, Memory)
 
 
 class SavedArrays:
@@ -30,7 +44,7 @@ class SavedArrays:
     def __init__(self, builder: ir.IRBuilder, procedure: Procedure, written: Sequence[int]):
         self.builder = builder
         self.arrays: list[_Array] = []
-        stops = can_stop(procedure)
+        stops = _may_stop_late(procedure.body, {f"x{n}" for n in written}, False)
         if not written or not (stops or _may_raise(procedure)):
             return
         arguments = builder.function.args[0]
@@ -113,6 +127,21 @@ class _Array:
         kind = ir.FunctionType(ir.VoidType(), [BYTES, BYTES, I64, _I1])
         move = self.builder.module.declare_intrinsic("llvm.memcpy", [BYTES, BYTES, I64], kind)
         self.builder.call(move, [*((saved, place) if saving else (place, saved)), nbytes, ir.Constant(_I1, 0)])
+
+
+def _may_stop_late(body: Sequence[Statement], written: Set[str], is_late: bool) -> bool:
+    """Whether statements may stop a procedure when it has stored into one of the arrays; it has before if `is_late`."""
+
+    def stores(body: Sequence[Statement]) -> bool:
+        return any(isinstance(s, Store) and (s.scope in written or not s.scope) for s in statements_within(body))
+
+    for s in body:
+        inner = is_late or (isinstance(s, (For, Forever)) and stores((s,)))
+        blocks = blocks_of(s)
+        if (is_late and not blocks and isinstance(s, _ENDS)) or any(_may_stop_late(b, written, inner) for b in blocks):
+            return True
+        is_late = is_late or stores((s,))
+    return False
 
 
 def _may_raise(procedure: Procedure) -> bool:

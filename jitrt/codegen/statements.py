@@ -45,7 +45,7 @@ from ..kernels import external, floatflags
 from .context import I64, call_intrinsic, declared, internal
 from .context import POINTER as BYTES
 from .folds import PairwiseSum, combine, neutral
-from .loophints import set_one_vector
+from .loophints import forbid_vectors, set_one_vector
 from .scalar import data_type, emitter, from_memory, to_memory, value_type
 
 WORDS = I64.as_pointer()
@@ -389,11 +389,18 @@ class Statements:
         self.values[fold.name] = builder.load(single)
 
     def _loop(
-        self, start: ir.Value, stop: ir.Value, step: int, turn: Callable[[ir.Value], None], is_plain: bool = False
+        self,
+        start: ir.Value,
+        stop: ir.Value,
+        step: int,
+        turn: Callable[[ir.Value], None],
+        is_plain: bool = False,
+        is_scattered: bool = False,
     ) -> None:
         """``for index in range(start, stop, step): turn(index)``; one vector at a time where a body is plain.
 
-        Rows are short: several vectors at a time would leave more of them to a loop over single elements.
+        Rows are short: several vectors at a time would leave more of them to a loop over single elements. Instructions
+        that load from eight places, or store there, take longer than eight loads or stores.
         """
         builder, before = self.builder, self.builder.block
         body, after = builder.append_basic_block("turn"), builder.append_basic_block("done")
@@ -407,7 +414,9 @@ class Statements:
             following = builder.add(index, ir.Constant(I64, step), flags=["nsw"])
             index.add_incoming(following, builder.block)
             latch = builder.cbranch(builder.icmp_signed(order, following, stop), body, after)
-            if is_plain:
+            if is_scattered:
+                forbid_vectors(latch, self.module)
+            elif is_plain:
                 set_one_vector(latch, self.module, unrolled=not self.has_many_loops)
         builder.position_at_end(after)
 
@@ -433,7 +442,7 @@ class Statements:
             self.block(s.body)
             self.indices.pop()
 
-        self._loop(start, stop, s.step, turn, not s.folds and is_plain(s.body))
+        self._loop(start, stop, s.step, turn, not s.folds and is_plain(s.body), is_scattered(s.body))
         return [builder.load(place) for place in places]
 
     def _update(self, s: Update) -> None:
@@ -447,6 +456,12 @@ def _c_type(type_: Type) -> ir.Type:
 def is_plain(body: Sequence[Statement]) -> bool:
     """Whether a loop with that body only computes elements, so that vectors are all that it gains from."""
     return not any(isinstance(s, (If, Scope, Stop, Checked, Put, External)) for s in body)
+
+
+def is_scattered(body: Sequence[Statement]) -> bool:
+    """Whether a loop with that body reads or writes elements at places that it has read or computed."""
+    computed = {s.target for s in body if isinstance(s, (Load, Compute, Machine))}
+    return any(isinstance(s, (Load, Store)) and not computed.isdisjoint(s.offset.names()) for s in body)
 
 
 _FOLDS = {

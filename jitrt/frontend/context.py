@@ -18,6 +18,21 @@ def current() -> Trace | None:
     return getattr(_local, "trace", None)
 
 
+def wants_loops() -> bool:
+    """Whether a trace of this thread ends where loops over elements would be better."""
+    return getattr(_local, "wants_loops", False)
+
+
+@contextmanager
+def wanting_loops(wanted: bool) -> Iterator[None]:
+    """Let traces of this thread end with `LoopsWanted`, if that is `wanted`, where loops over elements are better."""
+    _local.wants_loops = wanted
+    try:
+        yield
+    finally:
+        _local.wants_loops = False
+
+
 @contextmanager
 def tracing(state: Trace | None) -> Iterator[None]:
     """Let `state` be the trace of this thread."""

@@ -379,11 +379,6 @@ def blocks_of(s: Statement) -> tuple[tuple[Statement, ...], ...]:
     return (s.body,) if isinstance(s, (For, Forever, Scope)) else ()
 
 
-def can_stop(procedure: Procedure) -> bool:
-    """Whether a procedure may have to end before its end."""
-    return any(isinstance(s, (Stop, Checked, Memory)) for s in statements_within(procedure.body))
-
-
 def is_exact(procedure: Procedure) -> bool:
     """Whether all results are those of correctly rounded operations in Python's order."""
     for s in statements_within(procedure.body):

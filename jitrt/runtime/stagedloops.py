@@ -69,19 +69,23 @@ class LoopEngine:
     ----------
     function : callable
         The plain function.
+    has_loops : bool
+        Whether it may have loops of its own. One that has none, but operations that are loops, is left to the tracer
+        until this asks for them.
 
     Attributes
     ----------
     active : bool
-        Whether calls may be served; False once the function is known to have no loops of its own.
+        Whether calls may be served; False once the function is known to have no loops.
     answering, serving : bool
         Whether there are procedures in use.
     compile_seconds : float
         What the latest `call` took to make a procedure; 0 if it had one.
     """
 
-    def __init__(self, function: Callable[..., Any]):
+    def __init__(self, function: Callable[..., Any], has_loops: bool = True):
         self._function = function
+        self._has_loops = has_loops
         self._loops: dict[Any, list[_Loop]] = {}
         self._refused: dict[Any, str] = {}
         self._left: set[Any] = set()  # refused because their loops work on whole arrays
@@ -89,7 +93,7 @@ class LoopEngine:
         self.compile_seconds = 0.0
         self.active = True
         self.answering = self.serving = False
-        self._looked = False
+        self._looked = not has_loops
         self._made = 0
         self._served = 0
         self._latest: _Loop | None = None  # that has served a call in Python
@@ -100,6 +104,8 @@ class LoopEngine:
         Loops over whole arrays are left to the tracer, unless it leaves them to the plain function.
         """
         self.compile_seconds = 0.0
+        if not (self._has_loops or instead_of_plain):
+            return self.serve(args)
         try:
             if not self._looked:
                 self.active = has_loops(self._function.__code__)
@@ -155,14 +161,14 @@ class LoopEngine:
 
     def source(self, args: tuple) -> str:
         """The procedure that calls with such arguments run; empty if there is none."""
-        if not (self.active and has_loops(self._function.__code__)):
+        if not (self.active and (not self._has_loops or has_loops(self._function.__code__))):
             return ""
-        loop = self._find(self._taken(args))
+        loop = self._find(self._taken(args), not self._has_loops)
         return "" if loop is None else str(loop.staged.procedure)
 
     def unrolled(self, args: tuple) -> frozenset[int]:
         """Lines of loops that are unrolled in the procedure of `source`."""
-        loop = self._find(self._taken(args))
+        loop = self._find(self._taken(args), not self._has_loops)
         return frozenset() if loop is None else loop.staged.unrolled
 
     def reason(self, args: tuple) -> str:
@@ -231,6 +237,11 @@ class LoopEngine:
                 keep_verdict(self._function, key, args, str(reason), isinstance(reason, WholeArrays))
             _log.info("%s: its loops are not compiled as such: %s", self._function.__name__, reason)
             return None
+        if not self._has_loops:
+            if not loop.renew_table(call, len(call.args)):
+                self._refused[key] = "Python would have to make its results, or look at its arguments"
+                return None
+            loop.table = None  # `tables` makes it
         self._loops.setdefault(key, []).append(loop)
         if loop.is_whole:
             self._whole.add(key)

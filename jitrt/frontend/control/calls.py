@@ -13,7 +13,7 @@ import numpy as np
 
 from ...ir.integers import Poly
 from . import arrays as a
-from . import complexnumbers, composites, draws, external, library, lists, scalars
+from . import choosing, complexnumbers, composites, draws, external, library, lists, scalars
 from .arrays import ZERO
 from .asking import ASKING
 from .expressions import Expressions
@@ -85,6 +85,8 @@ class Calls(Expressions):
                 return composites.item(r, owner, args[0]) if args[0] in owner.parts else (*args[1:], None)[0]
             if isinstance(owner, Source):
                 return draws.method(self.r, owner, e.func.attr, args, kwargs)
+            if isinstance(owner, np.ufunc) and e.func.attr == "at" and not kwargs:
+                return choosing.at(self.r, owner, *args)
             if isinstance(owner, (list, RunTimeList)):
                 return self._list_method(owner, e.func.attr, args, kwargs, e)
             return self.call(self.attribute(owner, e.func.attr), args, kwargs, e)

@@ -55,12 +55,15 @@ for _names, _op, _dtype_for, _needs in (
         FUNCTIONS[getattr(np, _name)] = METHODS[_name] = _folding(_op, _dtype_for, _needs)
 
 
+_COUNTS_ARE_PYTHONS = type(np.count_nonzero(np.zeros(1))) is int  # before NumPy 2.4
+
+
 @function(np.count_nonzero)
-def _count_nonzero(r: Recorder, array: Array) -> Any:
-    truths = a.cast(r, array, BOOL)
+def _count_nonzero(r: Recorder, array: Any) -> Any:
+    truths = a.cast(r, as_array(r, array), BOOL)
     name = a.fold_all(r, "add", INT, truths.shape, lambda i: r.cast(truths.element(i), BOOL, INT))
-    r.facts.bound(name, [0], [array.size])
-    return integer(Poly.name(name))
+    r.facts.bound(name, [0], [truths.size])
+    return integer(Poly.name(name), INT, _COUNTS_ARE_PYTHONS)
 
 
 def _count(array: Array, axes: tuple[int, ...]) -> Poly:

@@ -12,7 +12,7 @@ from . import subscripts
 from .arrays import ZERO
 from .lists import RunTimeList
 from .recorder import Recorder
-from .registry import as_array, function, known_dtype, ufunc
+from .registry import FUNCTIONS, as_array, function, known_dtype, ufunc
 from .scalars import dtypes_of, poly_of, static_integer
 from .values import BOOL, LISTED, Array, NotStaged, dtype_of, integer, is_number
 
@@ -24,7 +24,8 @@ def _transpose(r: Recorder, array: Array, *axes: Any) -> Array:
 
 
 @function(np.ravel, method="ravel")
-def _ravel(r: Recorder, array: Array) -> Array:
+def _ravel(r: Recorder, array: Any) -> Array:
+    array = as_array(r, array)
     return reshape(r, array, array.size, True)
 
 
@@ -189,8 +190,8 @@ def _hstack(r: Recorder, parts: Any) -> Array:
 
 @function(np.where)
 def _where(r: Recorder, condition: Any, x: Any = None, y: Any = None) -> Any:
-    if x is None or y is None:
-        raise NotStaged("where with one argument")
+    if x is None and y is None:
+        return FUNCTIONS[np.nonzero](r, condition)
     values = [v if is_number(v) else as_array(r, v) for v in (x, y)]
     dtype = dtypes_of(np.add, values)[-1] if any(dtype_of(v) != BOOL for v in values) else BOOL
     if is_number(condition):

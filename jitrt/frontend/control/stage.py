@@ -23,7 +23,7 @@ from .lists import GrownList, given
 from .outside import Captures, is_function, is_source, list_dtype
 from .recorder import MOST_EXTENT, Recorder
 from .scalars import poly_of, register_of, settled
-from .source import definition_of
+from .source import definition_of, has_loops
 from .statements import Statements, bind
 from .values import (
     BOOL,
@@ -334,7 +334,7 @@ def _stage(
             returned(None)
     r.scope("function", body)
     written = r.written_to
-    if not r.has_loops:
+    if not (r.has_loops or takes_whole):
         raise NotStaged("it has no loops")
     is_short = r.nests > 0 and r.most_trips <= _SHORT
     is_elementwise = not is_short and (r.is_elementwise or bool(r.grown))
@@ -346,7 +346,8 @@ def _stage(
         r.parameters.append(Parameter("host", INT))
     returns = [_settled_results(result, results) for result in returns]
     numbers = [k for k in range(len(args) + len(captures.arrays)) if f"x{k}" in written]
-    check = [] if is_elementwise else _size_check(r, len(args))
+    is_whole = has_loops(function.__code__) and not is_elementwise
+    check = _size_check(r, len(args)) if is_whole else []
     procedure = Procedure(tuple(r.parameters), (*check, *r.finish()), tuple(results), r.sites())
     return Staged(
         procedure,
@@ -357,7 +358,7 @@ def _stage(
         tuple(numbers),
         tuple(known.items()),
         unread,
-        not is_elementwise,
+        is_whole,
         frozenset(r.unrolled),
         tuple(r.steps),
     )

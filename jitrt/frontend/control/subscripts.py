@@ -40,8 +40,11 @@ class Axis:
     kept: bool = True
 
 
-def wrapped(r: Recorder, index: Poly, extent: Poly) -> Poly:
-    """An index as it counts from the beginning; the procedure stops where there is no such element."""
+def wrapped(r: Recorder, index: Poly, extent: Poly, checked: bool = False) -> Poly:
+    """An index as it counts from the beginning; the procedure stops where there is no such element.
+
+    If it is `checked` there is one.
+    """
     if r.facts.is_at_least(index):
         r.require(extent - 1 - index)
         return index
@@ -52,6 +55,9 @@ def wrapped(r: Recorder, index: Poly, extent: Poly) -> Poly:
     negative = r.machine("<", index, ZERO)
     other = r.integer(index + extent)
     found = r.compute("where", [negative, other, name], [BOOL, INT, INT], INT)
+    if checked:
+        r.facts.bound(found, [0], [extent - 1])
+        return Poly.name(found)
     if found not in r.facts:
         r.facts.bound(found, [], [])
     r.stop(
@@ -252,9 +258,11 @@ def _gather(r: Recorder, array: Array, items: list[Any]) -> Array:
     if index.dtype.kind not in "iu":
         raise NotStaged("an index that is no integer")
 
+    check_indices(r, index, array.shape[0])
+
     def element(indices: tuple[Poly, ...]) -> str:
         at = from_register(r, index.element(indices[: index.ndim]), index.dtype)
-        return array.element((wrapped(r, at.poly, array.shape[0]), *indices[index.ndim :]))
+        return array.element((wrapped(r, at.poly, array.shape[0], True), *indices[index.ndim :]))
 
     return Array(array.dtype, (*index.shape, *rest), element, array.reads | index.reads, None)
 
@@ -290,7 +298,7 @@ def compress(r: Recorder, array: Array, mask: Array) -> Array:
     if mask.ndim > array.ndim:
         raise NotStaged("a mask of more axes than the array")
     rest = array.shape[mask.ndim :]
-    made = a.fresh(r, array.dtype, (mask.size, *rest))
+    made = a.fresh(r, array.dtype, (mask.size + 1, *rest))
     view = made.view
     assert view is not None
     position = r.variable()
@@ -298,6 +306,12 @@ def compress(r: Recorder, array: Array, mask: Array) -> Array:
 
     def body(indices: tuple[Poly, ...]) -> None:
         truth = mask.element(indices)
+        if not rest:  # without a branch: the place behind the last one gets what is not chosen
+            here = r.get(position, INT)
+            r.facts.bound(here, [0], [mask.size])
+            r.store(view, array.dtype, (Poly.name(here),), array.element(indices))
+            r.put(position, r.integer(Poly.name(here) + Poly.name(r.cast(truth, BOOL, INT))), INT)
+            return
         with r.block() as then:
             here = r.get(position, INT)
             r.facts.bound(here, [0], [mask.size - 1])
@@ -358,7 +372,7 @@ def _scatter(r: Recorder, array: Array, items: list[Any], value: Any) -> None:
         a.broadcast(r, [whole, value.shape])
         if value.ndim > len(whole):
             raise NotStaged("a value of more axes than its place")
-    _check_indices(r, index, array.shape[0])
+    check_indices(r, index, array.shape[0])
 
     def body(indices: tuple[Poly, ...]) -> None:
         at = from_register(r, index.element(indices[: index.ndim]), index.dtype)
@@ -367,18 +381,19 @@ def _scatter(r: Recorder, array: Array, items: list[Any], value: Any) -> None:
             if isinstance(value, Array)
             else a._converted(r, value, array.dtype)
         )
-        r.store(view, array.dtype, (wrapped(r, at.poly, array.shape[0]), *indices[index.ndim :]), name)
+        r.store(view, array.dtype, (wrapped(r, at.poly, array.shape[0], True), *indices[index.ndim :]), name)
 
     a.nest(r, whole, body)
 
 
-def _check_indices(r: Recorder, index: Array, extent: Poly) -> None:
-    """Stop before anything is written if an index is out of range."""
-    a.nest(r, index.shape, lambda i: _ignore(wrapped(r, from_register(r, index.element(i), index.dtype).poly, extent)))
-
-
-def _ignore(value: Any) -> None:
-    return None
+def check_indices(r: Recorder, index: Array, extent: Poly) -> None:
+    """Stop before anything is read or written if an index is out of range."""
+    ends = [
+        from_register(r, a.fold_all(r, op, index.dtype, index.shape, index.element), index.dtype).poly
+        for op in ("minimum", "maximum")
+    ]
+    r.stop(r.machine("<", ends[0], -extent))
+    r.stop(r.machine(">=", ends[1], extent))
 
 
 def _scatter_pairs(r: Recorder, array: Array, items: list[Any], value: Any) -> None:

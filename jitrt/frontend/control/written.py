@@ -22,21 +22,6 @@ def _diff(a: Any, n: Any = 1) -> Any:
     return a[..., 1:] - a[..., :-1]
 
 
-def _nonzero(a: Any) -> Any:
-    return (_flatnonzero(a),)
-
-
-def _flatnonzero(a: Any) -> Any:
-    values = a.ravel()
-    found = np.empty(np.count_nonzero(values), np.int64)
-    count = 0
-    for k in range(len(values)):
-        if values[k] != 0:
-            found[count] = k
-            count += 1
-    return found
-
-
 def _cumsum(a: Any) -> Any:
     values = a.ravel()
     made = np.empty(len(values), np.sum(values[:0]).dtype)
@@ -120,60 +105,16 @@ def _median(a: Any) -> Any:
     return np.mean(pair)
 
 
-def _first_not_below(a: Any, value: Any) -> Any:
-    """The first place of a sorted array at which `value`, which is not nan, could be inserted."""
-    low = 0
-    high = len(a)
-    while low < high:
-        middle = (low + high) // 2
-        if a[middle] < value:
-            low = middle + 1
-        else:
-            high = middle
-    return low
-
-
-def _first_above(a: Any, value: Any) -> Any:
-    """The last place of a sorted array at which `value`, which is not nan, could be inserted."""
-    low = 0
-    high = len(a)
-    while low < high:
-        middle = (low + high) // 2
-        if value < a[middle]:
-            high = middle
-        else:
-            low = middle + 1
-    return low
-
-
-def _searchsorted(a: Any, v: Any, side: str = "left") -> Any:
-    if np.ndim(v) == 0:
-        assert v == v
-        return np.int64(_first_not_below(a, v) if side == "left" else _first_above(a, v))
-    made = np.empty(v.shape, np.int64)
-    assert v.ndim == 1
-    for k in range(len(v)):
-        assert v[k] == v[k]
-        made[k] = _first_not_below(a, v[k]) if side == "left" else _first_above(a, v[k])
-    return made
-
-
-def _interpolated(x: Any, xp: Any, fp: Any) -> Any:
-    """As NumPy's C code has it; behind the ends of `xp` the last values hold."""
-    n = len(xp)
-    if x > xp[n - 1]:
-        return fp[n - 1]
-    if x < xp[0]:
+def _interpolated(x: Any, xp: Any, fp: Any, k: Any) -> Any:
+    """As NumPy's C code has it, where `k` elements of `xp` are not above `x`; behind its ends the last values hold."""
+    if k <= 0:
         return fp[0]
-    k = _first_above(xp, x) - 1
-    if k == n - 1:
-        return fp[n - 1]
-    if xp[k] == x:
-        return fp[k]
-    slope = (fp[k + 1] - fp[k]) / (xp[k + 1] - xp[k])
-    made = slope * (x - xp[k]) + fp[k]
-    assert made == made
-    return made
+    if k >= len(xp):
+        return fp[len(xp) - 1]
+    if xp[k - 1] == x:
+        return fp[k - 1]
+    slope = (fp[k] - fp[k - 1]) / (xp[k] - xp[k - 1])
+    return slope * (x - xp[k - 1]) + fp[k - 1]
 
 
 def _interp(x: Any, xp: Any, fp: Any) -> Any:
@@ -182,32 +123,109 @@ def _interp(x: Any, xp: Any, fp: Any) -> Any:
     xp = xp.astype(np.float64)
     fp = fp.astype(np.float64)
     if np.ndim(x) == 0:
-        assert x == x
-        return np.float64(_interpolated(x, xp, fp))
+        value = np.float64(_interpolated(x, xp, fp, np.searchsorted(xp, x, side="right")))
+        assert value == value
+        return value
     assert x.ndim == 1
+    x = x.astype(np.float64)
+    places = np.searchsorted(xp, x, side="right")
     made = np.empty(len(x), np.float64)
     for k in range(len(x)):
-        assert x[k] == x[k]
-        made[k] = _interpolated(x[k], xp, fp)
+        made[k] = _interpolated(x[k], xp, fp, places[k])
+    assert not np.any(np.isnan(made))
     return made
 
 
 def _bincount(x: Any, weights: Any = None, minlength: Any = 0) -> Any:
+    assert x.ndim == 1
     assert minlength >= 0
     length = minlength
-    for value in x:
-        assert value >= 0
-        length = max(length, int(value) + 1)
+    if len(x) > 0:
+        assert np.min(x) >= 0
+        length = max(length, int(np.max(x)) + 1)
     if weights is None:
         counts = np.zeros(length, np.int64)
-        for value in x:
-            counts[value] += 1
+        np.add.at(counts, x, np.int64(1))
         return counts
+    assert weights.ndim == 1
+    assert len(x) > 0
     assert len(weights) == len(x)
     sums = np.zeros(length, np.float64)
-    for k in range(len(x)):
-        sums[x[k]] += weights[k]
+    np.add.at(sums, x, weights.astype(np.float64))
     return sums
+
+
+def _digitize(x: Any, bins: Any, right: Any = False) -> Any:
+    assert bins.ndim == 1
+    for k in range(1, len(bins)):
+        assert bins[k - 1] <= bins[k]
+    return np.searchsorted(bins, x, side="left" if right else "right")
+
+
+def _histogram(a: Any, bins: Any = 10, range: Any = None, density: Any = None, weights: Any = None) -> Any:
+    """With bins of one width, as NumPy finds them: computed, and corrected by the edges."""
+    assert weights is None
+    assert not density
+    values = np.ravel(a)
+    assert values.dtype == np.float64
+    assert len(values) > 0
+    assert bins >= 1
+    if range is None:
+        first = np.min(values)
+        last = np.max(values)
+    else:
+        first, last = range
+    assert first < last
+    span = last - first
+    assert span < np.inf
+    edges = np.linspace(first, last, bins + 1)
+    counts = np.zeros(bins, np.int64)
+    for value in values:
+        if value >= first and value <= last:
+            k = min(int((value - first) / span * bins), bins - 1)
+            if value < edges[k]:
+                k -= 1
+            if value >= edges[k + 1] and k != bins - 1:
+                k += 1
+            counts[k] += 1
+    return counts, edges
+
+
+def _isin(element: Any, test_elements: Any, assume_unique: Any = False, invert: Any = False) -> Any:
+    """By a table of the integers between the extremes of `test_elements`."""
+    values = np.ravel(test_elements)
+    assert values.dtype.kind == "i"
+    assert element.dtype.kind == "i"
+    assert len(values) > 0
+    low = int(np.min(values))
+    high = int(np.max(values))
+    assert high - low < 1048576
+    table = np.zeros(high - low + 2, np.bool_)
+    table[values.astype(np.int64) - low] = True
+    flat = np.ravel(element)
+    made = np.empty(len(flat), np.bool_)
+    for k in range(len(flat)):
+        value = int(flat[k])
+        place = value - low if low <= value and value <= high else high - low + 1
+        made[k] = table[place]
+    found = made.reshape(element.shape)
+    return ~found if invert else found
+
+
+def _unique(ar: Any, return_index: Any = False, return_inverse: Any = False, return_counts: Any = False) -> Any:
+    """Of integers in a small range, by counting."""
+    assert not return_index
+    assert not return_inverse
+    values = np.ravel(ar)
+    assert values.dtype.kind == "i"
+    assert len(values) > 0
+    low = int(np.min(values))
+    assert int(np.max(values)) - low <= 4 * len(values) + 1000
+    counts = np.zeros(int(np.max(values)) - low + 1, np.int64)
+    np.add.at(counts, values.astype(np.int64) - low, np.int64(1))
+    found = np.flatnonzero(counts)
+    made = (found + low).astype(values.dtype)
+    return (made, counts[found]) if return_counts else made
 
 
 def _cross(a: Any, b: Any) -> Any:
@@ -330,8 +348,9 @@ def _cholesky(a: Any) -> Any:
 
 
 WRITTEN: dict[Any, Callable[..., Any]] = {
-    np.diff: _diff, np.nonzero: _nonzero, np.flatnonzero: _flatnonzero, np.cumsum: _cumsum, np.cumprod: _cumprod,
-    np.median: _median, np.searchsorted: _searchsorted, np.interp: _interp, np.bincount: _bincount, np.cross: _cross,
+    np.diff: _diff, np.cumsum: _cumsum, np.cumprod: _cumprod,
+    np.median: _median, np.interp: _interp, np.bincount: _bincount, np.digitize: _digitize,
+    np.histogram: _histogram, np.isin: _isin, np.unique: _unique, np.cross: _cross,
     np.trapezoid: _trapezoid, np.trace: _trace, np.diagflat: _diagflat, np.tril: _tril, np.triu: _triu,
     np.linalg.det: _det, np.linalg.cholesky: _cholesky, np.flip: _flip, np.ptp: _ptp, np.allclose: _allclose,
 }  # fmt: skip

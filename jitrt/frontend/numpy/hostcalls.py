@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...errors import Untraceable
+from ...errors import LoopsWanted, Untraceable
 from ...ir.interpret import evaluate
 from ...ir.node import Node, type_of
 from ...ir.ops.contractions import RESULT, Call, call_result
@@ -16,7 +16,7 @@ from ...ir.ops.pythonnumbers import python_operation
 from ...ir.ops.ufuncs import COPY
 from ...ir.types import ArrayType
 from ...values.kinds import DICT, flatten, kind_of
-from ..context import tracing
+from ..context import tracing, wants_loops
 from ..forms import check
 from ..python.userline import user_line
 from ..registers import read_only
@@ -72,6 +72,7 @@ class HostCalls:
         trace = self._trace
         if trace.has_forms:
             check(form_in((args, kwargs)), name)
+        _offer(function, name)
         if name.rpartition(".")[2] in MUTATING or kwargs.get("out") is not None:
             raise Untraceable(f"{name} writes into an array", user_line())
         if trace.breaks.are_possible and (self._unsteady or function in VALUE_SHAPED):
@@ -93,6 +94,7 @@ class HostCalls:
         trace = self._trace
         if trace.has_forms:
             check(form_in((args, kwargs)), name)
+        _offer(function, name)
         node = call_node(trace, function, name, args, kwargs)
         if not trace.breaks.are_possible or (trace.loops.first_values and is_recorded_in_a_loop(node)):
             raise Untraceable(f"{name} gives arrays whose shapes depend on values", user_line())
@@ -146,6 +148,7 @@ class HostCalls:
     ) -> Node:
         """Record a call whose first argument is `target`, into which it writes; return what that is afterwards."""
         trace = self._trace
+        _offer(function, name)
 
         def on_copy(array: Any, *args: Any, **kwargs: Any) -> Any:
             copied = np.array(array, order="C")
@@ -290,6 +293,21 @@ class HostCalls:
         if isinstance(value, np.ndarray):
             trace.orders.note(result, value.strides)
         return Tracer(result, trace, scalar=isinstance(value, np.generic))
+
+
+def _offer(function: Callable[..., Any], name: str) -> None:
+    """Let loops over elements serve the call of the whole function, if they can do what `function` does.
+
+    Raises
+    ------
+    LoopsWanted
+        If they can.
+    """
+    if wants_loops():
+        from ..control.library import has_loops_for
+
+        if has_loops_for(function):
+            raise LoopsWanted(f"{name} is a loop", user_line())
 
 
 def _has_kernels(dtype: np.dtype) -> bool:

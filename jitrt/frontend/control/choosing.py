@@ -1,0 +1,194 @@
+"""Elements that masks and arrays of indices choose in staged functions: found, counted, taken, assigned to."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ...ir.integers import Poly
+from . import arrays as a
+from . import subscripts
+from .recorder import Recorder
+from .registry import as_array, function
+from .scalars import dtypes_of, from_register, register_of
+from .shapes import reshape
+from .values import BOOL, INT, Array, NotStaged, dtype_of, is_number, is_static
+
+
+def _mask(r: Recorder, array: Any) -> Array:
+    return a.materialise(r, a.cast(r, as_array(r, array), BOOL))
+
+
+def _places(r: Recorder, mask: Array) -> list[Array]:
+    """For each axis the indices of the true elements."""
+    axes = range(mask.ndim)
+    indices = [Array(INT, mask.shape, lambda i, k=k: r.integer(i[k]), frozenset()) for k in axes]  # type: ignore[misc]
+    return [subscripts.compress(r, index, mask) for index in indices]
+
+
+@function(np.nonzero, method="nonzero")
+def nonzero(r: Recorder, array: Any) -> tuple[Array, ...]:
+    """The indices of the elements that are not zero."""
+    array = as_array(r, array)
+    if not array.ndim:
+        raise NotStaged("the indices of a number")
+    return tuple(_places(r, _mask(r, array)))
+
+
+@function(np.flatnonzero)
+def _flatnonzero(r: Recorder, array: Any) -> Array:
+    array = as_array(r, array)
+    (found,) = _places(r, _mask(r, reshape(r, array, array.size, True)))
+    return found
+
+
+@function(np.argwhere)
+def _argwhere(r: Recorder, array: Any) -> Array:
+    array = as_array(r, array)
+    if not array.ndim:
+        raise NotStaged("the indices of a number")
+    columns = [a.with_axes(r, column, (1,)) for column in _places(r, _mask(r, array))]
+    made = a.fresh(r, INT, (columns[0].shape[0], Poly.number(array.ndim)))
+    for k, column in enumerate(columns):
+        axes = subscripts.axes_of(r, made, [slice(None), slice(k, k + 1)])
+        a.assign(r, subscripts.view_of(r, made, axes), Array(INT, (made.shape[0], a.ONE), column.element, column.reads))
+    return made
+
+
+@function(method="compress")
+def _compress_method(r: Recorder, array: Array, condition: Any, axis: Any = None) -> Array:
+    return _compress(r, condition, array, axis)
+
+
+@function(np.compress)
+def _compress(r: Recorder, condition: Any, array: Any, axis: Any = None) -> Array:
+    mask, array = as_array(r, condition), as_array(r, array)
+    if mask.ndim != 1 or array.ndim != 1 or axis not in (None, 0):
+        raise NotStaged("a compression along an axis")
+    return subscripts.compress(r, array, _mask(r, mask))
+
+
+@function(np.extract)
+def _extract(r: Recorder, condition: Any, array: Any) -> Array:
+    mask, array = as_array(r, condition), as_array(r, array)
+    if mask.ndim != array.ndim:
+        raise NotStaged("a condition of another shape")
+    return subscripts.compress(r, array, _mask(r, mask))
+
+
+@function(np.take, method="take")
+def _take(r: Recorder, array: Any, indices: Any, axis: Any = None) -> Any:
+    array = as_array(r, array)
+    if array.ndim != 1 or axis not in (None, 0) or not isinstance(indices, Array) or indices.dtype.kind not in "iu":
+        raise NotStaged("elements along an axis")
+    return subscripts.read(r, array, indices)
+
+
+def _repeated(r: Recorder, values: Any, dtype: np.dtype, length: Poly) -> Any:
+    """`values`, one behind the other, again and again; the procedure stops if there are none."""
+    if is_number(values):
+        return values
+    values = a.materialise(r, as_array(r, values), always=True)
+    if values.dtype != dtype or values.ndim != 1:
+        raise NotStaged("values of another type or shape")
+    extent = values.shape[0]
+    r.require(extent - 1)
+
+    def element(indices: tuple[Poly, ...]) -> str:
+        place = r.machine("urem", indices[0], extent, [0], [extent - 1])
+        return values.element((Poly.name(place),))
+
+    same = r.machine(">=", extent, length)
+    first = Array(dtype, (length,), element, values.reads)
+    made = a.fresh(r, dtype, (length,))
+    with r.block() as then:  # which is all of them, as a rule
+        r.suppose(same, True)
+        a.assign(r, made, Array(dtype, (length,), lambda i: values.element(i), values.reads))
+    with r.block() as otherwise:
+        a.assign(r, made, first)
+    r.choice(same, then, otherwise)
+    return made
+
+
+def _target(array: Any) -> Array:
+    if not isinstance(array, Array) or array.view is None or array.ndim != 1:
+        raise NotStaged("an assignment to an array of several axes")
+    return array
+
+
+@function(np.put, method="put")
+def _put(r: Recorder, array: Any, indices: Any, values: Any) -> None:
+    target = _target(array)
+    indices = a.materialise(r, as_array(r, indices))
+    if indices.ndim != 1 or indices.dtype.kind not in "iu":
+        raise NotStaged("indices of several axes")
+    subscripts.assign(r, target, indices, _repeated(r, values, target.dtype, indices.shape[0]))
+
+
+@function(np.putmask)
+def _putmask(r: Recorder, array: Any, mask: Any, values: Any) -> None:
+    target, mask = _target(array), _mask(r, mask)
+    if mask.ndim != 1:
+        raise NotStaged("a mask of several axes")
+    r.require_equal(target.shape[0], mask.shape[0])
+    values = _repeated(r, values, target.dtype, target.shape[0])
+    if is_number(values) and dtypes_of(np.add, [target, values])[-1] != target.dtype:
+        raise NotStaged("a value of another type")
+    chosen = a.elementwise(r, "where", [mask, values, target], [BOOL, target.dtype, target.dtype], target.dtype)
+    a.assign(r, target, chosen)
+
+
+@function(np.place)
+def _place(r: Recorder, array: Any, mask: Any, values: Any) -> None:
+    target, mask = _target(array), _mask(r, mask)
+    if mask.ndim != 1 or is_number(values):
+        raise NotStaged("a mask of several axes, or a number in place of values")
+    r.require_equal(target.shape[0], mask.shape[0])
+    count = a.fold_all(r, "add", INT, mask.shape, lambda i: r.cast(mask.element(i), BOOL, INT))
+    r.facts.bound(count, [0], [mask.shape[0]])
+    subscripts.assign(r, target, mask, _repeated(r, values, target.dtype, Poly.name(count)))
+
+
+def at(r: Recorder, called: np.ufunc, array: Any, index: Any, value: Any = None) -> None:
+    """``ufunc.at``: one operation after the other, also where an element is chosen several times."""
+    target = _target(array)
+    places = subscripts.as_indices(r, index) if not is_number(index) else None
+    if places is None or places.dtype.kind not in "iu" or places.ndim != 1 or called.nin != (1 if value is None else 2):
+        raise NotStaged("indices of this kind")
+    view, dtype = target.view, target.dtype
+    assert view is not None
+    operands: list[Any] = [target] if value is None else [target, value]
+    if value is not None:
+        if is_static(value):
+            value = operands[1] = np.asarray(value)[()]
+        if not is_number(value):
+            value = operands[1] = a.materialise(r, as_array(r, value), always=True)
+            a.broadcast(r, [places.shape, value.shape])
+            if value.ndim > 1:
+                raise NotStaged("values of several axes")
+        elif not is_static(value) and value.python is not False:
+            raise NotStaged("a number of Python's")
+    dtypes = dtypes_of(called, operands)
+    if any(d != dtype for d in dtypes) or (value is not None and dtype_of_value(value) != dtype):
+        raise NotStaged("values of another type")
+    places = a.materialise(r, places, always=bool(places.reads & view.origins))
+    subscripts.check_indices(r, places, target.shape[0])
+    r.choose_by_values()
+
+    def body(indices: tuple[Poly, ...]) -> None:
+        place = from_register(r, places.element(indices), places.dtype).poly
+        k = (subscripts.wrapped(r, place, target.shape[0], True),)
+        names = [r.load(view, dtype, k)]
+        if isinstance(value, Array):
+            names.append(a.element_of(r, value, dtype, indices))
+        elif value is not None:
+            names.append(register_of(r, value, dtype))
+        r.store(view, dtype, k, r.compute(called.__name__, names, [dtype] * len(names), dtype))
+
+    a.nest(r, places.shape, body)
+
+
+def dtype_of_value(value: Any) -> np.dtype:
+    """Of an array or a number."""
+    return value.dtype if isinstance(value, Array) else dtype_of(value)
