@@ -32,6 +32,7 @@ from ..ir.verify import verify
 from ..kernels.entry import TABLE
 from ..kernels.procedure import WATCHED
 from ..values.functions import MISSING
+from ..values.keys import layout_key
 from ..values.memory import overlaps_itself
 from .dispatch import Words
 from .errstate import errors, raising
@@ -249,16 +250,9 @@ class LoopEngine:
         return loop
 
 
-# What of an array's flags compiled code depends on: C- and F-contiguous, aligned, writeable.
-_FLAGS = 0x001 | 0x002 | 0x100 | 0x400
-
-
 def _kind(value: Any) -> Any:
     """What the compiled code depends on."""
-    if type(value) is np.ndarray:
-        dtype = value.dtype
-        return dtype.num, dtype.isnative, value.ndim, value.flags.num & _FLAGS
-    return list_dtype(value) if type(value) is list else type(value)
+    return list_dtype(value) if type(value) is list else layout_key(value)
 
 
 def _work(args: tuple) -> float:

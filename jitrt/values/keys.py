@@ -70,6 +70,17 @@ def leaf_key(leaf: Any) -> Any:
     return Foreign(kind, reason)
 
 
+# What of an array's flags code depends on that runs for any shape: C- and F-contiguous, aligned, writeable.
+_FLAGS = 0x001 | 0x002 | 0x100 | 0x400
+
+
+def layout_key(leaf: Any) -> Any:
+    """The same for code that runs for any shape and any value: type, number of axes and layout of an array."""
+    if type(leaf) is np.ndarray:
+        return leaf.dtype.num, leaf.dtype.isnative, leaf.ndim, leaf.flags.num & _FLAGS
+    return type(leaf)
+
+
 def is_foreign(leaf: Any) -> bool:
     """Whether the plain function runs for all arguments of the class of `leaf`, or for all arrays of its dtype."""
     try:
