@@ -100,7 +100,7 @@ class Trace:
         """How many random generators the function has made."""
         self.namespace: Callable[[], Any] = lambda: np
         """Gives what the function finds in place of NumPy."""
-        self.through: Callable[..., tuple[Any] | None] = lambda function, args, kwargs: None
+        self.through: Callable[..., tuple[Any] | None] = lambda trace, function, args, kwargs: None
         """Calls one of NumPy's functions by its source; None if NumPy has to."""
         self.named: tuple[Any, ...] = ()
         """Copies of the lists, dicts and objects that the function names."""

@@ -286,7 +286,7 @@ def _stand_ins(
         return clones.of(np)
 
     state.namespace = namespace
-    state.through = Sources(state).call
+    state.through = Sources().call
     return clones, given
 
 

@@ -9,6 +9,7 @@ from ..ir.rewrite import rewrite
 from . import lower, simplify
 from .control import drop_unused, fuse_iterations, has_control, prepare_bodies
 from .parts import split_assemblies
+from .products import fold_products
 from .unread import drop_harmless, with_checks
 
 
@@ -19,7 +20,7 @@ def prepare(graph: Graph) -> Iterator[tuple[str, Graph]]:
     if control:
         graph = drop_unused(graph)
         yield "drop unused results", graph
-    graph = rewrite(graph, lower.RULES)
+    graph = rewrite(fold_products(graph), lower.RULES)
     graph = with_checks(graph)
     yield "lower", graph
     graph = rewrite(graph, lower.RULES + simplify.RULES, exhausted=lower.RULES)

@@ -153,7 +153,7 @@ def falling(height, drag, dt):
 @example(lambda r, n: (r.normal(size=(n, 3)), r.normal(size=(n, 3)), 2.0), VECTOR)
 def lorentz_force(velocity, field, charge):
     force = charge * np.cross(velocity, field)
-    return force, np.einsum("ij,ij->i", force, velocity)
+    return force, np.einsum("ij,ij->i", force, force)  # with the velocity it is zero, but for noise
 
 
 @example(lambda r, n: (r.uniform(200, 300, n), r.uniform(0, 1, n)))

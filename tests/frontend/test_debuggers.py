@@ -74,7 +74,7 @@ class Quitting(bdb.Bdb):
 @pytest.mark.parametrize("number", [1, 2])
 @pytest.mark.parametrize("error", [bdb.BdbQuit(), Stopped(), KeyboardInterrupt(), SystemExit(), GeneratorExit()])
 @pytest.mark.parametrize("function", [straight, looks, catches, fails])
-def test_what_a_trace_function_raises_is_raised(function, error, number, calls):
+def test_what_a_trace_function_raises_is_raised(function, error, number, calls, without_templates):
     f = jitrt.jit(function)
     for _ in range(calls):
         if function is not fails:

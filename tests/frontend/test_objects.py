@@ -212,7 +212,7 @@ class FrozenSlots:
 
 
 @pytest.mark.parametrize("kind", [Slotted, Longer, SlotPoint, FrozenSlots])
-def test_objects_with_slots(kind):
+def test_objects_with_slots(kind, without_templates):
     compiled = jitrt.jit(kind.scaled)
     for k in range(4):
         for value in (x * k, x[:3] + k, x.astype(np.float32)):

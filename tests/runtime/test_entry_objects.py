@@ -12,7 +12,7 @@ pytestmark = needs_versions
 
 
 @pytest.mark.parametrize("kind", [Model, Heir, Point, Frozen, Pair])
-def test_objects_are_served(kind):
+def test_objects_are_served(kind, without_templates):
     function = compiled(axpy_of, kind(x, 3.0), 0.5)
     assert check(function, kind(x + 1, 4.0), 1.5)
     assert not check(function, kind(x[:3], 4.0), 1.5)

@@ -236,6 +236,11 @@ def _required(state: Trace, function: Callable[..., Any], args: tuple, kwargs: d
     return function(*args, **kwargs)
 
 
+def _error_state(state: Trace, function: Callable[..., Any], args: tuple, kwargs: dict[str, Any]) -> Any:
+    """``np.geterr()``: one call may have another error state than the next."""
+    raise Untraceable("asks for the error state", user_line())
+
+
 class _Grid:
     """``np.mgrid`` and ``np.ogrid``."""
 
@@ -248,29 +253,6 @@ class _Grid:
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._grid, name)
-
-
-def _broadcast(state: Trace, function: Callable[..., Any], args: tuple, kwargs: dict[str, Any]) -> Any:
-    return _Broadcast(function(*phantoms(args))) if _is_traced(args) else function(*args, **kwargs)
-
-
-class _Broadcast:
-    """``np.broadcast`` of traced arrays, of which the shape is known, and no element."""
-
-    def __init__(self, made: Any):
-        self.shape, self.ndim, self.nd, self.size, self.numiter = (
-            made.shape,
-            made.ndim,
-            made.nd,
-            made.size,
-            made.numiter,
-        )
-
-    def __getattr__(self, name: str) -> Any:
-        raise Untraceable(f"np.broadcast(…).{name} of arrays that are being traced", user_line())
-
-    def __iter__(self) -> Any:
-        raise Untraceable("iterates over arrays that are broadcast", user_line())
 
 
 class _Concatenator:
@@ -321,7 +303,8 @@ def _stand_ins() -> dict[int, Any]:
     """What is seen in place of NumPy's objects, by their identity."""
     found: dict[int, Any] = {id(np.fromfunction): StandIn(np.fromfunction, _from_function)}
     found[id(np.require)] = StandIn(np.require, _required)
-    found[id(np.broadcast)] = StandIn(np.broadcast, _broadcast)
+    found[id(np.geterr)] = StandIn(np.geterr, _error_state)
+    found[id(np.broadcast)] = StandIn(np.broadcast, lambda state, function, args, kwargs: function(*phantoms(args)))
     makers: list[tuple[Any, Callable[..., Any]]] = [
         (_FILLS, _filled),
         (_CONVERSIONS, _converted),

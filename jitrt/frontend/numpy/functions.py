@@ -86,7 +86,7 @@ def call_function(array: Tracer, func: Callable[..., Any], args: tuple, kwargs: 
 
 def _left_to_numpy(trace: Trace, function: Callable[..., Any], args: tuple, kwargs: dict[str, Any]) -> Any:
     """A call of a function that has no row: by its source, or as a step that NumPy executes."""
-    made = trace.through(function, args, kwargs)
+    made = trace.through(trace, function, args, kwargs)
     return trace.calls.host_call(function, function.__name__, args, kwargs) if made is None else made[0]
 
 

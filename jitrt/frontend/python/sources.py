@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ... import config
 from ...errors import Untraceable, latest_control, watch_control
 from ...ir import build as b
 from ...ir.node import Node
@@ -40,48 +41,59 @@ _ANSWERS = frozenset({np.allclose, np.array_equal, np.array_equiv})  # give a tr
 class Sources:
     """The sources that one trace goes through."""
 
-    def __init__(self, trace: Trace):
-        self._trace = trace
+    def __init__(self) -> None:
         self._inside: set[Callable[..., Any]] = set()
 
-    def call(self, function: Callable[..., Any], args: tuple, kwargs: dict[str, Any]) -> tuple[Any] | None:
+    def call(
+        self, trace: Trace, function: Callable[..., Any], args: tuple, kwargs: dict[str, Any]
+    ) -> tuple[Any] | None:
         """What the source of a function of NumPy's gives, in a tuple; None if NumPy has to make the call."""
         source = None if function in self._inside or latest_control() is not None else _source_of(function)
         if source is None:
+            self._leave()
             return None
-        before = self._trace.mark()
+        before = trace.mark()
         self._inside.add(function)
         try:
-            with contextlib.nullcontext() if function in _ANSWERS else self._checks_are_assumed():
+            with contextlib.nullcontext() if function in _ANSWERS else _checks_are_assumed(trace):
                 made = (source(*args, **kwargs),)
-            if len(self._trace.calls.noted) > before[1]:
+            if len(trace.calls.noted) > before[1]:
                 raise Untraceable("NumPy executes some of it")
-        except (Untraceable, Exception) as reason:  # an error is NumPy's to raise
+        except (Untraceable, Exception) as reason:
+            if config.strict() and isinstance(reason, Exception):
+                raise  # NumPy raises it, too, or it is ours
             _log.debug("NumPy makes the call of %s: %s", function.__name__, reason)
             watch_control(True)
-            self._trace.take_back(before)
-            return None
+            trace.take_back(before)
+        else:
+            return made
         finally:
             self._inside.discard(function)
-        return made
+        self._leave()
+        return None
 
-    @contextlib.contextmanager
-    def _checks_are_assumed(self) -> Iterator[None]:
-        """A context in which what is decided by values, as whether weights sum to zero, is assumed to stay so."""
-        trace = self._trace
+    def _leave(self) -> None:
+        """Leave a call to NumPy; inside of a source the one around it is left instead."""
+        if self._inside:
+            raise Untraceable("NumPy executes some of it", user_line())
 
-        def decide(node: Node) -> bool:
-            if trace.loops.changes(node):
-                raise Untraceable("NumPy decides on a value", user_line())
-            truth = b.cast(node, np.dtype(bool))
-            return trace.assume(truth) or not trace.assume(b.elementwise(np.logical_not, truth))
 
-        decided, trace.loops.decide = trace.loops.decide, decide
-        try:
-            with trace.breaks.closed():
-                yield
-        finally:
-            trace.loops.decide = decided
+@contextlib.contextmanager
+def _checks_are_assumed(trace: Trace) -> Iterator[None]:
+    """A context in which what is decided by values, as whether weights sum to zero, is assumed to stay so."""
+
+    def decide(node: Node) -> bool:
+        if trace.loops.changes(node):
+            raise Untraceable("NumPy decides on a value", user_line())
+        truth = b.cast(node, np.dtype(bool))
+        return trace.assume(truth) or not trace.assume(b.elementwise(np.logical_not, truth))
+
+    decided, trace.loops.decide = trace.loops.decide, decide
+    try:
+        with trace.breaks.closed():
+            yield
+    finally:
+        trace.loops.decide = decided
 
 
 class _Copies(Clones):

@@ -16,11 +16,11 @@ from ..node import Node
 from ..types import ArrayType
 from .operands import array_node, known
 from .optable import Kind, NotCovered, Op, numpy_function, row
-from .products import lower_dot, lower_einsum, lower_matmul, lower_tensordot
+from .products import fold_dot, fold_einsum, fold_matmul, fold_tensordot
 from .ufuncs import NUMPY_UFUNCS
 
-MATMUL = row(Op("matmul", Kind.HOST, numpy=np.matmul, lower=lower_matmul, takes_out=True))
-DOT = row(Op("dot", Kind.HOST, numpy=np.dot, lower=lower_dot, takes_out=True))
+MATMUL = row(Op("matmul", Kind.HOST, numpy=np.matmul, fold=fold_matmul, takes_out=True))
+DOT = row(Op("dot", Kind.HOST, numpy=np.dot, fold=fold_dot, takes_out=True))
 
 
 def _einsum(*x: np.ndarray, subscripts: str, optimize: Any) -> Any:
@@ -35,12 +35,12 @@ def _small_einsum(node: Node, arrays: list[np.ndarray]) -> Any:
     return np.einsum(node["subscripts"], *arrays, optimize=path)
 
 
-EINSUM = row(Op("einsum", Kind.HOST, numpy=_einsum, lower=lower_einsum, order=_small_einsum))
+EINSUM = row(Op("einsum", Kind.HOST, numpy=_einsum, fold=fold_einsum, order=_small_einsum))
 EINSUM_VIEW = row(
     Op("einsum_view", Kind.VIEW, numpy=lambda x, subscripts: np.einsum(subscripts, x), view_like=True)
 )  # of one operand, none of whose axes is summed
 TENSORDOT = row(
-    Op("tensordot", Kind.HOST, numpy=lambda x, y, axes: np.tensordot(x, y, axes), lower=lower_tensordot, view_like=True)
+    Op("tensordot", Kind.HOST, numpy=lambda x, y, axes: np.tensordot(x, y, axes), fold=fold_tensordot, view_like=True)
 )
 
 

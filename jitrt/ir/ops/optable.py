@@ -51,7 +51,10 @@ class Op:
     ufunc : numpy.ufunc, optional
         The ufunc, for elementwise operations; its loops give the types.
     lower : callable, optional
-        From a node to an equal node made of other operations; None where it stays.
+        For compound operations: from a node to an equal node made of other operations.
+    fold : callable, optional
+        For contractions: from a node to the fold of products that it is, equal but for the order of additions; None
+        where BLAS is better at it.
     warns : callable, optional
         For compound operations: from a node to a boolean array that is true where NumPy's Python code warns; None if it
         never does.
@@ -95,7 +98,8 @@ class Op:
     kind: Kind
     numpy: Callable[..., Any] | None = None
     ufunc: np.ufunc | None = None
-    lower: Callable[[Node], Node | None] | None = None
+    lower: Callable[[Node], Node] | None = None
+    fold: Callable[[Node], Node | None] | None = None
     warns: Callable[[Node], Node | None] | None = None
     library: str = "numpy"
     commutative: bool = False

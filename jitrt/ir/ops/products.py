@@ -15,42 +15,44 @@ import numpy as np
 from .. import build as b
 from ..node import Node
 from .folds import REDUCE_ADD, reduce
+from .optable import Kind
 
 _SMALL = 4096  # multiplications of one product of matrices; half as many where there are several products
 _VECTOR = 1 << 16  # of a matrix and a vector
+_LONG = 1 << 13  # elements of vectors that BLAS multiplies faster, out of the cache
 _NARROW = 4  # extents at which BLAS gains nothing by its blocks
 
 _Terms = tuple[list[str], str]  # labels of the axes of each operand, and of the result
 
 
-def lower_matmul(n: Node) -> Node | None:
+def fold_matmul(n: Node) -> Node | None:
     """``matmul``: the last two axes are those of matrices, those in front of them broadcast."""
     x, y = n.args
     labels = iter(string.ascii_letters)
     batch = _take(labels, max(x.type.ndim, y.type.ndim, 2) - 2)
     row, core, column = _take(labels, 1) * (x.type.ndim > 1), _take(labels, 1), _take(labels, 1) * (y.type.ndim > 1)
     of_x, of_y = batch[len(batch) - max(x.type.ndim - 2, 0) :], batch[len(batch) - max(y.type.ndim - 2, 0) :]
-    return _lowered(n, ([of_x + row + core, of_y + core + column], batch + row + column))
+    return _folded(n, ([of_x + row + core, of_y + core + column], batch + row + column))
 
 
-def lower_dot(n: Node) -> Node | None:
+def fold_dot(n: Node) -> Node | None:
     """``dot``: the last axis of one operand, and the last but one of the other."""
     x, y = n.args
     axis = max(y.type.ndim - 2, 0)
-    return _lowered(n, _contracted(n, (x.type.ndim - 1,), (axis,)))
+    return _folded(n, _contracted(n, (x.type.ndim - 1,), (axis,)))
 
 
-def lower_tensordot(n: Node) -> Node | None:
+def fold_tensordot(n: Node) -> Node | None:
     """``tensordot``: axes of one operand, and axes of the other."""
     x, y = n.args
     first, second = n["axes"]
-    return _lowered(n, _contracted(n, [k % x.type.ndim for k in first], [k % y.type.ndim for k in second]))
+    return _folded(n, _contracted(n, [k % x.type.ndim for k in first], [k % y.type.ndim for k in second]))
 
 
-def lower_einsum(n: Node) -> Node | None:
+def fold_einsum(n: Node) -> Node | None:
     """``einsum``, which NumPy computes as one loop over all labels unless it is asked to find a better way."""
     left, _, right = n["subscripts"].partition("->")
-    return _lowered(n, (left.split(","), right), calls_blas=bool(n["optimize"]))
+    return _folded(n, (left.split(","), right), calls_blas=bool(n["optimize"]))
 
 
 def _take(labels: Iterator[str], count: int) -> str:
@@ -67,7 +69,7 @@ def _contracted(n: Node, first: tuple[int, ...] | list[int], second: tuple[int, 
     return [of_x, of_y], "".join(c for c in of_x + of_y if c not in met.values())
 
 
-def _lowered(n: Node, terms: _Terms, calls_blas: bool = True) -> Node | None:
+def _folded(n: Node, terms: _Terms, calls_blas: bool = True) -> Node | None:
     """The contraction as a fold, unless NumPy is better at it."""
     of_operands, right = terms
     if n.dtype.char not in "bhilqBHILQfd" or any(len(set(term)) < len(term) for term in of_operands):
@@ -77,7 +79,8 @@ def _lowered(n: Node, terms: _Terms, calls_blas: bool = True) -> Node | None:
         for label, extent in zip(term, x.shape):
             if extents.get(label, 1) == 1:
                 extents[label] = extent
-    if calls_blas and n.dtype.kind == "f" and not _is_small(of_operands, right, extents):
+    is_computed = any(x.op.kind is not Kind.SOURCE for x in n.args)
+    if calls_blas and n.dtype.kind == "f" and not _is_small(of_operands, right, extents, is_computed):
         return None
     summed = "".join(label for label in extents if label not in right)
     # The columns of the last matrix are what is computed side by side, if it has any.
@@ -88,12 +91,12 @@ def _lowered(n: Node, terms: _Terms, calls_blas: bool = True) -> Node | None:
     return reduce(REDUCE_ADD, product, tuple(range(len(rows), len(rows) + len(summed)))) if summed else product
 
 
-def _is_small(terms: list[str], right: str, extents: dict[str, int]) -> bool:
+def _is_small(terms: list[str], right: str, extents: dict[str, int], is_computed: bool) -> bool:
     """Whether BLAS has no advantage."""
     batch = {label for label in right if all(label in term for term in terms)}
     work = math.prod(extents[label] for label in extents if label not in batch)
-    if not right:
-        return True
+    if not right:  # what is computed need not be stored for a fold
+        return is_computed or work <= _LONG
     free = sorted(math.prod(extents[c] for c in term if c in right and c not in batch) for term in terms)
     if len(terms) < 2 or free[-2] == 1:
         return work <= _VECTOR

@@ -1,0 +1,41 @@
+"""Contractions of small operands become folds, which fuse with what is around them.
+
+    t0:f8[5] = einsum[ij,ij->i] x0 x1  →  t0:f8[5] = reduce_add[axes=(1,)] (multiply x0 x1)
+
+The order of the additions is another one, so that results may differ in the last place. Where a value is decided by
+that (a comparison, an integer, a rounding), NumPy computes the contraction.
+"""
+
+from __future__ import annotations
+
+from ..ir.node import Graph, Node
+
+_STEPS = frozenset("floor ceil rint trunc floor_divide remainder fmod sign heaviside nextafter spacing".split())
+_SMOOTH = frozenset({"isnan", "isfinite", "isinf"})  # of operands that differ in the last place they give the same
+
+
+def fold_products(graph: Graph) -> Graph:
+    """The graph with folds in place of contractions."""
+    if all(n.op.fold is None for n in graph.nodes()):
+        return graph
+    decisive = _decisive(graph)
+    made: dict[Node, Node] = {}
+    for n in graph.nodes():
+        args = tuple([made[a] for a in n.args])
+        same = n if args == n.args else Node(n.op, args, n.params, n.type)
+        folded = same.op.fold(same) if same.op.fold is not None and n not in decisive else None
+        made[n] = same if folded is None else folded
+    return graph.with_outputs(made[n] for n in graph.outputs)
+
+
+def _decisive(graph: Graph) -> set[Node]:
+    """Values whose last places decide more than last places of others."""
+    found: set[Node] = set()
+    for n in reversed(graph.nodes()):
+        if n in found or _decides(n):
+            found.update(a for a in n.args if a.dtype.kind in "fc")
+    return found
+
+
+def _decides(n: Node) -> bool:
+    return n.op.name in _STEPS or (n.dtype.kind not in "fc" and n.op.name not in _SMOOTH)
