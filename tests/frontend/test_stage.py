@@ -161,5 +161,5 @@ def test_what_stands_in_front_of_everything_uses_nothing_of_it(start):
             model.count += start
         return model.count
 
-    trees, leaves = take_apart((Counted(),))
+    trees, leaves, _ = take_apart((Counted(),))
     verify(stage(until, leaves, True, trees).procedure)
