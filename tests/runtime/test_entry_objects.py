@@ -30,7 +30,7 @@ def test_methods_and_properties():
     assert check(function, Heir(x * 3, 5.0), 0.5)
 
 
-def test_changes_of_an_object_between_calls():
+def test_changes_of_an_object_between_calls(without_templates):
     model = Model()
     function = compiled(Model.run, model, 0.5)
     model.x = x * 3
