@@ -10,10 +10,14 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import NamedTuple, TypeVar
 
+from ..errors import Untraceable
 from ..ir.control import used_results
 from ..ir.node import Node, topological_order
 from ..ir.ops.raising import can_raise, force, is_of_raising_control
+from .python.userline import user_line
 from .storage import Cell
+
+_MOST_EFFECTS = 20_000  # a compile of as many takes seconds
 
 
 class Operation(NamedTuple):
@@ -64,7 +68,15 @@ class Effects:
         return len(self._log)
 
     def operation(self, node: Node) -> None:
-        """Note an operation."""
+        """Note an operation.
+
+        Raises
+        ------
+        Untraceable
+            If there are so many that compiling them could not pay.
+        """
+        if len(self._log) >= _MOST_EFFECTS:
+            raise Untraceable(f"its loops are unrolled to more than {_MOST_EFFECTS} operations", user_line())
         self._log.append(Operation(node))
 
     def write(self, cell: Cell) -> None:
@@ -127,15 +139,19 @@ def forced_of(nodes: Iterable[Node], read: Sequence[Node], known: Collection[Nod
     """Outputs for those nodes that may raise, and that `read`, for which `known` is there, does not need."""
     done = {*known, *topological_order(read, known)}
     used: dict[Node, set[int]] | None = None
+    new: list[Node] = []  # of `done`, and not yet looked at for `used`
     found: list[Node] = []
     for node in nodes:
         if node in done:
             continue
-        order = topological_order((node,), done)
         if used is None:
             used = used_results(done)
+        order = topological_order((node,), done)
+        done.update(order)
+        new += order
         if any(can_raise(n) or is_of_raising_control(n, used) for n in order):
             found.append(force(node))
-            used = None
-        done.update(order)
+            for control, numbers in used_results(new).items():
+                used.setdefault(control, set()).update(numbers)
+            new.clear()
     return found
