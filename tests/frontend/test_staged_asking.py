@@ -58,3 +58,15 @@ def test_branches_of_other_classes_are_not_staged():
     )
     function.__globals__.update(NAMES)
     agrees(function, (X, 2.0), (X, 3))
+
+
+@pytest.mark.parametrize(
+    "refused",
+    [
+        "x.sum(axis=True)", "np.roll(x, 1, 3)", "np.concatenate((x, x), axis=2)", "np.diff(x, True)",
+        "x.reshape(True, -1)", "np.clip(x, 2)", "np.expand_dims(x, 5)", "x.argmax(True)",
+    ],
+)  # fmt: skip
+def test_what_numpy_refuses_is_not_staged(refused):
+    function = function_of(f"def f(x):\n    s = 0.0\n    for v in x:\n        s += v\n    return s, {refused}\n")
+    agrees(function, (X,), compiled=False)

@@ -1,7 +1,6 @@
 """What nothing reads costs no more than its own operations, and a trace that cannot pay stops while it is recorded."""
 
 import numpy as np
-import pytest
 
 import jitrt
 from jitrt.frontend import effects

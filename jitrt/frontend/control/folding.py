@@ -135,11 +135,12 @@ def _searching(op: str) -> Handler:
         array = a.materialise(r, as_array(r, array))
         if array.dtype.kind not in "iuf":
             raise NotStaged("the place of an extreme")
+        axes = _axes(array, axis)
         if axis is None or array.ndim == 1:
             flat = reshape(r, array, array.size, True)
             found = a.search(r, op, flat.shape, flat.dtype, lambda i: flat.element((i,)))
             return integer(found, INT, False)
-        (k,) = _axes(array, axis)
+        (k,) = axes
         shape = (*array.shape[:k], *array.shape[k + 1 :])
 
         def element(indices: tuple[Poly, ...]) -> str:

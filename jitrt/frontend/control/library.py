@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from . import choosing, creation, folding, products, searching, shapes  # noqa: F401 (their rows are in the table then)
+from . import choosing, creation, folding, products, searching, shapes  # noqa: F401 (their rows are in the table)
 from .products import product
 from .registry import FUNCTIONS, METHODS, scalar_if_0d, ufunc
 from .written import WRITTEN
@@ -17,10 +17,18 @@ __all__ = ["FUNCTIONS", "METHODS", "has_loops_for", "product", "scalar_if_0d", "
 
 
 def has_loops_for(function: Callable[..., Any]) -> bool:
-    """Whether a staged function does by loops over elements what NumPy's `function` does."""
-    if function in (operator.getitem, operator.setitem) or function in FUNCTIONS or function in WRITTEN:
+    """Whether a staged function does by loops over elements what NumPy's `function` does one element after the other.
+
+    Those are choices by masks and indices, searches, and what is written in Python; views, folds and linear algebra are
+    NumPy's where a trace leaves them to it.
+    """
+    if function in (operator.getitem, operator.setitem, np.where):
         return True
     name = getattr(function, "__name__", "")
     if isinstance(getattr(function, "__self__", None), np.ufunc):
         return name == "at"
-    return name in METHODS and getattr(np.ndarray, name, None) is function
+    if function in WRITTEN:
+        return not str(function.__module__).startswith("numpy.linalg")
+    is_method = getattr(np.ndarray, name, None) is function
+    row = METHODS.get(name) if is_method else FUNCTIONS.get(function)
+    return getattr(row, "__module__", "") in (choosing.__name__, searching.__name__)

@@ -147,7 +147,7 @@ def static_integer(value: Any) -> int:
     """An integer that has to be known while staging."""
     if isinstance(value, Scalar) and value.argument is not None:
         raise NeedsValue(value.argument)
-    if not isinstance(value, (int, np.integer)):
+    if not isinstance(value, (int, np.integer)) or isinstance(value, bool):
         raise NotStaged("an integer that has to be known")
     return int(value)
 

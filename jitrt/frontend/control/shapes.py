@@ -14,7 +14,7 @@ from .lists import RunTimeList
 from .recorder import Recorder
 from .registry import FUNCTIONS, as_array, function, known_dtype, ufunc
 from .scalars import dtypes_of, poly_of, static_integer
-from .values import BOOL, LISTED, Array, NotStaged, dtype_of, integer, is_number
+from .values import BOOL, LISTED, Array, NotStaged, Scalar, dtype_of, integer, is_number
 
 
 @function(np.transpose, method="transpose")
@@ -37,6 +37,8 @@ def _flatten(r: Recorder, array: Array) -> Array:
 @function(method="reshape")
 def _reshape_method(r: Recorder, array: Array, *shape: Any) -> Array:
     given = shape[0] if len(shape) == 1 and isinstance(shape[0], (tuple, list)) else shape
+    if any(isinstance(v, (bool, np.bool)) or (isinstance(v, Scalar) and v.dtype == BOOL) for v in given):
+        raise NotStaged("a truth value as an extent")
     extents = [poly_of(r, v) for v in given]
     open_ = [k for k, e in enumerate(extents) if e == Poly.number(-1)]
     if open_:
@@ -89,7 +91,7 @@ def _diagonal(r: Recorder, array: Array) -> Array:
 
 @function(np.expand_dims)
 def _expand_dims(r: Recorder, array: Array, axis: Any) -> Array:
-    return a.with_axes(r, array, [static_integer(axis) % (array.ndim + 1)])
+    return a.with_axes(r, array, [_axis(array.ndim + 1, axis)])
 
 
 @function(method="astype")
@@ -98,11 +100,19 @@ def _astype(r: Recorder, array: Array, dtype: Any) -> Array:
     return a.materialise(r, made, always=True) if made is array else made
 
 
+def _axis(ndim: int, axis: Any) -> int:
+    """An axis by its number from the front."""
+    k = static_integer(axis)
+    if not -ndim <= k < ndim:
+        raise NotStaged("an axis that does not exist")
+    return k % ndim
+
+
 @function(np.roll)
 def _roll(r: Recorder, array: Array, shift: Any, axis: Any = None) -> Array:
     if axis is None and array.ndim > 1:
         raise NotStaged("a roll of several axes")
-    k = static_integer(axis or 0) % array.ndim
+    k = _axis(array.ndim, 0 if axis is None else axis)
     extent, by = array.shape[k], poly_of(r, shift)
     r.require(extent - 1)
     by = Poly.name(r.machine("mod", -by, extent, [0], [extent - 1]))
@@ -130,7 +140,7 @@ def _concatenate(r: Recorder, parts: Any, axis: Any = 0) -> Array:
         raise NotStaged("arrays in an array")
     arrays = [as_array(r, p) for p in parts]
     ndim = arrays[0].ndim
-    k = static_integer(axis) % ndim
+    k = _axis(ndim, axis)
     if any(p.ndim != ndim for p in arrays):
         raise NotStaged("shapes that do not fit")
     total = ZERO
@@ -201,7 +211,14 @@ def _where(r: Recorder, condition: Any, x: Any = None, y: Any = None) -> Any:
     return a.elementwise(r, "where", [condition, *values], [BOOL, dtype, dtype], dtype)
 
 
-@function(np.clip, method="clip")
+@function(np.clip)
+def _clip_function(r: Recorder, array: Any, *bounds: Any, **named: Any) -> Any:
+    if len(bounds) == 1 or len({"a_min", "a_max"} & named.keys()) == 1:
+        raise NotStaged("clip with one bound by position")
+    return _clip(r, array, *bounds, **named)
+
+
+@function(method="clip")
 def _clip(r: Recorder, array: Any, a_min: Any = None, a_max: Any = None, min: Any = None, max: Any = None) -> Any:
     low, high = (a_min if a_min is not None else min), (a_max if a_max is not None else max)
     if low is None and high is None:

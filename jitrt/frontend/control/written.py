@@ -16,6 +16,7 @@ _SHORT = 24  # elements that are sorted by insertion
 
 
 def _diff(a: Any, n: Any = 1) -> Any:
+    assert isinstance(n, (int, np.integer)) and not isinstance(n, bool)
     assert n == 1
     if a.dtype == np.bool_:
         return a[..., 1:] != a[..., :-1]

@@ -255,6 +255,29 @@ class _Grid:
         return getattr(self._grid, name)
 
 
+def _broadcast(state: Trace, function: Callable[..., Any], args: tuple, kwargs: dict[str, Any]) -> Any:
+    return _Broadcast(function(*phantoms(args))) if _is_traced(args) else function(*args, **kwargs)
+
+
+class _Broadcast:
+    """``np.broadcast`` of traced arrays, of which the shape is known, and no element."""
+
+    def __init__(self, made: Any):
+        self.shape, self.ndim, self.nd, self.size, self.numiter = (
+            made.shape,
+            made.ndim,
+            made.nd,
+            made.size,
+            made.numiter,
+        )
+
+    def __getattr__(self, name: str) -> Any:
+        raise Untraceable(f"np.broadcast(…).{name} of arrays that are being traced", user_line())
+
+    def __iter__(self) -> Any:
+        raise Untraceable("iterates over arrays that are broadcast", user_line())
+
+
 class _Concatenator:
     """``np.r_`` and ``np.c_``."""
 
@@ -304,7 +327,7 @@ def _stand_ins() -> dict[int, Any]:
     found: dict[int, Any] = {id(np.fromfunction): StandIn(np.fromfunction, _from_function)}
     found[id(np.require)] = StandIn(np.require, _required)
     found[id(np.geterr)] = StandIn(np.geterr, _error_state)
-    found[id(np.broadcast)] = StandIn(np.broadcast, lambda state, function, args, kwargs: function(*phantoms(args)))
+    found[id(np.broadcast)] = StandIn(np.broadcast, _broadcast)
     makers: list[tuple[Any, Callable[..., Any]]] = [
         (_FILLS, _filled),
         (_CONVERSIONS, _converted),
