@@ -8,6 +8,8 @@ import pytest
 from test_asking import Registry
 from test_element_loops import agrees, function_of
 
+import jitrt
+
 QUESTIONS = [
     "isinstance({}, np.ndarray)", "isinstance({}, (list, tuple))", "isinstance({}, float)", "isinstance({}, int)",
     "isinstance({}, bool)", "isinstance({}, np.floating)", "isinstance({}, np.generic)", "isinstance({}, dict)",
@@ -70,3 +72,27 @@ def test_branches_of_other_classes_are_not_staged():
 def test_what_numpy_refuses_is_not_staged(refused):
     function = function_of(f"def f(x):\n    s = 0.0\n    for v in x:\n        s += v\n    return s, {refused}\n")
     agrees(function, (X,), compiled=False)
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+@pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
+@pytest.mark.parametrize("name", ["inv", "det", "cholesky"])
+def test_small_matrices_that_are_not_finite(name, bad):
+    """What LAPACK makes of them depends on the order of its operations: NumPy answers."""
+    function = function_of(
+        "def f(a):\n    out = []\n    for k in range(len(a)):\n"
+        f"        out.append(np.linalg.{name}(a[k]) * 2)\n    return out\n"
+    )
+    good = np.array([np.eye(3) + 0.1, np.eye(3) * 2 + 0.2])
+    fast = jitrt.jit(function)
+    for place in np.ndindex(3, 3):
+        a = good.copy()
+        a[1][place] = bad
+        try:
+            want = function(a)
+        except np.linalg.LinAlgError as error:
+            with pytest.raises(np.linalg.LinAlgError, match=str(error)):
+                fast(a)
+            continue
+        for got, value in zip(fast(a), want):
+            np.testing.assert_allclose(got, value, rtol=1e-12)

@@ -98,3 +98,7 @@ def eliminate(r: Recorder, left: Array, right: Array) -> None:
                         rest = r.compute("subtract", [m.element((i, j)), part], [dtype] * 2, dtype)
                         r.store(view, dtype, (i, j), rest)
             r.choice(r.machine("!=", i, k), then, ())
+    # Of nan and infinities LAPACK makes what depends on the order of its operations.
+    with r.loop(ZERO, n) as i, r.loop(ZERO, right.shape[1]) as j:
+        finite = r.compute("isfinite", [right.element((i, j))], [dtype], BOOL)
+        r.stop(r.compute("logical_not", [finite], [BOOL], BOOL))

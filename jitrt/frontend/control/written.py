@@ -311,6 +311,7 @@ def _det(a: Any) -> Any:
             if abs(m[i, k]) > abs(m[pivot, k]):
                 pivot = i
         assert m[pivot, k] != 0
+        assert np.isfinite(m[pivot, k])
         if pivot != k:
             sign = -sign
             for j in range(k, n):
@@ -337,7 +338,7 @@ def _cholesky(a: Any) -> Any:
         square = a[j, j] - np.float64(0.0)
         for k in range(j):
             square -= made[j, k] * made[j, k]
-        assert square > 0
+        assert 0 < square < np.inf
         diagonal = np.sqrt(square)
         made[j, j] = diagonal
         for i in range(j + 1, n):
