@@ -171,7 +171,7 @@ def log(caplog):
         yield caplog
 
 
-def test_the_log_says_which_guard_missed(log):
+def test_the_log_says_which_guard_missed(log, without_templates):
     function = jitrt.jit(smooth)
     function(x, x)
     assert "smooth: the first call" in log.text

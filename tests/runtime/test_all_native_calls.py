@@ -214,7 +214,7 @@ def test_results_that_hold_others():
     before = [sys.getrefcount(o) for o in objects]
     for _ in range(1000):
         fast(x, n)
-    assert all(abs(sys.getrefcount(o) - b) < 50 for o, b in zip(objects, before))
+    assert all(abs(sys.getrefcount(o) - b) < 500 for o, b in zip(objects, before))  # a leak would be one a call
 
 
 def test_whole_arrays_up_to_a_size():

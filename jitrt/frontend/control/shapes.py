@@ -212,10 +212,12 @@ def _where(r: Recorder, condition: Any, x: Any = None, y: Any = None) -> Any:
 
 
 @function(np.clip)
-def _clip_function(r: Recorder, array: Any, *bounds: Any, **named: Any) -> Any:
-    if len(bounds) == 1 or len({"a_min", "a_max"} & named.keys()) == 1:
+def _clip_function(
+    r: Recorder, array: Any, a_min: Any = ..., a_max: Any = ..., min: Any = None, max: Any = None
+) -> Any:
+    if (a_min is ...) != (a_max is ...):
         raise NotStaged("clip with one bound by position")
-    return _clip(r, array, *bounds, **named)
+    return _clip(r, array, min, max) if a_min is ... else _clip(r, array, a_min, a_max)
 
 
 @function(method="clip")
