@@ -345,18 +345,14 @@ class ServedFunction(NativeCallable):
         if seconds < policy.SLOW_CALL:
             return
         loops = self._loops_of(args, "", None if is_staged else False)
-        what = f"; {loops[0]}" if loops else ""
+        where = f" ({loops[0]})" if loops else ""
         if is_staged:
-            what += (
-                ". All its loops are one procedure: fewer statements in it would help, or a function of its own, with"
-            )
-            what += " its own decorator, for a part that no loop is around"
+            advice = "all its loops are one procedure: put a part that stands in no loop into a jit function of its own"
         elif loops:
-            what += ". One operation on whole arrays in its place would help, or a function of its own for the loop,"
-            what += " without what is no procedure"
+            advice = "replace the loop by an operation on whole arrays, or put it into a jit function of its own"
         else:
-            what = "; parts of it as functions of their own are compiled each by itself"
-        _log.warning("%s: it took %.1f s to compile it%s", self.__name__, seconds, what)
+            advice = "put parts of it into jit functions of their own: each is compiled by itself"
+        _log.warning("%s: it took %.1f s to compile%s; %s", self.__name__, seconds, where, advice)
 
     def clear(self) -> None:
         """Forget all calls, and free the frames. Kernels stay, so that nothing has to be compiled again."""

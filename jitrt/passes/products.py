@@ -10,9 +10,6 @@ from __future__ import annotations
 
 from ..ir.node import Graph, Node
 
-_STEPS = frozenset("floor ceil rint trunc floor_divide remainder fmod sign heaviside nextafter spacing".split())
-_SMOOTH = frozenset({"isnan", "isfinite", "isinf"})  # of operands that differ in the last place they give the same
-
 
 def fold_products(graph: Graph) -> Graph:
     """The graph with folds in place of contractions."""
@@ -38,4 +35,4 @@ def _decisive(graph: Graph) -> set[Node]:
 
 
 def _decides(n: Node) -> bool:
-    return n.op.name in _STEPS or (n.dtype.kind not in "fc" and n.op.name not in _SMOOTH)
+    return n.op.jumps or (n.op.ufunc is None and n.dtype.kind not in "fc")

@@ -13,8 +13,9 @@ from ..frontend.control.outside import list_dtype
 from ..ir.loops import Procedure
 from ..kernels.external import unregister
 from ..kernels.procedure import FIRST_ARGUMENT, MOST_INTEGER
+from ..values.keys import GENERATORS
 from .hoststeps import HostSteps
-from .sources import is_source, word_of
+from .sources import word_of
 
 
 class Work:
@@ -65,7 +66,7 @@ class Work:
                 return False
             self.words[at] = id(array)
             return dtype is not None
-        elif is_source(value):
+        elif kind in GENERATORS:
             self.words[at] = word_of(value)
             if self.host is not None:
                 self.host.sources[self.words[at]] = value

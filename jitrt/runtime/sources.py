@@ -10,13 +10,7 @@ import numpy as np
 
 from ..base.once import once
 
-_TYPES = (np.random.Generator, np.random.RandomState)
 _NAME = b"BitGenerator"
-
-
-def is_source(value: Any) -> bool:
-    """Whether it is a generator of NumPy's."""
-    return type(value) in _TYPES
 
 
 def word_of(source: Any) -> int:

@@ -32,7 +32,7 @@ from ..ir.verify import verify
 from ..kernels.entry import TABLE
 from ..kernels.procedure import WATCHED
 from ..values.functions import MISSING
-from ..values.keys import layout_key
+from ..values.keys import GENERATORS, layout_key
 from ..values.memory import overlaps_itself
 from .dispatch import Words
 from .errstate import errors, raising
@@ -41,7 +41,7 @@ from .objects import fields
 from .procedurecalls import procedure_table
 from .procedureresults import Results
 from .procedurework import Work
-from .sources import is_source, lock_of, restore, state_of
+from .sources import lock_of, restore, state_of
 from .verdicts import keep_verdict, verdict
 
 _log = logging.getLogger("jitrt.trace")
@@ -307,8 +307,8 @@ class _Loop:
         if config.strict():
             verify(self.staged.procedure)
         given = (*args, *(c.read() for c in self.staged.arrays))
-        self.written = [k for k in self.staged.written if not is_source(given[k])]
-        self.draws = [k for k in self.staged.written if is_source(given[k])]
+        self.written = [k for k in self.staged.written if type(given[k]) not in GENERATORS]
+        self.draws = [k for k in self.staged.written if type(given[k]) in GENERATORS]
         if not all(given[k].flags.writeable and not overlaps_itself(given[k]) for k in self.written):
             raise NotStaged("writes into an array that is read-only or overlaps itself")
         procedure = self.staged.procedure

@@ -72,6 +72,3 @@ class Growing:
 
 
 NOT_GROWING = Growing()
-
-
-NOT_GROWING = Growing()

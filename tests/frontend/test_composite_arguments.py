@@ -30,6 +30,11 @@ class Pair(NamedTuple):
     x: np.ndarray
 
 
+class Held(NamedTuple):
+    a: float
+    spring: Spring
+
+
 class Slotted:
     __slots__ = ("k", "x")
 
@@ -176,3 +181,31 @@ def test_a_list_of_arrays_of_an_object_that_is_written_afterwards():
     fast = jitrt.jit(kept)
     for _ in range(2):
         np.testing.assert_array_equal(fast(Spring(1.0, X.copy()), 3), kept(Spring(1.0, X.copy()), 3))
+
+
+@pytest.mark.parametrize("hold", [lambda s: Held(1.0, s), lambda s: (1.0, s), lambda s: {"a": 1.0, "spring": s}])
+def test_an_attribute_of_what_a_container_holds_is_written(hold):
+    def pull(held, n):
+        spring = held["spring"] if isinstance(held, dict) else held[1]
+        for i in range(n):
+            spring.k += spring.x[i] * 0.5
+        return spring.k
+
+    fast = jitrt.jit(pull)
+    for n in (2, 3, 5):
+        mine, its = Spring(1.0, X.copy()), Spring(1.0, X.copy())
+        assert fast(hold(mine), n) == pull(hold(its), n)
+        assert mine.k == its.k
+
+
+def test_an_attribute_of_what_a_named_tuple_holds_by_name():
+    def pull(held, n):
+        for i in range(n):
+            held.spring.k += held.spring.x[i] * held.a
+        return held.spring.k
+
+    fast = jitrt.jit(pull)
+    for n in (2, 3):
+        mine, its = Spring(1.0, X.copy()), Spring(1.0, X.copy())
+        assert fast(Held(0.5, mine), n) == pull(Held(0.5, its), n)
+        assert mine.k == its.k

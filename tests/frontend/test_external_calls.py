@@ -248,3 +248,42 @@ def test_what_steps_cost_must_pay():
     compiled, a = jitrt.jit(f), np.array([3.0, 1.0, 2.0])
     assert compiled(a, 5) == f(a, 5)
     assert not compiled.explain(a, 5).loop
+
+
+EFFECTS = {  # the name of a part of SciPy, and what a loop may do with it without being allowed to while it is compiled
+    "a file": ("io.wavfile", "part.write(name, 8000, a)"),
+    "a matrix": ("io", "part.mmwrite(name, a.reshape(-1, 1))"),
+    "numpy's generator": ("cluster.vq", "t += part.kmeans(a.reshape(-1, 1), 2)[1]"),
+    "samples": ("stats", "t += part.permutation_test((a, a), lambda x, y: x.mean() - y.mean()).pvalue"),
+    "an array that is given": ("ndimage", "part.gaussian_filter(a, 1.0, 0, a)"),
+    "an array by name": ("ndimage", "part.gaussian_filter(a, 1.0, output=a)"),
+    "an array that is overwritten": ("linalg", "t += part.lu_factor(a.reshape(2, -1)[:, :2], True)[0].sum()"),
+}
+
+
+@pytest.mark.parametrize("runs", [False, True], ids=["not run", "run"])
+@pytest.mark.parametrize("effect", EFFECTS)
+def test_compiling_changes_nothing(effect, runs, tmp_path):
+    scipy = pytest.importorskip("scipy")
+    part, statement = EFFECTS[effect]
+    f = written(f"""
+        import importlib
+        part = importlib.import_module("scipy.{part}")
+        def f(a, n, name, rare):
+            t = 0.0
+            for i in range(n):
+                for j in range(len(a)):
+                    t = t * 0.5 + a[j] if t < 3 else t - a[j] * 0.25 - 1.0
+                    t = t * 0.75 if t > 1 else t + 0.0625 * a[j]
+                if rare:
+                    {statement}
+            return t
+    """)
+    assert scipy
+    outcomes = []
+    for function in (f, jitrt.jit(f)):
+        np.random.seed(5)  # noqa: NPY002
+        path, a = tmp_path / f"{len(outcomes)}.mtx", np.linspace(-1, 2, 12)
+        t = [function(a, 3, str(path), runs) for _ in range(2)]
+        outcomes.append((t, a, path.exists() and path.read_bytes(), np.random.random()))  # noqa: NPY002
+    np.testing.assert_equal(outcomes[1], outcomes[0])

@@ -170,7 +170,7 @@ def at(r: Recorder, called: np.ufunc, array: Any, index: Any, value: Any = None)
         elif not is_static(value) and value.python is not False:
             raise NotStaged("a number of Python's")
     dtypes = dtypes_of(called, operands)
-    if any(d != dtype for d in dtypes) or (value is not None and dtype_of_value(value) != dtype):
+    if any(d != dtype for d in dtypes) or (value is not None and dtype_of(value) != dtype):
         raise NotStaged("values of another type")
     places = a.materialise(r, places, always=bool(places.reads & view.origins))
     subscripts.check_indices(r, places, target.shape[0])
@@ -187,8 +187,3 @@ def at(r: Recorder, called: np.ufunc, array: Any, index: Any, value: Any = None)
         r.store(view, dtype, k, r.compute(called.__name__, names, [dtype] * len(names), dtype))
 
     a.nest(r, places.shape, body)
-
-
-def dtype_of_value(value: Any) -> np.dtype:
-    """Of an array or a number."""
-    return value.dtype if isinstance(value, Array) else dtype_of(value)

@@ -78,7 +78,7 @@ def assign_part(args: tuple, path: tuple[Any, ...], name: Any, value: Any) -> No
     """``args[…].….name = value``."""
     owner: Any = args
     for step in path:
-        owner = owner[step] if isinstance(owner, (tuple, dict)) and type(step) in (int, str) else getattr(owner, step)
+        owner = owner[step] if isinstance(owner, dict) or type(step) is int else getattr(owner, step)
     if isinstance(owner, dict):
         owner[name] = value
     else:

@@ -11,10 +11,11 @@ generators of random numbers, whose states are taken back.
 
 from __future__ import annotations
 
+import inspect
 import itertools
 import types
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -22,23 +23,27 @@ import numpy as np
 from ...base.frozen import frozen
 from ...ir.integers import Poly
 from ...ir.loops import POINTER
+from ...ir.ops.optable import MUTATING
 from ...kernels.external import STEP
+from ..python.purevalues import is_pure_numpy
 from . import arrays as a
 from .arrays import ZERO
 from .recorder import MOST_EXTENT, Recorder
 from .scalars import poly_of, register_of
 from .values import BOOL, FLOAT, INT, Array, Composite, NotStaged, Scalar, Source, View, is_static
 
-_PACKAGES = ("numpy", "scipy")
-# They write into their arguments, call functions, keep state, or talk to the outside.
-_REFUSED = frozenset(
-    """put place copyto putmask fill_diagonal put_along_axis save savez savez_compressed savetxt load loadtxt
-    genfromtxt fromfile memmap seterr seterrcall setbufsize set_printoptions printoptions info show_config test
-    frompyfunc vectorize apply_along_axis apply_over_axes piecewise fromfunction fromiter require may_share_memory
-    shares_memory nditer nested_iters broadcast_arrays broadcast_to array2string array_repr array_str asarray asanyarray
-    ascontiguousarray asfortranarray atleast_1d atleast_2d atleast_3d empty empty_like frombuffer fromstring mmread
-    mmwrite loadmat savemat whosmat set_workers set_backend""".split()
+# The parts of SciPy whose functions compute: others read and write files.
+_SCIPY = frozenset(
+    "cluster fft fftpack integrate interpolate linalg ndimage optimize signal spatial special stats".split()
 )
+# Functions of NumPy that call functions, give views or memory that nobody has written, or talk to the outside.
+_REFUSED = MUTATING | frozenset(
+    """info show_config test frompyfunc vectorize apply_along_axis apply_over_axes piecewise fromfunction fromiter
+    require may_share_memory shares_memory nested_iters broadcast_arrays broadcast_to array2string array_repr array_str
+    asarray asanyarray ascontiguousarray asfortranarray atleast_1d atleast_2d atleast_3d empty empty_like
+    fromstring""".split()
+)
+_RANDOM = frozenset({"rng", "random_state", "seed"})  # parameters without which a function draws from NumPy's generator
 # LAPACK's functions, to which NumPy gives copies of its own.
 _OF_ANY_ORDER = frozenset("eig eigh eigvals eigvalsh svd qr inv solve cholesky det slogdet".split())
 _LEAST_GAIN = 40  # statements of the procedure for each external call: what its loops save pays for the calls
@@ -93,18 +98,44 @@ class Step:
 
 
 def is_pure(function: Any) -> bool:
-    """Whether a function of NumPy's or SciPy's does nothing but compute its result."""
-    module = getattr(function, "__module__", None)
+    """Whether a function of NumPy's or SciPy's does nothing but compute its result: it is called on examples, too."""
     if isinstance(function, np.ufunc):
         return True
-    if not isinstance(module, str) or module.partition(".")[0] not in _PACKAGES or isinstance(function, type):
+    if isinstance(function, type) or not callable(function):
         return False
-    return callable(function) and getattr(function, "__name__", "_")[0] != "_" and function.__name__ not in _REFUSED
+    name, (package, *parts) = getattr(function, "__name__", "_"), str(getattr(function, "__module__", None)).split(".")
+    if name[0] == "_" or name in _REFUSED:
+        return False
+    if package == "numpy":
+        return is_pure_numpy(function)
+    return package == "scipy" and not _SCIPY.isdisjoint(parts[:1]) and not _draws(function)
+
+
+def _signature(function: Any) -> inspect.Signature | None:
+    try:
+        return inspect.signature(function)
+    except ValueError:  # it is one of C
+        return None
+
+
+def _draws(function: Any) -> bool:
+    """Whether a function may draw random numbers."""
+    signature = _signature(function)
+    return signature is not None and not _RANDOM.isdisjoint(signature.parameters)
+
+
+def _given(function: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> Iterable[str]:
+    """The names of parameters that a call gives a value."""
+    signature = _signature(function)
+    try:
+        return kwargs if signature is None else signature.bind(*args, **kwargs).arguments
+    except TypeError:
+        return kwargs
 
 
 def call(r: Recorder, function: Callable[..., Any], args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
     """The result of a call that Python executes."""
-    if any(name == "out" or name.startswith("overwrite") for name in kwargs):
+    if any(name in ("out", "output") or name.startswith("overwrite") for name in _given(function, args, kwargs)):
         raise NotStaged(f"arguments of {_name(function)}")
     before = r.recorded, r.nests
     words: list[tuple[str, Any]] = []  # a name, and the type of what is stored
@@ -163,16 +194,12 @@ def _described(r: Recorder, value: Any, words: list[tuple[str, Any]], is_any_ord
             words.append((r.integer(poly_of(r, value)), INT))
         return Slot("number", at, value.dtype, None, 0, bool(value.python))
     if isinstance(value, (tuple, list)):
-        return type_of_plain(value)(_described(r, v, words, is_any_order) for v in value)
+        kind = tuple if isinstance(value, tuple) else list  # not a list of the front end's own
+        return kind(_described(r, v, words, is_any_order) for v in value)
     plain = (str, bool, int, float, complex, type(None), np.generic, np.dtype, type, slice, types.EllipsisType)
     if is_static(value) and isinstance(value, plain):
         return value
     raise NotStaged(f"an external call with an argument of type {type(value).__name__}")
-
-
-def type_of_plain(value: Any) -> type:
-    """Which of Python's own a tuple or a list is."""
-    return tuple if isinstance(value, tuple) else list
 
 
 # -- what kind of result a function gives

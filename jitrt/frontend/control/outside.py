@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from ...values.keys import GENERATORS
 from ..python.captures import Capture
 from .values import Array, NotStaged, Source
 
@@ -56,7 +57,7 @@ class Captures:
 
 def is_source(value: Any) -> bool:
     """Whether a value is a generator of random numbers with a bit generator of NumPy's."""
-    if type(value) not in (np.random.Generator, np.random.RandomState):
+    if type(value) not in GENERATORS:
         return False
     bits = type(value.bit_generator if type(value) is np.random.Generator else value._bit_generator)
     return bits.__module__.partition(".")[0] == "numpy"

@@ -129,6 +129,15 @@ def _is_pure_callable(value: Any, name: str) -> bool:
     return type(value).__module__ == "numpy.lib._index_tricks_impl"  # np.r_, np.mgrid, …
 
 
+def is_pure_numpy(function: Any) -> bool:
+    """Whether a function of NumPy's changes nothing but its arguments, and reads nothing else."""
+    try:
+        _check_numpy(function, "")
+    except Untraceable:
+        return False
+    return True
+
+
 def _check_numpy(value: Any, name: str) -> None:
     module = value.__module__ or ""
     if module.startswith("numpy.random"):

@@ -80,6 +80,8 @@ class Op:
         Those that NumPy reports where all operands are integers, by a test of its own: kernels raise none for them.
     numpys_bits : str
         Characters of the dtypes for which kernels call NumPy's own loop, whose results no kernel of ours would have.
+    jumps : bool
+        For ufuncs: whether operands that differ in the last place can give results that differ in more.
     range : callable, optional
         For elementwise operations: from ranges of the operands to that of the results (`ranges`).
     view_like : bool
@@ -112,6 +114,7 @@ class Op:
     flags_beside_a_number: frozenset[str] | None = None
     integer_flags: frozenset[str] = frozenset()
     numpys_bits: str = ""
+    jumps: bool = False
     range: Callable[..., tuple[float, float] | None] | None = None
     view_like: bool = False
     read_only: bool = False

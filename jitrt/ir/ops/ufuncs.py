@@ -120,6 +120,10 @@ _INTEGER_FLAGS = {
 # in double precision would show the difference to a better pow. What numba has for complex numbers cancels.
 _NUMPYS_BITS = {"power": "fFD", "expm1": "FD"}
 
+# Steps. What gives truth values jumps, too, but for these three.
+_JUMPS = frozenset("floor ceil rint trunc floor_divide remainder fmod sign heaviside nextafter spacing".split())
+_SMOOTH = frozenset(["isnan", "isfinite", "isinf"])
+
 CAST = row(
     Op(
         "cast",
@@ -178,6 +182,7 @@ def _row_of_numpy_ufunc(ufunc: np.ufunc) -> Op:
             flags_beside_a_number=frozenset(_FLAGS_BESIDE_A_NUMBER.get(name, _FLAGS.get(name, ()))),
             integer_flags=frozenset(_INTEGER_FLAGS.get(name, ())),
             numpys_bits=_NUMPYS_BITS.get(name, ""),
+            jumps=name in _JUMPS or (name not in _SMOOTH and any(t[0] == "d" and t[-1] == "?" for t in ufunc.types)),
             range=RANGES.get(name),
         )
     )
