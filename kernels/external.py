@@ -1,17 +1,20 @@
-"""Functions outside of procedures that their code calls: draws of random numbers, and steps that Python executes.
+"""Functions outside of procedures that their code calls: draws, products, and steps that Python executes.
 
 NumPy's distributions are public functions of C (``numpy/random/c_distributions.pxd``), which take the address of a bit
-generator. A step goes through one function of this process, ``host.step(handler, number, words)``, which takes the
-interpreter's lock and calls the handler that is registered under a number.
+generator. Products of large matrices are those of the BLAS that NumPy is linked with. A step goes through one function
+of this process, ``host.step(handler, number, words)``, which takes the interpreter's lock and calls the handler that is
+registered under a number.
 """
 
 from __future__ import annotations
 
 import ctypes
 import itertools
+import sys
 from collections.abc import Callable, Iterable
 
 import numpy as np
+from numpy._core import _multiarray_umath  # type: ignore[attr-defined]
 
 from . import libm
 from .bound import BoundSymbols
@@ -25,8 +28,18 @@ _numbers = itertools.count(1)
 def bind(symbols: Iterable[str]) -> bool:
     """Define those of `symbols` that stand for such functions; whether all of them could be defined."""
     symbols = list(symbols)
-    found = [library.bind(symbols) for library in (_random, _host, libm)]
+    found = [library.bind(symbols) for library in (_random, _host, _blas, libm)]
     return all(found)
+
+
+def symbol(name: str) -> str | None:
+    """The name, if this process has such a function of BLAS."""
+    return name if bind([name]) else None
+
+
+def raises(symbol: str) -> bool:
+    """Whether floating-point exceptions of a function are those of what calls it, as NumPy has it for BLAS's."""
+    return symbol.startswith("blas.")
 
 
 def draws(name: str) -> bool:
@@ -57,5 +70,14 @@ def _draw(name: str) -> int | None:
     return None if function is None else ctypes.cast(function, ctypes.c_void_p).value
 
 
+def _function_of_blas(name: str) -> int | None:
+    """One that takes integers of 64 bits, of the library that NumPy is linked with."""
+    if sys.platform == "win32":
+        return None
+    function = getattr(ctypes.CDLL(_multiarray_umath.__file__), f"scipy_{name}64_", None)
+    return None if function is None else ctypes.cast(function, ctypes.c_void_p).value
+
+
+_blas = BoundSymbols("blas.", _function_of_blas)
 _random = BoundSymbols("random.", lambda name: _draw(f"random_{name}"))
 _host = BoundSymbols("host.", lambda name: ctypes.cast(_step, ctypes.c_void_p).value)

@@ -281,6 +281,11 @@ class Statements:
             elif type_ != POINTER and value.type == BYTES:
                 value = builder.ptrtoint(value, I64)
             args.append(value)
+        if external.raises(s.symbol):
+            external.bind([s.symbol])
+            kind = ir.FunctionType(_c_type(s.type), list(map(_c_type, s.types)))
+            self.values[s.target] = builder.call(declared(self.module, s.symbol, kind), args)
+            return
         self.values[s.target] = builder.call(self._keeping_flags(s), args)
 
     def _keeping_flags(self, s: External) -> ir.Function:

@@ -11,7 +11,7 @@ from ...ir.integers import Poly
 from ...ir.loops import Fold
 from ...ir.ops.optable import OPS
 from .recorder import Recorder, place
-from .scalars import dtypes_of, from_register, in_range, loop_dtypes, poly_of, register_of, rounded
+from .scalars import dtypes_of, from_register, in_range, poly_of, register_of, rounded
 from .values import BOOL, INT, Array, NotStaged, Scalar, View, dtype_of, integer, is_number, is_static
 
 Shape = tuple[Poly, ...]
@@ -378,37 +378,6 @@ def transpose(r: Recorder, array: Array, order: Sequence[int]) -> Array:
         return in_memory(r, View(v.base, v.offset, strides, v.origins), array.dtype, shape, c_order)
     inverse = [list(order).index(k) for k in range(len(order))]
     return Array(array.dtype, shape, lambda i: array.element(tuple(i[k] for k in inverse)), array.reads, None, c_order)
-
-
-def product(r: Recorder, x: Array, y: Array) -> Scalar | Array:
-    """The matrix product of vectors and matrices."""
-    if not (1 <= x.ndim <= 2 and 1 <= y.ndim <= 2):
-        raise NotStaged("a product of arrays of three axes")
-    *operands, dtype = loop_dtypes(np.multiply, (x.dtype, y.dtype))
-    if dtype.kind not in "fiu":
-        raise NotStaged(f"a product of arrays of {dtype}")
-    r.has_products = r.has_products or x.ndim + y.ndim > 2
-    x, y = materialise(r, x), materialise(r, y)
-    r.require_equal(x.shape[-1], y.shape[0])
-    if y.ndim == 1:
-        column = Array(y.dtype, y.shape, y.element, y.reads)
-        return fold(r, "add", elementwise(r, "multiply", [x, column], operands, dtype), (x.ndim - 1,), False, dtype)
-    if x.ndim == 1:
-        rows = with_axes(r, x, (1,))
-        return fold(r, "add", elementwise(r, "multiply", [rows, y], operands, dtype), (0,), False, dtype)
-    made = filled(r, dtype, (x.shape[0], y.shape[1]), dtype.type(0))
-    view = made.view
-    assert view is not None
-
-    def body(indices: Indices) -> None:
-        i, k, j = indices
-        names = [r.cast(a.element(at), a.dtype, dtype) for a, at in ((x, (i, k)), (y, (k, j)))]
-        part = r.compute("multiply", names, [dtype] * 2, dtype)
-        total = r.compute("add", [r.load(view, dtype, (i, j)), part], [dtype] * 2, dtype)
-        r.store(view, dtype, (i, j), total)
-
-    nest(r, (x.shape[0], x.shape[1], y.shape[1]), body)
-    return made
 
 
 def search(r: Recorder, op: str, shape: Shape, dtype: np.dtype, element: Callable[[Poly], str]) -> Poly:

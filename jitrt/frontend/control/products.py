@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from ...ir.integers import Poly
+from ...ir.loops import POINTER
+from ...kernels import external
 from . import arrays as a
-from .arrays import ZERO
+from .arrays import ONE, ZERO, Indices
 from .creation import eye
 from .recorder import Recorder
 from .registry import as_array, function
-from .values import BOOL, FLOAT, Array, NotStaged, integer, is_number
+from .scalars import loop_dtypes
+from .values import BOOL, FLOAT, INT, Array, NotStaged, View, integer, is_number
 from .written import MOST_INLINE
 
 
@@ -26,10 +31,114 @@ def _outer(r: Recorder, x: Any, y: Any) -> Array:
 
 @function(np.dot, np.matmul, method="dot")
 def product(r: Recorder, x: Any, y: Any) -> Any:
-    """``x @ y``."""
+    """``x @ y`` of vectors and matrices: of small ones a loop, of large ones BLAS's, where this process has it."""
     if is_number(x) or is_number(y):
         raise NotStaged("a product with a number")
-    return a.product(r, as_array(r, x), as_array(r, y))
+    x, y = as_array(r, x), as_array(r, y)
+    if not (1 <= x.ndim <= 2 and 1 <= y.ndim <= 2):
+        raise NotStaged("a product of arrays of three axes")
+    *operands, dtype = loop_dtypes(np.multiply, (x.dtype, y.dtype))
+    if dtype.kind not in "fiu":
+        raise NotStaged(f"a product of arrays of {dtype}")
+    x, y = a.materialise(r, x), a.materialise(r, y)
+    r.require_equal(x.shape[-1], y.shape[0])
+    if x.ndim == y.ndim == 1:
+        return a.fold(r, "add", a.elementwise(r, "multiply", [x, y], operands, dtype), (0,), False, dtype)
+    r.has_products = True
+    made = a.fresh(r, dtype, (*x.shape[:-1], *y.shape[1:]))
+    symbol = external.symbol(f"blas.cblas_{dtype.char}{'gemv' if made.ndim == 1 else 'gemm'}")
+    call = None if symbol is None or {x.dtype, y.dtype} != {dtype} else _call_of_blas(r, x, y, made)
+    if call is None:
+        _by_loops(r, x, y, made)
+        return made
+    work = math.prod((*x.shape, *y.shape[1:]), start=ONE)
+    is_small = r.machine("<=", work, Poly.number(_SMALL[made.ndim == 2]))
+    with r.block() as small:
+        r.suppose(is_small, True)
+        _by_loops(r, x, y, made)
+    with r.block() as large:
+        args = call()
+        types = [POINTER if isinstance(v, View) else dtype if isinstance(v, float) else INT for v in args]
+        r.external(symbol, [_register(r, v, dtype) for v in args], types, INT)
+    r.choice(is_small, small, large)
+    return made
+
+
+_SMALL = 1 << 14, 1 << 12  # multiplications of a matrix with a vector, and with a matrix, that no call is worth
+_ROW_MAJOR, _AS_IT_IS, _TRANSPOSED = 101, 111, 112  # CBLAS's constants
+
+
+def _register(r: Recorder, value: View | float | Poly | int, dtype: np.dtype) -> str:
+    if isinstance(value, View):
+        return r.address(value)
+    return r.literal(value, dtype) if isinstance(value, float) else r.integer(ZERO + value)
+
+
+def _by_loops(r: Recorder, x: Array, y: Array, made: Array) -> None:
+    """The product, along memory where that is possible."""
+    view, dtype = made.view, made.dtype
+    assert view is not None and x.view is not None
+
+    def part(at: Indices, to: Indices) -> str:
+        names = [r.cast(m.element(i), m.dtype, dtype) for m, i in ((x, at), (y, to))]
+        return r.compute("multiply", names, [dtype] * 2, dtype)
+
+    if y.ndim == 1 and x.view.strides[0].constant != dtype.itemsize:
+
+        def row(at: Indices) -> str:
+            return a.fold_all(r, "add", dtype, y.shape, lambda k: part((*at, *k), k))
+
+        a.assign(r, made, Array(dtype, made.shape, row, frozenset()))
+        return
+    a.assign(r, made, dtype.type(0))
+
+    def body(indices: Indices) -> None:
+        k = indices[-2] if made.ndim == 2 else indices[0]
+        i, j = indices[: x.ndim - 1] if y.ndim == 2 else indices[1:], indices[-1:] if y.ndim == 2 else ()
+        at = (*i, *j)
+        total = r.compute("add", [r.load(view, dtype, at), part((*i, k), (k, *j))], [dtype] * 2, dtype)
+        r.store(view, dtype, at, total)
+
+    outer = x.shape if y.ndim == 2 else (x.shape[1], x.shape[0])
+    a.nest(r, (*outer, *y.shape[1:]), body)
+
+
+def _call_of_blas(r: Recorder, x: Array, y: Array, made: Array) -> Callable[[], list[Any]] | None:
+    """The arguments of BLAS's function; None where it cannot work on the matrices as they lie in memory."""
+    assert made.view is not None
+    places: list[Any] = [_leading(r, m) for m in (x, y)]
+    if None in places:
+        return None
+
+    def call() -> list[Any]:
+        (turned, step, first), (its_turned, its_step, second) = places
+        if made.ndim == 2:
+            flags = [_TRANSPOSED if t else _AS_IT_IS for t in (turned, its_turned)]
+            sizes = [x.shape[0], y.shape[1], x.shape[1]]
+            rest = [1.0, first, step, second, its_step, 0.0, made.view, made.shape[1]]
+            return [_ROW_MAJOR, *flags, *sizes, *rest]
+        matrix, turns = (x, turned) if x.ndim == 2 else (y, not its_turned)
+        in_memory, across = ((first, step), (second, its_step))[:: 1 if x.ndim == 2 else -1]
+        rows, columns = matrix.shape[:: -1 if turns == (x.ndim == 2) else 1]
+        return [
+            _ROW_MAJOR, _TRANSPOSED if turns else _AS_IT_IS, rows, columns,
+            1.0, *in_memory, *across, 0.0, made.view, 1,
+        ]  # fmt: skip
+
+    return call
+
+
+def _leading(r: Recorder, m: Array) -> tuple[bool, Poly, View] | None:
+    """Whether a matrix lies in memory by columns, and the distance of its rows or columns; of a vector, of elements."""
+    view, size = m.view, m.dtype.itemsize
+    assert view is not None
+    for axis in range(m.ndim):
+        step, others = view.strides[axis], view.strides[:axis] + view.strides[axis + 1 :]
+        across = math.prod(m.shape[:axis] + m.shape[axis + 1 :], start=Poly.number(size))
+        is_whole = all(c % size == 0 for _, c in step.terms)
+        if is_whole and all(s.constant == size for s in others) and r.facts.is_at_least(step - across):
+            return axis == 1, Poly.of([(n, c // size) for n, c in step.terms]), view
+    return None
 
 
 @function(np.linalg.inv)
