@@ -4,9 +4,9 @@ import itertools
 
 import numpy as np
 import pytest
+from jitrt.kernels import external
 
 import jitrt
-from jitrt.kernels import external
 
 SHAPES = [
     ((5, 7), (7,)), ((200, 300), (300,)), ((300,), (300, 200)), ((4,), (4, 6)), ((40, 30), (30, 50)),

@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 from test_element_loops import agrees, function_of
 
+import jitrt
 from jitrt.frontend.control.stage import stage
-from jitrt.frontend.control.values import NotStaged
+from jitrt.frontend.control.values import NotStaged, WholeArrays
 
 X = np.random.default_rng(0).normal(size=9)
 LONG = np.random.default_rng(1).normal(size=70)
@@ -267,3 +268,29 @@ def test_lists_are_kept_apart_over_calls():
     first = fast(X, 6)[-1]
     second = fast(LONG, 6)[-1]
     assert first[0] is not second[0] and first[0].flags.owndata and len(first[0]) == len(X)
+
+
+@pytest.mark.parametrize("shifts", [(-1, 1), (-1, 0, 1), (0, 2, 3, 5)])
+def test_lists_of_whole_arrays_within_an_iteration_are_left_to_the_tracer(shifts):
+    """The list does not outlive the iteration, so that nothing but loops over whole arrays is left."""
+
+    def step(g, n):
+        for _ in range(n):
+            total = sum(np.roll(np.roll(g, i, 0), j, 1) for i in shifts for j in (-1, 1))
+            g = (total > 2).astype(np.uint8)
+        return g
+
+    def recorded(g, n):
+        frames = []
+        for _ in range(n):
+            g = g * 2
+            frames.append(g)
+        return frames
+
+    g = (np.random.default_rng(0).random((20, 30)) > 0.6).astype(np.uint8)
+    with pytest.raises(WholeArrays):
+        stage(step, (g, 50))
+    f = jitrt.jit(step)
+    for n in (50, 50, 40):
+        np.testing.assert_array_equal(f(g, n), step(g, n))
+    assert stage(recorded, (g, 50))

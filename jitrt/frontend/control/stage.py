@@ -337,7 +337,7 @@ def _stage(
     if not (r.has_loops or takes_whole):
         raise NotStaged("it has no loops")
     is_short = r.nests > 0 and r.most_trips <= _SHORT
-    is_elementwise = not is_short and (r.is_elementwise or bool(r.grown))
+    is_elementwise = not is_short and (r.is_elementwise or any(not values.depth for values in r.grown))
     if not (is_elementwise or r.looks_at_values or r.has_products or takes_whole):
         raise WholeArrays
     if r.steps:
