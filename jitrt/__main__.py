@@ -3,14 +3,24 @@
 from __future__ import annotations
 
 import argparse
+import ast
+import importlib
 import logging
+import operator
 import os
+import platform
+import re
 import sys
 from collections.abc import Sequence
+from importlib import metadata
 from pathlib import Path
+from typing import Any
 
-from . import demo
-from .codegen import cache, cachefiles
+from . import __version__, demo
+from .codegen import cache, cachefiles, linker
+from .inspect.ahead_of_time import spec
+from .jitfunction import JitFunction, jit
+from .runtime import threads
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -27,6 +37,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         The exit code: 0, 1 if results do not agree with NumPy's, or 2 if the command cannot run.
     """
     parser = argparse.ArgumentParser(prog="python -m jitrt", description="Run NumPy functions as fused kernels.")
+    parser.add_argument("--version", action="version", version=f"jitrt {__version__}")
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
     demo_parser = commands.add_parser(
         "demo",
@@ -46,7 +57,26 @@ def main(arguments: Sequence[str] | None = None) -> int:
         "deleted at any time. JITRT_CACHE_DIR and JITRT_CACHE_SIZE say where it is, and how many bytes it may have.",
     )
     cache_parser.add_argument("--clear", action="store_true", help="delete all of it first")
+    commands.add_parser(
+        "info",
+        help="show versions, processor, threads, cache and settings",
+        description="Shows what a report of a problem should say: versions, processor, threads, cache and settings.",
+    )
+    explain_parser = commands.add_parser(
+        "explain",
+        help="show what a function compiles to",
+        description="Compiles a function for arguments of given types, without running it, and shows what a call runs.",
+    )
+    explain_parser.add_argument("function", metavar="MODULE:FUNCTION")
+    explain_parser.add_argument(
+        "arguments", nargs="*", metavar="ARGUMENT", help="'f8[100,3]' for an array, or a number, string, … as in Python"
+    )
+    explain_parser.add_argument("--full", action="store_true", help="with graphs, loop nests, memory and kernels")
     options = parser.parse_args(arguments)
+    if options.command == "info":
+        return _info()
+    if options.command == "explain":
+        return _explain(explain_parser, options)
     if options.command == "cache":
         return _cache(options.clear)
     if not options.png.parent.is_dir():
@@ -61,6 +91,53 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except demo.MissingMatplotlib as error:
         print(error, file=sys.stderr)
         return 2
+
+
+def _info() -> int:
+    """Print what a report of a problem should say."""
+    rows = {
+        "jitrt": __version__,
+        "Python": f"{platform.python_version()} on {platform.platform()}",
+        **{name: metadata.version(name) for name in ("numpy", "numba", "llvmlite")},
+        "processor": linker.machine()[1],
+        "threads": threads.num_threads(),
+        **{f"cache {name}": value for name, value in cache.summary().items()},
+        **{name: value for name, value in sorted(os.environ.items()) if name.startswith("JITRT_")},
+    }
+    for name, value in rows.items():
+        print(f"{name:16} {value}")
+    return 0
+
+
+def _explain(parser: argparse.ArgumentParser, options: argparse.Namespace) -> int:
+    """Print what a call of a function with such arguments runs."""
+    module, _, path = options.function.partition(":")
+    sys.path.insert(0, os.getcwd())
+    try:
+        function = operator.attrgetter(path)(importlib.import_module(module))
+        given = [_argument(text) for text in options.arguments]
+    except (ImportError, AttributeError, ValueError, SyntaxError, TypeError) as error:
+        parser.error(f"{type(error).__name__}: {error}")
+    made = function if isinstance(function, JitFunction) else jit(function)
+    try:
+        found = made.compile(*given)
+    except Exception as error:  # the function's own, for these arguments
+        print(f"{path} raises {type(error).__name__}: {error}", file=sys.stderr)
+        return 2
+    print(found.text() if options.full else found)
+    return 0
+
+
+def _argument(text: str) -> Any:
+    """An array by its dtype and shape, or a Python literal.
+
+    >>> _argument("f8[3,2]").shape, _argument("2.5"), _argument("'low'")
+    ((3, 2), 2.5, 'low')
+    """
+    found = re.fullmatch(r"(\w+)\[([\d, ]*)\]", text)
+    if found is None:
+        return ast.literal_eval(text)
+    return spec(found[1], tuple(int(n) for n in found[2].split(",") if n.strip()))
 
 
 def _cache(clear: bool) -> int:

@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 LOGGED_STAGES = ("trace", "prepare", "schedule", "memory", "codegen", "cache", "guards")
+ON_PLAIN = ("ignore", "warn", "raise")
 _LARGEST = 2**63 - 1
 
 
@@ -47,6 +48,12 @@ def debug() -> bool:
     Calls are some hundred times slower. What is found is an internal error, as under ``JITRT_STRICT=1``.
     """
     return _flag("JITRT_DEBUG")
+
+
+def on_plain() -> str:
+    """``JITRT_ON_PLAIN``: what happens when a call is about to run the plain function; see `jitrt.jit`."""
+    wanted = os.environ.get("JITRT_ON_PLAIN", "")
+    return wanted if wanted in ON_PLAIN else "ignore"
 
 
 def threads_from_environment() -> int:

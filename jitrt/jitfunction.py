@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Concatenate, Generic, NamedTuple, ParamSp
 
 import numpy as np
 
+from . import config
 from .base.atwork import at_work, is_at_work
 from .call.site import ServedFunction, kind_of_call
 from .call.tree import Plain
@@ -106,8 +107,14 @@ class JitFunction(ServedFunction, Generic[P, R]):
         def __get__(self, instance: Any, owner: type | None = None) -> Any:
             return self if instance is None else types.MethodType(self, instance)
 
-    def __init__(self, function: Callable[P, R], threads: int | None = None, donate: Sequence[str] = ()):
-        super().__init__(function, threads, donate)
+    def __init__(
+        self,
+        function: Callable[P, R],
+        threads: int | None = None,
+        donate: Sequence[str] = (),
+        on_plain: str | None = None,
+    ):
+        super().__init__(function, threads, donate, on_plain)
         self._stand_in: Any = None
 
     # Libraries tell by the code whether a function has been edited.
@@ -127,7 +134,7 @@ class JitFunction(ServedFunction, Generic[P, R]):
         return f"<jitrt.jit of {self._function!r}>"
 
     def __reduce_ex__(self, protocol: Any) -> Any:
-        return reduced(self, self._function, (self._threads, self._donate), protocol)
+        return reduced(self, self._function, (self._threads, self._donate, self._on_plain), protocol)
 
     @property
     def __jitrt_stand_in__(self) -> Any:
@@ -402,8 +409,12 @@ def clear_caches() -> None:
 @overload
 def jit(function: Callable[P, R]) -> JitFunction[P, R]: ...
 @overload
-def jit(*, threads: int | None = None, donate: Sequence[str] = ()) -> Callable[[Callable[P, R]], JitFunction[P, R]]: ...
-def jit(function: Any = None, *, threads: int | None = None, donate: Sequence[str] = ()) -> Any:
+def jit(
+    *, threads: int | None = None, donate: Sequence[str] = (), on_plain: str | None = None
+) -> Callable[[Callable[P, R]], JitFunction[P, R]]: ...
+def jit(
+    function: Any = None, *, threads: int | None = None, donate: Sequence[str] = (), on_plain: str | None = None
+) -> Any:
     """Make a NumPy function fast without changing what it does.
 
     Parameters
@@ -415,6 +426,9 @@ def jit(function: Any = None, *, threads: int | None = None, donate: Sequence[st
     donate : sequence of str, optional
         Names of parameters whose arrays the caller does not need after the call. They may be overwritten, and one of
         them may be the result. Floating-point exceptions of a call that overwrites them cause no warning.
+    on_plain : {"ignore", "warn", "raise"}, optional
+        What happens when a call is about to run the plain function: nothing, a `JitrtPerformanceWarning` for each
+        reason, or that it is raised, before anything has run. By default what ``JITRT_ON_PLAIN`` says, else nothing.
 
     Returns
     -------
@@ -425,7 +439,7 @@ def jit(function: Any = None, *, threads: int | None = None, donate: Sequence[st
     Raises
     ------
     ValueError
-        If `threads` is less than 1, or `donate` names what is not a parameter.
+        If `threads` is less than 1, `donate` names what is not a parameter, or `on_plain` is none of the three.
     TypeError
         If `function` cannot be called, or `threads` is no integer.
 
@@ -455,14 +469,16 @@ def jit(function: Any = None, *, threads: int | None = None, donate: Sequence[st
     array([0.5, 0.5, 0.5, 0.5])
     """
     if function is None:
-        return functools.partial(jit, threads=threads, donate=donate)
+        return functools.partial(jit, threads=threads, donate=donate, on_plain=on_plain)
     if not callable(function):
         raise TypeError(f"jit takes a function, not {type(function).__name__}")
     if threads is not None and operator.index(threads) < 1:
         raise ValueError(f"the number of threads must be at least 1, not {threads}")
+    if on_plain not in (None, *config.ON_PLAIN):
+        raise ValueError(f"on_plain must be one of {', '.join(config.ON_PLAIN)}, not {on_plain!r}")
     names = (donate,) if isinstance(donate, str) else tuple(donate)
     check_names(function, names)
-    return JitFunction(function, threads, names)
+    return JitFunction(function, threads, names, on_plain)
 
 
 jit.__pandas_udf__ = PandasEngine  # type: ignore[attr-defined]

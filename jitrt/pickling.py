@@ -9,7 +9,7 @@ main module hands over a plain function, its *stand-in*, whose qualified name le
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from types import FunctionType
 from typing import Any
 
@@ -17,7 +17,7 @@ _FIRST_WITH_PATHS = 4  # protocol of pickle that writes qualified names with dot
 
 
 def reduced(
-    made: Any, function: Callable[..., Any], options: tuple[int | None, Sequence[str]], protocol: int
+    made: Any, function: Callable[..., Any], options: tuple[Any, ...], protocol: int
 ) -> str | tuple[Callable[..., Any], tuple]:
     """What ``made.__reduce_ex__(protocol)`` gives.
 
@@ -59,12 +59,10 @@ def _named(module: str, name: str) -> Any:
     return found
 
 
-def _restored(
-    make: Callable[..., Any], module: str, name: str, function: FunctionType, threads: int | None, donate: Sequence[str]
-) -> Any:
+def _restored(make: Callable[..., Any], module: str, name: str, function: FunctionType, *options: Any) -> Any:
     """The jit function of that name if `function` is its stand-in, else one that is made of `function`."""
     found = _named(module, name)
     if getattr(found, "__jitrt_stand_in__", None) is function:
         return found
     function.__qualname__ = name
-    return make(function, threads, donate)
+    return make(function, *options)

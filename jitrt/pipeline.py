@@ -33,6 +33,7 @@ from .runtime.steps import BlockSteps, CheckStep, ControlStep, HostStep, KernelS
 from .schedule.control import Block, CheckCall, Tools, schedule
 from .schedule.layout import Layouts
 from .schedule.nest import KernelCall
+from .schedule.reasons import host_name
 
 _log = logging.getLogger("jitrt.schedule")
 
@@ -144,7 +145,9 @@ def _check_worthwhile(graph: Graph, steps: Sequence[KernelCall | Node]) -> None:
     hosts = tuple(s for s in steps if isinstance(s, Node))
     amount = Amount(len(kernels), sum(s.work for s in kernels), hosts)
     if not (config.strict() or is_worthwhile(graph, amount)):
-        raise NotWorthwhile("NumPy does most of it, and the arrays are too small to gain from compiling the rest")
+        done = ", ".join(dict.fromkeys(map(host_name, hosts)))
+        most = f"NumPy does most of it ({done}), and " if hosts else ""
+        raise NotWorthwhile(f"{most}the arrays are too small to gain from compiling the rest")
 
 
 def generate(lowered: Lowered) -> Made:

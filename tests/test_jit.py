@@ -84,7 +84,7 @@ def test_disable(monkeypatch):
 
 def test_explanation_tells_everything():
     explanation = jitrt.jit(lambda a: np.sort(np.exp(a) * 2 + 1).sum()).explain(np.ones((30, 40)))
-    text = str(explanation)
+    text = explanation.text()
     for part in (
         "graph after trace",
         "loop nests",
@@ -104,12 +104,30 @@ def test_explanation_tells_everything():
     assert "test_jit.py" in explanation.host_calls[0]
 
 
+def test_a_short_explanation_says_what_serves_the_loops_and_what_numpy_executes():
+    def ranked(a, n):
+        t = a.copy()
+        for k in range(n):
+            t = np.sort(t) * 0.5 + a + k
+        return t
+
+    compiled = jitrt.jit(lambda a: np.sort(np.exp(a) * 2 + 1).sum()).explain(np.ones((30, 40)))
+    first, executed, helps, *_, parts = str(compiled).split("\n")
+    assert "is compiled: " in first and executed.startswith("NumPy executes sort at ") and "test_jit.py" in executed
+    assert helps.startswith("what helps: ") and ".memory" in parts and "frame of" in compiled.memory
+    looped = str(jitrt.jit(ranked).explain(np.ones(50), 4))
+    assert "for k in range(n):" in looped and len(looped.split("\n")) <= 8
+    plain = jitrt.jit(lambda a: print(a)).explain(x)
+    assert str(plain).startswith("<lambda> runs as plain NumPy: prints (")
+    assert plain.advice and str(plain).endswith(f"what helps: {plain.advice}")
+
+
 def test_explanation_of_a_plain_function():
     def writes(a):
         a.setflags(write=False)
 
     explanation = jitrt.jit(writes).explain(x.copy())
-    assert "setflags" in explanation.plain_reason and "test_jit.py" in str(explanation)
+    assert "setflags" in explanation.plain_reason and "test_jit.py" in explanation.text()
     assert explanation.kernels == [] and explanation.graph is None and explanation.frame_bytes == 0
 
 

@@ -15,6 +15,7 @@ LAYERS = [
     "base",
     "config",
     "policy",
+    "advice",
     "values",
     "ir",
     "frontend",
@@ -64,7 +65,7 @@ def _imports(path, parts):
             base = parts[: len(parts) - node.level]
             target = [*base, *(node.module or "").split(".")] if node.module else base
             names = [a.name for a in node.names]
-            yield ("jitrt", _layer(target) if target else names[0])
+            yield ("jitrt", _layer(target) if target or names[0] == "__version__" else names[0])
 
 
 def _absolute(name):

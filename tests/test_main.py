@@ -49,3 +49,31 @@ def test_why_a_cache_is_not_used_is_shown(tmp_path, monkeypatch, capsys):
     (tmp_path / "file").touch()
     assert main(["cache", "--clear"]) == 0
     assert "not used" in capsys.readouterr().out
+
+
+def test_versions_and_settings_are_shown(capsys, monkeypatch):
+    monkeypatch.setenv("JITRT_LOG", "trace")
+    assert main(["info"]) == 0
+    shown = capsys.readouterr().out
+    for name in ("jitrt", "Python", "numba", "processor", "threads", "cache directory", "JITRT_LOG"):
+        assert any(line.startswith(name) for line in shown.splitlines())
+    with pytest.raises(SystemExit) as outcome:
+        main(["--version"])
+    assert outcome.value.code == 0 and capsys.readouterr().out == f"jitrt {jitrt.__version__}\n"
+
+
+def test_a_function_is_explained_by_its_name(tmp_path, monkeypatch, capsys):
+    (tmp_path / "curves.py").write_text(
+        "import numpy as np\nclass Curve:\n    @staticmethod\n    def length(p, scale=1.0):\n"
+        "        return scale * np.sqrt((np.diff(p, axis=0) ** 2).sum(axis=1)).sum()\n"
+    )
+    monkeypatch.chdir(tmp_path)
+    assert main(["explain", "curves:Curve.length", "f8[100, 3]", "2.5"]) == 0
+    assert capsys.readouterr().out.startswith("length is compiled: ")
+    assert main(["explain", "--full", "curves:Curve.length", "f4[8,2]"]) == 0
+    assert "graph after trace" in capsys.readouterr().out
+    assert main(["explain", "curves:Curve.length", "f8[3]"]) == 2
+    assert "length raises AxisError" in capsys.readouterr().err
+    for wrong in (["none_there:f"], ["curves:f"], ["curves:Curve.length", "f8[a]"], ["curves:Curve.length", "q9[3]"]):
+        with pytest.raises(SystemExit):
+            main(["explain", *wrong])

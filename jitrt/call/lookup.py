@@ -225,7 +225,7 @@ class Specialisations:
         if key not in self._failures:
             return None
         reason, backoff = self._failures[key]
-        return Plain(reason, is_passing=True) if backoff.spares() else None
+        return Plain(reason, is_passing=True, raises=True) if backoff.spares() else None
 
     def _told_apart(self, found: Specialisation, key: Signature, call: Call) -> Specialisation | Plain:
         """`found` if no array that it may write has memory in common with another one, otherwise what knows that."""

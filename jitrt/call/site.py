@@ -19,8 +19,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .. import config, policy
+from ..advice import advice
 from ..base.atwork import is_at_work, is_users_own
-from ..errors import JitrtError, LoopsWanted
+from ..errors import JitrtError, JitrtPerformanceWarning, LoopsWanted
 from ..frontend.context import current, wanting_loops
 from ..frontend.numpy.tracer import Tracer
 from ..ir.ops.contractions import Call as HostedCall
@@ -32,7 +33,7 @@ from ..runtime.loopengine import MISS, NoLoops, loop_engine
 from ..values.growing import NOT_GROWING
 from ..values.kinds import flatten_call
 from .traced import STAYS_IN_PYTHON, TracedCalls
-from .tracing import internal_error
+from .tracing import internal_error, warn
 from .tree import Plain, Specialisation, places_of
 
 if TYPE_CHECKING:
@@ -130,9 +131,17 @@ class ServedFunction(NativeCallable):
         Most threads that its kernels may use.
     donate : sequence of str
         Names of parameters whose arrays may be overwritten.
+    on_plain : str, optional
+        What happens when the plain function is about to run: "ignore", "warn" or "raise".
     """
 
-    def __init__(self, function: Callable[..., Any], threads: int | None = None, donate: Sequence[str] = ()):
+    def __init__(
+        self,
+        function: Callable[..., Any],
+        threads: int | None = None,
+        donate: Sequence[str] = (),
+        on_plain: str | None = None,
+    ):
         super().__init__()
         functools.update_wrapper(self, function)
         self.__name__ = getattr(function, "__name__", type(function).__name__)
@@ -141,6 +150,8 @@ class ServedFunction(NativeCallable):
         self._function = function
         self._threads = threads
         self._donate = tuple(donate)
+        self._on_plain = on_plain
+        self._told: set[str] = set()  # reasons that have been warned of
         self._slow_calls = 0
         self._begin()
         self._is_new = self._specialisations.plain is None and expect_compiles(function)
@@ -180,6 +191,7 @@ class ServedFunction(NativeCallable):
                 return result
         if known.plain is not None:
             traced.last = known.plain
+            self._tell(known.plain)
             self._plain_calls += 1
             if self._plain_calls >= policy.PLAIN_CALLS and not self._loops.serving:
                 self._dispatch.serve_plain(self._function)
@@ -259,8 +271,22 @@ class ServedFunction(NativeCallable):
             site = self._sites[kind] = Site()
         return site
 
+    def _tell(self, plain: Plain | None) -> None:
+        """Warn that the plain function runs, once for each reason, or raise, as the user has asked for."""
+        wanted = self._on_plain or config.on_plain()
+        if wanted == "ignore" or plain is None or plain.raises:
+            return
+        helps = advice(plain.reason).rewrite
+        text = f"{self.__name__} runs as plain NumPy: {plain.reason}" + (f"; what helps: {helps}" if helps else "")
+        if wanted == "raise":
+            raise JitrtPerformanceWarning(text)
+        if plain.reason not in self._told:
+            self._told.add(plain.reason)
+            warn(text)
+
     def _fall_back(self, site: Site, plain: Plain) -> None:
         """A call runs the plain function."""
+        self._tell(plain)
         known = self._specialisations
         self._traced.last = plain
         site.become(Served.FALLBACK, plain, known.calls_between_looks, plain is known.given_up)
@@ -268,6 +294,7 @@ class ServedFunction(NativeCallable):
     def _spare(self, site: Site, args: tuple, kwargs: dict[str, Any]) -> None:
         """A call runs the plain function without a look at it; let native code do so until the next look is due."""
         self._traced.last = site.plain
+        self._tell(site.plain)
         if self._loops.serving:
             return
         try:

@@ -53,6 +53,8 @@ class Plain:
         What it will raise, if that is the reason.
     is_passing : bool
         Whether later calls may be compiled: arrays may get larger, and shapes come again.
+    raises : bool
+        Whether the plain function is expected to raise.
 
     Attributes
     ----------
@@ -60,9 +62,10 @@ class Plain:
         Numbers of the leaves that are Python integers, of which it does not matter what value they have.
     """
 
-    def __init__(self, reason: str, error: Exception | None = None, is_passing: bool = False):
+    def __init__(self, reason: str, error: Exception | None = None, is_passing: bool = False, raises: bool = False):
         self.reason = reason
         self.error = error
+        self.raises = raises or error is not None
         self.is_passing = is_passing
         self.integers: frozenset[int] = frozenset()
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import html
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
+from ..advice import advice
 from ..base.frozen import frozen
 from ..codegen.kernels import Kernel
 from ..frontend.control.looplines import LoopLine
@@ -18,6 +19,7 @@ from ..schedule.loopnest import LoopNest
 from ..schedule.nest import describe
 from ..schedule.reasons import host_name
 
+_SHOWN = 3  # loops, and calls of NumPy, that a short explanation names
 # What the parts of an explanation are, by the beginnings of their titles, for those who read one for the first time.
 _CAPTIONS = {
     "loops": "each loop of the function, and what became of it",
@@ -38,7 +40,7 @@ _CAPTIONS = {
 
 @frozen
 class Explanation:
-    """What a call runs; printing it tells all, and a notebook shows it in parts that open and close.
+    """What a call runs. Printing it tells what matters; `text` and notebooks tell all.
 
     Made by `JitFunction.explain` and `JitFunction.compile`.
 
@@ -65,8 +67,11 @@ class Explanation:
     >>> explanation = standardised.explain(np.arange(5.0))
     >>> len(explanation.kernels), explanation.host_calls
     (1, [])
-    >>> print(explanation.sections()[0])
-    ('standardised is compiled', '1 kernel, 0 bytes of temporary memory, NumPy executes nothing')
+    >>> print(explanation)
+    standardised is compiled: 1 kernel, 0 bytes of temporary memory, NumPy executes nothing
+    all of it: print(….text()); parts: .graph, .loops, .kernels, .memory, .host_calls
+    >>> print(explanation.memory)
+    frame of 0 bytes (0 without sharing)
     """
 
     name: str
@@ -93,6 +98,21 @@ class Explanation:
     def kernels(self) -> list[Kernel]:
         """Compiled kernels, in the order in which they run."""
         return [s.kernel for c in self.programs for s in c.program.kernel_steps()]
+
+    @property
+    def memory(self) -> str:
+        """The frames that calls work in: which bytes are in use during which steps, and which memory is shared."""
+        return "\n".join(str(c.program.layout) for c in self.programs)
+
+    @property
+    def advice(self) -> str:
+        """What to change in the function so that more of it is compiled; empty if there is nothing."""
+        if self.plain_reason:
+            return advice(self.plain_reason).rewrite
+        if self.host_calls:
+            return "what NumPy executes is fused with nothing; f.profile(…) tells which share of the time it takes"
+        refused = next((line.what for line in self.loops if line.what.startswith("unrolled")), "")
+        return advice(refused).rewrite if refused else ""
 
     @property
     def looked_at(self) -> list[str]:
@@ -158,11 +178,30 @@ class Explanation:
             parts.append(f"{_counted(len(self.looked_at), 'look')} at values")
         return ", ".join(parts)
 
-    def __str__(self) -> str:
+    def text(self) -> str:
+        """All parts of the explanation, one below the other."""
         return to_text(self.sections())
+
+    def __str__(self) -> str:
+        title, text = self.sections()[0]
+        lines = [title if self.loop else f"{title}: {text}", *_some(map(str, self.loops))]
+        if self.looked_at:
+            lines.append(f"looks at {_counted(len(self.looked_at), 'value')}, the first: {self.looked_at[0]}")
+        lines += [f"NumPy executes {call}" for call in _some(self.host_calls)]
+        lines += [f"what helps: {self.advice}"] if self.advice else []
+        if not self.plain_reason:
+            lines.append("all of it: print(….text()); parts: .graph, .loops, .kernels, .memory, .host_calls")
+        return "\n".join(lines)
 
     def _repr_html_(self) -> str:
         return to_html(self.sections())
+
+
+def _some(lines: Iterable[str]) -> list[str]:
+    """The first lines, and how many more there are."""
+    lines = list(lines)
+    more = len(lines) - _SHOWN
+    return lines if more <= 0 else [*lines[:_SHOWN], f"and {more} more"]
 
 
 def _counted(n: int, what: str) -> str:

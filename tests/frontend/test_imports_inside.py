@@ -77,7 +77,7 @@ def test_results_are_numpys_and_the_program_is_compiled(function):
     fast = jitrt.jit(function)
     for n in (60, 33):
         numpy.testing.assert_allclose(fast(x[:n]), function(x[:n]), rtol=1e-13)
-    assert "plain NumPy" not in str(fast.explain(x))
+    assert "plain NumPy" not in fast.explain(x).text()
 
 
 def test_what_a_module_of_the_user_holds_is_read_at_every_call(monkeypatch):

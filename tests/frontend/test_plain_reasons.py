@@ -81,5 +81,5 @@ def test_what_reads_memory_gives_what_numpy_gives():
 @pytest.mark.parametrize("kind, unit", [("m", "s"), ("M", "D"), ("M", "ns")])
 def test_graphs_with_dates_can_be_printed(kind, unit):
     step = np.timedelta64(3, unit)
-    text = str(jitrt.jit(lambda a: a + step).explain(x.astype(f"{kind}8[{unit}]")))
+    text = jitrt.jit(lambda a: a + step).explain(x.astype(f"{kind}8[{unit}]")).text()
     assert "3" in text and "is compiled" in text

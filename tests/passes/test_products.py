@@ -33,7 +33,7 @@ def test_small_contractions_are_folds(function, x, y):
     fast = jitrt.jit(function)
     for _ in range(2):
         np.testing.assert_allclose(fast(x, y), function(x, y), rtol=1e-13)
-    assert not fast.explain(x, y).traced.host_calls and "NumPy executes nothing" in str(fast.explain(x, y))
+    assert not fast.explain(x, y).traced.host_calls and "NumPy executes nothing" in fast.explain(x, y).text()
 
 
 @pytest.mark.parametrize(("function", "x", "y"), DECISIVE)
@@ -41,7 +41,7 @@ def test_where_last_places_decide_numpy_computes(function, x, y):
     fast = jitrt.jit(function)
     for _ in range(2):
         np.testing.assert_array_equal(fast(x, y), function(x, y))
-    assert "NumPy executes nothing" not in str(fast.explain(x, y))
+    assert "NumPy executes nothing" not in fast.explain(x, y).text()
 
 
 @pytest.mark.parametrize("dtype", [np.int8, np.int32, np.uint64, np.float32])

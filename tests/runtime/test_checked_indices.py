@@ -159,5 +159,5 @@ def test_an_exception_that_the_function_catches():
 
 def test_explain_says_where_indices_are_checked():
     explanation = jitrt.jit(lambda a, i: a[i]).explain(x, np.arange(3))
-    assert "unless all indices are from -12 to 11" in str(explanation)
+    assert "unless all indices are from -12 to 11" in explanation.text()
     assert not explanation.host_calls

@@ -85,13 +85,13 @@ def test_many_rows_stay_whole(shape):
     """Short pieces of many rows take longer to fetch than all of them once more."""
     explanation = explained(standardised, values(*shape))
     assert len(explanation.kernels) > 1
-    assert "is stored on its own" in str(explanation)
+    assert "is stored on its own" in explanation.text()
 
 
 def test_rows_that_are_written_and_read_again_stay_whole():
     explanation = explained(shares, values(100, 30_000))
     assert len(explanation.kernels) > 1
-    assert "MB written" in str(explanation) and "additions" in str(explanation)
+    assert "MB written" in explanation.text() and "additions" in explanation.text()
 
 
 def test_what_is_read_once_stays_whole():

@@ -84,4 +84,4 @@ def test_rows_that_are_used_share_their_loop_with_their_users():
     f = jitrt.jit(function)
     for result, expected in zip(f(x), function(x)):
         np.testing.assert_allclose(result, expected, rtol=1e-12, atol=1e-11)
-    assert "2 nests in one" in str(f.explain(x))
+    assert "2 nests in one" in f.explain(x).text()

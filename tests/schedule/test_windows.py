@@ -172,7 +172,7 @@ def test_a_value_that_is_read_in_another_way_is_stored(function):
 def test_short_rows_are_left_alone():
     explanation = explained(twice, values(1000, 20))
     assert not rings(explanation)
-    assert "rows of a turn would be too short" in str(explanation)
+    assert "rows of a turn would be too short" in explanation.text()
 
 
 def test_windows_that_reach_too_far_are_left_alone():
@@ -182,7 +182,7 @@ def test_windows_that_reach_too_far_are_left_alone():
 
     explanation = explained(function, values(400, 1000))
     assert not rings(explanation)
-    assert "additions repeated at the edges of blocks" in str(explanation)
+    assert "additions repeated at the edges of blocks" in explanation.text()
 
 
 def test_memory_that_is_read_again_is_not_overwritten():
