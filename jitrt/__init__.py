@@ -12,9 +12,10 @@ array([[0.25, 0.75],
 
 `jit` is all that most programs need. `JitFunction` is what it makes: its methods tell what a call runs (`explain`),
 where its time goes (`profile`) and what is kept (`cache_info`), and compile ahead of calls (`compile`, with `spec`).
-Loops and choices as functions are `fori_loop`, `while_loop`, `scan` and `cond`. `set_num_threads`, `clear_caches`,
-`warm_up` and `non_aliasing` concern the whole process. `schedule` and `memory` are for experts: fusions made by hand,
-and plans of memory.
+Loops and choices as functions are `fori_loop`, `while_loop`, `scan` and `cond`. `evaluate`, with `re_evaluate`,
+`validate` and `NumExpr`, takes an expression as a string, as numexpr does; `register_pandas_engine` lets pandas use it.
+`set_num_threads`, `clear_caches`, `warm_up` and `non_aliasing` concern the whole process. `schedule` and `memory` are
+for experts: fusions made by hand, and plans of memory.
 
 Importing the package imports next to nothing: each public name brings its module when it is first used.
 """
@@ -38,6 +39,8 @@ if TYPE_CHECKING:
     from .jitfunction import JitFunction, clear_caches, jit
     from .loops import cond, fori_loop, scan, while_loop
     from .runtime.threads import num_threads, set_num_threads
+    from .strings.evaluation import NumExpr, evaluate, re_evaluate, validate
+    from .strings.pandas import register_pandas_engine
 
 __version__ = "0.1.0"
 __all__ = [
@@ -45,18 +48,23 @@ __all__ = [
     "JitFunction",
     "JitrtError",
     "JitrtPerformanceWarning",
+    "NumExpr",
     "__version__",
     "clear_caches",
     "cond",
+    "evaluate",
     "fori_loop",
     "jit",
     "memory",
     "non_aliasing",
     "num_threads",
+    "re_evaluate",
+    "register_pandas_engine",
     "scan",
     "schedule",
     "set_num_threads",
     "spec",
+    "validate",
     "warm_up",
     "while_loop",
 ]
@@ -69,6 +77,8 @@ _MODULES = {
     ".loops": ("cond", "fori_loop", "scan", "while_loop"),
     ".ir.aliasing": ("non_aliasing",),
     ".runtime.threads": ("num_threads", "set_num_threads"),
+    ".strings.evaluation": ("NumExpr", "evaluate", "re_evaluate", "validate"),
+    ".strings.pandas": ("register_pandas_engine",),
 }
 _MODULE_OF = {name: module for module, names in _MODULES.items() for name in names}
 _PACKAGES = ("memory", "schedule")

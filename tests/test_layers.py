@@ -34,6 +34,7 @@ FACE = [
     "pandas_engine",
     "pickling",
     "jitfunction",
+    "strings",
     "demo",
     "__init__",
     "__main__",

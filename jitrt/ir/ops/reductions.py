@@ -228,6 +228,8 @@ def _declare_reduce(ufunc: np.ufunc, function: Callable[..., Any]) -> None:
 
     @numpy_function(ufunc.reduce)
     def bind(array: Any, axis: Any = 0, **kwargs: Any) -> Node:
+        if "dtype" in kwargs and "dtype" not in _parameters(function)[1]:
+            raise NotCovered(f"{ufunc.__name__}.reduce with a dtype")  # np.any of a scalar asks for one
         return NUMPY_FUNCTIONS[function](array, axis=axis, **kwargs)
 
 
