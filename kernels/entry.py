@@ -60,6 +60,7 @@ TABLE = (
     "watched", "function", "raised", "skip", "served", "held", "stored", "stored_rows", "stored_place",
     "stores", "store_rows", "maker", "fixed", "fixed_rows", "procedure", "following", "argument_words", "workspace",
     "result_words", "integers", "integer_rows", "way_at", "ways", "formulas", "formula_rows", "registers",
+    "generator",
 )  # fmt: skip
 FIXED = ("address", "word")
 # Two arrays that must not overlap: their places, and where their elements begin and end, in bytes from their first one.

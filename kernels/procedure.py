@@ -26,6 +26,10 @@ FIRST_ARGUMENT, WATCHED = 4, 3
 # the Python function at the address `at` returns when it is called with the arguments.
 RETURNED = ("kind", "at", "descr", "ndim", "itemsize", "flag", "otherwise")
 OBJECT, GIVEN, TUPLE, LIST, DICT, CALLED, FLOAT, INTEGER, BOOLEAN, SCALAR, ARRAY = range(11)
+# A generator of random numbers that a procedure draws from, at the address `generator` of a table: the methods of its
+# lock, the argument by which `acquire` does not wait and what it returns then, and the memory that its state is in,
+# which is copied to `spare` before.
+GENERATOR = ("acquire", "release", "waits_not", "acquired", "state", "spare", "nbytes")
 
 _ENTRY = ir.FunctionType(I64, [WORDS, WORDS, WORDS]).as_pointer()
 _SIGNATURES = {
@@ -85,6 +89,16 @@ def emit_procedure_call(
         above = builder.add(value, word(MOST_INTEGER))
         require(builder.icmp_unsigned("<=", above, word(2 * MOST_INTEGER)))
     watched = errors()
+    draws = builder.icmp_signed("!=", table["generator"], word(0))
+    with builder.if_then(draws):
+        generator = _generator(builder, table)
+        without_waiting = builder.inttoptr(generator["waits_not"], WORDS)
+        answer = _call(builder, "PyObject_Vectorcall", generator["acquire"], without_waiting, word(1), word(0))
+        with builder.if_then(builder.icmp_signed("==", answer, word(0)), likely=False):
+            builder.ret(word(0))
+        _call(builder, "Py_DecRef", answer)
+        require(builder.icmp_signed("==", answer, generator["acquired"]))  # else another thread draws
+        _copy(builder, generator["spare"], generator["state"], generator["nbytes"])
     table.set("busy", word(1))
     entry = builder.inttoptr(table["procedure"], _ENTRY)
     given = [builder.inttoptr(table[name], WORDS) for name in ("argument_words", "workspace", "result_words")]
@@ -92,6 +106,14 @@ def emit_procedure_call(
     builder.store(watched, builder.gep(given[0], [word(WATCHED)]))
     status = builder.call(entry, given)
     _call(builder, "PyEval_RestoreThread", thread)
+    with builder.if_then(draws):
+        generator = _generator(builder, table)
+        with builder.if_then(builder.icmp_signed("!=", status, word(0)), likely=False):
+            _copy(builder, generator["state"], generator["spare"], generator["nbytes"])
+        nothing = builder.inttoptr(word(0), WORDS)
+        _call(
+            builder, "Py_DecRef", _call(builder, "PyObject_Vectorcall", generator["release"], nothing, word(0), word(0))
+        )
     results = given[2]
     require(builder.icmp_signed("==", status, word(0)))
     # The row of what it has returned, which depends on where.
@@ -103,6 +125,10 @@ def emit_procedure_call(
     builder.position_at_end(passed_on)
     table.set("busy", word(0))
     builder.ret(word(PASSED_ON))
+
+
+def _generator(builder: ir.IRBuilder, table: Words) -> dict[str, ir.Value]:
+    return dict(zip(GENERATOR, record(builder, builder.inttoptr(table["generator"], WORDS), word(0), GENERATOR)))
 
 
 def emit_returned(module: ir.Module, data: int) -> ir.Function:

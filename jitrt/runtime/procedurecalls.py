@@ -13,10 +13,12 @@ from ..frontend.control.stage import WAY, Argument, Known, Made, Number, Possibl
 from ..kernels import guard
 from ..kernels import procedure as returned
 from ..kernels.procedure import FIRST_ARGUMENT
+from ..values.keys import GENERATORS
 from ..values.kinds import Tree
 from .dispatch import Words
 from .guards import GuardRows, Unguarded, address_of
 from .objects import dtype_word, fields
+from .sources import native_record
 
 if TYPE_CHECKING:
     from .procedurework import Work
@@ -36,21 +38,30 @@ def procedure_table(loop: _Loop, trees: Sequence[Tree], leaves: Sequence[Any], c
     work : Work
         What its calls work with.
     """
-    if fields() is None or debug() or loop.draws or loop.staged.steps or loop.assigns:
+    if fields() is None or debug() or len(loop.draws) > 1 or loop.staged.steps or loop.assigns:
         return None
     staged, known = loop.staged, dict(loop.staged.known)
     integers: list[int] = []
     places = iter(range(FIRST_ARGUMENT, len(work.words)))
+    generator = 0
 
     def describe(leaf: Any, number: int) -> dict[str, int]:
         if number in known:
             return _same(known[number])
         if number in staged.unread:
             return {"kind": guard.TYPED, "object": id(type(leaf))}
-        slot = work.addresses[0] + 8 * next(places)
+        place = next(places)
+        slot = work.addresses[0] + 8 * place
         if type(leaf) is int:
             integers.append(slot)
-        return _typed(leaf, slot, guarded.kept)
+        return drawn(leaf, place) if type(leaf) in GENERATORS else _typed(leaf, slot, guarded.kept)
+
+    def drawn(source: Any, place: int) -> dict[str, int]:
+        nonlocal generator
+        generator = native_record(source, guarded.kept)
+        if not (generator and work.put(place, source)):
+            raise Unguarded
+        return {"kind": guard.IDENTICAL, "object": id(source)}
 
     guarded = GuardRows({k: k for k in range(len(leaves))}, {}, 0, describe)
     try:
@@ -60,7 +71,9 @@ def procedure_table(loop: _Loop, trees: Sequence[Tree], leaves: Sequence[Any], c
                 return None
         guarded.add_outside([(None, (c.value, c.container, c.key)) for c in staged.captured])
         for capture in staged.arrays:
-            row = _typed(capture.read(), work.addresses[0] + 8 * next(places), guarded.kept)
+            value, place = capture.read(), next(places)
+            is_source = type(value) in GENERATORS
+            row = drawn(value, place) if is_source else _typed(value, work.addresses[0] + 8 * place, guarded.kept)
             guarded.rows.append(guarded.outside(capture.container, capture.key) | row)
         rows = _ReturnedRows(loop, work, guarded.kept)
         rows.add(staged.returns)
@@ -79,6 +92,7 @@ def procedure_table(loop: _Loop, trees: Sequence[Tree], leaves: Sequence[Any], c
             "integers": len(integers),
             "integer_rows": address_of(integers, guarded.kept),
             "way_at": loop.places[WAY],
+            "generator": generator,
             "ways": address_of([word for row in rows.rows for word in row], guarded.kept),
         },
     )

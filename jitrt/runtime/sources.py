@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import functools
 import math
 from typing import Any
 
@@ -37,6 +38,46 @@ def restore(source: Any, state: Any) -> None:
         source.bit_generator.state = state
     else:
         source.set_state(state)
+
+
+def native_record(source: Any, kept: list[Any]) -> int:
+    """The address of what native code has to know of a generator, `kernels.procedure.GENERATOR`; 0 if it cannot.
+
+    What the record points to is added to `kept`.
+    """
+    bits, found = _bits(source), None
+    if type(source) is np.random.Generator:
+        found = _state_memory(bits.__class__)
+    if found is None:
+        return 0
+    first, nbytes = found
+    no, spare, lock = (ctypes.c_int64 * 1)(id(False)), (ctypes.c_char * nbytes)(), bits.lock
+    methods = lock.acquire, lock.release
+    words = [*map(id, methods), ctypes.addressof(no), id(True), id(bits) + first, ctypes.addressof(spare), nbytes]
+    made = (ctypes.c_int64 * len(words))(*words)
+    kept += source, methods, no, spare, made
+    return ctypes.addressof(made)
+
+
+@functools.cache
+def _state_memory(kind: Any) -> tuple[int, int] | None:
+    """Where objects of a class of NumPy's bit generators have their state, and nothing else, and its size in bytes.
+
+    It is what they have beyond the fields of all bit generators; None if copying it does not restore their states.
+    """
+    first, nbytes = np.random.BitGenerator.__basicsize__, kind.__basicsize__ - np.random.BitGenerator.__basicsize__
+    if kind.__module__.partition(".")[0] != "numpy" or nbytes <= 0:
+        return None
+    generator = np.random.Generator(kind(1))
+    memory = (ctypes.c_char * nbytes).from_address(id(generator.bit_generator) + first)
+    for dtype in (np.float64, np.float32):  # of which two come from one draw of bits
+        generator.random(1, np.float32)
+        before, kept = repr(generator.bit_generator.state), bytes(memory)
+        drawn = generator.random(5, dtype)
+        memory.raw = kept
+        if repr(generator.bit_generator.state) != before or not np.array_equal(generator.random(5, dtype), drawn):
+            return None
+    return first, nbytes
 
 
 def _bits(source: Any) -> Any:

@@ -84,7 +84,7 @@ class Calls(Expressions):
             if isinstance(owner, Composite) and owner.kind is dict and e.func.attr == "get" and args and not kwargs:
                 return composites.item(r, owner, args[0]) if args[0] in owner.parts else (*args[1:], None)[0]
             if isinstance(owner, Source):
-                return draws.method(self.r, owner, e.func.attr, args, kwargs)
+                return self._draw(owner, e.func.attr, args, kwargs, e)
             if isinstance(owner, np.ufunc) and e.func.attr == "at" and not kwargs:
                 return choosing.at(self.r, owner, *args)
             if isinstance(owner, (list, RunTimeList)):
@@ -150,16 +150,23 @@ class Calls(Expressions):
         if function is np.random.default_rng or function is np.random.RandomState:
             return external.call(r, function, args, kwargs)
         is_python = type(function) is types.FunctionType or hasattr(function, "__jitrt_function__")
-        if is_python and not _is_numpys(function):
+        if is_python and not _is_numpys(function) and function not in library.FUNCTIONS:
             return self.inlined(getattr(function, "__jitrt_function__", function), args, kwargs, e)
         if not external.is_pure(function):
             return self._known(function, args, kwargs, e)
-        path, place = self.path, r.place()
+        is_small = r.is_large and function in _OF_SMALL and args and isinstance(args[0], Array) and args[0].ndim == 2
+        known = self._inline_or_not if is_small else self._known
+        return self._known_or(
+            lambda: known(function, args, kwargs, e), lambda: external.call(r, function, args, kwargs)
+        )
+
+    def _known_or(self, known: Callable[[], Any], external: Callable[[], Any]) -> Any:
+        """What `known` records, or, if that cannot be staged, what `external` does."""
+        r, path = self.r, self.path
+        place = r.place()
         with r.attempt() as take_back:
             try:
-                if r.is_large and function in _OF_SMALL and args and isinstance(args[0], Array) and args[0].ndim == 2:
-                    return self._inline_or_not(function, args, kwargs, e)
-                return self._known(function, args, kwargs, e)
+                return known()
             except (NeedsValue, ListChanges):
                 raise
             except NotStaged as reason:
@@ -167,9 +174,26 @@ class Calls(Expressions):
                 self.path = path
                 r.begin_again(place)
                 try:
-                    return external.call(r, function, args, kwargs)
+                    return external()
                 except NotStaged as second:
                     raise reason from second
+
+    def _draw(self, source: Source, name: str, args: list[Any], kwargs: dict[str, Any], e: ast.Call) -> Any:
+        """A method of a generator of random numbers."""
+
+        def drawn() -> Any:
+            return draws.method(self.r, source, name, args, kwargs)
+
+        written = WRITTEN.get(getattr(source.kind, name, None))
+        return (
+            drawn()
+            if written is None
+            else self._known_or(lambda: self._written(written, [source, *args], kwargs, e), drawn)
+        )
+
+    def _written(self, function: Callable[..., Any], args: list[Any], kwargs: dict[str, Any], e: ast.Call) -> Any:
+        with self.r.library():
+            return self.inlined(function, args, kwargs, e)
 
     def _inline_or_not(self, function: Any, args: list[Any], kwargs: dict[str, Any], e: ast.Call) -> Any:
         """Linear algebra: small matrices are worked on here, large ones by LAPACK."""
@@ -195,8 +219,7 @@ class Calls(Expressions):
         except TypeError:
             known = False
         if known and function in WRITTEN:
-            with self.r.library():
-                return self.inlined(WRITTEN[function], args, kwargs, e)
+            return self._written(WRITTEN[function], args, kwargs, e)
         if known:
             return self._handled(library.FUNCTIONS[function], args, kwargs, function.__name__)
         if isinstance(function, np.ufunc):

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from ...base.once import once
 from ...ir.integers import Poly
 from ...ir.loops import POINTER, Type
 from ...kernels import libm
@@ -19,9 +20,10 @@ from . import arrays as a
 from . import external, subscripts
 from .arrays import ZERO
 from .recorder import Recorder
-from .registry import shape_of
+from .registry import function, shape_of
 from .scalars import as_float, binary, poly_of, register_of
 from .values import BOOL, FLOAT, INT, Array, NotStaged, Scalar, Source, View, dtype_of, integer, is_number
+from .written import interval
 
 # Of each distribution the defaults of its parameters (... where there is none), a sign for those that have to be
 # positive, and the dtype.
@@ -31,32 +33,50 @@ _GENERATOR: dict[str, tuple[tuple[Any, ...], str, np.dtype]] = {
     "logistic": ((0.0, 1.0), " +", FLOAT), "gumbel": ((0.0, 1.0), " +", FLOAT), "exponential": ((1.0,), "+", FLOAT),
     "rayleigh": ((1.0,), "+", FLOAT), "gamma": ((..., 1.0), "++", FLOAT), "standard_gamma": ((...,), "+", FLOAT),
     "beta": ((..., ...), "++", FLOAT), "chisquare": ((...,), "+", FLOAT), "weibull": ((...,), "+", FLOAT),
+    "power": ((...,), "+", FLOAT), "f": ((..., ...), "++", FLOAT), "wald": ((..., ...), "++", FLOAT),
+    "noncentral_chisquare": ((..., ...), "++", FLOAT), "noncentral_f": ((..., ..., ...), "+++", FLOAT),
     "pareto": ((...,), "+", FLOAT), "standard_t": ((...,), "+", FLOAT), "poisson": ((1.0,), "+", INT),
 }  # fmt: skip
 _NAMES = {
     "normal": ("loc", "scale"), "lognormal": ("mean", "sigma"), "laplace": ("loc", "scale"),
     "logistic": ("loc", "scale"), "gumbel": ("loc", "scale"), "exponential": ("scale",), "rayleigh": ("scale",),
     "gamma": ("shape", "scale"), "standard_gamma": ("shape",), "beta": ("a", "b"), "chisquare": ("df",),
-    "weibull": ("a",), "pareto": ("a",), "standard_t": ("df",), "poisson": ("lam",),
+    "power": ("a",), "f": ("dfnum", "dfden"), "wald": ("mean", "scale"), "noncentral_chisquare": ("df", "nonc"),
+    "noncentral_f": ("dfnum", "dfden", "nonc"), "weibull": ("a",), "pareto": ("a",), "standard_t": ("df",),
+    "poisson": ("lam",),
 }  # fmt: skip
 _MOST_POISSON = 1e9
+# Drawn by functions that fill arrays, in both precisions.
+_FILLS = {
+    "random": "standard_uniform",
+    "standard_normal": "standard_normal",
+    "standard_exponential": "standard_exponential",
+}
 _STANDARD = {"random", "random_sample", "ranf", "sample"}
+# A location plus a scale times what is drawn by those.
+_SCALED = {"normal": "standard_normal", "exponential": "standard_exponential"}
 Draw = Callable[[], str]
 
 
 def method(r: Recorder, source: Source, name: str, args: list[Any], kwargs: dict[str, Any]) -> Any:
     """``source.name(*args, **kwargs)``."""
-    try:
-        with r.attempt() as take_back:
+    with r.attempt() as take_back:
+        try:
             made = _drawn(r, source, name, args, kwargs)
-            if made is not None:
-                return made
-            take_back()
-    except TypeError as error:
-        raise NotStaged(f"arguments of {name}: {error}") from None
+        except TypeError:  # arguments that the functions here do not have
+            made = None
+        if made is not None:
+            return made
+        take_back()
     if name == "shuffle" or not hasattr(source.kind, name) or name[0] == "_" or name == "spawn":
         raise NotStaged(f"the method {name} of {source.kind.__name__}")
     return external.call(r, getattr(source.kind, name), [source, *args], kwargs)
+
+
+def has(kind: type, name: str) -> bool:
+    """Whether a procedure that native code calls may draw by the method `name` of generators of a class."""
+    names = {*_FILLS, *_GENERATOR, "integers", "choice", "uniform"}
+    return kind is np.random.Generator and name in names and draws("standard_uniform")
 
 
 def _drawn(r: Recorder, source: Source, name: str, args: list[Any], kwargs: dict[str, Any]) -> Any:
@@ -68,12 +88,14 @@ def _drawn(r: Recorder, source: Source, name: str, args: list[Any], kwargs: dict
         return _each(
             r, tuple(args) if args else None, FLOAT, _uniform(r, source) if name == "rand" else _gauss(r, source)
         )
+    if is_new and name in _FILLS and (made := _filled(r, source, _FILLS[name], *args, **kwargs)) is not None:
+        return made
     if name in _STANDARD and (is_new is (name == "random") or not is_new):
         return _each(r, _only_size(args, kwargs), FLOAT, _uniform(r, source)) if _has_size(args, kwargs) else None
     if name == ("integers" if is_new else "randint"):
         return _integers(r, source, *args, **kwargs)
-    if name == "choice" and len(args) == 1 and not kwargs:
-        return _choice(r, source, args[0])
+    if name == "choice" and (len(args) == 1 or is_new):
+        return _choice(r, source, *args, **kwargs)
     if name == "uniform":
         return _uniform_between(r, source, *args, **kwargs)
     if not is_new:
@@ -104,6 +126,27 @@ def _each(r: Recorder, size: Any, dtype: np.dtype, draw: Draw, python: bool = Tr
     return made
 
 
+def _filled(
+    r: Recorder, source: Source, name: str, size: Any = None, dtype: Any = np.float64, method: Any = "zig"
+) -> Any:
+    """An array that one function fills; None if that is not what is asked for."""
+    if (
+        size is None
+        or method != "zig"
+        or dtype not in (np.float64, float, np.float32, "float64", "float32", "f8", "f4")
+    ):
+        return None
+    return _fill(r, source, name, shape_of(r, size), np.dtype(dtype))
+
+
+def _fill(r: Recorder, source: Source, name: str, shape: tuple[Poly, ...], dtype: np.dtype = FLOAT) -> Array:
+    made = a.fresh(r, dtype, shape)
+    assert made.view is not None
+    operands = r.integer(made.size), r.address(made.view)
+    _called(r, source, f"{name}_fill{'_f' if dtype.itemsize == 4 else ''}", operands, (INT, POINTER), INT)
+    return made
+
+
 def _address(r: Recorder, source: Source) -> str:
     """The bit generator; the state of the old kind begins with its address."""
     return source.word if source.kind is np.random.Generator else r.load(_legacy(source, 0), INT, (ZERO,))
@@ -124,15 +167,67 @@ def _uniform(r: Recorder, source: Source) -> Draw:
 
 
 def _of_table(r: Recorder, source: Source, name: str, args: list[Any], kwargs: dict[str, Any]) -> Any:
-    defaults, signs, dtype = _GENERATOR[name]
+    defaults, _, dtype = _GENERATOR[name]
     names = _NAMES.get(name, ())
     if not kwargs.keys() <= {*names[len(args) :], "size"} or len(args) > len(names) + 1:
         return None
     size = args[len(names)] if len(args) > len(names) else kwargs.pop("size", None)
     values = [*args[: len(names)], *(kwargs.get(n, d) for n, d in list(zip(names, defaults))[len(args) :])]
-    if not all(is_number(v) and dtype_of(v).kind in "iuf" for v in values):
+    if not all(is_parameter(v) for v in values) or (size is not None and any(isinstance(v, Array) for v in values)):
         return None
-    registers = [register_of(r, as_float(r, v), FLOAT) for v in values]
+    has_arrays = any(isinstance(v, Array) for v in values)
+    if name in _SCALED and (has_arrays or size is not None) and _rounds_twice():
+        return _scaled(r, source, _SCALED[name], values[0] if name == "normal" else -0.0, values[-1], size)
+    if not has_arrays:
+        draw = _with_parameters(r, source, name, [register_of(r, as_float(r, v), FLOAT) for v in values])
+        return _each(r, size, dtype, draw)
+    values = [a.materialise(r, v) if isinstance(v, Array) else as_float(r, v) for v in values]
+    shape = a.broadcast(r, [v.shape for v in values if isinstance(v, Array)])
+    made = a.fresh(r, dtype, shape)
+    view = made.view
+    assert view is not None
+
+    def body(indices: tuple[Poly, ...]) -> None:
+        registers = [a.element_of(r, v, FLOAT, indices) for v in values]
+        r.store(view, dtype, indices, _with_parameters(r, source, name, registers)())
+
+    a.nest(r, shape, body)
+    return made
+
+
+def _scaled(r: Recorder, source: Source, fill: str, first: Any, width: Any, size: Any) -> Array:
+    """``first + width * standard``, where `fill` draws the standard numbers, all widths being positive and finite."""
+    arrays = [v for v in (first, width) if isinstance(v, Array)]
+    shape = a.broadcast(r, [v.shape for v in arrays]) if size is None else shape_of(r, size)
+    first, width = (a.materialise(r, v) if isinstance(v, Array) else as_float(r, v) for v in (first, width))
+
+    def check(indices: tuple[Poly, ...]) -> None:
+        element = a.element_of(r, width, FLOAT, indices)
+        _need(r, "greater", element, 0.0)
+        _need(r, "less", element, float("inf"))
+
+    a.nest(r, width.shape if isinstance(width, Array) else (), check)
+    product = a.elementwise(r, "multiply", [width, _fill(r, source, fill, shape)], [FLOAT] * 2, FLOAT)
+    return a.elementwise(r, "add", [first, product], [FLOAT] * 2, FLOAT)
+
+
+@once
+def _rounds_twice() -> bool:
+    """Whether NumPy's ``loc + scale * standard`` was not compiled to an operation that rounds once."""
+    states = np.random.default_rng(1), np.random.default_rng(1)
+    return np.array_equal(states[0].normal(0.1, 0.3, 200), 0.1 + 0.3 * states[1].standard_normal(200))
+
+
+def is_parameter(value: Any) -> bool:
+    """Whether the parameter of a distribution is a real number or an array of such."""
+    if isinstance(value, Array):
+        return value.ndim > 0 and value.dtype.char in "bhilqBHIfd"
+    return is_number(value) and dtype_of(value).kind in "iuf"
+
+
+def _with_parameters(r: Recorder, source: Source, name: str, registers: list[str]) -> Draw:
+    """A draw from a distribution; the procedure stops if its parameters are none that it is sure to take."""
+    _, signs, dtype = _GENERATOR[name]
     for register, sign in zip(registers, signs):
         if sign == "+":
             _need(r, "greater", register, 0.0)
@@ -145,7 +240,7 @@ def _of_table(r: Recorder, source: Source, name: str, args: list[Any], kwargs: d
             r.facts.bound(made, [0], [1 << 62])
         return made
 
-    return _each(r, size, dtype, draw)
+    return draw
 
 
 def _need(r: Recorder, op: str, x: str, limit: float) -> None:
@@ -155,14 +250,21 @@ def _need(r: Recorder, op: str, x: str, limit: float) -> None:
 
 
 def _uniform_between(r: Recorder, source: Source, low: Any = 0.0, high: Any = 1.0, size: Any = None) -> Any:
-    if not all(is_number(v) and dtype_of(v).kind in "iuf" for v in (low, high)):
+    if not (is_parameter(low) and is_parameter(high)):
         return None
-    first, last = as_float(r, low), as_float(r, high)
-    width = register_of(r, binary(r, "subtract", last, first), FLOAT)
-    _need(r, "greater", width, 0.0)
-    _need(r, "less", width, float("inf"))
-    begin = register_of(r, first, FLOAT)
-    return _each(r, size, FLOAT, lambda: _called(r, source, "uniform", [begin, width], [FLOAT] * 2, FLOAT))
+    low, high = (v if isinstance(v, Array) else as_float(r, v) for v in (low, high))
+    if isinstance(low, Array) or isinstance(high, Array):
+        if size is not None or source.kind is not np.random.Generator or not _rounds_twice():
+            return None
+        width = a.elementwise(r, "subtract", [high, low], [FLOAT] * 2, FLOAT)
+        return _scaled(r, source, "standard_uniform", low, width, None)
+    width = binary(r, "subtract", high, low)
+    if size is not None and source.kind is np.random.Generator and _rounds_twice():
+        return _scaled(r, source, "standard_uniform", low, width, size)
+    operands = register_of(r, low, FLOAT), register_of(r, width, FLOAT)
+    _need(r, "greater", operands[1], 0.0)
+    _need(r, "less", operands[1], float("inf"))
+    return _each(r, size, FLOAT, lambda: _called(r, source, "uniform", operands, [FLOAT] * 2, FLOAT))
 
 
 def _integers(
@@ -177,28 +279,54 @@ def _integers(
         return None
     first, last = poly_of(r, low), poly_of(r, high) + (endpoint - 1)
     r.require(last - first)
-    place = a.fresh(r, INT, (a.ONE,)).view
-    assert place is not None
-    operands = (r.integer(first), r.integer(last - first), r.integer(a.ONE), r.integer(Poly.number(not is_new)))
+    made = a.fresh(r, INT, (a.ONE,) if size is None else shape_of(r, size))
+    view = made.view
+    assert view is not None
+    operands = [r.integer(v) for v in (first, last - first, made.size, Poly.number(not is_new))]
+    types = (INT, INT, INT, INT, POINTER)
+    if size is not None:
+        _called(r, source, "bounded_uint64_fill", (*operands, r.address(view)), types, INT)
+        return _bounded(r, made, first, last)
 
     def draw() -> str:
-        address = r.address(place)
-        _called(r, source, "bounded_uint64_fill", (*operands, address), (INT, INT, INT, INT, POINTER), INT)
-        made = r.load(place, INT, (ZERO,))
+        _called(r, source, "bounded_uint64_fill", (*operands, r.address(view)), types, INT)
+        made = r.load(view, INT, (ZERO,))
         r.facts.bound(made, [first], [last])
         return made
 
     return _each(r, size, INT, draw, python=not is_new)
 
 
-def _choice(r: Recorder, source: Source, among: Any) -> Any:
-    if isinstance(among, Array) and among.ndim == 1:
-        at = _integers(r, source, integer(among.shape[0]))
-        return subscripts.read(r, among, at)
-    if not is_number(among) or dtype_of(among).kind not in "iu":
+def _bounded(r: Recorder, array: Array, first: Poly, last: Poly) -> Array:
+    """The array, of whose elements it is known that they lie between two numbers."""
+
+    def element(indices: tuple[Poly, ...]) -> str:
+        name = array.element(indices)
+        r.facts.bound(name, [first], [last])
+        return name
+
+    return Array(array.dtype, array.shape, element, array.reads, array.view, array.c_order)
+
+
+@function(interval)
+def _interval(r: Recorder, source: Source, most: Any) -> Any:
+    """A whole number of `interval`'s."""
+    last = poly_of(r, most)
+    made = _called(r, source, "interval", (r.integer(last),), (INT,), INT)
+    r.facts.bound(made, [0], [last])
+    return integer(Poly.name(made))
+
+
+def _choice(r: Recorder, source: Source, among: Any, size: Any = None) -> Any:
+    is_array = isinstance(among, Array)
+    if is_array and among.ndim != 1:
         return None
-    drawn = _integers(r, source, among)
-    return None if drawn is None else integer(poly_of(r, drawn))
+    if not is_array and not (is_number(among) and dtype_of(among).kind in "iu"):
+        return None
+    at = _integers(r, source, integer(among.shape[0]) if is_array else among, size=size)
+    if at is None or isinstance(at, Array):
+        return subscripts.read(r, among, at) if at is not None and is_array else at
+    return subscripts.read(r, among, at) if is_array else integer(poly_of(r, at))
 
 
 def _legacy_normal(r: Recorder, source: Source, loc: Any = 0.0, scale: Any = 1.0, size: Any = None) -> Any:

@@ -349,10 +349,32 @@ def _cholesky(a: Any) -> Any:
     return made
 
 
+def interval(rng: Any, most: Any) -> Any:
+    """An integer from 0 to `most`, drawn as NumPy draws for its own purposes."""
+    raise NotImplementedError  # a row of the functions that procedures have
+
+
+def _permutation(rng: Any, x: Any) -> Any:
+    made = np.arange(x) if np.ndim(x) == 0 else np.array(x)
+    _shuffle(rng, made)
+    return made
+
+
+def _shuffle(rng: Any, x: Any) -> None:
+    """From the last element on, each changes its place with one that is not behind it."""
+    assert x.ndim == 1
+    for k in range(len(x) - 1, 0, -1):
+        other = interval(rng, k)
+        kept = x[k]
+        x[k] = x[other]
+        x[other] = kept
+
+
 WRITTEN: dict[Any, Callable[..., Any]] = {
     np.diff: _diff, np.cumsum: _cumsum, np.cumprod: _cumprod,
     np.median: _median, np.interp: _interp, np.bincount: _bincount, np.digitize: _digitize,
     np.histogram: _histogram, np.isin: _isin, np.unique: _unique, np.cross: _cross,
     np.trapezoid: _trapezoid, np.trace: _trace, np.diagflat: _diagflat, np.tril: _tril, np.triu: _triu,
     np.linalg.det: _det, np.linalg.cholesky: _cholesky, np.flip: _flip, np.ptp: _ptp, np.allclose: _allclose,
+    np.random.Generator.permutation: _permutation, np.random.Generator.shuffle: _shuffle,
 }  # fmt: skip

@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...base.frozen import frozen
-from ...errors import Untraceable
-from ..context import current
+from ...errors import LoopsWanted, Untraceable
+from ..context import current, wants_loops
 from ..python.userline import user_line
 
 if TYPE_CHECKING:
@@ -119,6 +119,21 @@ def kept(generators: Sequence[Any]) -> Iterator[None]:
             set_state(generator, state)
 
 
+def _offer(kind: type, name: str) -> None:
+    """Let a procedure serve the call of the whole function, if it can draw natively.
+
+    Raises
+    ------
+    LoopsWanted
+        If it can.
+    """
+    if wants_loops():
+        from ..control.draws import has
+
+        if has(kind, name):
+            raise LoopsWanted(f"{name} is drawn natively", user_line())
+
+
 class TracedGenerator:
     """What a traced function finds in place of a generator."""
 
@@ -132,6 +147,7 @@ class TracedGenerator:
 
     def __getattr__(self, name: str) -> Any:
         method = getattr(self._generator, name)
+        _offer(type(self._generator), name)
         if name.startswith("_") or name in _OTHERS or not callable(method):
             raise Untraceable(f".{name} of a random generator", user_line())
         return lambda *args, **kwargs: self._draw(name, args, kwargs)
