@@ -4,9 +4,9 @@
 
     jitrt_formulas(rows, count, items, registers) -> i1    whether all guards hold
 
-Row `k` computes register `k`. The first rows read extents of the arrays at `items`. If all of them are what they were
-in the call before, which the registers still hold, whatever depends on them is left out. Where a guard fails, or a
-number does not fit into 64 bits, the first register becomes -1, which no extent is.
+Row `k` computes register `k`. The first rows read extents and strides of the arrays at `items`, and integers. If all of
+them are what they were in the call before, which the registers still hold, whatever depends on them is left out. Where
+a guard fails, or a number does not fit into 64 bits, the first register becomes -1, which no extent is.
 """
 
 from __future__ import annotations
@@ -21,7 +21,10 @@ from .words import I1, I64, WORDS, record, repeat_while, variable, word
 ROW = ("op", "x", "y", "z")
 (
     EXTENT,  # extent `y` of the array that is item `x`
-    UNLESS_CHANGED,  # go on at row `x` if no extent has changed
+    STRIDE,  # its stride along axis `y`, in bytes
+    INTEGER,  # the word at the address `x`
+    BEGIN,  # 0, which a register is not behind a call that did not fit: the first row, if that reads no extent
+    UNLESS_CHANGED,  # go on at row `x` if none of these has changed
     NUMBER,  # `x`
     SUM,  # register `x` + `y` * register `z`
     PRODUCT,  # register `x` * register `y`
@@ -33,7 +36,7 @@ ROW = ("op", "x", "y", "z")
     CHUNK,  # iterations that a thread takes at a time of `x` ones in some `y` pieces; 0 if register `z` is 0
     STORE,  # register `x` goes to the word at the address `y` + register `z`
     COPY,  # the word at the address `x` goes to the address `y` + register `z`
-) = range(13)
+) = range(16)
 
 _CHUNK_UNIT = 64  # iterations, of which larger chunks have a multiple
 
@@ -71,7 +74,10 @@ class _Formulas:
         place = builder.gep(self.registers, [k])
         switch = builder.switch(op, self.missed)
         emitters: dict[int, Callable[[ir.Value], ir.Value | None]] = {
-            EXTENT: self._extent,
+            EXTENT: lambda place: self._read(self._of_array("shape"), place),
+            STRIDE: lambda place: self._read(self._of_array("strides"), place),
+            INTEGER: lambda place: self._read(builder.load(builder.inttoptr(self.x, WORDS)), place),
+            BEGIN: lambda place: self._read(self.x, place),
             UNLESS_CHANGED: self._unless_changed,
             NUMBER: lambda _: self.x,
             SUM: self._sum,
@@ -114,11 +120,14 @@ class _Formulas:
         self._require(builder.not_(builder.extract_value(found, 1)))
         return builder.extract_value(found, 0)
 
-    def _extent(self, place: ir.Value) -> ir.Value:
+    def _of_array(self, name: str) -> ir.Value:
+        """Extent or stride `y` of item `x`."""
         builder = self.builder
         array = builder.load(builder.gep(self.items, [self.x]))
-        shape = builder.inttoptr(field(builder, array, self.fields["shape"]), WORDS)
-        value = builder.load(builder.gep(shape, [self.y]))
+        return builder.load(builder.gep(builder.inttoptr(field(builder, array, self.fields[name]), WORDS), [self.y]))
+
+    def _read(self, value: ir.Value, place: ir.Value) -> ir.Value:
+        builder = self.builder
         differs = builder.zext(builder.icmp_signed("!=", value, builder.load(place)), I64)
         builder.store(builder.or_(builder.load(self.changed), differs), self.changed)
         return value

@@ -12,7 +12,6 @@ from jitrt.call.tree import Plain, Specialisation
 from jitrt.frontend.python.purity import scan, scan_call
 from jitrt.runtime import formulas
 from jitrt.runtime.image import FIRST_KERNEL
-from jitrt.runtime.program import UNLIMITED
 from jitrt.values.growing import Growing
 from jitrt.values.kinds import flatten_call
 
@@ -113,7 +112,7 @@ def template_of(function, args, variables=None):
     extents = tuple(n for leaf in call.leaves if isinstance(leaf, np.ndarray) for n in leaf.shape)
     if variables is None:
         variables = [(k,) for k, n in enumerate(extents) if n >= 2]
-    return templates._made(call, extents, variables, UNLIMITED)
+    return templates._made(call, extents, variables)
 
 
 def said(template, args):

@@ -166,7 +166,8 @@ class Specialisations:
                         self._function, self._name, leaves, structure, captures, None, donated, integers, answers
                     )
                     if is_call:
-                        general = self._templates.find(call, (structure, captures.number), key.types)
+                        sizes = self.integers.wanted(structure)
+                        general = self._templates.find(call, (structure, captures.number), key.types, sizes)
                         if general is not None:
                             types, found = general
                             if found not in self:
@@ -192,7 +193,7 @@ class Specialisations:
                     self._remember(key, found)
                     if is_call:
                         self._budget.note_trace(key, found)
-                        self._templates.note(call, (structure, captures.number), key.types, found)
+                        self._templates.note(call, (structure, captures.number), key.types, sizes, found)
         elif is_call:
             self._in_use.add(id(found))
             self._budget.note_calls(found, 1)
@@ -281,7 +282,7 @@ class Specialisations:
 
     def _may_trace(self, key: Signature) -> bool:
         """Whether a call with new arguments is to be traced."""
-        credit = policy.CREDIT_FOR_INTEGERS if self.integers.has_fixed(key.tree) else policy.CREDIT
+        credit = policy.CREDIT_FOR_INTEGERS if self.integers.wanted(key.tree) else policy.CREDIT
         if self._budget.is_used_up(credit):
             self._count_calls()
         return self._budget.allows(key, credit)

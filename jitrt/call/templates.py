@@ -9,30 +9,31 @@ that fulfils them are calls of one program.
 from __future__ import annotations
 
 import logging
+import math
 import sys
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
-from .. import config
+from .. import config, policy
 from ..base.atwork import is_users_own
-from ..base.frozen import frozen, replaced
+from ..base.frozen import frozen, record, replaced
 from ..codegen import cache
 from ..errors import ControlException, NotWorthwhile, Untraceable
-from ..frontend.trace import Request, trace
+from ..frontend.trace import trace
 from ..ir.content import NotPortable, content
-from ..ir.extents import NotNoted, Sizes, formula, is_extent
+from ..ir.extents import LEAST, NotNoted, Sizes, formula, hidden, is_extent
 from ..ir.integers import Poly
 from ..ir.node import Graph, Node
 from ..ir.ops.contractions import RESULT
 from ..ir.ops.optable import Kind
-from ..ir.types import contiguous_strides
+from ..ir.types import ArrayType, contiguous_strides
 from ..passes.harmless import left_out
 from ..programs import Compiled, code_text
 from ..runtime import imagefile
 from ..runtime.errstate import UNCOMPUTED, errors
-from ..runtime.formulas import Places, evaluate, formulas_of, new_registers, packed, rows_of, taken_out
+from ..runtime.formulas import Places, evaluate, formulas_of, new_registers, packed, placed, rows_of, taken_out
 from ..runtime.hosts import NO_HOSTS
 from ..runtime.image import Image
 from ..runtime.mayraise import not_computed
@@ -47,14 +48,18 @@ _log = logging.getLogger("jitrt.trace")
 
 _MOST_FAMILIES = 64  # of one function, of which it is remembered how extents vary
 _MOST_TEMPLATES = 8  # of one family: guards of each leave sizes out
-_MOST_ATTEMPTS = 16
+_MOST_MEMBERS = 64
+_MOST_ATTEMPTS = 16  # of one member
 _MOST_ON_DISK = 8  # for one graph, whose guards differ
-_MOST_FAILURES = 2  # attempts in a row that gave no template, or one for a single value of a variable
+_MOST_FAILURES = 2  # attempts that gave no template
 # Shapes after which there is a template: a process that finds its programs in the disk cache has not imported the
 # compiler, which takes longer than they do.
 _FEW_SHAPES, _SOME_SHAPES = 2, 4
 
-Extents = tuple[int, ...]
+Numbers = tuple[int, ...]
+"""In which calls may differ that have a template in common: extents, strides of arrays with gaps, integers."""
+
+_LARGE = 1 << 52  # integers from here on are parts of a program
 
 
 class Templates:
@@ -68,8 +73,10 @@ class Templates:
         """Forget all of them."""
         self._families.clear()
 
-    def find(self, call: Call, key: Hashable, keys: Sequence[Any]) -> tuple[tuple, Specialisation | Plain] | None:
-        """What serves a call, and calls of other shapes, with what it depends on of each leaf; None if nothing does.
+    def find(
+        self, call: Call, key: Hashable, keys: Sequence[Any], wanted: Collection[int]
+    ) -> tuple[tuple, Specialisation | Plain] | None:
+        """What serves a call, and calls of other sizes, with what it depends on of each leaf; None if nothing does.
 
         Parameters
         ----------
@@ -78,44 +85,69 @@ class Templates:
             What tells calls apart beside the leaves, and all of what a trace depends on but these.
         keys : sequence
             What a trace depends on of each leaf, as `leaf_key` gives it.
+        wanted : collection of int
+            Numbers of the leaves that are integers whose values programs depend on.
         """
-        if call.donated or call.shared is not None or call.captures.state or config.debug():
+        if call.donated or call.shared is not None or call.captures.state or config.debug() or fields() is None:
             return None
-        general = _general(call.leaves, keys)
-        if general is None or fields() is None:
+        call = replaced(call, integers=call.integers.union(_sizes_among(call, wanted)))
+        general, numbers = _taken(call, keys, wanted)
+        if not numbers:
             return None
-        extents = tuple(n for leaf in call.leaves if type(leaf) is np.ndarray for n in leaf.shape)
         family = self._families.get((key, general))
         if family is None:
             while len(self._families) >= _MOST_FAMILIES:
                 self._families.pop(next(iter(self._families)))
-            family = self._families[key, general] = _Family(extents, f"varying {code_text(call.function)} {general}")
-        template = family.find(call, extents, self._limit)
+            family = self._families[key, general] = _Family(numbers, f"varying {code_text(call.function)} {general}")
+        template = family.find(call, numbers, wanted, self._limit)
         if template is None:
             return None
         if isinstance(template.made, Plain):
             return tuple(keys), Plain(template.made.reason, is_passing=True)
         return template.types(keys), template.made
 
-    def note(self, call: Call, key: Hashable, keys: Sequence[Any], found: Specialisation | Plain) -> None:
+    def note(
+        self, call: Call, key: Hashable, keys: Sequence[Any], wanted: Collection[int], found: Specialisation | Plain
+    ) -> None:
         """A call was traced, which gave `found`: there are templates for what ends with one program."""
-        family = self._families.get((key, _general(call.leaves, keys)))
+        family = self._families.get((key, _taken(call, keys, wanted)[0]))
         if family is not None and isinstance(found, Specialisation) and not _is_simple(found):
             family.is_given_up = True
 
 
-def _general(leaves: Sequence[Any], keys: Sequence[Any]) -> Hashable | None:
-    """What calls have in common that may have a template in common; None if no extent of theirs may vary."""
-    found: list[Any] = []
-    for leaf, key in zip(leaves, keys):
-        if type(leaf) is np.ndarray:
+def _sizes_among(call: Call, wanted: Collection[int]) -> list[int]:
+    """Those of the `wanted` integers that may be variables."""
+    return [k for k in wanted if type(call.leaves[k]) is int and abs(call.leaves[k]) < _LARGE]
+
+
+def _taken(call: Call, keys: Sequence[Any], wanted: Collection[int]) -> tuple[Hashable, Numbers]:
+    """What calls have in common that may have a template in common, and the numbers in which they may differ."""
+    general: list[Any] = []
+    numbers: list[int] = []
+    sizes = _sizes_among(call, wanted)
+    for k, (leaf, key) in enumerate(zip(call.leaves, keys)):
+        if _is_ordinary(leaf):
             dtype, shape, strides, *others = key
-            if not (dtype.isnative and leaf.flags.aligned) or strides != _strides(leaf, shape):
-                return None
-            found.append((dtype, tuple(min(n, 2) for n in shape), _is_fortran(leaf), *others))
+            own = () if strides == _strides(leaf, shape) else strides
+            steps = tuple(_step_class(n, dtype.itemsize) for n in own) or _is_fortran(leaf)
+            general.append((dtype, tuple(min(n, LEAST) for n in shape), steps, *others))
+            numbers += (*shape, *own)
+        elif k in sizes:
+            general.append((int, max(-LEAST, min(leaf, LEAST))))
+            numbers.append(leaf)
         else:
-            found.append(key)
-    return (*found, *keys[len(leaves) :])
+            general.append(key)
+    return (*general, *keys[len(call.leaves) :]), tuple(numbers)
+
+
+def _is_ordinary(leaf: Any) -> bool:
+    """Whether a leaf is an array that programs take as it is."""
+    return type(leaf) is np.ndarray and leaf.dtype.isnative and leaf.flags.aligned
+
+
+def _step_class(stride: int, itemsize: int) -> float:
+    """What tells strides apart for which other programs are better, or that no variable can stand for."""
+    return stride if abs(stride) < LEAST or abs(stride) == itemsize else math.copysign(math.inf, stride)
 
 
 def _is_fortran(array: np.ndarray) -> bool:
@@ -145,84 +177,116 @@ def _is_of_loop(node: Node) -> bool:
 
 
 class _Family:
-    """Calls that differ in the extents of contiguous arrays."""
+    """Calls that differ in numbers.
 
-    def __init__(self, extents: Extents, name: str):
-        self._first = extents
+    Some of these may turn out to be parts of programs, as the number of iterations of a loop that is unrolled: calls
+    with other ones have other templates.
+    """
+
+    def __init__(self, numbers: Numbers, name: str):
+        self._first = numbers
         self._name = name  # of what is known on disk
         # Positions that have varied in other processes, together where they have been equal.
         self._known: list[list[int]] = cache.load_table(name).get("groups", [])
-        self._shapes = {extents}
+        self._seen = {numbers}
         self._varying: set[int] = set()
-        self._templates: list[_Template] = []
-        self._attempts = self._failures = 0
+        self._pinned: tuple[int, ...] = ()
+        self._free = _Member([])
+        self._members: dict[Numbers, _Member] = {}  # by the numbers that are parts of programs
+        self._backoff = policy.Backoff()  # of attempts without such parts
+        self._failures = 0
         self.is_given_up = False
         self._leaves_out = True
 
     def _keep_all(self) -> None:
         """Leave nothing out any more of what nothing reads: the values of a call have not let it."""
         self._leaves_out = False
-        self._templates.clear()
+        self._free = _Member([])
+        self._members.clear()
 
-    def find(self, call: Call, extents: Extents, limit: int) -> _Template | None:
-        if self.is_given_up and not self._templates:
-            return None
+    def find(self, call: Call, numbers: Numbers, wanted: Collection[int], limit: int) -> _Template | None:
         found = None
-        for k, template in enumerate(self._templates):
-            if template.fits(call):
-                found = template
-                if template.is_preferred():
-                    if k:
-                        self._templates.insert(0, self._templates.pop(k))
-                    return template
-        if found is None and (self.is_given_up or not self._is_time(extents)):
-            return None
-        if self.is_given_up:
+        for member in (self._free, self._member(numbers)):
+            for k, template in enumerate(member.templates):
+                if template.fits(call):
+                    found = template
+                    if template.is_preferred():
+                        member.templates.insert(0, member.templates.pop(k))
+                        return template
+        if self.is_given_up or (found is None and not self._is_time(numbers)):
             return found
-        variables = self._variables(extents)
-        if not variables:
+        parts = set(self._pinned) if self._pinned and self._backoff.spares() else set[int]()
+        member = self._member(numbers) if parts else self._free
+        variables = self._variables(numbers, parts)
+        if not variables or member.attempts >= _MOST_ATTEMPTS:
             return found
-        self._attempts += 1
-        self.is_given_up = self._attempts >= _MOST_ATTEMPTS
-        made = _made(call, extents, variables, limit, self._keep_all if self._leaves_out else None)
-        if made is None or made.is_narrow:
+        member.attempts += 1
+        made = _made(call, numbers, variables, wanted, limit, self._keep_all if self._leaves_out else None)
+        if made is None:
             self._failures += 1
-            self.is_given_up = self.is_given_up or self._failures >= _MOST_FAILURES
+            self.is_given_up = self._failures >= _MOST_FAILURES
+            return found
+        if not parts:
+            self._note(variables, made)
+        member = self._member(numbers) if parts or made.pinned else self._free
+        member.templates.insert(0, made)
+        del member.templates[_MOST_TEMPLATES:]
+        return made if made.fits(call) else None
+
+    def _member(self, numbers: Numbers) -> _Member:
+        """What is known of calls with these parts of programs."""
+        own = tuple([numbers[k] for k in self._pinned])
+        found = self._members.get(own)
+        if found is None:
+            while len(self._members) >= _MOST_MEMBERS:
+                self._members.pop(next(iter(self._members)))
+            found = self._members[own] = _Member([])
+        return found
+
+    def _note(self, variables: Sequence[tuple[int, ...]], made: _Template) -> None:
+        """Remember which numbers vary, and which are parts of what was made."""
+        pinned = {k for group in made.pinned for k in variables[group]}
+        self._backoff.note(failed=bool(pinned))
+        if pinned:
+            if not pinned.issubset(self._pinned):
+                self._pinned = tuple(sorted(pinned.union(self._pinned)))
+                self._members.clear()
         elif (groups := list(map(list, variables))) != self._known:
             self._known = groups
             cache.extend_table(self._name, {"groups": groups})
-        if made is None:
-            return found
-        self._templates.insert(0, made)
-        del self._templates[_MOST_TEMPLATES:]
-        return made if made.fits(call) else None
 
-    def _is_time(self, extents: Extents) -> bool:
-        """Whether there have been enough shapes for a template."""
-        self._varying |= {k for k, (n, m) in enumerate(zip(self._first, extents)) if n != m}
+    def _is_time(self, numbers: Numbers) -> bool:
+        """Whether there have been enough calls for a template."""
+        self._varying |= {k for k, (n, m) in enumerate(zip(self._first, numbers)) if n != m}
         if self._known:
             return True
-        if extents == self._first and not self._templates:
+        if numbers == self._first and not self._free.templates:
             return False
-        if len(self._shapes) < _SOME_SHAPES:
-            self._shapes.add(extents)
-        return len(self._shapes) >= (_FEW_SHAPES if "jitrt.pipeline" in sys.modules else _SOME_SHAPES)
+        if len(self._seen) < _SOME_SHAPES:
+            self._seen.add(numbers)
+        return len(self._seen) >= (_FEW_SHAPES if "jitrt.pipeline" in sys.modules else _SOME_SHAPES)
 
-    def _variables(self, extents: Extents) -> list[tuple[int, ...]]:
-        """Positions of extents that vary, together where they have been equal."""
-        if self._known and all(
-            len({extents[k] for k in group}) == 1 and extents[group[0]] > 1 for group in self._known
-        ):
-            return list(map(tuple, self._known))
-        groups: dict[tuple[int, int], list[int]] = {}
-        for k in sorted(self._varying):
-            groups.setdefault((self._first[k], extents[k]), []).append(k)
+    def _variables(self, numbers: Numbers, parts: set[int]) -> list[tuple[int, ...]]:
+        """Positions of numbers that vary, but for `parts`, together where they have been equal."""
+        known = {k: number for number, group in enumerate(self._known) for k in group}
+        groups: dict[Any, list[int]] = {}
+        for k in sorted((self._varying | known.keys()) - parts):
+            if abs(numbers[k]) >= LEAST:
+                groups.setdefault((known.get(k), abs(self._first[k]), abs(numbers[k])), []).append(k)
         return [tuple(group) for group in groups.values()]
+
+
+@record(eq=False)
+class _Member:
+    """Templates, and how often there was to be one."""
+
+    templates: list[_Template]
+    attempts: int = 0
 
 
 @frozen(eq=False)
 class _Template:
-    """What serves calls with arrays of all extents that satisfy guards.
+    """What serves calls with all numbers that satisfy guards.
 
     Parameters
     ----------
@@ -231,24 +295,30 @@ class _Template:
         Rows that tell whether the guards hold.
     registers : numpy.ndarray
         Their registers.
+    words : dict of int to numpy.ndarray
+        From where they read integers, by the numbers of the inputs.
     outside : int, optional
         The one that tells whether sizes are other ones than are preferred.
-    shapes : tuple of (int, tuple)
-        Numbers of the leaves that are arrays, and their shapes, with names for variables.
-    is_narrow : bool
-        Whether a variable has one value only.
+    names : dict of int to object
+        By the numbers of leaves the shapes of arrays and integers, with names for variables.
+    pinned : frozenset of int
+        Numbers of the variables that have one value only.
     """
 
     made: Specialisation | Plain
     guards: np.ndarray
     registers: np.ndarray
+    words: dict[int, np.ndarray]
     outside: int | None
-    shapes: tuple[tuple[int, tuple[Any, ...]], ...]
-    is_narrow: bool
+    names: dict[int, Any]
+    pinned: frozenset[int]
 
     def fits(self, call: Call) -> bool:
         """Whether the guards hold for a call."""
-        return evaluate(self.guards, tuple([call.leaves[k] for k in _inputs(call)]), self.registers)
+        inputs = tuple([call.leaves[k] for k in _inputs(call)])
+        for k, word in self.words.items():
+            word[0] = inputs[k]
+        return evaluate(self.guards, inputs, self.registers)
 
     def is_preferred(self) -> bool:
         """Whether the sizes seen last are like those that it was made for, or there has been little work for others."""
@@ -260,14 +330,17 @@ class _Template:
     def types(self, keys: Sequence[Any]) -> tuple:
         """What calls with these keys, and others, depend on."""
         found = list(keys)
-        for k, shape in self.shapes:
-            dtype, _, _, *others = keys[k]
-            found[k] = dtype, shape, None, *others
+        for k, name in self.names.items():
+            if type(name) is tuple:
+                dtype, _, _, *others = keys[k]
+                found[k] = dtype, name, None, *others
+            else:
+                found[k] = int, name
         return tuple(found)
 
 
 class _Name:
-    """An extent that may be any in a signature; equal to itself alone."""
+    """A number that may be any in a signature; equal to itself alone."""
 
     __slots__ = ("_text",)
 
@@ -325,6 +398,8 @@ class _Programs:
         written: tuple[tuple[int, int], ...] = (),
         typical: bool = True,
     ) -> Compiled:
+        # What has gaps is not written where it is.
+        written = tuple((k, output) for k, output in written if self._is_contiguous(graph.inputs[k].type, k))
         smaller = graph if self._keep is None else left_out(graph, self._inputs)
         whole = None if smaller is graph or not_computed(smaller) & errors() << UNCOMPUTED else self._keep
         graph = graph if whole is None else smaller
@@ -334,6 +409,10 @@ class _Programs:
             found = self._generated(graph, values, written, key)
         image, kernels = found
         return Compiled(Program(image, kernels, UNLIMITED, NO_HOSTS, _no_details), _no_details, whole=whole)
+
+    def _is_contiguous(self, kind: ArrayType, k: int) -> bool:
+        own = self._strides.get(k)
+        return own is None or own == contiguous_strides(kind.shape, kind.dtype.itemsize)
 
     def _generated(
         self, graph: Graph, values: Sequence[Any], written: tuple[tuple[int, int], ...], key: str | None
@@ -381,38 +460,47 @@ class _Programs:
 
 def _made(
     call: Call,
-    extents: Extents,
+    numbers: Numbers,
     variables: Sequence[tuple[int, ...]],
-    limit: int,
+    wanted: Collection[int] = (),
+    limit: int = UNLIMITED,
     keep: Callable[[], None] | None = None,
 ) -> _Template | None:
-    """The template for calls like this one; None if there can be none."""
-    sizes = Sizes([extents[group[0]] for group in variables])
+    """The template for calls like this one, whose numbers are `variables`; None if there can be none."""
+    sizes = Sizes([abs(numbers[group[0]]) for group in variables])
     by_place = {k: n for group, n in zip(variables, sizes.variables) for k in group}
+    signed = iter([n if (v := by_place.get(k)) is None else v if n > 0 else -v for k, n in enumerate(numbers)])
     names = {n.poly: _Name(str(n.poly)) for n in sizes.variables}
-    given: dict[int, tuple[tuple[int, ...], tuple[int, ...]]] = {}
-    shown: list[tuple[int, tuple[Any, ...]]] = []
-    place = 0
+    given: dict[int, Any] = {}
+    shown: dict[int, Any] = {}
+    integers = _sizes_among(call, wanted)
+
+    def name(number: Any) -> Any:
+        return names.get(number.poly, number.value) if is_extent(number) else number
+
     for number, leaf in enumerate(_inputs(call)):
         value = call.leaves[leaf]
-        if type(value) is np.ndarray:
-            shape = tuple(by_place.get(k, n) for k, n in enumerate(value.shape, place))
-            given[number] = shape, _strides(value, shape)
-            shown.append((leaf, tuple(names[n.poly] if is_extent(n) else n for n in shape)))
-            place += value.ndim
+        if _is_ordinary(value):
+            shape = tuple(next(signed) for _ in value.shape)
+            is_dense = value.strides == _strides(value, value.shape)
+            given[number] = shape, None if is_dense else tuple(next(signed) for _ in value.strides)
+            shown[leaf] = tuple(map(name, shape))
+        elif leaf in integers:
+            given[number] = next(signed)
+            shown[leaf] = name(given[number])
     failures: list[BaseException] = []
     made: Specialisation | Plain | None = None
-    shapes = {k: shape for k, (shape, _) in given.items()}
     try:
         try:
             made, programs = _specialised(call, given, sizes, keep)
         except NotWorthwhile as reason:
             made = Plain(str(reason), is_passing=True)
-        rows = rows_of(sizes, shapes)
-        guards = packed(rows.rows)
+        rows = rows_of(sizes, given)
+        words = {k: np.zeros(1, np.int64) for k, n in given.items() if type(n) is not tuple}
+        guards = packed(placed(rows.rows, words))
         if isinstance(made, Specialisation):
             program = made.compiled.program
-            program.image = replaced(program.image, formulas=formulas_of(sizes, shapes, programs.places))
+            program.image = replaced(program.image, formulas=formulas_of(sizes, given, programs.places))
             program.limit = limit
     except (Exception, ControlException) as error:
         failures.append(error)
@@ -423,7 +511,7 @@ def _made(
         return None
     assert made is not None
     _log.info("%s: a program for all shapes with %s", call.name, ", ".join(map(str, sizes.guards)))
-    return _Template(made, guards, new_registers(guards), rows.outside, tuple(shown), sizes.is_narrow)
+    return _Template(made, guards, new_registers(guards), words, rows.outside, shown, sizes.pinned())
 
 
 def _specialised(
@@ -436,21 +524,16 @@ def _specialised(
     Untraceable
         If calls need more than a program.
     """
-    request = Request(
-        call.function,
-        call.leaves,
-        call.structure,
-        call.captures,
-        execute=_refuse,
-        integers=call.integers,
-        extents=given,
-    )
-    traced = trace(request)
-    strides = {k: own for k, (_, own) in given.items()}
-    inputs = [call.leaves[k] for k in traced.arguments] + [c.read() for c in traced.captured]
-    programs = _Programs(inputs, strides, sizes, keep)
+    inputs = _inputs(call)
+    arrays = {k: value for k, value in given.items() if type(value) is tuple}
+    extents = {k: (s, _strides(call.leaves[inputs[k]], s) if own is None else own) for k, (s, own) in arrays.items()}
+    numbers = {inputs[k]: hidden(value) for k, value in given.items() if k not in arrays}
+    traced = trace(call.request(execute=_refuse, extents=extents, numbers=numbers))
+    values = [call.leaves[k] for k in traced.arguments] + [c.read() for c in traced.captured]
+    programs = _Programs(values, {k: own for k, (_, own) in extents.items()}, sizes, keep)
     found = Specialisation(traced, programs, None, (), False)  # type: ignore[arg-type]
-    inputs.clear()
+    found.sizes = frozenset(numbers)
+    values.clear()
     if not _is_simple(found):
         raise Untraceable("needs more than a program")
     return found, programs

@@ -91,6 +91,8 @@ class Specialisation:
         self.only_native = only_native
         """Whether calls have objects, and the plain function is faster than what takes them apart in Python."""
 
+        self.sizes: frozenset[int] = frozenset()
+        """Numbers of the leaves that are Python integers, of whose values formulas depend."""
         self.slow_calls = 0
         self.backoff = policy.Backoff()
         self._programs = programs
@@ -119,7 +121,7 @@ class Specialisation:
 
     def integers(self, leaves: Sequence[Any]) -> frozenset[int]:
         """Numbers of the `leaves` that are Python integers and may have any value."""
-        return frozenset(k for k in self.traced.arguments if type(leaves[k]) is int)
+        return frozenset(k for k in self.traced.arguments if type(leaves[k]) is int) - self.sizes
 
     @property
     def may_write(self) -> bool:

@@ -82,9 +82,9 @@ class VaryingIntegers:
         self._fixed.update((structure, k) for k in leaves)
         self._symbols[structure] = self._symbols.get(structure, frozenset()).difference(leaves)
 
-    def has_fixed(self, structure: Tree) -> bool:
-        """Whether there are integers that vary, and of which every value is another trace."""
-        return any(known == structure for known, _ in self._fixed)
+    def wanted(self, structure: Tree) -> frozenset[int]:
+        """Numbers of the integers that vary, and of which programs need the values."""
+        return frozenset(k for known, k in self._fixed if known == structure)
 
 
 class VaryingNumbers:

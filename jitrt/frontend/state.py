@@ -11,6 +11,7 @@ import numpy as np
 
 from ..errors import Untraceable
 from ..ir import build as b
+from ..ir.extents import is_extent
 from ..ir.interpret import evaluate
 from ..ir.node import Node, topological_order
 from ..ir.ops.contractions import RESULT, Call
@@ -181,6 +182,8 @@ class Trace:
             return self._lift_scalar(value)
         if type(value) in (list, tuple):
             return list_node(self, value)
+        if is_extent(value):
+            return self._lift_scalar(int(value))
         raise Untraceable(f"an operand of type {type(value).__name__}", user_line())
 
     def _lift_scalar(self, value: Any) -> Node:

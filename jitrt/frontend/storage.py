@@ -78,9 +78,10 @@ class Cell:
     def strides_of(self, view: Node) -> tuple[int, ...] | None:
         """The strides of `view`, a chain of views of the content; None if a reshape in it copies."""
         region, whole = region_between(view, self.content), self.content
-        if depends(whole.shape, *(type.shape for _, _, type in region)) and all(name in VIEWS for name, *_ in region):
-            strides = contiguous_strides(whole.shape, whole.dtype.itemsize) if self.strides is None else self.strides
-            return _strides_of(Strided(whole.shape, strides), region)
+        own = contiguous_strides(whole.shape, whole.dtype.itemsize) if self.strides is None else self.strides
+        shapes = (type.shape for _, _, type in region)
+        if depends(whole.shape, own, *shapes) and all(name in VIEWS for name, *_ in region):
+            return _strides_of(Strided(whole.shape, own), region)
         found = self._array_like(view, np.empty(1, np.int8))
         return None if found is None else found.strides
 

@@ -19,7 +19,7 @@ from ..ir.ops.contractions import Call
 from ..ir.types import ArrayType
 from ..values.keys import GENERATORS, is_dynamic
 from ..values.kinds import Tree, rebuild
-from ..values.memory import overlaps_itself
+from ..values.memory import steps_into_itself
 from .context import tracing
 from .forms import Form, check, form_of, ordinary
 from .graphbreaks import check_wait
@@ -133,6 +133,8 @@ class Request:
         values.
     extents : mapping of int to (tuple, tuple), optional
         Shapes and strides of inputs, by their numbers, in place of those of their values.
+    numbers : mapping of int to Extent, optional
+        What stands for integers, by the numbers of their leaves, which are inputs that nothing reads.
     """
 
     function: Callable[..., Any]
@@ -147,6 +149,7 @@ class Request:
     memory: dict[Hashable, Any] | None = None
     answers: dict[Call, Any] = field(default_factory=dict)
     extents: Extents = field(default_factory=dict)
+    numbers: Mapping[int, Any] = field(default_factory=dict)
 
     @property
     def arguments(self) -> tuple[int, ...]:
@@ -248,11 +251,11 @@ def _symbols(request: Request, originals: Sequence[Any], inputs: list[Node], sta
             symbols.append(symbols[request.sharing[number]])
             continue
         array, form = isinstance(original, np.ndarray), form_of(original)
-        own = request.extents[number][1] if number in request.extents else getattr(original, "strides", None)
+        own = request.extents[number][1] if number in request.extents else getattr(original, "strides", ())
         cell = Cell(node, own, original.flags.writeable, form=form) if array else None
         symbols.append(Tracer(node, state, isinstance(original, np.generic), cell))
         symbols[-1]._is_given = True
-        if array and overlaps_itself(original):
+        if array and steps_into_itself(node.shape, own, original.itemsize):
             if form is not None and form.copies:
                 raise Untraceable("takes an array that overlaps itself, and that kernels take a copy of")
             state.aliases.lend(symbols[-1])  # an element that is written is seen through others
@@ -266,7 +269,7 @@ def _stand_ins(
     captures, arguments = request.captures, request.arguments
     symbolic = list(request.leaves)
     for symbol, k in zip(symbols, arguments):
-        symbolic[k] = symbol
+        symbolic[k] = request.numbers.get(k, symbol)
     for k, leaf in enumerate(request.leaves):
         if type(leaf) in GENERATORS:
             symbolic[k] = of_argument(k, leaf)

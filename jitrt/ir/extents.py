@@ -204,11 +204,10 @@ class Sizes:
         """What sizes have in common for which the same would be made."""
         return [known for known in self._preferred.values() if known.is_guarded]
 
-    @property
-    def is_narrow(self) -> bool:
-        """Whether a variable has one value only."""
-        known = (self._ranges.get(v.poly) for v in self.variables)
-        return any(found is not None and found.low == found.high for found in known)
+    def pinned(self) -> frozenset[int]:
+        """Numbers of the variables that have one value only."""
+        known = [self._ranges.get(v.poly) for v in self.variables]
+        return frozenset(k for k, found in enumerate(known) if found is not None and found.low == found.high)
 
     def noted(self) -> list[Any]:
         """All that was noted, as lists of numbers and texts."""

@@ -114,7 +114,7 @@ def make_table(
             {leaf: place for place, leaf in enumerate(arguments)},
             {place: address(view) for place, view in frame.scalars},
             image.places,
-            any_shape=image.formulas is not None,
+            any_shape=frame.arrays if isinstance(frame, GeneralFrame) else (),
         )
         guarded.add_call(call)
         guarded.add_outside([*enumerate(captured, len(arguments)), *((None, w) for w in watched)])
@@ -221,9 +221,10 @@ def _add_formulas(
     for row in apart:
         for which in ("first", "second"):
             place = int(row[native.APART.index(which)])
-            if place < arguments:
-                high = native.APART.index(f"{which}_high")
-                frame.store(frame.bytes_of(place, arrays[place]), address(row) + 8 * high)
+            for end, register in zip(
+                ("low", "high"), frame.bounds_of(place, arrays[place]) if place < arguments else ()
+            ):
+                frame.store(register, address(row) + 8 * native.APART.index(f"{which}_{end}"))
     if (releases := frame.work(_RELEASING_WORK)) is not None:
         frame.store(releases, table.address + 8 * native.TABLE.index("release"))
     code, registers = frame.code()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -16,6 +16,8 @@ from . import threads
 from .image import FIRST_KERNEL, Image, Table
 from .objects import address, tuple_and_array_offsets
 from .results import LARGE
+
+Row = tuple[int, int, int, int]
 
 _MOST = (1 << 63) - 1
 
@@ -56,11 +58,11 @@ class Rows:
     """
 
     def __init__(self, quotients: Mapping[str, tuple[Poly, Poly]]):
-        self.rows: list[tuple[int, int, int, int]] = []
+        self.rows: list[Row] = []
         self.names: dict[str, int] = {}
         self.outside: int | None = None
         self._quotients = quotients
-        self._known: dict[tuple[int, int, int, int], int] = {}
+        self._known: dict[Row, int] = {}
 
     def add(self, op: int, x: int = 0, y: int = 0, z: int = 0) -> int:
         """The register of a row."""
@@ -96,30 +98,45 @@ class Rows:
         self.add(native.WITHIN, register, low, high)
 
 
-def rows_of(sizes: Sizes, shapes: Mapping[int, Sequence[Any]]) -> Rows:
-    """Rows that read the extents of arrays, and find out whether the guards hold.
+# What a program reads of a call: of an array, by the number of the input, its shape, and its strides if it is not
+# contiguous; of an integer what it is.
+Given = Mapping[int, Any]
+
+
+def rows_of(sizes: Sizes, given: Given) -> Rows:
+    """Rows that read what depends on variables, and find out whether the guards hold.
+
+    Integers are read from the words with their numbers, which `placed` replaces by addresses.
 
     Parameters
     ----------
     sizes : Sizes
         No further decision can be noted.
-    shapes : mapping of int to sequence
-        Shapes of arrays by their places.
+    given : Given
+        Variables with a factor of 1 or -1, and numbers.
     """
     sizes.close()
     rows = Rows(sizes.quotients)
-    extents = [(rows.add(native.EXTENT, k, axis), n) for k, shape in shapes.items() for axis, n in enumerate(shape)]
+    arrays = {k: value for k, value in given.items() if type(value) is tuple}
+    read = [(rows.add(native.EXTENT, k, j), n) for k, (shape, _) in arrays.items() for j, n in enumerate(shape)]
+    if not read:
+        rows.add(native.BEGIN)
+    for k, (_, strides) in arrays.items():
+        read += [(rows.add(native.STRIDE, k, j), n) for j, n in enumerate(strides or ())]
+    read += [(rows.add(native.INTEGER, k), n) for k, n in given.items() if k not in arrays]
     rows.add(native.UNLESS_CHANGED)
-    for register, n in extents:
+    for register, n in read:
         if not is_extent(n):
             rows.require(register, n, n)
             continue
-        (name,) = n.poly.names()
-        if name not in rows.names:
-            rows.names[name] = register
+        ((names, sign),) = n.poly.terms
+        if sign < 0:
+            register = rows.add(native.SUM, rows.add(native.NUMBER), -1, register)
+        if names[0] not in rows.names:
+            rows.names[names[0]] = register
             rows.require(register, LEAST, _MOST)
         else:
-            rows.require(rows.add(native.SUM, register, -1, rows.names[name]), 0, 0)
+            rows.require(rows.add(native.SUM, register, -1, rows.names[names[0]]), 0, 0)
     for guard in sizes.guards:
         register = rows.poly(guard.poly)
         rows.require(register, guard.low, guard.high)
@@ -131,11 +148,16 @@ def rows_of(sizes: Sizes, shapes: Mapping[int, Sequence[Any]]) -> Rows:
     return rows
 
 
-def packed(rows: Sequence[tuple[int, int, int, int]], end: int | None = None) -> np.ndarray:
+def packed(rows: Sequence[Row], end: int | None = None) -> np.ndarray:
     """Rows as an array; the first `end` of them, by default all, are left out where no extent has changed."""
     made = np.array(rows, np.int64).reshape(-1, len(native.ROW))
     made[made[:, 0] == native.UNLESS_CHANGED, 1] = len(rows) if end is None else end
     return made
+
+
+def placed(rows: Iterable[Row], words: Mapping[int, np.ndarray]) -> list[Row]:
+    """Rows that read integers from the words at the addresses of these arrays."""
+    return [(op, address(words[x]), y, z) if op == native.INTEGER else (op, x, y, z) for op, x, y, z in rows]
 
 
 def evaluate(rows: np.ndarray, arrays: tuple[Any, ...], registers: np.ndarray) -> bool:
@@ -195,9 +217,9 @@ def taken_out(image: Image) -> tuple[Image, list[tuple[int, int, int, Poly]]]:
     return made, places
 
 
-def formulas_of(sizes: Sizes, shapes: Mapping[int, Sequence[Any]], places: Places) -> Formulas:
-    """Rows that compute what an image needs, for the arrays of these shapes at their places."""
-    rows = rows_of(sizes, shapes)
+def formulas_of(sizes: Sizes, given: Given, places: Places) -> Formulas:
+    """Rows that compute what an image needs for calls with what is `given`."""
+    rows = rows_of(sizes, given)
     found = []
     for kind, k, j, poly in places:
         register = rows.poly(poly)

@@ -17,6 +17,7 @@ from .image import PIECES_PER_THREAD, Image
 from .objects import address
 
 _ROOM = 2  # times what a call needs, so that few sizes ask for another frame
+_READ = (native.EXTENT, native.STRIDE, native.INTEGER)
 LEAST_ROOM = 1 << 18  # bytes, which are no memory before something is written there
 
 
@@ -42,8 +43,15 @@ class GeneralFrame(Frame):
         assert image.formulas is not None
         super().__init__(replaced(image, nbytes=room), self._kernels, self._limit)
         self._registers_of = image.formulas.registers()
-        self._rows: list[tuple[int, int, int, int]] = list(map(tuple, image.formulas.rows.tolist()))
-        self._copies: list[tuple[int, int, int, int]] = []
+        rows = image.formulas.rows.tolist()
+        self._read = {(op, k, j): register for register, (op, k, j, _) in enumerate(rows) if op in _READ}
+        # Where a scalar lies in the frame is not known when it is read: it is copied there from a place that stays.
+        kinds = {k: np.dtype(np.int64) for op, k, _ in self._read if op == native.INTEGER}
+        kinds |= {k: dtype for k, _, dtype in image.scalars}
+        self._words = {k: np.zeros(-(-dtype.itemsize // 8), np.int64) for k, dtype in kinds.items()}
+        self.scalars = [(k, np.ndarray((), kinds[k], words.data)) for k, words in self._words.items()]
+        self._rows = formulas.placed(rows, self._words)
+        self._copies: list[formulas.Row] = []
         self._code: np.ndarray | None = None
         self._registers = np.empty(0, np.int64)
         self.shapes = [np.array(kind.shape, np.int64) for _, kind, _ in image.fresh]
@@ -62,10 +70,19 @@ class GeneralFrame(Frame):
     def _register(self, kind: int, k: int = 0, j: int = 0) -> int | None:
         return self._registers_of.get((kind, k, j))
 
+    @property
+    def arrays(self) -> set[int]:
+        """Numbers of the inputs of which formulas read shapes."""
+        return {k for op, k, _ in self._read if op == native.EXTENT}
+
+    def _row(self, op: int, x: int = 0, y: int = 0, z: int = 0) -> int:
+        """The register of a further row."""
+        self._rows.append((op, x, y, z))
+        return len(self._rows) - 1
+
     def _number(self, value: int) -> int:
         """The register of a number."""
-        self._rows.append((native.NUMBER, value, 0, 0))
-        return len(self._rows) - 1
+        return self._row(native.NUMBER, value)
 
     def _at(self, kind: int, k: int, value: int) -> int:
         """The register of what may be a formula or the number `value`."""
@@ -85,12 +102,9 @@ class GeneralFrame(Frame):
             self._rows.append(
                 (native.STORE, self._at(formulas.COUNT, k, count), memory, self._at(formulas.COUNT_AT, k, at))
             )
-        # Where a scalar lies in the frame is not known when it is read: it is copied there from a place that stays.
-        staged = [np.zeros(-(-dtype.itemsize // 8), np.int64) for _, _, dtype in image.scalars]
-        for k, ((_, at, _), words) in enumerate(zip(image.scalars, staged)):
-            place = self._at(formulas.SCALAR_AT, k, at)
+        for k, (source, at, _) in enumerate(image.scalars):
+            words, place = self._words[source], self._at(formulas.SCALAR_AT, k, at)
             self._copies += [(native.COPY, address(words) + 8 * w, memory + 8 * w, place) for w in range(len(words))]
-        self.scalars = [(k, np.ndarray((), dtype, words.data)) for (k, _, dtype), words in zip(image.scalars, staged)]
 
     def _link_word(self, kind: int, action: int, k: int, register: int) -> None:
         table = self.image.actions[action]
@@ -101,8 +115,7 @@ class GeneralFrame(Frame):
             place = first_row + len(driver.ROW) * len(table.rows) + k
             region = dict(table.relocations.tolist()).get(k)
             if region is not None:
-                self._rows.append((native.SUM, register, 1, self._number(self.bases[region])))
-                register = len(self._rows) - 1
+                register = self._row(native.SUM, register, 1, self._number(self.bases[region]))
         elif kind == formulas.OFFSET:
             place = len(driver.HEADER) + len(driver.PATCH) * k + driver.PATCH.index("offset")
         elif kind == formulas.VALUE:
@@ -112,8 +125,7 @@ class GeneralFrame(Frame):
             if kind == formulas.CHUNKED:
                 span = self._register(formulas.VALUE, action, k)
                 span = self._number(int(table.rows[k, 3])) if span is None else span
-                self._rows.append((native.CHUNK, span, PIECES_PER_THREAD * threads.num_threads(), register))
-                register = len(self._rows) - 1
+                register = self._row(native.CHUNK, span, PIECES_PER_THREAD * threads.num_threads(), register)
         self.store(register, self.actions[action] + 8 * place)
 
     def store(self, register: int, place: int) -> None:
@@ -121,14 +133,21 @@ class GeneralFrame(Frame):
         self._rows.append((native.STORE, register, place, self._zero))
         self._code = None
 
-    def bytes_of(self, place: int, array: np.ndarray) -> int:
-        """The register with the bytes of the array at a place."""
-        found = self._number(array.itemsize)
-        for k, (op, x, _, _) in enumerate(self._rows):
-            if op == native.EXTENT and x == place:
-                self._rows.append((native.PRODUCT, found, k, 0))
-                found = len(self._rows) - 1
-        return found
+    def bounds_of(self, place: int, array: np.ndarray) -> tuple[int, int]:
+        """The registers with where the elements of an array at a place begin and end, in bytes from its first one."""
+        low, high = self._zero, self._number(array.itemsize)
+        if (native.STRIDE, place, 0) not in self._read:
+            for axis in range(array.ndim):
+                high = self._row(native.PRODUCT, high, self._read[native.EXTENT, place, axis])
+            return low, high
+        for axis in range(array.ndim):
+            last = self._row(native.SUM, self._number(-1), 1, self._read[native.EXTENT, place, axis])
+            reach = self._row(native.PRODUCT, last, self._read[native.STRIDE, place, axis])
+            if array.strides[axis] < 0:
+                low = self._row(native.SUM, low, 1, reach)
+            else:
+                high = self._row(native.SUM, high, 1, reach)
+        return low, high
 
     def is_large(self, k: int) -> int | None:
         """The register that tells whether result `k` is large; None if that does not depend on extents."""
@@ -139,8 +158,7 @@ class GeneralFrame(Frame):
         work = self._register(formulas.WORK)
         if work is None:
             return None
-        self._rows.append((native.QUOTIENT, work, self._number(unit), 0))
-        return len(self._rows) - 1
+        return self._row(native.QUOTIENT, work, self._number(unit))
 
     def spend(self, patience: int) -> None:
         """Let calls of sizes for which another program would be better take their work from the word at an address."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import types
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
@@ -91,8 +91,8 @@ class GuardRows:
         A place for what is no input.
     describe : callable, optional
         What a leaf has to be, given the leaf and its place.
-    any_shape : bool
-        Whether the extents of arguments that are inputs do not matter: formulas look at them.
+    any_shape : collection of int
+        Places of arrays whose shapes and strides do not matter: formulas look at them.
     """
 
     def __init__(
@@ -101,7 +101,7 @@ class GuardRows:
         slots: dict[int, int],
         unused: int,
         describe: Callable[[Any, Any], dict[str, int]] | None = None,
-        any_shape: bool = False,
+        any_shape: Collection[int] = (),
     ):
         self._describe = describe  # none of its own methods, which would keep it, and arrays, alive
         self.places, self.slots, self.unused, self.any_shape = places, slots, unused, any_shape
@@ -347,7 +347,7 @@ class GuardRows:
             }  # fmt: skip
             if place is not None:
                 self.arrays[place] = value
-            if self.any_shape and place in self.places.values():
+            if place in self.any_shape:
                 row |= {"shape": 0, "strides": 0, "flags": value.flags.num & guard.LAYOUT}
             return row
         if kind in (float, complex) or isinstance(value, np.number | np.bool_):

@@ -272,7 +272,7 @@ def unrolls(axes: list[NestAxis], cost: int, order: Sequence[Node]) -> bool:
 def _are_picked_from_vectors(row: NestAxis, along: NestAxis) -> bool:
     """Whether LLVM takes apart vectors that run through several rows into one for each place in a row."""
     for element, step in zip(map(abs, row.strides), map(abs, along.strides)):
-        whole = step == row.extent * element and row.extent <= UNROLLED
+        whole = row.extent <= UNROLLED and step == row.extent * element
         if element and step and not (whole or (element <= _NARROW and step <= _PICKED * element)):
             return False
     return row.extent <= _PICKED and any(row.strides)

@@ -18,7 +18,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import field
 
 from ..base.frozen import record
-from ..ir.extents import ceiling, estimate
+from ..ir.extents import ceiling, estimate, is_extent
 from ..ir.node import Graph, Node
 from ..ir.ops.movement import storage
 from ..ir.ops.optable import Kind
@@ -208,6 +208,8 @@ class _Policy:
         cut = [k for k in loops if any(m.domain[k] != extents[k] or windows[m][k] != (0, 0) for m in members)]
         if not cut or (cut[0] == loops[-1] and len(loops) > 1):
             return None, ""  # rows of the one go with rows of the other: they share loops
+        if any(is_extent(end) for m in members for window in windows[m] for end in window):
+            return None, "how far their windows reach depends on sizes"
         axis, *inner = loops[loops.index(cut[0]) :]
         blocked = inner[0] if inner else axis
         slides = axis if inner else None

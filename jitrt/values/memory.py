@@ -57,10 +57,15 @@ def overlaps_itself(array: np.ndarray) -> bool:
     >>> [overlaps_itself(windows(np.arange(9.0), n)[::step]) for n, step in ((3, 1), (3, 3), (1, 1))]
     [True, False, False]
     """
-    span = array.itemsize
-    for stride, extent in sorted((abs(s), n) for s, n in zip(array.strides, array.shape) if n > 1):
+    return steps_into_itself(array.shape, array.strides, array.itemsize)
+
+
+def steps_into_itself(shape: Sequence[Any], strides: Sequence[Any], itemsize: int) -> bool:
+    """The same of an array of these extents and strides, which may depend on variables."""
+    span: Any = itemsize
+    for stride, extent in sorted(((abs(s), n) for s, n in zip(strides, shape) if n > 1), key=lambda axis: axis[0]):
         if stride < span:
-            return array.size > 0
+            return all(n > 0 for n in shape)
         span += stride * (extent - 1)
     return False
 

@@ -14,7 +14,7 @@ from jitrt.runtime.formulas import evaluate, new_registers, packed, rows_of
 
 def compiled(sizes, numbers):
     """What gives `numbers` for other values of the variables; None where guards fail."""
-    rows = rows_of(sizes, {0: sizes.variables})
+    rows = rows_of(sizes, {0: (sizes.variables, None)})
     places = [rows.poly(n.poly) if is_extent(n) else n for n in numbers]
     code = packed(rows.rows)
     registers = new_registers(code)
@@ -86,7 +86,7 @@ def test_what_needs_the_number_gets_it_and_that_is_noted(look):
     sizes = Sizes([6])
     (n,) = map(hidden, sizes.variables)
     look(n)
-    assert sizes.is_narrow
+    assert sizes.pinned()
     formulas = compiled(sizes, [n])
     assert formulas(6) == (6,) and formulas(7) is None
 
@@ -119,7 +119,7 @@ def test_operations_with_others_are_theirs(name, see):
     (n,) = map(see, sizes.variables)
     operation = getattr(operator, name)
     assert isinstance(operation(n, Other()), tuple) and isinstance(operation(Other(), n), tuple)
-    assert not sizes.is_narrow
+    assert not sizes.pinned()
 
 
 def test_quotients_and_floats_are_numbers_to_code_that_is_traced():
@@ -139,7 +139,7 @@ def test_equal_ones_are_found_without_their_values():
     n, m = sizes.variables
     found = {(n, m): 1, (n + m,): 2}
     assert found[n * 1, m + 0] == 1 and found[(m + n,)] == 2
-    assert not sizes.is_narrow
+    assert not sizes.pinned()
 
 
 def test_different_ones_are_told_apart_by_a_guard():

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
 
 from .. import build as b
+from ..extents import is_extent
 from ..node import Node
 from ..types import ArrayType
 from .movement import getitem
@@ -154,18 +155,23 @@ for _function in (np.split, np.array_split, np.hsplit, np.vsplit, np.dsplit):
     _declare_split(_function)
 
 
-@numpy_function(np.roll)
-def roll(a: Any, shift: Any, axis: Any = None) -> Node:
-    a = strong_node(a)
-    if axis is None:
-        return b.view("reshape", roll(b.view("reshape", a, shape=(-1,)), shift, 0), shape=a.shape)
+def _shifts(shift: Any, axis: Any) -> Iterable[tuple[int, int]]:
+    """How far `numpy.roll` moves elements along which axes."""
     try:
         shifts, axes = np.broadcast_arrays(np.asarray(known(shift)), np.asarray(known(axis)))
     except ValueWanted:
         raise NotCovered("roll by a computed shift") from None
     if shifts.ndim > 1 or shifts.dtype.kind not in "iu" or axes.dtype.kind not in "iu":
         raise NotCovered("roll by such a shift")
-    for by, along in zip(shifts.ravel().tolist(), axes.ravel().tolist()):
+    return zip(shifts.ravel().tolist(), axes.ravel().tolist())
+
+
+@numpy_function(np.roll)
+def roll(a: Any, shift: Any, axis: Any = None) -> Node:
+    a = strong_node(a)
+    if axis is None:
+        return b.view("reshape", roll(b.view("reshape", a, shape=(-1,)), shift, 0), shape=a.shape)
+    for by, along in [(shift, axis)] if is_extent(shift) and type(axis) is int else _shifts(shift, axis):
         k = b.normalize_axis(along, a.type.ndim)
         extent = a.shape[k]
         if extent and by % extent:
@@ -211,10 +217,13 @@ def pad(array: Any, pad_width: Any, mode: Any = "constant", **kwargs: Any) -> No
         raise NotCovered("pad in another mode")
     if isinstance(pad_width, Node) and pad_width.dtype.kind != "i":
         raise NotCovered("pad by widths of another kind")
-    given = np.asarray(known(pad_width))
-    if given.dtype.kind != "i":
-        raise NotCovered("pad by widths of another kind")
-    widths = np.broadcast_to(given, (a.type.ndim, 2)).tolist()
+    if is_extent(pad_width):
+        widths = [[pad_width] * 2] * a.type.ndim
+    else:
+        given = np.asarray(known(pad_width))
+        if given.dtype.kind != "i":
+            raise NotCovered("pad by widths of another kind")
+        widths = np.broadcast_to(given, (a.type.ndim, 2)).tolist()
     if any(w < 0 for pair in widths for w in pair):
         raise ValueError("index can't contain negative values")
     value = b.constant(np.asarray(fill).astype(a.dtype)[()])
