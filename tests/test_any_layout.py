@@ -276,3 +276,34 @@ def test_the_same_programs_are_made_from_templates_and_for_one_layout(monkeypatc
             patch.setattr(templates.Templates, "find", lambda *_: None)
             single = jitrt.jit(program)(x, k)
         assert all(a.tobytes() == b.tobytes() for a, b in zip(got, single, strict=True))
+
+
+BESIDE_NUMPYS = [
+    lambda x, n: x * (np.float32(2) * n),
+    lambda x, n: (x + 1, np.float32(2) * n, n * np.float32(2), n - np.float32(2)),
+    lambda x, n: (x + 1, np.add(np.float32(1), n), np.maximum(n, np.float32(3)), np.sqrt(n)),
+    lambda x, n: (x + 1, n * np.int8(2), np.int8(2) * n, n // np.int64(2), n % np.int16(5)),
+    lambda x, n: (x + 1, n == np.int64(7), np.int64(7) < n, n > np.float32(7), n / np.int64(2)),
+    lambda x, n: (x + 1, np.arange(5, dtype=np.float32) * n, np.full(3, n, np.float32)),
+]
+
+
+@pytest.mark.parametrize("plain", BESIDE_NUMPYS)
+def test_numbers_beside_those_of_numpy(plain):
+    of_shapes, of_integers = jitrt.jit(lambda x: plain(x, x.shape[0])), jitrt.jit(lambda x, n: (plain(x, n), x[:n]))
+    for n in range(2, 30):
+        x = np.ones(n, np.float32)
+        same(of_shapes(x), plain(x, n))
+        same(of_integers(x, n)[0], plain(x, n))
+
+
+def test_large_products_of_integers():
+    def mixed(x, k):
+        y = x[: k % 5]
+        return y * (((k * 6364136223846793005 + 1442695040888963407) % 2**64) / 2**64), k**6 > 2**63, k * k * k < 2**62
+
+    many = jitrt.jit(mixed)
+    for k in [*range(2, 40), 1 << 20, (1 << 20) + 1, 1 << 31, 1 << 40, 1 << 51, 1 << 52, 7]:
+        got, want = many(np.ones(9), k), mixed(np.ones(9), k)
+        np.testing.assert_array_equal(got[0], want[0])
+        assert got[1:] == want[1:]

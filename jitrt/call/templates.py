@@ -23,7 +23,7 @@ from ..codegen import cache
 from ..errors import ControlException, NotWorthwhile, Untraceable
 from ..frontend.trace import trace
 from ..ir.content import NotPortable, content
-from ..ir.extents import LEAST, NotNoted, Sizes, formula, hidden, is_extent
+from ..ir.extents import LEAST, Sizes, formula, hidden, is_extent
 from ..ir.integers import Poly
 from ..ir.node import Graph, Node
 from ..ir.ops.contractions import RESULT
@@ -59,7 +59,7 @@ _FEW_SHAPES, _SOME_SHAPES = 2, 4
 Numbers = tuple[int, ...]
 """In which calls may differ that have a template in common: extents, strides of arrays with gaps, integers."""
 
-_LARGE = 1 << 52  # integers from here on are parts of a program
+_LARGE = 1 << 52  # integers from here on are parts of a program, as they are for `rows_of`
 
 
 class Templates:
@@ -357,7 +357,7 @@ def _inputs(call: Call) -> list[int]:
 
 
 def _no_details() -> Any:
-    raise NotNoted("only programs that are made for one shape say what they were made of")
+    raise RuntimeError("only programs that are made for one shape say what they were made of")
 
 
 class _Programs:

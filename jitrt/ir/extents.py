@@ -18,12 +18,14 @@ from typing import Any, Final
 
 import numpy as np
 
+from ..errors import ControlException
 from .integers import Poly
 
 LEAST = 2
 """The least value of a variable: extents of 0 and 1 are special to most of what follows."""
 
 _NO_LIMIT = 1 << 62
+_OF_ARRAYS = np.ndarray.__array_ufunc__
 
 
 class _Range:
@@ -38,6 +40,7 @@ class _Range:
 
     def at_most(self, limit: int) -> bool:
         """Whether the value is not above `limit`, which is noted where it did not follow from what is known."""
+        limit = max(-_NO_LIMIT, min(limit, _NO_LIMIT - 1))  # beyond which nothing is known, nor computed
         if self.low <= limit < self.high:
             self._check()
             if self.value <= limit:
@@ -48,6 +51,9 @@ class _Range:
 
     def equals(self, number: int) -> bool:
         """Whether the value is `number`, which is noted in the same way."""
+        if abs(number) >= _NO_LIMIT:
+            self.at_most(number)
+            return False
         if self.low <= number <= self.high and self.low < self.high and number not in self.excluded:
             self._check()
             if self.value == number:
@@ -75,8 +81,8 @@ class _Range:
         return " and ".join(parts + [f"{self.poly} != {n}" for n in self.others])
 
 
-class NotNoted(RuntimeError):
-    """A decision by extents whose guards have been made already."""
+class NotNoted(ControlException):
+    """A decision by extents of which no guard can tell."""
 
 
 class Sizes:
@@ -113,7 +119,14 @@ class Sizes:
     def make(self, poly: Poly, like: Extent) -> Any:
         """An extent, of the class of another one; an integer if it depends on no variable."""
         number = poly.constant
-        return type(like)(poly, self.value(poly), self) if number is None else number
+        return type(like)(poly, self._checked(self.value(poly)), self) if number is None else number
+
+    @staticmethod
+    def _checked(number: int) -> int:
+        """A number that bounds are known of."""
+        if abs(number) >= _NO_LIMIT:
+            raise NotNoted("a number of more than 62 bits")
+        return number
 
     def quotient(self, x: Poly, y: Poly, low: int) -> Poly:
         """A name for ``x // y``, which is not below `low`."""
@@ -352,6 +365,12 @@ class Extent:
             raise NotNoted("extents of two traces")
         return _poly(other)
 
+    def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **options: Any) -> Any:
+        others = [type(v) for v in inputs if not is_extent(v)]
+        if any(getattr(kind, "__array_ufunc__", _OF_ARRAYS) is not _OF_ARRAYS for kind in others):
+            return NotImplemented
+        return getattr(ufunc, method)(*[v._known() if is_extent(v) else v for v in inputs], **options)
+
     def _with(self, other: Any, whole: Callable[[Any, Any], Any]) -> Any:
         poly = self._other(other)
         if poly is None:
@@ -484,6 +503,9 @@ class Size(Extent):
 
     def __hash__(self) -> int:
         return hash(self._known())
+
+    def _other(self, other: Any) -> Poly | None:  # what NumPy's scalars give is one of theirs
+        return None if isinstance(other, np.generic) else super()._other(other)
 
 
 def hidden(value: Any) -> Any:

@@ -19,7 +19,7 @@ from .results import LARGE
 
 Row = tuple[int, int, int, int]
 
-_MOST = (1 << 63) - 1
+_MOST = 1 << 52
 
 # What of an image a formula is for, with up to two numbers: an input or result and an axis, or an action and a word, a
 # row or a patch. `CHUNKED` is whether threads share a row, `MANY` whether a result is large, `OUTSIDE` whether sizes

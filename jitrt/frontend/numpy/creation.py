@@ -21,6 +21,7 @@ import numpy as np
 from ...base.once import once
 from ...errors import Untraceable
 from ...ir import build as b
+from ...ir.extents import is_extent
 from ...ir.ops.operands import extents
 from ...ir.ops.optable import NotCovered
 from ...ir.types import canonical
@@ -92,7 +93,7 @@ def _filled(state: Trace, function: Callable[..., Any], args: tuple, kwargs: dic
     else:
         if function is not np.full:
             fill = np.ones((), dtype)[()] if fill else np.zeros((), dtype)[()]
-        element = np.full((), fill, dtype)
+        element = np.full((), int(fill) if is_extent(fill) else fill, dtype)
         if element.shape or element.dtype.kind not in _NUMERIC or not element.dtype.isnative:
             return function(*args, **kwargs)
         node = b.constant(element.astype(canonical(element.dtype))[()])

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from .. import build as b
+from ..extents import is_extent
 from ..node import Node
 from ..types import canonical
 from .operands import array_node, extents
@@ -103,7 +104,11 @@ def _declare_filled(function: Callable[..., Any], value: Any) -> None:
         ):
             raise NotCovered(f"{function.__name__} with such arguments")
         target = b.given_dtype(dtype) if dtype is not None else a.dtype
-        node = fill if isinstance(fill, Node) else b.constant(np.full((), fill, target)[()])
+        node = (
+            fill
+            if isinstance(fill, Node)
+            else b.constant(np.full((), int(fill) if is_extent(fill) else fill, target)[()])
+        )
         # A view even of one element: 0-d arrays stay arrays here.
         return b.view("broadcast_to", b.cast(node, target), shape=a.shape if shape is None else extents(shape))
 
