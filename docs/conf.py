@@ -4,6 +4,8 @@ import ast
 from collections import defaultdict
 from pathlib import Path
 
+import numpy as np
+
 import jitrt
 from jitrt.advice import ADVICE, advice
 
@@ -20,6 +22,7 @@ autosummary_generate = True
 numpydoc_show_class_members = False
 html_theme = "pydata_sphinx_theme"
 html_title = "jitrt"
+html_sidebars = {"**": []}
 html_theme_options = {"show_toc_level": 2, "secondary_sidebar_items": ["page-toc"]}
 
 
@@ -56,5 +59,21 @@ def write_reasons(app):
     (HERE / "reasons.md").write_text("\n".join(lines), encoding="utf-8")
 
 
+def write_pictures(app):
+    """Make the pictures that the page about `explain` shows."""
+
+    @jitrt.jit
+    def summary(x, y):
+        z = (x - x.mean(axis=1, keepdims=True)) / x.std(axis=1, keepdims=True)
+        w = np.sort(z, axis=1)
+        return (w * y).sum(), np.sort(np.cumsum(w, axis=0) * y + z, axis=0)
+
+    explanation = summary.explain(np.ones((300, 400)), np.ones(400))
+    (HERE / "generated").mkdir(exist_ok=True)
+    for what in ("graph", "memory"):
+        (HERE / "generated" / f"{what}.svg").write_text(explanation.svg(what), encoding="utf-8")
+
+
 def setup(app):
     app.connect("builder-inited", write_reasons)
+    app.connect("builder-inited", write_pictures)

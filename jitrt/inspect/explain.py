@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import html
+import os
 from collections.abc import Iterable, Sequence
+from pathlib import Path
 
 from ..advice import advice
 from ..base.frozen import frozen
@@ -19,6 +21,10 @@ from ..schedule.loopnest import LoopNest
 from ..schedule.nest import describe
 from ..schedule.reasons import host_name
 
+_STYLE = (
+    "<style>:root{color-scheme:light dark}body{font-family:sans-serif;max-width:70em;margin:2em auto;padding:0 1em}"
+    "pre{overflow-x:auto}</style>"
+)
 _SHOWN = 3  # loops, and calls of NumPy, that a short explanation names
 # What the parts of an explanation are, by the beginnings of their titles, for those who read one for the first time.
 _CAPTIONS = {
@@ -178,6 +184,46 @@ class Explanation:
             parts.append(f"{_counted(len(self.looked_at), 'look')} at values")
         return ", ".join(parts)
 
+    def svg(self, what: str = "graph") -> str:
+        """A picture, as the text of an SVG file.
+
+        Parameters
+        ----------
+        what : {"graph", "loops", "memory"}
+            The steps of the program and what they read of each other; the loop nests of the kernels; or the frame:
+            which bytes are in use during which steps.
+
+        Raises
+        ------
+        ValueError
+            If there is no such picture, or the call is served by no program.
+        """
+        from . import pictures
+
+        if self.compiled is None:
+            raise ValueError(f"{self.name} is no program here, so that there are no pictures of it")
+        program = self.compiled.program
+        if what == "graph":
+            return pictures.steps_picture(self.compiled.stages[-1][1], program.steps)
+        if what == "loops":
+            return pictures.nests_picture([str(nest) for nest in self.loop_nests])
+        if what == "memory":
+            return pictures.memory_picture(program.layout, len(program.steps))
+        raise ValueError(f"there are pictures of graph, loops and memory, not of {what}")
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the explanation, with pictures, as a page of HTML.
+
+        Parameters
+        ----------
+        path : path-like
+            Of the file, which is replaced.
+        """
+        page = (
+            f"<!doctype html><meta charset='utf-8'><title>{html.escape(self.name)}</title>{_STYLE}{self._repr_html_()}"
+        )
+        Path(path).write_text(page, encoding="utf-8")
+
     def text(self) -> str:
         """All parts of the explanation, one below the other."""
         return to_text(self.sections())
@@ -194,7 +240,13 @@ class Explanation:
         return "\n".join(lines)
 
     def _repr_html_(self) -> str:
-        return to_html(self.sections())
+        pictures = {}
+        if self.compiled is not None:
+            pictures = {"steps": self.svg("graph"), "loops": self.svg("loops"), "memory": self.svg("memory")}
+        shown = "".join(
+            f"<details open><summary><b>{name}</b></summary>{picture}</details>" for name, picture in pictures.items()
+        )
+        return f"<pre>{html.escape(str(self))}</pre>{shown}{to_html(self.sections()[1:])}"
 
 
 def _some(lines: Iterable[str]) -> list[str]:
@@ -231,9 +283,9 @@ def to_text(sections: Sequence[tuple[str, str]]) -> str:
 def to_html(sections: Sequence[tuple[str, str]]) -> str:
     """Titles and texts as parts of a page that can be opened and closed."""
     return "".join(
-        f"<details{' open' if k == 0 or 'nests' in title else ''}><summary><b>{html.escape(title)}</b> "
+        f"<details><summary><b>{html.escape(title)}</b> "
         f"<small>{html.escape(_caption(title))}</small></summary><pre>{html.escape(text)}</pre></details>"
-        for k, (title, text) in enumerate(sections)
+        for title, text in sections
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import time
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
@@ -18,7 +19,7 @@ from ..runtime.frames import Frame
 from ..runtime.hostframes import HostFrame
 from ..runtime.program import Program
 from ..runtime.steps import CheckStep, ControlStep, HostStep, KernelStep, Step, addresses, kernel_steps, touched_bytes
-from ..schedule.loopnest import Compute, FoldInto, LoopNest, Neutral, ScanStep
+from ..schedule.loopnest import LoopNest
 
 _BANDWIDTH_ELEMENTS = 8 << 20  # 64 MiB of float64: more than the caches of most machines
 _SECONDS = 0.2  # to spend on repeats
@@ -103,6 +104,21 @@ class Profile:
         lines.append(f"this machine: {self.bandwidth / 1e9:.1f} GB/s")
         return "\n".join(lines)
 
+    def _repr_html_(self) -> str:
+        from .pictures import bars_picture
+
+        if not self.steps:
+            return f"<pre>{html.escape(str(self))}</pre>"
+        bars = [(_short(s.what), s.seconds, f"{1e6 * s.seconds:.1f} µs") for s in self.steps]
+        bars.append(("Python", self.python_seconds, f"{1e6 * self.python_seconds:.1f} µs"))
+        marks = [s.nbytes / self.bandwidth if s.nbytes else None for s in self.steps]
+        picture = bars_picture(bars, max(length for _, length, _ in bars), marks)
+        return f"<pre>{html.escape(str(self))}</pre>{picture}<p>The marks: what the traffic takes from main memory.</p>"
+
+
+def _short(what: str) -> str:
+    return what if len(what) <= 40 else f"{what[:39]}…"
+
 
 def _share(part: float, whole: float) -> str:
     return f"{100 * part / whole:.0f} %" if whole else "-"
@@ -163,9 +179,7 @@ def _what(step: Step) -> str:
 
 def _operations(nest: LoopNest) -> str:
     """What a kernel computes, in a few words."""
-    names = [s.op.name for s in nest.statements() if isinstance(s, Compute)]
-    names += [s.fold.name for s in nest.statements() if isinstance(s, (Neutral, FoldInto, ScanStep))]
-    shown = list(dict.fromkeys(n for n in names if n not in ("copy", "cast")))
+    shown = nest.operations()
     return ", ".join(shown[:_SHOWN]) + ("" if len(shown) <= _SHOWN else ", …") if shown else "copies"
 
 

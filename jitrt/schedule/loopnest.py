@@ -260,6 +260,12 @@ class LoopNest(Remembering):
         blocked = (s for s in self.statements() if isinstance(s, (Loop, Tiles)) and s.block_of is not None)
         return sorted({s.inner if isinstance(s, Tiles) else s.axis for s in blocked})
 
+    def operations(self) -> list[str]:
+        """The names of what it computes, each once."""
+        names = [s.op.name for s in self.statements() if isinstance(s, Compute)]
+        names += [s.fold.name for s in self.statements() if isinstance(s, (Neutral, FoldInto, ScanStep))]
+        return list(dict.fromkeys(n for n in names if n not in ("copy", "cast")))
+
     @remembered
     def statements(self) -> tuple[Statement, ...]:
         """All statements, outer before inner."""
