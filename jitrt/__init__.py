@@ -31,7 +31,7 @@ from typing import TYPE_CHECKING, Any
 from .config import configure_logging
 
 if TYPE_CHECKING:
-    from . import memory, schedule
+    from . import expr, memory, schedule
     from .errors import JitrtError, JitrtPerformanceWarning
     from .inspect.ahead_of_time import spec, warm_up
     from .inspect.explain import Explanation
@@ -53,6 +53,7 @@ __all__ = [
     "clear_caches",
     "cond",
     "evaluate",
+    "expr",
     "fori_loop",
     "jit",
     "memory",
@@ -81,7 +82,7 @@ _MODULES = {
     ".strings.pandas": ("register_pandas_engine",),
 }
 _MODULE_OF = {name: module for module, names in _MODULES.items() for name in names}
-_PACKAGES = ("memory", "schedule")
+_PACKAGES = ("expr", "memory", "schedule")
 
 
 if not TYPE_CHECKING:  # to type checkers, what is not imported above does not exist

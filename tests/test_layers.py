@@ -30,6 +30,7 @@ LAYERS = [
 FACE = [
     "loops",
     "call",
+    "expr",
     "inspect",
     "pandas_engine",
     "pickling",

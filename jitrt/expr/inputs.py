@@ -1,0 +1,52 @@
+"""Where the inputs of a program come from: a value for each name, from whatever holds them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+Loader = Callable[[Any, Sequence[str]], Mapping[str, Any]]
+_MISSING = object()
+
+
+def load(source: Any, names: Sequence[str], given: Mapping[str, Any], loader: Loader | None = None) -> list[Any]:
+    """The inputs, in the order of `names`.
+
+    Parameters
+    ----------
+    source : object
+        A mapping, a structured array, a pandas frame, or an object with attributes; None for nothing.
+    names : sequence of str
+    given : mapping
+        Inputs that go first.
+    loader : callable, optional
+        ``loader(source, names)`` gives a mapping; in place of what is known of `source`.
+
+    Raises
+    ------
+    TypeError
+        If some are missing, or given and not an input.
+    """
+    if unknown := sorted(given.keys() - {*names}):
+        raise TypeError(f"{', '.join(unknown)}: no such inputs; there are {', '.join(names) or 'none'}")
+    loaded: Mapping[str, Any] = loader(source, names) if loader is not None else {}
+    find = _finder(source) if loader is None else (lambda name: loaded.get(name, _MISSING))
+    values = [given[name] if name in given else find(name) for name in names]
+    if missing := [name for name, value in zip(names, values) if value is _MISSING]:
+        raise TypeError(f"missing inputs: {', '.join(missing)}")
+    return values
+
+
+def _finder(source: Any) -> Callable[[str], Any]:
+    if source is None:
+        return lambda name: _MISSING
+    if isinstance(source, Mapping):
+        return lambda name: source.get(name, _MISSING)
+    if isinstance(source, (np.ndarray, np.void)):
+        fields = source.dtype.names or ()
+        return lambda name: source[name] if name in fields else _MISSING
+    if hasattr(source, "columns") and hasattr(source, "to_numpy"):
+        return lambda name: source[name].to_numpy() if name in source.columns else _MISSING
+    return lambda name: getattr(source, name, _MISSING)

@@ -1,0 +1,330 @@
+"""Programs: expressions compiled as one function of their leaves, which native code calls."""
+
+from __future__ import annotations
+
+import builtins
+import itertools
+import linecache
+import types
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from ..call.site import ServedFunction
+from .calls import LEAF, NAMED, is_source
+from .inputs import Loader, load
+from .text import source
+from .transform import expanded_all, rebuilt
+from .tree import Expression, leaf, literal, nodes_of
+
+Listener = Callable[[dict[str, Any]], Any]
+_numbers = itertools.count()
+_MOST_KNOWN = 256
+_programs: dict[Any, Program] = {}
+
+
+class Program(ServedFunction):
+    """An expression that is compiled; made by `compile`.
+
+    It is called with its inputs by position, in the order of `inputs`, or by their names. As with `jitrt.jit`, types
+    and shapes that are open are bound at the first call with them, and native code serves those that follow.
+
+    Attributes
+    ----------
+    inputs : tuple of str
+        Names of the leaves.
+    outputs : Expression or dict of str to Expression
+        What it computes.
+    side_outputs : dict of str to Expression
+        What it computes beside that for those who ask.
+    source : str
+        The Python function that is compiled.
+    """
+
+    def __init__(
+        self, outputs: Any, side_outputs: Mapping[str, Expression], loader: Loader | None, listener: Listener | None
+    ):
+        self.outputs, self.side_outputs = outputs, dict(side_outputs)
+        self._loader, self._listener = loader, listener
+        self._with_side: ServedFunction | None = None
+        self._of_rows: Program | None = None
+        function, self.inputs, self.source = _function(outputs, {})
+        super().__init__(function)
+
+    def __repr__(self) -> str:
+        return f"<program of {', '.join(self.inputs)}>"
+
+    def __reduce__(self) -> Any:
+        return Program, (self.outputs, self.side_outputs, self._loader, self._listener)
+
+    def run(self, given: Any = None, /, **inputs: Any) -> Any:
+        """The outputs for inputs that something holds.
+
+        Parameters
+        ----------
+        given : object, optional
+            A dict, a structured array, a pandas frame, or an object with attributes of the names of the inputs; what
+            the loader takes, if the program has one.
+        **inputs
+            Inputs by name, which go first.
+
+        Returns
+        -------
+        array, number, or dict of str to these
+            As `compile` was asked for. Side outputs are computed, and handed to the listener, if there is one.
+
+        Raises
+        ------
+        TypeError
+            If inputs are missing, or there are none of the names given.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from jitrt import expr
+        >>> total = expr.compile(expr.leaf("price") * expr.leaf("count"))
+        >>> total.run({"price": 2.5, "count": 4})
+        np.float64(10.0)
+        >>> total.run(np.array([(2.5, 4), (3.0, 1)], [("price", "f8"), ("count", "i4")]))
+        array([10.,  3.])
+        """
+        values = load(given, self.inputs, inputs, self._loader)
+        if self._listener is None:
+            return self(*values)
+        result, side = self.with_side_outputs(*values)
+        self._listener(side)
+        return result
+
+    def with_side_outputs(self, /, *args: Any, **kwargs: Any) -> tuple[Any, dict[str, Any]]:
+        """The outputs, and the side outputs by name.
+
+        Parameters
+        ----------
+        *args, **kwargs
+            As for a call.
+
+        Returns
+        -------
+        outputs
+        side_outputs : dict of str to array or number
+
+        Examples
+        --------
+        >>> from jitrt import expr
+        >>> x = expr.leaf("x")
+        >>> square = expr.name(x * x, "square")
+        >>> expr.compile(square + 1, side_outputs=["square"]).with_side_outputs(3.0)
+        (np.float64(10.0), {'square': np.float64(9.0)})
+        """
+        if self._with_side is None:
+            self._with_side = ServedFunction(_function(self.outputs, self.side_outputs, self.inputs)[0])
+        return self._with_side(*args, **kwargs)
+
+    def rows(self, given: Any = None, /, **columns: Any) -> Any:
+        """The outputs of a program of scalars, for each row of a table.
+
+        Parameters
+        ----------
+        given, **columns
+            As for `run`: one-dimensional arrays, or numbers for all rows.
+
+        Returns
+        -------
+        array, or dict of str to arrays
+            The outputs, one element for each row.
+
+        Raises
+        ------
+        ValueError
+            If the program is not one of scalars, or the columns have different lengths.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from jitrt import expr
+        >>> x, y = expr.leaf("x", "f8", ndim=0), expr.leaf("y", "f8", ndim=0)
+        >>> expr.compile(np.where(x > y, x - y, 0.0)).rows(x=np.array([1.0, 5.0]), y=2.0)
+        array([0., 3.])
+        """
+        values = [v if np.ndim(v) == 0 else np.asarray(v) for v in load(given, self.inputs, columns, self._loader)]
+        shapes = {np.shape(v) for v in values if np.ndim(v)}
+        if len(shapes) > 1 or any(len(shape) != 1 for shape in shapes):
+            raise ValueError("columns have one dimension, and the same length")
+        if self._of_rows is None:
+            self._of_rows = Program(_of_rows(self.outputs), {}, None, None)
+        result, shape = self._of_rows(*values), next(iter(shapes), ())
+        if isinstance(result, dict):
+            return {key: _column(value, shape) for key, value in result.items()}
+        return _column(result, shape)
+
+
+class _Listening(Program):
+    """A program whose calls hand side outputs to a listener."""
+
+    def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
+        result, side = self.with_side_outputs(*args, **kwargs)
+        assert self._listener is not None
+        self._listener(side)
+        return result
+
+    def run(self, given: Any = None, /, **inputs: Any) -> Any:
+        return self(*load(given, self.inputs, inputs, self._loader))
+
+
+def compile(
+    e: Expression | Mapping[str, Expression],
+    side_outputs: Mapping[str, Expression] | Sequence[str] = (),
+    *,
+    loader: Loader | None = None,
+    listener: Listener | None = None,
+) -> Program:
+    """Make a program of an expression, or of several by name.
+
+    Parameters
+    ----------
+    e : Expression or mapping of str to Expression
+        What is computed.
+    side_outputs : mapping of str to Expression, or sequence of str, optional
+        What is computed beside it for those who ask, or names of values in `e`. Nobody pays for them otherwise.
+    loader : callable, optional
+        ``loader(source, names)`` gives a mapping of inputs for `Program.run`.
+    listener : callable, optional
+        Gets the side outputs of each call, as a dict.
+
+    Returns
+    -------
+    Program
+
+    Raises
+    ------
+    ValueError
+        If there are placeholders in the expressions, or side outputs of a name that nothing has.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from jitrt import expr
+    >>> x, y = expr.leaf("x"), expr.leaf("y")
+    >>> polar = expr.compile({"r": np.hypot(x, y), "angle": np.arctan2(y, x)})
+    >>> polar(x=3.0, y=0.0)
+    {'r': np.float64(3.0), 'angle': np.float64(0.0)}
+    """
+    outputs = {key: literal(value) for key, value in e.items()} if isinstance(e, Mapping) else literal(e)
+    nodes = nodes_of(_listed(outputs))
+    if isinstance(side_outputs, Mapping):
+        side = {key: literal(value) for key, value in side_outputs.items()}
+    else:
+        named = {n.name: n for n in nodes if n.operation is NAMED}
+        absent = [key for key in side_outputs if key not in named]
+        if absent:
+            raise ValueError(f"no value in the expression is called {absent[0]!r}")
+        side = {key: named[key] for key in side_outputs}
+    open_ = [p.name for root in (*_listed(outputs), *side.values()) for p in root.placeholders]
+    if open_:
+        raise ValueError(f"the placeholder {open_[0]!r} has no value: substitute one")
+    return (Program if listener is None else _Listening)(outputs, side, loader, listener)
+
+
+def evaluate(e: Expression | Mapping[str, Expression], /, **inputs: Any) -> Any:
+    """The value of an expression, or of several by name.
+
+    Parameters
+    ----------
+    e : Expression or mapping of str to Expression
+    **inputs
+        Values of the leaves.
+
+    Returns
+    -------
+    array, number, or dict of str to these
+
+    Raises
+    ------
+    TypeError
+        If inputs are missing, or there are none of the names given.
+    Exception
+        What NumPy raises for these values.
+
+    Examples
+    --------
+    >>> from jitrt import expr
+    >>> expr.evaluate(expr.leaf("x") ** 2 + 1, x=3.0)
+    np.float64(10.0)
+    """
+    key = tuple(e.items()) if isinstance(e, Mapping) else e
+    program = _programs.get(key)
+    if program is None:
+        if len(_programs) >= _MOST_KNOWN:
+            _programs.pop(next(iter(_programs)), None)
+        program = _programs[key] = compile(e)
+    return program.run(None, **inputs)
+
+
+def _listed(outputs: Any) -> list[Expression]:
+    return list(outputs.values()) if isinstance(outputs, dict) else [outputs]
+
+
+def _of_rows(outputs: Any) -> Any:
+    """A program of scalars as one of columns."""
+    roots = _listed(outputs)
+    lowered = expanded_all(roots)
+    for node in nodes_of([lowered[r] for r in roots]):
+        of_elements = isinstance(node.operation.apply, np.ufunc) or node.operation.name in ("np.where", "np.clip")
+        if not (of_elements or is_source(node.operation) or node.operation is NAMED) or node.ndim not in (0, None):
+            raise ValueError(f"{node!r} is no operation on scalars, so rows cannot be computed at once")
+
+    def column(node: Expression) -> Expression | None:
+        return leaf(str(node.name), node.dtype) if node.operation is LEAF else None
+
+    made = rebuilt([lowered[r] for r in roots], column)
+    if isinstance(outputs, dict):
+        return {key: made[lowered[e]] for key, e in outputs.items()}
+    return made[lowered[outputs]]
+
+
+def _column(value: Any, shape: tuple[int, ...]) -> Any:
+    return value if np.shape(value) == shape else np.broadcast_to(value, shape).copy()
+
+
+def _function(
+    outputs: Any, side: Mapping[str, Expression], inputs: Sequence[str] | None = None
+) -> tuple[Callable[..., Any], tuple[str, ...], str]:
+    """A Python function that computes expressions, the names of its parameters, and its text."""
+    roots = [*_listed(outputs), *side.values()]
+    lowered = expanded_all(roots)
+    main = {f"o{k}": f"{{o{k}}}" for k in range(len(_listed(outputs)))}
+    if isinstance(outputs, dict):
+        returned = f"{{{{{', '.join(f'{key!r}: {v}' for key, v in zip(outputs, main.values()))}}}}}"
+    else:
+        returned = "{o0}"
+    if side:
+        sides = ", ".join(f"{key!r}: {{o{len(main) + k}}}" for k, key in enumerate(side))
+        returned = f"{returned}, {{{{{sides}}}}}"
+    text, namespace, names = source([lowered[r] for r in roots], inputs, returned, _conversions)
+    file = f"<expression {next(_numbers)}>"
+    linecache.cache[file] = len(text), None, text.splitlines(keepends=True), file
+    code = builtins.compile(text, file, "exec")
+    (own,) = (c for c in code.co_consts if isinstance(c, types.CodeType))
+    function = types.FunctionType(own, namespace, "expression")
+    function.__module__ = None  # type: ignore[assignment]
+    return function, names, text
+
+
+def _conversions(e: Expression) -> list[str]:
+    """Lines that make of a leaf what it is declared to be."""
+    name, dtype, shape = e.name, e.dtype, e.shape
+    lines = []
+    if dtype is not None:
+        scalar = "[()]" if not shape else ""
+        lines.append(
+            f"{name} = np.asarray({name}).astype(np.dtype({dtype.str!r}), casting='same_kind', copy=False){scalar}"
+        )
+    if shape is not None:
+        lines += [f"if np.ndim({name}) != {len(shape)}:"]
+        lines += [f"    raise ValueError('the input {name} has {len(shape)} dimensions')"]
+        for axis, extent in enumerate(shape):
+            if extent is not None:
+                lines += [f"if np.shape({name})[{axis}] != {extent}:"]
+                lines += [f"    raise ValueError('the input {name} has {extent} elements along axis {axis}')"]
+    return lines

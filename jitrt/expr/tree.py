@@ -1,0 +1,416 @@
+"""`Expression`: immutable trees of operations on leaves, interned, so that equal ones are one object."""
+
+from __future__ import annotations
+
+import keyword
+import weakref
+from collections.abc import Callable, Hashable, Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from ..ir.node import Constant
+from . import calls
+from .calls import GETITEM, LEAF, LITERAL, NAMED, PLACEHOLDER, Operation, operation_of, take_apart
+from .types import Known, Tuple, infer, known_type
+
+_interned: weakref.WeakValueDictionary[Hashable, Expression] = weakref.WeakValueDictionary()
+_EQUALITIES = frozenset({"np.equal", "np.not_equal"})
+_NUMBERS = (bool, int, float, complex, np.generic)
+# Ufuncs and functions whose arguments are elements: numbers among these are literals, and no axes or extents.
+_OF_ELEMENTS = frozenset(f"np.{name}" for name in "where clip isclose allclose maximum minimum".split())
+
+
+class Expression:
+    """An operation applied to expressions; a leaf, a literal or a placeholder.
+
+    Made by `leaf`, `literal`, `placeholder`, by Python's operators, by NumPy's functions, ufuncs and methods, by
+    indexing, and by operations by name (`op`). Operators are NumPy's ufuncs, also between scalars. Equal expressions
+    are one object: ``a is b`` tells whether they are equal, and so does ``bool(a == b)``, where ``a == b`` is an
+    expression as in NumPy.
+
+    Attributes
+    ----------
+    operation : Operation
+    operands : tuple of Expression
+    """
+
+    __slots__ = ("__weakref__", "_type", "operands", "operation", "template")
+
+    operation: Operation
+    operands: tuple[Expression, ...]
+    template: Any
+
+    def __new__(cls, operation: Operation, operands: tuple[Expression, ...], template: Hashable) -> Expression:
+        key = operation, operands, template
+        found = _interned.get(key)
+        if found is not None:
+            return found
+        made = object.__new__(cls)
+        for name, value in zip(("operation", "operands", "template", "_type"), (*key, None)):
+            object.__setattr__(made, name, value)
+        # Where Python itself compares, as in ``e in a_list``, nothing may fail.
+        if operands and operation.name not in _EQUALITIES and all(o.type.is_complete for o in operands):
+            made.type  # noqa: B018 (raises here what NumPy raises)
+        return _interned.setdefault(key, made)
+
+    def __setattr__(self, name: str, value: object) -> None:
+        raise AttributeError("an expression is immutable")
+
+    def __copy__(self) -> Expression:
+        return self
+
+    def __deepcopy__(self, memo: Any) -> Expression:
+        return self
+
+    def __reduce__(self) -> Any:
+        from .serial import from_rows, rows
+
+        return from_rows, (rows(self),)
+
+    def __hash__(self) -> int:
+        return id(self) >> 4
+
+    @property
+    def type(self) -> Known | Tuple:
+        """What is known of the type of the value."""
+        if self._type is None:
+            object.__setattr__(self, "_type", _type_of(self))
+        return self._type
+
+    @property
+    def dtype(self) -> np.dtype | None:
+        """The dtype of the value; None if it is open."""
+        return self.type.dtype if isinstance(self.type, Known) else None
+
+    @property
+    def shape(self) -> tuple[int | None, ...] | None:
+        """The extents of the value, None for those that are open; None if the rank is."""
+        return self.type.shape if isinstance(self.type, Known) else None
+
+    @property
+    def ndim(self) -> int | None:
+        """The rank of the value; None if it is open."""
+        return None if self.shape is None else len(self.shape)
+
+    @property
+    def nodes(self) -> tuple[Expression, ...]:
+        """All expressions that this one consists of, operands before what uses them, itself at the end."""
+        return tuple(nodes_of([self]))
+
+    @property
+    def leaves(self) -> tuple[Expression, ...]:
+        """The leaves, in the order in which they are met."""
+        return tuple(n for n in self.nodes if n.operation is LEAF)
+
+    @property
+    def placeholders(self) -> tuple[Expression, ...]:
+        """The placeholders, in the order in which they are met."""
+        return tuple(n for n in self.nodes if n.operation is PLACEHOLDER)
+
+    @property
+    def name(self) -> str | None:
+        """The name of a leaf, of a placeholder, or given by `name`; None for others."""
+        if self.operation in (LEAF, PLACEHOLDER):
+            return self.template[0]
+        return calls.static_value(self.template.args[1]) if self.operation is NAMED else None
+
+    @property
+    def value(self) -> Any:
+        """The value of a literal.
+
+        Raises
+        ------
+        AttributeError
+            If it is none.
+        """
+        if self.operation is not LITERAL:
+            raise AttributeError("only literals have a value")
+        return self.template.value
+
+    def equals(self, other: object) -> bool:
+        """Whether `other` is the same expression."""
+        return self is other
+
+    def __bool__(self) -> bool:
+        if self.operation.name in _EQUALITIES:
+            return (len(self.operands) == 1) == (self.operation.name == "np.equal")
+        raise TypeError("an expression has no truth value before it is evaluated; np.where chooses between values")
+
+    def __iter__(self) -> Iterator[Expression]:
+        known = self.type
+        length = len(known.parts) if isinstance(known, Tuple) else known.shape[0] if known.shape else None
+        if length is None:
+            raise TypeError("an expression of an open shape cannot be iterated over")
+        return (self[k] for k in range(length))
+
+    def __len__(self) -> int:
+        return len(list(iter(self)))
+
+    def __str__(self) -> str:
+        from .text import to_text
+
+        return to_text(self)
+
+    def __repr__(self) -> str:
+        what = self.name if self.name is not None else self.operation.name
+        return f"<expression {what}: {self.type}>"
+
+    def _repr_svg_(self) -> str:
+        from .picture import svg
+
+        return svg(self)
+
+    def to_svg(self) -> str:
+        """A picture of the graph, as the text of an SVG file."""
+        return self._repr_svg_()
+
+    # What NumPy hands over.
+    def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any:
+        if kwargs.get("out") is not None:
+            raise TypeError("expressions write into nothing: leave `out` away")
+        kwargs.pop("out", None)
+        operation = operation_of(ufunc)
+        if method != "__call__":
+            operation = calls.operation_named(f"{operation.name}.{method}")
+        return applied(operation, inputs, kwargs)
+
+    def __array_function__(self, func: Callable[..., Any], types: Any, args: tuple, kwargs: dict[str, Any]) -> Any:
+        if kwargs.get("out") is not None:
+            raise TypeError("expressions write into nothing: leave `out` away")
+        return applied(operation_of(func), args, kwargs)
+
+    def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
+        raise TypeError("an expression is no array before it is evaluated: expr.evaluate does that")
+
+    def __getitem__(self, index: Any) -> Expression:
+        return applied(GETITEM, (self, index), {})
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_") or not hasattr(np.ndarray, name):
+            raise AttributeError(f"an expression has no attribute {name!r}")
+        if name in _PROPERTIES:
+            return _PROPERTIES[name](self)
+        if name in _WRITING or not callable(getattr(np.ndarray, name)):
+            raise AttributeError(f"an expression has no {name!r}: it is of arrays")
+        return lambda *args, **kwargs: applied(calls.method(name), (self, *args), kwargs)
+
+    def __dir__(self) -> list[str]:
+        return sorted({*object.__dir__(self), *(n for n in dir(np.ndarray) if not n.startswith("_"))} - _WRITING)
+
+
+_PROPERTIES: dict[str, Callable[[Any], Any]] = {
+    "T": np.transpose,
+    "mT": np.matrix_transpose,
+    "real": np.real,
+    "imag": np.imag,
+}
+_WRITING = frozenset("fill sort partition put itemset resize setflags setfield byteswap dump tofile".split())
+
+
+def _operator(ufunc: np.ufunc, reflected: bool) -> Callable[[Expression, Any], Any]:
+    if reflected:
+        return lambda self, other: ufunc(other, self)
+    return lambda self, *other: ufunc(self, *other)
+
+
+def _define_operators() -> None:
+    binary = {
+        "add": np.add, "sub": np.subtract, "mul": np.multiply, "truediv": np.divide, "floordiv": np.floor_divide,
+        "mod": np.remainder, "pow": np.power, "matmul": np.matmul, "divmod": np.divmod, "and": np.bitwise_and,
+        "or": np.bitwise_or, "xor": np.bitwise_xor, "lshift": np.left_shift, "rshift": np.right_shift,
+    }  # fmt: skip
+    others = {
+        "neg": np.negative, "pos": np.positive, "abs": np.absolute, "invert": np.invert, "eq": np.equal,
+        "ne": np.not_equal, "lt": np.less, "le": np.less_equal, "gt": np.greater, "ge": np.greater_equal,
+    }  # fmt: skip
+    for name, ufunc in (binary | others).items():
+        setattr(Expression, f"__{name}__", _operator(ufunc, reflected=False))
+    for name, ufunc in binary.items():
+        setattr(Expression, f"__r{name}__", _operator(ufunc, reflected=True))
+
+
+_define_operators()
+
+
+def leaf(
+    name: str, dtype: Any = None, ndim: int | None = None, shape: Sequence[int | None] | None = None
+) -> Expression:
+    """An input of an expression, which is bound by its name.
+
+    Parameters
+    ----------
+    name : str
+        A Python identifier.
+    dtype : dtype-like, optional
+        What it is given is converted to it, as far as NumPy's ``same_kind`` rule lets it. By default any is taken, and
+        Python numbers are weak as in NumPy.
+    ndim : int, optional
+        The rank; by default open.
+    shape : sequence of int or None, optional
+        The extents, with None for those that are open.
+
+    Returns
+    -------
+    Expression
+
+    Raises
+    ------
+    ValueError
+        If the name is not an identifier, or `ndim` and `shape` contradict each other.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from jitrt import expr
+    >>> x, w = expr.leaf("x", "f4", shape=(8, 3)), expr.leaf("w", "f8", shape=(3,))
+    >>> y = np.tanh(x @ w)
+    >>> y.dtype, y.shape
+    (dtype('float64'), (8,))
+    >>> x + expr.leaf("v", "f8", shape=(5,))  # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+        ...
+    ValueError: operands could not be broadcast together with shapes (8,3) (5,)...
+    """
+    return _source(LEAF, name, dtype, ndim, shape)
+
+
+def placeholder(
+    name: str, dtype: Any = None, ndim: int | None = None, shape: Sequence[int | None] | None = None
+) -> Expression:
+    """What stands for an expression that `substitute` will put in its place; parameters and errors as for `leaf`.
+
+    Examples
+    --------
+    >>> from jitrt import expr
+    >>> x, half = expr.leaf("x"), expr.placeholder("value") / 2
+    >>> expr.substitute(half, {"value": x + 1}).equals((x + 1) / 2)
+    True
+    """
+    return _source(PLACEHOLDER, name, dtype, ndim, shape)
+
+
+def _source(operation: Operation, name: str, dtype: Any, ndim: int | None, shape: Any) -> Expression:
+    if not isinstance(name, str) or not name.isidentifier() or keyword.iskeyword(name) or name in ("np", "op"):
+        raise ValueError(f"{name!r} is no name for a {operation.name}: it has to be an identifier")
+    extents = None if shape is None else tuple(None if n is None else int(n) for n in shape)
+    if ndim is not None:
+        if extents is not None and len(extents) != ndim:
+            raise ValueError(f"a shape of {len(extents)} extents has not the rank {ndim}")
+        extents = (None,) * ndim if extents is None else extents
+    return Expression(operation, (), (name, None if dtype is None else np.dtype(dtype), extents))
+
+
+class Literal(Constant):
+    """The value of a literal: arrays are compared by their bytes where that is cheap."""
+
+    __slots__ = ()
+    _COMPARED_BY_BYTES = 1 << 16
+
+    def __init__(self, value: Any):
+        super().__init__(value)
+        if type(value) is int:  # of any length
+            self.key = "int", value
+            self._hash = hash(self.key)
+
+
+def literal(value: Any) -> Expression:
+    """An expression whose value is known.
+
+    Parameters
+    ----------
+    value : array-like or number
+        Arrays are copied unless they are read-only.
+
+    Returns
+    -------
+    Expression
+
+    Examples
+    --------
+    >>> from jitrt import expr
+    >>> expr.literal([1.0, 2.0]).value
+    array([1., 2.])
+    """
+    if isinstance(value, Expression):
+        return value
+    if not isinstance(value, _NUMBERS):
+        array = np.asarray(value)
+        if array.flags.writeable or array is not value or not array.dtype.isnative:
+            array = array.astype(array.dtype.newbyteorder("="))
+            array.flags.writeable = False
+        value = array
+    return Expression(LITERAL, (), Literal(value))
+
+
+def name(e: Any, name: str) -> Expression:
+    """`e` under a name, by which it is printed, substituted, and asked for as a side output.
+
+    Parameters
+    ----------
+    e : Expression
+    name : str
+
+    Returns
+    -------
+    Expression
+
+    Examples
+    --------
+    >>> from jitrt import expr
+    >>> x = expr.leaf("x")
+    >>> print(expr.name(x * x, "square") + 1)
+    def expression(x):
+        square = np.multiply(x, x)
+        return np.add(square, 1)
+    """
+    return applied(NAMED, (literal(e), str(name)), {})
+
+
+def applied(operation: Operation, args: Sequence[Any], kwargs: dict[str, Any]) -> Expression:
+    """The expression that applies `operation` to these arguments."""
+    of_elements = isinstance(operation.apply, np.ufunc) or operation.name in _OF_ELEMENTS or operation.parameters
+
+    def given(value: Any) -> Expression | None:
+        if isinstance(value, Expression):
+            return value
+        return literal(value) if isinstance(value, np.ndarray) else None
+
+    def element(value: Any) -> Expression | None:
+        return literal(value) if isinstance(value, _NUMBERS) else given(value)
+
+    template, operands = take_apart(args, kwargs, element if of_elements else given, given)
+    if not operands:
+        raise TypeError(f"{operation.name} is given no expression")
+    return Expression(operation, tuple(operands), template)
+
+
+def nodes_of(roots: Sequence[Expression]) -> list[Expression]:
+    """Expressions that `roots` consist of, operands before what uses them."""
+    order: list[Expression] = []
+    seen: set[int] = set()
+    stack: list[tuple[Expression, bool]] = [(root, False) for root in reversed(roots)]
+    while stack:
+        node, is_done = stack.pop()
+        if is_done:
+            order.append(node)
+        elif id(node) not in seen:
+            seen.add(id(node))
+            stack.append((node, True))
+            stack.extend((o, False) for o in reversed(node.operands))
+    return order
+
+
+def _type_of(e: Expression) -> Known | Tuple:
+    if e.operation is LITERAL:
+        return known_type(e.value)
+    if e.operation in (LEAF, PLACEHOLDER):
+        return Known(*e.template[1:])
+    if e.operation is NAMED:
+        return e.operands[0].type
+    if e.operation.body is not None:
+        from .transform import expanded
+
+        return expanded(e).type
+    literals = [o.value if o.operation is LITERAL else None for o in e.operands]
+    return infer(e.operation, e.template, tuple([o.type for o in e.operands]), literals)

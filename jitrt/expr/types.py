@@ -1,0 +1,252 @@
+"""What is known of the type of an expression, and what it follows from: the tracer runs the operation on symbols.
+
+What is open is tried out: where all that fits gives one answer, that is the type.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from ..base.atwork import at_work
+from ..base.frozen import frozen
+from ..errors import ControlException
+from ..frontend.context import tracing
+from ..frontend.numpy.tracer import Tracer
+from ..frontend.python.sources import Sources
+from ..frontend.state import Trace
+from ..frontend.storage import Cell
+from ..ir import build as b
+from ..ir.node import type_of
+from ..ir.ops.optable import NotCovered
+from ..ir.types import PYTHON_SCALARS, ArrayType, canonical, contiguous_strides, dtype_name
+from .calls import GETITEM, Operation, Template, filled, static_value
+
+_MOST_TYPES = 4096  # that are remembered
+_OPEN_EXTENTS = (1, 2, 3, 4, 8, 6, 0, 1_000_000_007)  # the last, so that no slice ends behind it
+_OPEN_RANKS = (0, 1, 2, 5)
+_MOST_TRIALS = 60
+_MOST_PROBED = 1 << 20  # elements of arrays that NumPy is asked about
+_OPEN_DTYPES = tuple(map(np.dtype, (np.float64, np.int64, np.bool_, np.float32, np.complex128)))
+
+
+@frozen
+class Known:
+    """What is known of the type of an array or of a number.
+
+    Parameters
+    ----------
+    dtype : numpy.dtype, optional
+        None if it is open.
+    shape : tuple of int or None, optional
+        None for extents that are open, and for a rank that is.
+    weak : bool
+        Whether it is a Python number.
+    """
+
+    dtype: np.dtype | None = None
+    shape: tuple[int | None, ...] | None = None
+    weak: bool = False
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether nothing is open."""
+        return self.dtype is not None and self.shape is not None and None not in self.shape
+
+    def __str__(self) -> str:
+        """``f8[3,?]``; ``?`` for a dtype that is open, and ``[...]`` for a rank."""
+        dtype = "?" if self.dtype is None else dtype_name(self.dtype)
+        if self.shape is None:
+            return f"{dtype}[...]"
+        return f"{dtype}[{','.join('?' if n is None else str(n) for n in self.shape)}]{'*' if self.weak else ''}"
+
+
+@frozen
+class Tuple:
+    """The types of an operation that gives several values."""
+
+    parts: tuple[Known, ...]
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether nothing is open."""
+        return all(part.is_complete for part in self.parts)
+
+    def __str__(self) -> str:
+        return f"({', '.join(map(str, self.parts))})"
+
+
+UNKNOWN = Known()
+_remembered: dict[Any, Known | Tuple] = {}
+
+
+def known_type(value: Any) -> Known:
+    """The type of a value."""
+    if type(value) in PYTHON_SCALARS:
+        return Known(PYTHON_SCALARS[type(value)], (), type(value) is not bool)
+    return Known(value.dtype, value.shape)
+
+
+def infer(
+    operation: Operation, template: Template, types: tuple[Known | Tuple, ...], literals: Sequence[Any]
+) -> Known | Tuple:
+    """The type of what `operation` gives.
+
+    Parameters
+    ----------
+    operation, template
+        The call.
+    types : tuple of Known or Tuple
+        Of the operands.
+    literals : sequence
+        Their values, where they are known.
+
+    Raises
+    ------
+    Exception
+        What NumPy raises, if nothing is open.
+    """
+    if operation is GETITEM and isinstance(types[0], Tuple):
+        return types[0].parts[static_value(template.args[1])]
+    if not all(isinstance(t, Known) for t in types):
+        return UNKNOWN
+    values = tuple([None if v is None else (type(v), v) if np.ndim(v) == 0 else id(v) for v in literals])
+    key = operation, template, types, values
+    if key in _remembered and not any(isinstance(v, int) for v in values):
+        return _remembered[key]
+    answers: list[Known | Tuple] = []
+    failures: list[Exception] = []
+    for trial in itertools.islice(_trials(tuple(t for t, v in zip(types, literals) if v is None)), _MOST_TRIALS):
+        given = iter(trial)
+        operands = [next(given) if v is None else v for v in literals]
+        try:
+            answers.append(_result(operation, template, operands))
+        except Exception as error:
+            failures.append(error)
+    if failures and all(t.is_complete for t in types):
+        _raise_as_numpy(operation, template, types, literals, failures[0])
+    answers = [a for a in answers if a != UNKNOWN] or answers  # some sizes alone make an operation depend on values
+    found = _agreed(answers)
+    is_open = any(t.shape is None or None in t.shape for t in types if isinstance(t, Known))
+    if len(answers) == 1 and is_open and isinstance(found, Known) and found.shape is not None:
+        found = Known(found.dtype, (None,) * len(found.shape))  # one that fits by chance says nothing of others
+    if len(_remembered) >= _MOST_TYPES:
+        _remembered.clear()
+    _remembered[key] = found
+    return found
+
+
+def _raise_as_numpy(
+    operation: Operation, template: Template, types: Sequence[Any], literals: Sequence[Any], failure: Exception
+) -> None:
+    """Raise what NumPy raises for operands of these types, if it does; `failure` if it cannot be asked."""
+    operands = [
+        b.phantom(t.shape, t.dtype)[()] if v is None and not t.weak else t.dtype.type(1).item() if v is None else v
+        for t, v in zip(types, literals)
+    ]
+    if sum(np.size(v) for v in operands) > _MOST_PROBED:
+        raise failure.with_traceback(None)
+    args, kwargs = filled(template, operands)
+    assert operation.apply is not None
+    try:
+        with np.errstate(all="ignore"):
+            operation.apply(*args, **kwargs)
+    except Exception as error:
+        raise error.with_traceback(None) from None
+
+
+def _trials(types: Sequence[Any]) -> Iterator[tuple[ArrayType, ...]]:
+    """Types without anything open that agree with `types`: first what is likely to fit, then one thing varied."""
+    dtypes = [[t.dtype] if t.dtype is not None else list(_OPEN_DTYPES) for t in types]
+    ranks = [[len(t.shape)] if t.shape is not None else list(_OPEN_RANKS) for t in types]
+    extents = sorted({n for t in types for n in t.shape or () if n is not None} - {*_OPEN_EXTENTS})
+    most = max(map(len, (*dtypes, ())), default=1)
+
+    def made(dtype: int, rank: int, sizes: Iterator[int]) -> tuple[ArrayType, ...]:
+        found = []
+        for t, own, ndims in zip(types, dtypes, ranks):
+            shape = t.shape if t.shape is not None else (None,) * ndims[min(rank, len(ndims) - 1)]
+            chosen = canonical(own[min(dtype, len(own) - 1)])
+            found.append(ArrayType(chosen, tuple([next(sizes) if n is None else n for n in shape]), t.weak))
+        return tuple(found)
+
+    number_open = sum(n is None for t in types for n in t.shape or ())
+    for rank in range(max(map(len, ranks), default=1)):
+        for size in (*_OPEN_EXTENTS, *extents):
+            yield made(0, rank, itertools.repeat(size))
+            if not number_open and all(t.shape is not None for t in types):
+                break
+        for dtype in range(1, most):
+            yield made(dtype, rank, itertools.repeat(2))
+    for base in (*extents, *_OPEN_EXTENTS) if number_open > 1 or extents else ():
+        for varied in range(number_open):
+            yield made(0, 0, itertools.chain([base] * varied, [5], itertools.repeat(base)))
+
+
+def _result(operation: Operation, template: Template, operands: Sequence[Any]) -> Known | Tuple:
+    """The type of the result for operands that are types or values."""
+    nodes = [b.input_node(k, v) for k, v in enumerate(v for v in operands if isinstance(v, ArrayType))]
+    strides = {k: contiguous_strides(n.shape, n.dtype.itemsize) for k, n in enumerate(nodes) if n.shape}
+    state = Trace(nodes, [None] * len(nodes), strides)
+    state.through = Sources().call
+    symbols = iter([Tracer(n, state, False, Cell(n, strides[k], True) if k in strides else None)
+                    for k, n in enumerate(nodes)])  # fmt: skip
+    args, kwargs = filled(template, [next(symbols) if isinstance(v, ArrayType) else v for v in operands])
+    assert operation.apply is not None
+    try:
+        with at_work(), tracing(state), np.errstate(all="ignore"):
+            return _type_of_result(operation.apply(*args, **kwargs))
+    except (ControlException, NotCovered, NotImplementedError, AssertionError):  # values are asked for, and not known
+        return _of_ufunc(operation.apply, operands) if isinstance(operation.apply, np.ufunc) else UNKNOWN
+
+
+def _of_ufunc(ufunc: np.ufunc, operands: Sequence[Any]) -> Known | Tuple:
+    """The type of what a ufunc gives that NumPy executes: it depends on no values."""
+    if ufunc.signature is not None:
+        return UNKNOWN
+    shape = np.broadcast_shapes(*(np.shape(v) if not isinstance(v, ArrayType) else v.shape for v in operands))
+    ones = [np.ones(1, v.dtype)[0] if isinstance(v, ArrayType) else np.ravel(v)[0] for v in operands]
+    made = ufunc(*(v.item() if isinstance(o, ArrayType) and o.weak else v for v, o in zip(ones, operands)))
+    if isinstance(made, tuple):
+        return Tuple(tuple([Known(v.dtype, shape) for v in made]))
+    return Known(made.dtype, shape)
+
+
+def _type_of_result(value: Any) -> Known | Tuple:
+    if isinstance(value, (tuple, list)):
+        parts = [_type_of_result(v) for v in value]
+        return Tuple(tuple([p for p in parts if isinstance(p, Known)])) if parts else UNKNOWN
+    if type(value) is Tracer:
+        if value._choice is not None:
+            return Known(value._choice.array.dtype, None)
+        type_ = value._node.type
+        return Known(type_.dtype, type_.shape, type_.weak)
+    try:
+        type_ = type_of(value)
+    except TypeError:
+        return UNKNOWN
+    return Known(type_.dtype, type_.shape, type_.weak)
+
+
+def _agreed(answers: Sequence[Known | Tuple]) -> Known | Tuple:
+    """What all `answers` have in common."""
+    if not answers:
+        return UNKNOWN
+    first = answers[0]
+    if isinstance(first, Tuple):
+        if any(not isinstance(a, Tuple) or len(a.parts) != len(first.parts) for a in answers):
+            return UNKNOWN
+        columns = zip(*(a.parts for a in answers if isinstance(a, Tuple)))
+        return Tuple(tuple([p for c in columns if isinstance(p := _agreed(c), Known)]))
+    known = [a for a in answers if isinstance(a, Known)]
+    if len(known) < len(answers):
+        return UNKNOWN
+    dtype = first.dtype if all(a.dtype == first.dtype for a in known) else None
+    shape: tuple[int | None, ...] | None = None
+    shapes = {a.shape for a in known}
+    if None not in shapes and len({len(s) for s in shapes if s is not None}) == 1:
+        shape = tuple([n[0] if len(set(n)) == 1 else None for n in zip(*(s for s in shapes if s is not None))])
+    return Known(dtype, shape, first.weak and all(a.weak for a in known))

@@ -1,0 +1,114 @@
+"""Expressions that are evaluated and compiled."""
+
+import types
+
+import numpy as np
+import pytest
+from random_expressions import random_expression
+
+from jitrt import expr
+
+A, B, C = expr.leaf("a"), expr.leaf("b"), expr.leaf("c")
+
+
+@pytest.mark.parametrize("seed", range(150))
+def test_random_expressions_evaluate_as_numpy_does(seed):
+    e, values, expected = random_expression(seed)
+    with np.errstate(all="ignore"):
+        found = expr.evaluate(e, **{leaf.name: values[leaf.name] for leaf in e.leaves})
+    np.testing.assert_allclose(found, expected, rtol=1e-5 if np.asarray(expected).dtype.char in "fF" else 1e-12)
+    if e.leaves:
+        assert np.asarray(found).dtype == np.asarray(expected).dtype
+    if e.type.is_complete:
+        assert e.dtype == np.asarray(found).dtype and e.shape == np.shape(found)
+
+
+def test_inputs_come_from_whatever_holds_them():
+    pd = pytest.importorskip("pandas")
+    program = expr.compile(A * B + 1)
+    assert program.inputs == ("a", "b")
+    table = {"a": np.arange(3.0), "b": np.full(3, 2.0), "other": 5}
+    expected = table["a"] * table["b"] + 1
+    structured = np.array(list(zip(table["a"], table["b"])), [("a", "f8"), ("b", "f8")])
+    for given in (table, types.SimpleNamespace(**table), pd.DataFrame(table), structured, structured.view(np.recarray)):
+        np.testing.assert_array_equal(program.run(given), expected)
+    np.testing.assert_array_equal(program(table["a"], table["b"]), expected)
+    np.testing.assert_array_equal(program(b=table["b"], a=table["a"]), expected)
+    np.testing.assert_array_equal(program.run(table, b=0.0), np.ones(3))
+    with pytest.raises(TypeError, match="missing inputs: b"):
+        program.run({"a": 1.0})
+    with pytest.raises(TypeError, match="no such inputs"):
+        program.run(table, z=1.0)
+    loading = expr.compile(A * B, loader=lambda source, names: {n: source[k] for k, n in enumerate(names)})
+    assert loading.run([3.0, 4.0]) == 12
+
+
+def test_side_outputs_cost_nothing_when_nobody_listens():
+    square = expr.name(A * A, "square")
+    e = square + B
+    program = expr.compile(e, side_outputs=["square"])
+    assert "square" not in program.source and program.source == expr.compile(e).source
+    assert program(3.0, 1.0) == 10
+    assert program.with_side_outputs(3.0, 1.0) == (10, {"square": 9})
+    assert expr.compile(e, {"half": A / 2}).with_side_outputs(a=3.0, b=1.0) == (10, {"half": 1.5})
+    extra = expr.compile(A + 1, {"with_c": C * 2})
+    assert extra.inputs == ("a",) and extra(1.0) == 2
+    assert extra.with_side_outputs(1.0, c=4.0) == (2, {"with_c": 8})
+    heard = []
+    listening = expr.compile({"total": e}, ["square"], listener=heard.append)
+    assert listening(3.0, 1.0) == {"total": 10} and listening.run({"a": 2.0, "b": 0.0}) == {"total": 4}
+    assert heard == [{"square": 9}, {"square": 4}]
+    with pytest.raises(ValueError, match="called 'cube'"):
+        expr.compile(e, ["cube"])
+
+
+def test_leaves_are_what_they_are_declared_to_be():
+    x = expr.leaf("x", "f4", shape=(None, 2))
+    program = expr.compile(x * 2)
+    assert program(np.ones((3, 2))).dtype == np.float32
+    for wrong, error in (
+        (np.ones(2, np.float32), ValueError),
+        (np.ones((2, 3), np.float32), ValueError),
+        (np.ones((2, 2), complex), TypeError),
+    ):
+        for _ in range(3):
+            with pytest.raises(error):
+                program(wrong)
+    scalar = expr.compile(expr.leaf("s", "f4", ndim=0) * 4.0)
+    for given in (0.1, np.float32(0.1), np.array(0.1)):
+        assert scalar(given) == np.float32(0.1) * np.float32(4) and type(scalar(given)) is np.float32
+
+
+def test_operators_are_ufuncs_between_scalars_too():
+    program = expr.compile(1.0 / A)
+    with np.errstate(all="ignore"):
+        assert program(0.0) == np.inf and program(0.0) == np.inf
+    assert type(program(2)) is np.float64
+
+
+def test_programs_compute_rows_of_a_table():
+    x, y = expr.leaf("x", "f8", ndim=0), expr.leaf("y", ndim=0)
+    program = expr.compile({"z": np.where(x > y, np.sqrt(x), -y), "one": expr.literal(1.0) + 0 * expr.literal(1)})
+    table = {"x": np.array([4.0, 1.0, 9.0]), "y": np.array([1.0, 2.0, 3.0])}
+    found = program.rows(table)
+    np.testing.assert_array_equal(found["z"], [2.0, -2.0, 3.0])
+    np.testing.assert_array_equal(found["one"], np.ones(3))
+    for k in range(3):
+        assert program(table["x"][k], table["y"][k])["z"] == found["z"][k]
+    with pytest.raises(ValueError, match="same length"):
+        program.rows(x=np.ones(3), y=np.ones(2))
+    with pytest.raises(ValueError, match="no operation on scalars"):
+        expr.compile(np.sum(x)).rows(x=np.ones(3))
+
+
+def test_a_program_of_scalars_is_served_by_native_code():
+    d = B * B - 4.0 * A * C
+    program = expr.compile((-B + d**0.5) / 2.0 / A)
+    assert [program(a=1.0, b=-3.0, c=2.0) for _ in range(4)] == [2.0] * 4
+    assert program.plain_reason == "" and program._slow_calls == 1
+
+
+def test_evaluating_equal_expressions_compiles_once():
+    before = expr.evaluate(A + 2 * B, a=1, b=2)
+    assert before == expr.evaluate(A + 2 * B, a=1, b=2) == 5
+    assert expr.evaluate({"s": A + B, "d": A - B}, a=1, b=2) == {"s": 3, "d": -1}

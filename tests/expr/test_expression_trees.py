@@ -1,0 +1,188 @@
+"""Expressions: what they are made of, their types, and NumPy's errors while they are built."""
+
+import copy
+
+import numpy as np
+import pytest
+
+from jitrt import expr
+
+X = expr.leaf("x", "f8", shape=(4, 3))
+Y = expr.leaf("y", "f4", shape=(3,))
+N = expr.leaf("n", "i8", ndim=1)
+
+
+def test_equal_expressions_are_one_object():
+    first, second = np.sqrt(X + Y) * 2, np.sqrt(X + Y) * 2
+    assert first is second
+    assert first == second
+    assert (first != second).__bool__() is False
+    assert hash(first) == hash(second)
+    assert {first: 1}[second] == 1
+    assert X * 2 != X * 3
+    assert X * 2 is not X * 2.0 and X * True is not X * 1
+    assert X * 0.0 is not X * -0.0
+    assert X * np.array([1.0, 2.0, 3.0]) is X * np.array([1.0, 2.0, 3.0])
+    assert X.sum(keepdims=1) is not X.sum(keepdims=True)
+    assert copy.deepcopy(first) is first
+
+
+def test_expressions_are_immutable_and_have_no_truth_value():
+    with pytest.raises(AttributeError, match="immutable"):
+        X.operands = ()
+    with pytest.raises(TypeError, match="truth value"):
+        bool(X > 1)
+    with pytest.raises(TypeError, match="before it is evaluated"):
+        np.asarray(X)
+    with pytest.raises(TypeError, match="write into nothing"):
+        np.add(X, 1, out=np.ones((4, 3)))
+    with pytest.raises(AttributeError, match="of arrays"):
+        X.sort()
+
+
+def test_a_literal_does_not_change_with_the_array_that_it_was_made_of():
+    given = np.ones(3)
+    e = Y + given
+    given[:] = 5
+    np.testing.assert_array_equal(expr.evaluate(e, y=np.zeros(3, np.float32)), np.ones(3))
+
+
+@pytest.mark.parametrize(
+    ("build", "reference"),
+    [
+        (lambda x, y, n: x + y, "f8[4,3]"),
+        (lambda x, y, n: y * 2, "f4[3]"),
+        (lambda x, y, n: x @ y, "f8[4]"),
+        (lambda x, y, n: x > y, "b1[4,3]"),
+        (lambda x, y, n: x.T, "f8[3,4]"),
+        (lambda x, y, n: x.sum(axis=0), "f8[3]"),
+        (lambda x, y, n: x.mean(), "f8[]"),
+        (lambda x, y, n: np.std(x, axis=1, keepdims=True), "f8[4,1]"),
+        (lambda x, y, n: x[1:, ::2], "f8[3,2]"),
+        (lambda x, y, n: x[:, None, 0], "f8[4,1]"),
+        (lambda x, y, n: y.reshape(-1, 1), "f4[3,1]"),
+        (lambda x, y, n: np.concatenate([x, x]), "f8[8,3]"),
+        (lambda x, y, n: np.where(x > 0, y, 0), "f4[4,3]"),
+        (lambda x, y, n: np.modf(x)[1], "f8[4,3]"),
+        (lambda x, y, n: divmod(x, 2)[0], "f8[4,3]"),
+        (lambda x, y, n: np.add.reduce(y), "f4[]"),
+        (lambda x, y, n: y.astype("f2"), "f2[3]"),
+        (lambda x, y, n: abs(-x) ** 2 // 3 % 2, "f8[4,3]"),
+        (lambda x, y, n: ~(x > 1) | (x < y), "b1[4,3]"),
+        (lambda x, y, n: np.linalg.norm(x, axis=1), "f8[4]"),
+        (lambda x, y, n: n + 1, "i8[?]"),
+        (lambda x, y, n: n * y, "f8[3]"),
+        (lambda x, y, n: n[:, None] * y, "f8[?,3]"),
+        (lambda x, y, n: n.sum(), "i8[]"),
+        (lambda x, y, n: n.reshape(-1, 2), "i8[?,2]"),
+        (lambda x, y, n: n[:2], "i8[?]"),
+        (lambda x, y, n: n / 2, "f8[?]"),
+        (lambda x, y, n: y[n], "f4[?]"),
+        (lambda x, y, n: y[y > 0], "f4[...]"),
+        (lambda x, y, n: expr.leaf("q") + y, "?[...]"),
+        (lambda x, y, n: expr.leaf("q", ndim=1) > y, "b1[3]"),
+    ],
+)
+def test_types_are_inferred_as_far_as_the_leaves_say(build, reference):
+    assert str(build(X, Y, N).type) == reference
+
+
+@pytest.mark.parametrize(
+    "build",
+    [
+        lambda x, y: x + y[:2],
+        lambda x, y: x @ x,
+        lambda x, y: x.reshape(5, 5),
+        lambda x, y: x[4],
+        lambda x, y: x[0, 0, 0],
+        lambda x, y: x.sum(axis=2),
+        lambda x, y: np.concatenate([x, y]),
+        lambda x, y: np.bitwise_and(x, 1),
+        lambda x, y: np.where(x > 0, x.T, x),
+        lambda x, y: np.transpose(x, (0, 1, 2)),
+        lambda x, y: np.stack([x, x.T]),
+    ],
+)
+def test_what_cannot_fit_raises_numpys_error_at_the_line_that_builds_it(build):
+    with pytest.raises(Exception) as expected:
+        build(np.ones((4, 3)), np.ones(3, np.float32))
+    with pytest.raises(type(expected.value)) as found:
+        build(X, Y)
+    assert str(found.value) == str(expected.value)
+
+
+def test_leaves_and_nodes():
+    e = expr.name(X * X, "square") + Y
+    assert e.leaves == (X, Y)
+    assert [n.operation.name for n in e.nodes] == ["leaf", "np.multiply", "name", "leaf", "np.add"]
+    assert [n.name for n in e.nodes] == ["x", None, "square", "y", None]
+    assert e.dtype == np.float64 and e.shape == (4, 3) and e.ndim == 2
+
+
+@pytest.mark.parametrize("name", ["", "a b", "lambda", "np", 3])
+def test_names_of_leaves_are_identifiers(name):
+    with pytest.raises(ValueError, match="identifier"):
+        expr.leaf(name)
+
+
+def test_substitution():
+    p = expr.placeholder("p")
+    e = expr.name(X + p, "total") * p
+    assert expr.substitute(e, {"p": Y}) is expr.name(X + Y, "total") * Y
+    assert expr.substitute(e, {p: 2.0}) is expr.name(X + 2.0, "total") * 2.0
+    assert expr.substitute(e, {"total": X}) is X * p
+    assert expr.substitute(X + Y, {X + Y: Y}) is Y
+    assert expr.substitute(X - p, {p: X}) is X - X
+    with pytest.raises(KeyError, match="'q'"):
+        expr.substitute(e, {"q": 1})
+    with pytest.raises(ValueError, match="placeholder 'p'"):
+        expr.compile(e)
+    with pytest.raises(ValueError, match="broadcast"):
+        expr.substitute(X + p, {p: expr.leaf("v", "f8", shape=(5,))})
+
+
+def test_rules_apply_until_nothing_changes():
+    def doubled(e):
+        if e.operation is expr.op["multiply"] and e.operands[-1] is expr.literal(2):
+            return e.operands[0] + e.operands[0]
+
+    def negated_twice(e):
+        if e.operation is expr.op["negative"] and e.operands[0].operation is e.operation:
+            return e.operands[0].operands[0]
+
+    e = np.negative(-(X * 2)) * 2
+    assert expr.transform(e, [doubled, negated_twice]) is (X + X) + (X + X)
+    assert expr.transform(e, lambda e: None) is e
+    with pytest.raises(RecursionError, match="circles"):
+        expr.transform(X + Y, lambda e: Y + X if e is X + Y else X + Y if e is Y + X else None)
+
+
+def test_simplify_folds_literals_alone():
+    two = expr.literal(2.0)
+    assert expr.simplify(X * (two * 3.0 + 1.0)) is X * np.float64(7.0)
+    assert expr.simplify(X / (two - 2.0)) is X / np.float64(0.0)
+    divided = X + expr.literal(1.0) / expr.literal(0.0)
+    assert expr.simplify(divided) is divided  # NumPy warns at each evaluation
+
+
+def test_operators_made_of_expressions():
+    @expr.operator
+    def scaled_norm(x, y, scale):
+        return np.sqrt(x * x + y * y) * scale
+
+    e = scaled_norm(X, Y, scale=2.0)
+    assert e.operation is expr.op["scaled_norm"] and str(e.type) == "f8[4,3]"
+    x, y = np.arange(12.0).reshape(4, 3), np.ones(3, np.float32)
+    np.testing.assert_allclose(expr.evaluate(e, x=x, y=y), np.sqrt(x * x + y * y) * 2)
+    nested = scaled_norm(scaled_norm(X, X, 1.0), 3.0, 1.0)
+    inner = np.sqrt(x * x + x * x)
+    np.testing.assert_allclose(expr.evaluate(nested, x=x), np.sqrt(inner * inner + 9))
+    with pytest.raises(TypeError, match="takes x, y, scale"):
+        scaled_norm(X, Y)
+    with pytest.raises(ValueError, match="another operation"):
+        expr.operator(lambda x: x, name="np.add")
+
+
+def test_a_picture_shows_each_node():
+    text = expr.name(X + Y, "a<b").to_svg()
+    assert text.count("<rect") == 4 and "a&lt;b" in text
