@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from .runtime.threads import num_threads, set_num_threads
     from .strings.evaluation import NumExpr, evaluate, re_evaluate, validate
     from .strings.pandas import register_pandas_engine
+    from .values.frozen import frozen
 
 __version__ = "0.1.0"
 __all__ = [
@@ -55,6 +56,7 @@ __all__ = [
     "evaluate",
     "expr",
     "fori_loop",
+    "frozen",
     "jit",
     "memory",
     "non_aliasing",
@@ -80,6 +82,7 @@ _MODULES = {
     ".runtime.threads": ("num_threads", "set_num_threads"),
     ".strings.evaluation": ("NumExpr", "evaluate", "re_evaluate", "validate"),
     ".strings.pandas": ("register_pandas_engine",),
+    ".values.frozen": ("frozen",),
 }
 _MODULE_OF = {name: module for module, names in _MODULES.items() for name in names}
 _PACKAGES = ("expr", "memory", "schedule")

@@ -18,6 +18,7 @@ from .call.tree import Plain
 from .errors import NotWorthwhile, Untraceable
 from .frontend.donation import check_names
 from .frontend.numpy.draws import drawing
+from .frontend.python.variablenames import variable_names
 from .frontend.trace import Request, trace
 from .pandas_engine import PandasEngine
 from .pickling import reduced, stand_in
@@ -267,7 +268,7 @@ class JitFunction(ServedFunction, Generic[P, R]):
           in (t0) }
         """
         known = self._specialisations
-        from .inspect.ahead_of_time import Stages, with_examples
+        from .inspect.ahead_of_time import Stages, input_names, with_examples
         from .pipeline import lower
 
         args, kwargs = with_examples(args, kwargs)
@@ -275,12 +276,14 @@ class JitFunction(ServedFunction, Generic[P, R]):
         try:
             with at_work():
                 request = Request(self._function, call.leaves, call.structure, known.current_captures())
-                traced = trace(request)
+                with variable_names() as values:
+                    traced = trace(request)
                 inputs = [call.leaves[k] for k in traced.arguments] + [c.read() for c in traced.captured]
                 lowered = lower(traced.graph, inputs)
         except (Untraceable, NotWorthwhile) as reason:
             raise ValueError(f"{self.__name__} runs as plain NumPy: {reason}") from None
-        return Stages(self.__name__, lowered, lambda: self.compile(*args, **kwargs))
+        names = input_names(self._function, args, kwargs, traced)
+        return Stages(self.__name__, lowered, lambda: self.compile(*args, **kwargs), traced, names, values)
 
     def profile(self, /, *args: Any, **kwargs: Any) -> Profile:
         """Run the function some times on copies of these arguments, and say where the time goes.

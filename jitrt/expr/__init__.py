@@ -19,6 +19,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from .calls import Operation, operation_named
+from .graphs import lower
 from .parse import parse
 from .program import Program, compile, evaluate
 from .serial import from_json, to_json
@@ -34,6 +35,7 @@ __all__ = [
     "from_json",
     "leaf",
     "literal",
+    "lower",
     "name",
     "op",
     "operator",

@@ -12,6 +12,7 @@ import numpy as np
 from ..base.frozen import frozen
 from ..ir.node import Constant
 from ..ir.ops.optable import MUTATING
+from ..ir.ops.rows import OPS
 
 if TYPE_CHECKING:
     from .tree import Expression
@@ -140,6 +141,8 @@ def operation_named(name: str) -> Operation:
         return found
     if name.startswith(".") and callable(getattr(np.ndarray, name[1:], None)) and not name.startswith("._"):
         return register(Operation(name, _method(name[1:])))
+    if name.startswith("row.") and name[4:] in OPS and OPS[name[4:]].numpy is not None:
+        return register(Operation(name, OPS[name[4:]].numpy))
     for full in (name, f"np.{name}"):
         function = _function_at(full)
         if _is_pure(function):

@@ -124,7 +124,9 @@ def from_json(text: str) -> Expression:
     def value(given: Any) -> Any:
         if isinstance(given, list):
             return tuple([value(v) for v in given])
-        return as_argument(reader.value(ast.parse(given["text"], mode="eval").body)) if isinstance(given, dict) else given
+        return (
+            as_argument(reader.value(ast.parse(given["text"], mode="eval").body)) if isinstance(given, dict) else given
+        )
 
     data = json.loads(text)
     if not isinstance(data, dict) or data.get("expression") != 1:

@@ -37,7 +37,11 @@ class Writer:
     literal : callable
         The text of a literal.
     call : callable
-        The text of an operation, and of its arguments, that applies it.
+        The text by which an operation is called.
+    static : callable
+        The text of an argument that is no operand.
+    for_people : bool
+        Whether names are shown.
     """
 
     def __init__(
@@ -45,6 +49,7 @@ class Writer:
         roots: Sequence[Expression],
         literal: Callable[[Any], str],
         call: Callable[[Operation], str],
+        static: Callable[[Any], str],
         for_people: bool = True,
     ):
         self.nodes = nodes_of(roots)
@@ -52,7 +57,7 @@ class Writer:
         self.parameters = [n for n in self.nodes if n.operation is LEAF]
         self.placeholders = [n for n in self.nodes if n.operation is PLACEHOLDER]
         self.names: dict[Expression, str] = {n: str(n.name) for n in (*self.parameters, *self.placeholders)}
-        self._literal, self._call, self._for_people = literal, call, for_people
+        self._literal, self._call, self._static, self._for_people = literal, call, static, for_people
         self._taken = {*_TAKEN, *self.names.values()}
         if len({*self.names.values()}) < len(self.names):
             twice = sorted(self.names.values(), key=list(self.names.values()).count)[-1]
@@ -127,7 +132,7 @@ class Writer:
         if isinstance(part, Operand):
             return names[part.number]
         if not isinstance(part, Nested):
-            return static_text(static_value(part))
+            return self._static(static_value(part))
         parts = [self.part(p, names) for p in part.parts]
         if part.kind == "dict":
             return f"{{{', '.join(f'{k}: {v}' for k, v in zip(parts[::2], parts[1::2]))}}}"
@@ -146,7 +151,7 @@ def _atom(text: str) -> str:
 
 def to_text(e: Expression) -> str:
     """The text of an expression."""
-    writer = Writer([e], literal_text, lambda o: o.name if o.name.startswith(("np.", "scipy.")) else _called(o))
+    writer = Writer([e], literal_text, _called, lambda value: static_text(value, for_people=True))
     given = [_parameter(n) for n in writer.parameters]
     given += ["*", *(_parameter(n) for n in writer.placeholders)] if writer.placeholders else []
     lines = "".join(f"    {line}\n" for line in writer.lines)
@@ -154,6 +159,8 @@ def to_text(e: Expression) -> str:
 
 
 def _called(operation: Operation) -> str:
+    if operation.name.startswith(("np.", "scipy.")):
+        return operation.name
     return "name" if operation is NAMED else f"op[{operation.name!r}]"
 
 
@@ -186,8 +193,14 @@ def _number_text(value: Any) -> str:
     return repr(value) if type(value) is not float or np.isfinite(value) else f"float({str(value)!r})"
 
 
-def static_text(value: Any) -> str:
+def static_text(value: Any, for_people: bool = False) -> str:
     """The text of an argument that is no operand.
+
+    Parameters
+    ----------
+    value : object
+    for_people : bool
+        Whether there may be a text that `parse` cannot read.
 
     Raises
     ------
@@ -206,6 +219,8 @@ def static_text(value: Any) -> str:
         return f"np.{value.__name__}" if issubclass(value, np.generic) else value.__name__
     if isinstance(value, np.ufunc) or getattr(value, "__module__", "").startswith("numpy"):
         return operation_of(value).name
+    if for_people:
+        return f"<{type(value).__name__}>"
     raise TypeError(f"a {type(value).__name__} in an expression has no text")
 
 
@@ -265,7 +280,12 @@ def source(
     def called(operation: Operation) -> str:
         return operation.name if operation.name.startswith("np.") else held("f", operation.apply)
 
-    writer = Writer(roots, constant, called, for_people=False)
+    def static(value: Any) -> str:
+        if value is None or value is Ellipsis or type(value) in (bool, int, str):
+            return static_text(value)
+        return constant(value)
+
+    writer = Writer(roots, constant, called, static, for_people=False)
     lines = [line for n in writer.parameters for line in conversions(n)] + writer.lines
     given = tuple(dict.fromkeys([*(inputs or ()), *(str(n.name) for n in writer.parameters)]))
     body = "".join(f"    {line}\n" for line in lines)

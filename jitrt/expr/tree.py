@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from ..ir.node import Constant
+from ..values.frozen import frozen
 from . import calls
 from .calls import GETITEM, LEAF, LITERAL, NAMED, PLACEHOLDER, Operation, operation_of, take_apart
 from .types import Known, Tuple, infer, known_type
@@ -338,8 +339,7 @@ def literal(value: Any) -> Expression:
         array = np.asarray(value)
         if array.flags.writeable or array is not value or not array.dtype.isnative:
             array = array.astype(array.dtype.newbyteorder("="))
-            array.flags.writeable = False
-        value = array
+        value = array if array.dtype.hasobject else frozen(array)
     return Expression(LITERAL, (), Literal(value))
 
 

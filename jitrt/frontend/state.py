@@ -17,6 +17,7 @@ from ..ir.node import Node, topological_order
 from ..ir.ops.contractions import RESULT, Call
 from ..ir.ops.optable import INPUT, Kind
 from ..ir.types import contiguous_strides
+from ..values.frozen import is_frozen
 from .context import tracing
 from .effects import Effects
 from .graphbreaks import GraphBreaks
@@ -177,7 +178,7 @@ class Trace:
             return value
         if type(value) is np.ndarray and value.dtype.kind in "biufcmM" and value.dtype.isnative:
             # A snapshot: the function may write into its own array later.
-            return b.constant(value.copy())
+            return b.constant(np.ascontiguousarray(value) if value.ndim and is_frozen(value) else value.copy())
         if type(value) in (bool, int, float, complex) or isinstance(value, np.generic):
             return self._lift_scalar(value)
         if type(value) in (list, tuple):

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import inspect
 import operator
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from ..base.frozen import frozen
 from ..codegen.compile import get_compiler_ready
+from ..frontend.trace import Traced
 from ..ir.node import Graph, Node
 from ..memory.plan import BlockMemory
 from ..pipeline import Lowered
@@ -98,6 +100,29 @@ def _example(wanted: ArraySpec) -> np.ndarray:
     return array
 
 
+def input_names(
+    function: Callable[..., Any], args: tuple, kwargs: Mapping[str, Any], traced: Traced
+) -> tuple[str, ...]:
+    """Names of the inputs of a graph: of parameters, with numbers for parts of what they hold, and of captures."""
+    try:
+        given = inspect.signature(function).bind(*args, **kwargs).arguments
+    except (TypeError, ValueError):
+        given = {}
+    leaves: list[str] = []
+    for name, value in given.items():
+        parts: list[Any] = []
+        flatten(value, parts)
+        leaves += [name] if len(parts) == 1 else [f"{name}{k}" for k in range(len(parts))]
+    wanted = [leaves[k] if k < len(leaves) else f"x{k}" for k in traced.arguments]
+    wanted += [c.name for c in traced.captured]
+    found: dict[str, None] = {}
+    for name in wanted:
+        while name in found or not name.isidentifier():
+            name = f"{name}_" if name.isidentifier() else f"x{len(found)}"
+        found[name] = None
+    return tuple(found)
+
+
 @frozen
 class Stages:
     """What a function is for given arguments before code is generated; made by `JitFunction.lower`.
@@ -109,11 +134,46 @@ class Stages:
     lowered : Lowered
     compiler : callable
         Compiles the function for these arguments.
+    traced : Traced
+    names : tuple of str
+        Of the inputs: the function's parameters.
+    values : mapping of Node to str
+        The function's variables.
     """
 
     name: str
     lowered: Lowered
     compiler: Callable[[], Explanation]
+    traced: Traced
+    names: tuple[str, ...]
+    values: Mapping[Node, str]
+
+    @property
+    def expression(self) -> Any:
+        """What the function returns as expressions (`jitrt.expr`) of its parameters, nested as the result is.
+
+        Raises
+        ------
+        ValueError
+            If the function returns what is neither computed nor given to it.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> import jitrt
+        >>> @jitrt.jit
+        ... def energy(mass, speed):
+        ...     square = speed**2
+        ...     return mass * square / 2
+        >>> print(energy.lower(jitrt.spec("f8", 3), jitrt.spec("f8", 3)).expression)
+        def expression(mass: "f8[3]", speed: "f8[3]"):
+            square = np.power(speed, 2)
+            t0 = np.multiply(mass, square)
+            return np.divide(t0, 2)
+        """
+        from ..expr.graphs import result_of
+
+        return result_of(self.traced, self.names, self.values)
 
     @property
     def graph(self) -> Graph:
@@ -136,7 +196,8 @@ class Stages:
 
     def sections(self) -> list[tuple[str, str]]:
         """Titles and texts of the stages."""
-        parts = graph_sections(self.lowered.stages)
+        named = {**dict(zip(self.graph.inputs, self.names)), **self.values}
+        parts = graph_sections(self.lowered.stages, named)
         steps = "\n".join(_described(self.lowered.memory))
         return [*parts, ("steps and loop nests", steps), ("frame", str(self.lowered.memory.layout))]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import html
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 from ..advice import advice
@@ -12,7 +12,7 @@ from ..base.frozen import frozen
 from ..codegen.kernels import Kernel
 from ..frontend.control.looplines import LoopLine
 from ..frontend.trace import Traced
-from ..ir.node import Graph
+from ..ir.node import Graph, Node
 from ..ir.ops.pythonnumbers import is_python
 from ..programs import Compiled
 from ..runtime.steps import CheckStep, HostStep, KernelStep, Step
@@ -260,9 +260,11 @@ def _counted(n: int, what: str) -> str:
     return f"{n} {what}" if n == 1 else f"{n} {what}s"
 
 
-def graph_sections(stages: Sequence[tuple[str, Graph]]) -> list[tuple[str, str]]:
-    """The graph after each stage, or that the stage has not changed it."""
-    texts = [str(graph) for _, graph in stages]
+def graph_sections(
+    stages: Sequence[tuple[str, Graph]], names: Mapping[Node, str] | None = None
+) -> list[tuple[str, str]]:
+    """The graph after each stage, or that the stage has not changed it; `names` are those of its nodes."""
+    texts = [graph.text(names or {}) for _, graph in stages]
     return [
         (f"graph after {name}", "(unchanged)" if k and text == texts[k - 1] else text)
         for k, ((name, _), text) in enumerate(zip(stages, texts))

@@ -6,7 +6,7 @@ import struct
 import weakref
 from _weakref import _remove_dead_weakref  # type: ignore[attr-defined]
 from collections import deque
-from collections.abc import Container, Hashable, Iterable, Iterator, Sequence
+from collections.abc import Container, Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
@@ -191,9 +191,15 @@ class Graph(Remembering):
         return Graph(self.inputs, tuple(outputs), self.strides)
 
     def __str__(self) -> str:
+        return self.text({})
+
+    def text(self, given: Mapping[Node, str]) -> str:
+        """Each node on a line, by its name in `given` where it has one of its own."""
         names: dict[Node, str] = {}
+        first = {name: node for node, name in reversed(list(given.items()))}
+        own = {node: name for name, node in first.items()}
         for node in self.inputs:
-            names[node] = f"x{node['index']}"
+            names[node] = own.get(node, f"x{node['index']}")
         lines = [f"{{ lambda {' '.join(f'{names[n]}:{n.type}' for n in self.inputs)} ."]
         for node in self.nodes():
             if node in names:
@@ -201,7 +207,7 @@ class Graph(Remembering):
             if node.op.name == "constant":
                 names[node] = repr(node["value"]) if node.type.size <= 4 else f"constant:{node.type}"
                 continue
-            names[node] = f"t{len(lines) - 1}"
+            names[node] = own.get(node, f"t{len(lines) - 1}")
             params = "".join(f" {k}={v}" for k, v in node.params if k not in ("call", "number"))
             args = " ".join(names[a] for a in node.args)
             lines.append(

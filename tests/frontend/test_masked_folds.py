@@ -80,3 +80,20 @@ def test_no_array_is_made():
     x = RNG.random(1000)
     assert_alike(outcome(fast, x), outcome(fast.__jitrt_function__, x))
     assert not fast.explain(x).traced.host_calls
+
+
+@pytest.mark.parametrize("ufunc", [np.add, np.multiply, np.maximum, np.minimum, np.logical_or, np.logical_and])
+@pytest.mark.parametrize("dtype", ["f8", "f4", "i8", bool, None])
+@pytest.mark.parametrize("of", ["f8", "f4", "i4", "b1"])
+def test_the_dtype_of_a_ufuncs_fold(ufunc, dtype, of):
+    def folded(x):
+        return ufunc.reduce(x, axis=0, dtype=dtype)
+
+    x = np.arange(6).reshape(2, 3).astype(of)
+    try:
+        expected = folded(x)
+    except TypeError:
+        return
+    found = jitrt.jit(folded)(x)
+    np.testing.assert_array_equal(found, expected)
+    assert found.dtype == expected.dtype

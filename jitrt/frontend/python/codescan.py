@@ -17,6 +17,7 @@ import numpy as np
 
 from ...errors import Untraceable
 from ...values.attributes import has_plain_attributes, is_plain_class
+from ...values.frozen import is_frozen
 from ...values.functions import MISSING, PART, contents, is_numpy
 from ...values.keys import GENERATORS
 from ..numpy.creation import renew
@@ -87,6 +88,8 @@ class Scan:
             if value.__module__ not in PURE_MODULES and id(value) not in self.seen:
                 self.seen.add(id(value))
                 self.called(value, lambda: self.function(value, name))
+        elif isinstance(value, np.ndarray) and place is not None and is_frozen(value):
+            self.captures.values.append(Capture(name, value, *place))
         elif isinstance(value, np.ndarray):
             self._note_what_changes()
             if place is None:

@@ -227,9 +227,14 @@ def _declare_reduce(ufunc: np.ufunc, function: Callable[..., Any]) -> None:
     """``ufunc.reduce``, which `function` calls, but for another default axis."""
 
     @numpy_function(ufunc.reduce)
-    def bind(array: Any, axis: Any = 0, **kwargs: Any) -> Node:
-        if "dtype" in kwargs and "dtype" not in _parameters(function)[1]:
-            raise NotCovered(f"{ufunc.__name__}.reduce with a dtype")  # np.any of a scalar asks for one
+    def bind(array: Any, axis: Any = 0, dtype: Any = None, **kwargs: Any) -> Node:
+        if dtype is None:
+            return NUMPY_FUNCTIONS[function](array, axis=axis, **kwargs)
+        if function in (np.sum, np.prod):
+            return NUMPY_FUNCTIONS[function](array, axis=axis, dtype=dtype, **kwargs)
+        of_its_own = array_node(array).dtype if function in (np.max, np.min) else np.dtype(bool)
+        if np.dtype(dtype) != of_its_own:
+            raise NotCovered("a fold in another dtype")
         return NUMPY_FUNCTIONS[function](array, axis=axis, **kwargs)
 
 

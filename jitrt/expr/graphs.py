@@ -1,0 +1,173 @@
+"""Between expressions and graphs of the compiler: what a stage makes of an expression, and the way back."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from ..base.atwork import at_work
+from ..errors import Untraceable
+from ..frontend.returned import Result
+from ..frontend.trace import Request, Traced, trace
+from ..ir.build import phantom
+from ..ir.node import Graph, Node
+from ..ir.ops.movement import decode_index
+from ..ir.ops.optable import CONSTANT, INPUT, Kind, Op
+from ..passes.prepare import prepare
+from ..values.kinds import leaf_count, rebuild
+from .calls import GETITEM, Operation, method, operation_named
+from .program import compile as program_of
+from .tree import Expression, applied, leaf, literal, name
+
+
+def from_graph(graph: Graph, names: Sequence[str] = (), values: Mapping[Node, str] | None = None) -> list[Expression]:
+    """Expressions of the outputs of a graph.
+
+    Parameters
+    ----------
+    graph : Graph
+    names : sequence of str, optional
+        Of the inputs; by default ``x0`` and on.
+    values : mapping of Node to str, optional
+        Names of other nodes.
+    """
+    done: dict[Node, Expression] = {}
+    for number, node in enumerate(graph.inputs):
+        own = names[number] if number < len(names) else f"x{number}"
+        done[node] = leaf(own) if node.type.weak else leaf(own, node.dtype, shape=node.shape)
+    for node in graph.nodes():
+        if node in done:
+            continue
+        made = _expression(node, [done[a] for a in node.args])
+        given = None if values is None or node.op is CONSTANT else values.get(node)
+        done[node] = made if given is None else name(made, given)
+    return [done[n] for n in graph.outputs]
+
+
+def result_of(traced: Traced, names: Sequence[str], values: Mapping[Node, str]) -> Any:
+    """The expressions of what a traced function returns, nested as that is.
+
+    Parameters
+    ----------
+    traced : Traced
+    names : sequence of str
+        Of the inputs of its graph.
+    values : mapping of Node to str
+        Names of other nodes.
+
+    Raises
+    ------
+    ValueError
+        If it returns what is neither computed nor given to it.
+    """
+    leaves = _results(traced)
+    nodes = [n for n in leaves if isinstance(n, Node)]
+    made = iter(from_graph(Graph(traced.graph.inputs, tuple(nodes)), names, values))
+    found = [next(made) if isinstance(leaf, Node) else _value(leaf) for leaf in leaves]
+    return rebuild(traced.structure, iter(found))
+
+
+def _results(traced: Traced) -> list[Node | Result]:
+    """For each leaf of the result its node; what is none as it is."""
+    graph = traced.graph
+    leaves: list[Node | Result] = []
+    for result in traced.results[: leaf_count(traced.structure)]:
+        if result.source not in ("array", "input"):
+            leaves.append(result)
+            continue
+        base = graph.outputs[result.index] if result.source == "array" else graph.inputs[result.index]
+        leaves.append(base if result.view is None else result.view)
+    return leaves
+
+
+def _value(result: Result) -> Expression:
+    if result.source != "value":
+        raise ValueError("the function returns an object of its caller's")
+    return literal(result.value)
+
+
+def _expression(node: Node, args: list[Expression]) -> Expression:
+    """The call that a node is, of NumPy's own function where that takes the same parameters."""
+    op, given = node.op, node.numpy_kwargs
+    if op is CONSTANT:
+        return literal(given["value"])
+    if op is INPUT:
+        raise ValueError("the graph has inputs that are numbers of elements")
+    if op.name == "getitem":
+        return applied(GETITEM, (args[0], decode_index(given["index"])), {})
+    if op.name == "cast":
+        return applied(method("astype"), (args[0], given["dtype"]), {})
+    if not args:
+        raise ValueError(f"{op.name} is no operation on values")
+    made = applied(_operation(op, given), args, given)
+    is_number = node.type.weak and node.dtype.kind in "fc"
+    return applied(method("item"), (made,), {}) if is_number else made
+
+
+def _operation(op: Op, given: Mapping[str, Any]) -> Operation:
+    """NumPy's function of that name if it means the same, else the row of the table."""
+    function = getattr(np, op.name, None)
+    if op.ufunc is not None and op.ufunc is function:
+        return operation_named(f"np.{op.name}")
+    has_kind = op.kind in (Kind.VIEW, Kind.COMPOUND, Kind.ELEMENTWISE) and op.ufunc is None and op.library == "numpy"
+    if has_kind and function is not None and given.keys() <= inspect.signature(function).parameters.keys():
+        return operation_named(f"np.{op.name}")
+    return operation_named(f"row.{op.name}")
+
+
+def lower(e: Expression, stage: str = "simplify") -> Expression:
+    """What a stage of the compiler makes of an expression.
+
+    Parameters
+    ----------
+    e : Expression
+        Its leaves have known dtypes and shapes.
+    stage : str
+        A pass: ``"trace"``, what the tracer records; ``"lower"``, in fewer kinds of operations, with casts and
+        broadcasts made explicit; ``"simplify"``, without what need not be computed.
+
+    Returns
+    -------
+    Expression
+
+    Raises
+    ------
+    ValueError
+        If there is no such stage, a leaf has an open type, or the expression is not compiled.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from jitrt import expr
+    >>> x = expr.leaf("x", "f4", shape=(3,))
+    >>> print(expr.lower(x**2 / 4.0, "simplify"))
+    def expression(x: "f4[3]"):
+        t0 = np.multiply(x, x)
+        t1 = np.broadcast_to(np.dtype('<f4').type(0.25), shape=(3,))
+        return np.multiply(t0, t1)
+    """
+    program = program_of(e)
+    leaves = {str(n.name): n for n in e.leaves}
+    values = []
+    for own in program.inputs:
+        dtype, shape = leaves[own].dtype, leaves[own].shape
+        if dtype is None or shape is None or None in shape:
+            raise ValueError(f"the type of the leaf {own!r} is open")
+        values.append(phantom(tuple(n or 0 for n in shape), dtype)[()])
+    call = program._traced.taken(tuple(values), {})
+    try:
+        with at_work():
+            captures = program._specialisations.current_captures()
+            traced = trace(Request(program._function, call.leaves, call.structure, captures))
+    except Untraceable as reason:
+        raise ValueError(f"the expression is not compiled: {reason}") from None
+    graph = Graph(traced.graph.inputs, tuple([n for n in _results(traced) if isinstance(n, Node)]))
+    if not graph.outputs:
+        return e
+    stages = {"trace": graph, **dict(prepare(graph))}
+    if stage not in stages:
+        raise ValueError(f"{stage!r} is no stage; there are {', '.join(stages)}")
+    return from_graph(stages[stage], program.inputs)[0]

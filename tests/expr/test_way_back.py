@@ -1,0 +1,86 @@
+"""From traced functions to expressions, and what stages make of expressions."""
+
+import numpy as np
+import pytest
+from random_expressions import random_expression
+
+import jitrt
+from jitrt import expr
+
+
+@jitrt.jit
+def mixed(x, s, d):
+    centred = x - x.mean(axis=0, keepdims=True)
+    spread = np.var(centred, axis=1, ddof=1)
+    y = d["w"] @ centred
+    z = np.concatenate([y, y])[1:, ::2] * (s + 1.0)
+    return {
+        "sum": z.sum(),
+        "list": [np.cumsum(spread), np.where(z > 0, z, 0).T, np.clip(z, 0, 1)],
+        "others": (np.argmax(z), z.astype("f4").reshape(-1), x[[0, 2]], np.linalg.norm(z, axis=0), x.T, 5, s),
+    }
+
+
+def test_what_a_function_returns_is_expressions_of_its_parameters():
+    rng = np.random.default_rng(0)
+    x, w = rng.normal(size=(400, 300)), rng.normal(size=(200, 400)).astype("f4")
+    found = mixed.lower(x, 2.0, {"w": w}).expression
+    again = expr.evaluate(
+        {"sum": found["sum"]} | {f"{k}": e for k, e in enumerate((*found["list"], *found["others"]))},
+        x=x, s=2.0, d=w,
+    )  # fmt: skip
+    expected = mixed.__wrapped__(x, 2.0, {"w": w})
+    np.testing.assert_allclose(again["sum"], expected["sum"], rtol=1e-6)
+    for k, value in enumerate((*expected["list"], *expected["others"])):
+        assert np.asarray(again[str(k)]).dtype == np.asarray(value).dtype
+        np.testing.assert_allclose(again[str(k)], value, rtol=2e-4, atol=1e-4)
+    text = str(found["sum"])
+    assert all(name in text for name in ("centred = ", "y = ", "z = ", 'x: "f8[400,300]"', 'd: "f4[200,400]"'))
+
+
+def test_names_stand_in_the_dump():
+    @jitrt.jit
+    def step(state, dt):
+        slope = np.sin(state) * 3.0
+        return state + dt * slope
+
+    shown = str(step.lower(np.ones(50), 0.1))
+    assert "lambda state:f8[50] dt:f8[]*" in shown and "slope:f8[50] = multiply" in shown
+    assert shown.count("x0:") < 3  # in loop nests alone
+
+
+def test_a_number_of_pythons_stays_weak():
+    @jitrt.jit
+    def scaled(x, s):
+        return x * (s * 0.5 + 1.0)
+
+    x = np.linspace(0, 1, 50, dtype=np.float32)
+    e = scaled.lower(x, 0.3).expression
+    found = expr.evaluate(e, x=x, s=0.3)
+    assert found.dtype == np.float32
+    np.testing.assert_array_equal(found, scaled.__wrapped__(x, 0.3))
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_every_stage_of_a_random_expression_has_its_value(seed):
+    e, values, expected = random_expression(seed, typed=True)
+    if not e.leaves:
+        return
+    for stage in ("trace", "lower", "simplify"):
+        try:
+            lowered = expr.lower(e, stage)
+        except ValueError as reason:
+            assert "is not compiled" in str(reason)
+            continue
+        with np.errstate(all="ignore"):
+            found = expr.evaluate(lowered, **{leaf.name: values[leaf.name] for leaf in lowered.leaves})
+        np.testing.assert_allclose(found, expected, rtol=1e-5)
+        assert np.asarray(found).dtype == np.asarray(expected).dtype
+
+
+def test_stages_have_names():
+    x = expr.leaf("x", "f8", shape=(3,))
+    with pytest.raises(ValueError, match="trace, lower, simplify"):
+        expr.lower(x + 1, "nothing")
+    with pytest.raises(ValueError, match="open"):
+        expr.lower(expr.leaf("x") + 1)
