@@ -90,6 +90,7 @@ class Writer:
             last = self.lines[-1].split(" = ", 1) if self.lines else [""]
             if last[0] == text and _TEMPORARY.fullmatch(text) and self._uses[id(node.operands[0])] == 1:
                 self.lines.pop()
+                self._count = int(text[1:])
                 text = last[1]
         else:
             text = self.text(node)
