@@ -36,6 +36,9 @@ class HalfDone(Exception):
 class JitrtPerformanceWarning(UserWarning):
     """A function gains nothing from being compiled, and why.
 
+    It is given where ``jit(on_plain=...)`` or a filter names it, since the plain function answers all the same: a
+    filter that turns all warnings into errors does not concern it.
+
     Examples
     --------
     How far to roll an array is part of a program, so that each value is traced, but not when many have been:
@@ -47,7 +50,7 @@ class JitrtPerformanceWarning(UserWarning):
     ... def rolled(x, n):
     ...     return 2 * np.roll(x, n)
     >>> with warnings.catch_warnings(record=True) as caught:
-    ...     warnings.simplefilter("always")
+    ...     warnings.simplefilter("always", jitrt.JitrtPerformanceWarning)
     ...     for n in range(200):
     ...         _ = rolled(np.arange(5.0), n)
     >>> print(caught[0].message)

@@ -193,6 +193,7 @@ class JitFunction(ServedFunction, Generic[P, R]):
         call = self._traced.taken(args, kwargs)
         found = known.find(call.leaves, call.structure)
         self._end_fallback(kind_of_call(args, kwargs))  # calls like this one run what is found
+        self._is_first(args, kwargs)
         if isinstance(found, Plain):
             if found.error is not None:
                 raise found.error
@@ -357,10 +358,10 @@ class JitFunction(ServedFunction, Generic[P, R]):
         >>> @jitrt.jit
         ... def twice(x):
         ...     return 2 * x
-        >>> _ = twice(np.ones(5)), twice(np.array([1, "one"], object))
+        >>> _ = twice(np.ones(500)), twice(np.array([1, "one"], object))
         >>> for signature in twice.signatures():
         ...     print(signature.arguments, "|", signature.plain_reason or "compiled")
-        f8(5,) | compiled
+        f8(500,) | compiled
         object | takes an array of object, which has no kernels
         """
         return tuple(
@@ -385,7 +386,7 @@ class JitFunction(ServedFunction, Generic[P, R]):
         >>> @jitrt.jit
         ... def halve(x):
         ...     return x / 2
-        >>> _ = halve(np.ones(3)), halve(np.ones(3)), halve(np.ones(4))
+        >>> _ = halve(np.ones(300)), halve(np.ones(300)), halve(np.ones(400))
         >>> info = halve.cache_info()
         >>> info.compiled, info.plain, info.slow_calls
         (2, 0, 2)
@@ -448,7 +449,8 @@ def jit(
 
     Notes
     -----
-    At the first call with arguments of given dtypes and shapes the function runs once on symbols. What they record is
+    At the first call with arguments of given dtypes and shapes, the second one if they have no more than 2 KB, the
+    function runs once on symbols. What they record is
     fused into loop nests and compiled; a new shape costs a trace and no compile. Where the function does something
     that symbols cannot follow, it runs as plain NumPy; `JitFunction.explain` says why.
 

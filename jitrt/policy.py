@@ -14,8 +14,11 @@ TRACE_AGAIN = 250_000  # where most of it is as it was in the call before
 TRACED_NODE_AGAIN = 10_000
 SLOW_CALL = 2.0  # seconds after which people are told of a compile
 
+SMALL_CALL = 2048  # bytes of arrays of a first call that the plain function serves: there may be no second one
+
 # Whether another trace pays: `call.budget`.
 CREDIT = 64  # traces that are made before any of them has paid
+CREDIT_FOR_SMALL = 8  # for calls with small arrays, of which hundreds pay for one trace
 CREDIT_FOR_INTEGERS = 128  # of a function that needs the values of integers, of which there are often few
 CREDIT_FOR_SEEN = 16  # further ones for arguments that have come again
 COMPILE = 3  # traces that new kernels count for, which take more if they are not in the disk cache,

@@ -22,14 +22,14 @@ from .words import I1, I32, I64, WORDS, call_api, counted, record, repeat_while,
 # and any will do, in `LAYOUT`; nothing of these matters if `ndim` is negative. `ndim` is the number of items of a
 # container. An array is noted in `places` under `place`, and at `slot` if that is not 0; a number is copied to `slot`
 # with `words` words. A Python integer of 64 bits is copied to `slot`, or has to be `ndim` where that is 0. A value is
-# `AGAIN` that of row `ndim`. At the address `version_at`, if not 0, has to be the 32-bit `version` of a class. The
-# value must not be that of the row numbered `other` - 1, nor of that row's `other`, and so on until 0. `source`, one of
-# the constants below, says where the value is found, with `base` and `key`.
+# `AGAIN` that of row `ndim`. A string is `EQUAL` to `object`. At the address `version_at`, if not 0, has to be the
+# 32-bit `version` of a class. The value must not be that of the row numbered `other` - 1, nor of that row's `other`,
+# and so on until 0. `source`, one of the constants below, says where the value is found, with `base` and `key`.
 ROW = (
     "kind", "object", "descr", "ndim", "shape", "strides", "flags", "place", "slot", "words", "version_at", "version",
     "other", "source", "base", "key", "key_type", "dtype",
 )  # fmt: skip
-ARRAY, NUMBER, IDENTICAL, TYPED, CONTAINER, INTEGER, AGAIN = range(7)
+ARRAY, NUMBER, IDENTICAL, TYPED, CONTAINER, INTEGER, AGAIN, EQUAL = range(8)
 # An argument with the number `key`; a dict's item; what a cell holds; an item of the tuple, list or dict that was the
 # value of row `base`; the dict with the attributes of that value; the object at the address `base`; what that value
 # holds in the slot `key` bytes behind its beginning, or `object` if that is empty. Items of a dict are asked for in its
@@ -50,6 +50,7 @@ _SIGNATURES = {
     "PyDict_Next": ir.FunctionType(I32, [I64, WORDS, WORDS, WORDS]),
     "PyTuple_GetItem": ir.FunctionType(I64, [I64, I64]),
     "PyList_GetItem": ir.FunctionType(I64, [I64, I64]),
+    "PyObject_Hash": ir.FunctionType(I64, [I64]),
     "PyObject_Size": ir.FunctionType(I64, [I64]),
     "PyObject_GenericGetDict": ir.FunctionType(I64, [I64, I64]),
     "PyGC_Disable": ir.FunctionType(I32, []),
@@ -104,7 +105,12 @@ class _Guard:
                 with identical:
                     self._require(builder.icmp_signed("==", value, row["object"]))
                 with typed:
-                    self._require(builder.icmp_signed("==", self._field(value, "type"), row["object"]))
+                    is_equal = self._is(row, "kind", EQUAL)
+                    type_ = builder.select(is_equal, self._field(row["object"], "type"), row["object"])
+                    self._require(builder.icmp_signed("==", self._field(value, "type"), type_))
+                    is_another = builder.icmp_signed("!=", value, row["object"])
+                    with builder.if_then(builder.and_(is_equal, is_another), likely=False):
+                        self._require_equal(value, row["object"])
             with builder.if_then(builder.icmp_signed("!=", row["version_at"], word(0))):
                 version = builder.zext(field(builder, row["version_at"], 0, I32), I64)
                 self._require(builder.icmp_signed("==", version, row["version"]))
@@ -185,8 +191,12 @@ class _Guard:
         builder = self.builder
         with builder.if_then(builder.icmp_signed("!=", name, row["key"]), likely=False):
             self._require(builder.icmp_signed("==", self._field(name, "type"), row["key_type"]))
-            compared = _call(builder, "PyUnicode_Compare", name, row["key"])
-            self._require(builder.icmp_signed("==", compared, ir.Constant(I32, 0)))
+            self._require_equal(name, row["key"])
+
+    def _require_equal(self, one: ir.Value, other: ir.Value) -> None:
+        """Go on if two strings are equal."""
+        compared = _call(self.builder, "PyUnicode_Compare", one, other)
+        self._require(self.builder.icmp_signed("==", compared, ir.Constant(I32, 0)))
 
     def _require_another(self, value: ir.Value, row: dict[str, ir.Value]) -> None:
         builder = self.builder
@@ -298,8 +308,10 @@ def emit_hash(module: ir.Module, fields: dict[str, int]) -> ir.Function:
                     with counted(builder, ndim) as axis:
                         mix(builder.load(builder.gep(extents, [axis])))
             with other:
-                with builder.if_then(is_any("bool", "none", "str")):
+                with builder.if_then(is_any("bool", "none")):
                     mix(value)
+                with builder.if_then(is_any("str")):
+                    mix(_call(builder, "PyObject_Hash", value))
                 with builder.if_then(is_any("tuple", "list", "dict")):
                     mix(_call(builder, "PyObject_Size", value))
 

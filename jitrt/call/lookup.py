@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from .. import policy
+from .. import config, policy
 from ..base.atwork import at_work
 from ..base.frozen import replaced
 from ..errors import Untraceable
@@ -24,12 +24,12 @@ from ..values import signature
 from ..values.growing import Growing
 from ..values.keys import Foreign, leaf_key
 from ..values.kinds import Tree, flatten_call
-from ..values.memory import sharing
+from ..values.memory import nbytes, sharing
 from ..values.signature import Signature
 from .budget import TraceBudget
 from .segments import Programs
 from .templates import Templates
-from .tracing import Call, Unspecialised, internal_error, specialise, warn
+from .tracing import Call, Unspecialised, internal_error, specialise, warn_if_asked
 from .tree import Plain, Specialisation
 
 _log = logging.getLogger("jitrt.trace")
@@ -173,7 +173,7 @@ class Specialisations:
                             if found not in self:
                                 self._remember(key._replace(types=types), found)
                             break
-                    if is_call and not self._may_trace(key):
+                    if is_call and not self._may_trace(key, leaves):
                         return self._give_up(key)
                     try:
                         found = specialise(call, self._programs, self.unsteady)
@@ -280,9 +280,11 @@ class Specialisations:
         """How many calls of a function that runs plain are not looked at, between two that are."""
         return self._budget.calls_between_looks
 
-    def _may_trace(self, key: Signature) -> bool:
+    def _may_trace(self, key: Signature, leaves: list[Any]) -> bool:
         """Whether a call with new arguments is to be traced."""
         credit = policy.CREDIT_FOR_INTEGERS if self.integers.wanted(key.tree) else policy.CREDIT
+        if not config.strict() and nbytes(leaves) <= policy.SMALL_CALL:
+            credit = policy.CREDIT_FOR_SMALL
         if self._budget.is_used_up(credit):
             self._count_calls()
         return self._budget.allows(key, credit)
@@ -305,7 +307,7 @@ class Specialisations:
             if not self._warned:
                 self._warned = True
                 _log.info("%s runs as plain NumPy: %s", self._name, reason)
-                warn(f"{self._name} runs as plain NumPy: {reason}")
+                warn_if_asked(f"{self._name} runs as plain NumPy: {reason}")
         return self.given_up
 
     def _why_given_up(self) -> str:

@@ -41,6 +41,8 @@ if TYPE_CHECKING:
 
 _log = logging.getLogger("jitrt.trace")
 
+FIRST = Plain("the first call of a kind with arrays so small", is_passing=True)
+
 
 def kind_of_call(args: tuple, kwargs: dict[str, Any]) -> Hashable:
     """What a glance tells of a call: the classes of its arguments, and the dtypes of arrays."""
@@ -48,6 +50,22 @@ def kind_of_call(args: tuple, kwargs: dict[str, Any]) -> Hashable:
     if kwargs:
         kinds += [(name, value.dtype if type(value) is np.ndarray else type(value)) for name, value in kwargs.items()]
     return tuple(kinds)
+
+
+def small_call(args: tuple, kwargs: dict[str, Any]) -> Hashable | None:
+    """What a glance tells of a call with small arrays, which takes NumPy less than a trace; None for others."""
+    kinds: list[Any] = [*kwargs]
+    size = 0
+    for value in (*args, *kwargs.values()):
+        if type(value) is np.ndarray:
+            size += value.nbytes
+            kinds.append((value.dtype, value.shape))
+        else:
+            kinds.append(value if type(value) in _TOLD_APART else type(value))
+    return tuple(kinds) if size <= policy.SMALL_CALL else None
+
+
+_TOLD_APART = (bool, str, type(None))
 
 
 class Served(enum.Enum):
@@ -166,6 +184,7 @@ class ServedFunction(NativeCallable):
         self._sites: dict[Hashable, Site] = {}
         self._falling_back: Site | None = None  # whose calls native code lets fall back
         self._plain_calls = 0
+        self._seen: dict[Hashable, None] = {}  # calls with small arrays
         if config.disabled():
             self._specialisations.run_plain("JITRT_DISABLE is set")
 
@@ -199,14 +218,19 @@ class ServedFunction(NativeCallable):
         failures: list[Exception] = []  # taken out of this frame, since their tracebacks lead to it and its arguments
         site = Site()
         leaves: list[Any] = []
+        is_first = False
         try:
             site = self._site(kind_of_call(args, kwargs))
-            is_spared = site.spares()
+            is_first = self._may_wait and self._is_first(args, kwargs)
+            is_spared = is_first or site.spares()
             tree = None if is_spared else known.take_apart(args, kwargs, leaves)
         except Exception as error:
             failures.append(error)
         if failures:
             self._fall_back(site, internal_error(self.__name__, failures.pop()))
+            return self._function(*args, **kwargs)
+        if is_first:
+            traced.last = FIRST
             return self._function(*args, **kwargs)
         if is_spared:
             self._spare(site, args, kwargs)
@@ -248,6 +272,16 @@ class ServedFunction(NativeCallable):
         self._fall_back(site, found)
         return traced.run_plain(found, call)
 
+    def _is_first(self, args: tuple, kwargs: dict[str, Any]) -> bool:
+        """Whether arrays are small, and no such call has come before: one that is the only one pays for no trace."""
+        seen = small_call(args, kwargs)
+        if seen is None or seen in self._seen:
+            return False
+        if len(self._seen) >= policy.SEEN:
+            self._seen.pop(next(iter(self._seen)), None)
+        self._seen[seen] = None
+        return True
+
     def _with_loops(self, site: Site, args: tuple) -> Any:
         """The result of a call of a function that is better made of loops over elements, if it can be."""
         if isinstance(self._loops, NoLoops):
@@ -270,6 +304,12 @@ class ServedFunction(NativeCallable):
                 self._sites.pop(next(iter(self._sites)), None)
             site = self._sites[kind] = Site()
         return site
+
+    @property
+    def _may_wait(self) -> bool:
+        """Whether first calls may run plain: nobody asks, and there are no loops, of which NumPy may take long."""
+        asked = config.strict() or (self._on_plain or config.on_plain()) != "ignore"
+        return isinstance(self._loops, NoLoops) and not asked
 
     def _tell(self, plain: Plain | None) -> None:
         """Warn that the plain function runs, once for each reason, or raise, as the user has asked for."""
@@ -414,7 +454,7 @@ class ServedFunction(NativeCallable):
         >>> _ = twice(np.array([1, "one"], object))
         >>> twice.plain_reason
         'takes an array of object, which has no kernels'
-        >>> _ = twice(np.ones(5))
+        >>> _ = twice(np.ones(500))
         >>> twice.plain_reason
         ''
         """

@@ -22,7 +22,7 @@ from ..runtime.guards import TakenApart
 from ..values.kinds import Tree
 from .lookup import Specialisations, take_apart
 from .segments import Programs
-from .tracing import Call, internal_error, trace_and_run, warn
+from .tracing import Call, internal_error, trace_and_run, warn_if_asked
 from .tree import TOO_SMALL, NewPath, Plain, Specialisation, places_of
 
 _log = logging.getLogger("jitrt.trace")
@@ -153,7 +153,7 @@ class TracedCalls:
         reason = "the values that it looks at are different in nearly every call"
         what = "is traced at every call" if found.gains_anyway else "runs as plain NumPy"
         _log.info("%s %s: %s", self._name, what, reason)
-        warn(f"{self._name} {what}: {reason}")
+        warn_if_asked(f"{self._name} {what}: {reason}")
         if not found.gains_anyway:
             self.known.replace(found, Plain(reason))
 

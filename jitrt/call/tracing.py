@@ -27,7 +27,7 @@ from ..frontend.trace import Request, trace
 from ..ir.ops.contractions import Call as HostedCall
 from ..ir.ops.contractions import answered
 from ..ir.worthwhile import is_short
-from ..values.kinds import Tree, classes_in, rebuild
+from ..values.kinds import Tree, classes_in, part_count, rebuild
 from ..values.memory import copies_of, overlap, sharing
 from .effects import finish
 from .segments import Programs
@@ -126,8 +126,9 @@ def specialise(call: Call, programs: Programs, unsteady: bool) -> Specialisation
             _log.info("%s looks at a value (%s) at %s", call.name, found.why, found.line)
         for name, line in traced.host_calls:
             _log.info("%s leaves %s to NumPy at %s", call.name, name, line)
-        only_native = bool(classes) and not config.strict() and is_short([traced.graph])
-        return Specialisation(traced, programs, call.shared, call.donated, only_native)
+        parts = part_count(call.structure)
+        only_native = bool(classes) and not config.strict() and is_short([traced.graph], parts)
+        return Specialisation(traced, programs, call.shared, call.donated, only_native, parts)
     except LoopsWanted:
         raise
     except Warns as reason:
@@ -251,3 +252,9 @@ def warn(text: str) -> None:
     while frame is not None and frame.f_globals.get("__name__", "").partition(".")[0] == __package__.partition(".")[0]:
         level, frame = level + 1, frame.f_back  # type: ignore[assignment]
     warnings.warn(text, JitrtPerformanceWarning, stacklevel=level)
+
+
+def warn_if_asked(text: str) -> None:
+    """The same if a filter names the class: one that makes errors of all warnings does not concern what runs plain."""
+    if any(category is JitrtPerformanceWarning for _, _, category, *_ in warnings.filters):
+        warn(text)

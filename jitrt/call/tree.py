@@ -72,6 +72,8 @@ class Plain:
     def table(self, function: Callable[..., Any], call: TakenApart, captures: Captures) -> Words | None:
         """What lets native code serve calls like this one, or None if that needs Python."""
         watched = places_of([*captures.watched(), *captures.arrays])
+        if self.is_passing:
+            call = call.without_numbers_outside()
         return make_plain_table(function, call, watched, (), self.integers)
 
 
@@ -85,7 +87,11 @@ class Specialisation:
         sharing: Sequence[int] | None = None,
         donated: tuple[int, ...] = (),
         only_native: bool = False,
+        parts: int = 0,
     ):
+        self.parts = parts
+        """How many values there are in what Python takes apart."""
+
         self.sharing = sharing
         self.donated = donated
         self.only_native = only_native
@@ -174,7 +180,7 @@ class Specialisation:
         if self._estimate is None or self._estimate[0] is not self.traced:
             graphs = [*(c.graph for c in self.traced.breaks if c.graph is not None), self.traced.graph]
             nodes = sum(len(g.nodes()) for g in graphs)
-            self._estimate = self.traced, first_numpy_time(graphs) / 1000, nodes, is_short(graphs)
+            self._estimate = self.traced, first_numpy_time(graphs) / 1000, nodes, is_short(graphs, self.parts)
         return self._estimate
 
     @property
@@ -273,7 +279,7 @@ class Specialisation:
         breaks = [c for c in traced.breaks if c.graph is not None]
         graphs = [*(c.graph for c in breaks if c.graph is not None), traced.graph]
         amounts = [c.program.amount() for c in (*(c.compiled for c in breaks), compiled)]
-        if not is_worth_python(graphs, sum(amounts, NOTHING)):
+        if not is_worth_python(graphs, sum(amounts, NOTHING), self.parts):
             raise NotWorthwhile(LITTLE_BETWEEN_LOOKS if traced.breaks else TOO_SMALL)
 
     def _is_served_natively(self, traced: Traced, compiled: Compiled) -> bool:

@@ -10,14 +10,17 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import NamedTuple, TypeVar
 
+from .. import config
 from ..errors import Untraceable
 from ..ir.control import used_results
 from ..ir.node import Node, topological_order
 from ..ir.ops.raising import can_raise, force, is_of_raising_control
+from ..ir.worthwhile import is_worth_recording
 from .python.userline import user_line
 from .storage import Cell
 
 _MOST_EFFECTS = 20_000  # a compile of as many takes seconds
+_CHECKED = 2048  # effects after which it is asked again whether to go on
 
 
 class Operation(NamedTuple):
@@ -75,8 +78,11 @@ class Effects:
         Untraceable
             If there are so many that compiling them could not pay.
         """
-        if len(self._log) >= _MOST_EFFECTS:
+        count = len(self._log)
+        if count >= _MOST_EFFECTS:
             raise Untraceable(f"its loops are unrolled to more than {_MOST_EFFECTS} operations", user_line())
+        if count and count % _CHECKED == 0 and not (config.strict() or is_worth_recording(self.operations())):
+            raise Untraceable("its loops are unrolled to too many operations on small arrays", user_line())
         self._log.append(Operation(node))
 
     def write(self, cell: Cell) -> None:

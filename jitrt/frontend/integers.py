@@ -9,8 +9,10 @@ argument that has had a few values is traced as a symbol, and where the function
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import field
 from typing import Any
 
+from ..base.frozen import record
 from ..errors import ControlException
 from ..values.kinds import Tree
 from .python.captures import Place
@@ -34,6 +36,15 @@ class IntegerWanted(ControlException):
         self.leaves = frozenset(leaves)
 
 
+@record
+class _Integers:
+    """Of calls of one structure, by the numbers of leaves: the values there were, the symbols, and what is none."""
+
+    values: dict[int, set[int]] = field(default_factory=dict)
+    symbols: set[int] = field(default_factory=set)
+    fixed: set[int] = field(default_factory=set)
+
+
 class VaryingIntegers:
     """Which integers among the arguments of one function are symbols.
 
@@ -48,43 +59,47 @@ class VaryingIntegers:
     """
 
     def __init__(self) -> None:
-        self._values: dict[tuple[Tree, int], set[int]] = {}
-        self._symbols: dict[Tree, frozenset[int]] = {}
-        self._fixed: set[tuple[Tree, int]] = set()
+        self._known: dict[Tree, _Integers] = {}
 
     def symbols(self, structure: Tree, leaves: Sequence[Any]) -> frozenset[int]:
         """Numbers of the integers among `leaves` that are symbols."""
-        found = self._symbols.get(structure)
-        if not found:
+        known = self._known.get(structure)
+        if known is None or not known.symbols:
             return frozenset()
-        return frozenset(k for k in found if type(leaves[k]) is int)
+        return frozenset(k for k in known.symbols if type(leaves[k]) is int)
 
     def note(self, structure: Tree, leaves: Sequence[Any]) -> frozenset[int]:
         """The same, after what is known has been brought up to date by a call that is not like any before."""
+        known = self._of(structure)
         for k, leaf in enumerate(leaves):
-            place = (structure, k)
-            if type(leaf) is not int or place in self._fixed or k in self._symbols.get(structure, ()):
+            if type(leaf) is not int or k in known.fixed or k in known.symbols:
                 continue
-            if len(self._symbols) >= _MOST_STRUCTURES:
-                self._values.clear()
-                self._symbols.clear()
-            values = self._values.setdefault(place, set())
+            values = known.values.setdefault(k, set())
             values.add(leaf)
             if len(values) > _FEW_VALUES:
-                del self._values[place]
-                self._symbols[structure] = self._symbols.get(structure, frozenset()) | {k}
+                del known.values[k]
+                known.symbols.add(k)
         return self.symbols(structure, leaves)
 
     def fix(self, structure: Tree, leaves: Iterable[int]) -> None:
         """Let these integers be part of every trace."""
-        if len(self._fixed) > _MOST_STRUCTURES:
-            self._fixed.clear()
-        self._fixed.update((structure, k) for k in leaves)
-        self._symbols[structure] = self._symbols.get(structure, frozenset()).difference(leaves)
+        known = self._of(structure)
+        known.fixed.update(leaves)
+        known.symbols -= known.fixed
 
     def wanted(self, structure: Tree) -> frozenset[int]:
         """Numbers of the integers that vary, and of which programs need the values."""
-        return frozenset(k for known, k in self._fixed if known == structure)
+        known = self._known.get(structure)
+        return frozenset() if known is None else frozenset(known.fixed)
+
+    def _of(self, structure: Tree) -> _Integers:
+        """What is known of calls of that structure, which is hashed once: it may have thousands of parts."""
+        found = self._known.get(structure)
+        if found is None:
+            while len(self._known) >= _MOST_STRUCTURES:
+                self._known.pop(next(iter(self._known)), None)
+            found = self._known[structure] = _Integers()
+        return found
 
 
 class VaryingNumbers:

@@ -39,6 +39,7 @@ _WIDE = 8  # bytes of an element for which `numpy_cost` was measured
 _LAUNCH = 50_000  # of a kernel
 _NATIVE_CALL = 350_000  # a call of a program of kernels
 _TAKEN_APART = 15_000_000  # what Python needs to take a call with objects, slices or functions apart
+_PART = 1_000_000  # of lists, dicts and objects, which it takes apart at every call
 _COMPILED_NODE = 200_000_000  # what it takes to compile an operation of a loop that is unrolled
 _FEW_NODES = 8_000  # for which nobody waits longer than two seconds
 _SEGMENTS = 4  # that may each take their part of it
@@ -90,7 +91,7 @@ def is_worthwhile(traced: Graph, amount: Amount) -> bool:
     return not amount.hosts or _PROGRAM_CALL + amount.time < numpy_time([traced])
 
 
-def is_worth_python(traced: Sequence[Graph], amount: Amount) -> bool:
+def is_worth_python(traced: Sequence[Graph], amount: Amount, parts: int = 0) -> bool:
     """Whether a call that Python serves is expected to be faster than one of the plain function.
 
     Parameters
@@ -99,23 +100,27 @@ def is_worth_python(traced: Sequence[Graph], amount: Amount) -> bool:
         What the plain function computes: a graph for each segment.
     amount : Amount
         What the programs of all segments do.
+    parts : int
+        How many values are in the lists, dicts and objects that are taken apart.
     """
     if any(n.op.kind is Kind.CONTROL for g in traced for n in g.nodes()):
         return True  # one node stands for many calls of NumPy
-    ours = _PROGRAM_CALL + _SEGMENT_CALL * (len(traced) - 1) + amount.time
+    ours = _PROGRAM_CALL + _PART * parts + _SEGMENT_CALL * (len(traced) - 1) + amount.time
     return ours < numpy_time(traced)
 
 
-def is_short(traced: Sequence[Graph]) -> bool:
+def is_short(traced: Sequence[Graph], parts: int = 0) -> bool:
     """Whether NumPy is done with the plain function before Python has taken a call apart.
 
     Parameters
     ----------
     traced : sequence of Graph
         What the plain function computes: a graph for each segment.
+    parts : int
+        As for `is_worth_python`.
     """
     loops = any(n.op.kind is Kind.CONTROL for g in traced for n in g.nodes())
-    return not loops and first_numpy_time(traced) < _TAKEN_APART
+    return not loops and first_numpy_time(traced) < _TAKEN_APART + _PART * parts
 
 
 def is_worth_waiting(traced: Graph, looks: bool = False) -> bool:
@@ -143,6 +148,11 @@ def is_worth_waiting(traced: Graph, looks: bool = False) -> bool:
     nodes = len(traced.nodes())
     few = _FEW_NODES // _SEGMENTS if looks else _FEW_NODES
     return nodes <= few or _COMPILED_NODE * nodes < _CALLS * numpy_time([traced])
+
+
+def is_worth_recording(nodes: Sequence[Node]) -> bool:
+    """The same of what has been recorded so far: it only grows."""
+    return len(nodes) <= _FEW_NODES or _COMPILED_NODE * len(nodes) < _CALLS * sum(map(_numpy_time, nodes))
 
 
 def is_worth_copying(traced: Graph, written: Sequence[int]) -> bool:

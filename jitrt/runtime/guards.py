@@ -15,7 +15,20 @@ from ..kernels import guard
 from ..values.attributes import is_plain_class
 from ..values.functions import MISSING
 from ..values.keys import STATIC_TYPES, is_foreign
-from ..values.kinds import AGAIN, DICT, FUNCTION, GROWING, LIST, NAMED, OBJECT, TUPLE, Attributes, Path, Tree
+from ..values.kinds import (
+    AGAIN,
+    DICT,
+    FUNCTION,
+    GROWING,
+    LIST,
+    NAMED,
+    OBJECT,
+    TUPLE,
+    Attributes,
+    Path,
+    Tree,
+    leaf_count,
+)
 from ..values.versions import version_address, version_of, version_offset
 from .dispatch import Words, words
 from .namespaces import words_of
@@ -56,6 +69,14 @@ class TakenApart(NamedTuple):
     state: Sequence[Captured] = ()
     args: tuple = ()
     kwargs: Any = MappingProxyType({})
+
+    def without_numbers_outside(self) -> TakenApart:
+        """The same without what the function names, unless arrays are in it, which may become larger."""
+        given = sum(map(leaf_count, (*self.positional, *self.named)))
+        if any(isinstance(leaf, np.ndarray) for leaf in self.leaves[given:]):
+            return self
+        arguments = self.structure[2][:2]
+        return self._replace(structure=(TUPLE, None, (*arguments, (TUPLE, None, ()))), state=())
 
     @property
     def positional(self) -> tuple[Tree, ...]:
@@ -364,6 +385,8 @@ class GuardRows:
             return {"kind": guard.INTEGER, "object": id(kind), "place": where, "ndim": value}
         if place is None and isinstance(value, type) and is_plain_class(value):
             return self._identical(value) | self._version(value)
+        if place is None and kind is str:
+            return self._identical(value) | {"kind": guard.EQUAL}
         if place is None and (kind in STATIC_TYPES or isinstance(value, (np.dtype, type, np.ufunc))):
             return self._identical(value)
         raise Unguarded

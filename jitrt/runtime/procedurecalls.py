@@ -116,7 +116,9 @@ def _typed(value: Any, slot: int, kept: list[Any]) -> dict[str, int]:
 
 def _same(value: Any) -> dict[str, int]:
     """What an argument has to be of which a procedure knows the value."""
-    if value is None or isinstance(value, (bool, np.bool, str)) or callable(value):
+    if type(value) is str:
+        return {"kind": guard.EQUAL, "object": id(value)}
+    if value is None or isinstance(value, (bool, np.bool)) or callable(value):
         return {"kind": guard.IDENTICAL, "object": id(value)}
     if type(value) is int and -(1 << 63) <= value < 1 << 63:
         return {"kind": guard.INTEGER, "object": id(int), "ndim": value}

@@ -33,7 +33,7 @@ from ..kernels.entry import TABLE
 from ..kernels.procedure import WATCHED
 from ..values.functions import MISSING
 from ..values.keys import GENERATORS, layout_key
-from ..values.memory import overlaps_itself
+from ..values.memory import nbytes, overlaps_itself
 from .dispatch import Words
 from .errstate import errors, raising
 from .loopengine import MISS
@@ -210,7 +210,7 @@ class LoopEngine:
         for loop in made:
             if loop.fits(args):
                 return None if loop.refused else loop
-        if key in self._whole and _nbytes(args) > MOST_WHOLE_BYTES:
+        if key in self._whole and nbytes(args) > MOST_WHOLE_BYTES:
             return None
         if instead_of_plain and key in self._left:
             self._left.discard(key)
@@ -266,10 +266,6 @@ def _work(args: tuple) -> float:
     return work
 
 
-def _nbytes(args: tuple) -> int:
-    return sum(a.nbytes for a in args if isinstance(a, np.ndarray))
-
-
 def _check_failure(error: Exception, function: Callable[..., Any]) -> None:
     """Raise what a user's handler has raised, and in strict mode errors of ours; others the plain function answers."""
     if is_users_own(error) or isinstance(error, JitrtError):
@@ -302,7 +298,7 @@ class _Loop:
             raise NotStaged("an array that is not aligned")
         self.staged: Staged = stage(function, args, takes_whole, call.trees)
         self.is_whole = self.staged.is_whole
-        if self.is_whole and _nbytes(args) > MOST_WHOLE_BYTES:
+        if self.is_whole and nbytes(args) > MOST_WHOLE_BYTES:
             raise _TooLarge
         if config.strict():
             verify(self.staged.procedure)
@@ -333,7 +329,7 @@ class _Loop:
 
     def fits(self, args: tuple) -> bool:
         """Whether what the code reads from outside, and arguments whose values it was made for, are what they were."""
-        if self.is_whole and _nbytes(args) > MOST_WHOLE_BYTES:
+        if self.is_whole and nbytes(args) > MOST_WHOLE_BYTES:
             return False
         for k, value in self.staged.known:
             if args[k] is not value and not is_same_value(args[k], value):

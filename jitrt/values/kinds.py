@@ -11,9 +11,10 @@ leaf is None. All that goes through values asks the kinds.
 from __future__ import annotations
 
 import itertools
+import operator
 import types
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -93,7 +94,9 @@ class Keys(tuple[Any, ...]):
         return tuple(value) if all(type(key) is str for key in value) else Keys(value)
 
     def __eq__(self, other: object) -> bool:
-        return tuple.__eq__(self, other) is True and _kinds(self) == _kinds(other)
+        if tuple.__eq__(self, other) is not True:
+            return False
+        return all(map(operator.is_, self, cast(tuple, other))) or _kinds(self) == _kinds(other)
 
     __hash__ = tuple.__hash__
 
@@ -352,6 +355,11 @@ def nodes(tree: Tree) -> Iterator[tuple[Kind, Any, tuple[Tree, ...]]]:
 def leaf_count(tree: Tree) -> int:
     """How many leaves a tree has."""
     return 1 if tree is None else sum(map(leaf_count, tree[2]))
+
+
+def part_count(tree: Tree) -> int:
+    """How many values a call holds in its lists, dicts and objects, and in those that the function names."""
+    return sum(len(parts) for group in tree[2] for value in group[2] for _, _, parts in nodes(value))
 
 
 def is_flat(tree: Tree) -> bool:

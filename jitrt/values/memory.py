@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from copy import deepcopy
 from typing import Any
 
@@ -44,6 +44,11 @@ def copies_of(leaves: Sequence[Any]) -> list[Any]:
             copies[id(array)].flags.writeable = array.flags.writeable
     generators = {id(leaf): deepcopy(leaf) for leaf in leaves if type(leaf) in GENERATORS}
     return [generators.get(id(leaf), copies.get(id(leaf), leaf)) for leaf in leaves]
+
+
+def nbytes(leaves: Iterable[Any]) -> int:
+    """Bytes of all arrays among the leaves."""
+    return sum(leaf.nbytes for leaf in leaves if isinstance(leaf, np.ndarray))
 
 
 def overlaps_itself(array: np.ndarray) -> bool:

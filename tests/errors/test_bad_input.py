@@ -209,7 +209,8 @@ class TestInternalErrors:
         monkeypatch.setenv("JITRT_STRICT", "0")
         compiled = jitrt.jit(add)
         with caplog.at_level(logging.WARNING, "jitrt"):
-            np.testing.assert_array_equal(compiled(x, 1.0), x + 1.0)
+            for _ in range(2):
+                np.testing.assert_array_equal(compiled(x, 1.0), x + 1.0)
         assert "broken stage" in caplog.text
         assert "broken stage" in compiled.explain(x, 1.0).plain_reason
 

@@ -19,6 +19,7 @@ import pytest
 from jitrt.kernels import words
 
 import jitrt
+from jitrt import policy
 from jitrt.runtime.dispatch import Dispatch
 
 SOURCES = tuple(str(Path(module.__file__ or "").parent) for module in (jitrt, words))
@@ -218,6 +219,7 @@ def test_calls_that_are_interrupted(plain, error, places, monkeypatch, caplog, w
 
 def interrupted(plain, error, places, monkeypatch, caplog):
     monkeypatch.setenv("JITRT_STRICT", "0")
+    monkeypatch.setattr(policy, "SMALL_CALL", -1)  # first calls are compiled
     caplog.set_level(logging.CRITICAL, "jitrt")
     chance = random.Random(places)
     call(plain, error, sys.maxsize, 0)  # which imports what there is to import
@@ -229,6 +231,7 @@ def interrupted(plain, error, places, monkeypatch, caplog):
 
 def test_arguments_nested_too_deeply(monkeypatch, caplog):
     monkeypatch.setenv("JITRT_STRICT", "0")
+    monkeypatch.setattr(policy, "SMALL_CALL", -1)  # first calls are compiled
     caplog.set_level(logging.CRITICAL, "jitrt")
     nested = [np.ones(3)]
     itself = [np.ones(3)]
@@ -243,6 +246,7 @@ def test_arguments_nested_too_deeply(monkeypatch, caplog):
 
 def test_what_fails_while_native_code_learns_does_not_end_the_call(monkeypatch, caplog):
     monkeypatch.setenv("JITRT_STRICT", "0")
+    monkeypatch.setattr(policy, "SMALL_CALL", -1)  # first calls are compiled
     caplog.set_level(logging.CRITICAL, "jitrt")
 
     def fail(self, owner):

@@ -18,6 +18,7 @@ import pytest
 from jitrt.kernels import words
 
 import jitrt
+from jitrt import policy
 from jitrt.base import atwork
 from jitrt.runtime.program import Program
 
@@ -249,6 +250,7 @@ def first_call(places, kind):
 )
 def test_calls_at_every_line_of_a_compilation(kind, places, monkeypatch):
     monkeypatch.setenv("JITRT_STRICT", "0")
+    monkeypatch.setattr(policy, "SMALL_CALL", -1)  # first calls are compiled
     lines = first_call((), kind)
     chance = random.Random(places)
     for _ in range(5):
@@ -310,6 +312,7 @@ def test_what_fails_for_a_passing_reason_is_tried_again(error, place, monkeypatc
 
 def test_a_run_that_fails_for_a_passing_reason_is_tried_again(monkeypatch):
     monkeypatch.setenv("JITRT_STRICT", "0")
+    monkeypatch.setattr(policy, "SMALL_CALL", -1)  # first calls are compiled
     function = jitrt.jit(smooth, donate=("x",))  # which only Python serves
     x, y = np.random.default_rng(0).uniform(1, 2, (2, 100_000))
     wanted = smooth(x, y)[0]

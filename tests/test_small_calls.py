@@ -1,0 +1,132 @@
+"""Calls with small arrays: what NumPy answers in microseconds is not traced for one call, and costs little later."""
+
+import itertools
+import warnings
+
+import numpy as np
+import pytest
+
+import jitrt
+from jitrt import policy
+
+TABLE = {name: tuple(map(int, f"{k:05b}")) for k, name in enumerate(map("".join, itertools.product("xyz", repeat=3)))}
+
+
+@pytest.fixture(autouse=True)
+def as_users_run_it(monkeypatch):
+    monkeypatch.setenv("JITRT_STRICT", "0")
+
+
+def scaled(x, how="twice", *, offset=1.0):
+    if how == "twice":
+        x = x * 2
+    return np.sqrt(x * x + offset) - x
+
+
+def values(kind, size):
+    return np.arange(1.0, 1.0 + size).astype(kind)
+
+
+CALLS = [
+    lambda: ((values("f8", 5),), {}),
+    lambda: ((values("f4", 5), "once"), {}),
+    lambda: ((values("f8", 5).reshape(1, 5),), {"how": "once", "offset": 2.0}),
+    lambda: ((3.5,), {}),
+    lambda: ((values("f8", policy.SMALL_CALL // 8), "twice"), {}),
+]
+
+
+@pytest.mark.parametrize("call", CALLS)
+def test_the_second_call_of_a_kind_is_compiled(call):
+    fast = jitrt.jit(scaled)
+    for k in range(3):
+        args, kwargs = call()
+        np.testing.assert_allclose(fast(*args, **kwargs), scaled(*args, **kwargs), rtol=1e-6)
+        assert bool(fast.plain_reason) == (k == 0)
+        assert fast.cache_info().compiled == (k > 0)
+
+
+def test_what_is_not_small_is_compiled_at_once():
+    fast = jitrt.jit(scaled)
+    fast(values("f8", policy.SMALL_CALL // 8 + 1))
+    assert not fast.plain_reason
+
+
+@pytest.mark.parametrize("asked", ["warn", "raise"])
+def test_who_asks_for_plain_calls_is_not_told_of_the_first(asked):
+    fast = jitrt.jit(scaled, on_plain=asked)
+    fast(values("f8", 5))
+    assert not fast.plain_reason
+
+
+def test_what_is_compiled_ahead_of_calls_serves_the_first_one():
+    for prepare in ("compile", "explain"):
+        fast = jitrt.jit(scaled)
+        getattr(fast, prepare)(values("f8", 5))
+        fast(values("f8", 5))
+        assert not fast.plain_reason
+
+
+def test_the_second_call_is_compiled_among_many_others():
+    fast = jitrt.jit(scaled)
+    for size, how, offset in itertools.product((2, 3), ("twice", "once"), (1.0, 2)):
+        before = fast.cache_info().compiled
+        for k in range(2):
+            fast(values("f8", size), how, offset=offset)
+            assert fast.cache_info().compiled == before + k
+
+
+@pytest.mark.filterwarnings("ignore::jitrt.JitrtPerformanceWarning")
+def test_calls_that_each_differ_make_few_traces():
+    """Each trace takes as long as thousands of such calls."""
+    fast = jitrt.jit(lambda x, name: x * len(name) + 1.0)
+    for _, name in itertools.product(range(3), TABLE):
+        assert fast(values("f8", 3), name)[0] == 4.0
+    assert fast.cache_info().compiled <= policy.CREDIT_FOR_SMALL + 2
+
+
+def looked_up(x, name="xxx"):
+    a, b, c, d, e = TABLE[name]
+    s = x.sum()
+    if s > 100.0:  # a look at a value
+        return x * a + b
+    return x[0] * b + c * d + e
+
+
+def test_what_takes_a_large_table_apart_runs_plain():
+    """Python takes 150 parts of a table apart for three operations on five elements."""
+    fast = jitrt.jit(looked_up)
+    for k in range(4):
+        x = values("f8", 5) + k
+        assert fast(x) == looked_up(x)
+    assert fast.cache_info().compiled == 0
+    slow = fast.cache_info().slow_calls
+    for _ in range(20):
+        fast(values("f8", 5))
+    assert fast.cache_info().slow_calls == slow  # native code calls the plain function
+
+
+def test_a_plain_call_sees_arrays_that_have_grown(monkeypatch):
+    table = {"weights": np.ones(3)}
+
+    def weighted(x):
+        return np.sqrt(x * table["weights"]) + np.exp(-x) * table["weights"]
+
+    fast = jitrt.jit(weighted)
+    for size in (3, 3, 3, 40_000, 40_000):
+        table["weights"] = np.full(size, 2.0)
+        np.testing.assert_allclose(fast(values("f8", 1)), weighted(values("f8", 1)), rtol=1e-15)
+    assert not fast.plain_reason
+
+
+@pytest.mark.parametrize("errors", [True, False])
+def test_own_warnings_are_given_to_those_who_ask(errors):
+    fast = jitrt.jit(lambda x, n: np.roll(x, n) * 2)
+    x = values("f8", 400)
+    with warnings.catch_warnings(record=not errors) as caught:
+        warnings.resetwarnings()
+        warnings.simplefilter("error" if errors else "always")
+        for n in range(200):
+            fast(x, n)
+        assert "few came again" in fast.plain_reason
+        assert not caught
