@@ -21,6 +21,16 @@ from .bound import BoundSymbols
 
 STEP = "host.step"
 Handler = Callable[[int, int], int]
+_QUIET = frozenset(
+    f"random.{name}"
+    for name in (
+        "standard_uniform",
+        "standard_uniform_fill",
+        "standard_uniform_fill_f",
+        "bounded_uint64_fill",
+        "interval",
+    )
+)
 _handlers: dict[int, Handler] = {}
 _numbers = itertools.count(1)
 
@@ -38,8 +48,11 @@ def symbol(name: str) -> str | None:
 
 
 def raises(symbol: str) -> bool:
-    """Whether floating-point exceptions of a function are those of what calls it, as NumPy has it for BLAS's."""
-    return symbol.startswith("blas.")
+    """Whether floating-point exceptions of a function, if it has any, are those of what calls it.
+
+    NumPy has it so for BLAS's, and not for distributions; those in whole numbers, and the uniform one, have none.
+    """
+    return symbol.startswith(("blas.", "libm.")) or symbol in _QUIET
 
 
 def draws(name: str) -> bool:

@@ -53,7 +53,7 @@ DRAWS = {
     rng.choice(a) rng.uniform(low=1.0, high=2.0) rng.normal(loc=0.5, scale=0.25) rng.normal(s)
     rng.normal(0.0, s, (2, 3))
     rng.uniform(0.0, 1.0, 3) rng.standard_normal(4) rng.standard_normal((2, 2)) rng.binomial(20, 0.3)
-    rng.permutation(5)""",
+    rng.permutation(5) rng.uniform(a,a+2.0) rng.uniform(-1.0,s,4) rng.uniform(size=(2,3))""",
     "new": """rng.random() rng.random(3) rng.random((2, 2)) rng.integers(7) rng.integers(-3, 12) rng.integers(1 << 40)
     rng.integers(0, 5, endpoint=True) rng.integers(0, 9, size=4) rng.integers(i, i + 3) rng.exponential()
     rng.exponential(2.5, size=(2,)) rng.gamma(2.0) rng.gamma(0.5, 3.0) rng.beta(1.0, 2.0) rng.beta(0.5, 0.5)

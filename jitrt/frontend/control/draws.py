@@ -85,13 +85,12 @@ def _drawn(r: Recorder, source: Source, name: str, args: list[Any], kwargs: dict
     if not draws("standard_uniform"):
         return None
     if not is_new and name in ("rand", "randn") and not kwargs:
-        return _each(
-            r, tuple(args) if args else None, FLOAT, _uniform(r, source) if name == "rand" else _gauss(r, source)
-        )
+        size = tuple(args) if args else None
+        return _uniforms(r, source, size) if name == "rand" else _each(r, size, FLOAT, _gauss(r, source))
     if is_new and name in _FILLS and (made := _filled(r, source, _FILLS[name], *args, **kwargs)) is not None:
         return made
     if name in _STANDARD and (is_new is (name == "random") or not is_new):
-        return _each(r, _only_size(args, kwargs), FLOAT, _uniform(r, source)) if _has_size(args, kwargs) else None
+        return _uniforms(r, source, _only_size(args, kwargs)) if _has_size(args, kwargs) else None
     if name == ("integers" if is_new else "randint"):
         return _integers(r, source, *args, **kwargs)
     if name == "choice" and (len(args) == 1 or is_new):
@@ -164,6 +163,13 @@ def _called(r: Recorder, source: Source, name: str, args: Sequence[str], types: 
 
 def _uniform(r: Recorder, source: Source) -> Draw:
     return lambda: _called(r, source, "standard_uniform", (), (), FLOAT)
+
+
+def _uniforms(r: Recorder, source: Source, size: Any) -> Any:
+    """Numbers from 0 to 1."""
+    if size is None:
+        return _each(r, None, FLOAT, _uniform(r, source))
+    return _fill(r, source, "standard_uniform", shape_of(r, size))
 
 
 def _of_table(r: Recorder, source: Source, name: str, args: list[Any], kwargs: dict[str, Any]) -> Any:
@@ -254,12 +260,12 @@ def _uniform_between(r: Recorder, source: Source, low: Any = 0.0, high: Any = 1.
         return None
     low, high = (v if isinstance(v, Array) else as_float(r, v) for v in (low, high))
     if isinstance(low, Array) or isinstance(high, Array):
-        if size is not None or source.kind is not np.random.Generator or not _rounds_twice():
+        if size is not None or not _rounds_twice():
             return None
         width = a.elementwise(r, "subtract", [high, low], [FLOAT] * 2, FLOAT)
         return _scaled(r, source, "standard_uniform", low, width, None)
     width = binary(r, "subtract", high, low)
-    if size is not None and source.kind is np.random.Generator and _rounds_twice():
+    if size is not None and _rounds_twice():
         return _scaled(r, source, "standard_uniform", low, width, size)
     operands = register_of(r, low, FLOAT), register_of(r, width, FLOAT)
     _need(r, "greater", operands[1], 0.0)
