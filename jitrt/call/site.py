@@ -390,15 +390,15 @@ class ServedFunction(NativeCallable):
         rolled : bool, optional
             Where the function is traced, whether there are loops in its graph.
         """
-        from ..frontend.control.looplines import loop_lines
+        from ..frontend.control.looplines import NOT_STAGED, loop_lines
 
         refused = self._loops.reason(args)
-        why = f"; not as a procedure: {refused}" if refused else ""
+        why = f"{NOT_STAGED}{refused}" if refused else ""
         unrolled = self._loops.unrolled(args) if rolled is None and not reason else frozenset[int]()
 
         def what(line: int) -> str:
             if reason:
-                return f"in NumPy: {reason}{why}"
+                return f"in Python{why}"
             if rolled is None:
                 return "unrolled: its values are of different kinds" if line in unrolled else "compiled as a loop"
             if rolled:

@@ -55,7 +55,7 @@ def test_each_loop_has_a_line_and_a_verdict():
     ((line, text, what),) = shown(whole, x)
     assert (line, text) == (1, "for _ in range(5):") and what.split()[0].strip(":") in ("compiled", "unrolled")
     ((_, _, what),) = shown(in_numpy, x)
-    assert what.startswith("in NumPy: ")
+    assert what.startswith("in Python; not as a procedure: ")
 
 
 def test_the_text_shows_them():

@@ -10,6 +10,7 @@ from ...base.frozen import frozen
 from .source import definition_of
 from .values import NotStaged
 
+NOT_STAGED = "; not as a procedure: "  # what stands in front of the reason why a function was not staged
 _LOOPS = (ast.For, ast.While, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 
 
