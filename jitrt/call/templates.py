@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from .. import config, policy
+from ..base import collection
 from ..base.atwork import is_users_own
 from ..base.frozen import frozen, record, replaced
 from ..codegen import cache
@@ -25,7 +26,7 @@ from ..frontend.trace import trace
 from ..ir.content import NotPortable, content
 from ..ir.extents import LEAST, Sizes, formula, hidden, is_extent
 from ..ir.integers import Poly
-from ..ir.node import Graph, Node
+from ..ir.node import Graph, Node, forget_dead
 from ..ir.ops.contractions import RESULT
 from ..ir.ops.optable import Kind
 from ..ir.types import ArrayType, contiguous_strides
@@ -492,7 +493,9 @@ def _made(
     made: Specialisation | Plain | None = None
     try:
         try:
-            made, programs = _specialised(call, given, sizes, keep)
+            with collection.paused():
+                made, programs = _specialised(call, given, sizes, keep)
+                forget_dead()
         except NotWorthwhile as reason:
             made = Plain(str(reason), is_passing=True)
         rows = rows_of(sizes, given)

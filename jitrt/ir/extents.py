@@ -149,24 +149,10 @@ class Sizes:
             len(divisor.terms) == 1 and _quotient(poly, divisor)[1].constant == 0
         )
 
-    def at_most(self, poly: Poly, limit: int) -> bool:
-        """Whether a polynomial is not above `limit`."""
+    def place(self, poly: Poly) -> _Place:
+        """A polynomial as ``factor * range + constant``."""
         factor, constant, rest = _split(poly)
-        if rest is None:
-            return constant <= limit
-        known = self._range(rest)
-        if factor > 0:
-            return known.at_most((limit - constant) // factor)
-        return not known.at_most(-((limit - constant) // -factor) - 1)
-
-    def equals(self, poly: Poly, number: int) -> bool:
-        """Whether a polynomial has this value."""
-        factor, constant, rest = _split(poly)
-        if rest is None:
-            return constant == number
-        if (number - constant) % factor:
-            return False
-        return self._range(rest).equals((number - constant) // factor)
+        return factor, constant, None if rest is None else self._range(rest)
 
     def _check_open(self) -> None:
         if self._is_closed:
@@ -208,9 +194,7 @@ class Sizes:
         if known is None:
             hard = self._range(rest)
             known = self._preferred[rest] = _Range(rest, hard.value, hard.low, hard.high, self._check_open)
-        if factor > 0:
-            return known.at_most((limit - constant) // factor)
-        return not known.at_most(-((limit - constant) // -factor) - 1)
+        return _at_most((factor, constant, known), limit)
 
     @property
     def preferences(self) -> list[_Range]:
@@ -232,11 +216,18 @@ class Sizes:
 
     def accepts(self, noted: Sequence[Any]) -> bool:
         """Note what `noted` gave where the same was traced, if all of it holds for the sizes at first, too."""
-        before = self._values.copy(), self.quotients.copy(), self._names.copy(), self._ranges, self._preferred
-        self._ranges, self._preferred = ({p: copy(k) for p, k in known.items()} for known in before[3:])
+        before = self._values.copy(), self.quotients.copy(), self._names.copy()
+        all_known = self._ranges, self._preferred
+        kept = [{poly: copy(known) for poly, known in ranges.items()} for ranges in all_known]
         if self._note(noted):
             return True
-        self._values, self.quotients, self._names, self._ranges, self._preferred = before
+        self._values, self.quotients, self._names = before
+        for ranges, old in zip(all_known, kept):
+            for poly, known in [*ranges.items()]:
+                if poly in old:  # extents have what is known of them
+                    known.low, known.high, known.excluded = old[poly].low, old[poly].high, old[poly].excluded
+                else:
+                    del ranges[poly]
         return False
 
     def _note(self, noted: Sequence[Any]) -> bool:
@@ -259,6 +250,28 @@ class Sizes:
     def close(self) -> None:
         """Let nothing be noted any more."""
         self._is_closed = True
+
+
+# A factor, a constant, and what is known of the rest.
+_Place = tuple[int, int, _Range | None]
+
+
+def _at_most(place: _Place, limit: int) -> bool:
+    """Whether what is at a place is not above `limit`."""
+    factor, constant, known = place
+    if known is None:
+        return constant <= limit
+    if factor > 0:
+        return known.at_most((limit - constant) // factor)
+    return not known.at_most(-((limit - constant) // -factor) - 1)
+
+
+def _equals(place: _Place, number: int) -> bool:
+    """Whether what is at a place has this value."""
+    factor, constant, known = place
+    if known is None:
+        return constant == number
+    return not (number - constant) % factor and known.equals((number - constant) // factor)
 
 
 def _split(poly: Poly) -> tuple[int, int, Poly | None]:
@@ -312,10 +325,18 @@ def _multiple(x: Poly, y: Poly) -> int | None:
 class Extent:
     """An integer that depends on variables; made by `Sizes`."""
 
-    __slots__ = ("poly", "sizes", "value")
+    __slots__ = ("_made", "_place", "poly", "sizes", "value")
 
     def __init__(self, poly: Poly, value: int, sizes: Sizes):
         self.poly, self.value, self.sizes = poly, value, sizes
+        self._made: dict[Any, Any] = {}  # by an operation and an integer
+        self._place: _Place | None = None
+
+    def _where(self) -> _Place:
+        """What is known of the value."""
+        if self._place is None:
+            self._place = self.sizes.place(self.poly)
+        return self._place
 
     @property  # type: ignore[misc]
     def __class__(self) -> type:
@@ -323,7 +344,7 @@ class Extent:
 
     def _known(self) -> int:
         """The value, which is the only one from now on."""
-        assert self.sizes.equals(self.poly, self.value)
+        assert _equals(self._where(), self.value)
         return self.value
 
     __index__ = __int__ = _known
@@ -335,7 +356,7 @@ class Extent:
         return np.asarray(self._known(), dtype)
 
     def __bool__(self) -> bool:
-        return not self.sizes.equals(self.poly, 0)
+        return not _equals(self._where(), 0)
 
     def __hash__(self) -> int:  # the same for all, so that whoever looks for one has to compare
         return id(self.sizes)
@@ -372,24 +393,29 @@ class Extent:
         return getattr(ufunc, method)(*[v._known() if is_extent(v) else v for v in inputs], **options)
 
     def _with(self, other: Any, whole: Callable[[Any, Any], Any]) -> Any:
+        if type(other) is int:
+            made = self._made.get((whole, other))
+            if made is None:
+                made = self._made[whole, other] = self.sizes.make(whole(self.poly, Poly.number(other)), self)
+            return made
         poly = self._other(other)
         if poly is None:
             return whole(self._known(), other) if _is_float(other) else NotImplemented
         return self.sizes.make(whole(self.poly, poly), self)
 
     def __add__(self, other: Any) -> Any:
-        return self._with(other, lambda x, y: x + y)
+        return self._with(other, operator.add)
 
     __radd__ = __add__
 
     def __sub__(self, other: Any) -> Any:
-        return self._with(other, lambda x, y: x - y)
+        return self._with(other, operator.sub)
 
     def __rsub__(self, other: Any) -> Any:
         return -self + other if _poly(other) is not None or _is_float(other) else NotImplemented
 
     def __mul__(self, other: Any) -> Any:
-        return self._with(other, lambda x, y: x * y)
+        return self._with(other, operator.mul)
 
     __rmul__ = __mul__
 
@@ -461,10 +487,12 @@ class Extent:
         return pow(other, self._known(), modulus)
 
     def __eq__(self, other: object) -> bool:
+        if type(other) is int:
+            return _equals(self._where(), other)
         poly = self._other(other)
         if poly is None:
             return other == self._known() if issubclass(type(other), float) else NotImplemented
-        return self.sizes.equals(self.poly - poly, 0)
+        return _equals(self.sizes.place(self.poly - poly), 0)
 
     def __le__(self, other: Any) -> Any:
         return self._compared(other, operator.le, 1, 0)
@@ -479,10 +507,13 @@ class Extent:
         return self._compared(other, operator.gt, -1, -1)
 
     def _compared(self, other: Any, compare: Callable[[Any, Any], bool], factor: int, limit: int) -> Any:
+        if type(other) is int:
+            where = self._where()
+            return _at_most(where, other + limit) if factor > 0 else not _at_most(where, other - 1 - limit)
         poly = self._other(other)
         if poly is None:
             return compare(self._known(), other) if _is_float(other) else NotImplemented
-        return self.sizes.at_most((self.poly - poly) * factor, limit)
+        return _at_most(self.sizes.place((self.poly - poly) * factor), limit)
 
 
 def _of_value(name: str) -> Any:
