@@ -23,12 +23,14 @@ from ..base.frozen import frozen, record, replaced
 from ..codegen import cache
 from ..errors import ControlException, NotWorthwhile, Untraceable
 from ..frontend.trace import trace
+from ..ir.build import is_plain
 from ..ir.content import NotPortable, content
 from ..ir.extents import LEAST, Sizes, formula, hidden, is_extent
 from ..ir.integers import Poly
 from ..ir.node import Graph, Node, forget_dead
 from ..ir.ops.contractions import RESULT
 from ..ir.ops.optable import Kind
+from ..ir.ops.updates import region_between
 from ..ir.types import ArrayType, contiguous_strides
 from ..passes.harmless import left_out
 from ..programs import Compiled, code_text
@@ -89,7 +91,7 @@ class Templates:
         wanted : collection of int
             Numbers of the leaves that are integers whose values programs depend on.
         """
-        if call.donated or call.shared is not None or call.captures.state or config.debug() or fields() is None:
+        if call.donated or call.shared is not None or config.debug() or fields() is None:
             return None
         call = replaced(call, integers=call.integers.union(_sizes_among(call, wanted)))
         general, numbers = _taken(call, keys, wanted)
@@ -166,10 +168,12 @@ def _strides(array: np.ndarray, shape: tuple[int, ...]) -> tuple[int, ...]:
 def _is_simple(found: Specialisation) -> bool:
     """Whether one program serves all calls, which needs nothing of NumPy."""
     traced = found.traced
-    if traced.breaks or traced.host_calls or traced.scope or traced.stores or traced.draws or traced.has_state:
+    if traced.breaks or traced.host_calls or traced.draws:
         return False
-    is_made = all(r.view is None for r in traced.results)
-    return is_made and not any(n.op.kind is Kind.HOST and not _is_of_loop(n) for n in traced.graph.nodes())
+    views = [region_between(r.view, r.base) for r in traced.results if r.view is not None and r.base is not None]
+    if not all(is_plain(dict(params)) for region in views for _, params, _ in region):
+        return False
+    return not any(n.op.kind is Kind.HOST and not _is_of_loop(n) for n in traced.graph.nodes())
 
 
 def _is_of_loop(node: Node) -> bool:

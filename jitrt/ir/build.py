@@ -155,7 +155,7 @@ def view(name: str, x: Node, **arguments: Hashable) -> Node:
 
 def _viewed(name: str, x: Node, arguments: dict[str, Any]) -> tuple[int, ...]:
     """The shape of the view `name` of `x`."""
-    if name in strided.VIEWS and (depends(x.shape) or not _is_plain(arguments)):
+    if name in strided.VIEWS and (depends(x.shape) or not is_plain(arguments)):
         return strided.view(name, strided.Strided(x.shape, (0,) * x.type.ndim), arguments).shape  # type: ignore[union-attr]
     return OPS[name].numpy(phantom(x.shape), **arguments).shape  # type: ignore[misc]
 
@@ -165,11 +165,11 @@ def _plain(shape: Any) -> tuple[int, ...]:
     return tuple(map(plain, shape)) if depends(shape) else shape
 
 
-def _is_plain(arguments: Any) -> bool:
+def is_plain(arguments: Any) -> bool:
     """Whether none of the integers in `arguments` depends on variables."""
     if isinstance(arguments, dict):
-        return all(map(_is_plain, arguments.values()))
-    return all(map(_is_plain, arguments)) if isinstance(arguments, tuple) else not is_extent(arguments)
+        return all(map(is_plain, arguments.values()))
+    return all(map(is_plain, arguments)) if isinstance(arguments, tuple) else not is_extent(arguments)
 
 
 def _reshaped(size: int, shape: tuple[int, ...]) -> tuple[int, ...]:

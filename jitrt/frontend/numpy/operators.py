@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from ...errors import Untraceable
+from ...ir.extents import Size
 from ...ir.node import Node
 from ..python.userline import user_line
 from ..rolling.loopnumber import LoopNumber
@@ -234,6 +235,16 @@ def is_tracer(value: Any) -> bool:
 def traced_float(*args: Any) -> Any:
     """What a function that is traced finds in the place of ``float``."""
     return args[0]._as_float() if len(args) == 1 and is_tracer(args[0]) else float(*args)
+
+
+def traced_len(value: Any, /) -> Any:
+    """What a function that is traced finds in the place of ``len``, which gives integers that may be any."""
+    return value.__len__() if is_tracer(value) else len(value)
+
+
+def traced_int(*args: Any, **options: Any) -> Any:
+    """What a function that is traced finds in the place of ``int``."""
+    return args[0] if len(args) == 1 and type(args[0]) is Size and not options else int(*args, **options)
 
 
 _OPERANDS: Any = (Operators, *_NUMBERS)

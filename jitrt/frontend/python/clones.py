@@ -22,7 +22,7 @@ from ...values.keys import GENERATORS
 from ..context import current
 from ..numpy.creation import stand_in
 from ..numpy.draws import TracedGenerator, of_object
-from ..numpy.operators import traced_float
+from ..numpy.operators import traced_float, traced_int, traced_len
 from ..rolling.loopsites import only_called
 from ..rolling.rolling import traced_range
 from .captures import Place
@@ -253,7 +253,9 @@ class Clones:
         } or None
 
 
-_ONLY_CALLED: tuple[tuple[str, Any, Any], ...] = (("range", range, traced_range), ("float", float, traced_float))
+_ONLY_CALLED: tuple[tuple[str, Any, Any], ...] = (
+    ("range", range, traced_range), ("float", float, traced_float), ("len", len, traced_len), ("int", int, traced_int),
+)  # fmt: skip
 
 
 def _is_as_it_was(members: Mapping[str, Any], known: dict[str, Any]) -> bool:
