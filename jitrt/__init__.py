@@ -80,6 +80,7 @@ _MODULES = {
     ".loops": ("cond", "fori_loop", "scan", "while_loop"),
     ".ir.aliasing": ("non_aliasing",),
     ".runtime.threads": ("num_threads", "set_num_threads"),
+    ".running.ipython": ("load_ipython_extension", "unload_ipython_extension"),
     ".strings.evaluation": ("NumExpr", "evaluate", "re_evaluate", "validate"),
     ".strings.pandas": ("register_pandas_engine",),
     ".values.frozen": ("frozen",),

@@ -16,11 +16,13 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any
 
-from . import __version__, demo
-from .codegen import cache, cachefiles, linker
-from .inspect.ahead_of_time import spec
+from . import __version__
+from .codegen import cachefiles
 from .jitfunction import JitFunction, jit
+from .running import script
 from .runtime import threads
+
+# What one command needs is imported by it, since programs that are run should not wait for it.
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -72,7 +74,24 @@ def main(arguments: Sequence[str] | None = None) -> int:
         "arguments", nargs="*", metavar="ARGUMENT", help="'f8[100,3]' for an array, or a number, string, … as in Python"
     )
     explain_parser.add_argument("--full", action="store_true", help="with graphs, loop nests, memory and kernels")
+    run_parser = commands.add_parser(
+        "run",
+        help="run a script or module with its own functions compiled",
+        description="Runs a program as Python does. Every function of its own files that works on arrays is compiled, "
+        "as if it were decorated with jitrt.jit.",
+    )
+    run_parser.add_argument(
+        "--report", action="store_true", help="print calls, seconds, and what ran plain, at the end"
+    )
+    run_parser.add_argument("-m", action="store_true", dest="is_module", help="run a module, by its name")
+    run_parser.add_argument("program", help="the file of the script, or the name of the module")
+    run_parser.add_argument("arguments", nargs=argparse.REMAINDER, help="those of the program")
     options = parser.parse_args(arguments)
+    if options.command == "run":
+        try:
+            return script.run(options.program, options.arguments, options.is_module, options.report)
+        except script.NoProgram as error:
+            run_parser.error(str(error))
     if options.command == "info":
         return _info()
     if options.command == "explain":
@@ -81,6 +100,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return _cache(options.clear)
     if not options.png.parent.is_dir():
         demo_parser.error(f"{options.png.parent} is not a folder, so the picture cannot be written there")
+
+    from . import demo
 
     progress = logging.getLogger("jitrt.demo")
     progress.setLevel(logging.INFO)
@@ -95,6 +116,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _info() -> int:
     """Print what a report of a problem should say."""
+    from .codegen import cache, linker
+
     rows = {
         "jitrt": __version__,
         "Python": f"{platform.python_version()} on {platform.platform()}",
@@ -134,6 +157,8 @@ def _argument(text: str) -> Any:
     >>> _argument("f8[3,2]").shape, _argument("2.5"), _argument("'low'")
     ((3, 2), 2.5, 'low')
     """
+    from .inspect.ahead_of_time import spec
+
     found = re.fullmatch(r"(\w+)\[([\d, ]*)\]", text)
     if found is None:
         return ast.literal_eval(text)
@@ -142,6 +167,8 @@ def _argument(text: str) -> Any:
 
 def _cache(clear: bool) -> int:
     """Print what is in the disk cache, after clearing it if wanted."""
+    from .codegen import cache
+
     if clear:
         print(f"deleted {cachefiles.clean(0):,} bytes")
     for name, value in cache.summary().items():

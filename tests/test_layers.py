@@ -35,6 +35,7 @@ FACE = [
     "pandas_engine",
     "pickling",
     "jitfunction",
+    "running",
     "strings",
     "demo",
     "__init__",

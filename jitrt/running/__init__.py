@@ -1,0 +1,1 @@
+"""Programs as they are, with their own functions compiled: which these are, import hook, scripts, report, IPython."""
