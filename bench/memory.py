@@ -65,7 +65,7 @@ def wave(now, before):
         inner = 1.5 * now[1:-1] - before[1:-1] + 0.25 * (now[2:] + now[:-2])
         return np.concatenate([now[:1], inner, now[-1:]]), now
 
-    return jitrt.fori_loop(100, step, (now, before))
+    return jitrt.fori_loop(0, 100, step, (now, before))
 
 
 def blur(z):

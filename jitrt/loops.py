@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 import numpy as np
 
@@ -12,18 +12,19 @@ from .frontend.rolling.loops import NotOneNode, record_cond, record_fori, record
 from .values.kinds import flatten, rebuild
 
 S = TypeVar("S")
+_NONE = cast(Any, object())
 
 
-def fori_loop(n: int, body: Callable[[int, S], S], init: S) -> S:
-    """Apply `body` `n` times.
+def fori_loop(lower: int, upper: int, body: Callable[[int, S], S], init: S = _NONE) -> S:
+    """Apply `body` for each integer from `lower` up to, and without, `upper`.
 
-    Inside of a function that `jit` compiles the loop becomes one step of the program, whatever `n` is: the body is
-    traced once, and runs natively.
+    Inside of a function that `jit` compiles the loop becomes one step of the program, whatever its length: the body is
+    traced once, and runs natively. The parameters are those of `jax.lax.fori_loop`.
 
     Parameters
     ----------
-    n : int
-        Number of iterations; none if it is negative.
+    lower, upper : int
+        The first number, and the one behind the last; there is no iteration if `upper` is not larger.
     body : callable
         ``body(i, state)`` gives the next state.
     init : array, number, or nested tuples, lists and dicts of them
@@ -33,6 +34,11 @@ def fori_loop(n: int, body: Callable[[int, S], S], init: S) -> S:
     -------
     state
         The last state; `init` if there is no iteration.
+
+    Raises
+    ------
+    TypeError
+        If `upper` is a function: there was an order of parameters without `lower`.
 
     See Also
     --------
@@ -44,17 +50,21 @@ def fori_loop(n: int, body: Callable[[int, S], S], init: S) -> S:
     >>> import jitrt
     >>> @jitrt.jit
     ... def newton(a):
-    ...     return jitrt.fori_loop(6, lambda i, x: (x + a / x) / 2, a)
+    ...     return jitrt.fori_loop(0, 6, lambda i, x: (x + a / x) / 2, a)
     >>> newton(np.array([2.0, 9.0]))
     array([1.41421356, 3.        ])
     """
-    if isinstance(n, Tracer):
-        state = (0, init)
-        return while_loop(lambda s: s[0] < n, lambda s: (s[0] + 1, body(s[0], s[1])), state)[1]
+    if callable(upper) or init is _NONE:
+        raise TypeError(
+            "fori_loop takes (lower, upper, body, init): fori_loop(n, body, init) is fori_loop(0, n, body, init)"
+        )
+    if isinstance(lower, Tracer) or isinstance(upper, Tracer):
+        state = (lower, init)
+        return while_loop(lambda s: s[0] < upper, lambda s: (s[0] + 1, body(s[0], s[1])), state)[1]
     trace = trace_of(init, body)
-    if trace is not None and n > 0:
-        return record_fori(trace, n, body, init)
-    for i in range(n):
+    if trace is not None and upper > lower:
+        return record_fori(trace, range(lower, upper), body, init)
+    for i in range(lower, upper):
         init = body(i, init)
     return init
 

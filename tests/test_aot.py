@@ -80,7 +80,7 @@ def test_stages_are_printed_and_compiled():
 
 
 def test_stages_show_loops():
-    stages = jitrt.jit(lambda a: jitrt.fori_loop(5, lambda i, v: v * 1.5, a)).lower(x)
+    stages = jitrt.jit(lambda a: jitrt.fori_loop(0, 5, lambda i, v: v * 1.5, a)).lower(x)
     assert "5 times" in str(stages)
 
 

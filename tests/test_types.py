@@ -45,7 +45,7 @@ assert_type(total(x), float)
 assert_type(Model().step(0.5), Array)
 assert_type(Model.step(Model(), 0.5), Array)
 assert_type(scaled.explain(x), jitrt.Explanation)
-assert_type(jitrt.fori_loop(3, lambda i, s: s + i, 0.0), float)
+assert_type(jitrt.fori_loop(0, 3, lambda i, s: s + i, 0.0), float)
 """
 MISTAKES = """
 scaled("x")

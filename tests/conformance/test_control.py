@@ -27,27 +27,27 @@ def check(function, *args, nodes=1, plain=False):
 
 
 def test_fori():
-    check(lambda x: jitrt.fori_loop(5, lambda i, a: np.sqrt(abs(a)) + x, x), X)
+    check(lambda x: jitrt.fori_loop(0, 5, lambda i, a: np.sqrt(abs(a)) + x, x), X)
 
 
 def test_fori_without_iterations():
-    check(lambda x: jitrt.fori_loop(0, lambda i, a: a + 1, x) * 2, X, nodes=0)
-    check(lambda x: jitrt.fori_loop(-3, lambda i, a: a + 1, x) * 2, X, nodes=0)
+    check(lambda x: jitrt.fori_loop(0, 0, lambda i, a: a + 1, x) * 2, X, nodes=0)
+    check(lambda x: jitrt.fori_loop(0, -3, lambda i, a: a + 1, x) * 2, X, nodes=0)
 
 
 def test_fori_uses_the_number_of_the_iteration():
-    check(lambda x: jitrt.fori_loop(7, lambda i, a: a * 0.5 + x * i, x), X)
+    check(lambda x: jitrt.fori_loop(0, 7, lambda i, a: a * 0.5 + x * i, x), X)
     single = X.astype(np.float32)
-    check(lambda x: jitrt.fori_loop(7, lambda i, a: a * 0.5 + x * i, x), single)
+    check(lambda x: jitrt.fori_loop(0, 7, lambda i, a: a * 0.5 + x * i, x), single)
 
 
 def test_fori_with_changing_types_runs_a_first_iteration():
-    check(lambda x: jitrt.fori_loop(4, lambda i, a: a + x.sum(axis=1), 0.0), X)
-    check(lambda x: jitrt.fori_loop(4, lambda i, a: a + x[0, 0], 0), X)
+    check(lambda x: jitrt.fori_loop(0, 4, lambda i, a: a + x.sum(axis=1), 0.0), X)
+    check(lambda x: jitrt.fori_loop(0, 4, lambda i, a: a + x[0, 0], 0), X)
 
 
 def test_fori_that_grows_is_unrolled():
-    check(lambda x: jitrt.fori_loop(6, lambda i, a: np.concatenate((a, x)), x), X, nodes=0)
+    check(lambda x: jitrt.fori_loop(0, 6, lambda i, a: np.concatenate((a, x)), x), X, nodes=0)
 
 
 def test_fori_with_nested_state():
@@ -55,7 +55,7 @@ def test_fori_with_nested_state():
         def body(i, state):
             return {"a": state["b"][0] * 0.5, "b": [state["a"] + x, None]}
 
-        return jitrt.fori_loop(5, body, {"a": x, "b": [x + 1, None]})
+        return jitrt.fori_loop(0, 5, body, {"a": x, "b": [x + 1, None]})
 
     check(run, X)
 
@@ -63,9 +63,9 @@ def test_fori_with_nested_state():
 def test_nested():
     def run(x):
         def row(i, a):
-            return jitrt.fori_loop(3, lambda j, c: np.sqrt(abs(c)) + a * i + x, a)
+            return jitrt.fori_loop(0, 3, lambda j, c: np.sqrt(abs(c)) + a * i + x, a)
 
-        return jitrt.fori_loop(4, row, x)
+        return jitrt.fori_loop(0, 4, row, x)
 
     check(run, X)
 
@@ -137,18 +137,18 @@ def test_cond_of_different_types_runs_plain():
 
 def test_host_calls_inside():
     matrix = X @ X.T + 5 * np.eye(3)
-    explanation = check(lambda a: jitrt.fori_loop(3, lambda i, m: np.linalg.inv(m) + a, a), matrix)
+    explanation = check(lambda a: jitrt.fori_loop(0, 3, lambda i, m: np.linalg.inv(m) + a, a), matrix)
     assert explanation.host_calls
 
 
 def test_trip_count_compiles_nothing():
-    compiled = jitrt.jit(lambda x, n: jitrt.fori_loop(n, lambda i, a: np.sqrt(abs(a)) + x, x))
+    compiled = jitrt.jit(lambda x, n: jitrt.fori_loop(0, n, lambda i, a: np.sqrt(abs(a)) + x, x))
     first = [k.address for k in compiled.explain(X, 10).kernels]
     assert [k.address for k in compiled.explain(X, 1000).kernels] == first
 
 
 def test_plain():
-    assert jitrt.fori_loop(3, lambda i, s: s + i, 0) == 3
+    assert jitrt.fori_loop(0, 3, lambda i, s: s + i, 0) == 3
     assert jitrt.while_loop(lambda s: s < 10, lambda s: 2 * s, 1) == 16
     total, ys = jitrt.scan(lambda s, x: (s + x, s), 0, np.arange(4))
     assert total == 6
@@ -162,7 +162,7 @@ def test_bodies_that_write_into_their_state():
             return s + 1
 
         y = x + 0
-        return jitrt.fori_loop(9, body, y), y  # the first iteration writes into `y`
+        return jitrt.fori_loop(0, 9, body, y), y  # the first iteration writes into `y`
 
     check(run, X, nodes=0)
 
@@ -172,7 +172,7 @@ def test_bodies_that_write_into_their_state():
             s[0] = s[1] * 0.5
             return s
 
-        return jitrt.fori_loop(9, body, x)
+        return jitrt.fori_loop(0, 9, body, x)
 
     check(of_its_own, X)
 
@@ -186,7 +186,7 @@ def test_bodies_that_write_into_arrays_from_outside():
             seen[1] += 1
             return s * 0.5
 
-        return jitrt.fori_loop(9, body, x), seen
+        return jitrt.fori_loop(0, 9, body, x), seen
 
     def until(x):
         seen = np.zeros(4)
@@ -210,3 +210,20 @@ def test_bodies_that_write_into_arrays_from_outside():
         compiled = jitrt.jit(run)
         for _ in range(2):
             assert_same(compiled(X), run(X))
+
+
+@pytest.mark.parametrize("lower, upper", [(2, 9), (-3, 4), (5, 5), (7, 3)])
+def test_numbers_from_lower_to_upper(lower, upper):
+    check(lambda x: jitrt.fori_loop(lower, upper, lambda i, a: a * 0.5 + x * i, x), X, nodes=int(upper > lower))
+    compiled = jitrt.jit(lambda x, m, n: jitrt.fori_loop(m, n, lambda i, a: a * 0.5 + x * i, x))
+    for m, n in ((lower, upper), (lower - 1, upper + 2), (lower, upper)):
+        want = X
+        for i in range(m, n):
+            want = want * 0.5 + X * i
+        np.testing.assert_array_equal(compiled(X, m, n), want)
+
+
+def test_the_order_without_lower_is_refused():
+    for wrong in (lambda: jitrt.fori_loop(3, lambda i, s: s, 0), lambda: jitrt.fori_loop(3, lambda i, s: s, 0, 1)):
+        with pytest.raises(TypeError, match=r"fori_loop\(n, body, init\) is fori_loop\(0, n, body, init\)"):
+            wrong()

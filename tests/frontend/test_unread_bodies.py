@@ -25,9 +25,9 @@ def unread(operation, s, x):
 
 
 BODIES = {
-    "fori": lambda f, x: jitrt.fori_loop(3, lambda i, s: unread(f, s, x) + 1.0, x),
-    "fori and its number": lambda f, x: jitrt.fori_loop(3, lambda i, s: unread(f, s - i, x) - 1.0, x),
-    "no iterations": lambda f, x: jitrt.fori_loop(0, lambda i, s: unread(f, s, x), x),
+    "fori": lambda f, x: jitrt.fori_loop(0, 3, lambda i, s: unread(f, s, x) + 1.0, x),
+    "fori and its number": lambda f, x: jitrt.fori_loop(0, 3, lambda i, s: unread(f, s - i, x) - 1.0, x),
+    "no iterations": lambda f, x: jitrt.fori_loop(0, 0, lambda i, s: unread(f, s, x), x),
     "while": lambda f, x: jitrt.while_loop(lambda s: s.max() < 5, lambda s: unread(f, s, x) + 2.0, x),
     "scan": lambda f, x: jitrt.scan(lambda s, v: (unread(f, s * v, x), s[0]), x, x),
     "then": lambda f, x: jitrt.cond(x.sum() > 0, lambda s: unread(f, s, x), lambda s: s + 0.0, x),
@@ -35,7 +35,7 @@ BODIES = {
     "both": lambda f, x: jitrt.cond(x.sum() > 0, lambda s: unread(f, s, x), lambda s: unread(f, s - 1.0, x), x),
     "only that": lambda f, x: jitrt.cond(x.sum() > 0, lambda: unread(f, x, x), lambda: x * 2.0),
     "nested": lambda f, x: jitrt.fori_loop(
-        2, lambda i, s: jitrt.cond(s.max() > 3, lambda t: unread(f, t, x), lambda t: t + 1.0, s), x
+        0, 2, lambda i, s: jitrt.cond(s.max() > 3, lambda t: unread(f, t, x), lambda t: t + 1.0, s), x
     ),
 }
 ARRAYS = ([1.0, 1.0, 1.0], [1.0, 0.0, 2.0], [-3.0, 0.0, 2.0], [7.0, 7.0, 9.0], [-3.0, 0.0, 9.0], [1.0, 2.0, 0.5])

@@ -178,7 +178,7 @@ def test_poisons_are_not_canaries():
 
 PROGRAMS = {
     "updates": lambda x: updated(x),
-    "loop": lambda x: jitrt.fori_loop(7, lambda i, y: y * 0.5 + x, x + 1.0),
+    "loop": lambda x: jitrt.fori_loop(0, 7, lambda i, y: y * 0.5 + x, x + 1.0),
     "while": lambda x: jitrt.while_loop(lambda y: y.sum() > 1.0, lambda y: y * 0.5, x),
     "choice": lambda x: jitrt.cond(x.sum() > 3.0, lambda y: y + 1.0, lambda y: y - 1.0, x),
     "scan": lambda x: jitrt.scan(lambda s, y: (s + y, s * y), x[0], x),

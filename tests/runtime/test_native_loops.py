@@ -61,7 +61,7 @@ X = np.random.default_rng(0).normal(size=N)
 @pytest.mark.parametrize("n", range(1, 8))
 def test_double_buffered(n):
     def run(x, w, b):
-        return jitrt.fori_loop(n, lambda i, y: convolution(y, w, b), x)
+        return jitrt.fori_loop(0, n, lambda i, y: convolution(y, w, b), x)
 
     (call,) = loops(run, X, 0.5, 0.25)
     assert call.rotation.length == 2
@@ -93,7 +93,7 @@ def test_the_document_s_while_loop():
 
 def test_elementwise_steps_write_over_their_operands():
     def run(x, v, dt):
-        return jitrt.fori_loop(9, lambda i, s: (s[0] + dt * s[1], s[1] - dt * s[0]), (x, v))[0]
+        return jitrt.fori_loop(0, 9, lambda i, s: (s[0] + dt * s[1], s[1] - dt * s[0]), (x, v))[0]
 
     (call,) = loops(run, X, X[::-1].copy(), 0.01)
     assert call.rotation.length == 1
@@ -111,7 +111,7 @@ def test_dependence_over_several_iterations(n):
             a, b, c, d = last
             return b, c, d, stencil(a)
 
-        return jitrt.fori_loop(n, body, (x, x * 2, x * 3, x * 4))[3]
+        return jitrt.fori_loop(0, n, body, (x, x * 2, x * 3, x * 4))[3]
 
     (call,) = loops(run, X)
     assert call.rotation.length == 5
@@ -125,7 +125,7 @@ def test_swaps_and_rotations(n):
             a, b, c, d = s
             return b, a + 1, d, stencil(c)
 
-        a, b, c, d = jitrt.fori_loop(n, body, (x, y, x - 1, y - 1))
+        a, b, c, d = jitrt.fori_loop(0, n, body, (x, y, x - 1, y - 1))
         return a + 2 * b + 3 * c + 4 * d
 
     check(run, X, X[::-1].copy())
@@ -164,10 +164,10 @@ def test_all_exits_of_one_loop():
 def test_nested_loops_are_native():
     def run(x):
         def outer(i, s):
-            inner = jitrt.fori_loop(3, lambda j, t: stencil(t) + s, s)
+            inner = jitrt.fori_loop(0, 3, lambda j, t: stencil(t) + s, s)
             return jitrt.while_loop(lambda t: abs(t).max() > 2, lambda t: t / 2, inner)
 
-        return jitrt.fori_loop(5, outer, x)
+        return jitrt.fori_loop(0, 5, outer, x)
 
     assert len(loops(run, X)) == 1
     check(run, X)
@@ -203,7 +203,7 @@ def test_choice_in_a_loop():
         def body(i, s):
             return jitrt.cond(s.max() > 1, lambda s: s / 3, lambda s: s * 2 + 0.25, s)
 
-        return jitrt.fori_loop(20, body, x)
+        return jitrt.fori_loop(0, 20, body, x)
 
     assert len(loops(run, X)) == 1
     check(run, X)
@@ -211,7 +211,7 @@ def test_choice_in_a_loop():
 
 def test_first_values_that_are_views():
     def run(x):
-        return jitrt.fori_loop(3, lambda i, s: (stencil(s[0]), s[1] + s[0].sum()), (x[::-2], x[0]))[0]
+        return jitrt.fori_loop(0, 3, lambda i, s: (stencil(s[0]), s[1] + s[0].sum()), (x[::-2], x[0]))[0]
 
     check(run, X)
     check(run, X[::3])
@@ -219,7 +219,7 @@ def test_first_values_that_are_views():
 
 def test_one_array_carried_twice():
     def run(x):
-        a, b = jitrt.fori_loop(3, lambda i, s: (stencil(s[1]), stencil(s[0]) * 2), (x, x))
+        a, b = jitrt.fori_loop(0, 3, lambda i, s: (stencil(s[1]), stencil(s[0]) * 2), (x, x))
         return a - b + x
 
     check(run, X)
@@ -227,15 +227,15 @@ def test_one_array_carried_twice():
 
 def test_large_arrays_on_several_threads():
     x = np.random.default_rng(1).normal(size=(700, 900))
-    check(lambda x: jitrt.fori_loop(4, lambda i, s: s * 0.5 + s[::-1] * 0.5, x), x)
+    check(lambda x: jitrt.fori_loop(0, 4, lambda i, s: s * 0.5 + s[::-1] * 0.5, x), x)
 
 
 def test_empty_arrays():
-    check(lambda x: jitrt.fori_loop(4, lambda i, s: s * 0.5 + s[::-1], x), np.zeros((0, 3)))
+    check(lambda x: jitrt.fori_loop(0, 4, lambda i, s: s * 0.5 + s[::-1], x), np.zeros((0, 3)))
 
 
 def test_many_calls_give_independent_results():
-    compiled = jitrt.jit(lambda x: jitrt.fori_loop(5, lambda i, s: stencil(s), x))
+    compiled = jitrt.jit(lambda x: jitrt.fori_loop(0, 5, lambda i, s: stencil(s), x))
     first = compiled(X)
     kept = first.copy()
     compiled(X + 1)
@@ -264,7 +264,7 @@ def test_fused_iterations_share_kernels_whatever_their_number():
     x = np.random.default_rng(2).normal(size=80_000)
 
     def run(x, n):
-        return jitrt.fori_loop(n, lambda i, x: x * 0.5 + 1, x)
+        return jitrt.fori_loop(0, n, lambda i, x: x * 0.5 + 1, x)
 
     compiled = jitrt.jit(run)
     known = {k.address for k in compiled.explain(x, 101).kernels}

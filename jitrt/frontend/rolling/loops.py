@@ -66,10 +66,10 @@ def trace_of(*values: Any) -> Trace | None:
     return None
 
 
-def record_fori(state: Trace, n: int, body: Callable[[int, Any], Any], init: Any) -> Any:
-    """``for i in range(n): init = body(i, init)`` as one node, after as many plain iterations as change its types."""
+def record_fori(state: Trace, numbers: range, body: Callable[[int, Any], Any], init: Any) -> Any:
+    """``for i in numbers: init = body(i, init)`` as one node, after as many plain iterations as change its types."""
     value = init
-    for done in range(min(n, _ATTEMPTS)):
+    for done in numbers[:_ATTEMPTS]:
         leaves: list[Any] = [done]
         structure = flatten(value, leaves)
 
@@ -78,14 +78,14 @@ def record_fori(state: Trace, n: int, body: Callable[[int, Any], Any], init: Any
             return [_successor(i), *_leaves(body(i, rebuild(structure, iter(rest))), structure)], []
 
         try:
-            results, _ = _record(state, step, leaves, [], n - done, guarded=False)
+            results, _ = _record(state, step, leaves, [], numbers.stop - done, guarded=False)
         except (NotOneNode, Untraceable):
             watch_control(True)
             value = body(done, value)
             continue
         return rebuild(structure, iter(results[1:]))
-    for i in range(min(n, _ATTEMPTS), n):
-        _check_unrolled(n)
+    for i in numbers[_ATTEMPTS:]:
+        _check_unrolled(len(numbers))
         value = body(i, value)
     return value
 
