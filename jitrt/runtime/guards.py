@@ -309,6 +309,8 @@ class GuardRows:
             if not any(issubclass(known, container) for known in self._classes):  # whose versions tell enough
                 self.rows.append(self._identical(container) | self._fixed(container) | self._version(container))
             return self._fixed(vars(container).get(key))
+        if type(container) is tuple:  # of defaults, which does not change
+            return self._fixed(container[key])
         if not isinstance(container, (dict, types.CellType)) or isinstance(key, int):
             raise Unguarded
         self.kept += (container, key)

@@ -35,7 +35,7 @@ def _function_fields() -> dict[str, int] | None:
 
     words = _words(id(probe), types.FunctionType.__basicsize__ // 8)
     found = {}
-    for name in ("__code__", "__defaults__", "__kwdefaults__"):
+    for name in ("__code__", "__defaults__", "__kwdefaults__", "__module__", "__name__", "__qualname__"):
         if words.count(id(getattr(probe, name))) != 1:
             return None
         found[name] = 8 * words.index(id(getattr(probe, name)))

@@ -197,7 +197,7 @@ class Clones:
 
     def have_been_changed(self) -> bool:
         """Whether something was stored in a function, a module or a class, which only its copy knows."""
-        functions = any(vars(f) for f in self._functions.values())
+        functions = any(vars(f).keys() - _OF_SIGNATURES for f in self._functions.values())
         modules = any(vars(v).keys() != vars(_ModuleView(v._module, self._held)).keys() for v in self._views.values())
         members = any(not _is_as_it_was(vars(kind), known) for kind, known in self._members.items())
         return functions or modules or members
@@ -237,6 +237,7 @@ class Clones:
             return self._functions[id(f)]
         closure = tuple(types.CellType() for _ in f.__closure__ or ())
         made = types.FunctionType(f.__code__, self._namespace(f.__globals__), f.__name__, None, closure)
+        made.__module__, made.__qualname__ = f.__module__, f.__qualname__
         self._functions[id(f)] = made
         self._fill(lambda: self._fill_function(made, f))
         return made
@@ -251,8 +252,11 @@ class Clones:
         made.__kwdefaults__ = {
             k: self._held(f.__kwdefaults__, k, v) for k, v in (f.__kwdefaults__ or {}).items()
         } or None
+        for name in vars(f).keys() & _OF_SIGNATURES:
+            setattr(made, name, self.of(vars(f)[name]))
 
 
+_OF_SIGNATURES = {"__wrapped__", "__signature__"}  # what `inspect.signature` goes by
 _ONLY_CALLED: tuple[tuple[str, Any, Any], ...] = (
     ("range", range, traced_range), ("float", float, traced_float), ("len", len, traced_len), ("int", int, traced_int),
 )  # fmt: skip

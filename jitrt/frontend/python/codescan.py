@@ -46,6 +46,7 @@ _EFFECTS = {
     "DELETE_GLOBAL": "deletes a global variable",
     "LOAD_BUILD_CLASS": "defines a class",
 }
+_OF_CODE = ("__code__", "__module__", "__name__", "__qualname__")  # that a copy of a function has, too
 _APPENDING = ("append", "extend")
 _STORES = frozenset({"STORE_ATTR", "DELETE_ATTR"})
 # Names by which code reaches the class of an object, which has no copy in the trace.
@@ -301,7 +302,9 @@ class Scan:
         if is_member and rest[1:] in ([], ["value"], ["name"]) and place is not None:
             self.captures.note_constant(name, value, *place)
             return
-        if rest and has_state(value):
+        if rest and rest[0] in _OF_CODE and isinstance(value, types.FunctionType):
+            self.captures.note_constant(f"{name}.{rest[0]}", getattr(value, rest[0]), value, rest[0])
+        elif rest and has_state(value):
             raise Untraceable(f"reads {name}.{rest[0]}")
         if not rest or rest[0] not in _APPENDING:
             self.captures.used.add(id(value))

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import builtins
+import collections
+import contextlib
 import copy
 import dataclasses
 import enum
 import functools
 import inspect
+import itertools
+import operator
 import types
 import warnings
 from collections.abc import Collection
@@ -29,7 +33,17 @@ PURE_MODULES = frozenset(
     {"math", "cmath", "operator", "_operator", "itertools", "functools", "_functools", "numbers", "typing"}
 )
 # Functions of Python's library that do with objects what its code could do itself.
-PURE_FUNCTIONS = frozenset({dataclasses.replace, copy.copy, copy.deepcopy})
+PURE_FUNCTIONS = frozenset({dataclasses.replace, copy.copy, copy.deepcopy, inspect.signature})
+# Classes whose objects do nothing but to hold, to give and to call what they are made of.
+_PURE_CLASSES = frozenset(
+    {
+        *(value for value in vars(itertools).values() if getattr(value, "__module__", "") == "itertools"),
+        *(collections.ChainMap, collections.Counter, collections.OrderedDict, collections.defaultdict),
+        *(collections.deque, contextlib.ExitStack, contextlib.closing, contextlib.nullcontext, contextlib.suppress),
+        *(operator.attrgetter, operator.itemgetter, operator.methodcaller),
+        contextlib._GeneratorContextManager,
+    }
+)
 # What changes the error state, or the filters of warnings, as long as a `with` statement lasts.
 SCOPES = frozenset({np.errstate, warnings.catch_warnings, warnings.simplefilter, warnings.filterwarnings})
 BY_NAME = frozenset({getattr, setattr, delattr})
@@ -110,7 +124,7 @@ def check_pure(value: Any, name: str) -> None:
 
 def _is_pure_callable(value: Any, name: str) -> bool:
     try:
-        if value in _PURE_BUILTINS:
+        if value in _PURE_BUILTINS or value in _PURE_CLASSES:
             return True
     except TypeError:
         return False
