@@ -12,7 +12,7 @@ from ...ir.loops import Fold
 from ...ir.ops.optable import OPS
 from .recorder import Recorder, place
 from .scalars import dtypes_of, from_register, in_range, poly_of, register_of, rounded
-from .values import BOOL, INT, Array, NotStaged, Scalar, View, dtype_of, integer, is_number, is_static
+from .values import BOOL, INT, ROLLED, Array, NotStaged, Scalar, View, dtype_of, integer, is_number, is_static
 
 Shape = tuple[Poly, ...]
 Indices = tuple[Poly, ...]
@@ -65,7 +65,7 @@ def elementwise(r: Recorder, name: str, values: Sequence[Any], operands: Sequenc
     """An operation of the op table on arrays and numbers, element by element."""
     arrays = [v for v in values if isinstance(v, Array)]
     shape = broadcast(r, [a.shape for a in arrays])
-    values = [v if isinstance(v, Array) else _in_register(r, v, d) for v, d in zip(values, operands)]
+    values = [_operand(r, v, d, shape) for v, d in zip(values, operands)]
 
     def element(indices: Indices) -> str:
         names = [v if isinstance(v, str) else element_of(r, v, d, indices) for v, d in zip(values, operands)]
@@ -75,8 +75,12 @@ def elementwise(r: Recorder, name: str, values: Sequence[Any], operands: Sequenc
     return Array(dtype, shape, element, reads, None, all(a.c_order for a in arrays))
 
 
-def _in_register(r: Recorder, value: Any, dtype: np.dtype) -> str:
-    return register_of(r, value, dtype)
+def _operand(r: Recorder, value: Any, dtype: np.dtype, shape: Shape) -> Array | str:
+    """A number in a register; in memory what would be computed again for every element of another axis."""
+    if not isinstance(value, Array):
+        return register_of(r, value, dtype)
+    is_spread = any(e == ONE for e, whole in zip(value.shape[::-1], shape[::-1]) if whole != ONE)
+    return materialise(r, value) if is_spread or value.ndim < len(shape) else value
 
 
 def call_ufunc(r: Recorder, ufunc: np.ufunc, values: Sequence[Any]) -> Array:
@@ -101,16 +105,64 @@ def cast(r: Recorder, array: Array, dtype: np.dtype) -> Array:
     return elementwise(r, "cast", [array], [array.dtype], dtype)
 
 
+class _Splits(Exception):
+    """Elements are read from elsewhere from a turn of the innermost loop on, which becomes two loops there."""
+
+    def __init__(self, turn: Poly):
+        super().__init__(str(turn))
+        self.turn = turn
+
+
 def nest(r: Recorder, shape: Shape, body: Callable[[Indices], None], indices: Indices = ()) -> None:
     """Loops over all indices of a shape, the last axis innermost."""
     if not shape:
         body(indices)
-        return
-    if shape[0] == ONE:
+    elif shape[0] == ONE:
         nest(r, shape[1:], body, (*indices, ZERO))
+    elif any(extent != ONE for extent in shape[1:]):
+        with r.loop(ZERO, shape[0]) as index:
+            nest(r, shape[1:], body, (*indices, index))
+    else:
+        _turns(r, ZERO, shape[0], lambda index: nest(r, shape[1:], body, (*indices, index)))
+
+
+def _turns(r: Recorder, start: Poly, stop: Poly, body: Callable[[Poly], None]) -> None:
+    """An innermost loop; where what its elements are read from changes, one behind the other."""
+    loads, around = len(r.loads), r.innermost
+    try:
+        with r.attempt() as take_back, r.loop(start, stop) as index:
+            r.innermost = index
+            body(index)
         return
-    with r.loop(ZERO, shape[0]) as index:
-        nest(r, shape[1:], body, (*indices, index))
+    except _Splits as split:
+        take_back()
+        del r.loads[loads:]
+        turn = split.turn
+    finally:
+        r.innermost = around
+    _turns(r, start, r.minimum(turn, stop), body)
+    _turns(r, r.maximum(turn, start), stop, body)
+
+
+def rolled(r: Recorder, array: Array, by: Poly, axis: int) -> Array:
+    """The array from index `by` of an axis on, which is less than its extent, and then from its beginning.
+
+    Loops along that axis, when it is innermost, become two, neither of which has to choose in each turn.
+    """
+    extent = array.shape[axis]
+
+    def element(indices: Indices) -> str:
+        at = indices[axis] + by
+        ahead = at - extent
+        if r.facts.is_at_least(ahead):
+            at = ahead
+        elif not r.facts.is_at_least(-ahead, 1):
+            if r.innermost is not None and r.innermost.terms[0] in ahead.terms:
+                raise _Splits(r.innermost - ahead)
+            at = at - extent * Poly.name(r.cast(r.machine(">=", at, extent), BOOL, INT))
+        return array.element((*indices[:axis], at, *indices[axis + 1 :]))
+
+    return Array(array.dtype, array.shape, element, array.reads | {ROLLED}, None, array.c_order)
 
 
 def fresh(r: Recorder, dtype: np.dtype, shape: Shape) -> Array:
@@ -282,6 +334,8 @@ def fold_all(r: Recorder, op: str, dtype: np.dtype, shape: Shape, element: Calla
 
 def fold(r: Recorder, op: str, array: Array, axes: tuple[int, ...], keepdims: bool, dtype: np.dtype) -> Scalar | Array:
     """The fold of an array along axes, in `dtype`."""
+    if ROLLED in array.reads:
+        array = materialise(r, array)
     if len(axes) == array.ndim:
         name = fold_all(r, op, dtype, array.shape, lambda i: r.cast(array.element(i), array.dtype, dtype))
         made = from_register(r, name, dtype)

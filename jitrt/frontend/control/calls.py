@@ -70,11 +70,11 @@ class Calls(Expressions):
             if function in (any, all) and isinstance(e.args[0], ast.GeneratorExp):
                 return self.quantified(e.args[0], function is all)
             if function in (list, tuple, sum, min, max, any, all):
-                args = [self.drawn(e.args[0]), *self._several(e.args[1:])]
-                return self.call(function, args, self._keywords(e), e)
+                drawn = self.drawn(e.args[0])
+                rest, kwargs = self._arguments(ast.Call(e.func, e.args[1:], e.keywords), e.func)
+                return self.call(function, [drawn, *rest[1:]], kwargs, e)
         if isinstance(e.func, ast.Attribute):
-            owner, r = self.expression(e.func.value), self.r
-            args, kwargs = self._several(e.args), self._keywords(e)
+            (owner, *args), kwargs = self._arguments(e, e.func.value)
             if isinstance(owner, Array):
                 return self._method(owner, e.func.attr, args, kwargs)
             if isinstance(owner, Complex) and e.func.attr == "conjugate" and not e.args:
@@ -82,7 +82,7 @@ class Calls(Expressions):
             if isinstance(owner, Scalar):
                 return self._scalar_method(owner, e.func.attr, args, kwargs)
             if isinstance(owner, Composite) and owner.kind is dict and e.func.attr == "get" and args and not kwargs:
-                return composites.item(r, owner, args[0]) if args[0] in owner.parts else (*args[1:], None)[0]
+                return composites.item(self.r, owner, args[0]) if args[0] in owner.parts else (*args[1:], None)[0]
             if isinstance(owner, Source):
                 return self._draw(owner, e.func.attr, args, kwargs, e)
             if isinstance(owner, np.ufunc) and e.func.attr == "at" and not kwargs:
@@ -90,7 +90,8 @@ class Calls(Expressions):
             if isinstance(owner, (list, RunTimeList)):
                 return self._list_method(owner, e.func.attr, args, kwargs, e)
             return self.call(self.attribute(owner, e.func.attr), args, kwargs, e)
-        return self.call(self.expression(e.func), self._several(e.args), self._keywords(e), e)
+        (function, *args), kwargs = self._arguments(e, e.func)
+        return self.call(function, args, kwargs, e)
 
     def drawn(self, e: ast.expr) -> Any:
         """All that an iterator gives, as a list."""
@@ -100,8 +101,11 @@ class Calls(Expressions):
         """``any(…)`` or ``all(…)``."""
         raise NotImplementedError
 
-    def _keywords(self, e: ast.Call) -> dict[str, Any]:
-        return {str(k.arg): self.expression(k.value) for k in e.keywords}
+    def _arguments(self, e: ast.Call, first: ast.expr) -> tuple[list[Any], dict[str, Any]]:
+        """What `first` stands for and the arguments that are given by position; those by name."""
+        values = self._several([first, *e.args, *(k.value for k in e.keywords)])
+        count = len(values) - len(e.keywords)
+        return values[:count], {str(k.arg): v for k, v in zip(e.keywords, values[count:])}
 
     def _method(self, array: Array, name: str, args: list[Any], kwargs: dict[str, Any]) -> Any:
         handler = library.METHODS.get(name)

@@ -6,7 +6,7 @@ import ast
 import builtins
 import enum
 import types
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any, NoReturn
 
@@ -172,7 +172,7 @@ class Expressions:
     # -- operations
 
     def of_BinOp(self, e: ast.BinOp) -> Any:
-        x, y = self.operand(e.left), self.operand(e.right)
+        x, y = self._in_turn([e.left, e.right], self.operand)
         if isinstance(e.op, ast.Mult) and isinstance(x, list) != isinstance(y, list):
             values, count = (x, y) if isinstance(x, list) else (y, x)
             return self.repeated(values, count, e)
@@ -223,7 +223,7 @@ class Expressions:
         if len(e.ops) == 1 and isinstance(e.ops[0], (ast.Is, ast.IsNot)):
             return self.comparison(e.ops[0], self.untouched(e.left), self.untouched(e.comparators[0]))
         if len(e.ops) == 1:
-            return self.comparison(e.ops[0], self.operand(e.left), self.operand(e.comparators[0]))
+            return self.comparison(e.ops[0], *self._in_turn([e.left, e.comparators[0]], self.operand))
         return scalars.truth_value(self.condition(e))
 
     def comparison(self, op: ast.cmpop, x: Any, y: Any) -> Any:
@@ -399,21 +399,41 @@ class Expressions:
 
     def _several(self, elements: list[ast.expr]) -> list[Any]:
         values: list[Any] = []
-        for e in elements:
-            if isinstance(e, ast.Starred):
-                value = self.expression(e.value)
-                if not isinstance(value, (tuple, list)):
-                    raise NotStaged("a starred value")
+        made = self._in_turn([e.value if isinstance(e, ast.Starred) else e for e in elements], self.expression)
+        for e, value in zip(elements, made):
+            if not isinstance(e, ast.Starred):
+                values.append(value)
+            elif isinstance(value, (tuple, list)):
                 values.extend(value)
             else:
-                values.append(self.expression(e))
+                raise NotStaged("a starred value")
+        return values
+
+    def _in_turn(self, elements: Sequence[ast.expr], evaluate: Callable[[ast.expr], Any]) -> list[Any]:
+        """The values of expressions; what one of them writes is no part of those in front of it."""
+        r, values = self.r, list[Any]()
+        for e in elements:
+            reads = [v.reads for v in values if isinstance(v, Array) and v.view is None]
+            if not (reads and any(isinstance(n, ast.Call) for n in ast.walk(e))):
+                values.append(evaluate(e))
+                continue
+            path, place, since = self.path, r.place(), r.time
+            with r.attempt() as take_back:
+                value = evaluate(e)
+                if r.has_written(frozenset().union(*reads), since):
+                    take_back()
+                    self.path = path
+                    r.begin_again(place)
+                    values = list(map(self.kept, values))
+                    value = evaluate(e)
+            values.append(value)
         return values
 
     def of_Slice(self, e: ast.Slice) -> Any:
         return slice(*(None if part is None else self.expression(part) for part in (e.lower, e.upper, e.step)))
 
     def of_Subscript(self, e: ast.Subscript) -> Any:
-        value, index = self.expression(e.value), self.expression(e.slice)
+        value, index = self._in_turn([e.value, e.slice], self.expression)
         if isinstance(value, Array):
             return subscripts.read(self.r, value, index)
         if isinstance(value, RunTimeList):

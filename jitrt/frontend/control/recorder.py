@@ -82,7 +82,13 @@ class Recorder:
         self._sites: dict[Hashable, int] = {}
         self._pieces: dict[int, int] = {}
         self.loads: list[tuple[View, Poly]] = []
+        self.innermost: Poly | None = (
+            None  # the index of the innermost loop of an operation on arrays, while it is recorded
+        )
         self.written_to: frozenset[str] = frozenset()
+        self.time = 0  # stores, and pieces of memory that were made
+        self._written_at: dict[tuple[str, str], int] = {}  # the latest store by a pointer to an origin
+        self._made_at: dict[str, int] = {}
         self.depth = 0  # of loops of the user's
         self.has_loops = False  # of the user's
         self.has_products = False  # of matrices
@@ -421,6 +427,15 @@ class Recorder:
         self.emit(Store(dtype, view.base, place(view, indices), value, view.scope))
         self.written_to |= view.origins
         self.stores += 1
+        self.time += 1
+        self._written_at |= dict.fromkeys([(origin, view.base) for origin in view.origins], self.time)
+
+    def has_written(self, origins: frozenset[str], since: int) -> bool:
+        """Whether memory of these origins has been written since that `time`, but for memory that is newer."""
+        return any(
+            at > since and origin in origins and self._made_at.get(base, 0) <= since
+            for (origin, base), at in self._written_at.items()
+        )
 
     def address(self, view: View) -> str:
         """The pointer to the first element."""
@@ -460,6 +475,7 @@ class Recorder:
         """Memory that none of the pointers `apart` begins."""
         name = self.name()
         self.emit(Memory(name, site, nbytes, tuple(apart)))
+        self._made_at[name] = self.time = self.time + 1
         self._pieces[site] = max(self._pieces.get(site, 0), len(apart) + 1)
         return name
 

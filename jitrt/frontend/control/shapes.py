@@ -113,23 +113,14 @@ def _roll(r: Recorder, array: Array, shift: Any, axis: Any = None) -> Array:
     if axis is None and array.ndim > 1:
         raise NotStaged("a roll of several axes")
     k = _axis(array.ndim, 0 if axis is None else axis)
-    extent, by = array.shape[k], poly_of(r, shift)
+    extent, by = array.shape[k], -poly_of(r, shift)
     r.require(extent - 1)
-    by = Poly.name(r.machine("mod", -by, extent, [0], [extent - 1]))
-
-    made = a.fresh(r, array.dtype, array.shape)
-    view = made.view
-    assert view is not None
-    # Two copies, neither of which has to choose in each turn from where.
-    for count, read, written in ((extent - by, by, a.ZERO), (by, a.ZERO, extent - by)):
-
-        def body(indices: tuple[Poly, ...], read: Poly = read, written: Poly = written) -> None:
-            before, at, behind = indices[:k], indices[k], indices[k + 1 :]
-            value = array.element((*before, at + read, *behind))
-            r.store(view, array.dtype, (*before, at + written, *behind), value)
-
-        a.nest(r, (*array.shape[:k], count, *array.shape[k + 1 :]), body)
-    return Array(made.dtype, made.shape, made.element, made.reads, view, array.c_order)
+    r.facts.natural.append(extent - 1)
+    if r.facts.is_at_least(by + extent) and r.facts.is_at_least(-by, 1):
+        by = by + extent
+    elif not (r.facts.is_at_least(by) and r.facts.is_at_least(extent - by, 1)):
+        by = Poly.name(r.machine("mod", by, extent, [0], [extent - 1]))
+    return a.rolled(r, array, by, k)
 
 
 @function(np.concatenate)

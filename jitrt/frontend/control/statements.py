@@ -29,6 +29,7 @@ from .localfunctions import LocalFunction, local_function, outlives
 from .outside import Captures
 from .recorder import Recorder
 from .source import assigned, definition_of, leaves_iterations, parameter_names, without_continue
+from .temporaries import temporaries
 from .values import BOOL, Array, Composite, DictDisplay, KindsDiffer, NotStaged, Scalar, Unbound, dtype_of, is_static
 from .variables import Kind, Variable, is_covered, join, kind_of, seen_from, surviving
 
@@ -119,6 +120,10 @@ class Statements(Comprehensions):
         self.returns, self.outer = returns, outer
         self.loops: list[_Loop] = []
         self.ends = False  # whether execution does not get behind the statement visited last
+        inside = isinstance(function, LocalFunction)
+        self.temporaries = temporaries(function.definition if inside else definition_of(function.__code__))
+        self.deferred: dict[str, int] = {}  # temporaries, and when they were assigned
+        self.passing: dict[ast.stmt, list[str]] = {}  # temporaries that a statement is the last to use
         # What variables of loops were found to hold, by the place of the loop.
         self.settled: dict[tuple[Any, ...], dict[str, Kind]] = {} if outer is None else outer.settled
 
@@ -127,6 +132,13 @@ class Statements(Comprehensions):
             self.variables[name] = without(value, values)
         if self.outer is not None:
             self.outer.forget(values)
+
+    def named(self, e: ast.Name) -> Any:
+        value = super().named(e)
+        is_deferred = isinstance(value, Array) and value.view is None and e.id in self.deferred
+        if is_deferred and self.r.has_written(value.reads, self.deferred[e.id]):
+            raise NotStaged("a temporary whose operands are written before it is used")
+        return value
 
     def list_memory(self, origins: frozenset[str]) -> None:
         for name, value in self.variables.items():
@@ -148,6 +160,8 @@ class Statements(Comprehensions):
                 raise NotStaged(f"{type(statement).__name__} at line {statement.lineno}")
             self.r.begin((*self.path, statement.lineno, statement.col_offset))
             handler(statement)
+            for name in self.passing.pop(statement, ()):
+                self.variables.pop(name, None)
             if self.ends:
                 return
 
@@ -163,6 +177,13 @@ class Statements(Comprehensions):
 
     def do_Assign(self, s: ast.Assign) -> None:
         value = self.untouched(s.value) if isinstance(s.value, ast.Name) else self.operand(s.value)
+        if len(s.targets) > 1:
+            value = self.kept(value)  # the first assignment may change what it is computed from
+        elif isinstance(value, Array) and s in self.temporaries:
+            name, last = self.temporaries[s]
+            self.variables[name], self.deferred[name] = value, self.r.time
+            self.passing.setdefault(last, []).append(name)
+            return
         for target in s.targets:
             self.assign(target, value)
 

@@ -53,6 +53,7 @@ class ListChanges(NotStaged):
     """A list is appended to, or holds other values than was supposed: staging begins again with what is known of it."""
 
 
+ROLLED = "rolled"  # as an origin: elements change from where they are read along an axis
 LISTED = "listed"  # an origin of memory that a list refers to, or a diagonal: it must not be written any more
 
 
