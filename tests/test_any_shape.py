@@ -318,3 +318,22 @@ def test_the_next_process_has_the_program_at_its_first_call(name, tmp_path):
 
     assert run([60, 70, 81, 90])[0]
     assert run([77, 66, 95, 85, 83]) == [True, False, 1]
+
+
+def test_no_program_for_all_leaves_out_what_an_argument_does():
+    """A function among the arguments may do what makes calls run plain, whatever their integers are."""
+    done = []
+
+    def applied(x, n, change):
+        change(n)
+        return x * n + 1.0
+
+    fast = jitrt.jit(applied)
+    for n in range(12):
+
+        def change(k):
+            nonlocal done
+            done = [*done, k]
+
+        np.testing.assert_array_equal(fast(np.arange(float(n % 4 + 3)), n, change), np.arange(float(n % 4 + 3)) * n + 1)
+        assert done == list(range(n + 1))

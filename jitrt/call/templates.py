@@ -22,6 +22,7 @@ from ..base.atwork import is_users_own
 from ..base.frozen import frozen, record, replaced
 from ..codegen import cache
 from ..errors import ControlException, NotWorthwhile, Untraceable
+from ..frontend.python.purity import scan_call
 from ..frontend.trace import trace
 from ..ir.build import is_plain
 from ..ir.content import NotPortable, content
@@ -535,6 +536,7 @@ def _specialised(
     arrays = {k: value for k, value in given.items() if type(value) is tuple}
     extents = {k: (s, _strides(call.leaves[inputs[k]], s) if own is None else own) for k, (s, own) in arrays.items()}
     numbers = {inputs[k]: hidden(value) for k, value in given.items() if k not in arrays}
+    scan_call(call.function, call.structure, call.leaves, call.captures)  # which tells what may not be left out
     traced = trace(call.request(execute=_refuse, extents=extents, numbers=numbers))
     values = [call.leaves[k] for k in traced.arguments] + [c.read() for c in traced.captured]
     programs = _Programs(values, {k: own for k, (_, own) in extents.items()}, sizes, keep)
