@@ -10,6 +10,7 @@ from pathlib import Path
 LOGGED_STAGES = ("trace", "prepare", "schedule", "memory", "codegen", "cache", "guards")
 ON_PLAIN = ("ignore", "warn", "raise")
 _LARGEST = 2**63 - 1
+_NONE: frozenset[str] = frozenset()
 
 
 def _flag(name: str) -> bool:
@@ -54,6 +55,12 @@ def on_plain() -> str:
     """``JITRT_ON_PLAIN``: what happens when a call is about to run the plain function; see `jitrt.jit`."""
     wanted = os.environ.get("JITRT_ON_PLAIN", "")
     return wanted if wanted in ON_PLAIN else "ignore"
+
+
+def rules_off() -> frozenset[str]:
+    """``JITRT_RULES_OFF=add_zero,fold_constants``: rules that `Explanation.rules` names, and that are not applied."""
+    text = os.environ.get("JITRT_RULES_OFF", "")
+    return frozenset(name.strip() for name in text.split(",")) if text else _NONE
 
 
 def threads_from_environment() -> int:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import time
+from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
@@ -51,12 +52,15 @@ class Made:
         What is done in place.
     seconds : dict of str to float
         Time that each stage took.
+    fired : dict of str to int
+        How often each rule has changed something.
     """
 
     program: Program
     stages: tuple[tuple[str, Graph], ...]
     decisions: tuple[Decision, ...]
     seconds: dict[str, float]
+    fired: Mapping[str, int]
 
 
 def compile_graph(
@@ -90,6 +94,8 @@ class Lowered:
         Floating-point exceptions that NumPy may report for the graph, and for what it leaves out.
     strides : tuple
         For each output its strides; None for those of a C-contiguous array.
+    fired : dict of str to int
+        How often each rule has changed something.
     """
 
     block: Block
@@ -98,6 +104,7 @@ class Lowered:
     clock: Clock
     may_raise: int
     strides: tuple[tuple[int, ...] | None, ...]
+    fired: Mapping[str, int]
 
 
 def lower(
@@ -112,7 +119,8 @@ def lower(
     Inputs may have other `strides` than their values, by their numbers.
     """
     clock = Clock()
-    stages = [("trace", graph), *prepare(graph)]
+    fired: Counter[str] = Counter()
+    stages = [("trace", graph), *prepare(graph, fired)]
     clock.stage("prepare")
     own = {node: value.strides for node, value in zip(graph.inputs, inputs) if isinstance(value, np.ndarray)}
     own |= {graph.inputs[k]: given for k, given in strides.items()}
@@ -131,7 +139,7 @@ def lower(
     clock.stage("memory")
     # What computed an exception is not run again on arguments that were overwritten.
     watched = 0 if memory.layout.overwritten() - final.keys() else may_raise(prepared)
-    return Lowered(block, memory, tuple(stages), clock, watched | not_computed(graph), prepared.strides)
+    return Lowered(block, memory, tuple(stages), clock, watched | not_computed(graph), prepared.strides, fired)
 
 
 def with_counts(graph: Graph) -> Graph:
@@ -162,7 +170,7 @@ def generate(lowered: Lowered) -> Made:
     hosts = NO_HOSTS if image.is_native else hosts_of(block.graph, steps, memory.layout, lowered.strides)
     details = Details(block.graph, steps, memory.layout, lowered.strides)
     program = Program(image, addresses(steps, image.kernels), UNLIMITED, hosts, lambda: details)
-    return Made(program, lowered.stages, memory.decisions, lowered.clock.seconds)
+    return Made(program, lowered.stages, memory.decisions, lowered.clock.seconds, lowered.fired)
 
 
 class Clock:

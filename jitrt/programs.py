@@ -118,6 +118,11 @@ class Compiled:
         return self.made().decisions
 
     @property
+    def fired(self) -> Mapping[str, int]:
+        """How often each rule of the passes has changed something."""
+        return self.made().fired
+
+    @property
     def seconds(self) -> dict[str, float]:
         """Time that each stage took."""
         return self.made().seconds if self.times is None else self.times
@@ -243,7 +248,8 @@ def _key(graph: Graph, inputs: Sequence[Any], donated: Collection[int], written:
     except NotPortable:
         return None
     strides = [value.strides if isinstance(value, np.ndarray) else None for value in inputs]
-    return f"program {text} {strides} {sorted(donated)} {sorted(written.items())} {config.strict()}"
+    options = f"{config.strict()}{''.join(sorted(config.rules_off()))}"
+    return f"program {text} {strides} {sorted(donated)} {sorted(written.items())} {options}"
 
 
 def _from_disk(key: str) -> _Known | None:

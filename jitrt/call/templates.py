@@ -146,7 +146,7 @@ def _taken(call: Call, keys: Sequence[Any], wanted: Collection[int]) -> tuple[Ha
 
 def _is_ordinary(leaf: Any) -> bool:
     """Whether a leaf is an array that programs take as it is."""
-    return type(leaf) is np.ndarray and leaf.dtype.isnative and leaf.flags.aligned
+    return type(leaf) is np.ndarray and leaf.dtype.isnative and leaf.flags.aligned and is_dynamic(leaf)
 
 
 def _step_class(stride: int, itemsize: int) -> float:

@@ -14,6 +14,7 @@ from ..ir.extents import Size
 from ..ir.node import Node
 from ..ir.ops.optable import Kind
 from ..ir.ops.updates import through
+from ..values.frozen import is_frozen
 from .hidden import check_no_symbol
 from .numpy.tracer import Tracer
 from .python.stores import Given
@@ -103,6 +104,8 @@ class Outputs:
             return self._told_apart(leaf, result) if leaf._is_array() else result
         if type(leaf) is Size:  # another number in other calls
             return self._of_symbol(Tracer(self._state.copy(b.extent(leaf)), self._state))
+        if type(leaf) is np.ndarray and not leaf.flags.writeable and is_frozen(leaf):
+            return Result("value", value=leaf)
         ordinary = type(leaf) is np.ndarray and leaf.dtype.kind in "biufcmM" and leaf.dtype.isnative
         return self._of_array(leaf) if ordinary and leaf.flags.c_contiguous else _plain_result(leaf)
 

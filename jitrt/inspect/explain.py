@@ -132,6 +132,11 @@ class Explanation:
         return [k.nest for k in self.kernels]
 
     @property
+    def rules(self) -> dict[str, int]:
+        """How often each rewrite rule was applied, by its name; ``JITRT_RULES_OFF=name,name`` switches rules off."""
+        return {} if self.compiled is None else dict(self.compiled.fired)
+
+    @property
     def frame_bytes(self) -> int:
         """Bytes of temporary memory that a call works in."""
         return sum(c.program.layout.nbytes for c in self.programs)
@@ -173,6 +178,8 @@ class Explanation:
         parts.append(("in place", "\n".join(map(str, self.compiled.decisions)) or "nothing is stored"))
         parts.append(("kernels", "\n".join(f"{k.name} at 0x{k.address:x}" for k in self.kernels) or "none"))
         parts.append(("executed by NumPy", "\n".join(self.host_calls) or "nothing"))
+        rules = "\n".join(f"{name}: {count}" for name, count in sorted(self.rules.items()))
+        parts.append(("rules that were applied", rules or "none"))
         times = "  ".join(f"{stage} {1e3 * s:.1f} ms" for stage, s in self.compiled.seconds.items())
         parts.append(("time to compile", times))
         return parts

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Collection
 
+from .. import config
 from ..base.frozen import frozen
 from .node import Graph, Node
 from .ops.optable import OPS, Kind, Op
@@ -23,12 +25,15 @@ class Rule:
         From a node to the node that replaces it, or None where the rule does not apply.
     exact : str
         Why the result is the same, bit for bit; empty for a rule that may change rounding.
+    key : str
+        By which it is switched off.
     """
 
     name: str
     ops: Callable[[Op], bool]
     apply: Callable[[Node], Node | None]
     exact: str
+    key: str = ""
 
 
 def rule(ops: str | Callable[[Op], bool], name: str, exact: str) -> Callable[[Callable[[Node], Node | None]], Rule]:
@@ -36,8 +41,8 @@ def rule(ops: str | Callable[[Op], bool], name: str, exact: str) -> Callable[[Ca
     if isinstance(ops, str):
         names = frozenset(ops.split())
         assert names <= OPS.keys(), names - OPS.keys()
-        return lambda apply: Rule(name, lambda op: op.name in names, apply, exact)
-    return lambda apply: Rule(name, ops, apply, exact)
+        return lambda apply: Rule(name, lambda op: op.name in names, apply, exact, apply.__name__)
+    return lambda apply: Rule(name, ops, apply, exact, apply.__name__)
 
 
 def of_kind(*kinds: Kind) -> Callable[[Op], bool]:
@@ -45,7 +50,9 @@ def of_kind(*kinds: Kind) -> Callable[[Op], bool]:
     return lambda op: op.kind in kinds
 
 
-def rewrite(graph: Graph, rules: tuple[Rule, ...], exhausted: Collection[Rule] = ()) -> Graph:
+def rewrite(
+    graph: Graph, rules: tuple[Rule, ...], exhausted: Collection[Rule] = (), fired: Counter[str] | None = None
+) -> Graph:
     """Apply `rules` everywhere until none of them changes anything.
 
     A node is visited after its arguments; the first rule that changes it wins, and the replacement is visited in turn.
@@ -57,13 +64,18 @@ def rewrite(graph: Graph, rules: tuple[Rule, ...], exhausted: Collection[Rule] =
     rules : tuple of Rule
     exhausted : collection of Rule, optional
         Those of them that change no node of `graph`, as after an earlier pass.
+    fired : Counter, optional
+        Gets, by the keys of the rules, how often each of them has changed something.
     """
+    off = config.rules_off()
+    if off:
+        rules = tuple([r for r in rules if r.key not in off])
     nodes = graph.nodes()
     fresh = [r for r in rules if r not in exhausted]
-    of_old = {op: [r.apply for r in fresh if r.ops(op)] for op in {node.op for node in nodes}}
+    of_old = {op: [r for r in fresh if r.ops(op)] for op in {node.op for node in nodes}}
     if not any(of_old.values()):
         return graph
-    of_new: dict[Op, list[Callable[[Node], Node | None]]] = {}
+    of_new: dict[Op, list[Rule]] = {}
     old = frozenset(nodes)
     done: dict[Node, Node] = {node: node for node in graph.inputs}
     replaced: dict[Node, Node | None] = {}  # a rule is asked once: two large constants that it makes are not equal
@@ -71,10 +83,12 @@ def rewrite(graph: Graph, rules: tuple[Rule, ...], exhausted: Collection[Rule] =
     def step(node: Node) -> Node | None:
         candidates = of_old[node.op] if node in old else of_new.get(node.op)
         if candidates is None:
-            candidates = of_new[node.op] = [r.apply for r in rules if r.ops(node.op)]
-        for apply in candidates:
-            replacement = apply(node)
+            candidates = of_new[node.op] = [r for r in rules if r.ops(node.op)]
+        for rule in candidates:
+            replacement = rule.apply(node)
             if replacement is not None and replacement is not node:
+                if fired is not None:
+                    fired[rule.key] += 1
                 return replacement
         return None
 

@@ -2,28 +2,40 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 
+from .. import config
 from ..ir.node import Graph
 from ..ir.rewrite import rewrite
 from . import lower, simplify
+from .constants import fold_constants
 from .control import drop_unused, fuse_iterations, has_control, prepare_bodies
 from .parts import split_assemblies
 from .products import fold_products
 from .unread import drop_harmless, with_checks
 
 
-def prepare(graph: Graph) -> Iterator[tuple[str, Graph]]:
-    """Yield the graph after each pass, with the name of the pass; the last one is the prepared graph."""
+def prepare(graph: Graph, fired: Counter[str] | None = None) -> Iterator[tuple[str, Graph]]:
+    """Yield the graph after each pass, with the name of the pass; the last one is the prepared graph.
+
+    `fired` gets how often each rule has changed something.
+    """
     graph = drop_harmless(graph)
     control = has_control(graph)
     if control:
         graph = drop_unused(graph)
         yield "drop unused results", graph
-    graph = rewrite(fold_products(graph), lower.RULES)
+    folded = graph if "fold_arrays" in config.rules_off() else fold_constants(graph)
+    if folded is not graph:
+        if fired is not None:
+            fired["fold_arrays"] += sum(bool(n.args) for n in graph.nodes()) - sum(bool(n.args) for n in folded.nodes())
+        graph = folded
+        yield "constants", graph
+    graph = rewrite(fold_products(graph), lower.RULES, fired=fired)
     graph = with_checks(graph)
     yield "lower", graph
-    graph = rewrite(graph, lower.RULES + simplify.RULES, exhausted=lower.RULES)
+    graph = rewrite(graph, lower.RULES + simplify.RULES, exhausted=lower.RULES, fired=fired)
     yield "simplify", graph
     split = split_assemblies(graph)
     if split is not graph:

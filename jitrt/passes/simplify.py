@@ -14,9 +14,7 @@ from ..ir.ops.optable import CONSTANT, Kind, Op
 from ..ir.ops.ufuncs import CUBE, NUMPY_UFUNCS, WHERE
 from ..ir.rewrite import Rule, of_kind, rule
 from ..ir.strided import same_shape
-
-_FOLDED_BYTES = 4096  # a constant may grow to this size by folding; beyond, only if it does not grow at all
-
+from .constants import FOLDED_BYTES
 
 _WITHIN_RANGE = (-7, -6, -5, -4, -3, -2, 3, 4, 5, 6, 7)  # powers that no float32 has beyond the range of float64
 
@@ -43,7 +41,7 @@ def _is_folded(op: Op) -> bool:
 def fold_constants(n: Node) -> Node | None:
     if any(a.op is not CONSTANT for a in n.args):
         return None
-    if n.type.nbytes > max(_FOLDED_BYTES, *(a.type.nbytes for a in n.args)):
+    if n.type.nbytes > max(FOLDED_BYTES, *(a.type.nbytes for a in n.args)):
         return None
     assert n.op.numpy is not None
     try:
@@ -99,6 +97,28 @@ def divide_by_power_of_two(n: Node) -> Node | None:
     if value == 1:
         return x
     return _ufunc(np.multiply, n, x, b.broadcast_to(b.constant(n.dtype.type(reciprocal)), n.shape))
+
+
+@rule("add multiply", "(x + a) + b → x + (a + b), a and b literals", "integers wrap alike, whatever comes first")
+def reassociate(n: Node) -> Node | None:
+    if n.dtype.kind not in "iu" or n.shape == ():  # scalars warn where they overflow
+        return None
+    (inner, outer), (x, own) = _with_literal(n), (None, None)
+    if inner is not None and inner.op is n.op and inner.dtype == n.dtype:
+        x, own = _with_literal(inner)
+    if x is None or own is None or outer is None:
+        return None
+    assert n.op.ufunc is not None
+    value = n.op.ufunc(np.full(1, literal(own)), np.full(1, literal(outer)))[0]  # scalars would warn
+    return Node(n.op, (x, b.broadcast_to(b.constant(value), n.shape)), n.params, n.type)
+
+
+def _with_literal(n: Node) -> tuple[Node | None, Node | None]:
+    """The operand of `n` that is no literal, and the one that is."""
+    x, y = n.args
+    if literal(y) is not None:
+        return (None, None) if literal(x) is not None else (x, y)
+    return (y, x) if literal(x) is not None else (None, None)
 
 
 @rule("subtract", "x - 0 → x", "x - (+0.0) is x, also for -0.0")
@@ -202,6 +222,7 @@ RULES: tuple[Rule, ...] = (
     hoist_broadcast,
     merge_broadcasts,
     short_scan,
+    reassociate,
     multiply_by_one,
     divide_by_power_of_two,
     subtract_zero,

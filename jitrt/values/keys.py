@@ -11,6 +11,7 @@ import numpy as np
 from ..base.frozen import frozen
 from ..errors import Untraceable
 from .attributes import is_known_class
+from .frozen import is_frozen
 from .functions import is_named
 
 # Values of these types are part of a trace: another value is another trace.
@@ -30,6 +31,24 @@ class Foreign:
     reason: str
 
 
+class Identity:
+    """The key of a value that is equal to itself alone, and that lives as long as its key."""
+
+    __slots__ = ("value",)
+
+    def __init__(self, value: Any):
+        self.value = value
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Identity) and self.value is other.value
+
+    def __hash__(self) -> int:
+        return id(self.value)
+
+    def __repr__(self) -> str:
+        return f"at 0x{id(self.value):x}"
+
+
 def leaf_key(leaf: Any) -> Any:
     """What of an argument a trace depends on: type, shape, strides, writability of an array, value of a static one.
 
@@ -41,6 +60,8 @@ def leaf_key(leaf: Any) -> Any:
     kind = type(leaf)
     if kind is np.ndarray or kind is np.memmap:
         dtype, flags = leaf.dtype, leaf.flags
+        if not flags.writeable and is_frozen(leaf):
+            return kind, Identity(leaf)
         if dtype.kind not in "biufcmM":
             return Foreign(dtype if kind is np.ndarray else (kind, dtype), f"takes an array of {dtype}, {_NO_KERNELS}")
         if kind is np.ndarray and flags.aligned:
@@ -91,4 +112,6 @@ def is_foreign(leaf: Any) -> bool:
 
 def is_dynamic(leaf: Any) -> bool:
     """Whether a leaf is an input of the program, as against a part of the trace."""
-    return isinstance(leaf, (np.ndarray, np.generic, float, complex))
+    if isinstance(leaf, np.ndarray):
+        return leaf.flags.writeable or not is_frozen(leaf)
+    return isinstance(leaf, (np.generic, float, complex))

@@ -1,0 +1,181 @@
+"""Folding of what depends on constant arrays alone: NumPy computes it once, and nothing of it is left in the graph.
+
+    t0:f8[3] = multiply constant:f8[3] 2.0;  t1:f8[3] = add x0 t0  →  t1:f8[3] = add x0 constant:f8[3]
+
+NumPy computes it before operands are cast and broadcast, so the result has NumPy's bits. Memory is what the rest of
+the graph reads, and little more: views share that of their operands, chains of elementwise operations on large arrays
+are computed in chunks, and what is between is freed as soon as nothing needs it.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Iterable, Sequence
+
+import numpy as np
+
+from ..ir import build as b
+from ..ir.extents import is_extent
+from ..ir.node import Graph, Node, topological_order
+from ..ir.ops.optable import CONSTANT, Kind
+
+FOLDED_BYTES = 4096  # a constant may grow to this size by folding; beyond, only if it does not grow at all
+_CHUNK = 1 << 16  # elements
+_KINDS = frozenset({Kind.ELEMENTWISE, Kind.VIEW, Kind.REDUCTION, Kind.SCAN, Kind.COMPOUND, Kind.ASSEMBLE, Kind.GATHER})
+_PRODUCTS = frozenset({"matmul", "dot", "einsum", "tensordot"})
+
+
+def fold_constants(graph: Graph) -> Graph:
+    """`graph` with constants for what depends on constant arrays alone; itself if there is nothing like that.
+
+    What NumPy would warn of, or fail at, stays, since each call has to do so.
+    """
+    sizes: dict[Node, int] = {}  # of the largest array that what is constant depends on; 0 for scalars
+    for node in graph.nodes():
+        if node.op is CONSTANT:
+            sizes[node] = node.type.nbytes if node.shape else 0
+        elif _may_be_folded(node) and all(a in sizes for a in node.args):
+            largest = max(sizes[a] for a in node.args)
+            if node.op.kind is Kind.VIEW or node.type.nbytes <= max(FOLDED_BYTES, largest):
+                sizes[node] = largest
+    read = {a for node in graph.nodes() if node not in sizes for a in node.args}
+    roots = _roots([n for n in graph.nodes() if n in read or n in graph.outputs], sizes)
+    if not roots:
+        return graph
+    folder = _Folder(roots)
+    done: dict[Node, Node] = {}
+    with np.errstate(all="raise"), warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for root in roots:
+            folder.fold(root, done)
+    for node in graph.nodes():
+        if node not in done:
+            args = tuple([done[a] for a in node.args])
+            done[node] = node if args == node.args else Node(node.op, args, node.params, node.type)
+    return graph.with_outputs([done[n] for n in graph.outputs])
+
+
+def _may_be_folded(node: Node) -> bool:
+    op = node.op
+    known = (op.kind in _KINDS and op.name != "guarded") or op.name in _PRODUCTS
+    if not (known and op.numpy is not None and op.warns is None and node.args) or node.type.weak:
+        return False
+    return not any(is_extent(n) for n in node.shape)
+
+
+def _roots(read: Iterable[Node], sizes: dict[Node, int]) -> list[Node]:
+    """What is to be folded: of what is read, what depends on arrays, and is not larger than it may be."""
+    found: dict[Node, None] = {}
+    stack = [n for n in read if sizes.get(n)]
+    while stack:
+        node = stack.pop()
+        if node.op is CONSTANT or node in found:
+            continue
+        if node.op.kind is Kind.VIEW and node.type.nbytes > max(FOLDED_BYTES, sizes[node]):
+            stack += [a for a in node.args if sizes.get(a)]
+        else:
+            found[node] = None
+    return [n for n in topological_order(list(found)) if n in found]
+
+
+class _Folder:
+    """Computes constants; `roots` tells for how long values are needed."""
+
+    def __init__(self, roots: Sequence[Node]):
+        self._values: dict[Node, np.ndarray] = {}
+        self._uses: dict[Node, int] = {}
+        for node in topological_order(roots):
+            for arg in node.args:
+                self._uses[arg] = self._uses.get(arg, 0) + 1
+        self._kept = frozenset(roots)
+
+    def fold(self, root: Node, done: dict[Node, Node]) -> None:
+        """Add the constant that `root` is to `done`; where NumPy would warn, constants for what it depends on."""
+        failed: Node | None = None
+        for node in topological_order([root], done):
+            if node.op is CONSTANT or node in self._values or (node is not root and self._is_deferred(node)):
+                continue
+            try:
+                value = self._computed(node)
+            except Exception:
+                failed = node
+                break
+            self._values[node] = value
+            self._release(node)
+            if node in self._kept:
+                done[node] = _as_constant(node, value)
+        if failed is not None:
+            for arg in failed.args:
+                if arg in self._values and arg not in done and arg.type.nbytes <= self._values[arg].nbytes:
+                    done[arg] = _as_constant(arg, self._values[arg])
+
+    def _is_deferred(self, node: Node) -> bool:
+        """Whether the elements are computed where they are read, a chunk at a time."""
+        is_large = node.op.kind is Kind.ELEMENTWISE and node.type.size > _CHUNK
+        return is_large and self._uses.get(node, 0) == 1 and node not in self._kept
+
+    def _value(self, node: Node) -> np.ndarray:
+        return node["value"].value if node.op is CONSTANT else self._values[node]
+
+    def _computed(self, node: Node) -> np.ndarray:
+        order = topological_order([node], self._values)
+        chain = [n for n in order if n.op is not CONSTANT]
+        sources = [n for m in chain for n in m.args if n.op is CONSTANT or n in self._values]
+        if len(chain) > 1 and node.op.kind is Kind.ELEMENTWISE and self._is_chunked(chain, sources):
+            return self._by_chunks(node, chain)
+        for inner in chain[:-1]:
+            self._values[inner] = _apply(inner, [self._value(a) for a in inner.args])
+        return _apply(node, [self._value(a) for a in node.args])
+
+    def _is_chunked(self, chain: Sequence[Node], sources: Sequence[Node]) -> bool:
+        if chain[-1].shape[0] < 2:
+            return False
+        # NumPy computes elementary functions of strided arrays by other code, so their rows are not sliced.
+        contiguous = all(np.asarray(self._value(n)).flags.c_contiguous for n in sources)
+        return contiguous or not any(n.op.is_function for n in chain)
+
+    def _by_chunks(self, node: Node, chain: Sequence[Node]) -> np.ndarray:
+        made, within = np.empty(node.shape, node.dtype), frozenset(chain)
+        rows = max(1, _CHUNK // max(1, node.type.size // node.shape[0]))
+        for start in range(0, node.shape[0], rows):
+            part: dict[Node, np.ndarray] = {}
+
+            def value(n: Node, start: int = start, part: dict[Node, np.ndarray] = part) -> np.ndarray:
+                found = part.get(n)
+                if found is None:
+                    whole = self._value(n)
+                    is_sliced = np.ndim(whole) == len(node.shape) and np.shape(whole)[0] != 1
+                    found = part[n] = whole[start : start + rows] if is_sliced else whole
+                return found
+
+            for inner in chain:
+                part[inner] = _apply(inner, [value(a) for a in inner.args])
+                for arg in inner.args:
+                    if arg in within:
+                        part.pop(arg, None)
+            made[start : start + rows] = part[node]
+        return made
+
+    def _release(self, node: Node) -> None:
+        """Forget what was needed for `node` alone."""
+        stack = list(node.args)
+        while stack:
+            arg = stack.pop()
+            self._uses[arg] -= 1
+            if arg.op is not CONSTANT and arg not in self._values:
+                stack += arg.args
+            elif self._uses[arg] == 0 and arg not in self._kept:
+                self._values.pop(arg, None)
+
+
+def _apply(node: Node, args: Sequence[np.ndarray]) -> np.ndarray:
+    function: Callable[..., np.ndarray] | None = node.op.numpy
+    assert function is not None
+    return function(*args, **node.numpy_kwargs)
+
+
+def _as_constant(node: Node, value: np.ndarray) -> Node:
+    array = np.asarray(value)
+    if (array.dtype, array.shape) != (node.dtype, node.shape):  # an operation whose type NumPy does not give
+        return node
+    return b.constant(array[()] if array.ndim == 0 else np.ascontiguousarray(array))

@@ -1,0 +1,112 @@
+"""What depends on constant arrays alone is computed once, bit for bit as NumPy computes it."""
+
+import tracemalloc
+
+import numpy as np
+import pytest
+
+from jitrt.ir import build as b
+from jitrt.ir.interpret import evaluate
+from jitrt.ir.node import Graph
+from jitrt.ir.types import ArrayType
+from jitrt.passes.constants import fold_constants
+
+_UNARY = [np.negative, np.exp, np.sqrt, np.absolute, np.sin, np.square]
+_BINARY = [np.add, np.subtract, np.multiply, np.maximum, np.divide]
+
+
+def _folded(node, shape=()):
+    """The constant that `node` is folded to where an input of that shape reads it."""
+    x = b.input_node(0, ArrayType(np.dtype(np.float64), shape))
+    graph = fold_constants(Graph((x,), (b.elementwise(np.add, x, node),)))
+    return graph.outputs[0].args[1]
+
+
+def _value(node):
+    return node["value"].value
+
+
+def _random(rng, rows):
+    """A random node on constants, and its value."""
+    pool = []
+    for shape in ((rows, 5), (5,), (rows, 1), (1, 5)):
+        for dtype in (np.float64, np.float32, np.int32):
+            value = np.asarray(rng.uniform(0.5, 2, shape) * (1 if dtype != np.int32 else 9)).astype(dtype)
+            pool.append((b.constant(value), value))
+    for _ in range(10):
+        (x, v), (y, w) = pool[rng.integers(len(pool))], pool[rng.integers(len(pool))]
+        kind = rng.integers(4)
+        try:
+            with np.errstate(all="raise"):
+                if kind <= 1:
+                    f = _BINARY[rng.integers(len(_BINARY))]
+                    pool.append((b.elementwise(f, x, y), f(v, w)))
+                elif kind == 2:
+                    f = _UNARY[rng.integers(len(_UNARY))]
+                    pool.append((b.elementwise(f, x), f(v)))
+                else:
+                    pool.append((b.cast(x, np.dtype(np.float32)), v.astype(np.float32)))
+        except FloatingPointError:
+            continue
+    return pool[-1]
+
+
+@pytest.mark.parametrize("rows", [3, 30_000])
+@pytest.mark.parametrize("seed", range(20))
+def test_random_constant_graphs_have_numpys_bits(seed, rows):
+    node, value = _random(np.random.default_rng(seed), rows)
+    folded = _folded(node, value.shape)
+    assert folded.op.name == "constant" or value.nbytes > 4096
+    (found,) = evaluate((folded,), {})
+    assert found.dtype == value.dtype
+    np.testing.assert_array_equal(
+        np.ascontiguousarray(found).view(f"u{value.itemsize}"), np.ascontiguousarray(value).view(f"u{value.itemsize}")
+    )
+
+
+def test_what_numpy_would_warn_of_stays():
+    one = b.constant(np.array([1.0, 0.0]))
+    divided = b.elementwise(np.divide, b.elementwise(np.add, one, one), b.elementwise(np.multiply, one, one))
+    found = _folded(divided, (2,))
+    assert found.op.name == "divide" and all(a.op.name == "constant" for a in found.args)
+
+
+def test_a_constant_does_not_grow():
+    row, column = b.constant(np.arange(3000.0)), b.constant(np.arange(2000.0).reshape(2000, 1))
+    found = _folded(b.elementwise(np.add, b.elementwise(np.multiply, row, row), column), (2000, 3000))
+    assert found.op.name == "add" and found.args[0].op.name == "constant"
+    wide = _folded(b.broadcast_to(b.elementwise(np.add, row, row), (2000, 3000)), (2000, 3000))
+    assert wide.op.name == "broadcast_to" and wide.args[0].op.name == "constant"
+
+
+def test_what_reads_inputs_stays():
+    x = b.input_node(0, ArrayType(np.dtype(np.float64), (3,)))
+    graph = Graph((x,), (b.elementwise(np.add, x, b.constant(np.ones(3))),))
+    assert fold_constants(graph) is graph
+
+
+def test_chains_take_the_memory_of_their_result_and_a_chunk():
+    value = np.ones((2000, 1000))
+    node = b.constant(value)
+    for _ in range(12):
+        node = b.elementwise(
+            np.multiply, b.elementwise(np.add, node, b.constant(np.full(1000, 0.5))), b.constant(np.float64(0.5))
+        )
+    tracemalloc.start()
+    found = _folded(node, value.shape)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert found.op.name == "constant"
+    assert peak < 1.3 * value.nbytes
+
+
+def test_views_share_memory_until_they_are_read():
+    value = np.ones((1000, 1000))
+    node = b.constant(value)
+    tracemalloc.start()
+    for _ in range(50):
+        node = b.view("transpose", b.view("reshape", node, shape=(1000, 1000)), axes=(1, 0))
+    found = _folded(node, value.shape)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert found.op.name == "constant" and peak < 1.1 * value.nbytes
