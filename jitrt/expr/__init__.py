@@ -20,6 +20,7 @@ from collections.abc import Iterator
 
 from .calls import Operation, operation_named
 from .graphs import lower
+from .missing import Optional, coalesce, optional, optional_leaf, present, where_present
 from .parse import parse
 from .program import Program, compile, evaluate
 from .serial import from_json, to_json
@@ -29,7 +30,9 @@ from .tree import Expression, leaf, literal, name, placeholder
 __all__ = [
     "Expression",
     "Operation",
+    "Optional",
     "Program",
+    "coalesce",
     "compile",
     "evaluate",
     "from_json",
@@ -39,12 +42,16 @@ __all__ = [
     "name",
     "op",
     "operator",
+    "optional",
+    "optional_leaf",
     "parse",
     "placeholder",
+    "present",
     "simplify",
     "substitute",
     "to_json",
     "transform",
+    "where_present",
 ]
 
 

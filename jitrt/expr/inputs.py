@@ -7,6 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from .missing import SUFFIX, taken_apart
+
 Loader = Callable[[Any, Sequence[str]], Mapping[str, Any]]
 _MISSING = object()
 
@@ -29,11 +31,21 @@ def load(source: Any, names: Sequence[str], given: Mapping[str, Any], loader: Lo
     TypeError
         If some are missing, or given and not an input.
     """
-    if unknown := sorted(given.keys() - {*names}):
+    optional = {name.removesuffix(SUFFIX) for name in names if name.endswith(SUFFIX)}
+    if unknown := sorted(given.keys() - {*names} - optional):
         raise TypeError(f"{', '.join(unknown)}: no such inputs; there are {', '.join(names) or 'none'}")
     loaded: Mapping[str, Any] = loader(source, names) if loader is not None else {}
     find = _finder(source) if loader is None else (lambda name: loaded.get(name, _MISSING))
     values = [given[name] if name in given else find(name) for name in names]
+    for k, name in enumerate(names):
+        base = name.removesuffix(SUFFIX)
+        if values[k] is not _MISSING or base not in optional or name == base:
+            continue
+        found = given[base] if base in given else find(base)
+        if found is not _MISSING:
+            value, values[k] = taken_apart(found)
+            if base in names:
+                values[names.index(base)] = value
     if missing := [name for name, value in zip(names, values) if value is _MISSING]:
         raise TypeError(f"missing inputs: {', '.join(missing)}")
     return values

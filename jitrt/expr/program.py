@@ -12,8 +12,9 @@ from typing import Any
 import numpy as np
 
 from ..call.site import ServedFunction
-from .calls import LEAF, NAMED, is_source
+from .calls import GETITEM, LEAF, NAMED, Nested, is_source
 from .inputs import Loader, load
+from .missing import Optional, masked
 from .text import source
 from .transform import expanded_all, rebuilt
 from .tree import Expression, leaf, literal, nodes_of
@@ -91,10 +92,10 @@ class Program(ServedFunction):
         """
         values = load(given, self.inputs, inputs, self._loader)
         if self._listener is None:
-            return self(*values)
+            return _with_masks(self.outputs, self(*values))
         result, side = self.with_side_outputs(*values)
         self._listener(side)
-        return result
+        return _with_masks(self.outputs, result)
 
     def with_side_outputs(self, /, *args: Any, **kwargs: Any) -> tuple[Any, dict[str, Any]]:
         """The outputs, and the side outputs by name.
@@ -154,9 +155,7 @@ class Program(ServedFunction):
         if self._of_rows is None:
             self._of_rows = Program(_of_rows(self.outputs), {}, None, None)
         result, shape = self._of_rows(*values), next(iter(shapes), ())
-        if isinstance(result, dict):
-            return {key: _column(value, shape) for key, value in result.items()}
-        return _column(result, shape)
+        return _columns(_with_masks(self.outputs, result), shape)
 
 
 class _Listening(Program):
@@ -169,7 +168,7 @@ class _Listening(Program):
         return result
 
     def run(self, given: Any = None, /, **inputs: Any) -> Any:
-        return self(*load(given, self.inputs, inputs, self._loader))
+        return _with_masks(self.outputs, self(*load(given, self.inputs, inputs, self._loader)))
 
 
 def compile(
@@ -210,7 +209,7 @@ def compile(
     >>> polar(x=3.0, y=0.0)
     {'r': np.float64(3.0), 'angle': np.float64(0.0)}
     """
-    outputs = {key: literal(value) for key, value in e.items()} if isinstance(e, Mapping) else literal(e)
+    outputs = {key: _output(value) for key, value in e.items()} if isinstance(e, Mapping) else _output(e)
     nodes = nodes_of(_listed(outputs))
     if isinstance(side_outputs, Mapping):
         side = {key: literal(value) for key, value in side_outputs.items()}
@@ -252,17 +251,42 @@ def evaluate(e: Expression | Mapping[str, Expression], /, **inputs: Any) -> Any:
     >>> expr.evaluate(expr.leaf("x") ** 2 + 1, x=3.0)
     np.float64(10.0)
     """
-    key = tuple(e.items()) if isinstance(e, Mapping) else e
+    outputs = {key: _output(value) for key, value in e.items()} if isinstance(e, Mapping) else _output(e)
+    # By identity: the program keeps them alive.
+    key = tuple(outputs) if isinstance(outputs, dict) else None, tuple(map(id, _listed(outputs)))
     program = _programs.get(key)
     if program is None:
         if len(_programs) >= _MOST_KNOWN:
             _programs.pop(next(iter(_programs)), None)
-        program = _programs[key] = compile(e)
+        program = _programs[key] = compile(outputs)
     return program.run(None, **inputs)
 
 
+def _output(value: Any) -> Any:
+    return value if isinstance(value, Optional) else literal(value)
+
+
 def _listed(outputs: Any) -> list[Expression]:
-    return list(outputs.values()) if isinstance(outputs, dict) else [outputs]
+    """The expressions in outputs; of what is optional the value and its presence."""
+    if isinstance(outputs, dict):
+        return [e for value in outputs.values() for e in _listed(value)]
+    return [outputs.value, outputs.present] if isinstance(outputs, Optional) else [outputs]
+
+
+def _mapped(outputs: Any, change: Callable[[Expression], Any]) -> Any:
+    """Outputs with another expression for each, nested as they are."""
+    if isinstance(outputs, dict):
+        return {key: _mapped(value, change) for key, value in outputs.items()}
+    if isinstance(outputs, Optional):
+        return Optional(change(outputs.value), change(outputs.present))
+    return change(outputs)
+
+
+def _with_masks(outputs: Any, results: Any) -> Any:
+    """Results with masked arrays for what is optional."""
+    if isinstance(outputs, dict):
+        return {key: _with_masks(outputs[key], results[key]) for key in outputs}
+    return masked(results) if isinstance(outputs, Optional) else results
 
 
 def _of_rows(outputs: Any) -> Any:
@@ -271,6 +295,7 @@ def _of_rows(outputs: Any) -> Any:
     lowered = expanded_all(roots)
     for node in nodes_of([lowered[r] for r in roots]):
         of_elements = isinstance(node.operation.apply, np.ufunc) or node.operation.name in ("np.where", "np.clip")
+        of_elements |= node.operation is GETITEM and node.template.args[1:] == (Nested("tuple", ()),)
         if not (of_elements or is_source(node.operation) or node.operation is NAMED) or node.ndim not in (0, None):
             raise ValueError(f"{node!r} is no operation on scalars, so rows cannot be computed at once")
 
@@ -278,12 +303,12 @@ def _of_rows(outputs: Any) -> Any:
         return leaf(str(node.name), node.dtype) if node.operation is LEAF else None
 
     made = rebuilt([lowered[r] for r in roots], column)
-    if isinstance(outputs, dict):
-        return {key: made[lowered[e]] for key, e in outputs.items()}
-    return made[lowered[outputs]]
+    return _mapped(outputs, lambda e: made[lowered[e]])
 
 
-def _column(value: Any, shape: tuple[int, ...]) -> Any:
+def _columns(value: Any, shape: tuple[int, ...]) -> Any:
+    if isinstance(value, dict):
+        return {key: _columns(part, shape) for key, part in value.items()}
     return value if np.shape(value) == shape else np.broadcast_to(value, shape).copy()
 
 
@@ -293,13 +318,17 @@ def _function(
     """A Python function that computes expressions, the names of its parameters, and its text."""
     roots = [*_listed(outputs), *side.values()]
     lowered = expanded_all(roots)
-    main = {f"o{k}": f"{{o{k}}}" for k in range(len(_listed(outputs)))}
-    if isinstance(outputs, dict):
-        returned = f"{{{{{', '.join(f'{key!r}: {v}' for key, v in zip(outputs, main.values()))}}}}}"
-    else:
-        returned = "{o0}"
+    numbers = itertools.count()
+
+    def put_together(value: Any) -> str:
+        if isinstance(value, dict):
+            return f"{{{{{', '.join(f'{key!r}: {put_together(part)}' for key, part in value.items())}}}}}"
+        own = [f"{{o{next(numbers)}}}" for _ in _listed(value)]
+        return own[0] if len(own) == 1 else f"({', '.join(own)})"
+
+    returned = put_together(outputs)
     if side:
-        sides = ", ".join(f"{key!r}: {{o{len(main) + k}}}" for k, key in enumerate(side))
+        sides = ", ".join(f"{key!r}: {{o{next(numbers)}}}" for key in side)
         returned = f"{returned}, {{{{{sides}}}}}"
     text, namespace, names = source([lowered[r] for r in roots], inputs, returned, _conversions)
     file = f"<expression {next(_numbers)}>"

@@ -168,6 +168,8 @@ class Expression:
 
     # What NumPy hands over.
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any:
+        if any(getattr(type(v), "__array_ufunc__", None) not in _KNOWN for v in inputs):
+            return NotImplemented
         if kwargs.get("out") is not None:
             raise TypeError("expressions write into nothing: leave `out` away")
         kwargs.pop("out", None)
@@ -232,6 +234,7 @@ def _define_operators() -> None:
 
 
 _define_operators()
+_KNOWN = (None, Expression.__array_ufunc__, np.ndarray.__array_ufunc__)
 
 
 def leaf(

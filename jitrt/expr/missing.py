@@ -1,0 +1,200 @@
+"""Missing values: expressions with a presence bit for each element, which operations pass on."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.lib.mixins import NDArrayOperatorsMixin
+
+from .tree import Expression, leaf, literal
+
+SUFFIX = "_present"
+_FILLING = 1  # what stands for missing elements: few operations warn of it
+
+
+class Optional(NDArrayOperatorsMixin):
+    """A value of which elements may be missing; made by `optional`, `optional_leaf` and `where_present`.
+
+    Operators and ufuncs give an optional value, whose elements are there where those of all operands are. Evaluated by
+    `evaluate` or `Program.run` it is a `numpy.ma.MaskedArray`, or a number, which is None if it is missing. Calls of a
+    program give the pair of the value and its presence.
+
+    Attributes
+    ----------
+    value, present : Expression
+    """
+
+    __slots__ = ("present", "value")
+
+    def __init__(self, value: Any, present: Any):
+        self.value, self.present = literal(value), literal(present)
+
+    def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any:
+        if method != "__call__" or ufunc.nout != 1:
+            raise TypeError(f"{ufunc.__name__}.{method} of an optional value: coalesce it first")
+        values = [v.value if isinstance(v, Optional) else v for v in inputs]
+        return Optional(ufunc(*values, **kwargs), _all([v.present for v in inputs if isinstance(v, Optional)]))
+
+    def __repr__(self) -> str:
+        return f"<optional {self.value!r} where {self.present!r}>"
+
+
+def _all(conditions: Sequence[Expression]) -> Expression:
+    found = conditions[0]
+    for condition in conditions[1:]:
+        found = found if condition is found else _both(found, condition)
+    return found
+
+
+def _both(x: Expression, y: Expression) -> Any:
+    return np.bitwise_and(x, y)
+
+
+def _chosen(condition: Expression, x: Any, y: Any) -> Any:
+    """``np.where``, which gives an array for scalars, too, with a scalar for these."""
+    return np.where(condition, x, y)[()]
+
+
+def optional(value: Any, present: Any = True) -> Optional:
+    """`value`, as far as it is `present`.
+
+    Parameters
+    ----------
+    value : Expression, array or number
+    present : Expression, array of bool or bool, optional
+        By default all of it is there.
+
+    Returns
+    -------
+    Optional
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from jitrt import expr
+    >>> x = expr.leaf("x")
+    >>> half = expr.optional(x, x > 0) / 2
+    >>> expr.evaluate(half, x=np.array([4.0, -1.0]))
+    masked_array(data=[2.0, --],
+                 mask=[False,  True],
+           fill_value=1e+20)
+    """
+    return value if isinstance(value, Optional) and present is True else where_present(present, value)
+
+
+def optional_leaf(name: str, dtype: Any = None, ndim: int | None = None, shape: Any = None) -> Optional:
+    """An input that may be missing: a masked array, a number, or None.
+
+    Parameters are those of `leaf`. A program has two inputs for it, the second one called ``name_present``, which
+    `evaluate` and `Program.run` find in what the first one is given.
+
+    Returns
+    -------
+    Optional
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from jitrt import expr
+    >>> total = expr.coalesce(expr.optional_leaf("x") * 2, 0.0)
+    >>> expr.evaluate(total, x=np.ma.masked_array([1.0, 2.0], [False, True]))
+    array([2., 0.])
+    >>> expr.evaluate(total, x=None)
+    np.float64(0.0)
+    """
+    return Optional(leaf(name, dtype, ndim, shape), leaf(f"{name}{SUFFIX}", bool))
+
+
+def present(x: Any) -> Expression:
+    """Which elements of `x` are there.
+
+    Parameters
+    ----------
+    x : Optional, Expression or value
+
+    Returns
+    -------
+    Expression
+        True for what is not optional.
+    """
+    return x.present if isinstance(x, Optional) else literal(True)
+
+
+def where_present(condition: Any, x: Any) -> Optional:
+    """`x` where `condition` holds, and missing elsewhere.
+
+    What is missing is not computed with: where `condition` does not hold, the value is a number of which few
+    operations warn.
+
+    Parameters
+    ----------
+    condition : Expression, Optional, array or bool
+    x : Optional, Expression, array or number
+
+    Returns
+    -------
+    Optional
+
+    Examples
+    --------
+    >>> from jitrt import expr
+    >>> a, b, c = expr.leaf("a"), expr.leaf("b"), expr.leaf("c")
+    >>> d = b * b - 4.0 * a * c
+    >>> root = (-b + expr.where_present(d >= 0, d) ** 0.5) / 2.0 / a
+    >>> expr.evaluate(root, a=1.0, b=-3.0, c=2.0)
+    np.float64(2.0)
+    >>> print(expr.evaluate(root, a=1.0, b=1.0, c=2.0))
+    None
+    """
+    conditions = [condition.value, condition.present] if isinstance(condition, Optional) else [literal(condition)]
+    value = x.value if isinstance(x, Optional) else literal(x)
+    there = _all([*conditions, *([x.present] if isinstance(x, Optional) else [])])
+    return Optional(_chosen(there, value, _FILLING) if condition is not True else value, there)
+
+
+def coalesce(first: Any, *others: Any) -> Any:
+    """The first of these values that is there, element by element.
+
+    Parameters
+    ----------
+    first, *others : Optional, Expression or value
+
+    Returns
+    -------
+    Expression or Optional
+        Optional if all of them are.
+
+    Examples
+    --------
+    >>> from jitrt import expr
+    >>> x = expr.leaf("x")
+    >>> expr.evaluate(expr.coalesce(expr.optional(x, x > 0), -1.0), x=-5.0)
+    np.float64(-1.0)
+    """
+    if not others or not isinstance(first, Optional):
+        return first if isinstance(first, Optional) else literal(first)
+    rest = coalesce(*others)
+    if not isinstance(rest, Optional):
+        return _chosen(first.present, first.value, rest)
+    either = np.bitwise_or(first.present, rest.present)
+    return Optional(_chosen(first.present, first.value, rest.value), either)
+
+
+def masked(pair: tuple[Any, Any]) -> Any:
+    """The masked array, or the number or None, that a value and its presence are."""
+    value, there = pair
+    if np.ndim(value) or np.ndim(there):
+        shape = np.broadcast_shapes(np.shape(value), np.shape(there))
+        return np.ma.MaskedArray(np.broadcast_to(value, shape), ~np.broadcast_to(there, shape))
+    return value if there else None
+
+
+def taken_apart(value: Any) -> tuple[Any, Any]:
+    """The value and the presence of what is given for an optional leaf."""
+    if value is None or value is np.ma.masked:
+        return float(_FILLING), False
+    if isinstance(value, np.ma.MaskedArray):
+        return value.filled(_FILLING), ~np.ma.getmaskarray(value)
+    return value, True

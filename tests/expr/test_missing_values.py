@@ -1,0 +1,74 @@
+"""Values of which elements may be missing."""
+
+import warnings
+
+import numpy as np
+import pytest
+
+from jitrt import expr
+
+A, B, C = expr.leaf("a", "f4", ndim=0), expr.leaf("b", "f8", ndim=0), expr.leaf("c", "f8", ndim=0)
+
+
+def _roots(a, b, c):
+    d = expr.where_present((discriminant := b * b - 4.0 * a * c) >= 0.0, discriminant)
+    return {"first": (-b + d**0.5) / 2.0 / a, "second": (-b - d**0.5) / 2.0 / a}
+
+
+def test_the_roots_of_a_quadratic_equation_are_missing_where_there_are_none():
+    program = expr.compile(_roots(A, B, C))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")  # nothing is computed with what is missing
+        for _ in range(3):
+            assert program.run(a=1.0, b=-3.0, c=2.0) == {"first": 2.0, "second": 1.0}
+            assert program.run(a=1.0, b=1.0, c=2.0) == {"first": None, "second": None}
+        value, there = program(a=1.0, b=-3.0, c=2.0)["first"]
+        assert value == 2.0 and there
+    assert program.plain_reason == ""
+
+
+def test_rows_are_masked():
+    found = expr.compile(_roots(A, B, C)).rows(a=1.0, b=np.array([-3.0, 1.0]), c=2.0)
+    np.testing.assert_array_equal(np.ma.getmaskarray(found["first"]), [False, True])
+    assert found["first"][0] == 2.0 and found["second"][0] == 1.0
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_operations_pass_absence_on_as_masked_arrays_do(seed):
+    rng = np.random.default_rng(seed)
+    values = {}
+    pool = []
+    for name in "xyz":
+        data = rng.uniform(0.5, 2, (4, 3) if rng.random() < 0.7 else 3)
+        values[name] = np.ma.masked_array(data, rng.random(data.shape) < 0.3)
+        pool.append((expr.optional_leaf(name), values[name]))
+    for _ in range(6):
+        (x, v), (y, w) = pool[rng.integers(len(pool))], pool[rng.integers(len(pool))]
+        kind = rng.integers(5)
+        if kind <= 2:
+            f = [np.add, np.multiply, np.maximum][kind]
+            pool.append((f(x, y), [np.ma.add, np.ma.multiply, np.ma.maximum][kind](v, w)))
+        elif kind == 3:
+            pool.append(
+                (expr.where_present(x > 1, y), np.ma.masked_where(~(v > 1).filled(False) | False & w.mask, w + 0 * v))
+            )
+        else:
+            pool.append((2.0 - np.sqrt(abs(x)), 2.0 - np.sqrt(abs(v))))
+    e, expected = pool[-1]
+    used = {leaf.name for part in (e.value, e.present) for leaf in part.leaves}
+    given = {name: value for name, value in values.items() if name in used or f"{name}_present" in used}
+    found = expr.evaluate(e, **given)
+    np.testing.assert_array_equal(np.ma.getmaskarray(found), np.ma.getmaskarray(expected))
+    np.testing.assert_allclose(found.filled(0), expected.filled(0))
+
+
+def test_coalescing():
+    x, y = expr.optional_leaf("x"), expr.optional_leaf("y")
+    given = {"x": np.ma.masked_array([1.0, 2.0, 3.0], [0, 1, 1]), "y": np.ma.masked_array([4.0, 5.0, 6.0], [0, 0, 1])}
+    np.testing.assert_array_equal(expr.evaluate(expr.coalesce(x, y, 0.0), **given), [1, 5, 0])
+    found = expr.evaluate(expr.coalesce(x, y), **given)
+    assert found.tolist() == [1.0, 5.0, None]
+    np.testing.assert_array_equal(expr.evaluate(expr.present(x), x=given["x"]), [True, False, False])
+    assert expr.evaluate(x + 1, x=None) is None and expr.evaluate(x + 1, x=2.0) == 3.0
+    with pytest.raises(TypeError, match="coalesce it first"):
+        np.add.reduce(x)
