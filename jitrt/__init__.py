@@ -15,7 +15,8 @@ where its time goes (`profile`) and what is kept (`cache_info`), and compile ahe
 Loops and choices as functions are `fori_loop`, `while_loop`, `scan` and `cond`. `evaluate`, with `re_evaluate`,
 `validate` and `NumExpr`, takes an expression as a string, as numexpr does; `register_pandas_engine` lets pandas use it.
 `set_num_threads`, `clear_caches`, `warm_up` and `non_aliasing` concern the whole process. `schedule` and `memory` are
-for experts: fusions made by hand, and plans of memory.
+for experts: fusions made by hand, and plans of memory. `jitrt.numpy` is NumPy's namespace over lazy arrays, for programs
+without a decorator: `asarray` makes them, and `compute` computes several at once.
 
 Importing the package imports next to nothing: each public name brings its module when it is first used.
 """
@@ -38,6 +39,8 @@ if TYPE_CHECKING:
     from .ir.aliasing import non_aliasing
     from .jitfunction import JitFunction, clear_caches, jit
     from .loops import cond, fori_loop, scan, while_loop
+    from .numpy import asarray
+    from .numpy.array import compute
     from .runtime.threads import num_threads, set_num_threads
     from .strings.evaluation import NumExpr, evaluate, re_evaluate, validate
     from .strings.pandas import register_pandas_engine
@@ -51,7 +54,9 @@ __all__ = [
     "JitrtPerformanceWarning",
     "NumExpr",
     "__version__",
+    "asarray",
     "clear_caches",
+    "compute",
     "cond",
     "evaluate",
     "expr",
@@ -79,6 +84,8 @@ _MODULES = {
     ".jitfunction": ("JitFunction", "clear_caches", "jit"),
     ".loops": ("cond", "fori_loop", "scan", "while_loop"),
     ".ir.aliasing": ("non_aliasing",),
+    ".numpy": ("asarray",),
+    ".numpy.array": ("compute",),
     ".runtime.threads": ("num_threads", "set_num_threads"),
     ".running.ipython": ("load_ipython_extension", "unload_ipython_extension"),
     ".strings.evaluation": ("NumExpr", "evaluate", "re_evaluate", "validate"),
@@ -86,7 +93,7 @@ _MODULES = {
     ".values.frozen": ("frozen",),
 }
 _MODULE_OF = {name: module for module, names in _MODULES.items() for name in names}
-_PACKAGES = ("expr", "memory", "schedule")
+_PACKAGES = ("expr", "memory", "numpy", "schedule")
 
 
 if not TYPE_CHECKING:  # to type checkers, what is not imported above does not exist

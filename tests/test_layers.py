@@ -32,6 +32,7 @@ FACE = [
     "call",
     "expr",
     "inspect",
+    "numpy",
     "pandas_engine",
     "pickling",
     "jitfunction",

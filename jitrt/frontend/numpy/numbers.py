@@ -34,7 +34,7 @@ _COMPARISONS = frozenset({np.less, np.less_equal, np.greater, np.greater_equal, 
 _BITWISE = frozenset({np.bitwise_and, np.bitwise_or, np.bitwise_xor})
 _ARITHMETIC = _EXACT | _EXACT_BUT_FOR_ZERO
 # Where the value of an integer decides what is computed: a square is no power, and negative ones raise.
-_EXPONENTS = frozenset({np.power, np.float_power, np.left_shift, np.right_shift, np.ldexp})
+EXPONENTS = frozenset({np.power, np.float_power, np.left_shift, np.right_shift, np.ldexp})
 _FLOAT, _INT, _BOOL = np.dtype(np.float64), np.dtype(np.int64), np.dtype(np.bool_)
 _MOST_FACTORS = 4  # of a power that is computed as a product
 _TINY, _HUGE = (float(v) for v in (np.finfo(_FLOAT).tiny, np.finfo(_FLOAT).max))
@@ -197,7 +197,7 @@ def operands(trace: Trace, ufunc: np.ufunc, nodes: tuple[Node, ...]) -> tuple[No
     symbols = [n for n in nodes if n.type.weak and is_symbol(n)]
     if not symbols:
         return nodes
-    if ufunc in _EXPONENTS:
+    if ufunc in EXPONENTS:
         for node in symbols:
             trace.want_integers(node)
     others = [n.dtype for n in nodes if not n.type.weak]

@@ -40,7 +40,7 @@ def _binary(ufunc: np.ufunc, python: Callable[[Any, Any], Any], x: Any, y: Any) 
         return tracer._trace.calls.python_call(python, *nodes) if made is None else tracer._new(made)
     if isinstance(x, _OPERANDS) and isinstance(y, _OPERANDS):
         if ufunc is np.power and tracer is x and tracer._is_array():
-            return _power(x, y)
+            return power(x, y)
         if x_is_number or y_is_number or type(x) is type(y):  # NumPy would ask nobody else
             return tracer.__array_ufunc__(ufunc, "__call__", x, y)
         return ufunc(x, y)
@@ -69,7 +69,7 @@ def _is_number(value: Any) -> bool:
     return value._is_weak() if isinstance(value, Operators) else type(value) in _PYTHON_NUMBERS
 
 
-def _power(x: Any, y: Any, **out: Any) -> Any:
+def power(x: Any, y: Any, **out: Any) -> Any:
     """``x**y`` for an array: NumPy's operator does not call `power` for some exponents, whose powers it is not."""
     if x.dtype.kind == "c" and type(y) in (int, float) and (type(y), y) in _SIMPLE_POWERS:
         return _SIMPLE_POWERS[type(y), y](x, **out)
@@ -144,7 +144,7 @@ def _in_place(ufunc: np.ufunc) -> Callable[[Any, Any], Any]:
         if not isinstance(other, (Operators, list, tuple, *_NUMBERS)):
             return NotImplemented
         if ufunc is np.power:
-            return _power(self, other, out=self)
+            return power(self, other, out=self)
         return ufunc(self, other, out=self)
 
     return update
@@ -248,7 +248,7 @@ def traced_int(*args: Any, **options: Any) -> Any:
 
 
 _OPERANDS: Any = (Operators, *_NUMBERS)
-_BINARY = {
+BINARY = {
     "add": (np.add, operator.add), "sub": (np.subtract, operator.sub), "mul": (np.multiply, operator.mul),
     "truediv": (np.divide, operator.truediv), "floordiv": (np.floor_divide, operator.floordiv),
     "mod": (np.remainder, operator.mod), "pow": (np.power, operator.pow), "matmul": (np.matmul, operator.matmul),
@@ -256,11 +256,11 @@ _BINARY = {
     "xor": (np.bitwise_xor, operator.xor), "lshift": (np.left_shift, operator.lshift),
     "rshift": (np.right_shift, operator.rshift),
 }  # fmt: skip
-_COMPARISONS = {
+COMPARISONS = {
     "lt": (np.less, operator.lt), "le": (np.less_equal, operator.le), "gt": (np.greater, operator.gt),
     "ge": (np.greater_equal, operator.ge), "eq": (np.equal, operator.eq), "ne": (np.not_equal, operator.ne),
 }  # fmt: skip
-_UNARY: dict[str, tuple[np.ufunc, Callable[[Any], Any]]] = {
+UNARY: dict[str, tuple[np.ufunc, Callable[[Any], Any]]] = {
     "neg": (np.negative, operator.neg), "pos": (np.positive, operator.pos), "abs": (np.absolute, operator.abs),
     "invert": (np.invert, operator.invert),
 }  # fmt: skip
@@ -269,13 +269,13 @@ _CONVERSIONS: dict[str, Callable[..., Any]] = {
     "format": format, "trunc": math.trunc, "floor": math.floor, "ceil": math.ceil, "contains": operator.contains,
 }  # fmt: skip
 
-for _name, (_ufunc, _python) in _BINARY.items():
+for _name, (_ufunc, _python) in BINARY.items():
     setattr(Operators, f"__{_name}__", _forward(_ufunc, _python))
     setattr(Operators, f"__r{_name}__", _reflected(_ufunc, _python))
     setattr(Operators, f"__i{_name}__", _in_place(_ufunc))
-for _name, (_ufunc, _python) in _COMPARISONS.items():
+for _name, (_ufunc, _python) in COMPARISONS.items():
     setattr(Operators, f"__{_name}__", _forward(_ufunc, _python))
-for _name, (_ufunc, _convert) in _UNARY.items():
+for _name, (_ufunc, _convert) in UNARY.items():
     setattr(Operators, f"__{_name}__", _unary(_ufunc, _convert))
 for _name, _convert in _CONVERSIONS.items():
     setattr(Operators, f"__{_name}__", _conversion(_name, _convert))

@@ -1,0 +1,517 @@
+"""Lazy arrays: NumPy's arrays, whose elements are computed when somebody looks at them."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+
+from ..frontend.numpy.operators import BINARY, COMPARISONS, UNARY, power
+from ..ir import build as b
+from ..ir.node import Node
+from ..ir.ops.rows import METHODS
+from ..ir.ops.updates import Region
+from ..ir.types import ArrayType
+from . import calls
+from .calls import eager, get_item, into, lazy, real, record, set_class, set_item, store
+from .memory import Memory
+from .pending import KINDS, PENDING, NotLazy
+
+_WRITING = frozenset({"sort", "partition", "put", "fill", "resize", "setflags", "setfield", "byteswap", "itemset"})
+
+
+class _Arrays(type):
+    """The class of `ndarray`, of which NumPy's arrays are instances, too: user code asks for nothing else."""
+
+    def __instancecheck__(cls, instance: Any) -> bool:
+        return issubclass(type(instance), (cls, np.ndarray)) and not getattr(instance, "_scalar", False)
+
+    def __subclasscheck__(cls, subclass: type) -> bool:
+        return cls in subclass.__mro__ or np.ndarray in subclass.__mro__
+
+    def __call__(cls, *args: Any, **kwargs: Any) -> Any:
+        """What ``numpy.ndarray(shape, ...)`` gives."""
+        return lazy(np.ndarray(*args, **kwargs))
+
+    def __getattr__(cls, name: str) -> Any:
+        """A method of NumPy's arrays as a function."""
+        if not callable(getattr(np.ndarray, name)):
+            raise AttributeError(f"type object 'ndarray' has no attribute {name!r}")
+        return lambda array, *args, **kwargs: getattr(array, name)(*args, **kwargs)
+
+
+class ndarray(metaclass=_Arrays):  # noqa: N801
+    """An array whose elements are computed when somebody looks at them.
+
+    It is made by `asarray` and by the functions of this namespace, and has all that `numpy.ndarray` has.
+
+    Examples
+    --------
+    >>> import jitrt.numpy as np
+    >>> x = np.linspace(0.0, 1.0, 5)
+    >>> y = x * x + 1  # nothing is computed
+    >>> y.shape, y.dtype
+    ((5,), dtype('float64'))
+    >>> y
+    array([1.    , 1.0625, 1.25  , 1.5625, 2.    ])
+    """
+
+    __slots__ = ("__weakref__", "_memory", "_region", "_scalar")
+    __array_priority__ = 1000.0
+
+    _memory: Memory
+    _region: Region
+    _scalar: bool
+
+    # -- what it is made of
+
+    @property
+    def type(self) -> ArrayType:
+        """Dtype and shape, as nodes have them."""
+        return self._region[-1][2] if self._region else self._memory.type
+
+    def _node(self) -> Node:
+        return PENDING.of_part(self._memory, self._region)
+
+    def _read(self) -> Any:
+        """The elements; nobody must write into them, or keep them."""
+        memory = self._memory
+        if memory.node is not None or self._region:
+            with PENDING.lock:
+                value = PENDING.read(memory, self._region)
+        else:
+            value = memory.value
+        return value[()] if self._scalar else value
+
+    def _handed_out(self) -> Any:
+        """The elements, for somebody who may write into them."""
+        with PENDING.lock:
+            value = self._read()
+            if isinstance(value, np.ndarray):
+                PENDING.written(value)
+            return value
+
+    def _view(self, region: Region) -> ndarray:
+        return made_of(self._memory, region)
+
+    # -- looking at values
+
+    def compute(self) -> Any:
+        """The elements, computed now if they are not known.
+
+        Returns
+        -------
+        numpy.ndarray or numpy.generic
+            An array of NumPy's in the same memory, or a scalar.
+
+        Examples
+        --------
+        >>> import jitrt.numpy as np
+        >>> (np.arange(3) + 1).compute()
+        array([1, 2, 3])
+        """
+        return self._handed_out()
+
+    def explain(self) -> str:
+        """What will be computed when somebody looks at the elements, or that they are known.
+
+        Returns
+        -------
+        str
+            The graph, and the loop nests of the program that computes it.
+
+        Examples
+        --------
+        >>> import jitrt.numpy as np
+        >>> x = np.arange(3.0)
+        >>> print((x + x).explain().splitlines()[0])
+        { lambda x0:f8[3] .
+        """
+        compiled = PENDING.explained(self._memory)
+        if compiled is None:
+            return f"the elements are known: {self.dtype} {self.shape}"
+        nests = [str(step.kernel.nest) for step in compiled.program.kernel_steps()]
+        return "\n\n".join([str(compiled.stages[0][1]), *nests])
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
+        return np.array(self._handed_out(), dtype=dtype, copy=copy)
+
+    def __dlpack__(self, **options: Any) -> Any:
+        return self._handed_out().__dlpack__(**options)
+
+    def __dlpack_device__(self) -> Any:
+        return np.empty(0).__dlpack_device__()
+
+    def __array_namespace__(self, /, *, api_version: str | None = None) -> Any:
+        import jitrt.numpy
+
+        np.empty(0).__array_namespace__(api_version=api_version)  # raises what NumPy raises
+        return jitrt.numpy
+
+    def __iter__(self) -> Iterator[Any]:
+        if self._scalar or self.ndim < 2:
+            return iter(self._read())
+        return (self[k] for k in range(self.shape[0]))
+
+    def __len__(self) -> int:
+        if not self.shape:
+            raise TypeError("len() of unsized object")
+        return self.shape[0]
+
+    def __contains__(self, value: Any) -> bool:
+        return real(value) in self._read()
+
+    def __hash__(self) -> int:
+        if self._scalar:
+            return hash(self._read())
+        raise TypeError("unhashable type: 'numpy.ndarray'")
+
+    def __reduce__(self) -> Any:
+        return _restored, (self._read(),)
+
+    def __copy__(self) -> ndarray:
+        return self.copy()
+
+    def __deepcopy__(self, memo: Any) -> ndarray:
+        return self.copy()
+
+    # -- attributes
+
+    @property
+    def dtype(self) -> np.dtype:
+        return self.type.dtype
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return self.type.shape
+
+    @shape.setter
+    def shape(self, shape: Any) -> None:
+        reshaped = self.reshape(shape)
+        if reshaped._memory is not self._memory:
+            raise AttributeError(
+                "Incompatible shape for in-place modification. Use `.reshape()` to make a copy with the desired shape."
+            )
+        self._region = reshaped._region
+
+    @property
+    def ndim(self) -> int:
+        return self.type.ndim
+
+    @property
+    def size(self) -> int:
+        return self.type.size
+
+    @property
+    def itemsize(self) -> int:
+        return self.dtype.itemsize
+
+    @property
+    def nbytes(self) -> int:
+        return self.type.nbytes
+
+    @property
+    def device(self) -> str:
+        return "cpu"
+
+    def to_device(self, device: Any, /, *, stream: Any = None) -> ndarray:
+        np.empty(0).to_device(device, stream=stream)
+        return self
+
+    @property
+    def base(self) -> Any:
+        return made_of(self._memory) if self._region else getattr(self._handed_out(), "base", None)
+
+    @property
+    def T(self) -> ndarray:
+        return calls.call_function(np.transpose, (self,), {})
+
+    @property
+    def mT(self) -> ndarray:
+        return calls.call_function(np.matrix_transpose, (self,), {})
+
+    @property
+    def real(self) -> ndarray:
+        return calls.call_function(np.real, (self,), {})
+
+    @real.setter
+    def real(self, value: Any) -> None:
+        self.real[...] = value
+
+    @property
+    def imag(self) -> ndarray:
+        return calls.call_function(np.imag, (self,), {})
+
+    @imag.setter
+    def imag(self, value: Any) -> None:
+        eager(_set_imag, (self, value), {}, (self,))
+
+    @property
+    def flat(self) -> Any:
+        return self._handed_out().flat
+
+    @flat.setter
+    def flat(self, value: Any) -> None:
+        self._handed_out().flat = real(value)
+
+    # -- elements
+
+    def __getitem__(self, index: Any) -> Any:
+        return get_item(self, index)
+
+    def __setitem__(self, index: Any, value: Any) -> None:
+        set_item(self, index, value)
+
+    # -- methods whose arguments differ from those of the function
+
+    def reshape(self, *shape: Any, **options: Any) -> ndarray:
+        wanted = shape[0] if len(shape) == 1 else shape
+        return calls.call_function(np.reshape, (self, wanted), options)
+
+    def transpose(self, *axes: Any) -> ndarray:
+        wanted = None if not axes else axes[0] if len(axes) == 1 else axes
+        return calls.call_function(np.transpose, (self, wanted), {})
+
+    def ravel(self, order: Any = "C") -> ndarray:
+        return calls.call_function(np.ravel, (self, order), {})
+
+    def flatten(self, order: Any = "C") -> ndarray:
+        return eager(np.ndarray.flatten, (self, order), {}) if order != "C" else self.ravel().copy()
+
+    def copy(self, order: Any = "C") -> ndarray:
+        if order not in "CK" or self._scalar:
+            return eager(operator.methodcaller("copy", order), (self,), {})
+        with PENDING.lock:
+            try:
+                PENDING.begin()
+            except NotLazy:
+                return lazy(self._read().copy())
+            node = self._node()
+            copied = b.copy(node, 0)
+            return made_of(PENDING.hold(Memory(None), copied if order == "C" else PENDING.in_order(copied, node)))
+
+    def astype(self, dtype: Any, *args: Any, **options: Any) -> Any:
+        target = np.dtype(dtype)
+        if not options and not args and target.kind in KINDS and target.isnative and not self._scalar:
+            with PENDING.lock:
+                try:
+                    PENDING.begin()
+                    node = self._node()
+                    if target != node.dtype and (node.dtype.kind != "c" or target.kind == "c"):
+                        return made_of(PENDING.hold(Memory(None), PENDING.fresh(b.cast(node, target))))
+                except NotLazy:
+                    pass
+        if options == {"copy": False} and not args and target == self.dtype:
+            return self
+        return eager(operator.methodcaller("astype", dtype, *args, **options), (self,), {})
+
+    def clip(self, min: Any = None, max: Any = None, out: Any = None, **options: Any) -> Any:
+        return calls.call_function(np.clip, (self, min, max), options | ({} if out is None else {"out": out}))
+
+    def conjugate(self, *args: Any, **options: Any) -> ndarray:
+        return self if self.dtype.kind != "c" and not args and not options else np.conjugate(self, *args, **options)
+
+    conj = conjugate
+
+    def round(self, decimals: int = 0, out: Any = None) -> Any:
+        return calls.call_function(np.round, (self, decimals), {} if out is None else {"out": out})
+
+    def fill(self, value: Any) -> None:
+        if self._scalar:
+            self._read().fill(value)  # raises what NumPy raises
+        else:
+            self[...] = value
+
+    def view(self, *args: Any, **options: Any) -> Any:
+        if not args and not options:
+            return made_of(self._memory, self._region, self._scalar)
+        return lazy(self._handed_out().view(*args, **options))
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(f"'numpy.ndarray' object has no attribute {name!r}")
+        function = METHODS.get(name)
+        if function is not None:
+            return lambda *args, **options: calls.call_function(function, (self, *args), options)
+        if name in _WRITING and not self._scalar:
+            return lambda *args, **options: eager(getattr(np.ndarray, name), (self, *args), options, (self,))
+        found = getattr(self._handed_out(), name)  # raises what NumPy raises
+        if not callable(found):
+            return found
+        return lambda *args, **options: eager(
+            lambda value, *given, **named: getattr(value, name)(*given, **named), (self, *args), options, _outs(options)
+        )
+
+    # -- NumPy's protocols
+
+    def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any:
+        if not all(map(_is_ours, inputs)) or not all(map(_is_ours, kwargs.get("out", ()))):
+            return NotImplemented
+        return calls.call_ufunc(ufunc, method, inputs, kwargs)
+
+    def __array_function__(self, func: Callable[..., Any], types: Any, args: tuple, kwargs: dict[str, Any]) -> Any:
+        if not all(t is ndarray or t is np.ndarray for t in types):
+            return NotImplemented
+        return calls.call_function(func, args, kwargs)
+
+    # -- operators
+
+    def __pow__(self, other: Any, modulo: Any = None) -> Any:
+        if self.dtype.kind in "fb" or self._scalar or not _is_number_or_array(other):
+            return _binary(np.power, operator.pow, self, other)
+        return power(self, other)
+
+    def __ipow__(self, other: Any) -> Any:
+        return _updated(np.power, operator.ipow, self, other)
+
+    def __divmod__(self, other: Any) -> Any:
+        return eager(divmod, (self, other), {})
+
+    def __rdivmod__(self, other: Any) -> Any:
+        return eager(divmod, (other, self), {})
+
+
+def made_of(memory: Memory, region: Region = (), scalar: bool = False) -> ndarray:
+    """A lazy array: the part of a memory that the views of `region` show, or a scalar."""
+    made = _new(ndarray)
+    made._memory = memory
+    made._region = region
+    made._scalar = scalar
+    return made
+
+
+_new: Any = object.__new__
+
+
+def _restored(value: Any) -> Any:
+    return lazy(value)
+
+
+def _set_imag(value: Any, imag: Any) -> None:
+    value.imag = imag
+
+
+def _outs(options: dict[str, Any]) -> tuple:
+    out = options.get("out")
+    return out if type(out) is tuple else (out,)
+
+
+def _is_ours(value: Any) -> bool:
+    """Whether no other class has a say in what becomes of `value`."""
+    return type(value) is ndarray or isinstance(value, np.generic) or getattr(type(value), "__array_ufunc__", _NUMPYS) is _NUMPYS
+
+
+_NUMPYS = np.ndarray.__array_ufunc__
+
+
+def _is_number_or_array(value: Any) -> bool:
+    return type(value) is ndarray or isinstance(value, (int, float, complex, np.generic)) or type(value) is np.ndarray
+
+
+def _binary(ufunc: np.ufunc, python: Callable[[Any, Any], Any], x: Any, y: Any) -> Any:
+    """``x <op> y`` where one of them is a lazy array."""
+    try:
+        if ufunc is np.matmul:
+            if all(type(v) is np.ndarray or (type(v) is ndarray and not v._scalar) for v in (x, y)):
+                return calls.call_ufunc(ufunc, "__call__", (x, y), {})
+            return _plain(python, x, y)
+        return record(ufunc, (x, y))
+    except NotLazy:
+        return _plain(python, x, y)
+
+
+def _plain(python: Callable[[Any, Any], Any], x: Any, y: Any) -> Any:
+    return lazy(python(real(x), real(y)))
+
+
+def _updated(ufunc: np.ufunc, python: Callable[[Any, Any], Any], x: ndarray, y: Any) -> Any:
+    """``x <op>= y``."""
+    if x._scalar:
+        return NotImplemented  # scalars are immutable: Python falls back to the operator itself
+    try:
+        with PENDING.lock:
+            if x._memory.node is None and not PENDING.is_private(x._memory):
+                raise NotLazy
+            return into(x, x**y if ufunc is np.power else record(ufunc, (x, y)))
+    except NotLazy:
+        eager(python, (x, y), {}, (x,))
+        return x
+
+
+def _forward(ufunc: np.ufunc, python: Callable[[Any, Any], Any]) -> Any:
+    return lambda self, other: _binary(ufunc, python, self, other)
+
+
+def _reflected(ufunc: np.ufunc, python: Callable[[Any, Any], Any]) -> Any:
+    return lambda self, other: _binary(ufunc, python, other, self)
+
+
+def _in_place(ufunc: np.ufunc, python: Callable[[Any, Any], Any]) -> Any:
+    return lambda self, other: _updated(ufunc, python, self, other)
+
+
+def _unary(ufunc: np.ufunc, python: Callable[[Any], Any]) -> Any:
+    def apply(self: ndarray) -> Any:
+        try:
+            return record(ufunc, (self,))
+        except NotLazy:
+            return lazy(python(self._read()))
+
+    return apply
+
+
+def _conversion(name: str) -> Any:
+    return lambda self, *args: getattr(self._read(), name)(*args)
+
+
+for _name, (_ufunc, _python) in BINARY.items():
+    if _name != "pow":
+        setattr(ndarray, f"__{_name}__", _forward(_ufunc, _python))
+        setattr(ndarray, f"__i{_name}__", _in_place(_ufunc, getattr(operator, f"i{_name.removesuffix('_')}")))
+    setattr(ndarray, f"__r{_name}__", _reflected(_ufunc, _python))
+for _name, (_ufunc, _python) in COMPARISONS.items():
+    setattr(ndarray, f"__{_name}__", _forward(_ufunc, _python))
+for _name, (_ufunc, _convert) in UNARY.items():
+    setattr(ndarray, f"__{_name}__", _unary(_ufunc, _convert))
+for _name in ("bool", "int", "float", "complex", "index", "str", "repr", "format", "round"):
+    setattr(ndarray, f"__{_name}__", _conversion(f"__{_name}__"))
+set_class(ndarray, made_of)
+
+
+def compute(*arrays: Any) -> Any:
+    """The elements of several lazy arrays, computed in one program.
+
+    Parameters
+    ----------
+    *arrays : jitrt.numpy.ndarray or object
+        Lazy arrays; anything else is returned as it is, and lists, tuples and dicts of them are looked into.
+
+    Returns
+    -------
+    tuple
+        NumPy's arrays and scalars. Of a single argument, its value.
+
+    Examples
+    --------
+    >>> import jitrt
+    >>> import jitrt.numpy as np
+    >>> x = np.arange(4.0)
+    >>> total, largest = jitrt.compute(x.sum(), (2 * x).max())
+    >>> float(total), float(largest)
+    (6.0, 6.0)
+    """
+    found: list[Memory] = []
+
+    def note(leaf: Any) -> Any:
+        if type(leaf) is ndarray and leaf._memory.node is not None:
+            found.append(leaf._memory)
+        return leaf
+
+    calls.mapped(arrays, note)
+    with PENDING.lock:
+        if found:
+            PENDING.compute(found)
+    values = calls.mapped(arrays, lambda leaf: leaf.compute() if type(leaf) is ndarray else leaf)
+    return values[0] if len(values) == 1 else values

@@ -1,0 +1,443 @@
+"""NumPy's functions on lazy arrays: those of the op table are recorded, and NumPy computes the others at once."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..frontend.numpy.assignment import take_out
+from ..frontend.numpy.numbers import EXPONENTS
+from ..frontend.storage import Cell, base_of, fit
+from ..ir import build as b
+from ..ir.node import Node
+from ..ir.ops.movement import encode_index
+from ..ir.ops.optable import METADATA, MUTATING, Kind, NotCovered
+from ..ir.ops.rows import CONTIGUOUS_FUNCTIONS, NUMPY_FUNCTIONS, VIEW_FUNCTIONS
+from ..ir.ops.updates import Region, region_between, through
+from ..ir.types import ArrayType
+from ..values.kinds import mapped
+from .memory import Memory
+from .pending import KINDS, PENDING, NotLazy
+
+if TYPE_CHECKING:
+    from .array import ndarray
+
+# What may go wrong with an operation whose node is asked for: NumPy says it at the same line.
+_FAILURES = (NotLazy, NotCovered, TypeError, ValueError, IndexError, OverflowError)
+# Kinds of operations that fail by their values, or that only a trace makes.
+_LATE = frozenset({Kind.GATHER, Kind.CHECK, Kind.CONTROL, Kind.HOST})
+_CONTRACTIONS = frozenset({"matmul", "dot", "einsum", "tensordot"})
+_MAKE_ORDERED = frozenset({np.zeros_like, np.ones_like, np.empty_like, np.full_like})  # after their first argument
+_INT_POWERS = frozenset({np.power, np.float_power})
+_MOST_REGIONS = 1 << 12
+
+_regions: dict[Any, Region | None] = {}
+_array: Any = None  # the class of lazy arrays, which `array` sets: it needs this module
+_made_of: Any = None
+
+
+def set_class(lazy: type, made_of: Callable[..., Any]) -> None:
+    """Say what class lazy arrays are of, and what makes one."""
+    global _array, _made_of
+    _array, _made_of = lazy, made_of
+
+
+# -- from lazy arrays to NumPy's, and back
+
+
+def real(value: Any) -> Any:
+    """`value` with NumPy's arrays and scalars in place of lazy ones; nobody must write into them."""
+    return mapped(value, lambda leaf: leaf._read() if type(leaf) is _array else leaf)
+
+
+def lazy(value: Any, scalars: bool = True) -> Any:
+    """`value` with lazy arrays in place of NumPy's, and of its scalars."""
+    kind = type(value)
+    if kind is np.ndarray:
+        return _made_of(Memory(value)) if value.dtype.kind in KINDS and value.dtype.isnative else value
+    if isinstance(value, np.generic):
+        return _made_of(Memory(value), scalar=True) if scalars and value.dtype.kind in KINDS else value
+    if kind is list or kind is tuple:
+        return kind([lazy(v, scalars) for v in value])
+    if isinstance(value, tuple) and hasattr(value, "_fields"):
+        return kind(*[lazy(v, scalars) for v in value])
+    return value
+
+
+def eager(function: Callable[..., Any], args: tuple, kwargs: dict[str, Any], targets: Iterable[Any] = ()) -> Any:
+    """What NumPy makes of a call at once; it writes into `targets`."""
+    with PENDING.lock:
+        for target in targets:
+            if type(target) is _array:
+                PENDING.written(target._read())
+            elif isinstance(target, np.ndarray):
+                PENDING.written(target)
+        args, kwargs = real(args), real(kwargs)
+    return lazy(function(*args, **kwargs))
+
+
+# -- ufuncs
+
+
+def record(ufunc: np.ufunc, inputs: tuple) -> ndarray:
+    """``ufunc(*inputs)``.
+
+    Raises
+    ------
+    NotLazy
+        If NumPy has to compute it at once, perhaps to say what is wrong with it.
+    """
+    with PENDING.lock:
+        try:
+            PENDING.begin()
+            return _recorded(ufunc, inputs)
+        except _FAILURES:
+            raise NotLazy from None
+
+
+def _recorded(ufunc: np.ufunc, inputs: tuple) -> ndarray:
+    given: list[Any] = []
+    others = False
+    for value in inputs:
+        kind = type(value)
+        if kind is _array:
+            memory = value._memory
+            if memory.node is not None and not value._region:
+                given.append(memory.node)
+            else:
+                given.append(PENDING.of_part(memory, value._region))
+        elif kind is np.ndarray:
+            given.append(PENDING.of_copy(value))
+        else:
+            given.append(None)
+            others = True
+    if others:
+        dtypes = [n.type.dtype for n in given if n is not None]
+        given = [PENDING.number_of(v, ufunc, dtypes) if n is None else n for v, n in zip(inputs, given)]
+    key = ufunc, *given
+    node = PENDING.memo.get(key)
+    if node is None:
+        _check(ufunc, inputs, given)
+        node = PENDING.memo[key] = b.elementwise(ufunc, *given)
+    if not node.type.shape:
+        _check_scalars(inputs, given)
+        return _made_of(PENDING.hold(Memory(None), node), scalar=True)
+    return _made_of(PENDING.hold(Memory(None), node))
+
+
+def _check(ufunc: np.ufunc, inputs: tuple, nodes: list[Node]) -> None:
+    """Leave to NumPy what depends on values: powers of integers that raise."""
+    if ufunc in _INT_POWERS and all(n.type.dtype.kind in "iub" for n in nodes):
+        exponent = inputs[-1]
+        if type(exponent) is not int or exponent < 0:
+            raise NotLazy
+
+
+def _check_scalars(inputs: tuple, nodes: list[Node]) -> None:
+    """Leave to NumPy what it does to scalars alone: integers, and what is there already."""
+    if any(n.type.dtype.kind in "biu" for n in nodes) or all(
+        type(v) is not _array or (v._memory.node is None and v._memory.type.shape == ()) for v in inputs
+    ):
+        raise NotLazy
+
+
+def call_ufunc(ufunc: np.ufunc, method: str, inputs: tuple, kwargs: dict[str, Any]) -> Any:
+    """The ufunc, or a method of it, where a lazy array is among the arguments."""
+    if method == "__call__":
+        out = kwargs.get("out")
+        try:
+            if not kwargs and ufunc.nout == 1 and ufunc.signature is None:
+                return record(ufunc, inputs)
+            if ufunc is np.matmul and not kwargs:
+                return _built(NUMPY_FUNCTIONS[ufunc], ufunc, inputs, {})
+            if out is not None and len(kwargs) == 1 and type(out[0]) is _array and ufunc.signature is None:
+                return into(out[0], record(ufunc, inputs))
+        except NotLazy:
+            pass
+        return _with_out(ufunc, inputs, kwargs, out or ())
+    function = getattr(ufunc, method)
+    if method == "at":
+        return eager(function, inputs, kwargs, inputs[:1])
+    if function in NUMPY_FUNCTIONS and "out" not in kwargs:
+        try:
+            return _built(NUMPY_FUNCTIONS[function], function, inputs, kwargs)
+        except NotLazy:
+            pass
+    return _with_out(function, inputs, kwargs, kwargs.get("out") or ())
+
+
+def _with_out(function: Callable[..., Any], inputs: tuple, kwargs: dict[str, Any], out: tuple) -> Any:
+    made = eager(function, inputs, kwargs, out)
+    if type(made) is tuple and len(made) == len(out):
+        return tuple([m if o is None else o for m, o in zip(made, out)])
+    return out[0] if len(out) == 1 and isinstance(out[0], (_array, np.ndarray)) else made
+
+
+def into(target: ndarray, result: ndarray) -> ndarray:
+    """Let `target` have the value of `result`, as NumPy does with ``out``.
+
+    Raises
+    ------
+    NotLazy
+        If it does not fit.
+    """
+    with PENDING.lock:
+        node, whole = result._node(), target.type
+        if target._scalar or node.shape != whole.shape or not np.can_cast(node.dtype, whole.dtype, "same_kind"):
+            raise NotLazy
+        if node.dtype.kind == "c" and whole.dtype.kind != "c":
+            raise NotLazy
+        store(target, b.cast(node, whole.dtype))
+    return target
+
+
+def store(target: ndarray, node: Node) -> None:
+    """Let `target` have the value of a node of its dtype and shape."""
+    memory, region = target._memory, target._region
+    if not PENDING.assign(memory, region, node):
+        value = PENDING.read(PENDING.hold(Memory(None), PENDING.fresh(node)))
+        written = PENDING.read(memory, region)
+        PENDING.written(written)
+        written[...] = value
+
+
+# -- functions
+
+
+def call_function(func: Callable[..., Any], args: tuple, kwargs: dict[str, Any]) -> Any:
+    """``func(*args, **kwargs)``, where a lazy array is among the arguments."""
+    if func in METADATA:
+        return func(*_phantoms(args), **_phantoms(kwargs))
+    if func.__name__ in MUTATING and args:
+        return eager(func, args, kwargs, args[:1])
+    out, _, _ = take_out(func, args, kwargs)
+    if out is not None:
+        outs = out if type(out) is tuple else (out,)
+        made = eager(func, args, kwargs, outs)
+        return out if type(out) is not tuple else made
+    build = NUMPY_FUNCTIONS.get(func)
+    if build is not None:
+        try:
+            return _built(build, func, args, kwargs)
+        except NotLazy:
+            pass
+    targets = args[:1] if kwargs.get("overwrite_input") else ()
+    return eager(func, args, kwargs, targets)
+
+
+def _phantoms(value: Any) -> Any:
+    def phantom(leaf: Any) -> Any:
+        return b.phantom(leaf.shape, leaf.dtype) if type(leaf) is _array else leaf
+
+    return mapped(value, phantom)
+
+
+def _built(build: Callable[..., Any], func: Callable[..., Any], args: tuple, kwargs: dict[str, Any]) -> Any:
+    """What a row of the op table makes of a call.
+
+    Raises
+    ------
+    NotLazy
+        If NumPy has to compute it at once.
+    """
+    with PENDING.lock:
+        try:
+            if func in VIEW_FUNCTIONS and args and type(args[0]) is _array:
+                if args[0]._scalar:
+                    raise NotLazy
+                found = _views(build, func, args[0], args[1:], kwargs)
+                if found is not None:
+                    return found
+            PENDING.begin()
+            operands: list[Node] = []
+
+            def node_of(leaf: Any) -> Any:
+                if type(leaf) is _array:
+                    operands.append(leaf._node())
+                    return operands[-1]
+                if type(leaf) is np.ndarray:
+                    operands.append(PENDING.of_copy(leaf))
+                    return operands[-1]
+                return leaf
+
+            if func in _MAKE_ORDERED:
+                raise NotLazy  # whose memory order NumPy knows
+            args, kwargs = mapped(args, node_of), mapped(kwargs, node_of)
+            key = func, _key_of(args), *((name, _key_of(value)) for name, value in kwargs.items())
+            made = PENDING.memo.get(key)
+            if made is None:
+                made = PENDING.memo[key] = _checked(build(*args, **kwargs), operands)
+            if made in operands:  # a copy of an array
+                return _made_of(PENDING.hold(Memory(None), PENDING.fresh(made)))
+            return _held(made)
+        except _FAILURES:
+            raise NotLazy from None
+
+
+def _key_of(value: Any) -> Any:
+    """What tells an argument of a function from others: 1, 1.0 and True are three, and so are zeros of two signs."""
+    kind = type(value)
+    if kind is tuple or kind is list:
+        return (kind, *map(_key_of, value))
+    if kind in (bool, int, float, complex, str, type(None)) or isinstance(value, np.generic):
+        return kind, repr(value)
+    if kind is Node or kind is type or isinstance(value, (np.dtype, type(np._NoValue))):
+        return value
+    raise NotLazy
+
+
+def _checked(made: Any, operands: list[Node]) -> Any:
+    """Nodes that a row has made, none of which may fail, or let NumPy's Python code warn, once it is computed."""
+    stack = list(made) if isinstance(made, (list, tuple)) else [made]
+    seen = set(operands)
+    while stack:
+        node = stack.pop()
+        if node in seen:
+            continue
+        seen.add(node)
+        if node.op.kind in _LATE and node.op.name not in _CONTRACTIONS:
+            raise NotLazy
+        warns = node.op.warns(node) if node.op.warns is not None else None
+        if warns is not None and not (warns.op.name == "constant" and not warns["value"].value):
+            raise NotLazy
+        stack.extend(node.args)
+    return made
+
+
+def _held(made: Any) -> Any:
+    """Lazy arrays that hold what nodes give."""
+    if isinstance(made, (list, tuple)):
+        return type(made)(map(_held, made))
+    scalar = made.shape == () and not made.op.view_like
+    return _made_of(PENDING.hold(Memory(None), PENDING.fresh(made)), scalar=scalar)
+
+
+# -- views
+
+
+def strides_of(array: ndarray) -> tuple[int, ...] | None:
+    """The strides of the memory of an array; None for those of a C-contiguous one."""
+    memory = array._memory
+    if memory.node is None:
+        return memory.value.strides
+    return PENDING.orders.strides(memory.node) if memory.node.type.ndim > 1 else None
+
+
+def _views(build: Callable[..., Any], func: Callable[..., Any], array: ndarray, args: tuple, kwargs: Any) -> Any:
+    """Views that a row makes of an array: parts of the same memory; None where NumPy copies."""
+    whole = b.input_node(0, array._memory.type)
+    own = through(whole, array._region)
+    made = build(own, *args, **kwargs)
+    nodes = list(made) if isinstance(made, (list, tuple)) else [made]
+    cell = Cell(whole, strides_of(array))
+    for node in nodes:
+        if base_of(node) is not whole or cell.is_copied(node, func in CONTIGUOUS_FUNCTIONS):
+            return None
+    views = [array._view(region_between(node, whole)) if node is not own else array for node in nodes]
+    return type(made)(views) if isinstance(made, (list, tuple)) else views[0]
+
+
+def _region_of(array: ndarray, index: Any) -> Region | None:
+    """The part of its memory that a basic index of an array shows; None for an element."""
+    encoded = encode_index(index)
+    type_, region = array._memory.type, array._region
+    key = type_.dtype, type_.shape, region, encoded
+    if key in _regions:
+        return _regions[key]
+    whole = b.input_node(0, type_)
+    own = through(whole, region)
+    node = b.view("getitem", own, index=encoded)
+    is_element = node.shape == () and Ellipsis not in encoded
+    if len(_regions) >= _MOST_REGIONS:
+        _regions.clear()
+    _regions[key] = None if is_element else region_between(node, whole)
+    return _regions[key]
+
+
+def _plain_index(index: Any) -> Any:
+    """An index with Python integers in place of lazy ones."""
+    if type(index) is tuple:
+        return tuple(map(_plain_index, index))
+    if type(index) is slice:
+        return slice(*map(_plain_index, (index.start, index.stop, index.step)))
+    if type(index) is _array and not index.ndim and index.dtype.kind in "iu":
+        return operator.index(index)
+    return index
+
+
+def get_item(array: ndarray, index: Any) -> Any:
+    """``array[index]``: a view of the same memory, an element, or what NumPy chooses."""
+    if not array._scalar:
+        with PENDING.lock:
+            index = _plain_index(index)
+            try:
+                region = _region_of(array, index)
+            except _FAILURES:
+                pass
+            else:
+                return array._read()[index] if region is None else array._view(region)
+    value = array._read()[real(index)]
+    return lazy(value, scalars=isinstance(value, np.ndarray))
+
+
+def set_item(array: ndarray, index: Any, value: Any) -> None:
+    """``array[index] = value``."""
+    if array._scalar:
+        raise TypeError(f"'{array.dtype}' object does not support item assignment")
+    with PENDING.lock:
+        try:
+            _assign(array, _plain_index(index), value)
+        except _FAILURES:
+            eager(operator.setitem, (array, index, value), {}, (array,))
+
+
+def _assign(array: ndarray, index: Any, value: Any) -> None:
+    """Record an assignment to elements."""
+    memory = array._memory
+    is_recorded = type(value) is _array and value._memory.node is not None
+    mask = type(index) is _array and index.dtype == np.bool_ and index.ndim > 0
+    if memory.node is None and not is_recorded and not (mask and index._memory.node is not None):
+        raise NotLazy  # it costs less to write at once
+    if mask:
+        target, node = array, _masked(array, index, value)
+    else:
+        region = _region_of(array, index)
+        if region is None:
+            raise NotLazy  # an element
+        if type(value) is _array and value._memory is memory and value._region == region:
+            return  # the second half of ``x[i] += v``
+        target = array._view(region)
+        if type(value) is _array and value._memory is memory:
+            cell = Cell(b.input_node(0, memory.type), strides_of(array))
+            if cell.is_copied_in_order(through(cell.content, value._region), through(cell.content, region)):
+                raise NotLazy
+        PENDING.begin()
+        node = fit(_element_or_array(value, array.dtype), array.dtype, target.shape)
+    store(target, node)
+
+
+def _masked(array: ndarray, mask: ndarray, value: Any) -> Node:
+    """The value of an array of which a boolean array chooses elements that become one number."""
+    if mask.shape != array.shape[: mask.ndim] or np.ndim(value):
+        raise NotLazy
+    PENDING.begin()
+    condition = b.view("reshape", mask._node(), shape=mask.shape + (1,) * (array.ndim - mask.ndim))
+    return b.where(condition, fit(_element_or_array(value, array.dtype), array.dtype, array.shape), array._node())
+
+
+def _element_or_array(value: Any, dtype: np.dtype) -> Node:
+    """The node of what is assigned to elements of a dtype."""
+    if type(value) is _array or type(value) is np.ndarray:
+        node: Node = value._node() if type(value) is _array else PENDING.of_copy(value)
+        if node.dtype != dtype and not (node.dtype.kind in "biuf" and dtype.kind in "fc"):
+            if not (node.dtype.kind in "biu" and dtype.kind in "biu" and node.shape):
+                raise NotLazy  # a cast that may warn or fail
+        return node
+    if isinstance(value, (bool, int, float, complex, np.generic)):
+        element = np.empty((), dtype)
+        element[()] = value  # raises what NumPy raises for a number that does not fit
+        return PENDING.input(element[()])
+    raise NotLazy

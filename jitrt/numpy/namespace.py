@@ -1,0 +1,71 @@
+"""NumPy's modules over lazy arrays: functions that give NumPy's arrays give lazy ones here."""
+
+from __future__ import annotations
+
+import functools
+import types
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from .calls import lazy, real
+
+
+def over_lazy_arrays(function: Callable[..., Any]) -> Callable[..., Any]:
+    """One of NumPy's functions, with lazy arrays among its results.
+
+    NumPy hands those among its arguments to them (NEP 18), unless the function makes arrays of other things.
+    """
+
+    @functools.wraps(function)
+    def wrapper(*args: Any, **kwargs: Any) -> Any:
+        return lazy(function(*args, **kwargs), scalars=False)
+
+    return wrapper
+
+
+def of_values(function: Callable[..., Any]) -> Callable[..., Any]:
+    """The same of a function that has to have NumPy's arrays, and hands none to others."""
+
+    @functools.wraps(function)
+    def wrapper(*args: Any, **kwargs: Any) -> Any:
+        return lazy(function(*real(args), **real(kwargs)), scalars=False)
+
+    return wrapper
+
+
+class Indexed:
+    """``r_``, ``c_``, ``mgrid`` and the like: what is made by an index."""
+
+    __slots__ = ("_made",)
+
+    def __init__(self, made: Any):
+        self._made = made
+
+    def __getitem__(self, index: Any) -> Any:
+        return lazy(self._made[real(index)])
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._made, name)
+
+
+def contents(module: types.ModuleType, convert: Callable[..., Any] = over_lazy_arrays) -> dict[str, Any]:
+    """What a module of NumPy's has, for lazy arrays.
+
+    Ufuncs are NumPy's own, which know lazy arrays, and so is what is no function.
+    """
+    found: dict[str, Any] = {}
+    for name in dir(module):
+        if name.startswith("__"):
+            continue
+        value = getattr(module, name)
+        if isinstance(value, types.FunctionType | types.BuiltinFunctionType) or type(value) is type(np.sum):
+            value = convert(value)
+        elif any(value is made for made in _INDEXED):
+            value = Indexed(value)
+        found[name] = value
+    return found
+
+
+_INDEXED = tuple(getattr(np, name) for name in ("r_", "c_", "mgrid", "ogrid"))

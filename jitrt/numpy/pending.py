@@ -1,0 +1,412 @@
+"""What lazy arrays have recorded and nobody has looked at yet: one graph, computed in pieces.
+
+The nodes are those of a trace. Arrays that exist, and Python's numbers, are inputs of the graph, numbered in the order
+in which they are first used since the last piece was computed. A loop that does the same in every turn therefore
+records the same nodes, and one look into a table gives their program.
+
+An array that nobody else can see is an input as it is. Of others, into which the user may write, the graph takes a
+copy, which serves as long as the elements are the same.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import sys
+import threading
+import weakref
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.lib.stride_tricks import as_strided
+
+from .. import config, policy
+from ..base.frozen import record
+from ..call.segments import Programs
+from ..errors import JitrtError, NotWorthwhile, is_passing
+from ..frontend.forms import ordinary
+from ..frontend.numpy.numbers import EXPONENTS
+from ..frontend.numpy.order import Orders
+from ..frontend.segments import graph_from_registers
+from ..frontend.storage import base_of
+from ..ir import build as b
+from ..ir.interpret import evaluate
+from ..ir.node import Graph, Node, topological_order, type_of
+from ..ir.ops.optable import OPS, Kind
+from ..ir.ops.ufuncs import COPY
+from ..ir.ops.updates import Region, through, update
+from ..ir.types import contiguous_strides
+from ..ir.worthwhile import numpy_time
+from ..programs import Compiled
+from ..runtime.errstate import FloatingPointRaised
+from ..runtime.frames import Retrace
+from .memory import Memory, part
+from .reporting import Reporting
+
+_log = logging.getLogger("jitrt.trace")
+
+ENOUGH, MOST = 64, 512  # operations of a piece: it ends where it began in the user's code, or anywhere
+_REMEMBERED = 1 << 14  # nodes and graphs by what they were made of
+_SHARE = 4  # of an array, at least one such part of which is assigned to, for a new value of the whole array
+_SMALL_UPDATES = 8  # of an array that nobody has looked at, as of the edges of a grid
+_EXACT = 1 << 24  # integers that every float but half precision holds
+_WORTH_A_COMPILE = 2 * 10**10  # picoseconds of NumPy's, in all calls of a piece
+_INTERPRETED_NODE = 5 * 10**6  # what Python spends on a node beside NumPy
+KINDS = frozenset("biufc")  # of dtypes
+
+
+class NotLazy(Exception):
+    """The graph has no node for an operation, so NumPy does it at once."""
+
+
+@record(eq=False)
+class _Piece:
+    """What NumPy spends on a graph, what it has spent in all calls, and what computes the graph then."""
+
+    cost: int
+    spent: int = 0
+    compiled: Compiled | None = None
+    is_plain: bool = False
+
+
+class Pending:
+    """The graph of what has been recorded; all threads share one."""
+
+    def __init__(self) -> None:
+        self.lock = threading.RLock()
+        self.memo: dict[Any, Any] = {}
+        """Nodes by what they are made of, for operations that come again."""
+        self._pieces: dict[tuple[Graph, tuple[Any, ...]], _Piece] = {}
+        self._programs = Programs(None)
+        self.number = 0
+        """How often the graph has been empty."""
+        self.computed = 0
+        """How many pieces have been computed."""
+        self._reset()
+
+    def _reset(self) -> None:
+        self.number += 1
+        if len(self.memo) > _REMEMBERED:
+            self.memo.clear()
+        self.operations = 0
+        self._inputs = 0
+        self._is_divided = False
+        self._place: Any = None
+        self.values: dict[Node, Any] = {}
+        self._memories: list[weakref.ref[Memory]] = []
+        self._copies: dict[Any, tuple[np.ndarray, Node]] = {}
+        self.orders = Orders({})
+        self._strided: list[tuple[Node, tuple[int, ...]]] = []
+        self._reporting: Reporting | None = None
+
+    # -- recording
+
+    def begin(self) -> None:
+        """Get ready to record an operation.
+
+        Raises
+        ------
+        NotLazy
+            If the error state asks for reports at the line of the operation.
+        """
+        if self._reporting is None or not self._reporting.is_current():
+            self.compute()
+            self._reporting = Reporting()
+        if not self._reporting.is_lazy:
+            raise NotLazy
+        self.operations += 1
+        if self.operations == 1:
+            self._place = _users_place()
+        elif self.operations > ENOUGH and (self.operations > MOST or _users_place() == self._place):
+            reporting = self._reporting
+            self.compute()
+            self.operations, self._place, self._reporting = 1, _users_place(), reporting
+
+    def input(self, value: Any) -> Node:
+        """Another input of the graph."""
+        type_ = type_of(value)
+        key = self._inputs, type_.dtype, type_.shape, type_.weak
+        node = self.memo.get(key)
+        if node is None:
+            node = self.memo[key] = b.input_node(self._inputs, type_)
+        self._inputs += 1
+        self.values[node] = value
+        if type_.ndim > 1 and not value.flags.c_contiguous:
+            self.orders.note(node, value.strides)
+            self._strided.append((node, value.strides))
+        return node
+
+    def of_part(self, memory: Memory, region: Region) -> Node:
+        """The node of an array: the part of its memory that the views of `region` show."""
+        if memory.node is not None:
+            return through(memory.node, region) if region else memory.node
+        if not self.is_private(memory):
+            return self.of_copy(self.read(memory, region))
+        node = memory.inputs.get(region)
+        if node is None:
+            node = memory.inputs[region] = self.input(self.read(memory, region))
+        return node
+
+    def is_private(self, memory: Memory) -> bool:
+        """Whether nobody can see the elements of a memory but lazy arrays."""
+        if memory.piece != self.number:
+            memory.piece = self.number
+            memory.inputs = {}
+        return memory.is_private()
+
+    def of_copy(self, array: np.ndarray) -> Node:
+        """The node of an array into which others may write: a copy of its elements as they are now."""
+        if array.dtype.kind not in KINDS:
+            raise NotLazy
+        key = array.__array_interface__["data"][0], array.shape, array.strides, array.dtype
+        known = self._copies.get(key)
+        if known is not None and _are_same(known[0], array):
+            return known[1]
+        copied = _copied(ordinary(array))
+        node = self.input(copied)
+        self._copies[key] = copied, node
+        return node
+
+    def number_of(self, value: Any, ufunc: np.ufunc, dtypes: Sequence[np.dtype]) -> Node:
+        """The node of a number, an operand of `ufunc` beside arrays of these dtypes.
+
+        It is an input, since the next turn of a loop may have another one, but for exponents, bools and what decides
+        about the dtype of the result.
+        """
+        kind = type(value)
+        if kind is int and ufunc not in EXPONENTS:
+            if all(t.char in "fdFD" for t in dtypes) and -_EXACT <= value <= _EXACT:
+                return self.input(float(value))
+            if len(set(dtypes)) == 1 and dtypes[0].kind in "iu":
+                return self.input(dtypes[0].type(value))
+        if kind is float and ufunc not in EXPONENTS:
+            return self.input(value)
+        if kind in (bool, int, float, complex):
+            return b.constant(value)
+        if isinstance(value, np.generic) and value.dtype.kind in KINDS:
+            return self.input(value)
+        raise NotLazy
+
+    def hold(self, memory: Memory, node: Node) -> Memory:
+        """Let the memory hold what `node` gives, as soon as somebody looks at it."""
+        memory.node, memory.value = node, None
+        self._memories.append(weakref.ref(memory))
+        return memory
+
+    def assign(self, memory: Memory, region: Region, value: Node) -> bool:
+        """Let a part of the memory have this value; False if its elements have to be written now.
+
+        They have to where others see them, and where the part is so small that a new value of the whole array would
+        take longer.
+        """
+        whole = memory.type
+        if (memory.node is None and not self.is_private(memory)) or any(OPS[name].read_only for name, *_ in region):
+            return False
+        if value.type.size * _SHARE < whole.size:
+            memory.small_updates += 1
+            if memory.node is None or memory.small_updates > _SMALL_UPDATES:
+                return False
+        old = self.of_part(memory, ())
+        self.hold(memory, update(old, value, region) if region else self.in_order(self.fresh(value), old))
+        return True
+
+    def fresh(self, node: Node) -> Node:
+        """A node with the value of `node` that is no view, no input and no literal."""
+        is_own = base_of(node) is node and node.op.kind is not Kind.SOURCE
+        return node if is_own else b.copy(node, 0)
+
+    def in_order(self, node: Node, like: Node) -> Node:
+        """A node with the value of `node` in the memory order of `like`."""
+        if node.type.ndim < 2:
+            return node
+        strides = self.orders.of_result(like)
+        if self.orders.of_result(node) != strides:
+            node = Node(COPY, (node,), b.params(number=("order", strides)), node.type)
+            self.orders.note(node, strides)
+        return node
+
+    # -- computing
+
+    def read(self, memory: Memory, region: Region = ()) -> Any:
+        """The elements of an array, which are computed if they are not known; nobody must write into them."""
+        if memory.node is not None:
+            self.compute([memory])
+        if not region:
+            return memory.value
+        found = part(memory.value, region)
+        assert found is not None
+        return found
+
+    def written(self, target: np.ndarray) -> None:
+        """Get ready for a write to `target`: what reads its memory, and is older, is computed before."""
+        if any(isinstance(v, np.ndarray) and np.may_share_memory(v, target) for v in self.values.values()):
+            self.compute()
+
+    def compute(self, wanted: Sequence[Memory] | None = None) -> None:
+        """Compute the elements of `wanted` and of what leads to them, or else of all arrays that somebody holds."""
+        with self.lock:
+            live = [m for ref in self._memories if (m := ref()) is not None and m.node is not None]
+            chosen = live if wanted is None else self._needed(wanted, live)
+            for memory, value in zip(chosen, self._compute([m.node for m in chosen if m.node is not None])):
+                memory.value, memory.node = value, None
+                memory.piece, memory.inputs, memory.small_updates = -1, {}, 0
+            if len(chosen) == len(live):
+                self._reset()
+            else:
+                self._keep([m for m in live if m.node is not None])
+
+    def _needed(self, wanted: Sequence[Memory], live: list[Memory]) -> list[Memory]:
+        """Those of `live` that are wanted, or lead to what is."""
+        roots = tuple([m.node for m in wanted if m.node is not None])
+        key = "needed", roots, tuple([m.node for m in live])
+        numbers = None if self._is_divided else self.memo.get(key)
+        if numbers is None:
+            needed = set(topological_order(roots, self.values)).union(roots)
+            numbers = [k for k, m in enumerate(live) if m.node in needed]
+            if not self._is_divided:
+                self.memo[key] = numbers
+        return [live[k] for k in numbers]
+
+    def _compute(self, nodes: list[Node]) -> list[Any]:
+        """The values of nodes, each in memory of its own."""
+        seen = {n for n in nodes if n in self.values}  # which others hold
+        missing = [n for n in dict.fromkeys(nodes) if n not in seen]
+        if missing:
+            graph, sources = self._graph(tuple(missing))
+            assert self._reporting is not None
+            with self._reporting.entered():
+                outputs = self._run(graph, [self.values[n] for n in sources])
+            self.computed += 1
+            for node, output, own in zip(missing, outputs, graph.strides):
+                self.values[node] = _stored(output, own)
+        found = []
+        for node in nodes:
+            value = self.values[node]
+            found.append(value.copy(order="K") if node in seen else value)
+            seen.add(node)
+        return found
+
+    def _graph(self, roots: tuple[Node, ...]) -> tuple[Graph, list[Node]]:
+        """The graph that gives these, and the inputs of all that has been recorded that it reads."""
+        key = "graph", roots, tuple(self._strided)
+        found = None if self._is_divided else self.memo.get(key)
+        if found is None:
+            strides = [self.orders.of_result(n) if n.type.ndim > 1 else None for n in roots]
+            sources = list(self.values)
+            graph, read = graph_from_registers(roots, {node: k for k, node in enumerate(sources)}, strides)
+            found = graph, [sources[k] for k in read]
+            if not self._is_divided:
+                self.memo[key] = found
+        return found
+
+    def _keep(self, pending: list[Memory]) -> None:
+        """Forget what neither these nor arrays that exist need any more: a part of the graph has been computed."""
+        self._is_divided = True
+        self._memories = [weakref.ref(m) for m in pending]
+        roots = [m.node for m in pending if m.node is not None]
+        needed = {a for n in topological_order(roots, self.values) for a in (n, *n.args)} | set(roots)
+        # Arrays that exist become inputs anew, under other numbers.
+        self.values = {n: v for n, v in self.values.items() if n in needed}
+        self._copies = {}
+        self.number += 1
+
+    def _run(self, graph: Graph, values: list[Any]) -> list[Any]:
+        compiled = self._program(graph, values)
+        if compiled is not None:
+            try:
+                return compiled.run(values)
+            except (FloatingPointRaised, Retrace):  # NumPy reports it
+                pass
+            except Exception as error:
+                self._note(error)
+        return evaluate(graph.outputs, dict(zip(graph.inputs, values)))
+
+    def _program(self, graph: Graph, values: list[Any]) -> Compiled | None:
+        """What computes the graph; None where NumPy is done before a compile would pay, or is expected to be faster."""
+        strides = tuple([v.strides if isinstance(v, np.ndarray) else None for v in values])
+        piece = self._pieces.get((graph, strides))
+        if piece is None:
+            if len(self._pieces) >= policy.PROGRAMS:
+                self._pieces.pop(next(iter(self._pieces)))
+            piece = self._pieces[graph, strides] = _Piece(
+                numpy_time([graph]) + _INTERPRETED_NODE * len(graph.nodes())
+            )
+        if piece.compiled is None and not piece.is_plain:
+            piece.spent += piece.cost
+            if config.disabled() or (piece.spent < _WORTH_A_COMPILE and not config.strict()):
+                return None
+            try:
+                piece.compiled = self._programs.compile(graph, values)
+            except NotWorthwhile:
+                piece.is_plain = True
+            except Exception as error:
+                piece.is_plain = not is_passing(error)
+                self._note(error)
+        return piece.compiled
+
+    def _note(self, error: Exception) -> None:
+        if config.strict() and not is_passing(error):
+            raise JitrtError(f"lazy arrays: internal error: {type(error).__name__}: {error}") from error
+        _log.warning("lazy arrays are computed by NumPy: %s: %s", type(error).__name__, error, exc_info=error)
+
+    def explained(self, memory: Memory) -> Compiled | None:
+        """What computes the elements of an array that nobody has looked at."""
+        with self.lock:
+            if memory.node is None:
+                return None
+            graph, sources = self._graph((memory.node,))
+            return self._programs.compile(graph, [self.values[n] for n in sources])
+
+
+def _stored(value: Any, strides: tuple[int, ...] | None) -> Any:
+    """A value that NumPy has computed, in the order of memory that its own array would have had."""
+    value = np.asarray(value)
+    wanted = contiguous_strides(value.shape, value.dtype.itemsize) if strides is None else strides
+    if value.base is None and value.flags.writeable and value.strides == wanted:
+        return value
+    made = np.empty(value.shape, value.dtype)
+    if strides is not None:
+        made = np.empty_like(as_strided(np.empty(1, value.dtype), value.shape, wanted))
+    made[...] = value
+    return made
+
+
+def _copied(array: np.ndarray) -> np.ndarray:
+    """A copy of an array with its axes in the same order of memory, and broadcast ones as they are."""
+    is_repeated = [s == 0 and n > 1 for s, n in zip(array.strides, array.shape)]
+    if not any(is_repeated):
+        return np.array(array, order="K")
+    once = array[tuple([slice(0, 1) if repeated else slice(None) for repeated in is_repeated])]
+    return np.broadcast_to(np.array(once, order="K"), array.shape)
+
+
+def _are_same(copied: np.ndarray, array: np.ndarray) -> bool:
+    """Whether the elements are the same, bit by bit; False if that would take longer to say than another copy."""
+    size = array.dtype.itemsize
+    if size > 8 or not array.dtype.isnative or not array.flags.aligned:
+        return False
+    return bool((copied.view(f"u{size}") == array.view(f"u{size}")).all())
+
+
+_FOLDER = os.path.dirname(os.path.abspath(__file__)) + os.sep
+_NUMPYS = os.path.dirname(os.path.abspath(np.__file__)) + os.sep
+
+
+def _users_place() -> tuple[Any, int] | None:
+    """Where the user's code is: the innermost frame outside of this package and NumPy."""
+    frame = sys._getframe(1)
+    while frame is not None and frame.f_code.co_filename.startswith((_FOLDER, _NUMPYS)):
+        frame = frame.f_back  # type: ignore[assignment]
+    return None if frame is None else (frame.f_code, frame.f_lasti)
+
+
+PENDING = Pending()
+
+
+def _after_fork() -> None:
+    PENDING.lock = threading.RLock()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_after_fork)

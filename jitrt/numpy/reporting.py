@@ -1,0 +1,53 @@
+"""How floating-point exceptions are reported: NumPy's error state and Python's filters, as they were at an operation."""
+
+from __future__ import annotations
+
+import contextlib
+import warnings
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from ..runtime.errstate import error_state
+
+_AT_ONCE = frozenset({"raise", "call", "print", "log"})
+
+
+class Reporting:
+    """A state in which operations are recorded, to be computed in the same one."""
+
+    __slots__ = ("_capsule", "_filters", "_show", "_switches", "is_lazy")
+
+    def __init__(self) -> None:
+        variable = error_state()
+        self._capsule = None if variable is None else variable.get()
+        self._switches: dict[str, Any] = dict(np.geterr())
+        self._filters = warnings.filters
+        self._show = _shown_by()
+        self.is_lazy = not _AT_ONCE.intersection(self._switches.values())
+        """Whether what is reported can wait: an exception is raised at the line that is responsible for it."""
+
+    def is_current(self) -> bool:
+        """Whether the state is the same now."""
+        if warnings.filters is not self._filters:
+            return False
+        variable = error_state()
+        if variable is None:
+            return np.geterr() == self._switches
+        return variable.get() is self._capsule
+
+    @contextlib.contextmanager
+    def entered(self) -> Iterator[None]:
+        """The state as a context."""
+        with contextlib.ExitStack() as stack:
+            if warnings.filters is not self._filters:
+                stack.enter_context(warnings.catch_warnings())
+                warnings.filters[:] = self._filters  # type: ignore[index]
+                warnings.showwarning, warnings._showwarnmsg_impl = self._show  # type: ignore[attr-defined]
+            stack.enter_context(np.errstate(**self._switches))
+            yield
+
+
+def _shown_by() -> tuple[Any, Any]:
+    return warnings.showwarning, warnings._showwarnmsg_impl  # type: ignore[attr-defined]
