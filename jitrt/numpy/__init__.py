@@ -22,9 +22,11 @@ from .array import ndarray
 from .calls import eager as _eager
 from .calls import lazy as _lazy
 from .namespace import contents as _contents
+from .standard import argsort, sort, unique_values
 
+_OWN = {"fft", "linalg", "random", "ndarray", "argsort", "sort", "unique_values"}
 _made = _contents(_numpy)
-globals().update({name: value for name, value in _made.items() if name not in ("fft", "linalg", "random", "ndarray")})
+globals().update({name: value for name, value in _made.items() if name not in _OWN})
 __all__ = [name for name in _numpy.__all__ if name in globals()]  # noqa: PLE0605
 
 

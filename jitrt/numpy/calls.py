@@ -211,6 +211,8 @@ def call_function(func: Callable[..., Any], args: tuple, kwargs: dict[str, Any])
     """``func(*args, **kwargs)``, where a lazy array is among the arguments."""
     if func in METADATA:
         return func(*_phantoms(args), **_phantoms(kwargs))
+    if func is np.astype and args:
+        return args[0].astype(args[1], copy=kwargs.get("copy", True))
     if func.__name__ in MUTATING and args:
         return eager(func, args, kwargs, args[:1])
     out, _, _ = take_out(func, args, kwargs)
@@ -385,9 +387,11 @@ def get_item(array: ndarray, index: Any) -> Any:
 
 def set_item(array: ndarray, index: Any, value: Any) -> None:
     """``array[index] = value``."""
-    if array._scalar:
-        raise TypeError(f"'{array.dtype}' object does not support item assignment")
     with PENDING.lock:
+        if array._scalar:
+            if not (index is Ellipsis or (isinstance(index, tuple) and not index) or type(index) is _array):
+                raise TypeError(f"'{array.dtype}' object does not support item assignment")
+            array._memory, array._scalar = Memory(np.array(array._read())), False  # the standard's arrays are writable
         try:
             _assign(array, _plain_index(index), value)
         except _FAILURES:

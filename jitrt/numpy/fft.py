@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from . import standard
 from .namespace import contents
 
-globals().update(contents(np.fft))
+globals().update(contents(np.fft) | {"fftfreq": standard.fftfreq, "rfftfreq": standard.rfftfreq})
 __all__ = list(np.fft.__all__)

@@ -126,6 +126,8 @@ def check(seed):
         for line in lines:
             done.append(line)
             results = [run(line, names) for names in worlds]
+            if results == [TypeError, None] and "]" in line.partition("=")[0]:
+                return  # NumPy's scalars have no elements to assign to; those of the standard are arrays
             assert same(*results), ("\n".join(done), *results)
             assert [(k, getattr(v, "shape", None), getattr(v, "dtype", None)) for k, v in arrays(worlds[0])] == [
                 (k, getattr(v, "shape", None), getattr(v, "dtype", None)) for k, v in arrays(worlds[1])
