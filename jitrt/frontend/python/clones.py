@@ -22,13 +22,13 @@ from ...values.keys import GENERATORS
 from ..context import current
 from ..numpy.creation import stand_in
 from ..numpy.draws import TracedGenerator, of_object
-from ..numpy.operators import traced_float, traced_int, traced_len
+from ..numpy.operators import is_tracer, traced_float, traced_int, traced_len
 from ..rolling.loopsites import only_called
 from ..rolling.rolling import traced_range
 from .captures import Place
 from .classes import STAND_INS, asked, traced_type
 from .elsewhere import Logger, Remembering, of_vectorize, refusing
-from .purevalues import PURE_FUNCTIONS, SCOPES
+from .purevalues import PURE_FUNCTIONS, SCOPES, is_namespace_getter
 
 
 class _ModuleView(types.ModuleType):
@@ -129,6 +129,8 @@ class Clones:
         if isinstance(value, types.ModuleType) and not is_numpy_module(value):
             return self._view(value)
         inner = getattr(value, "__jitrt_function__", value)
+        if is_namespace_getter(inner):
+            return lambda *arrays, **options: self.of(inner(*map(_example, arrays), **options))
         is_copied = isinstance(inner, types.FunctionType) and not is_numpy(inner)
         if is_copied and inner not in PURE_FUNCTIONS and inner not in SCOPES:
             return self._function(inner)
@@ -260,6 +262,11 @@ _OF_SIGNATURES = {"__wrapped__", "__signature__"}  # what `inspect.signature` go
 _ONLY_CALLED: tuple[tuple[str, Any, Any], ...] = (
     ("range", range, traced_range), ("float", float, traced_float), ("len", len, traced_len), ("int", int, traced_int),
 )  # fmt: skip
+
+
+def _example(value: Any) -> Any:
+    """An array or a number of the class that `value` stands for."""
+    return value if not is_tracer(value) else np.empty(0) if value._is_array() else value.__class__(0)
 
 
 def _is_as_it_was(members: Mapping[str, Any], known: dict[str, Any]) -> bool:

@@ -34,6 +34,7 @@ from .purevalues import (
     check_pure,
     has_state,
     is_container,
+    is_namespace_getter,
     is_one_of,
     is_plain,
 )
@@ -78,6 +79,8 @@ class Scan:
             Container and key that hold it; None for what nobody rebinds.
         """
         loaded, value = value, getattr(value, "__jitrt_function__", value)
+        if is_namespace_getter(value):
+            return
         if is_one_of(value, PURE_FUNCTIONS | SCOPES | BY_NAME):
             self.captures.makes_objects |= value in PURE_FUNCTIONS
             self.captures.computes_names |= value in BY_NAME

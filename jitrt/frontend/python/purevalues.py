@@ -87,6 +87,12 @@ def is_container(value: Any) -> bool:
     return has_plain_attributes(kind)
 
 
+def is_namespace_getter(value: Any) -> bool:
+    """Whether `value` is the function of ``array_api_compat``, or of a copy of it, that gives the namespace of arrays."""
+    known = isinstance(value, types.FunctionType) and value.__name__ in ("array_namespace", "get_namespace")
+    return known and "array_api_compat" in (value.__module__ or "").split(".")
+
+
 def is_one_of(value: Any, functions: Collection[Any]) -> bool:
     """Whether `value`, which may not be hashable, is one of these objects."""
     return any(value is f for f in functions)
