@@ -15,8 +15,8 @@ where its time goes (`profile`) and what is kept (`cache_info`), and compile ahe
 Loops and choices as functions are `fori_loop`, `while_loop`, `scan` and `cond`. `evaluate`, with `re_evaluate`,
 `validate` and `NumExpr`, takes an expression as a string, as numexpr does; `register_pandas_engine` lets pandas use it.
 `set_num_threads`, `clear_caches`, `warm_up` and `non_aliasing` concern the whole process. `schedule` and `memory` are
-for experts: fusions made by hand, and plans of memory. `jitrt.numpy` is NumPy's namespace over lazy arrays, for programs
-without a decorator: `asarray` makes them, and `compute` computes several at once.
+for experts: fusions made by hand, and plans of memory. `jitrt.numpy` is NumPy's namespace over lazy arrays, for
+programs without a decorator: `asarray` makes them, and `compute` computes several at once.
 
 Importing the package imports next to nothing: each public name brings its module when it is first used.
 """

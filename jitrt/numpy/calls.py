@@ -2,39 +2,31 @@
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ..frontend.numpy.assignment import take_out
-from ..frontend.numpy.numbers import EXPONENTS
-from ..frontend.storage import Cell, base_of, fit
 from ..ir import build as b
 from ..ir.node import Node
-from ..ir.ops.movement import encode_index
 from ..ir.ops.optable import METADATA, MUTATING, Kind, NotCovered
-from ..ir.ops.rows import CONTIGUOUS_FUNCTIONS, NUMPY_FUNCTIONS, VIEW_FUNCTIONS
-from ..ir.ops.updates import Region, region_between, through
-from ..ir.types import ArrayType
+from ..ir.ops.rows import NUMPY_FUNCTIONS, VIEW_FUNCTIONS
 from ..values.kinds import mapped
 from .memory import Memory
 from .pending import KINDS, PENDING, NotLazy
+from .views import views_of
 
 if TYPE_CHECKING:
     from .array import ndarray
 
 # What may go wrong with an operation whose node is asked for: NumPy says it at the same line.
-_FAILURES = (NotLazy, NotCovered, TypeError, ValueError, IndexError, OverflowError)
+FAILURES = (NotLazy, NotCovered, TypeError, ValueError, IndexError, OverflowError)
 # Kinds of operations that fail by their values, or that only a trace makes.
 _LATE = frozenset({Kind.GATHER, Kind.CHECK, Kind.CONTROL, Kind.HOST})
 _CONTRACTIONS = frozenset({"matmul", "dot", "einsum", "tensordot"})
 _MAKE_ORDERED = frozenset({np.zeros_like, np.ones_like, np.empty_like, np.full_like})  # after their first argument
 _INT_POWERS = frozenset({np.power, np.float_power})
-_MOST_REGIONS = 1 << 12
-
-_regions: dict[Any, Region | None] = {}
 _array: Any = None  # the class of lazy arrays, which `array` sets: it needs this module
 _made_of: Any = None
 
@@ -43,6 +35,11 @@ def set_class(lazy: type, made_of: Callable[..., Any]) -> None:
     """Say what class lazy arrays are of, and what makes one."""
     global _array, _made_of
     _array, _made_of = lazy, made_of
+
+
+def is_lazy(value: Any) -> bool:
+    """Whether `value` is a lazy array."""
+    return type(value) is _array
 
 
 # -- from lazy arrays to NumPy's, and back
@@ -94,7 +91,7 @@ def record(ufunc: np.ufunc, inputs: tuple) -> ndarray:
         try:
             PENDING.begin()
             return _recorded(ufunc, inputs)
-        except _FAILURES:
+        except FAILURES:
             raise NotLazy from None
 
 
@@ -250,7 +247,7 @@ def _built(build: Callable[..., Any], func: Callable[..., Any], args: tuple, kwa
             if func in VIEW_FUNCTIONS and args and type(args[0]) is _array:
                 if args[0]._scalar:
                     raise NotLazy
-                found = _views(build, func, args[0], args[1:], kwargs)
+                found = views_of(build, func, args[0], args[1:], kwargs)
                 if found is not None:
                     return found
             PENDING.begin()
@@ -275,7 +272,7 @@ def _built(build: Callable[..., Any], func: Callable[..., Any], args: tuple, kwa
             if made in operands:  # a copy of an array
                 return _made_of(PENDING.hold(Memory(None), PENDING.fresh(made)))
             return _held(made)
-        except _FAILURES:
+        except FAILURES:
             raise NotLazy from None
 
 
@@ -315,133 +312,3 @@ def _held(made: Any) -> Any:
         return type(made)(map(_held, made))
     scalar = made.shape == () and not made.op.view_like
     return _made_of(PENDING.hold(Memory(None), PENDING.fresh(made)), scalar=scalar)
-
-
-# -- views
-
-
-def strides_of(array: ndarray) -> tuple[int, ...] | None:
-    """The strides of the memory of an array; None for those of a C-contiguous one."""
-    memory = array._memory
-    if memory.node is None:
-        return memory.value.strides
-    return PENDING.orders.strides(memory.node) if memory.node.type.ndim > 1 else None
-
-
-def _views(build: Callable[..., Any], func: Callable[..., Any], array: ndarray, args: tuple, kwargs: Any) -> Any:
-    """Views that a row makes of an array: parts of the same memory; None where NumPy copies."""
-    whole = b.input_node(0, array._memory.type)
-    own = through(whole, array._region)
-    made = build(own, *args, **kwargs)
-    nodes = list(made) if isinstance(made, (list, tuple)) else [made]
-    cell = Cell(whole, strides_of(array))
-    for node in nodes:
-        if base_of(node) is not whole or cell.is_copied(node, func in CONTIGUOUS_FUNCTIONS):
-            return None
-    views = [array._view(region_between(node, whole)) if node is not own else array for node in nodes]
-    return type(made)(views) if isinstance(made, (list, tuple)) else views[0]
-
-
-def _region_of(array: ndarray, index: Any) -> Region | None:
-    """The part of its memory that a basic index of an array shows; None for an element."""
-    encoded = encode_index(index)
-    type_, region = array._memory.type, array._region
-    key = type_.dtype, type_.shape, region, encoded
-    if key in _regions:
-        return _regions[key]
-    whole = b.input_node(0, type_)
-    own = through(whole, region)
-    node = b.view("getitem", own, index=encoded)
-    is_element = node.shape == () and Ellipsis not in encoded
-    if len(_regions) >= _MOST_REGIONS:
-        _regions.clear()
-    _regions[key] = None if is_element else region_between(node, whole)
-    return _regions[key]
-
-
-def _plain_index(index: Any) -> Any:
-    """An index with Python integers in place of lazy ones."""
-    if type(index) is tuple:
-        return tuple(map(_plain_index, index))
-    if type(index) is slice:
-        return slice(*map(_plain_index, (index.start, index.stop, index.step)))
-    if type(index) is _array and not index.ndim and index.dtype.kind in "iu":
-        return operator.index(index)
-    return index
-
-
-def get_item(array: ndarray, index: Any) -> Any:
-    """``array[index]``: a view of the same memory, an element, or what NumPy chooses."""
-    if not array._scalar:
-        with PENDING.lock:
-            index = _plain_index(index)
-            try:
-                region = _region_of(array, index)
-            except _FAILURES:
-                pass
-            else:
-                return array._read()[index] if region is None else array._view(region)
-    value = array._read()[real(index)]
-    return lazy(value, scalars=isinstance(value, np.ndarray))
-
-
-def set_item(array: ndarray, index: Any, value: Any) -> None:
-    """``array[index] = value``."""
-    with PENDING.lock:
-        if array._scalar:
-            if not (index is Ellipsis or (isinstance(index, tuple) and not index) or type(index) is _array):
-                raise TypeError(f"'{array.dtype}' object does not support item assignment")
-            array._memory, array._scalar = Memory(np.array(array._read())), False  # the standard's arrays are writable
-        try:
-            _assign(array, _plain_index(index), value)
-        except _FAILURES:
-            eager(operator.setitem, (array, index, value), {}, (array,))
-
-
-def _assign(array: ndarray, index: Any, value: Any) -> None:
-    """Record an assignment to elements."""
-    memory = array._memory
-    is_recorded = type(value) is _array and value._memory.node is not None
-    mask = type(index) is _array and index.dtype == np.bool_ and index.ndim > 0
-    if memory.node is None and not is_recorded and not (mask and index._memory.node is not None):
-        raise NotLazy  # it costs less to write at once
-    if mask:
-        target, node = array, _masked(array, index, value)
-    else:
-        region = _region_of(array, index)
-        if region is None:
-            raise NotLazy  # an element
-        if type(value) is _array and value._memory is memory and value._region == region:
-            return  # the second half of ``x[i] += v``
-        target = array._view(region)
-        if type(value) is _array and value._memory is memory:
-            cell = Cell(b.input_node(0, memory.type), strides_of(array))
-            if cell.is_copied_in_order(through(cell.content, value._region), through(cell.content, region)):
-                raise NotLazy
-        PENDING.begin()
-        node = fit(_element_or_array(value, array.dtype), array.dtype, target.shape)
-    store(target, node)
-
-
-def _masked(array: ndarray, mask: ndarray, value: Any) -> Node:
-    """The value of an array of which a boolean array chooses elements that become one number."""
-    if mask.shape != array.shape[: mask.ndim] or np.ndim(value):
-        raise NotLazy
-    PENDING.begin()
-    condition = b.view("reshape", mask._node(), shape=mask.shape + (1,) * (array.ndim - mask.ndim))
-    return b.where(condition, fit(_element_or_array(value, array.dtype), array.dtype, array.shape), array._node())
-
-
-def _element_or_array(value: Any, dtype: np.dtype) -> Node:
-    """The node of what is assigned to elements of a dtype."""
-    if type(value) is _array or type(value) is np.ndarray:
-        node: Node = value._node() if type(value) is _array else PENDING.of_copy(value)
-        if node.dtype != dtype and not (node.dtype.kind in "biuf" and dtype.kind in "fc"):
-            if not (node.dtype.kind in "biu" and dtype.kind in "biu" and node.shape):
-                raise NotLazy  # a cast that may warn or fail
-        return node
-    if isinstance(value, (bool, int, float, complex, np.generic)):
-        element = np.empty((), dtype)
-        element[()] = value  # raises what NumPy raises for a number that does not fit
-        return PENDING.input(element[()])
-    raise NotLazy

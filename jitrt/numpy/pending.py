@@ -329,9 +329,7 @@ class Pending:
         if piece is None:
             if len(self._pieces) >= policy.PROGRAMS:
                 self._pieces.pop(next(iter(self._pieces)))
-            piece = self._pieces[graph, strides] = _Piece(
-                numpy_time([graph]) + _INTERPRETED_NODE * len(graph.nodes())
-            )
+            piece = self._pieces[graph, strides] = _Piece(numpy_time([graph]) + _INTERPRETED_NODE * len(graph.nodes()))
         if piece.compiled is None and not piece.is_plain:
             piece.spent += piece.cost
             if config.disabled() or (piece.spent < _WORTH_A_COMPILE and not config.strict()):

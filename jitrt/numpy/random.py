@@ -21,7 +21,7 @@ def _method(name: str) -> Any:
         made = eager(lambda *given, **named: drawn(self, *given, **named), args, kwargs, targets)
         return made if out is None else out
 
-    method.__name__, method.__doc__ = name, drawn.__doc__
+    method.__name__, method.__doc__ = name, f"`numpy.random.Generator.{name}`, with lazy arrays for NumPy's."
     return method
 
 

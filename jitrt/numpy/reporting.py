@@ -1,10 +1,10 @@
-"""How floating-point exceptions are reported: NumPy's error state and Python's filters, as they were at an operation."""
+"""How floating-point exceptions are reported: NumPy's error state and Python's filters, as an operation found them."""
 
 from __future__ import annotations
 
 import contextlib
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -17,20 +17,23 @@ _AT_ONCE = frozenset({"raise", "call", "print", "log"})
 class Reporting:
     """A state in which operations are recorded, to be computed in the same one."""
 
-    __slots__ = ("_capsule", "_filters", "_show", "_switches", "is_lazy")
+    __slots__ = ("_capsule", "_filters", "_first", "_known", "_show", "_switches", "is_lazy")
 
     def __init__(self) -> None:
         variable = error_state()
         self._capsule = None if variable is None else variable.get()
         self._switches: dict[str, Any] = dict(np.geterr())
-        self._filters = warnings.filters
+        self._known = warnings.filters
+        self._filters = list(warnings.filters)
+        self._first = self._filters[0] if self._filters else None
         self._show = _shown_by()
-        self.is_lazy = not _AT_ONCE.intersection(self._switches.values())
+        self.is_lazy = not (_AT_ONCE.intersection(self._switches.values()) or _are_errors(self._filters))
         """Whether what is reported can wait: an exception is raised at the line that is responsible for it."""
 
     def is_current(self) -> bool:
         """Whether the state is the same now."""
-        if warnings.filters is not self._filters:
+        filters = warnings.filters
+        if filters is not self._known or (filters and filters[0] is not self._first):
             return False
         variable = error_state()
         if variable is None:
@@ -41,7 +44,7 @@ class Reporting:
     def entered(self) -> Iterator[None]:
         """The state as a context."""
         with contextlib.ExitStack() as stack:
-            if warnings.filters is not self._filters:
+            if warnings.filters is not self._known or len(warnings.filters) != len(self._filters):
                 stack.enter_context(warnings.catch_warnings())
                 warnings.filters[:] = self._filters  # type: ignore[index]
                 warnings.showwarning, warnings._showwarnmsg_impl = self._show  # type: ignore[attr-defined]
@@ -51,3 +54,14 @@ class Reporting:
 
 def _shown_by() -> tuple[Any, Any]:
     return warnings.showwarning, warnings._showwarnmsg_impl  # type: ignore[attr-defined]
+
+
+def _are_errors(filters: Sequence[Any]) -> bool:
+    """Whether warnings of floating-point exceptions may be raised as errors."""
+    for action, message, category, module, line in filters:
+        if issubclass(RuntimeWarning, category):
+            if action == "error":
+                return True
+            if message is None and module is None and not line:
+                return False
+    return False

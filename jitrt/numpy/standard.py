@@ -76,7 +76,7 @@ def rfftfreq(n: int, d: float = 1.0, device: Any = None, *, dtype: Any = None) -
 
 
 def unique_values(x: Any, /) -> Any:
-    """`numpy.unique_values`, whose order is unspecified, in ascending order: code written for other namespaces needs it.
+    """`numpy.unique_values`, whose order is unspecified, in ascending order: code for other namespaces needs it.
 
     Examples
     --------

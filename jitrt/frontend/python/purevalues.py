@@ -88,7 +88,7 @@ def is_container(value: Any) -> bool:
 
 
 def is_namespace_getter(value: Any) -> bool:
-    """Whether `value` is the function of ``array_api_compat``, or of a copy of it, that gives the namespace of arrays."""
+    """Whether `value` is the function of ``array_api_compat``, or of a copy of it, that gives a namespace."""
     known = isinstance(value, types.FunctionType) and value.__name__ in ("array_namespace", "get_namespace")
     return known and "array_api_compat" in (value.__module__ or "").split(".")
 

@@ -1,0 +1,103 @@
+"""Lazy arrays next to NumPy: the same text with one import changed, and the price of recording an operation.
+
+`python -m bench.lazy` prints the tables; it takes a minute.
+"""
+
+from __future__ import annotations
+
+import platform
+import time
+import timeit
+from collections.abc import Callable
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+
+import jitrt.numpy as lazy
+
+_ROUNDS = 15
+_SIZES = (100, 10_000, 1_000_000, 10_000_000)
+
+
+def arithmetic(np: ModuleType, x: Any, y: Any) -> Any:
+    """A chain of additions and products."""
+    return float((2 * x * y + x * x - y / 3 + 0.5 * (x - y) * (x + y)).sum())
+
+
+def mathematics(np: ModuleType, x: Any, y: Any) -> Any:
+    """A chain with elementary functions."""
+    r = np.sqrt(x * x + y * y)
+    return (np.exp(-r) * np.cos(3 * r) + np.tanh(x)).max().item()
+
+
+def standardised(np: ModuleType, x: Any, y: Any) -> Any:
+    """Reductions whose results are used by whole arrays."""
+    z = (x - x.mean()) / x.std()
+    return float((z * z * y).sum() / y.sum())
+
+
+def diffusion(np: ModuleType, x: Any, y: Any) -> Any:
+    """Twenty steps of a stencil that writes into an array."""
+    u = np.array(x)
+    for _ in range(20):
+        u[1:-1] += 0.2 * (u[2:] - 2 * u[1:-1] + u[:-2])
+    return float(u[u.size // 2])
+
+
+def until_steady(np: ModuleType, x: Any, y: Any) -> Any:
+    """An iteration that looks at a value in every turn."""
+    a = np.abs(x) + 1
+    root = a
+    while float(np.abs(root * root - a).max()) > 1e-9:
+        root = 0.5 * (root + a / root)
+    return float(root.sum())
+
+
+PIPELINES = (arithmetic, mathematics, standardised, diffusion, until_steady)
+
+
+def fastest(*calls: Callable[[], Any]) -> list[float]:
+    """Seconds of each call, the best of rounds in which they take turns."""
+    best = [float("inf")] * len(calls)
+    for _ in range(_ROUNDS):
+        for k, call in enumerate(calls):
+            start = time.perf_counter()
+            call()
+            best[k] = min(best[k], time.perf_counter() - start)
+    return best
+
+
+def recording() -> list[tuple[str, float]]:
+    """Microseconds that recording an operation takes; computing it is a part of no figure but the last one's."""
+    x = lazy.asarray(np.ones(10))
+    y = x + 1
+    scope: dict[str, Any] = {"x": x, "y": y, "lazy": lazy, "np": np}
+    texts = ("x + x", "x * 2.5", "y * 3", "np.sqrt(x)", "lazy.sum(x, axis=0)", "x[1:-1]", "lazy.where(x > y, x, y)")
+    return [(text, min(timeit.repeat(text, globals=scope, number=1000, repeat=15)) * 1e3) for text in texts]
+
+
+def main() -> None:
+    """Print the tables."""
+    rng = np.random.default_rng(0)
+    print(f"NumPy's time over that of lazy arrays. Python {platform.python_version()}, NumPy {np.__version__}.\n")
+    print("| pipeline |" + "".join(f" {n:,} |" for n in _SIZES))
+    print("| --- |" + " ---: |" * len(_SIZES))
+    for pipeline in PIPELINES:
+        row = []
+        for n in _SIZES:
+            given = rng.random(n), rng.random(n) + 0.5
+            ours = [lazy.array(a) for a in given]
+            for _ in range(400 if n <= 10_000 else 3):  # small pieces are NumPy's until a compile has paid
+                found = pipeline(lazy, *ours)
+            assert np.allclose(found, pipeline(np, *given), rtol=1e-9)
+            plain, own = fastest(lambda: pipeline(np, *given), lambda: pipeline(lazy, *ours))  # noqa: B023
+            row.append(f" {plain / own:.2f} |")
+        print(f"| {pipeline.__name__} |" + "".join(row), flush=True)
+    print("\n| recorded | us |\n| --- | ---: |")
+    for text, us in recording():
+        print(f"| `{text}` | {us:.1f} |")
+
+
+if __name__ == "__main__":
+    main()

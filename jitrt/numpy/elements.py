@@ -1,0 +1,109 @@
+"""Elements and parts of lazy arrays by index, read and assigned."""
+
+from __future__ import annotations
+
+import operator
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..frontend.storage import Cell, fit
+from ..ir import build as b
+from ..ir.node import Node
+from ..ir.ops.updates import through
+from .calls import FAILURES, eager, is_lazy, lazy, real, store
+from .memory import Memory
+from .pending import PENDING, NotLazy
+from .views import region_of, strides_of
+
+if TYPE_CHECKING:
+    from .array import ndarray
+
+
+def _plain_index(index: Any) -> Any:
+    """An index with Python integers in place of lazy ones."""
+    if type(index) is tuple:
+        return tuple(map(_plain_index, index))
+    if type(index) is slice:
+        return slice(*map(_plain_index, (index.start, index.stop, index.step)))
+    if is_lazy(index) and not index.ndim and index.dtype.kind in "iu":
+        return operator.index(index)
+    return index
+
+
+def get_item(array: ndarray, index: Any) -> Any:
+    """``array[index]``: a view of the same memory, an element, or what NumPy chooses."""
+    if not array._scalar:
+        with PENDING.lock:
+            index = _plain_index(index)
+            try:
+                region = region_of(array, index)
+            except FAILURES:
+                pass
+            else:
+                return array._read()[index] if region is None else array._view(region)
+    value = array._read()[real(index)]
+    return lazy(value, scalars=isinstance(value, np.ndarray))
+
+
+def set_item(array: ndarray, index: Any, value: Any) -> None:
+    """``array[index] = value``."""
+    with PENDING.lock:
+        if array._scalar:
+            if not (index is Ellipsis or (isinstance(index, tuple) and not index) or is_lazy(index)):
+                raise TypeError(f"'{array.dtype}' object does not support item assignment")
+            array._memory, array._scalar = Memory(np.array(array._read())), False  # the standard's arrays are writable
+        try:
+            _assign(array, _plain_index(index), value)
+        except FAILURES:
+            eager(operator.setitem, (array, index, value), {}, (array,))
+
+
+def _assign(array: ndarray, index: Any, value: Any) -> None:
+    """Record an assignment to elements."""
+    memory = array._memory
+    is_recorded = is_lazy(value) and value._memory.node is not None
+    mask = is_lazy(index) and index.dtype == np.bool_ and index.ndim > 0
+    if memory.node is None and not is_recorded and not (mask and index._memory.node is not None):
+        raise NotLazy  # it costs less to write at once
+    if mask:
+        target, node = array, _masked(array, index, value)
+    else:
+        region = region_of(array, index)
+        if region is None:
+            raise NotLazy  # an element
+        if is_lazy(value) and value._memory is memory and value._region == region:
+            return  # the second half of ``x[i] += v``
+        target = array._view(region)
+        if is_lazy(value) and value._memory is memory:
+            cell = Cell(b.input_node(0, memory.type), strides_of(array))
+            if cell.is_copied_in_order(through(cell.content, value._region), through(cell.content, region)):
+                raise NotLazy
+        PENDING.begin()
+        node = fit(_element_or_array(value, array.dtype), array.dtype, target.shape)
+    store(target, node)
+
+
+def _masked(array: ndarray, mask: ndarray, value: Any) -> Node:
+    """The value of an array of which a boolean array chooses elements that become one number."""
+    if mask.shape != array.shape[: mask.ndim] or np.ndim(value):
+        raise NotLazy
+    PENDING.begin()
+    condition = b.view("reshape", mask._node(), shape=mask.shape + (1,) * (array.ndim - mask.ndim))
+    return b.where(condition, fit(_element_or_array(value, array.dtype), array.dtype, array.shape), array._node())
+
+
+def _element_or_array(value: Any, dtype: np.dtype) -> Node:
+    """The node of what is assigned to elements of a dtype."""
+    if is_lazy(value) or type(value) is np.ndarray:
+        node: Node = value._node() if is_lazy(value) else PENDING.of_copy(value)
+        is_widened = node.dtype.kind in "biuf" and dtype.kind in "fc"
+        is_wrapped = node.dtype.kind in "biu" and dtype.kind in "biu" and node.shape
+        if node.dtype != dtype and not (is_widened or is_wrapped):
+            raise NotLazy  # a cast that may warn or fail
+        return node
+    if isinstance(value, (bool, int, float, complex, np.generic)):
+        element = np.empty((), dtype)
+        element[()] = value  # raises what NumPy raises for a number that does not fit
+        return PENDING.input(element[()])
+    raise NotLazy
