@@ -201,7 +201,7 @@ class Statements:
 
     def _load(self, s: Load) -> None:
         data = self.builder.load(self._pointer(s))
-        data.align = s.dtype.alignment
+        data.align = 1 if s.anywhere else s.dtype.alignment
         self._mark(data, s.scope)
         self.values[s.target] = from_memory(self.builder, s.dtype, data)
 

@@ -110,16 +110,21 @@ class Address:
 
 @frozen
 class Load:
-    """``target = load base{bytes}``; `scope` names memory that overlaps no other scope, if that is known."""
+    """``target = load base{bytes}``; `scope` names memory that overlaps no other scope, if that is known.
+
+    What lies `anywhere` may lie at any byte.
+    """
 
     target: str
     dtype: np.dtype
     base: str
     offset: Poly
     scope: str
+    anywhere: bool = False
 
     def __str__(self) -> str:
-        return f"{self.target} = load {self.dtype.str} {self.base}{{{self.offset}}} of {self.scope or 'any'}"
+        place = f"{self.base}{{{self.offset}}}{' anywhere' if self.anywhere else ''}"
+        return f"{self.target} = load {self.dtype.str} {place} of {self.scope or 'any'}"
 
 
 @frozen

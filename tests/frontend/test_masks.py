@@ -183,3 +183,31 @@ def test_what_a_mask_chooses_is_gathered_before_results_are_told_apart():
     for _ in range(3):
         table, _, chosen, again = compiled(np.arange(4.0), 2.0)
         assert table is again and chosen.tolist() == [1.0, 2.0, 3.0]
+
+
+@pytest.mark.parametrize("density", [0.0, 0.01, 0.3, 1.0])
+@pytest.mark.parametrize("layout", ["whole", "shifted", "strided", "reversed"])
+def test_masks_of_any_length_and_place_choose_what_numpy_does(density, layout):
+    """Eight elements at once are looked at where a mask lies in memory: its length and address are any."""
+
+    @jitrt.jit
+    def chosen(x, m):
+        return x[m], x[m].sum(), (1 / x)[m]
+
+    rng = np.random.default_rng(0)
+    part = {
+        "whole": slice(None),
+        "shifted": slice(3, None),
+        "strided": slice(1, None, 2),
+        "reversed": slice(None, None, -1),
+    }
+    for n in (*range(20), 64, 1001):
+        x, m = rng.random(2 * n + 3)[part[layout]], (rng.random(2 * n + 3) < density)[part[layout]]
+        made, total, inverse = chosen(x, m)
+        np.testing.assert_array_equal(made, x[m])
+        np.testing.assert_allclose(total, x[m].sum(), rtol=1e-12)
+        np.testing.assert_allclose(inverse, (1 / x)[m], rtol=1e-15)
+    x, m = np.ones(100), np.zeros(100, bool)
+    x[50] = 0
+    with pytest.warns(RuntimeWarning, match="divide by zero"):
+        chosen(x, m)

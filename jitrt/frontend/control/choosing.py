@@ -163,7 +163,8 @@ def at(r: Recorder, called: np.ufunc, array: Any, index: Any, value: Any = None)
         if is_static(value):
             value = operands[1] = np.asarray(value)[()]
         if not is_number(value):
-            value = operands[1] = a.materialise(r, as_array(r, value), always=True)
+            value = as_array(r, value)
+            value = operands[1] = a.materialise(r, value, always=bool(value.reads & view.origins))
             a.broadcast(r, [places.shape, value.shape])
             if value.ndim > 1:
                 raise NotStaged("values of several axes")

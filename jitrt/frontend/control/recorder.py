@@ -421,6 +421,12 @@ class Recorder:
         key = "load", view.base, offset, dtype.str, self.stores
         return self._remembered(key, lambda name: Load(name, dtype, view.base, offset, view.scope))
 
+    def load_word(self, view: View, place: Poly) -> str:
+        """Eight bytes of an array of bytes."""
+        offset = view.offset + place
+        key = "word", view.base, offset, self.stores
+        return self._remembered(key, lambda name: Load(name, INT, view.base, offset, view.scope, True))
+
     def store(self, view: View, dtype: np.dtype, indices: Sequence[Poly], value: str) -> None:
         if LISTED in view.origins:
             raise NotStaged("a change of a diagonal, or of an array that a list holds")
