@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import logging
 import operator
+import sys
 import types
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, Concatenate, Generic, NamedTuple, ParamSpec, TypeVar, overload
@@ -108,6 +109,14 @@ class JitFunction(ServedFunction, Generic[P, R]):
         def __get__(self, instance: Any, owner: type | None = None) -> Any:
             return self if instance is None else types.MethodType(self, instance)
 
+        @property
+        def __class__(self) -> type:
+            """What `isinstance` goes by beside the type: tools that ask for functions find one."""
+            is_function = type(self._function) is types.FunctionType
+            # cloudpickle would write it as the plain function; see `pickling`.
+            writes = sys._getframe(1).f_globals.get("__name__", "").startswith("cloudpickle.")
+            return types.FunctionType if is_function and not writes else JitFunction
+
     def __init__(
         self,
         function: Callable[P, R],
@@ -124,6 +133,7 @@ class JitFunction(ServedFunction, Generic[P, R]):
     __kwdefaults__ = _OfFunction()
     __globals__ = _OfFunction()
     __closure__ = _OfFunction()
+    __builtins__ = _OfFunction()
 
     def __copy__(self) -> JitFunction[P, R]:
         return self  # as functions are

@@ -3,10 +3,12 @@
 import bdb
 import copy
 import cProfile
+import functools
 import inspect
 import pickle
 import sys
 import typing
+from unittest import mock
 
 import numpy as np
 import pytest
@@ -50,6 +52,52 @@ def test_what_inspects_functions():
     assert inspect.getsource(fast) == inspect.getsource(plain)
     assert inspect.unwrap(fast) is plain and inspect.isroutine(fast)
     assert typing.get_type_hints(fast) == typing.get_type_hints(plain)
+
+
+ASKED = [name for name in dir(inspect) if name.startswith("is") and name not in ("isabstract", "iskeyword")]
+TAKEN = "getfullargspec getfile getsourcefile getsourcelines getclosurevars getdoc getmodule get_annotations".split()
+
+
+@pytest.mark.parametrize("name", [*ASKED, *TAKEN])
+def test_it_is_taken_for_a_function(name):
+    for function in (plain, closed(3)):
+        assert getattr(inspect, name)(jitrt.jit(function)) == getattr(inspect, name)(function)
+
+
+@pytest.mark.parametrize("other", [functools.partial(plain, scale=3.0), len, np.add, type])
+def test_what_is_no_function_is_not_taken_for_one(other):
+    fast = jitrt.jit(other)
+    assert not inspect.isfunction(fast) and isinstance(fast, jitrt.JitFunction)
+
+
+class Members:
+    @jitrt.jit
+    def compiled(self, x):
+        return x * 2
+
+    def plain(self, x):
+        return x * 2
+
+
+def test_tools_find_methods():
+    members = dict(inspect.getmembers(Members, inspect.isfunction))
+    assert members == {"compiled": Members.compiled, "plain": Members.plain}
+    assert isinstance(Members.compiled, jitrt.JitFunction) and type(Members.compiled) is jitrt.JitFunction
+    assert dict(inspect.getmembers(Members(), inspect.ismethod)).keys() == members.keys()
+
+
+@pytest.mark.parametrize("name", ["compiled", "plain"])
+def test_mocks_and_spies(name):
+    specified = mock.create_autospec(Members)()
+    getattr(specified, name)(X)
+    with pytest.raises(TypeError):
+        getattr(specified, name)(X, X)
+    with mock.patch.object(Members, name, side_effect=getattr(Members, name), autospec=True) as spy:
+        one = Members()
+        np.testing.assert_array_equal(getattr(one, name)(X), X * 2)
+    spy.assert_called_once_with(one, X)
+    with pytest.raises(TypeError):
+        mock.create_autospec(named)(X, 1, 2, 3)
 
 
 @pytest.mark.parametrize("protocol", range(pickle.HIGHEST_PROTOCOL + 1))
