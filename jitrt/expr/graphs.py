@@ -12,7 +12,6 @@ from ..base.atwork import at_work
 from ..errors import Untraceable
 from ..frontend.returned import Result
 from ..frontend.trace import Request, Traced, trace
-from ..ir.build import phantom
 from ..ir.node import Graph, Node
 from ..ir.ops.movement import decode_index
 from ..ir.ops.optable import CONSTANT, INPUT, Kind, Op
@@ -20,6 +19,7 @@ from ..passes.prepare import prepare
 from ..values.kinds import leaf_count, rebuild
 from .calls import GETITEM, Operation, method, operation_named
 from .program import compile as program_of
+from .program import example
 from .tree import Expression, applied, leaf, literal, name
 
 
@@ -151,12 +151,7 @@ def lower(e: Expression, stage: str = "simplify") -> Expression:
     """
     program = program_of(e)
     leaves = {str(n.name): n for n in e.leaves}
-    values = []
-    for own in program.inputs:
-        dtype, shape = leaves[own].dtype, leaves[own].shape
-        if dtype is None or shape is None or None in shape:
-            raise ValueError(f"the type of the leaf {own!r} is open")
-        values.append(phantom(tuple(n or 0 for n in shape), dtype)[()])
+    values = [example(leaves[own]) for own in program.inputs]
     call = program._traced.taken(tuple(values), {})
     try:
         with at_work():

@@ -122,6 +122,60 @@ class Program(ServedFunction):
             self._with_side = ServedFunction(_function(self.outputs, self.side_outputs, self.inputs)[0])
         return self._with_side(*args, **kwargs)
 
+    def describe(self, /, *args: Any, **kwargs: Any) -> str:
+        """What a call does: its inputs, outputs, init operations and eval operations, with types and places.
+
+        Parameters
+        ----------
+        *args, **kwargs
+            As for a call; needed if the leaves have open types.
+
+        Returns
+        -------
+        str
+            Inputs and temporaries have offsets in the frame; literals are there before a call. Values of a kernel have
+            none: they are in registers.
+
+        Raises
+        ------
+        ValueError
+            If such calls run as plain NumPy, or leaves have open types and no arguments are given.
+
+        Examples
+        --------
+        >>> from jitrt import expr
+        >>> x = expr.leaf("x", "f4", ndim=0)
+        >>> print(expr.compile(x * 2.0 + expr.leaf("y", "f8", ndim=0)).describe())
+        Inputs:
+          x: f4[] [0x00]
+          y: f8[] [0x40]
+        Outputs:
+          output: f8[] [result]
+        Init operations:
+          f4 [k0.c0] = 2.0
+        Eval operations, in a frame of 128 bytes:
+          0: a kernel, its values in registers
+            v0 = [0x00]
+            v1 = literal k0.c0
+            v2:f4 = multiply v0 v1
+            v3:f8 = cast v2
+            v4 = [0x40]
+            v5:f8 = add v3 v4
+            <output> = v5
+        """
+        from .describe import description, traced_and_lowered
+
+        if not args and not kwargs:
+            leaves = {str(n.name): n for root in _listed(self.outputs) for n in root.leaves}
+            values = [example(leaves[name]) for name in self.inputs]
+        else:
+            values = load(None, self.inputs, dict(zip(self.inputs, args)) | kwargs)
+        names = []
+        for name, value in (self.outputs if isinstance(self.outputs, dict) else {"output": self.outputs}).items():
+            names += [name, f"{name}_present"] if isinstance(value, Optional) else [name]
+        traced, lowered = traced_and_lowered(self, values)
+        return description(self.inputs, names, traced, lowered)
+
     def rows(self, given: Any = None, /, **columns: Any) -> Any:
         """The outputs of a program of scalars, for each row of a table.
 
@@ -260,6 +314,20 @@ def evaluate(e: Expression | Mapping[str, Expression], /, **inputs: Any) -> Any:
             _programs.pop(next(iter(_programs)), None)
         program = _programs[key] = compile(outputs)
     return program.run(None, **inputs)
+
+
+def example(e: Expression) -> Any:
+    """A value of the type of a leaf.
+
+    Raises
+    ------
+    ValueError
+        If it is open.
+    """
+    dtype, shape = e.dtype, e.shape
+    if dtype is None or shape is None or None in shape:
+        raise ValueError(f"the type of the leaf {e.name!r} is open")
+    return np.zeros(tuple(n or 0 for n in shape), dtype)[()]  # contiguous, and no memory before it is touched
 
 
 def _output(value: Any) -> Any:

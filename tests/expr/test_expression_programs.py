@@ -112,3 +112,23 @@ def test_evaluating_equal_expressions_compiles_once():
     before = expr.evaluate(A + 2 * B, a=1, b=2)
     assert before == expr.evaluate(A + 2 * B, a=1, b=2) == 5
     assert expr.evaluate({"s": A + B, "d": A - B}, a=1, b=2) == {"s": 3, "d": -1}
+
+
+def test_a_program_says_what_it_does():
+    a, b, c = expr.leaf("a", "f4", ndim=0), expr.leaf("b", "f8", ndim=0), expr.leaf("c", "f8", ndim=0)
+    d = b * b - (expr.literal(2.0) + 2.0) * a * c
+    program = expr.compile({"first": (-b + d**0.5) / 2.0 / a, "second": (-b - d**0.5) / 2.0 / a})
+    text = program.describe()
+    assert text.startswith(
+        "Inputs:\n  b: f8[] [0x00]\n  a: f4[] [0x40]\n  c: f8[] [0x80]\nOutputs:\n  first: f8[] [result]"
+    )
+    init, operations = text.split("Init operations:\n")[1].split("Eval operations")
+    assert "= 4.0" in init and "= 2.0" not in init
+    assert operations.count("sqrt") == 1 and "<first> = v" in operations and "<second> = v" in operations
+    open_ = expr.compile(A @ B)
+    with pytest.raises(ValueError, match="'a' is open"):
+        open_.describe()
+    shown = open_.describe(np.ones((5, 3)), b=np.ones(3))
+    assert "a: f8[5,3] [of the caller]" in shown and "<a>[i,j]" in shown and "<output>[i] = v" in shown
+    summed = expr.compile((A * np.array([1.0, 2.0, 3.0])).sum(axis=0) @ A.T).describe(np.ones((50, 3)))
+    assert "= [1.0, 2.0, 3.0]" in summed and "[0x00][j]" in summed

@@ -1,0 +1,96 @@
+"""What a program does with its memory: inputs, outputs, what is there before a call, and the operations of a call."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from ..base.atwork import at_work
+from ..call.site import ServedFunction
+from ..errors import NotWorthwhile, Untraceable
+from ..frontend.trace import Request, Traced, trace
+from ..ir.node import Node
+from ..ir.ops.optable import CONSTANT
+from ..pipeline import Lowered, lower
+from ..schedule.nest import KernelCall
+from ..schedule.reasons import host_name
+
+
+def traced_and_lowered(function: ServedFunction, args: Sequence[Any]) -> tuple[Traced, Lowered]:
+    """What the stages in front of code generation make of a call.
+
+    Raises
+    ------
+    ValueError
+        If such calls run as plain NumPy.
+    """
+    call = function._traced.taken(tuple(args), {})
+    try:
+        with at_work():
+            captures = function._specialisations.current_captures()
+            traced = trace(Request(function._function, call.leaves, call.structure, captures))
+            inputs = [call.leaves[k] for k in traced.arguments] + [c.read() for c in traced.captured]
+            return traced, lower(traced.graph, inputs)
+    except (Untraceable, NotWorthwhile) as reason:
+        raise ValueError(f"such calls run as plain NumPy: {reason}") from None
+
+
+def description(inputs: Sequence[str], outputs: Sequence[str], traced: Traced, lowered: Lowered) -> str:
+    """The text of a program of inputs and outputs of these names."""
+    slots, graph = lowered.memory.layout.slots, lowered.block.graph
+    names: dict[Node, str] = {}
+    for node, name in zip(graph.inputs, inputs):
+        names[node] = f"{name}: {node.type} [{_offset(slots[node].offset) if node in slots else 'of the caller'}]"
+    results = dict.fromkeys(graph.outputs, "")
+    for name, result in zip(outputs, traced.results):
+        if result.source == "array":
+            node = graph.outputs[result.index]
+            results[node] = f"{results[node]} = {name}" if results[node] else name
+    shown = {node: f"{name or 'result'}: {node.type} [result]" for node, name in results.items()}
+    initial, operations = [], []
+    for number, step in enumerate(lowered.memory.steps):
+        if not isinstance(step, KernelCall):
+            text = f"NumPy executes {host_name(step)}" if isinstance(step, Node) else str(step)
+            operations.append(f"{number}: {text}")
+            continue
+        places: dict[str, str] = {}
+        for k, value in enumerate(step.literals):
+            places[f"c{k}"] = f"k{number}.c{k}"
+            initial.append(f"{value.dtype.str[1:]} [k{number}.c{k}] = {value}")
+        for operand, layout in zip(step.nest.operands, step.layouts):
+            base = layout.base
+            if base.op is CONSTANT:
+                places[operand.name] = f"k{number}.{operand.name}"
+                initial.append(f"{base.type} [{places[operand.name]}] = {base['value']!r}")
+            elif base in slots:
+                places[operand.name] = f"[{_offset(slots[base].offset + layout.offset)}]"
+            else:
+                base = lowered.memory.layout.hosted[base][0] if base in lowered.memory.layout.hosted else base
+                places[operand.name] = f"<{(shown.get(base) or names.get(base) or str(base.type)).partition(':')[0]}>"
+        operations.append(f"{number}: a kernel, its values in registers")
+        operations += [f"  {line}" for line in _renamed(str(step.nest).split("\n")[1:], places)]
+    return "\n".join(
+        [
+            *_section("Inputs", names.values()),
+            *_section("Outputs", shown.values()),
+            *_section("Init operations", initial),
+            *_section(f"Eval operations, in a frame of {lowered.memory.layout.nbytes} bytes", operations),
+        ]
+    )
+
+
+def _offset(number: int) -> str:
+    return f"0x{number:02X}"
+
+
+def _section(title: str, lines: Any) -> Iterator[str]:
+    yield f"{title}:"
+    yield from (f"  {line}" for line in lines)
+
+
+def _renamed(lines: Sequence[str], places: dict[str, str]) -> list[str]:
+    """Lines of a nest with the places of its operands for their names."""
+    pattern = re.compile("|".join(rf"\b{re.escape(name)}(?!\w)" for name in sorted(places, key=len, reverse=True)))
+    made = [pattern.sub(lambda found: places[found[0]], line) if places else line for line in lines]
+    return [line.replace("[]", "") for line in made]
