@@ -127,6 +127,59 @@ def test_out_with_a_dtype_and_a_casting_rule(name):
         check_outcome(call, x, y)
 
 
+CASTING = {
+    "concatenate": lambda x, y, casting: np.concatenate((x, y), casting=casting),
+    "concatenate, out": lambda x, y, casting: np.concatenate((x, y), out=np.zeros(6), casting=casting),
+    "stack": lambda x, y, casting: np.stack((x, y), casting=casting),
+    "hstack": lambda x, y, casting: np.hstack((x, y), casting=casting),
+    "vstack": lambda x, y, casting: np.vstack((x, y), casting=casting),
+    "add": lambda x, y, casting: np.add(x, y, casting=casting),
+    "add, float": lambda x, y, casting: np.add(x, 2.0, casting=casting),
+    "add, int": lambda x, y, casting: np.add(2, y, casting=casting),
+    "add, dtype": lambda x, y, casting: np.add(x, y, dtype="f4", casting=casting),
+    "add, floats": lambda x, y, casting: np.add(0.5, 2.0, dtype="f4", casting=casting),
+    "equal": lambda x, y, casting: np.equal(x, y, casting=casting),
+    "sqrt": lambda x, y, casting: np.sqrt(x, casting=casting),
+    "astype": lambda x, y, casting: x.astype("f8", casting=casting),
+    "astype, int": lambda x, y, casting: y.astype(int, casting=casting),
+    "copyto": lambda x, y, casting: np.copyto(x.copy(), y, casting=casting),
+}
+
+
+@pytest.mark.parametrize("casting", ["no", "equiv", "safe", "same_kind", "unsafe", "same_value", "none"])
+@pytest.mark.parametrize("name", CASTING)
+def test_casting_rules(name, casting):
+    """Also those that only casts to the same dtype, or the same byte order, keep; and one that there is not."""
+    for x, y in itertools.product((X, F, X.astype(">f8"), U), repeat=2):
+        check_outcome(lambda x, y: CASTING[name](x, y, casting), x, y)
+
+
+OF_REDUCE: tuple[dict, ...] = (
+    *({"dtype": d} for d in (None, float, bool, "f4", int, complex, object, "U3")),
+    *({"initial": v} for v in (1, -1.5, None)),
+    *({"axis": a, "dtype": float} for a in (None, (0, 1), -1)),
+    {"keepdims": True, "axis": 1, "dtype": bool}, {"where": True, "out": None}, {"dtype": float, "initial": 2},
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("method", ["reduce", "accumulate"])
+@pytest.mark.parametrize("name", "add multiply maximum minimum logical_or logical_and fmax subtract".split())
+def test_arguments_of_folds_by_ufuncs(name, method):
+    """What NumPy's function for the same fold does not take, its ufunc may."""
+    fold = getattr(getattr(np, name), method)
+    for array, given in itertools.product((X[None] - 2, U[:, None], B[None]), OF_REDUCE):
+        check_outcome(lambda a, given=given: fold(a, **given), array)
+    check_outcome(lambda a: fold(a, 0, bool), B)
+
+
+def test_axes_of_tensordot():
+    """Those that are there, are as long as their partners, and are not given twice."""
+    x, y = np.ones((2, 3, 3)), np.ones((3, 3, 2))
+    pairs = list(itertools.product((0, 1, -1, 3), (0, 1, -1)))
+    for (a, c), (e, g) in itertools.combinations(pairs, 2):
+        check_outcome(lambda x, y, axes=([a, e], [c, g]): np.tensordot(x, y, axes), x, y)
+
+
 def test_where_without_out():
     """NumPy warns of elements that nobody writes, unless ``out=None`` says that they are meant."""
     check_outcome(lambda x: np.add(x, 1, where=x > 1)[1:], X)

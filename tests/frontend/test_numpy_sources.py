@@ -136,6 +136,27 @@ def test_checks_of_values_are_heeded_in_later_calls():
         assert fast(x).dtype == np.real_if_close(x).dtype
 
 
+@pytest.mark.parametrize("method", ["linear", "inverted_cdf", "averaged_inverted_cdf", "weibull", "midpoint"])
+@pytest.mark.parametrize("name", ["percentile", "nanpercentile", "quantile"])
+def test_sources_that_ask_for_arrays_without_axes(name, method):
+    """What ``out=...`` gives may be assigned to, which a scalar may not."""
+    function = getattr(np, name)
+    for values in (X, SINGLE, WITH_NAN):
+        for q in (0.5, 1, np.float32(0.25)):
+            compiled = jitrt.jit(lambda x, q=q: function(x, q, method=method))
+            want = function(values, q, method=method)
+            for _ in range(2):
+                got = compiled(values)
+                assert type(got) is type(want)
+                assert np.array_equal(got, want, equal_nan=True)
+
+
+def test_dates_that_sources_fold():
+    spans = np.array([5, 0, 3], "m8[s]")
+    for function in (np.any, np.all, np.max, np.sum, np.median, np.ptp, np.mean):
+        assert jitrt.jit(lambda d, function=function: function(d))(spans) == function(spans)
+
+
 def test_warnings_come_at_every_call():
     fast = jitrt.jit(lambda x: np.cov(x[:, :1] * 2))
     for _ in range(3):

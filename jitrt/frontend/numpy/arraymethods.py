@@ -12,6 +12,7 @@ from ...errors import Untraceable
 from ...ir import build as b
 from ...ir.extents import hidden
 from ...ir.node import Node
+from ...ir.ops.operands import PROMOTIONS_KEEP
 from ...ir.ops.rows import METHODS
 from ...ir.ops.ufuncs import COPY
 from ...ir.types import ArrayType
@@ -224,12 +225,13 @@ class ArrayMethods(Operators):
     ) -> Any:
         self._refuse("astype")
         target = np.dtype(dtype)
-        if target.kind not in "biufc" or not target.isnative or self.dtype.kind not in "biufc":
+        is_covered = target.kind in "biufc" and target.isnative and self.dtype.kind in "biufc"
+        if not is_covered or casting not in ("no", "equiv", *PROMOTIONS_KEEP):
             given = {"order": order, "casting": casting, "copy": copy}
             return self._trace.calls.host_call(_astype, "astype", (self, target), given)
         if not np.can_cast(self.dtype, target, casting):  # type: ignore[arg-type]
             raise TypeError(f"Cannot cast array data from {self.dtype} to {target} according to the rule {casting!r}")
-        if self._form() is not None and not (copy and subok):
+        if self._form() is not None and (casting == "no" or not (copy and subok)):
             check(self._form(), "astype")
         if not copy and target == self.dtype and (order == "K" or self._is_in_order(order)):
             return self

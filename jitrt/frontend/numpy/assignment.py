@@ -15,8 +15,9 @@ from ...errors import Untraceable
 from ...ir import build as b
 from ...ir.node import Node
 from ...ir.ops.movement import encode_index
-from ...ir.ops.operands import array_node
+from ...ir.ops.operands import PROMOTIONS_KEEP, array_node
 from ...ir.ops.optable import NotCovered
+from ..forms import check
 from ..python.userline import user_line
 from ..storage import fit
 from .numbers import fits_scalar, is_symbol, stored
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
     from ..state import Trace
     from .tracer import Tracer
 
-_EITHER_OUT_OR_DTYPE = frozenset({np.concatenate, np.stack})
+_ASSEMBLIES = frozenset({np.concatenate, np.stack})
 
 
 def assign(target: Tracer, value: Any) -> None:
@@ -210,6 +211,9 @@ def copyto(dst: Any, src: Any, casting: str = "same_kind", where: Any = True) ->
     if not is_tracer(dst) or not dst._is_array():
         raise Untraceable("copyto writes into an array", user_line())
     _check_order(src, dst)
+    if casting == "no" and dst._trace.has_forms:
+        check(src._form() if is_tracer(src) else None, "copyto")
+        check(dst._form(), "copyto")
     node = _copied(src, dst, casting)
     _check_cast(node, dst.dtype)
     fitted = fit(node, dst.dtype, dst.shape)
@@ -294,8 +298,9 @@ def write_out(name: str, out: Any, result: Any) -> Any:
 def take_out(function: Callable[..., Any], args: tuple, kwargs: dict[str, Any]) -> tuple[Any, tuple, dict[str, Any]]:
     """The `out` argument of a call, and the arguments without it."""
     if "out" in kwargs:
-        if kwargs.get("dtype") is not None and function in _EITHER_OUT_OR_DTYPE:
-            return None, args, kwargs  # NumPy says so
+        is_loose = kwargs.get("dtype") is None and kwargs.get("casting", "safe") in PROMOTIONS_KEEP
+        if function in _ASSEMBLIES and not is_loose:
+            return None, args, kwargs  # NumPy refuses both at once, and perhaps the cast
         kwargs = dict(kwargs)
         return kwargs.pop("out"), args, kwargs
     place = _place_of_out(function)

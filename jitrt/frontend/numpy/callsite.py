@@ -1,4 +1,4 @@
-"""What a call in the user's code says that NumPy does not hand on: an ``out`` that is None or ``...``."""
+"""What a call in the traced code says that NumPy does not hand on: an ``out`` that is None or ``...``."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ import types
 from functools import lru_cache
 
 from ..python.bytecode import decoded
-from ..python.userline import user_frame
+from ..python.userline import calling_frame
 
 
 def names_out() -> bool:
-    """Whether the call that the user's code is making has an argument ``out``."""
-    frame = user_frame()
+    """Whether the call that the traced code is making has an argument ``out``."""
+    frame = calling_frame()
     if frame is None:
         return False
     names = _keywords(frame.f_code).get(frame.f_lasti, ())

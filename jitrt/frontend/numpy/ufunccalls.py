@@ -10,6 +10,7 @@ import numpy as np
 from ...errors import Untraceable
 from ...ir import build as b
 from ...ir.node import Node
+from ...ir.ops.operands import check_casting
 from ...ir.ops.optable import NotCovered
 from ...ir.ops.rows import NUMPY_FUNCTIONS
 from ..python.userline import user_line
@@ -95,6 +96,7 @@ def _in_loop(
         raise NotCovered(f"{ufunc.__name__} with {', '.join(others)}")
     if dtype is None and casting == "same_kind":
         return inputs
+    check_casting(casting)
     asked = None if dtype is None else np.dtype(dtype)
     kinds = [type(i) if type(i) in (int, float, complex) else i.dtype for i in map(_typed, inputs)]
     try:

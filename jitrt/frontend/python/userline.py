@@ -12,12 +12,17 @@ _PACKAGE = os.path.abspath(os.path.join(__file__, *[os.pardir] * 3))
 _NUMPY = os.path.dirname(os.path.abspath(np.__file__))
 
 
-def user_frame() -> types.FrameType | None:
-    """The innermost frame that is neither jitrt's nor NumPy's."""
+def user_frame(ours: tuple[str, ...] = (_PACKAGE, _NUMPY)) -> types.FrameType | None:
+    """The innermost frame that is neither jitrt's nor NumPy's, or of no file in the folders `ours`."""
     frame: types.FrameType | None = sys._getframe(1)
-    while frame is not None and is_ours(frame):
+    while frame is not None and frame.f_code.co_filename.startswith(ours):
         frame = frame.f_back
     return frame
+
+
+def calling_frame() -> types.FrameType | None:
+    """The innermost frame that is not jitrt's: the user's, or of a source of NumPy's that is traced."""
+    return user_frame((_PACKAGE,))
 
 
 def is_ours(frame: types.FrameType) -> bool:

@@ -12,7 +12,7 @@ from ..extents import is_extent
 from ..node import Node
 from ..types import ArrayType
 from .movement import getitem
-from .operands import array_node, extents, known, strong_node
+from .operands import array_node, check_casting, extents, known, strong_node
 from .optable import Kind, NotCovered, Op, ValueWanted, numpy_function, row
 
 
@@ -54,6 +54,7 @@ def concatenate(
 ) -> Node:
     if out is not None or dtype is not None:
         raise NotCovered("concatenate into a given array")
+    check_casting(casting)
     if not isinstance(arrays, Node) and any(_is_number(a) for a in arrays):
         raise NotCovered("concatenate with Python numbers, which do not decide the dtype")
     parts = _operands(arrays)
@@ -76,6 +77,7 @@ def concatenate(
 def stack(arrays: Any, axis: int = 0, out: Any = None, *, dtype: Any = None, casting: str = "same_kind") -> Node:
     if out is not None or dtype is not None:
         raise NotCovered("stack into a given array")
+    check_casting(casting)
     parts = _operands(arrays)
     if len({p.shape for p in parts}) != 1:
         raise ValueError("all input arrays must have the same shape")
@@ -103,6 +105,7 @@ for _ndim in (1, 2, 3):
 def vstack(tup: Any, *, dtype: Any = None, casting: str = "same_kind") -> Node:
     if dtype is not None:
         raise NotCovered("vstack with a dtype")
+    check_casting(casting)
     return concatenate([_at_least(p, 2) for p in _operands(tup)], 0)
 
 
@@ -110,6 +113,7 @@ def vstack(tup: Any, *, dtype: Any = None, casting: str = "same_kind") -> Node:
 def hstack(tup: Any, *, dtype: Any = None, casting: str = "same_kind") -> Node:
     if dtype is not None:
         raise NotCovered("hstack with a dtype")
+    check_casting(casting)
     parts = [_at_least(p, 1) for p in _operands(tup)]
     return concatenate(parts, 0 if parts and parts[0].type.ndim == 1 else 1)
 

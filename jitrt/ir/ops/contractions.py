@@ -97,6 +97,8 @@ def tensordot(a: Any, b_: Any = None, axes: Any = 2, **kwargs: Any) -> Node:
     keep_y = tuple(n for k, n in enumerate(y.shape) if k not in {q % y.type.ndim for q in second})
     if [x.shape[k] for k in first] != [y.shape[k] for k in second]:
         raise ValueError("shape-mismatch for sum")
+    if any(len({k % v.type.ndim for k in given}) < len(given) for v, given in ((x, first), (y, second))):
+        raise NotCovered("an axis twice")
     return _contract(TENSORDOT, x, y, keep_x + keep_y, axes=(first, second))
 
 

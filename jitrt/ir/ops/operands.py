@@ -13,6 +13,7 @@ from ..node import Node
 from ..types import ArrayType, canonical
 from .optable import NotCovered
 
+PROMOTIONS_KEEP = ("safe", "same_kind", "unsafe")  # these rules for casts
 _MOST_PARTS = 256  # of an array that is made of a list, each of which is a store of its own
 
 
@@ -32,6 +33,15 @@ def array_node(value: Any) -> Node:
         return _literal(value)
     # NumPy promotes the elements of a list one after the other, which `np.result_type` does not.
     return _stacked(value, canonical(reduce(np.promote_types, _dtypes(value))))
+
+
+def check_casting(casting: str) -> None:
+    """Leave to NumPy the rules for casts that not every promotion keeps, and those that there are not.
+
+    NumPy's ``ufunc.resolve_dtypes`` ends the process by such a rule and a number of Python's.
+    """
+    if casting not in PROMOTIONS_KEEP:
+        raise NotCovered(f"casting={casting!r}")
 
 
 def strong_node(value: Any) -> Node:

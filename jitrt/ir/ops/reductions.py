@@ -228,6 +228,8 @@ def _declare_reduce(ufunc: np.ufunc, function: Callable[..., Any]) -> None:
 
     @numpy_function(ufunc.reduce)
     def bind(array: Any, axis: Any = 0, dtype: Any = None, **kwargs: Any) -> Node:
+        if not kwargs.keys() <= set(_parameters(function)[1]):
+            raise NotCovered(f"{ufunc.__name__}.reduce with {', '.join(kwargs)}")
         if dtype is None:
             return NUMPY_FUNCTIONS[function](array, axis=axis, **kwargs)
         if function in (np.sum, np.prod):
