@@ -5,7 +5,8 @@ nothing, and with wrappers that call the function by way of `jit`. What only the
 is named ``numpy._core.tests.test_umath``, or ``test_umath`` for short.
 
 In the source of a test module, ``f(...)`` becomes ``__wrapped__(f)(...)``, and so do the functions among the arguments
-of ``assert_raises`` and the like. Objects stay what they are: ``np.add`` is the ufunc. Each call is traced anew.
+of ``assert_raises`` and the like. Objects stay what they are: ``np.add`` is the ufunc. Each call is traced anew, so
+those that NumPy marks as slow, some of which make 100,000 calls, are left out unless ``-m=`` asks for them.
 """
 
 from __future__ import annotations
@@ -163,7 +164,7 @@ def run_module(name: str, mode: str, path: str, rest: list[str]) -> int:
     options = ["--pyargs", name, "-q", "-p", "no:cacheprovider", "--assert=plain", "-c", os.devnull]
     for action in ("error", "ignore:the matrix subclass", "ignore::pytest.PytestDeprecationWarning"):
         options += ["-W", action]
-    options += ["--rootdir", tempfile.gettempdir(), "--tb=short", "--no-header", *rest]
+    options += ["--rootdir", tempfile.gettempdir(), "--tb=short", "--no-header", "-m", "not slow", *rest]
     return pytest.main(options, plugins=[_Outcomes(path)])
 
 

@@ -1,5 +1,6 @@
 """Lists that mix traced scalars, arrays and numbers, wherever NumPy takes an array: no symbol may ever get into one."""
 
+import copy
 import warnings
 
 import numpy as np
@@ -105,6 +106,33 @@ def test_nested_lists_of_different_shapes_are_numpys_errors():
     for function in (lambda x: np.array([x, x[0]]), lambda x: np.vstack([[x, x[0]], x]), lambda x: np.dot(x, [x, [1]])):
         with pytest.raises(ValueError, match="inhomogeneous"):
             jitrt.jit(function)(x)
+
+
+WRITERS = {
+    "copyto": lambda v, x: np.copyto(v, x),
+    "copyto, number": lambda v, x: np.copyto(v, 3.0),
+    "put": lambda v, x: np.put(v, [0], x[0]),
+    "place": lambda v, x: np.place(v, x > 0, x),
+    "putmask": lambda v, x: np.putmask(v, x > 0, x),
+    "fill_diagonal": lambda v, x: np.fill_diagonal(v, x[0]),
+    "put_along_axis": lambda v, x: np.put_along_axis(v, np.array([0]), x, 0),
+    "add.at": lambda v, x: np.add.at(v, [0], x[0]),
+    "out": lambda v, x: np.add(x, x, out=v),
+}
+
+
+@pytest.mark.parametrize("name", WRITERS)
+def test_lists_that_functions_would_write_into(name):
+    """NumPy writes into arrays only; an array that were made of a list would be written in vain."""
+    for given in ([1.0, 2.0], [[1.0, 2.0], [3.0, 4.0]], (1.0, 2.0)):
+        raised = []
+        for function in (jitrt.jit(WRITERS[name]), WRITERS[name]):
+            value = copy.deepcopy(given)
+            with pytest.raises((TypeError, AttributeError, ValueError)) as info:
+                function(value, np.array([1.0, 2.0]))
+            assert value == given
+            raised.append(info.type)
+        assert raised[0] is raised[1]
 
 
 def test_a_list_of_objects_is_not_computed_with():

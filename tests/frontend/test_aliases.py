@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from test_element_loops import function_of
 
 import jitrt
 
@@ -134,3 +135,63 @@ def test_like_numpy(function, order):
             np.testing.assert_array_equal(a, b)
             assert a.strides == b.strides
         assert shared([*got, mine]) == shared([*want, theirs])
+
+
+FLATTENED = (
+    "a.ravel()", "np.ravel(a)", "a.flatten()", "a.reshape(-1)", "a.reshape(a.size)", "a[1:].ravel()", "a[::2].ravel()",
+    "a[0].ravel()", "a[..., 0].ravel()", "a.T.ravel()", "a[::-1].ravel()", "a[..., ::-1].reshape(-1)",
+    "a.reshape(4, 5, 10)[:, 0].ravel()", "a.T.reshape(20, 2, 5)", "a[:, 1:2].ravel()",
+)  # fmt: skip
+LAYOUTS = {
+    "C": lambda v: v[:200].reshape(4, 50),
+    "F": lambda v: v[:200].reshape(50, 4).T,
+    "columns": lambda v: v.reshape(4, 100)[:, ::2],
+    "left half": lambda v: v.reshape(4, 100)[:, :50],
+    "rows": lambda v: v.reshape(8, 50)[::2],
+    "turned": lambda v: v[:200].reshape(4, 50)[::-1, ::-1],
+    "vector": lambda v: v[:200],
+    "every other": lambda v: v[::2],
+    "turned vector": lambda v: v[:200][::-1],
+    "one row": lambda v: v.reshape(1, 400)[:, ::2],
+}
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+@pytest.mark.parametrize("flattened", FLATTENED)
+def test_what_is_flattened_is_a_view_or_a_copy_as_in_numpy(flattened, layout):
+    """It is written, and shows in the array if it is a view of it."""
+    body = f"    c = {flattened}\n    c[:1] = 0.25\n    for i in range(3):\n        b[i] = i\n    return c\n"
+    function = function_of(f"def f(a, b):\n{body}")
+    compiled = jitrt.jit(function)
+    for _ in range(2):
+        found = []
+        for f in (compiled, function):
+            memory = np.arange(400.0)
+            try:
+                made = f(LAYOUTS[layout](memory), np.zeros(3))
+                found.append((made.tolist(), memory.tolist(), np.shares_memory(made, memory)))
+            except (IndexError, ValueError) as error:
+                found.append((type(error), memory.tolist(), False))
+        assert found[0] == found[1]
+
+
+VIEWS = (
+    "a.T", "a[:]", "a[...]", "a.ravel()", "np.ravel(a)", "a.reshape(-1)", "a.reshape(a.shape)", "np.asarray(a)",
+    "a.transpose()", "np.transpose(a)", "a.T.T", "a[0:]", "a[::-1][::-1]", "np.expand_dims(a, 0)[0]", "a.real", "a",
+    "(a, a.T, a)", "np.squeeze(a)", "np.atleast_1d(a)", "a.astype(float, copy=False)",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("shape", [(300,), (10, 30)])
+@pytest.mark.parametrize("view", VIEWS)
+def test_a_view_of_all_of_an_argument_is_not_the_argument(view, shape):
+    function = function_of(f"def f(a, b):\n    for i in range(3):\n        b[i] = i\n    return {view}\n")
+    compiled = jitrt.jit(function)
+    for _ in range(2):
+        found = []
+        for f in (compiled, function):
+            array = np.arange(300.0).reshape(shape).copy()
+            made = f(array, np.zeros(3))
+            parts = made if isinstance(made, tuple) else (made,)
+            found.append([(part is array, np.shares_memory(part, array), part.strides) for part in parts])
+        assert found[0] == found[1]

@@ -168,3 +168,29 @@ def test_a_list_that_is_broadcast_is_a_read_only_view():
             assert (got.strides, got.flags.writeable) == (want.strides, want.flags.writeable)
     added = jitrt.jit(lambda x: x + np.broadcast_to([1.0, 2.0], (3, 2)))
     np.testing.assert_array_equal(added(np.ones((3, 2))), [[2.0, 3.0]] * 3)
+
+
+PAIR = [("a", "f8"), ("b", "f4")]
+OF_NUMBERS = {
+    "records": lambda s, n: np.array([(s, 2.0), (n, s)], dtype=PAIR),
+    "a record": lambda s, n: np.array((s, n), dtype=PAIR),
+    "computed": lambda s, n: np.asarray([(np.arange(3.0)[1] * s, 2.0)], dtype=PAIR),
+    "of an array": lambda s, n: np.array(np.ones(2) * s, dtype=PAIR),
+    "full": lambda s, n: np.full(2, (s, n), dtype=PAIR),
+    "texts": lambda s, n: np.array([s, n], dtype="U8"),
+    "bytes": lambda s, n: np.array([n, s], dtype="S8"),
+    "a text": lambda s, n: np.array(n, dtype="U8"),
+    "pairs": lambda s, n: np.array([(s, n), (n, s)], dtype="(2,)f8"),
+    "objects": lambda s, n: np.array([s, n], dtype=object),
+    "spans": lambda s, n: np.array([n, n], dtype="m8[s]"),
+}
+
+
+@pytest.mark.parametrize("name", OF_NUMBERS)
+def test_arrays_of_other_things_than_numbers_made_of_numbers(name):
+    """A tuple may be a record, and the text of an integer is not that of a float."""
+    function = OF_NUMBERS[name]
+    for s, n in ((1.5, 2), (2.0, 3), (0.1, True)):
+        got, want = jitrt.jit(function)(s, n), function(s, n)
+        assert got.dtype == want.dtype
+        assert repr(got) == repr(want)

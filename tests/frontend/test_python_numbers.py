@@ -1,5 +1,6 @@
 """Arithmetic of Python numbers among the arguments: Python's rules, once for each value, beside the arrays."""
 
+import itertools
 import math
 
 import numpy as np
@@ -305,3 +306,44 @@ def test_powers_of_integers():
         for n in values * 2:
             found = compiled(np.ones(3), n)[1]
             assert (found, type(found)) == (n**exponent, int)
+
+
+PARTS = {
+    "real": lambda z: z.real,
+    "imag": lambda z: (z.imag, -z.imag),
+    "conjugate": lambda z: z.conjugate(),
+    "np.real": lambda z: np.real(z),
+    "np.imag": lambda z: np.imag(z),
+    "of a product": lambda z: [(z * z).imag, (z + 1).real.real],
+    "decides no dtype": lambda z: (np.float32([1, 2]) * z.real, np.arange(3) * np.imag(z), z.real / 3),
+    "complex": lambda z: (complex(z.real, -z.imag), complex(real=-z.real), complex(z.imag * 2.0)),
+    "round": lambda z: round(z.real, 1),
+    "isinstance": lambda z: (isinstance(z.real, float), isinstance(z.imag, int)),
+}
+
+
+@pytest.mark.parametrize("name", PARTS)
+def test_parts_of_numbers(name):
+    """Those of Python's numbers are Python's numbers; those of arrays without axes are arrays."""
+    function = PARTS[name]
+    numbers = 1.5 + 2j, complex(-0.0, -0.0), complex("nan+2.5j"), 1.5, -0.0, 2, True, np.complex64(1j), np.float32(-2)
+    for number in numbers:
+        compiled = jitrt.jit(function)
+        for z in (number, number * 3, number):
+            assert repr(compiled(z)) == repr(function(z))
+
+
+def test_complex_of_computed_numbers_keeps_signs_of_zeros():
+    function = lambda x, y: (complex(x * 1, -y), complex(x, y * 1))  # noqa: E731
+    numbers = 1.5, 0.0, -0.0, float("inf"), 2, np.float64(-0.0), np.float32(0.0)
+    for x, y in itertools.product(numbers, repeat=2):
+        assert repr(jitrt.jit(function)(x, y)) == repr(function(x, y))
+
+
+@pytest.mark.parametrize("array", [np.array(2.0), np.array(2), np.ones(3), np.ones(3, complex), np.array(1j)])
+def test_imaginary_parts_of_real_arrays_may_not_be_written(array):
+    for function in (np.imag, lambda x: x.imag, lambda x: (x * 1).imag, lambda x: x[..., None][0].imag):
+        got, want = jitrt.jit(function)(array), function(array)
+        assert repr(got) == repr(want)
+        assert type(got) is type(want)
+        assert got.flags.writeable == want.flags.writeable

@@ -434,5 +434,5 @@ def listed(r: Recorder, array: Array) -> Array:
     if LISTED in view.origins:
         return array
     origins = view.origins | {LISTED}
-    view = View(view.base, view.offset, view.strides, origins, view.whole)
+    view = View(view.base, view.offset, view.strides, origins, view.whole, view.is_given)
     return a.in_memory(r, view, array.dtype, array.shape, array.c_order)

@@ -26,6 +26,10 @@ def _transpose(r: Recorder, array: Array, *axes: Any) -> Array:
 @function(np.ravel, method="ravel")
 def _ravel(r: Recorder, array: Any) -> Array:
     array = as_array(r, array)
+    view = array.view
+    if array.ndim == 1 and view is not None and view.strides != a.contiguous_strides(array.shape, array.dtype):
+        r.require(array.size - Poly.number(2))  # a single element is contiguous, and not copied
+        return a.materialise(r, array, always=True)
     return reshape(r, array, array.size, True)
 
 
@@ -61,7 +65,7 @@ def reshape(r: Recorder, array: Array, shape: Any, flat: bool) -> Array:
     """A view of contiguous memory with another shape; of other memory a copy, as in NumPy."""
     shape = (shape,) if flat else shape
     if array.ndim == 1 and flat:
-        return array
+        return subscripts.view_of(r, array, subscripts.axes_of(r, array, [Ellipsis]))
     array = a.materialise(r, array)
     view = array.view
     assert view is not None

@@ -452,7 +452,7 @@ def _array(r: Recorder, name: str, value: np.ndarray) -> Array:
         for axis in range(value.ndim):
             r.facts.bound(parameter.stride(axis), [-MOST_EXTENT], [MOST_EXTENT])
     c_order = contiguous or value.ndim == 1
-    view = View(name, a.ZERO, strides, frozenset({name}), contiguous)
+    view = View(name, a.ZERO, strides, frozenset({name}), contiguous, True)
     return a.in_memory(r, view, dtype, tuple(shape), c_order)
 
 
@@ -560,7 +560,7 @@ def _array_result(r: Recorder, value: Array, results: list[tuple[str, Type]], ma
     origins = view.origins - {LISTED}
     given = sorted(int(origin[1:]) for origin in origins if origin.startswith("x"))
     if given and len(origins) == 1:
-        if not (view.whole or _is_all_of(r, view, value, f"x{given[0]}")):
+        if not view.is_given:
             raise NotStaged("a result that is a view")
         return Argument(given[0])
     if not value.c_order:
@@ -577,16 +577,6 @@ def _array_result(r: Recorder, value: Array, results: list[tuple[str, Type]], ma
     for k in given:  # where it is one of the arguments, the plain function serves the call
         r.stop(r.same_place(view.base, f"x{k}"))
     return Made(address, tuple(extents), value.dtype)
-
-
-def _is_all_of(r: Recorder, view: View, value: Array, origin: str) -> bool:
-    """Whether a view is an argument as it was given."""
-    parameter = next(p for p in r.parameters if p.name == origin)
-    shape = tuple(Poly.name(parameter.extent(k)) for k in range(parameter.ndim))
-    strides = tuple(Poly.name(parameter.stride(k)) for k in range(parameter.ndim))
-    if parameter.contiguous:
-        strides = a.contiguous_strides(shape, parameter.dtype)
-    return view.base == origin and not view.offset.terms and view.strides == strides and value.shape == shape
 
 
 def _keep_apart(made: dict[str, Any]) -> None:

@@ -181,6 +181,8 @@ class View:
         Arguments and sites of memory that it may belong to.
     whole : bool
         Whether it is all of the memory, C-contiguous.
+    is_given : bool
+        Whether it is an argument itself, and no view of it.
     """
 
     base: str
@@ -188,6 +190,7 @@ class View:
     strides: tuple[Poly, ...]
     origins: frozenset[str]
     whole: bool = False
+    is_given: bool = False
 
     @property
     def scope(self) -> str:

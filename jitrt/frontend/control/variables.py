@@ -61,6 +61,7 @@ class Held:
     shape: Shape | None
     contiguous: bool
     base: str | None
+    is_given: bool = False
 
 
 @frozen(eq=False)
@@ -112,7 +113,8 @@ def kind_of(value: Any) -> Kind:
         assert view is not None
         contiguous = view.strides == contiguous_strides(value.shape, value.dtype)
         base = view.base if not view.offset.terms else None
-        return Held(value.dtype, value.ndim, view.origins, value.c_order, value.shape, contiguous, base)
+        known = value.shape, contiguous, base, view.is_given
+        return Held(value.dtype, value.ndim, view.origins, value.c_order, *known)
     if isinstance(value, (tuple, list, slice, dict)) and not is_static(value):
         keys = tuple(value) if isinstance(value, dict) else ()
         return Parts(list if isinstance(value, list) else type(value), tuple(map(kind_of, parts_of(value))), keys)
@@ -155,7 +157,8 @@ def join(x: Kind, y: Kind) -> Kind:
     if isinstance(x, Held) and isinstance(y, Held) and (x.dtype, x.ndim) == (y.dtype, y.ndim):
         shape, base = x.shape if x.shape == y.shape else None, x.base if x.base == y.base else None
         c_order, contiguous = x.c_order and y.c_order, x.contiguous and y.contiguous
-        return Held(x.dtype, x.ndim, x.origins | y.origins, c_order, shape, contiguous, base)
+        known = shape, contiguous, base, x.is_given and y.is_given
+        return Held(x.dtype, x.ndim, x.origins | y.origins, c_order, *known)
     if isinstance(x, Parts) and isinstance(y, Parts) and _are_alike(x, y):
         return Parts(x.make, tuple(map(join, x.kinds, y.kinds)), x.keys)
     if isinstance(x, Same) and isinstance(y, Same) and _is_same(x.value, y.value):
@@ -238,6 +241,7 @@ def is_covered(kind: Kind, by: Kind) -> bool:
             and (by.shape is None or kind.shape == by.shape)
             and (kind.contiguous or not by.contiguous)
             and (by.base is None or kind.base == by.base)
+            and (kind.is_given or not by.is_given)
         )
     if isinstance(kind, Parts) and isinstance(by, Parts) and _are_alike(kind, by):
         return all(map(is_covered, kind.kinds, by.kinds))
@@ -259,7 +263,7 @@ def seen_from(r: Recorder, kind: Kind, blocks: frozenset[int]) -> Kind:
         shape = None
     if base is not None and not r.are_defined([base], blocks):
         base = None
-    return Held(kind.dtype, kind.ndim, kind.origins, kind.c_order, shape, kind.contiguous, base)
+    return Held(kind.dtype, kind.ndim, kind.origins, kind.c_order, shape, kind.contiguous, base, kind.is_given)
 
 
 def number_dtypes(kind: Number) -> list[np.dtype]:
@@ -376,7 +380,8 @@ class Variable:
             strides = contiguous_strides(shape, kind.dtype)
         else:
             strides = tuple(Poly.name(_signed(r, next(names))) for _ in range(kind.ndim))
-        return in_memory(r, View(base, offset, strides, kind.origins), kind.dtype, shape, kind.c_order)
+        view = View(base, offset, strides, kind.origins, is_given=kind.is_given)
+        return in_memory(r, view, kind.dtype, shape, kind.c_order)
 
 
 def _unsigned(r: Recorder, variable: str) -> str:

@@ -19,6 +19,7 @@ from ...ir.types import ArrayType
 from ..forms import Form, check
 from ..python.userline import is_ours, user_line
 from .assignment import assign, assign_item, list_node, mutate
+from .numbers import part
 from .operators import Operators
 
 if TYPE_CHECKING:
@@ -30,7 +31,7 @@ _UNTRACEABLE_ATTRIBUTES = frozenset(
     """tobytes itemset resize setflags setfield view data strides base ctypes
     byteswap dump dumps tofile getfield real imag""".split()
 )
-_OF_NUMBERS = frozenset({np.real, np.imag, np.conjugate, np.round})  # what Python's numbers have, too
+_OF_NUMBERS = frozenset({np.round})  # what Python's numbers have, too
 _MEMORY = frozenset({"__array_interface__", "__array_struct__", "__dlpack__", "__dlpack_device__"})
 
 
@@ -145,7 +146,7 @@ class ArrayMethods(Operators):
 
     @property
     def real(self) -> Tracer:
-        return self._apply(np.real)
+        return self._part("real", np.real)
 
     @real.setter
     def real(self, value: Any) -> None:
@@ -154,7 +155,7 @@ class ArrayMethods(Operators):
 
     @property
     def imag(self) -> Tracer:
-        return self._apply(np.imag)
+        return self._part("imag", np.imag)
 
     @imag.setter
     def imag(self, value: Any) -> None:
@@ -199,6 +200,10 @@ class ArrayMethods(Operators):
         """Raise what Python raises where the user's code asks one of its numbers for what arrays have."""
         if self._is_weak() and not is_ours(sys._getframe(2)):
             self._check_no_number(name)
+
+    def _part(self, name: str, function: Callable[..., Any]) -> Any:
+        """A part of a complex number: what it is of Python's numbers is a number of Python's."""
+        return self._new(part(name, self._node)) if self._is_weak() else function(self)
 
     def _apply(self, function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
         """``function(self, …)``: NumPy hands it back to `__array_function__`."""
@@ -262,9 +267,9 @@ class ArrayMethods(Operators):
         return self._apply(np.clip, min, max, out, **kwargs)
 
     def conjugate(self) -> Any:
-        if self.dtype.kind != "c":
+        if self.dtype.kind != "c" and not self._is_weak():
             return self  # as NumPy's method does; the function gives a copy
-        return self._apply(np.conjugate)
+        return self._part("conjugate", np.conjugate)
 
     def conj(self) -> Any:
         self._refuse("conj")

@@ -23,7 +23,7 @@ from ...errors import Untraceable
 from ...ir import build as b
 from ...ir.extents import is_extent
 from ...ir.ops.operands import extents
-from ...ir.ops.optable import NotCovered
+from ...ir.ops.optable import MUTATING, NotCovered
 from ...ir.types import canonical
 from ..context import current
 from ..forms import check
@@ -123,8 +123,12 @@ def _converted(state: Trace, function: Callable[..., Any], args: tuple, kwargs: 
         return function(*args, **kwargs) if not copy else literal(state, function(*args, **kwargs))
     if not _is_traced(value):
         return literal(state, function(*args, **kwargs))
-    if dtype is not None and np.dtype(dtype).hasobject:
-        raise Untraceable("makes an array of Python objects", user_line())
+    if (
+        dtype is not None
+        and (made := np.dtype(dtype)).kind not in "biufcmM"
+        and (made.hasobject or type(value) is not Tracer)
+    ):
+        raise Untraceable(f"makes an array of {made}", user_line())  # tuples may be records, integers texts
     array = array_of(state, value if dtype is None else _elements(state, value, np.dtype(dtype)))
     if array is value and value._form() is not None:
         value = array = value if keeps_class else value._as_array()
@@ -190,7 +194,8 @@ def _ufunc_call(state: Trace, function: Callable[..., Any], args: tuple, kwargs:
 def _takes_array(function: Callable[..., Any]) -> bool:
     """Whether what a function is given first is one array, by the name of its parameter."""
     try:
-        return next(iter(inspect.signature(function).parameters), "") not in _SEVERAL_ARRAYS
+        parameters = inspect.signature(function).parameters
+        return next(iter(parameters), "") not in _SEVERAL_ARRAYS and function.__name__ not in MUTATING
     except ValueError:
         return False
 

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 _LIKE_FUNCTIONS = {np.zeros_like: "K", np.ones_like: "K", np.empty_like: "K", np.full_like: "K", np.pad: "A"}
 """What they make is like a copy of their first argument in this memory order."""
+_ATTRIBUTES = frozenset({np.real, np.imag})  # which they ask numbers of Python's for
 _READ_IN_ORDER = frozenset({np.ravel, np.reshape})
 # What gives ordinary arrays even of those that are mapped from a file or byte-swapped, and what gives views of them.
 _ORDINARY_RESULTS = frozenset({
@@ -45,6 +46,8 @@ def call_function(array: Tracer, func: Callable[..., Any], args: tuple, kwargs: 
         return func(*phantoms(args), **phantoms(kwargs))
     if func is np.copyto:
         return copyto(*args, **kwargs)
+    if func in _ATTRIBUTES and is_tracer(args[0]) and args[0]._is_weak():
+        return getattr(args[0], func.__name__)
     if func.__name__ in MUTATING and args:
         return mutate(args[0], func, func.__name__, args, kwargs)
     if func in FOLDS and len(args) == 1 and kwargs.keys() <= {"axis", "ddof"} and is_choice(args[0]):

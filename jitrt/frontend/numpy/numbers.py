@@ -17,6 +17,7 @@ import numpy as np
 from ...ir import build as b
 from ...ir.build import constant
 from ...ir.node import Node
+from ...ir.ops.optable import OPS
 from ...ir.ops.pythonnumbers import LIBRARY_FUNCTIONS
 from ...ir.ops.ufuncs import CAST, elementwise_op, loop_dtypes
 from ...ir.types import ArrayType
@@ -127,6 +128,17 @@ def unary(trace: Trace, ufunc: np.ufunc, x: Node) -> Node | None:
 def _number(ufunc: np.ufunc, dtype: np.dtype, *args: Node) -> Node:
     """The node of a Python number."""
     return Node(elementwise_op(ufunc), args, (), ArrayType(dtype, (), weak=True))
+
+
+def part(name: str, x: Node) -> Node:
+    """The node of Python's ``x.real``, ``x.imag`` or ``x.conjugate()``."""
+    if name == "conjugate" and x.dtype.kind == "c":
+        return _number(np.conjugate, x.dtype, x)
+    if x.dtype.kind != "c" and name == "imag":
+        return constant(0.0 if x.dtype.kind == "f" else 0)
+    if x.dtype.kind != "c":
+        return _as(x, _INT) if x.dtype.kind == "b" else x
+    return Node(OPS[name], (x,), (), ArrayType(_FLOAT, (), weak=True))
 
 
 def _as(x: Node, dtype: np.dtype) -> Node:

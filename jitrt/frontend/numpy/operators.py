@@ -247,6 +247,18 @@ def traced_int(*args: Any, **options: Any) -> Any:
     return args[0] if len(args) == 1 and type(args[0]) is Size and not options else int(*args, **options)
 
 
+def traced_complex(*args: Any, **kwargs: Any) -> Any:
+    """What a function that is traced finds in the place of ``complex``.
+
+    Python asks a tracer for a complex number, whose zero would make 0.0 of another part that is -0.0.
+    """
+
+    def real(value: Any) -> Any:
+        return float(value) if is_tracer(value) and value.dtype.kind in "iuf" and not value.shape else value
+
+    return complex(*map(real, args), **{k: real(v) for k, v in kwargs.items()})
+
+
 _OPERANDS: Any = (Operators, *_NUMBERS)
 BINARY = {
     "add": (np.add, operator.add), "sub": (np.subtract, operator.sub), "mul": (np.multiply, operator.mul),

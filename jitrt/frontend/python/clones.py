@@ -22,7 +22,7 @@ from ...values.keys import GENERATORS
 from ..context import current
 from ..numpy.creation import stand_in
 from ..numpy.draws import TracedGenerator, of_object
-from ..numpy.operators import is_tracer, traced_float, traced_int, traced_len
+from ..numpy.operators import is_tracer, traced_complex, traced_float, traced_int, traced_len
 from ..rolling.loopsites import only_called
 from ..rolling.rolling import traced_range
 from .captures import Place
@@ -261,6 +261,7 @@ class Clones:
 _OF_SIGNATURES = {"__wrapped__", "__signature__"}  # what `inspect.signature` goes by
 _ONLY_CALLED: tuple[tuple[str, Any, Any], ...] = (
     ("range", range, traced_range), ("float", float, traced_float), ("len", len, traced_len), ("int", int, traced_int),
+    ("complex", complex, traced_complex),
 )  # fmt: skip
 
 
