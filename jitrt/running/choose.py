@@ -88,7 +88,8 @@ def _functions(node: ast.AST, prefix: str, within: bool) -> Iterator[tuple[str, 
     """The functions with their qualified names, outer ones first; but for special methods, which Python calls."""
     for child in ast.iter_child_nodes(node):
         if isinstance(child, ast.FunctionDef):
-            special = isinstance(node, ast.ClassDef) and child.name.startswith("__") and child.name != "__call__"
+            name = child.name
+            special = isinstance(node, ast.ClassDef) and name[:2] == name[-2:] == "__" and name != "__call__"
             if not special:
                 yield prefix + child.name, child
             yield from _functions(child, f"{prefix}{child.name}.<locals>.", True)

@@ -14,25 +14,35 @@ from .choose import Left
 class Tally:
     """Calls of a function, and the seconds that they took, with what they called."""
 
-    __slots__ = ("compiled", "compiling", "name", "plain", "reasons")
+    __slots__ = ("compiled", "longest", "name", "plain", "reasons")
 
     def __init__(self, name: str):
         self.name = name
         self.compiled = [0, 0.0]
-        """Calls that native code served."""
-        self.compiling = [0, 0.0]
-        """Calls that had to be compiled, or looked up, first."""
+        """Calls that compiled code served, with the compilation."""
+        self.longest = 0.0
+        """The seconds of the longest of these: most often the first one, which was compiled."""
         self.plain = [0, 0.0]
         """Calls of the plain function."""
         self.reasons: dict[str, int] = {}
 
-    def note(self, seconds: float, reason: str, is_slow: bool) -> None:
-        """Count a call."""
-        kind = self.plain if reason else self.compiling if is_slow else self.compiled
+    def note(self, seconds: float, reason: str) -> None:
+        """Count a call; it was plain if there is a reason for that."""
+        kind = self.plain if reason else self.compiled
         kind[0] += 1
         kind[1] += seconds
         if reason:
             self.reasons[reason] = self.reasons.get(reason, 0) + 1
+        else:
+            self.longest = max(self.longest, seconds)
+
+    def add(self, other: Tally) -> None:
+        """Count the calls of another function of that name, too."""
+        for sums, more in ((self.compiled, other.compiled), (self.plain, other.plain)):
+            sums[:] = [sums[0] + more[0], sums[1] + more[1]]
+        self.longest = max(self.longest, other.longest)
+        for reason, calls in other.reasons.items():
+            self.reasons[reason] = self.reasons.get(reason, 0) + calls
 
 
 tallies: list[Tally] = []
@@ -49,12 +59,12 @@ class Measured(JitFunction):
     def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
         if current() is not None:  # part of another function's trace
             return super().__call__(*args, **kwargs)
-        slow, start = self._slow_calls, perf_counter()
+        start = perf_counter()
         try:
             return super().__call__(*args, **kwargs)
         finally:
             seconds = perf_counter() - start
-            self._tally.note(seconds, self.plain_reason, self._slow_calls > slow)
+            self._tally.note(seconds, self.plain_reason)
 
 
 def text(every: Iterable[Tally], left: Iterable[tuple[str, Left]]) -> str:
@@ -70,31 +80,26 @@ def text(every: Iterable[Tally], left: Iterable[tuple[str, Left]]) -> str:
     Examples
     --------
     >>> tally = Tally("step")
-    >>> tally.note(0.25, "", True), tally.note(0.5, "", False), tally.note(1.0, "it prints", True)
+    >>> tally.note(0.25, ""), tally.note(0.5, ""), tally.note(1.0, "it prints")
     (None, None, None)
     >>> print(text([tally], [("main.py", Left("main", 7, "it calls print"))]))
-    function    compiled     s    first     s    plain     s
-    step               1  0.50        1  0.25        1  1.00
+    function    compiled seconds longest    plain seconds
+    step               2    0.75    0.50        1    1.00
       plain: it prints (1 call)
     left as it is: main (main.py:7), it calls print
     """
     merged: dict[str, Tally] = {}
     for tally in every:
-        into = merged.setdefault(tally.name, Tally(tally.name))
-        for kind in ("compiled", "compiling", "plain"):
-            sums, more = getattr(into, kind), getattr(tally, kind)
-            sums[:] = [sums[0] + more[0], sums[1] + more[1]]
-        for reason, calls in tally.reasons.items():
-            into.reasons[reason] = into.reasons.get(reason, 0) + calls
-    called = [t for t in merged.values() if t.compiled[0] or t.compiling[0] or t.plain[0]]
-    called.sort(key=lambda t: -(t.compiled[1] + t.compiling[1] + t.plain[1]))
+        merged.setdefault(tally.name, Tally(tally.name)).add(tally)
+    called = [t for t in merged.values() if t.compiled[0] or t.plain[0]]
+    called.sort(key=lambda t: -(t.compiled[1] + t.plain[1]))
     width = max([10, *(len(t.name) for t in called)])
-    lines = [f"{'function':{width}}  compiled     s    first     s    plain     s"]
+    lines = [f"{'function':{width}}  compiled seconds longest    plain seconds"]
     for t in called:
-        counts = "".join(f"{calls:9}{seconds:6.2f}" for calls, seconds in (t.compiled, t.compiling, t.plain))
-        lines.append(f"{t.name:{width}} {counts}")
-        for reason, calls in t.reasons.items():
-            lines.append(f"  plain: {reason} ({calls} call{'s' * (calls != 1)})")
+        (calls, seconds), (plain, plain_seconds) = t.compiled, t.plain
+        lines.append(f"{t.name:{width}} {calls:9}{seconds:8.2f}{t.longest:8.2f}{plain:9}{plain_seconds:8.2f}")
+        for reason, count in t.reasons.items():
+            lines.append(f"  plain: {reason} ({count} call{'s' * (count != 1)})")
     lines += [f"left as it is: {x.name} ({path}:{x.line}), {x.why}" for path, x in left]
     never = sorted(merged.keys() - {t.name for t in called})
     if never:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.machinery
 import importlib.util
 import os
 import signal
@@ -64,8 +65,10 @@ def run(target: str, arguments: Sequence[str], is_module: bool, wants_report: bo
         if not sys.flags.safe_path:
             sys.path[0] = folder
         code = None
+        main.__loader__ = importlib.machinery.SourceFileLoader("__main__", path)
     main.__file__ = path
     sys.modules["__main__"] = main
+    ended: type[BaseException] | None = None
     try:
         if code is None:
             code = importing.code_of(path, source)
@@ -75,15 +78,15 @@ def run(target: str, arguments: Sequence[str], is_module: bool, wants_report: bo
     except BaseException as error:
         traceback = error.__traceback__ and error.__traceback__.tb_next  # without the line above
         sys.excepthook(type(error), error.with_traceback(traceback), traceback)
-        if isinstance(error, KeyboardInterrupt):  # as Python ends: others see by which signal
-            signal.signal(signal.SIGINT, signal.SIG_DFL)
-            os.kill(os.getpid(), signal.SIGINT)
-        return 1
+        ended = type(error)
     finally:
         if wants_report:
             sys.stdout.flush()
             print(report.text(report.tallies, importing.left), file=sys.stderr)
-    return 0
+    if ended is not None and issubclass(ended, KeyboardInterrupt):  # as Python ends: others see by which signal
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
+        os.kill(os.getpid(), signal.SIGINT)
+    return 0 if ended is None else 1
 
 
 def _spec_of(name: str) -> importlib.machinery.ModuleSpec:
