@@ -15,22 +15,17 @@ import math
 from collections.abc import Callable, Iterator
 from typing import Any
 
-import numpy as np
-
-from ...ir.integers import Poly
-from . import arrays as a
-from . import composites, lists, scalars, subscripts
-from .comprehensions import Comprehensions
-from .expressions import OPERATORS
+from . import scalars
+from .choices import Choices
 from .holders import is_list_of_same_place, is_listed, listed, pointers_of, without
 from .iterations import MOST_UNROLLED, Iteration, iteration_of, over_indices
-from .lists import GrownList, RunTimeList
+from .lists import GrownList
 from .localfunctions import LocalFunction, local_function, outlives
 from .outside import Captures
 from .recorder import Recorder
 from .source import assigned, definition_of, leaves_iterations, parameter_names, without_continue
 from .temporaries import temporaries
-from .values import BOOL, Array, Composite, DictDisplay, KindsDiffer, NotStaged, Scalar, Unbound, dtype_of, is_static
+from .values import BOOL, Array, KindsDiffer, NotStaged, Unbound, is_static
 from .variables import Kind, Variable, is_covered, join, kind_of, seen_from, surviving
 
 _MOST_ROUNDS = 8  # until the kinds of variables that depend on each other are known
@@ -97,7 +92,7 @@ class Returns:
         self.count = 0
 
 
-class Statements(Comprehensions):
+class Statements(Choices):
     """The statements of one call of a function. Parameters as for `Expressions`, and:
 
     Parameters
@@ -119,11 +114,10 @@ class Statements(Comprehensions):
         super().__init__(r, function, variables, captures, path)
         self.returns, self.outer = returns, outer
         self.loops: list[_Loop] = []
-        self.ends = False  # whether execution does not get behind the statement visited last
         inside = isinstance(function, LocalFunction)
         self.temporaries = temporaries(function.definition if inside else definition_of(function.__code__))
-        self.deferred: dict[str, int] = {}  # temporaries, and when they were assigned
-        self.passing: dict[ast.stmt, list[str]] = {}  # temporaries that a statement is the last to use
+        self.deferred = {}
+        self.passing = {}
         # What variables of loops were found to hold, by the place of the loop.
         self.settled: dict[tuple[Any, ...], dict[str, Kind]] = {} if outer is None else outer.settled
 
@@ -164,280 +158,6 @@ class Statements(Comprehensions):
                 self.variables.pop(name, None)
             if self.ends:
                 return
-
-    # -- assignments
-
-    def do_Pass(self, s: ast.Pass) -> None:
-        pass
-
-    def do_Expr(self, s: ast.Expr) -> None:
-        if isinstance(s.value, ast.Constant):
-            return
-        self.expression(s.value)
-
-    def do_Assign(self, s: ast.Assign) -> None:
-        value = self.untouched(s.value) if isinstance(s.value, ast.Name) else self.operand(s.value)
-        if len(s.targets) > 1:
-            value = self.kept(value)  # the first assignment may change what it is computed from
-        elif isinstance(value, Array) and s in self.temporaries:
-            name, last = self.temporaries[s]
-            self.variables[name], self.deferred[name] = value, self.r.time
-            self.passing.setdefault(last, []).append(name)
-            return
-        for target in s.targets:
-            self.assign(target, value)
-
-    def do_AnnAssign(self, s: ast.AnnAssign) -> None:
-        if s.value is not None:
-            self.assign(s.target, self.expression(s.value))
-
-    def assign(self, target: ast.expr, value: Any) -> None:
-        """``target = value``."""
-        if isinstance(target, ast.Name):
-            self.variables[target.id] = self.kept(value)
-        elif isinstance(target, (ast.Tuple, ast.List)):
-            values = self.unpacked(value, len(target.elts))
-            if len(values) > 1:
-                values = [self.kept(v) for v in values]
-            for t, v in zip(target.elts, values):
-                self.assign(t, v)
-        elif isinstance(target, ast.Subscript):
-            array, index = self.expression(target.value), self.expression(target.slice)
-            if isinstance(array, (RunTimeList, list)):
-                self._set_item(array, index, value)
-                return
-            if isinstance(array, (Composite, DictDisplay)):
-                self._set_part(array, index, value)
-                return
-            if not isinstance(array, Array):
-                raise NotStaged(f"an assignment to an item of {type(array).__name__}")
-            subscripts.assign(self.r, array, index, scalars.stored(self.r, value, array.dtype))
-        elif isinstance(target, ast.Attribute):
-            owner = self.expression(target.value)
-            if not isinstance(owner, Composite) or owner.kind is dict:
-                raise NotStaged(f"an assignment to an attribute of {type(owner).__name__}")
-            composites.write(self.r, owner, target.attr, self.kept(value))
-        else:
-            raise NotStaged(f"an assignment to {type(target).__name__}")
-
-    def _set_part(self, owner: Composite | DictDisplay, key: Any, value: Any) -> None:
-        """``owner[key] = value`` for a dict."""
-        if not is_static(key):
-            raise NotStaged("a key of a dict that is not known")
-        if isinstance(owner, DictDisplay):
-            owner = Composite(dict, dict(owner), owner.place)
-        if owner.kind is not dict:
-            raise NotStaged(f"an assignment to an item of {owner.kind.__name__}")
-        composites.write(self.r, owner, key, self.kept(value))
-
-    def _set_item(self, values: Any, index: Any, value: Any) -> None:
-        """``values[index] = value`` for a list."""
-        if isinstance(values, list):
-            self.need_grown(values)
-        if isinstance(index, slice):
-            raise NotStaged("an assignment to a part of a list")
-        value = self._referred(values, scalars.settled(self.r, value))
-        lists.write(self.r, values, scalars.index_of(self.r, index), value)
-
-    def unpacked(self, value: Any, count: int) -> list[Any]:
-        """The parts of what is assigned to several targets."""
-        if isinstance(value, Array):
-            if not value.ndim:
-                raise NotStaged("unpacking of a number")
-            self.r.require_equal(value.shape[0], Poly.number(count))
-            value = a.materialise(self.r, value)
-            return [subscripts.rows_of(self.r, value, Poly.number(k)) for k in range(count)]
-        if isinstance(value, Composite):
-            value = value.items
-        if not isinstance(value, (tuple, list)) or len(value) != count:
-            raise NotStaged("unpacking of this")
-        return list(value)
-
-    def do_AugAssign(self, s: ast.AugAssign) -> None:
-        op = OPERATORS[type(s.op)]
-        if isinstance(s.target, ast.Name):
-            old = self.named(ast.Name(s.target.id, ast.Load(), lineno=s.lineno, col_offset=s.col_offset))
-            value = self.operand(s.value)
-            if isinstance(old, Array):
-                self._update(op, old, value)
-            elif isinstance(old, (GrownList, list)) and op == "add":
-                if not isinstance(old, GrownList):
-                    self.need_grown(old)
-                self.extend(old, value)
-            else:
-                self.variables[s.target.id] = self.kept(self.operation(op, old, value))
-            return
-        if isinstance(s.target, ast.Attribute):
-            owner = self.expression(s.target.value)
-            old, value = self.attribute(owner, s.target.attr), self.operand(s.value)
-            if isinstance(old, Array):
-                self._update(op, old, value)
-            elif isinstance(owner, Composite):
-                composites.write(self.r, owner, s.target.attr, self.kept(self.operation(op, old, value)))
-            else:
-                raise NotStaged(f"an assignment to an attribute of {type(owner).__name__}")
-            return
-        if not isinstance(s.target, ast.Subscript):
-            raise NotStaged(f"an assignment to {type(s.target).__name__}")
-        array, index = self.expression(s.target.value), self.expression(s.target.slice)
-        if isinstance(array, (RunTimeList, list)):
-            if isinstance(array, list):
-                self.need_grown(array)
-            old = scalars.settled(self.r, lists.read(self.r, array, scalars.index_of(self.r, index)))
-            if isinstance(old, Array):
-                raise NotStaged("a change of an array that a list holds")
-            self._set_item(array, index, self.operation(op, old, self.expression(s.value)))
-            return
-        if isinstance(array, (Composite, DictDisplay)):
-            old = composites.item(self.r, array, index) if isinstance(array, Composite) else array.get(index)
-            value = self.expression(s.value)
-            if isinstance(old, Array):
-                self._update(op, old, value)
-            else:
-                self._set_part(array, index, self.operation(op, old, value))
-            return
-        if not isinstance(array, Array):
-            raise NotStaged(f"an assignment to an item of {type(array).__name__}")
-        old = subscripts.read(self.r, array, index)
-        value = self.expression(s.value)
-        if isinstance(old, Array) and old.view is not None and old.reads == array.reads:
-            self._update(op, old, value)
-        else:
-            made = self.operation(op, old, value)
-            if isinstance(old, Array) and not np.can_cast(dtype_of(made), old.dtype, "same_kind"):
-                raise NotStaged("a conversion that NumPy refuses")
-            subscripts.assign(self.r, array, index, made)
-
-    def _update(self, op: str, array: Array, value: Any) -> None:
-        """``array op= value``: computed as NumPy's ufunc does, and converted within its kind."""
-        if op == "matmul":
-            raise NotStaged("a product in place")
-        made = self.operation(op, array, value)
-        if not np.can_cast(dtype_of(made), array.dtype, "same_kind"):
-            raise NotStaged("a conversion that NumPy refuses")
-        if isinstance(made, Array) and made.ndim > array.ndim:
-            raise NotStaged("a value of more axes than its place")
-        a.assign(self.r, array, made)
-
-    # -- choices
-
-    def do_If(self, s: ast.If) -> None:
-        condition = self.condition(s.test)
-        if isinstance(condition, bool):
-            self.block(s.body if condition else s.orelse)
-            return
-        self._note_look(s.test)
-        before = self.variables
-        branches = []
-        for holds, body in ((True, s.body), (False, s.orelse)):
-            self.variables = dict(before)
-            with self.r.block() as block:
-                self.r.suppose(condition, holds)
-                self.block(body)
-            branches.append((block, self.variables, self.ends))
-            self.ends = False
-        self._meet(condition, before, branches)
-
-    def _note_look(self, test: ast.expr) -> None:
-        """Note that a loop goes on as numbers or arrays that are no integers say."""
-        names = {n.id for n in ast.walk(test) if isinstance(n, ast.Name)}
-        values = [self.variables[name] for name in names & self.variables.keys()]
-        inexact = (isinstance(v, Array) or (isinstance(v, Scalar) and v.dtype.kind == "f") for v in values)
-        self.r.looks_at_values |= self.r.depth > 0 and any(inexact)
-
-    def _meet(
-        self, condition: str, before: dict[str, Any], branches: list[tuple[list[Any], dict[str, Any], bool]]
-    ) -> None:
-        """Record a choice of blocks, and let variables hold what the one that has run has left."""
-        r = self.r
-        going = [(block, variables) for block, variables, ends in branches if not ends]
-        self.variables = dict(before)
-        if not going:
-            self.ends = True
-        merged: dict[str, Variable] = {}
-        names = dict.fromkeys(name for _, variables in going for name in variables)
-        for name in names:
-            values = [variables.get(name) for _, variables in going]
-            if any(name not in variables or isinstance(variables[name], Unbound) for _, variables in going):
-                same = all(name in v and v[name] is before.get(name) for _, v in going)
-                if not same:
-                    self.variables.pop(name, None)
-                continue
-            if all(v is before.get(name) for v in values):
-                continue
-            kind, *others = (seen_from(r, kind_of(value), r.around()) for value in values)
-            for other in others:
-                kind = join(kind, other)
-            merged[name] = Variable(r, kind)
-        for block, variables in going:
-            with r.block(block):
-                for name, variable in merged.items():
-                    variable.put(r, variables[name])
-        r.choice(condition, branches[0][0], branches[1][0])
-        for name, variable in merged.items():
-            self.variables[name] = variable.get(r)
-
-    def chosen(self, condition: str, then: Callable[[], Any], otherwise: Callable[[], Any]) -> Any:
-        r, made = self.r, []
-        for holds, part in ((True, then), (False, otherwise)):
-            with r.block() as block:
-                r.suppose(condition, holds)
-                value = self.kept(part())
-            made.append((block, value))
-        variable = Variable(r, join(*(kind_of(value) for _, value in made)))
-        for block, value in made:
-            with r.block(block):
-                variable.put(r, value)
-        r.choice(condition, made[0][0], made[1][0])
-        return variable.get(r)
-
-    def do_Try(self, s: ast.Try) -> None:
-        """Where a statement of the body raises, the procedure stops, and the plain function handles it."""
-        for body in (s.body, s.orelse, s.finalbody):
-            self.block(body)
-            if self.ends and s.finalbody:
-                raise NotStaged("a block that runs at all events")
-            if self.ends:
-                return
-
-    def do_With(self, s: ast.With) -> None:
-        """``with np.errstate(…)`` that ignores: where anything is raised inside, the plain function answers anyway."""
-        for item in s.items:
-            e = item.context_expr
-            if (
-                not isinstance(e, ast.Call)
-                or e.args
-                or self.expression(e.func) is not np.errstate
-                or any(self.expression(k.value) != "ignore" for k in e.keywords)
-            ):
-                raise NotStaged(f"With at line {s.lineno}")
-        self.block(s.body)
-
-    def do_Match(self, s: ast.Match) -> None:
-        """As a chain of choices; of the patterns, values and what may stand for anything."""
-        subject = ast.Name(f".subject{s.lineno}", ast.Store())
-        read = ast.Name(subject.id, ast.Load())
-        chain: list[ast.stmt] = []
-        for case in reversed(s.cases):
-            test, names = _test_of(case.pattern, read)
-            bound: list[ast.stmt] = [ast.Assign([ast.Name(name, ast.Store())], read) for name in names]
-            if case.guard is not None:
-                test = ast.BoolOp(ast.And(), [test, case.guard])
-            chain = [*bound, ast.If(test, case.body, chain)]  # what binds a name matches anything
-        made: list[ast.stmt] = [ast.Assign([subject], s.subject), *chain]
-        self.block([ast.fix_missing_locations(ast.copy_location(t, s)) for t in made])
-        self.variables.pop(subject.id, None)
-
-    def do_Assert(self, s: ast.Assert) -> None:
-        condition = scalars.negation(self.r, self.condition(s.test))
-        if condition is True:
-            raise NotStaged("an assertion that fails")
-        if condition is not False:
-            self.r.stop(condition)
-
-    def do_Raise(self, s: ast.Raise) -> None:
-        self.r.stop(self.r.literal(True, BOOL))
-        self.ends = True
 
     # -- loops
 
@@ -722,21 +442,6 @@ class Statements(Comprehensions):
                 assert returns.variable is not None
                 return returns.variable.get(r)
         raise NotStaged("results whose types do not settle")
-
-
-def _test_of(pattern: ast.pattern, subject: ast.expr) -> tuple[ast.expr, list[str]]:
-    """The condition under which a pattern matches, and the names that it binds."""
-    if isinstance(pattern, ast.MatchValue):
-        return ast.Compare(subject, [ast.Eq()], [pattern.value]), []
-    if isinstance(pattern, ast.MatchSingleton):
-        return ast.Compare(subject, [ast.Is()], [ast.Constant(pattern.value)]), []
-    if isinstance(pattern, ast.MatchAs) and pattern.pattern is None:
-        return ast.Constant(True), [pattern.name] if pattern.name else []
-    if isinstance(pattern, ast.MatchOr):
-        parts = [_test_of(p, subject) for p in pattern.patterns]
-        if not any(names for _, names in parts):
-            return ast.BoolOp(ast.Or(), [test for test, _ in parts]), []
-    raise NotStaged(f"a pattern at line {pattern.lineno}")
 
 
 def bind(

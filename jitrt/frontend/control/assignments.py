@@ -1,0 +1,176 @@
+"""Assignments of staged functions: to names, parts of arrays, lists, dicts and attributes."""
+
+from __future__ import annotations
+
+import ast
+from typing import Any
+
+import numpy as np
+
+from ...ir.integers import Poly
+from . import arrays as a
+from . import composites, lists, scalars, subscripts
+from .comprehensions import Comprehensions
+from .expressions import OPERATORS
+from .lists import GrownList, RunTimeList
+from .values import Array, Composite, DictDisplay, NotStaged, dtype_of, is_static
+
+
+class Assignments(Comprehensions):
+    """Expressions and assignments. Parameters as for `Expressions`."""
+
+    temporaries: dict[ast.stmt, tuple[str, ast.stmt]]
+    deferred: dict[str, int]  # temporaries, and when they were assigned
+    passing: dict[ast.stmt, list[str]]  # temporaries that a statement is the last to use
+
+    def do_Pass(self, s: ast.Pass) -> None:
+        pass
+
+    def do_Expr(self, s: ast.Expr) -> None:
+        if isinstance(s.value, ast.Constant):
+            return
+        self.expression(s.value)
+
+    def do_Assign(self, s: ast.Assign) -> None:
+        value = self.untouched(s.value) if isinstance(s.value, ast.Name) else self.operand(s.value)
+        if len(s.targets) > 1:
+            value = self.kept(value)  # the first assignment may change what it is computed from
+        elif isinstance(value, Array) and s in self.temporaries:
+            name, last = self.temporaries[s]
+            self.variables[name], self.deferred[name] = value, self.r.time
+            self.passing.setdefault(last, []).append(name)
+            return
+        for target in s.targets:
+            self.assign(target, value)
+
+    def do_AnnAssign(self, s: ast.AnnAssign) -> None:
+        if s.value is not None:
+            self.assign(s.target, self.expression(s.value))
+
+    def assign(self, target: ast.expr, value: Any) -> None:
+        """``target = value``."""
+        if isinstance(target, ast.Name):
+            self.variables[target.id] = self.kept(value)
+        elif isinstance(target, (ast.Tuple, ast.List)):
+            values = self.unpacked(value, len(target.elts))
+            if len(values) > 1:
+                values = [self.kept(v) for v in values]
+            for t, v in zip(target.elts, values):
+                self.assign(t, v)
+        elif isinstance(target, ast.Subscript):
+            array, index = self.expression(target.value), self.expression(target.slice)
+            if isinstance(array, (RunTimeList, list)):
+                self._set_item(array, index, value)
+                return
+            if isinstance(array, (Composite, DictDisplay)):
+                self._set_part(array, index, value)
+                return
+            if not isinstance(array, Array):
+                raise NotStaged(f"an assignment to an item of {type(array).__name__}")
+            subscripts.assign(self.r, array, index, scalars.stored(self.r, value, array.dtype))
+        elif isinstance(target, ast.Attribute):
+            owner = self.expression(target.value)
+            if not isinstance(owner, Composite) or owner.kind is dict:
+                raise NotStaged(f"an assignment to an attribute of {type(owner).__name__}")
+            composites.write(self.r, owner, target.attr, self.kept(value))
+        else:
+            raise NotStaged(f"an assignment to {type(target).__name__}")
+
+    def _set_part(self, owner: Composite | DictDisplay, key: Any, value: Any) -> None:
+        """``owner[key] = value`` for a dict."""
+        if not is_static(key):
+            raise NotStaged("a key of a dict that is not known")
+        if isinstance(owner, DictDisplay):
+            owner = Composite(dict, dict(owner), owner.place)
+        if owner.kind is not dict:
+            raise NotStaged(f"an assignment to an item of {owner.kind.__name__}")
+        composites.write(self.r, owner, key, self.kept(value))
+
+    def _set_item(self, values: Any, index: Any, value: Any) -> None:
+        """``values[index] = value`` for a list."""
+        if isinstance(values, list):
+            self.need_grown(values)
+        if isinstance(index, slice):
+            raise NotStaged("an assignment to a part of a list")
+        value = self._referred(values, scalars.settled(self.r, value))
+        lists.write(self.r, values, scalars.index_of(self.r, index), value)
+
+    def unpacked(self, value: Any, count: int) -> list[Any]:
+        """The parts of what is assigned to several targets."""
+        if isinstance(value, Array):
+            if not value.ndim:
+                raise NotStaged("unpacking of a number")
+            self.r.require_equal(value.shape[0], Poly.number(count))
+            value = a.materialise(self.r, value)
+            return [subscripts.rows_of(self.r, value, Poly.number(k)) for k in range(count)]
+        if isinstance(value, Composite):
+            value = value.items
+        if not isinstance(value, (tuple, list)) or len(value) != count:
+            raise NotStaged("unpacking of this")
+        return list(value)
+
+    def do_AugAssign(self, s: ast.AugAssign) -> None:
+        op = OPERATORS[type(s.op)]
+        if isinstance(s.target, ast.Name):
+            old = self.named(ast.Name(s.target.id, ast.Load(), lineno=s.lineno, col_offset=s.col_offset))
+            value = self.operand(s.value)
+            if isinstance(old, Array):
+                self._update(op, old, value)
+            elif isinstance(old, (GrownList, list)) and op == "add":
+                if not isinstance(old, GrownList):
+                    self.need_grown(old)
+                self.extend(old, value)
+            else:
+                self.variables[s.target.id] = self.kept(self.operation(op, old, value))
+            return
+        if isinstance(s.target, ast.Attribute):
+            owner = self.expression(s.target.value)
+            old, value = self.attribute(owner, s.target.attr), self.operand(s.value)
+            if isinstance(old, Array):
+                self._update(op, old, value)
+            elif isinstance(owner, Composite):
+                composites.write(self.r, owner, s.target.attr, self.kept(self.operation(op, old, value)))
+            else:
+                raise NotStaged(f"an assignment to an attribute of {type(owner).__name__}")
+            return
+        if not isinstance(s.target, ast.Subscript):
+            raise NotStaged(f"an assignment to {type(s.target).__name__}")
+        array, index = self.expression(s.target.value), self.expression(s.target.slice)
+        if isinstance(array, (RunTimeList, list)):
+            if isinstance(array, list):
+                self.need_grown(array)
+            old = scalars.settled(self.r, lists.read(self.r, array, scalars.index_of(self.r, index)))
+            if isinstance(old, Array):
+                raise NotStaged("a change of an array that a list holds")
+            self._set_item(array, index, self.operation(op, old, self.expression(s.value)))
+            return
+        if isinstance(array, (Composite, DictDisplay)):
+            old = composites.item(self.r, array, index) if isinstance(array, Composite) else array.get(index)
+            value = self.expression(s.value)
+            if isinstance(old, Array):
+                self._update(op, old, value)
+            else:
+                self._set_part(array, index, self.operation(op, old, value))
+            return
+        if not isinstance(array, Array):
+            raise NotStaged(f"an assignment to an item of {type(array).__name__}")
+        old = subscripts.read(self.r, array, index)
+        value = self.expression(s.value)
+        if isinstance(old, Array) and old.view is not None and old.reads == array.reads:
+            self._update(op, old, value)
+        else:
+            made = self.operation(op, old, value)
+            if isinstance(old, Array) and not np.can_cast(dtype_of(made), old.dtype, "same_kind"):
+                raise NotStaged("a conversion that NumPy refuses")
+            subscripts.assign(self.r, array, index, made)
+
+    def _update(self, op: str, array: Array, value: Any) -> None:
+        """``array op= value``: computed as NumPy's ufunc does, and converted within its kind."""
+        if op == "matmul":
+            raise NotStaged("a product in place")
+        made = self.operation(op, array, value)
+        if not np.can_cast(dtype_of(made), array.dtype, "same_kind"):
+            raise NotStaged("a conversion that NumPy refuses")
+        if isinstance(made, Array) and made.ndim > array.ndim:
+            raise NotStaged("a value of more axes than its place")
+        a.assign(self.r, array, made)

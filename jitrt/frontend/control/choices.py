@@ -1,0 +1,153 @@
+"""Choices between statements of staged functions, and what ends in a choice: `if`, `try`, `with`, `match`, `assert`."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from . import scalars
+from .assignments import Assignments
+from .values import BOOL, Array, NotStaged, Scalar, Unbound
+from .variables import Variable, join, kind_of, seen_from
+
+
+class Choices(Assignments):
+    """Assignments and choices. Parameters as for `Expressions`."""
+
+    ends = False  # whether execution does not get behind the statement visited last
+
+    def do_If(self, s: ast.If) -> None:
+        condition = self.condition(s.test)
+        if isinstance(condition, bool):
+            self.block(s.body if condition else s.orelse)
+            return
+        self._note_look(s.test)
+        before = self.variables
+        branches = []
+        for holds, body in ((True, s.body), (False, s.orelse)):
+            self.variables = dict(before)
+            with self.r.block() as block:
+                self.r.suppose(condition, holds)
+                self.block(body)
+            branches.append((block, self.variables, self.ends))
+            self.ends = False
+        self._meet(condition, before, branches)
+
+    def _note_look(self, test: ast.expr) -> None:
+        """Note that a loop goes on as numbers or arrays that are no integers say."""
+        names = {n.id for n in ast.walk(test) if isinstance(n, ast.Name)}
+        values = [self.variables[name] for name in names & self.variables.keys()]
+        inexact = (isinstance(v, Array) or (isinstance(v, Scalar) and v.dtype.kind == "f") for v in values)
+        self.r.looks_at_values |= self.r.depth > 0 and any(inexact)
+
+    def _meet(
+        self, condition: str, before: dict[str, Any], branches: list[tuple[list[Any], dict[str, Any], bool]]
+    ) -> None:
+        """Record a choice of blocks, and let variables hold what the one that has run has left."""
+        r = self.r
+        going = [(block, variables) for block, variables, ends in branches if not ends]
+        self.variables = dict(before)
+        if not going:
+            self.ends = True
+        merged: dict[str, Variable] = {}
+        names = dict.fromkeys(name for _, variables in going for name in variables)
+        for name in names:
+            values = [variables.get(name) for _, variables in going]
+            if any(name not in variables or isinstance(variables[name], Unbound) for _, variables in going):
+                same = all(name in v and v[name] is before.get(name) for _, v in going)
+                if not same:
+                    self.variables.pop(name, None)
+                continue
+            if all(v is before.get(name) for v in values):
+                continue
+            kind, *others = (seen_from(r, kind_of(value), r.around()) for value in values)
+            for other in others:
+                kind = join(kind, other)
+            merged[name] = Variable(r, kind)
+        for block, variables in going:
+            with r.block(block):
+                for name, variable in merged.items():
+                    variable.put(r, variables[name])
+        r.choice(condition, branches[0][0], branches[1][0])
+        for name, variable in merged.items():
+            self.variables[name] = variable.get(r)
+
+    def chosen(self, condition: str, then: Callable[[], Any], otherwise: Callable[[], Any]) -> Any:
+        r, made = self.r, []
+        for holds, part in ((True, then), (False, otherwise)):
+            with r.block() as block:
+                r.suppose(condition, holds)
+                value = self.kept(part())
+            made.append((block, value))
+        variable = Variable(r, join(*(kind_of(value) for _, value in made)))
+        for block, value in made:
+            with r.block(block):
+                variable.put(r, value)
+        r.choice(condition, made[0][0], made[1][0])
+        return variable.get(r)
+
+    def do_Try(self, s: ast.Try) -> None:
+        """Where a statement of the body raises, the procedure stops, and the plain function handles it."""
+        for body in (s.body, s.orelse, s.finalbody):
+            self.block(body)
+            if self.ends and s.finalbody:
+                raise NotStaged("a block that runs at all events")
+            if self.ends:
+                return
+
+    def do_With(self, s: ast.With) -> None:
+        """``with np.errstate(…)`` that ignores: where anything is raised inside, the plain function answers anyway."""
+        for item in s.items:
+            e = item.context_expr
+            if (
+                not isinstance(e, ast.Call)
+                or e.args
+                or self.expression(e.func) is not np.errstate
+                or any(self.expression(k.value) != "ignore" for k in e.keywords)
+            ):
+                raise NotStaged(f"With at line {s.lineno}")
+        self.block(s.body)
+
+    def do_Match(self, s: ast.Match) -> None:
+        """As a chain of choices; of the patterns, values and what may stand for anything."""
+        subject = ast.Name(f".subject{s.lineno}", ast.Store())
+        read = ast.Name(subject.id, ast.Load())
+        chain: list[ast.stmt] = []
+        for case in reversed(s.cases):
+            test, names = _test_of(case.pattern, read)
+            bound: list[ast.stmt] = [ast.Assign([ast.Name(name, ast.Store())], read) for name in names]
+            if case.guard is not None:
+                test = ast.BoolOp(ast.And(), [test, case.guard])
+            chain = [*bound, ast.If(test, case.body, chain)]  # what binds a name matches anything
+        made: list[ast.stmt] = [ast.Assign([subject], s.subject), *chain]
+        self.block([ast.fix_missing_locations(ast.copy_location(t, s)) for t in made])
+        self.variables.pop(subject.id, None)
+
+    def do_Assert(self, s: ast.Assert) -> None:
+        condition = scalars.negation(self.r, self.condition(s.test))
+        if condition is True:
+            raise NotStaged("an assertion that fails")
+        if condition is not False:
+            self.r.stop(condition)
+
+    def do_Raise(self, s: ast.Raise) -> None:
+        self.r.stop(self.r.literal(True, BOOL))
+        self.ends = True
+
+
+def _test_of(pattern: ast.pattern, subject: ast.expr) -> tuple[ast.expr, list[str]]:
+    """The condition under which a pattern matches, and the names that it binds."""
+    if isinstance(pattern, ast.MatchValue):
+        return ast.Compare(subject, [ast.Eq()], [pattern.value]), []
+    if isinstance(pattern, ast.MatchSingleton):
+        return ast.Compare(subject, [ast.Is()], [ast.Constant(pattern.value)]), []
+    if isinstance(pattern, ast.MatchAs) and pattern.pattern is None:
+        return ast.Constant(True), [pattern.name] if pattern.name else []
+    if isinstance(pattern, ast.MatchOr):
+        parts = [_test_of(p, subject) for p in pattern.patterns]
+        if not any(names for _, names in parts):
+            return ast.BoolOp(ast.Or(), [test for test, _ in parts]), []
+    raise NotStaged(f"a pattern at line {pattern.lineno}")
