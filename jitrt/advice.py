@@ -77,6 +77,11 @@ ADVICE = (
         "write the loop over indices and arrays, or replace it by an operation on whole arrays",
     ),
     Advice(
+        "Strings that are chosen",
+        "string that values decide on|array of strings",
+        "let the loop work with a number in its place, and look the string up behind it",
+    ),
+    Advice(
         "Values that decide what is computed",
         "looked at|looks at|truth value|depends on|compared with|is chosen|shapes depend on values|catches "
         "|value chosen|assertion|may raise",

@@ -163,7 +163,7 @@ class _ReturnedRows:
             self._kept.append(kind.dtype)
             return returned.ARRAY, places[kind.address], id(kind.dtype), len(kind.extents), kind.dtype.itemsize, 0, 0
         of_python = _PYTHON_NUMBERS.get(kind.dtype.str[1:]) if isinstance(kind, Number) else None
-        if not isinstance(kind, Number) or (kind.python is not False and of_python is None):
+        if not isinstance(kind, Number) or kind.strings or (kind.python is not False and of_python is None):
             if isinstance(kind, Possibly) and isinstance(kind.value, (Argument, Several)):
                 raise Unguarded
             made = functools.partial(self._made, kind)

@@ -54,6 +54,8 @@ class Results:
         if isinstance(kind, Number):
             word = results[self.places[kind.variable]]
             python = results[self.places[kind.flag]] if kind.python is None else kind.python
+            if kind.strings:
+                return kind.strings[word]
             if kind.dtype.kind in "biu":
                 return ({"b": bool}.get(kind.dtype.kind, int) if python else kind.dtype.type)(word)
             value = np.int64(word).view(np.float64) if kind.dtype.itemsize == 8 else np.uint32(word).view(np.float32)
@@ -81,6 +83,8 @@ class Results:
         if kind.settled:
             is_settled = self.memory(results, kind.settled, values.shape, np.dtype(bool))
             made = [value if known else int(value) for value, known in zip(made, is_settled)]
+        if kind.strings:
+            made = [kind.strings[k] for k in made]
         if kind.is_row:
             width = shape[1]
             return [made[k * width : (k + 1) * width] for k in range(count)]

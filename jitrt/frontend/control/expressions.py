@@ -14,7 +14,7 @@ import numpy as np
 
 from ...values.functions import MISSING
 from . import arrays as a
-from . import complexnumbers, composites, library, lists, scalars, subscripts
+from . import complexnumbers, composites, library, lists, scalars, strings, subscripts
 from .lists import RunTimeList
 from .localfunctions import LocalFunction, local_function
 from .outside import Captures
@@ -23,6 +23,7 @@ from .source import closure_of, definition_of_lambda
 from .values import (
     BOOL,
     Array,
+    Chosen,
     Complex,
     Composite,
     DictDisplay,
@@ -241,8 +242,12 @@ class Expressions:
                 y = tuple(y.parts)
             if is_static(x) and is_static(y):
                 return (x in y) == isinstance(op, ast.In)
+            if isinstance(x, Chosen):
+                return strings.is_in(self.r, x, y, isinstance(op, ast.In))
             raise NotStaged("a test of membership")
         name = _COMPARED[type(op)]
+        if isinstance(x, Chosen) or isinstance(y, Chosen):
+            return strings.compare(self.r, name, x, y)
         if complexnumbers.are_complex(x, y):
             return complexnumbers.equal(self.r, name, x, y)
         if all(map(is_number, (x, y))) and all(map(is_python_number, (x, y))):

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from .values import Array, NotStaged, RunTime
+from .values import Array, Chosen, NotStaged, RunTime
 from .variables import Held, Kind, Number, Parts, Rows, Same, kind_of, number_dtypes, parts_of
 
 Leaf = Number | Held | Rows
@@ -21,7 +21,7 @@ def kind_of_element(value: Any) -> Kind:
         if not value.c_order:
             raise NotStaged("a list of arrays whose memory order is not known")
         return Held(value.dtype, value.ndim, frozenset(), True, None, True, None)
-    if isinstance(value, RunTime):
+    if isinstance(value, RunTime) and not isinstance(value, Chosen):
         return Rows(*value.numbers())
     kind = kind_of(value)
     if isinstance(kind, Same) and not (value is None or isinstance(value, str)):
@@ -75,12 +75,14 @@ def array_dtype(kind: Any) -> np.dtype:
 
 
 def _sample(kind: Kind) -> Any:
+    if isinstance(kind, Number) and kind.strings:
+        return None
     if isinstance(kind, Number):
         return kind.dtype.type(0) if not kind.python else kind.dtype.type(0).item()
     if isinstance(kind, Rows):
         return _sample(kind.kind)
     if isinstance(kind, Held):
         return np.zeros((1,) * kind.ndim, kind.dtype)
-    if isinstance(kind, Parts) and not any(not isinstance(k, Number) for k in kind.kinds):
+    if isinstance(kind, Parts) and all(isinstance(k, Number) and not k.strings for k in kind.kinds):
         return [_sample(k) for k in kind.kinds]
     return None

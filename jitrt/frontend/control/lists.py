@@ -411,6 +411,8 @@ def as_array(r: Recorder, values: RunTimeList) -> Array:
 
 def _numbers(r: Recorder, kind: Number, columns: Sequence[Column], count: Poly, row: Poly | None = None) -> Array:
     """An array of the numbers of columns, or of one of their rows."""
+    if kind.strings:
+        raise NotStaged("an array of strings")
     wide = kind.dtype in (np.dtype(float), INT)
     if (kind.python is None or kind.unsettled) and not wide:
         raise NotStaged("an array of numbers that are Python's or NumPy's")

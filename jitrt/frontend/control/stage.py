@@ -30,6 +30,7 @@ from .values import (
     INT,
     LISTED,
     Array,
+    Chosen,
     Complex,
     Composite,
     DictDisplay,
@@ -79,6 +80,8 @@ class Number:
     dtype: np.dtype
     python: bool | None
     flag: str = ""
+    strings: tuple[str, ...] = ()
+    """Those of which it is the number, if the result is one of them."""
 
 
 @frozen
@@ -118,6 +121,8 @@ class Elements:
         of Python's.
     is_row : bool
         Whether elements are lists, and not arrays.
+    strings : tuple of str
+        Those of which elements are the numbers.
     """
 
     address: str
@@ -128,6 +133,7 @@ class Elements:
     flags: str
     settled: str
     is_row: bool
+    strings: tuple[str, ...] = ()
 
 
 @frozen
@@ -485,6 +491,11 @@ def _result(r: Recorder, value: Any, results: list[tuple[str, Type]], made: dict
         return _result(r, {name: read(r, value, name) for name in value.parts}, results, made)
     if isinstance(value, GrownList):
         return _kept_apart(r, value, made)
+    if isinstance(value, Chosen):
+        variable = r.variable()
+        r.put(variable, value.number, INT)
+        results.append((variable, INT))
+        return Number(variable, INT, True, "", value.strings)
     if isinstance(value, Array):
         return _array_result(r, value, results, made)
     if isinstance(value, Scalar):
@@ -549,7 +560,9 @@ def _list_result(values: GrownList, results: list[tuple[str, Type]]) -> Listed:
             raise NotStaged("a result that is a list of numbers of several kinds")
         flags = others[0].base if kind.python is None else ""
         settled = others[-1].base if kind.unsettled else ""
-        return Elements(main.base, main.extents, main.dtype, kind.dtype, kind.python, flags, settled, is_row)
+        return Elements(
+            main.base, main.extents, main.dtype, kind.dtype, kind.python, flags, settled, is_row, kind.strings
+        )
 
     return Listed(values.count, elements(values.kind))
 

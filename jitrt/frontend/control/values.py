@@ -240,6 +240,22 @@ class Perhaps(RunTime):
         self.value, self.is_none = value, is_none
 
 
+class Chosen(RunTime):
+    """One of several strings: the register `number` says which."""
+
+    def __init__(self, strings: tuple[str, ...], number: str):
+        self.strings, self.number = strings, number
+
+    def names(self) -> Iterator[str]:
+        yield self.number
+
+    def __bool__(self) -> bool:
+        found = {bool(s) for s in self.strings}
+        if len(found) > 1:
+            raise NotStaged("the truth of a string that values decide on")
+        return found.pop()
+
+
 class Gone(RunTime):
     """A value that cannot be used any more: a list of an earlier iteration."""
 

@@ -6,7 +6,7 @@ one, an array through its pointer and, where they differ, its extents and stride
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -24,6 +24,7 @@ from .values import (
     FLOAT,
     INT,
     Array,
+    Chosen,
     Complex,
     Gone,
     NotStaged,
@@ -42,12 +43,14 @@ from .values import (
 class Number:
     """A number: of Python, of NumPy, or (None) of the one or the other.
 
-    One that is `unsettled` may also be a number of Python's of another kind, which the register holds exactly.
+    One that is `unsettled` may also be a number of Python's of another kind, which the register holds exactly. With
+    `strings` it stands for one of these.
     """
 
     dtype: np.dtype
     python: bool | None
     unsettled: bool = False
+    strings: tuple[str, ...] = ()
 
 
 @frozen(eq=False)
@@ -104,6 +107,8 @@ def kind_of(value: Any) -> Kind:
     """What a variable holds that has this value."""
     if isinstance(value, Perhaps):
         return NoneOr(kind_of(value.value))
+    if isinstance(value, Chosen):
+        return _one_of(value.strings)
     if is_complex(value):
         return Parts(Complex, (Number(FLOAT, True),) * 2)
     if is_number(value):
@@ -119,6 +124,17 @@ def kind_of(value: Any) -> Kind:
         keys = tuple(value) if isinstance(value, dict) else ()
         return Parts(list if isinstance(value, list) else type(value), tuple(map(kind_of, parts_of(value))), keys)
     return Same(value)
+
+
+def _one_of(strings: Iterable[str]) -> Number:
+    return Number(INT, True, False, tuple(sorted(strings)))
+
+
+def _strings(kind: Kind) -> frozenset[str]:
+    """The strings that a value of a kind may be; empty if it may be something else."""
+    if isinstance(kind, Number):
+        return frozenset(kind.strings)
+    return frozenset([kind.value]) if isinstance(kind, Same) and isinstance(kind.value, str) else frozenset()
 
 
 def parts_of(value: Any) -> Sequence[Any]:
@@ -147,7 +163,10 @@ def join(x: Kind, y: Kind) -> Kind:
     """
     if x == y:
         return x
-    if isinstance(x, Number) and isinstance(y, Number):
+    first, second = _strings(x), _strings(y)
+    if first and second and first != second:
+        return _one_of(first | second)
+    if isinstance(x, Number) and isinstance(y, Number) and not (first or second):
         python = x.python if x.python == y.python else None
         if x.dtype == y.dtype:
             return Number(x.dtype, python, x.unsettled or y.unsettled)
@@ -171,6 +190,8 @@ def join(x: Kind, y: Kind) -> Kind:
     if any(isinstance(k, NoneOr) or _is_none(k) for k in (x, y)):
         kinds = [k.kind if isinstance(k, NoneOr) else k for k in (x, y) if not _is_none(k)]
         made = join(*kinds) if len(kinds) == 2 else kinds[0]
+        if isinstance(made, Same) and (strings := _strings(made)):
+            made = _one_of(strings)
         if isinstance(made, (Number, Held, Parts)):
             return NoneOr(made)
     raise NotStaged("a variable that holds different kinds of values")
@@ -229,7 +250,11 @@ def is_covered(kind: Kind, by: Kind) -> bool:
         return is_covered(parts, by)
     if isinstance(by, NoneOr):
         return _is_none(kind) or is_covered(kind.kind if isinstance(kind, NoneOr) else kind, by.kind)
+    if strings := _strings(by):
+        return bool(_strings(kind)) and _strings(kind) <= strings
     if isinstance(kind, Number) and isinstance(by, Number):
+        if kind.strings:
+            return False
         if kind.dtype != by.dtype:
             return by.unsettled and _holds(by, kind) and by.python in (None, kind.python)
         return (kind.python == by.python or by.python is None) and (by.unsettled or not kind.unsettled)
@@ -273,6 +298,8 @@ def number_dtypes(kind: Number) -> list[np.dtype]:
 
 def number_registers(r: Recorder, kind: Number, value: Any) -> list[str]:
     """The registers that keep a number, which is of this kind or of one that it covers."""
+    if kind.strings:
+        return [_place_of_string(r, kind.strings, value)]
     if kind.dtype.kind in "iu":
         poly = poly_of(r, value)
         if dtype_of(value) != kind.dtype:
@@ -287,9 +314,25 @@ def number_registers(r: Recorder, kind: Number, value: Any) -> list[str]:
     return registers
 
 
-def number_of(r: Recorder, kind: Number, registers: list[str]) -> Scalar:
-    """The number that these registers keep."""
+def _place_of_string(r: Recorder, strings: tuple[str, ...], value: str | Chosen) -> str:
+    """Which of the strings a value is."""
+    if isinstance(value, str):
+        return r.integer(Poly.number(strings.index(value)))
+    if value.strings == strings:
+        return value.number
+    place = r.variable()
+    for k, string in enumerate(value.strings):
+        with r.block() as found:
+            r.put(place, r.integer(Poly.number(strings.index(string))), INT)
+        r.choice(r.machine("==", Poly.name(value.number), Poly.number(k)), found, ())
+    return r.get(place, INT)
+
+
+def number_of(r: Recorder, kind: Number, registers: list[str]) -> Scalar | Chosen:
+    """The number, or the string, that these registers keep."""
     name, *others = registers
+    if kind.strings:
+        return Chosen(kind.strings, name)
     flag = others[0] if kind.python is None else ""
     settled = others[-1] if kind.unsettled else ""
     if kind.dtype.kind not in "iu":
