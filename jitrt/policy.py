@@ -19,7 +19,6 @@ SMALL_CALL = 2048  # bytes of arrays of a first call that the plain function ser
 # Whether another trace pays: `call.budget`.
 CREDIT = 64  # traces that are made before any of them has paid
 CREDIT_FOR_SMALL = 8  # for calls with small arrays, of which hundreds pay for one trace
-CREDIT_FOR_INTEGERS = 128  # of a function that needs the values of integers, of which there are often few
 CREDIT_FOR_SEEN = 16  # further ones for arguments that have come again
 COMPILE = 3  # traces that new kernels count for, which take more if they are not in the disk cache,
 FEW_KERNELS = 8  # but not the first ones

@@ -282,9 +282,8 @@ class Specialisations:
 
     def _may_trace(self, key: Signature, leaves: list[Any]) -> bool:
         """Whether a call with new arguments is to be traced."""
-        credit = policy.CREDIT_FOR_INTEGERS if self.integers.wanted(key.tree) else policy.CREDIT
-        if not config.strict() and nbytes(leaves) <= policy.SMALL_CALL:
-            credit = policy.CREDIT_FOR_SMALL
+        is_small = not config.strict() and nbytes(leaves) <= policy.SMALL_CALL
+        credit = policy.CREDIT_FOR_SMALL if is_small else policy.CREDIT
         if self._budget.is_used_up(credit):
             self._count_calls()
         return self._budget.allows(key, credit)
