@@ -307,3 +307,14 @@ def test_large_products_of_integers():
         got, want = many(np.ones(9), k), mixed(np.ones(9), k)
         np.testing.assert_array_equal(got[0], want[0])
         assert got[1:] == want[1:]
+
+
+def test_integers_that_are_parts_of_a_trace_at_first():
+    for _ in range(2):  # the second function knows at its first call that sizes vary
+        many = jitrt.jit(lambda x, k: (x + 1.5, np.full(3, k), x[:k]))
+        for k in range(2, 9):
+            got, want = many(np.ones(k), k), (np.ones(k) + 1.5, np.full(3, k), np.ones(k))
+            same(got, want)
+        for n in range(30, 36):
+            same(many(np.ones(n), 2)[1], np.full(3, 2))
+            same(many(np.ones(n), 7)[1], np.full(3, 7))

@@ -137,7 +137,7 @@ def _taken(call: Call, keys: Sequence[Any], wanted: Collection[int]) -> tuple[Ha
             general.append((dtype, tuple(min(n, LEAST) for n in shape), steps, *others))
             numbers += (*shape, *own)
         elif k in sizes:
-            general.append((int, max(-LEAST, min(leaf, LEAST))))
+            general.append(("size", max(-LEAST, min(leaf, LEAST))))  # unlike the key of an integer
             numbers.append(leaf)
         else:
             general.append(key)
