@@ -10,7 +10,7 @@ from __future__ import annotations
 import contextlib
 import logging
 import types
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
@@ -126,6 +126,17 @@ class Compiled:
     def seconds(self) -> dict[str, float]:
         """Time that each stage took."""
         return self.made().seconds if self.times is None else self.times
+
+
+@contextlib.contextmanager
+def nothing_known() -> Iterator[None]:
+    """Let programs be taken from the disk, or made, as in a process that has made none."""
+    known = dict(_known)
+    _known.clear()
+    try:
+        yield
+    finally:
+        _known.update(known)
 
 
 def expect_compiles(function: Callable[..., Any]) -> bool:

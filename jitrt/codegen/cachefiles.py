@@ -20,6 +20,7 @@ import os
 import re
 import stat
 import threading
+from collections.abc import Iterator
 from pathlib import Path
 
 from ..config import cache_directory, cache_limit
@@ -37,6 +38,25 @@ _FILE = re.compile(r"[0-9a-f]{32}\.(module|entry|program|table|note)|\.writing-[
 _COUNTER = "stored"
 _MARK = "CACHEDIR.TAG"  # a convention, by which backups leave out such folders: https://bford.info/cachedir
 _MARKED = b"Signature: 8a477f597d28d172789f06886806bc55\n# Programs and compiled kernels of jitrt; may be deleted.\n"
+
+
+_recorded: list[str] | None = None
+
+
+@contextlib.contextmanager
+def recorded() -> Iterator[list[str]]:
+    """Collect the names of the files that are read and written meanwhile, by any thread."""
+    global _recorded
+    before, _recorded = _recorded, []
+    try:
+        yield _recorded
+    finally:
+        _recorded = before
+
+
+def is_name(text: str) -> bool:
+    """Whether a file of the cache may be called so."""
+    return _FILE.fullmatch(text) is not None and not text.startswith(".")
 
 
 class Unsafe(Exception):
@@ -89,6 +109,8 @@ def read(name: str) -> bytes | None:
         If somebody else may write to it.
     """
     path = folder()
+    if path is not None and _recorded is not None:
+        _recorded.append(name)
     return None if path is None else content(f"{path}{os.sep}{name}")
 
 
@@ -124,6 +146,8 @@ def write(name: str, data: bytes) -> bool:
     path = _folder_to_write()
     if path is None:
         return False
+    if _recorded is not None:
+        _recorded.append(name)
     file = f"{path}{os.sep}{name}"
     _write(file, _checksum(file, data) + data)
     _count(path, len(data))

@@ -19,6 +19,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from .calls import Operation, operation_named
+from .files import load, save
 from .graphs import lower
 from .missing import Optional, coalesce, optional, optional_leaf, present, where_present
 from .parse import parse
@@ -38,6 +39,7 @@ __all__ = [
     "from_json",
     "leaf",
     "literal",
+    "load",
     "lower",
     "name",
     "op",
@@ -47,6 +49,7 @@ __all__ = [
     "parse",
     "placeholder",
     "present",
+    "save",
     "simplify",
     "substitute",
     "to_json",

@@ -53,6 +53,11 @@ class Program(ServedFunction):
         function, self.inputs, self.source = _function(outputs, {})
         super().__init__(function)
 
+    @property
+    def roots(self) -> list[Expression]:
+        """The expressions that it computes; of what is optional the value and its presence."""
+        return _listed(self.outputs)
+
     def __repr__(self) -> str:
         return f"<program of {', '.join(self.inputs)}>"
 
@@ -355,6 +360,11 @@ def _with_masks(outputs: Any, results: Any) -> Any:
     if isinstance(outputs, dict):
         return {key: _with_masks(outputs[key], results[key]) for key in outputs}
     return masked(results) if isinstance(outputs, Optional) else results
+
+
+def function_of(outputs: Any) -> Callable[..., Any]:
+    """The Python function that computes outputs."""
+    return _function(outputs, {})[0]
 
 
 def _of_rows(outputs: Any) -> Any:

@@ -1,0 +1,62 @@
+"""Programs that are written to files, and loaded by processes without a compiler."""
+
+import os
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from jitrt import expr
+
+
+@pytest.fixture
+def cached(tmp_path, monkeypatch):
+    monkeypatch.setenv("JITRT_CACHE_DIR", str(tmp_path / "cache"))
+    return tmp_path
+
+
+def _model():
+    x, w = expr.leaf("x", "f8", shape=(None, 3)), expr.literal(np.array([1.0, 2.0, 3.0]))
+    score = expr.name(np.tanh(x @ w) * 3.25, "score")
+    return expr.compile({"mean": score.mean(), "scaled": expr.where_present(score > 0, score)}, ["score"])
+
+
+def test_another_process_runs_it_without_the_compiler(cached):
+    x = np.random.default_rng(0).normal(size=(50, 3))
+    expr.save(_model(), cached / "model.zip", (x,))
+    np.save(cached / "x.npy", x)
+    code = (
+        "import sys, numpy as np\nfrom jitrt import expr\n"
+        f"program = expr.load({str(cached / 'model.zip')!r})\n"
+        f"found = program(np.load({str(cached / 'x.npy')!r}))\n"
+        "print(repr(float(found['mean'])), program.plain_reason, 'numba' in sys.modules, program.inputs)"
+    )
+    environment = os.environ | {"JITRT_CACHE_DIR": str(cached / "another")}
+    ready = "import jitrt; jitrt.warm_up(); jitrt.jit(lambda x: x + 1)(2.0)"  # the driver
+    subprocess.run([sys.executable, "-c", ready], env=environment, check=True)
+    shown = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=environment)
+    assert shown.returncode == 0, shown.stderr
+    mean = _model()(x)["mean"]
+    assert shown.stdout.strip() == f"{float(mean)!r}  False ('x',)"
+
+
+def test_a_program_is_restored_with_its_outputs(cached):
+    x = np.random.default_rng(0).normal(size=(5, 3))
+    program = _model()
+    expr.save(program, cached / "model.zip", (x,))
+    again = expr.load(cached / "model.zip")
+    assert again.outputs["mean"] is program.outputs["mean"] and again.side_outputs == program.side_outputs
+    np.testing.assert_array_equal(again.run(x=x)["scaled"].mask, program.run(x=x)["scaled"].mask)
+    np.testing.assert_array_equal(again.with_side_outputs(x)[1]["score"], program.with_side_outputs(x)[1]["score"])
+
+
+def test_what_is_not_compiled_is_not_written(cached, monkeypatch):
+    open_ = expr.compile(expr.leaf("x") + 1)
+    expr.save(open_, cached / "open.zip")  # without examples there is no machine code
+    assert expr.load(cached / "open.zip")(1.0) == 2.0
+    with pytest.raises(ValueError, match="plain NumPy"):
+        expr.save(open_, cached / "plain.zip", (np.array([1, "a"], object)[:1],))
+    monkeypatch.setenv("JITRT_CACHE_DIR", "")
+    with pytest.raises(ValueError, match="disk cache"):
+        expr.save(open_, cached / "none.zip", (1.0,))
