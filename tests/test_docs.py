@@ -50,5 +50,10 @@ def test_every_page_is_in_the_contents():
     assert {p.stem for p in PAGES} - {"README", "index"} <= listed
 
 
+def test_the_reference_has_every_public_name():
+    reference = (ROOT / "docs" / "api.md").read_text(encoding="utf-8").split()
+    assert set(jitrt.__all__) - {"__version__"} <= set(reference)
+
+
 def test_the_readme_is_short():
     assert len((ROOT / "README.md").read_text(encoding="utf-8").split()) < 750
