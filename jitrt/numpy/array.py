@@ -19,6 +19,7 @@ from .calls import eager, into, lazy, real, record, set_class
 from .elements import get_item, set_item
 from .memory import Memory
 from .pending import KINDS, PENDING, NotLazy
+from .views import in_order_of
 
 _WRITING = frozenset({"sort", "partition", "put", "fill", "resize", "setflags", "setfield", "byteswap", "itemset"})
 
@@ -290,9 +291,8 @@ class ndarray(metaclass=_Arrays):
                 PENDING.begin()
             except NotLazy:
                 return lazy(self._read().copy())
-            node = self._node()
-            copied = b.copy(node, 0)
-            return made_of(PENDING.hold(Memory(None), copied if order == "C" else PENDING.in_order(copied, node)))
+            copied = b.copy(self._node(), 0)
+            return made_of(PENDING.hold(Memory(None), copied if order == "C" else in_order_of(self, copied)))
 
     def astype(self, dtype: Any, *args: Any, **options: Any) -> Any:
         target = np.dtype(dtype)
@@ -302,7 +302,9 @@ class ndarray(metaclass=_Arrays):
                     PENDING.begin()
                     node = self._node()
                     if target != node.dtype and (node.dtype.kind != "c" or target.kind == "c"):
-                        return made_of(PENDING.hold(Memory(None), PENDING.fresh(b.cast(node, target))))
+                        return made_of(
+                            PENDING.hold(Memory(None), in_order_of(self, PENDING.fresh(b.cast(node, target))))
+                        )
                 except NotLazy:
                     pass
         if options == {"copy": False} and not args and target == self.dtype:

@@ -25,7 +25,9 @@ FAILURES = (NotLazy, NotCovered, TypeError, ValueError, IndexError, OverflowErro
 # Kinds of operations that fail by their values, or that only a trace makes.
 _LATE = frozenset({Kind.GATHER, Kind.CHECK, Kind.CONTROL, Kind.HOST})
 _CONTRACTIONS = frozenset({"matmul", "dot", "einsum", "tensordot"})
-_MAKE_ORDERED = frozenset({np.zeros_like, np.ones_like, np.empty_like, np.full_like})  # after their first argument
+_MAKE_ORDERED = frozenset(
+    {np.zeros_like, np.ones_like, np.empty_like, np.full_like, np.pad}
+)  # after their first argument
 _INT_POWERS = frozenset({np.power, np.float_power})
 _array: Any = None  # the class of lazy arrays, which `array` sets: it needs this module
 _made_of: Any = None
@@ -262,9 +264,9 @@ def _built(build: Callable[..., Any], func: Callable[..., Any], args: tuple, kwa
                     return operands[-1]
                 return leaf
 
-            if func in _MAKE_ORDERED:
-                raise NotLazy  # whose memory order NumPy knows
             args, kwargs = mapped(args, node_of), mapped(kwargs, node_of)
+            if func in _MAKE_ORDERED and not all(map(PENDING.is_in_c_order, operands)):
+                raise NotLazy  # in an order that NumPy knows
             key = func, _key_of(args), *((name, _key_of(value)) for name, value in kwargs.items())
             made = PENDING.memo.get(key)
             if made is None:

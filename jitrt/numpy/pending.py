@@ -208,7 +208,10 @@ class Pending:
             if memory.node is None or memory.small_updates > _SMALL_UPDATES:
                 return False
         old = self.of_part(memory, ())
-        self.hold(memory, update(old, value, region) if region else self.in_order(self.fresh(value), old))
+        self.hold(
+            memory,
+            update(old, value, region) if region else self.in_order(self.fresh(value), self.orders.of_result(old)),
+        )
         return True
 
     def fresh(self, node: Node) -> Node:
@@ -216,12 +219,15 @@ class Pending:
         is_own = base_of(node) is node and node.op.kind is not Kind.SOURCE
         return node if is_own else b.copy(node, 0)
 
-    def in_order(self, node: Node, like: Node) -> Node:
-        """A node with the value of `node` in the memory order of `like`."""
-        if node.type.ndim < 2:
-            return node
-        strides = self.orders.of_result(like)
-        if self.orders.of_result(node) != strides:
+    def is_in_c_order(self, node: Node) -> bool:
+        """Whether an array is certain to be C-contiguous."""
+        if node in self.values:
+            return np.asarray(self.values[node]).flags.c_contiguous
+        return node.type.ndim < 2 or (node.op.kind is not Kind.VIEW and self.orders.strides(node) is None)
+
+    def in_order(self, node: Node, strides: tuple[int, ...] | None) -> Node:
+        """A node with the value of `node` in memory that has these strides; None for a C-contiguous array."""
+        if node.type.ndim > 1 and self.orders.of_result(node) != strides:
             node = Node(COPY, (node,), b.params(number=("order", strides)), node.type)
             self.orders.note(node, strides)
         return node

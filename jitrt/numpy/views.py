@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..frontend.storage import Cell, base_of
 from ..ir import build as b
+from ..ir.node import Node
 from ..ir.ops.movement import encode_index
 from ..ir.ops.rows import CONTIGUOUS_FUNCTIONS
 from ..ir.ops.updates import Region, region_between, through
@@ -25,6 +26,13 @@ def strides_of(array: ndarray) -> tuple[int, ...] | None:
     if memory.node is None:
         return memory.value.strides
     return PENDING.orders.strides(memory.node) if memory.node.type.ndim > 1 else None
+
+
+def in_order_of(array: ndarray, node: Node) -> Node:
+    """A node with the value of `node`, of the shape of `array`, in the memory order of a copy of the array."""
+    whole = b.input_node(0, array._memory.type)
+    own = Cell(whole, strides_of(array)).strides_of(through(whole, array._region))
+    return PENDING.in_order(node, PENDING.orders.of_copy(node, array.type, own, "K"))
 
 
 def views_of(build: Callable[..., Any], func: Callable[..., Any], array: ndarray, args: tuple, kwargs: Any) -> Any:
