@@ -254,23 +254,12 @@ def _built(build: Callable[..., Any], func: Callable[..., Any], args: tuple, kwa
                     return found
             PENDING.begin()
             operands: list[Node] = []
-
-            def node_of(leaf: Any) -> Any:
-                if type(leaf) is _array:
-                    operands.append(leaf._node())
-                    return operands[-1]
-                if type(leaf) is np.ndarray:
-                    operands.append(PENDING.of_copy(leaf))
-                    return operands[-1]
-                return leaf
-
-            args, kwargs = mapped(args, node_of), mapped(kwargs, node_of)
+            args, kwargs, key = _taken(args, kwargs, operands)
             if func in _MAKE_ORDERED and not all(map(PENDING.is_in_c_order, operands)):
                 raise NotLazy  # in an order that NumPy knows
-            key = func, _key_of(args), *((name, _key_of(value)) for name, value in kwargs.items())
-            made = PENDING.memo.get(key)
+            made = PENDING.memo.get((func, key))
             if made is None:
-                made = PENDING.memo[key] = _checked(build(*args, **kwargs), operands)
+                made = PENDING.memo[func, key] = _checked(build(*args, **kwargs), operands)
             if made in operands:  # a copy of an array
                 return _made_of(PENDING.hold(Memory(None), PENDING.fresh(made)))
             return _held(made)
@@ -278,15 +267,28 @@ def _built(build: Callable[..., Any], func: Callable[..., Any], args: tuple, kwa
             raise NotLazy from None
 
 
-def _key_of(value: Any) -> Any:
-    """What tells an argument of a function from others: 1, 1.0 and True are three, and so are zeros of two signs."""
+def _taken(args: tuple, kwargs: dict[str, Any], operands: list[Node]) -> tuple[tuple, dict[str, Any], Any]:
+    """The arguments of a call with nodes for arrays, which `operands` gain, and what tells the call from others."""
+    pairs = [_node_and_key(value, operands) for value in args]
+    named = {name: _node_and_key(value, operands) for name, value in kwargs.items()}
+    key = (*[k for _, k in pairs], *[(name, k) for name, (_, k) in named.items()])
+    return tuple([v for v, _ in pairs]), {name: v for name, (v, _) in named.items()}, key
+
+
+def _node_and_key(value: Any, operands: list[Node]) -> tuple[Any, Any]:
+    """An argument with nodes for arrays, and what tells it from others: 1, 1.0 and True are three, 0.0 and -0.0 two."""
     kind = type(value)
+    if kind is _array or kind is np.ndarray:
+        node = value._node() if kind is _array else PENDING.of_copy(value)
+        operands.append(node)
+        return node, node
     if kind is tuple or kind is list:
-        return (kind, *map(_key_of, value))
+        pairs = [_node_and_key(part, operands) for part in value]
+        return kind([v for v, _ in pairs]), (kind, *[k for _, k in pairs])
     if kind in (bool, int, float, complex, str, type(None)) or isinstance(value, np.generic):
-        return kind, repr(value)
-    if kind is Node or kind is type or isinstance(value, (np.dtype, type(np._NoValue))):
-        return value
+        return value, (kind, repr(value))
+    if kind is type or isinstance(value, (np.dtype, type(np._NoValue))):
+        return value, value
     raise NotLazy
 
 

@@ -73,7 +73,9 @@ def _assign(array: ndarray, index: Any, value: Any) -> None:
         if region is None:
             raise NotLazy  # an element
         if is_lazy(value) and value._memory is memory and value._region == region:
-            return  # the second half of ``x[i] += v``
+            if memory.is_writable(region):
+                return  # the second half of ``x[i] += v``
+            raise NotLazy
         target = array._view(region)
         if is_lazy(value) and value._memory is memory:
             cell = Cell(b.input_node(0, memory.type), strides_of(array))

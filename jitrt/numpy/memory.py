@@ -9,6 +9,7 @@ import numpy as np
 
 from ..ir.node import Node
 from ..ir.ops.movement import as_view
+from ..ir.ops.optable import OPS
 from ..ir.ops.updates import Region
 from ..ir.types import ArrayType, canonical
 
@@ -42,6 +43,11 @@ class Memory:
         if self.node is not None:
             return self.node.type
         return ArrayType(canonical(self.value.dtype), self.value.shape)
+
+    def is_writable(self, region: Region) -> bool:
+        """Whether NumPy would let anybody write to a part."""
+        is_array = self.node is not None or self.value.flags.writeable
+        return is_array and not any(OPS[name].read_only for name, *_ in region)
 
     def is_private(self) -> bool:
         """Whether nobody can see the elements but lazy arrays: the references to them are all known.

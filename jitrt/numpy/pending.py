@@ -33,7 +33,7 @@ from ..frontend.storage import base_of
 from ..ir import build as b
 from ..ir.interpret import evaluate
 from ..ir.node import Graph, Node, topological_order, type_of
-from ..ir.ops.optable import OPS, Kind
+from ..ir.ops.optable import Kind
 from ..ir.ops.ufuncs import COPY
 from ..ir.ops.updates import Region, through, update
 from ..ir.types import contiguous_strides
@@ -201,7 +201,7 @@ class Pending:
         take longer.
         """
         whole = memory.type
-        if (memory.node is None and not self.is_private(memory)) or any(OPS[name].read_only for name, *_ in region):
+        if (memory.node is None and not self.is_private(memory)) or not memory.is_writable(region):
             return False
         if value.type.size * _SHARE < whole.size:
             memory.small_updates += 1
