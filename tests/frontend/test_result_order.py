@@ -217,3 +217,46 @@ def test_elements_that_arrays_choose_are_in_the_order_of_the_arrays():
                 np.testing.assert_array_equal(got, want)
                 of_axes = [[s for s, n in zip(a.strides, a.shape) if n > 1] for a in (got, want)]
                 assert of_axes[0] == of_axes[1]
+
+
+ROWS = {
+    "literal": lambda i: np.array([0, 2, 1])[:, np.newaxis],
+    "literal in rows": lambda i: np.array([[0, 2], [1, 1]]).T,
+    "given": lambda i: i[:, np.newaxis],
+    "computed": lambda i: (i * 2 % 3)[:, np.newaxis],
+    "one axis": lambda i: i,
+}
+COLUMNS = {
+    "literal": lambda i: np.array([1, 0, 2]),
+    "literal in rows": lambda i: np.array([[1], [2], [0]]),
+    "given": lambda i: i,
+    "computed": lambda i: 2 - i,
+}
+TAKEN = {
+    "given": lambda x: x,
+    "transposed": lambda x: x.T,
+    "computed": lambda x: np.sqrt(x) + 1,
+    "literal": lambda x: np.arange(9.0).reshape(3, 3),
+}
+
+
+@pytest.mark.parametrize("rows", ROWS)
+@pytest.mark.parametrize("columns", COLUMNS)
+@pytest.mark.parametrize("taken", TAKEN)
+def test_arrays_for_all_axes(rows, columns, taken):
+    def chosen(x, i):
+        return TAKEN[taken](x)[ROWS[rows](i), COLUMNS[columns](i)]
+
+    def row(x, i):
+        return TAKEN[taken](x)[0][ROWS[rows](i)]
+
+    x, i = np.arange(9.0).reshape(3, 3), np.array([2, 0, 1])
+    for function in (chosen, row):
+        try:
+            want = function(x, i)
+        except IndexError:  # shapes that do not fit
+            continue
+        for _ in range(2):
+            got = jitrt.jit(function)(x, i)
+            np.testing.assert_array_equal(got, want)
+            assert got.strides == want.strides and got.dtype == want.dtype

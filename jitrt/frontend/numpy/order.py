@@ -144,7 +144,7 @@ class Orders:
         return None
 
     def _own(self, n: Node) -> tuple[int, ...]:
-        found = self._known[n]
+        found = self._known.get(n)  # arrays with one axis that are no views are contiguous, and not noted
         # What np.ones gives, and an array that has been filled, has no broadcast axes.
         filled = n.op.name == "broadcast_to" and n.args[0].op.name == "constant"
         return contiguous_strides(n.shape, n.dtype.itemsize) if found is None or filled else found
