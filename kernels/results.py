@@ -124,8 +124,14 @@ class Results:
             with several:
                 made = _call(builder, "PyTuple_New", table["results"])
                 builder.store(made, result)
-                with builder.if_then(builder.icmp_signed("!=", made, word(0))), counted(builder, table["results"]) as k:
-                    _call(builder, "PyTuple_SetItem", made, k, self._result(rows, k))
+                with counted(builder, table["results"]) as k:
+                    whole = builder.load(result)  # until a part of it cannot be made: MemoryError is set then
+                    with builder.if_then(builder.icmp_signed("!=", whole, word(0))):
+                        part = self._result(rows, k)
+                        _call(builder, "PyTuple_SetItem", whole, k, part)
+                        with builder.if_then(builder.icmp_signed("==", part, word(0)), likely=False):
+                            _call(builder, "Py_DecRef", whole)
+                            builder.store(word(0), result)
         with builder.if_then(builder.icmp_signed("!=", table["stores"], word(0))):
             self._store(result)
         self.drop_outputs(table["outputs"])
