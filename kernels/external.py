@@ -60,6 +60,11 @@ def draws(name: str) -> bool:
     return _random.symbol(name) is not None
 
 
+def orders(name: str) -> bool:
+    """Whether this process has a routine of NumPy's that sorts elements of one dtype, as ``argsort.d``."""
+    return _order.symbol(name) is not None
+
+
 def register(handler: Handler) -> int:
     """The number under which procedures call a handler ``handler(number, words)``; it gives 0, or 1 to stop them."""
     number = next(_numbers)
@@ -92,5 +97,30 @@ def _function_of_blas(name: str) -> int | None:
 
 
 _blas = BoundSymbols("blas.", _function_of_blas)
+# In NumPy's table of functions, and in a descriptor's (``PyArray_ArrFuncs``): NPY_QUICKSORT comes first, NPY_STABLESORT
+# as the third.
+_GET_FUNCTIONS = 365
+_SORTS = {"sort": 33, "stable": 35, "argsort": 36, "argstable": 38}
+_SAMPLE = [3, 1, 2, 0, 1, 3]
+
+
+def _sort(name: str) -> int | None:
+    """The routine ``int(elements, count, NULL)`` or ``int(elements, places, count, NULL)``, tried out."""
+    kind, _, char = name.partition(".")
+    get = ctypes.pythonapi.PyCapsule_GetPointer
+    get.restype, get.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
+    table = (ctypes.c_void_p * (_GET_FUNCTIONS + 1)).from_address(get(np._core._multiarray_umath._ARRAY_API, None))
+    functions = ctypes.PYFUNCTYPE(ctypes.c_void_p, ctypes.py_object)(table[_GET_FUNCTIONS])
+    address = (ctypes.c_void_p * (_SORTS[kind] + 1)).from_address(functions(np.dtype(char)))[_SORTS[kind]]
+    values, places = np.array(_SAMPLE, char), np.arange(len(_SAMPLE))
+    arrays = [values, places] if kind.startswith("arg") else [values]
+    given = [*(array.ctypes.data for array in arrays), len(_SAMPLE), None]
+    types = [*[ctypes.c_void_p] * len(arrays), ctypes.c_int64, ctypes.c_void_p]
+    failed = ctypes.CFUNCTYPE(ctypes.c_int, *types)(address)(*given) if address else 1
+    ordered = values[places] if len(arrays) == 2 else values
+    return None if failed or not np.array_equal(ordered, np.sort(np.array(_SAMPLE, char))) else address
+
+
+_order = BoundSymbols("order.", _sort)
 _random = BoundSymbols("random.", lambda name: _draw(f"random_{name}"))
 _host = BoundSymbols("host.", lambda name: ctypes.cast(_step, ctypes.c_void_p).value)

@@ -15,6 +15,7 @@ SINGLE = X.astype(np.float32)
 WITH_NAN = np.where(X > 0.9, np.nan, X)
 EMPTY = np.empty(0)
 SORTED = np.cumsum(X)
+CUBE = RNG.random((2, 3, 6))
 CALLS = {
     "np.diff(x)": [X, K, TRUTHS, SINGLE, M, X[:1], EMPTY, K.astype(np.uint8)],
     "np.nonzero(x)": [X, K, TRUTHS, WITH_NAN, EMPTY],
@@ -22,6 +23,25 @@ CALLS = {
     "np.cumsum(x)": [X, K, TRUTHS, SINGLE, M, EMPTY, K.astype(np.int8), WITH_NAN],
     "np.cumprod(x)": [X, K, SINGLE],
     "np.median(x)": [X, X[:49], K, SINGLE, M, TRUTHS, RNG.random(1001), np.repeat(1.5, 200), K.astype(np.int16)],
+    "np.median(x, axis=1)": [M, M.T.copy(), M[:, :6], SINGLE.reshape(5, 10), K.reshape(5, 8)],
+    "np.median(x, 0)": [M, X, M.T, RNG.random((3000, 2))],
+    "np.median(x, -1)": [CUBE, M],
+    "np.nanmedian(x)": [WITH_NAN, X, K, M],
+    "np.nanmedian(x, 1)": [np.where(M > 0.8, np.nan, M), M],
+    "np.quantile(x, y)": [(X, 0.3), (X, 1.0), (X, np.array([0.0, 0.1, 0.5, 1.0])), (RNG.random(5000), 0.77), (M, 0.25)],
+    "np.quantile(x, y, axis=1)": [(M, 0.25), (CUBE[0], 0.9)],
+    "np.percentile(x, [10, 50.5, 100])": [X, X[:1], X[:2], RNG.random(3000), M],
+    "np.percentile(x, y)": [(X, 5), (X, 33.3), (X, 0), (X, 100), (X, np.array([3, 60]))],
+    "np.percentile(x, 75, 0)": [M, X],
+    "np.nanquantile(x, y)": [(WITH_NAN, 0.3), (X, np.array([0.0, 0.7]))],
+    "np.nanpercentile(x, y)": [(WITH_NAN, 30), (WITH_NAN, np.array([25, 75]))],
+    "np.sort(x)": [X, K, M, SINGLE, WITH_NAN, EMPTY, TRUTHS, K.astype(np.uint8), CUBE, RNG.random(3000), X[::2]],
+    "np.sort(x, None)": [M, CUBE],
+    "np.sort(x, kind='stable')[::-1] * 2": [X, K],
+    "np.argsort(x)": [X, K, M, SINGLE, WITH_NAN, EMPTY, TRUTHS, X[::-3], K.astype(np.int8)],
+    "x.argsort(kind='stable')": [K, K.reshape(5, 8), TRUTHS],
+    "np.argsort(np.argsort(x))": [X, K, RNG.random(3000)],
+    "np.lexsort((x, y))": [(K, K[::-1]), (X[:40], K), (WITH_NAN, TRUTHS)],
     "np.searchsorted(np.cumsum(x), y)": [(X, X * 9), (X, 3.3), (K, K * 3), (K, 7)],
     "np.searchsorted(np.cumsum(x), y, side='right')": [(X, X * 9), (K, K), (K, 7)],
     "np.interp(y, np.cumsum(x), x)": [(X, X * 30 - 2), (X, 3.3), (X, -1.0), (X, 1e9), (K, K * 3), (SINGLE, SINGLE)],
@@ -32,8 +52,15 @@ CALLS = {
     "np.histogram(x, 7)": [X, M, SORTED],
     "np.histogram(x, 5, (0.25, 0.75))[0]": [X, WITH_NAN, M],
     "np.isin(x, y)": [(K, K[:5]), (K.reshape(5, 8), np.array([3, 90, -7]))],
-    "np.unique(x)": [K, K.reshape(5, 8), K.astype(np.int8) - 9],
-    "np.unique(x, return_counts=True)": [K],
+    "np.unique(x)": [
+        K,
+        K.reshape(5, 8),
+        K.astype(np.int8) - 9,
+        K.astype(np.uint8),
+        K * (1 << 40),
+        K.astype(np.uint32) << 27,
+    ],
+    "np.unique(x, return_counts=True)": [K, K * -(1 << 40), K[:1] << 50],
     "np.cross(x, y)": [(X[:3], X[3:6]), (K[:3], X[3:6]), (SINGLE[:3], SINGLE[3:6])],
     "np.trapezoid(x[:3])": [X, K, SINGLE],
     "np.trapezoid(x[:3], y[:3])": [(X, SORTED)],
@@ -49,12 +76,24 @@ CALLS = {
 }
 LEFT_TO_NUMPY = {
     "np.median(x)": [EMPTY, WITH_NAN],
+    "np.median(x, 1)": [np.where(M > 0.5, np.nan, M), M[:, :0]],
+    "np.nanmedian(x, 1)": [np.where(M > 0.1, np.nan, M)],
+    "np.quantile(x, y)": [
+        (X, 1.5),
+        (X, -0.1),
+        (WITH_NAN, 0.5),
+        (X, np.array([0.5, 2.0])),
+        (np.array([1.0, np.inf]), 1.0),
+    ],
+    "np.quantile(x, y, 1)": [(M[:, :0], 0.5)],
+    "np.nanpercentile(x, y)": [(X * np.nan, 30)],
+    "np.lexsort((x, y))": [(X, K)],
     "np.bincount(x)": [K - 1],
     "np.searchsorted(x, y)": [(X, np.nan)],
     "np.digitize(x, y)": [(X, SORTED[::-1].copy()), (WITH_NAN, SORTED)],
     "np.histogram(x)": [X * 0, EMPTY],
     "np.isin(x, y)": [(K, EMPTY.astype(int)), (K, np.array([1 << 40, 0]))],
-    "np.unique(x)": [K * (1 << 40), K[:0]],
+    "np.unique(x)": [K[:0]],
     "np.interp(y, x, x)": [(EMPTY, 1.0)],
     "np.cross(x, y)": [(X[:2], X[:2]), (X[:3], X[:4])],
     "np.allclose(x, y)": [(X, WITH_NAN)],
@@ -85,8 +124,10 @@ def test_what_numpy_refuses_or_treats_differently_is_left_to_it(expression):
 
 def test_every_function_is_called():
     text = " ".join(CALLS)
-    rounded = (np.linalg.det, np.linalg.cholesky)  # see test_forms_of_loops
-    assert not [f.__name__ for f in WRITTEN if f"np.{f.__name__}(" not in text and f not in rounded]
+    generator = np.random.Generator
+    # See test_forms_of_loops, test_native_draws.
+    elsewhere = (np.linalg.det, np.linalg.cholesky, generator.permutation, generator.shuffle)
+    assert not [f.__name__ for f in WRITTEN if f"np.{f.__name__}(" not in text and f not in elsewhere]
 
 
 @pytest.mark.parametrize("size", [1, 2, 23, 24, 25, 26, 100, 997])

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from . import choosing, creation, folding, products, searching, shapes  # noqa: F401 (their rows are in the table)
+from . import choosing, creation, folding, ordering, products, searching, shapes  # noqa: F401 (their rows are in the table)
 from .products import product
 from .registry import FUNCTIONS, METHODS, scalar_if_0d, ufunc
 from .written import WRITTEN
@@ -31,4 +31,4 @@ def has_loops_for(function: Callable[..., Any]) -> bool:
         return not str(function.__module__).startswith("numpy.linalg")
     is_method = getattr(np.ndarray, name, None) is function
     row = METHODS.get(name) if is_method else FUNCTIONS.get(function)
-    return getattr(row, "__module__", "") in (choosing.__name__, searching.__name__)
+    return getattr(row, "__module__", "") in (choosing.__name__, ordering.__name__, searching.__name__)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -45,13 +46,16 @@ def _reshape_method(r: Recorder, array: Array, *shape: Any) -> Array:
         raise NotStaged("a truth value as an extent")
     extents = [poly_of(r, v) for v in given]
     open_ = [k for k, e in enumerate(extents) if e == Poly.number(-1)]
-    if open_:
-        if len(extents) > 1:
-            raise NotStaged("a shape with an open extent")
+    if len(open_) > 1:
+        raise NotStaged("a shape with several open extents")
+    if len(open_) == len(extents) == 1:
         return reshape(r, array, array.size, True)
-    size = Poly.number(1)
-    for e in extents:
-        size = size * e
+    size = math.prod((e for k, e in enumerate(extents) if k not in open_), start=Poly.number(1))
+    for k in open_:
+        r.require(size - 1)
+        rest = r.machine("udiv", array.size, size, [0], [array.size])
+        extents[k] = Poly.name(rest)
+        size = size * extents[k]
     r.require_equal(size, array.size)
     return reshape(r, array, tuple(extents), False)
 

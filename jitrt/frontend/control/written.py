@@ -11,8 +11,9 @@ from typing import Any
 
 import numpy as np
 
+from .written_order import ORDER
+
 MOST_INLINE = 12  # rows of matrices, for larger ones LAPACK's blocks pay
-_SHORT = 24  # elements that are sorted by insertion
 
 
 def _diff(a: Any, n: Any = 1) -> Any:
@@ -41,69 +42,6 @@ def _cumprod(a: Any) -> Any:
     for k in range(1, len(values)):
         made[k] = made[k - 1] * values[k]
     return made
-
-
-def _sort_short(values: Any, first: Any, last: Any) -> None:
-    """Sort ``values[first:last]``, no element of which is nan, by insertion."""
-    for k in range(first + 1, last):
-        moved = values[k]
-        place = k
-        while place > first and values[place - 1] > moved:
-            values[place] = values[place - 1]
-            place -= 1
-        values[place] = moved
-
-
-def _select(values: Any, wanted: Any) -> None:
-    """Put the element that sorting would put there at place `wanted`, with none above it before and none below behind.
-
-    Hoare's selection; the pivots are drawn, so that no input is a bad one.
-    """
-    first = 0
-    last = len(values)
-    drawn = 12345
-    while last - first > _SHORT:
-        drawn = (drawn * 1103515245 + 12345) % 2147483648
-        pivot = values[first + drawn % (last - first)]
-        low = first
-        high = last - 1
-        while low <= high:
-            while values[low] < pivot:
-                low += 1
-            while values[high] > pivot:
-                high -= 1
-            if low <= high:
-                kept = values[low]
-                values[low] = values[high]
-                values[high] = kept
-                low += 1
-                high -= 1
-        if wanted <= high:
-            last = high + 1
-        elif wanted >= low:
-            first = low
-        else:
-            return
-    _sort_short(values, first, last)
-
-
-def _median(a: Any) -> Any:
-    values = a.flatten()
-    n = len(values)
-    assert n > 0
-    for value in values:
-        assert value == value  # the median of nan is nan, with a sign of its own
-    half = n // 2
-    _select(values, half)
-    if n % 2 == 1:
-        return np.mean(values[half : half + 1])
-    below = values[0]
-    for k in range(1, half):
-        below = max(below, values[k])
-    pair = np.empty(2, values.dtype)
-    pair[0] = below
-    pair[1] = values[half]
-    return np.mean(pair)
 
 
 def _interpolated(x: Any, xp: Any, fp: Any, k: Any) -> Any:
@@ -211,22 +149,6 @@ def _isin(element: Any, test_elements: Any, assume_unique: Any = False, invert: 
         made[k] = table[place]
     found = made.reshape(element.shape)
     return ~found if invert else found
-
-
-def _unique(ar: Any, return_index: Any = False, return_inverse: Any = False, return_counts: Any = False) -> Any:
-    """Of integers in a small range, by counting."""
-    assert not return_index
-    assert not return_inverse
-    values = np.ravel(ar)
-    assert values.dtype.kind == "i"
-    assert len(values) > 0
-    low = int(np.min(values))
-    assert int(np.max(values)) - low <= 4 * len(values) + 1000
-    counts = np.zeros(int(np.max(values)) - low + 1, np.int64)
-    np.add.at(counts, values.astype(np.int64) - low, np.int64(1))
-    found = np.flatnonzero(counts)
-    made = (found + low).astype(values.dtype)
-    return (made, counts[found]) if return_counts else made
 
 
 def _cross(a: Any, b: Any) -> Any:
@@ -355,7 +277,7 @@ def interval(rng: Any, most: Any) -> Any:
 
 
 def _permutation(rng: Any, x: Any) -> Any:
-    made = np.arange(x) if np.ndim(x) == 0 else np.array(x)
+    made = np.arange(x) if np.ndim(x) == 0 else x.copy()
     _shuffle(rng, made)
     return made
 
@@ -372,9 +294,9 @@ def _shuffle(rng: Any, x: Any) -> None:
 
 WRITTEN: dict[Any, Callable[..., Any]] = {
     np.diff: _diff, np.cumsum: _cumsum, np.cumprod: _cumprod,
-    np.median: _median, np.interp: _interp, np.bincount: _bincount, np.digitize: _digitize,
-    np.histogram: _histogram, np.isin: _isin, np.unique: _unique, np.cross: _cross,
+    np.interp: _interp, np.bincount: _bincount, np.digitize: _digitize,
+    np.histogram: _histogram, np.isin: _isin, np.cross: _cross,
     np.trapezoid: _trapezoid, np.trace: _trace, np.diagflat: _diagflat, np.tril: _tril, np.triu: _triu,
     np.linalg.det: _det, np.linalg.cholesky: _cholesky, np.flip: _flip, np.ptp: _ptp, np.allclose: _allclose,
-    np.random.Generator.permutation: _permutation, np.random.Generator.shuffle: _shuffle,
+    np.random.Generator.permutation: _permutation, np.random.Generator.shuffle: _shuffle, **ORDER,
 }  # fmt: skip
