@@ -107,18 +107,19 @@ _SAMPLE = [3, 1, 2, 0, 1, 3]
 def _sort(name: str) -> int | None:
     """The routine ``int(elements, count, NULL)`` or ``int(elements, places, count, NULL)``, tried out."""
     kind, _, char = name.partition(".")
-    get = ctypes.pythonapi.PyCapsule_GetPointer
-    get.restype, get.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
-    table = (ctypes.c_void_p * (_GET_FUNCTIONS + 1)).from_address(get(np._core._multiarray_umath._ARRAY_API, None))
-    functions = ctypes.PYFUNCTYPE(ctypes.c_void_p, ctypes.py_object)(table[_GET_FUNCTIONS])
-    address = (ctypes.c_void_p * (_SORTS[kind] + 1)).from_address(functions(np.dtype(char)))[_SORTS[kind]]
+    pointer = ctypes.PYFUNCTYPE(ctypes.c_void_p, ctypes.py_object, ctypes.c_char_p)
+    api = pointer(("PyCapsule_GetPointer", ctypes.pythonapi))(_multiarray_umath._ARRAY_API, None) or 0
+    table = (ctypes.c_void_p * (_GET_FUNCTIONS + 1)).from_address(api)
+    functions = ctypes.PYFUNCTYPE(ctypes.c_void_p, ctypes.py_object)(table[_GET_FUNCTIONS] or 0)
+    address = (ctypes.c_void_p * (_SORTS[kind] + 1)).from_address(functions(np.dtype(char)))[_SORTS[kind]] or 0
     values, places = np.array(_SAMPLE, char), np.arange(len(_SAMPLE))
     arrays = [values, places] if kind.startswith("arg") else [values]
     given = [*(array.ctypes.data for array in arrays), len(_SAMPLE), None]
     types = [*[ctypes.c_void_p] * len(arrays), ctypes.c_int64, ctypes.c_void_p]
-    failed = ctypes.CFUNCTYPE(ctypes.c_int, *types)(address)(*given) if address else 1
+    if not address or ctypes.CFUNCTYPE(ctypes.c_int, *types)(address)(*given):
+        return None
     ordered = values[places] if len(arrays) == 2 else values
-    return None if failed or not np.array_equal(ordered, np.sort(np.array(_SAMPLE, char))) else address
+    return address if np.array_equal(ordered, np.sort(np.array(_SAMPLE, char))) else None
 
 
 _order = BoundSymbols("order.", _sort)

@@ -326,6 +326,7 @@ class _Loop:
         captured = self.staged.captured
         self.named = [(c.container, c.key, c.value) for c in captured if type(c.container) is dict]
         self.others = [c for c in captured if type(c.container) is not dict]
+        self.array_kinds = [_kind(c.value) for c in self.staged.arrays]
 
     def fits(self, args: tuple) -> bool:
         """Whether what the code reads from outside, and arguments whose values it was made for, are what they were."""
@@ -340,7 +341,7 @@ class _Loop:
         for capture in self.others:
             if capture.read() is not capture.value:
                 return False
-        return all(_kind(c.read()) == _kind(c.value) for c in self.staged.arrays)
+        return all(_kind(c.read()) == kind for c, kind in zip(self.staged.arrays, self.array_kinds))
 
     def renew_table(self, call: _Call, count: int) -> bool:
         """Make the table for native calls, if there is none, or what it says of the outside does not hold any more.

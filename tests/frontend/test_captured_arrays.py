@@ -1,9 +1,11 @@
 """What functions read from outside may be rebound, exchanged, aliased and changed between calls."""
 
 import types
+import warnings
 
 import numpy as np
 import pytest
+from test_element_loops import function_of
 
 import jitrt
 
@@ -120,3 +122,20 @@ def test_defaults_and_members_of_classes():
         np.testing.assert_array_equal(compiled(model, np.arange(2.0)), Model.scaled(model, np.arange(2.0)))
         weights += 1.0
         np.testing.assert_array_equal(compiled(model, np.arange(2.0)), Model.scaled(model, np.arange(2.0)))
+
+
+def test_a_global_array_of_another_form_in_a_staged_function():
+    """The object is the same, and what the procedure was made for is not."""
+    for change in ({"shape": (3, 2)}, {"dtype": np.dtype(np.float32)}):
+        given = np.arange(6.0)
+        space = {"np": np, "W": given}
+        text = "def f(n):\n    t = 0.0\n    for k in range(n):\n        t = t + (W[k] * k).sum()\n    return t\n"
+        function = function_of(text, **space)
+        fast = jitrt.jit(function)
+        for _ in range(3):
+            assert fast(3) == function(3)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            for name, value in change.items():
+                setattr(given, name, value)
+        assert fast(3) == function(3)

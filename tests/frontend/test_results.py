@@ -286,10 +286,13 @@ class TestNesting:
         check(lambda a: (np.modf(a / 3), np.frexp(a * 2), divmod(a, 5)), x)
 
     def test_calls_without_a_row_run_in_numpy(self):
-        fast = jitrt.jit(lambda a: np.sort(a * -1, axis=1) + np.median(a))
-        same(fast(x), np.sort(x * -1, axis=1) + np.median(x))
+        def ordered(a):
+            return np.partition(a * -1, 1, axis=1) + np.partition(a, 3, axis=None)[3]
+
+        fast = jitrt.jit(ordered)
+        same(fast(x), ordered(x))
         assert len(fast.explain(x).host_calls) == 2
-        same(fast(x + 5), np.sort((x + 5) * -1, axis=1) + np.median(x + 5))
+        same(fast(x + 5), ordered(x + 5))
 
     def test_a_call_whose_result_changes_its_shape(self):
         def distinct(a):

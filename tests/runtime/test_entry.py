@@ -51,10 +51,10 @@ def test_what_native_code_cannot_serve_keeps_its_frame(monkeypatch):
     made = []
     new_frame = Program.new_frame
     monkeypatch.setattr(Program, "new_frame", lambda self: made.append(self) or new_frame(self))
-    fast = jitrt.jit(lambda x: np.sort(x) * 2.0 + 1.0)
+    fast = jitrt.jit(lambda x: np.partition(x, 4) * 2.0 + 1.0)
     for k in range(5):
         x = np.arange(9.0) * (-1) ** k
-        np.testing.assert_array_equal(fast(x), np.sort(x) * 2.0 + 1.0)
+        np.testing.assert_array_equal(fast(x), np.partition(x, 4) * 2.0 + 1.0)
     assert len(made) == 1
 
 

@@ -85,6 +85,22 @@ def dot(a: Any, b_: Any = None, out: Any = None, **kwargs: Any) -> Node:
     return _contract(DOT, x, y, x.shape[:-1] + rest)
 
 
+@numpy_function(np.inner)
+def inner(a: Any, b_: Any, /) -> Node:
+    x, y = _pair(a, b_)
+    if x.type.ndim != 1 or y.shape != x.shape:
+        raise NotCovered("inner products of such operands")
+    return dot(x, y)
+
+
+@numpy_function(np.vdot)
+def vdot(a: Any, b_: Any, /) -> Node:
+    x, y = _pair(a, b_)
+    if "c" in (x.dtype.kind, y.dtype.kind) or x.type.size != y.type.size or not x.type.size:
+        raise NotCovered("vdot of such operands")
+    return dot(*(b.view("reshape", v, shape=(v.type.size,)) for v in (x, y)))
+
+
 @numpy_function(np.tensordot)
 def tensordot(a: Any, b_: Any = None, axes: Any = 2, **kwargs: Any) -> Node:
     x, y = _pair(a, kwargs.get("b", b_))

@@ -12,6 +12,7 @@ from . import (
     movement,
     pythonnumbers,
     reductions,
+    rounding,
     scans,
     searches,
     selection,
@@ -24,5 +25,5 @@ __all__ = ["BY_VALUE_FUNCTIONS", "CONTIGUOUS_FUNCTIONS", "METHODS", "NUMPY_FUNCT
 
 ROW_MODULES = (
     angle, assembly, assumptions, contractions, control, folds, indexing, moments, movement, pythonnumbers, reductions,
-    scans, searches, selection, ufuncs, updates,
+    rounding, scans, searches, selection, ufuncs, updates,
 )  # fmt: skip

@@ -1,0 +1,39 @@
+"""Rounding to decimals, as NumPy composes it of ufuncs."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from .. import build as b
+from ..node import Node
+from .operands import array_node
+from .optable import Kind, NotCovered, Op, numpy_function, row
+
+_MOST_DECIMALS = 22  # up to which a power of ten is a number of float64
+
+
+def _lower_round(n: Node) -> Node:
+    """``rint(a * 10**decimals) / 10**decimals``"""
+    (x,), decimals = n.args, n["decimals"]
+    first, last = (np.multiply, np.divide) if decimals > 0 else (np.divide, np.multiply)
+    factor = b.constant(10.0 ** abs(decimals))
+    return b.elementwise(last, b.elementwise(np.rint, b.elementwise(first, x, factor)), factor)
+
+
+def _rounded(n: Node, arrays: list[np.ndarray]) -> np.ndarray:
+    """A small array as NumPy rounds it: not in the order of the operand, but for that of Fortran."""
+    return np.round(arrays[0].astype(np.float32), n["decimals"])
+
+
+row(Op("round", Kind.COMPOUND, numpy=np.round, lower=_lower_round, order=_rounded))
+
+
+@numpy_function(np.round, np.around, method="round")
+def round_(a: Any, decimals: Any = 0, out: Any = None) -> Node:
+    """Of floats; of integers NumPy gives the operand itself."""
+    x = array_node(a)
+    if out is not None or type(decimals) is not int or abs(decimals) > _MOST_DECIMALS or x.dtype.char not in "fd":
+        raise NotCovered("rounding of such operands")
+    return b.compound("round", (x,), x.type, decimals=decimals) if decimals else b.elementwise(np.rint, x)
