@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 
 import jitrt
-from jitrt.inspect.pictures import Box, bars_picture, layered
+from jitrt.base.drawing import Box, layered
+from jitrt.inspect.pictures import bars_picture
 
 NAMES = "{http://www.w3.org/2000/svg}"
 

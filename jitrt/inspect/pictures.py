@@ -1,101 +1,16 @@
-"""Pictures of programs as SVG: steps as boxes, loop nests as frames, memory as a map, times as bars.
-
-All texts and lines have the colour of the text around the picture, so that it is seen on light and on dark pages.
-"""
+"""Pictures of programs as SVG: steps as boxes, loop nests as frames, memory as a map, times as bars."""
 
 from __future__ import annotations
 
-import html
 from collections.abc import Sequence
 
-from ..base.frozen import frozen
+from ..base.drawing import COLOURS, GAP, LETTER, LINE, PAD, Box, layered, rectangle, svg, text
 from ..ir.node import Graph, Node
 from ..memory.frame import FrameLayout
 from ..runtime.steps import HostStep, KernelStep, Step
 from ..schedule.reasons import host_name
 
-_LINE, _PAD, _GAP, _LETTER = 16, 8, 28, 7.3  # pixels
-_COLOURS = ("#4c78a8", "#f58518", "#54a24b", "#b279a2", "#e45756", "#72b7b2", "#eeca3b", "#9d755d")
 _WIDEST = 44  # letters in a line of a box
-
-
-@frozen
-class Box:
-    """A box of a layered picture.
-
-    Parameters
-    ----------
-    lines : tuple of str
-    colour : str
-    after : tuple of int
-        Numbers of the boxes that have to stand above it.
-    """
-
-    lines: tuple[str, ...]
-    colour: str
-    after: tuple[int, ...] = ()
-
-
-def svg(width: float, height: float, parts: Sequence[str]) -> str:
-    """An SVG of that size, in pixels."""
-    return (
-        f'<svg xmlns="http://www.w3.org/2000/svg" width="{width:.0f}" height="{height:.0f}" '
-        f'viewBox="0 0 {width:.0f} {height:.0f}" font-family="monospace" font-size="12" fill="currentColor" '
-        f'style="max-width:100%">{"".join(parts)}</svg>'
-    )
-
-
-def text(x: float, y: float, what: str, anchor: str = "start", opacity: float = 1) -> str:
-    """A line of text whose base line begins, has its middle or ends there."""
-    return f'<text x="{x:.0f}" y="{y:.0f}" text-anchor="{anchor}" opacity="{opacity}">{html.escape(what)}</text>'
-
-
-def rectangle(x: float, y: float, width: float, height: float, colour: str, title: str = "") -> str:
-    """A rectangle, with a title that is shown where the mouse rests."""
-    tip = f"<title>{html.escape(title)}</title>" if title else ""
-    return (
-        f'<rect x="{x:.0f}" y="{y:.0f}" width="{max(width, 1):.0f}" height="{max(height, 1):.0f}" rx="4" '
-        f'fill="{colour}" fill-opacity="0.25" stroke="{colour}">{tip}</rect>'
-    )
-
-
-def layered(boxes: Sequence[Box]) -> str:
-    """Boxes in rows, each below those that it comes after, and lines between them.
-
-    Examples
-    --------
-    >>> picture = layered([Box(("x",), "gray"), Box(("exp x",), "gray", (0,))])
-    >>> picture.count("<rect"), picture.count("<path")
-    (2, 1)
-    """
-    rows: dict[int, list[int]] = {}
-    row_of: list[int] = []
-    for k, box in enumerate(boxes):
-        row_of.append(1 + max((row_of[j] for j in box.after), default=-1))
-        rows.setdefault(row_of[k], []).append(k)
-    sizes = [(2 * _PAD + _LETTER * max(map(len, b.lines)), 2 * _PAD + _LINE * len(b.lines)) for b in boxes]
-    width = max((sum(sizes[k][0] + _GAP for k in row) for row in rows.values()), default=_GAP)
-    place: dict[int, tuple[float, float]] = {}
-    y = _GAP / 2
-    for row in rows.values():
-        x = (width - sum(sizes[k][0] + _GAP for k in row) + _GAP) / 2
-        for k in row:
-            place[k] = x, y
-            x += sizes[k][0] + _GAP
-        y += max(sizes[k][1] for k in row) + _GAP
-    parts = []
-    for k, box in enumerate(boxes):
-        for j in box.after:
-            x0, y0 = place[j][0] + sizes[j][0] / 2, place[j][1] + sizes[j][1]
-            x1, y1 = place[k][0] + sizes[k][0] / 2, place[k][1]
-            bend = (y1 - y0) / 2
-            path = f"M{x0:.0f},{y0:.0f} C{x0:.0f},{y0 + bend:.0f} {x1:.0f},{y1 - bend:.0f} {x1:.0f},{y1:.0f}"
-            parts.append(f'<path d="{path}" fill="none" stroke="currentColor" opacity="0.5"/>')
-    for k, box in enumerate(boxes):
-        (x, y0), (w, h) = place[k], sizes[k]
-        parts.append(rectangle(x, y0, w, h, box.colour))
-        parts += [text(x + _PAD, y0 + _PAD + _LINE * (n + 0.75), line) for n, line in enumerate(box.lines)]
-    return svg(width, y, parts)
 
 
 def steps_picture(graph: Graph, steps: Sequence[Step]) -> str:
@@ -111,9 +26,9 @@ def steps_picture(graph: Graph, steps: Sequence[Step]) -> str:
         if isinstance(step, KernelStep):
             types = ", ".join(str(node.type) for node in writes)
             lines = (f"step {number}: kernel", *_wrapped(step.call.nest.operations() or ["copy"]), f"→ {types}")
-            boxes.append(Box(lines, _COLOURS[0], after))
+            boxes.append(Box(lines, COLOURS[0], after))
         elif isinstance(step, HostStep):
-            boxes.append(Box((f"step {number}: NumPy", host_name(step.node)), _COLOURS[1], after))
+            boxes.append(Box((f"step {number}: NumPy", host_name(step.node)), COLOURS[1], after))
         else:
             boxes.append(Box((f"step {number}: {type(step).__name__.removesuffix('Step').lower()}",), "gray", after))
         made.update(dict.fromkeys(writes, len(boxes) - 1))
@@ -166,10 +81,10 @@ def memory_picture(layout: FrameLayout, steps: int) -> str:
     for k, (node, slot) in enumerate(slots):
         x, w = left + slot.offset * scale, node.type.nbytes * scale
         y, h = top + row * slot.first, row * (slot.end - slot.first) - 2
-        parts.append(rectangle(x, y, w, h, _COLOURS[k % len(_COLOURS)], f"{node.op.name} {slot}"))
-        if len(name := f"{node.op.name} {node.type}") * _LETTER < w - _PAD:
-            parts.append(text(x + _PAD / 2, y + row * 0.65, name))
-    return svg(left + width + _PAD, top + row * rows + _PAD, parts)
+        parts.append(rectangle(x, y, w, h, COLOURS[k % len(COLOURS)], f"{node.op.name} {slot}"))
+        if len(name := f"{node.op.name} {node.type}") * LETTER < w - PAD:
+            parts.append(text(x + PAD / 2, y + row * 0.65, name))
+    return svg(left + width + PAD, top + row * rows + PAD, parts)
 
 
 def nests_picture(nests: Sequence[str]) -> str:
@@ -183,22 +98,22 @@ def nests_picture(nests: Sequence[str]) -> str:
     """
     texts: list[str] = []
     frames: list[tuple[int, float, int]] = []  # depth, top, lines
-    y, width = float(_PAD), 0.0
+    y, width = float(PAD), 0.0
     for nest in nests:
         lines = [line for line in nest.split("\n") if not line.lstrip().startswith("#")]
         depths = [(len(line) - len(line.lstrip())) // 2 for line in lines]
         for k, (line, depth) in enumerate(zip(lines, depths)):
             shown = line.strip() if len(line) <= 2 * _WIDEST else f"{line.strip()[: 2 * _WIDEST - 1]}…"
-            width = max(width, 2 * _PAD * depth + _LETTER * len(shown) + 2 * _PAD)
+            width = max(width, 2 * PAD * depth + LETTER * len(shown) + 2 * PAD)
             if line.lstrip().startswith("for "):
                 inside = next((j for j in range(k + 1, len(lines)) if depths[j] <= depth), len(lines)) - k
                 frames.append((depth, y, inside))
-            texts.append(text(_PAD * (depth + 1), y + 0.75 * _LINE, shown))
-            y += _LINE
-        y += _GAP
-    total = width + _PAD
+            texts.append(text(PAD * (depth + 1), y + 0.75 * LINE, shown))
+            y += LINE
+        y += GAP
+    total = width + PAD
     drawn = [
-        rectangle(_PAD * d + 2, top, total - 2 * _PAD * d - 4, _LINE * n + 2, _COLOURS[d % len(_COLOURS)])
+        rectangle(PAD * d + 2, top, total - 2 * PAD * d - 4, LINE * n + 2, COLOURS[d % len(COLOURS)])
         for d, top, n in frames
     ]
     return svg(total, y, [*drawn, *texts])
@@ -216,16 +131,16 @@ def bars_picture(bars: Sequence[tuple[str, float, str]], unit: float, marks: Seq
     marks : sequence of float, optional
         Lengths at which a bar could end at best.
     """
-    names = _LETTER * max((len(name) for name, _, _ in bars), default=0) + 2 * _PAD
+    names = LETTER * max((len(name) for name, _, _ in bars), default=0) + 2 * PAD
     width, row = 360, 24
-    behind = _LETTER * max((len(what) for _, _, what in bars), default=0)
+    behind = LETTER * max((len(what) for _, _, what in bars), default=0)
     parts = []
     for k, (name, length, what) in enumerate(bars):
         y, reach = k * row, width * min(length / unit, 1) if unit else 0
-        parts.append(text(names - _PAD, y + 0.7 * row, name, "end"))
-        parts.append(rectangle(names, y + 3, reach, row - 6, _COLOURS[k % len(_COLOURS)], what))
-        parts.append(text(names + reach + _PAD, y + 0.7 * row, what))
+        parts.append(text(names - PAD, y + 0.7 * row, name, "end"))
+        parts.append(rectangle(names, y + 3, reach, row - 6, COLOURS[k % len(COLOURS)], what))
+        parts.append(text(names + reach + PAD, y + 0.7 * row, what))
         if k < len(marks) and (mark := marks[k]) is not None and unit:
             x = names + width * min(mark / unit, 1)
             parts.append(f'<path d="M{x:.0f},{y + 1:.0f} V{y + row - 1:.0f}" stroke="currentColor" stroke-width="2"/>')
-    return svg(names + width + behind + 2 * _PAD, row * len(bars) + _PAD, parts)
+    return svg(names + width + behind + 2 * PAD, row * len(bars) + PAD, parts)
