@@ -173,13 +173,16 @@ def is_plain(arguments: Any) -> bool:
 
 
 def _reshaped(size: int, shape: tuple[int, ...]) -> tuple[int, ...]:
-    """The shape that ``reshape(shape)`` gives an array of `size` elements, -1 replaced."""
-    known = 1
+    """The shape that ``reshape(shape)`` gives an array of `size` elements, its negative extent replaced."""
+    known, unknown = 1, 0
     for extent in shape:
-        known *= extent if extent != -1 else 1
-    if shape.count(-1) == 1 and known > 0 and size % known == 0:
-        shape = tuple(size // known if extent == -1 else extent for extent in shape)
-    elif shape.count(-1) > 0 or known != size:
+        if extent < 0:
+            unknown += 1
+        else:
+            known *= extent
+    if unknown == 1 and known > 0 and size % known == 0:
+        shape = tuple(size // known if extent < 0 else extent for extent in shape)
+    elif unknown or known != size:
         raise ValueError(f"cannot reshape array of size {size} into shape {shape}")
     return shape
 

@@ -160,3 +160,32 @@ def test_another_shape_in_another_call():
         want = X.reshape(shape).sum(axis)
         same(want, compiled(X, np.array(shape), np.int64(axis)))
     assert len(compiled.explain(X, np.array([3, 4]), np.int64(0)).looked_at) == 2
+
+
+@pytest.mark.parametrize("n", [0, 6, 7])
+@pytest.mark.parametrize("shape", [(-7, 1), (-2, 3), (2, -9), (-7, -1), (0, -3), (-1, -2, 3), (-4,), (3, -1, 2)])
+def test_any_negative_extent_is_the_unknown_one(n, shape):
+    for function in (lambda x: x.reshape(shape) * 2, lambda x: np.reshape(x + 1, shape)):
+        fast, x = jitrt.jit(function), np.arange(float(n))
+        try:
+            want = function(x)
+        except ValueError as error:
+            with pytest.raises(ValueError) as raised:
+                fast(x)
+            assert str(raised.value) == str(error)
+        else:
+            np.testing.assert_array_equal(fast(x), want, strict=True)
+
+
+@pytest.mark.parametrize("counts", [-1, (-1, 2), (2, -3), 0, (0, 2)])
+@pytest.mark.parametrize("shape", [(0,), (3,), (0, 2), (2, 0)])
+def test_copies_whose_number_is_negative(shape, counts):
+    fast, x = jitrt.jit(lambda x: np.tile(x, counts) + 1), np.ones(shape)
+    try:
+        want = np.tile(x, counts) + 1
+    except ValueError as error:
+        with pytest.raises(ValueError) as raised:
+            fast(x)
+        assert str(raised.value) == str(error)
+    else:
+        np.testing.assert_array_equal(fast(x), want, strict=True)

@@ -189,6 +189,8 @@ def roll(a: Any, shift: Any, axis: Any = None) -> Node:
 def tile(A: Any, reps: Any) -> Node:
     a = strong_node(A)
     counts = extents(reps)
+    if any(count < 0 for count in counts):
+        raise NotCovered("a negative number of copies")
     ndim = max(a.type.ndim, len(counts))
     counts = (1,) * (ndim - len(counts)) + counts
     shape = (1,) * (ndim - a.type.ndim) + a.shape
