@@ -141,7 +141,8 @@ def public_functions(title: str) -> list[str]:
     (True, False)
     """
     space, _ = NAMESPACES[title]
-    functions = ((n, getattr(space, n)) for n in dir(space) if n[0] != "_" and n not in _APART)
+    names = sorted(getattr(space, "__all__", dir(space)))  # other packages add to a namespace
+    functions = ((n, getattr(space, n)) for n in names if n[0] != "_" and n not in _APART)
     return [n for n, f in functions if callable(f) and not isinstance(f, type)]
 
 

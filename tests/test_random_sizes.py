@@ -1,5 +1,6 @@
 """Random programs of arrays of all layouts and of integers: what serves any size gives what NumPy gives."""
 
+import linecache
 import random
 
 import numpy as np
@@ -105,3 +106,23 @@ def test_random_programs_at_random_sizes(block):
 def test_more_random_programs_at_random_sizes(block):
     for seed in range(20):
         compare(1000 + 20 * block + seed)
+
+
+NUMBERS = """m + k; k - m; m * k; m // k; k // m; m % k; -m + k; m / k; m & k; m == k; m < k; m - 0.5; s + m; m * s;
+x[0] + m; m + x.sum(); divmod(m, k); max(m, k); m if m > k else k; len(x) + k; len(x) * s""".replace("\n", " ").split(
+    "; "
+)
+
+
+@pytest.mark.parametrize("number", NUMBERS)
+def test_what_is_computed_of_sizes_is_of_pythons_types(number):
+    """An integer that is an index is one of the sizes of a program; the others are symbols."""
+    source = f"def f(x, k, m, s):\n    x[m % 3] = 1.0\n    return {number}, x\n"
+    name = f"<sizes {number}>"
+    linecache.cache[name] = (len(source), None, source.splitlines(True), name)
+    namespace = {}
+    exec(compile(source, name, "exec"), namespace)
+    plain, fast = namespace["f"], jitrt.jit(namespace["f"])
+    for n, k, m in [(4, 200, 8), (4, 100, 4), (5, 7, 20), (6, -40, 5), (4, 1, 5), (7, 5, 10), (9, -3, 7), (4, 300, 2)]:
+        want, got = plain(np.ones(n), k, m, 0.25 * k), fast(np.ones(n), k, m, 0.25 * k)
+        assert repr(got) == repr(want) and type(got[0]) is type(want[0])

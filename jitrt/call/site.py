@@ -431,7 +431,8 @@ class ServedFunction(NativeCallable):
     def release(self) -> None:
         """Free the frames of all specialisations. The next call allocates one."""
         super().release()
-        self._dispatch.serve_procedures([])
+        with self._lock:
+            self._dispatch.serve_procedures([])
         self._loops.release()
         for found in self._specialisations.compiled():
             found.compiled.program.release()

@@ -117,7 +117,7 @@ class Dispatch:
             return self._fallback
         if found := [t for t in self._procedures if t.address == address]:
             return found[0]
-        tables = ((owner, t) for owner, _, tables in self._tables.values() for t in tables)
+        tables = ((owner, t) for owner, _, tables in self._known() for t in tables)
         return next((owner for owner, t in tables if t.address == address), None)
 
     def wants(self, owner: Any) -> bool:
@@ -137,6 +137,10 @@ class Dispatch:
                 self.refuse(owner)
             return renewals <= policy.RENEWALS
         return len(tables) < policy.TABLES and not is_free
+
+    def _known(self) -> list[tuple[Any, int | None, list[Words]]]:
+        """The tables, as they are now: another thread may add some meanwhile."""
+        return list(self._tables.values())
 
     def refuse(self, owner: Any) -> None:
         """Native code cannot serve calls on behalf of the specialisation `owner`."""
@@ -195,7 +199,7 @@ class Dispatch:
         with at_work():
             self._set("plain", 0)
             self._set("spared", 0)
-            for _, _, tables in self._tables.values():
+            for _, _, tables in self._known():
                 self._removed += tables
             self._tables.clear()
             self._refused.clear()
@@ -205,11 +209,11 @@ class Dispatch:
 
     def tables(self) -> int:
         """How many tables there are."""
-        return sum(len(tables) for _, _, tables in self._tables.values())
+        return sum(len(tables) for _, _, tables in self._known())
 
     def served(self) -> list[tuple[Any, int]]:
         """The specialisations whose tables have served calls since this was asked before, and how many."""
-        counts = [(owner, _served(tables)) for owner, _, tables in self._tables.values()]
+        counts = [(owner, _served(tables)) for owner, _, tables in self._known()]
         found = [(owner, count) for owner, count in counts if count]
         self._in_use.update(id(owner) for owner, _ in found)
         return found
@@ -224,12 +228,12 @@ class Dispatch:
 
     def crowd(self) -> list[Any]:
         """Specialisations in whose way many others are: their calls differ in values that the hash does not have."""
-        counts = Counter(value for _, value, _ in self._tables.values() if value is not None)
-        return [o for o, value, _ in self._tables.values() if value is not None and counts[value] > policy.CROWD]
+        counts = Counter(value for _, value, _ in self._known() if value is not None)
+        return [o for o, value, _ in self._known() if value is not None and counts[value] > policy.CROWD]
 
     def free_tables(self) -> None:
         """Nobody uses a table any more."""
-        for tables in (self._procedures, *(tables for _, _, tables in self._tables.values())):
+        for tables in (self._procedures, *(tables for _, _, tables in self._known())):
             for table in tables:
                 table[_BUSY] = 0
 
@@ -239,7 +243,7 @@ class Dispatch:
         Another thread may call the function between any two lines, and Ctrl-C may end this one there. So the words that
         lead to the table change at once, and what they have led to lives until then.
         """
-        every = [(value, t) for _, value, tables in self._tables.values() for t in tables]
+        every = [(value, t) for _, value, tables in self._known() for t in tables]
         found = [(value, t.address) for value, t in every if value is not None]
         general = [*self._procedures, *(t for value, t in every if value is None)]
         for table, following in zip(general, [*general[1:], None]):

@@ -134,7 +134,7 @@ def test_few_long_rows_keep_their_two_stages():
 
 def test_explain_says_why_a_value_is_stored():
     x = np.random.default_rng(1).normal(size=(300, 64))
-    assert "stored on its own" in str(check(standardised_columns, x))
+    assert "stored on its own" in check(standardised_columns, x).text()
 
 
 @pytest.mark.parametrize("shape", [(12, 5), (600, 7), (40, 3000)])

@@ -19,8 +19,8 @@ __all__ = ["FUNCTIONS", "METHODS", "has_loops_for", "product", "scalar_if_0d", "
 def has_loops_for(function: Callable[..., Any]) -> bool:
     """Whether a staged function does by loops over elements what NumPy's `function` does one element after the other.
 
-    Those are choices by masks and indices, searches, and what is written in Python; views, folds and linear algebra are
-    NumPy's where a trace leaves them to it.
+    Those are choices by masks and indices, searches, and what is written in Python; views, folds, sorts and linear
+    algebra are NumPy's where a trace leaves them to it.
     """
     if function in (operator.getitem, operator.setitem, np.where):
         return True
@@ -31,4 +31,4 @@ def has_loops_for(function: Callable[..., Any]) -> bool:
         return not str(function.__module__).startswith("numpy.linalg")
     is_method = getattr(np.ndarray, name, None) is function
     row = METHODS.get(name) if is_method else FUNCTIONS.get(function)
-    return getattr(row, "__module__", "") in (choosing.__name__, ordering.__name__, searching.__name__)
+    return getattr(row, "__module__", "") in (choosing.__name__, searching.__name__)

@@ -61,7 +61,7 @@ def _with_another(ufunc: np.ufunc, tracer: Operators, x: Any, y: Any) -> Any:
     return NotImplemented
 
 
-_PYTHON_NUMBERS = frozenset({int, float, complex, bool})
+_PYTHON_NUMBERS = frozenset({int, float, complex, bool, Size})
 
 
 def _is_number(value: Any) -> bool:
@@ -99,7 +99,7 @@ def _number_node(value: Any, tracer: Operators, python: Callable[[Any, Any], Any
     """The node of one of two numbers, `tracer` the other; an integer literal as the float that Python makes of it."""
     if isinstance(value, Operators):
         return value._node
-    if type(value) in (int, bool) and tracer._node.dtype.kind == "f" and python in _CONVERTING:
+    if type(value) in (int, bool, Size) and tracer._node.dtype.kind == "f" and python in _CONVERTING:
         value = float(value)
     return tracer._trace.lift(value)
 
