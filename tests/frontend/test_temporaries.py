@@ -152,3 +152,17 @@ def test_rolls(shift, axis):
     for shape in ((5,), (1,), (9,)) if axis is None else ((4, 6), (1, 5), (5, 1), (2, 3)):
         x = np.random.default_rng(0).integers(-8, 9, shape) / 4
         assert _agrees(f, x, 3)
+
+
+def test_arrays_whose_sizes_vary_make_a_procedure_where_they_get_no_memory():
+    def tree(x, up, n):
+        value = np.maximum(1.0 - x * up ** np.arange(n + 1.0), 0)
+        for k in range(n - 1, -1, -1):
+            price = x * up ** np.arange(k + 1.0)
+            value = np.maximum(0.5 * (value[1:] + value[:-1]), 1.0 - price)
+        return value[0]
+
+    fast = jitrt.jit(tree)
+    for n in (20, 25, 3, 40):
+        np.testing.assert_allclose(fast(0.9, 1.01, n), tree(0.9, 1.01, n), rtol=1e-14)
+    assert "procedure(" in fast.explain(0.9, 1.01, 33).loop

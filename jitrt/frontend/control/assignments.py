@@ -37,6 +37,7 @@ class Assignments(Comprehensions):
             value = self.kept(value)  # the first assignment may change what it is computed from
         elif isinstance(value, Array) and s in self.temporaries:
             name, last = self.temporaries[s]
+            self.r.choose(*value.shape)
             self.variables[name], self.deferred[name] = value, self.r.time
             self.passing.setdefault(last, []).append(name)
             return
