@@ -390,22 +390,21 @@ class ServedFunction(NativeCallable):
         rolled : bool, optional
             Where the function is traced, whether there are loops in its graph.
         """
-        from ..frontend.control.looplines import NOT_STAGED, loop_lines
+        from ..frontend.control.looplines import loop_lines
 
         refused = self._loops.reason(args)
-        why = f"{NOT_STAGED}{refused}" if refused else ""
         unrolled = self._loops.unrolled(args) if rolled is None and not reason else frozenset[int]()
 
-        def what(line: int) -> str:
+        def fate(line: int) -> str:
             if reason:
-                return f"in Python{why}"
+                return "in Python"
             if rolled is None:
                 return "unrolled: its values are of different kinds" if line in unrolled else "compiled as a loop"
             if rolled:
-                return f"compiled as a loop over whole arrays where its iterations record the same{why}"
-            return f"unrolled: each iteration is recorded by itself{why}"
+                return "compiled as a loop over whole arrays where its iterations record the same"
+            return "unrolled: each iteration is recorded by itself"
 
-        return loop_lines(self._function, what)
+        return loop_lines(self._function, fate, refused)
 
     def _note_slow_call(self, seconds: float, args: tuple, is_staged: bool = False) -> None:
         """Say which loop has made a first call slow, and what would help."""
@@ -414,12 +413,12 @@ class ServedFunction(NativeCallable):
         loops = self._loops_of(args, "", None if is_staged else False)
         where = f" ({loops[0]})" if loops else ""
         if is_staged:
-            advice = "all its loops are one procedure: put a part that stands in no loop into a jit function of its own"
+            helps = "all its loops are one procedure: put a part that stands in no loop into a jit function of its own"
         elif loops:
-            advice = "replace the loop by an operation on whole arrays, or put it into a jit function of its own"
+            helps = "replace the loop by an operation on whole arrays, or put it into a jit function of its own"
         else:
-            advice = "put parts of it into jit functions of their own: each is compiled by itself"
-        _log.warning("%s: it took %.1f s to compile%s; %s", self.__name__, seconds, where, advice)
+            helps = "put parts of it into jit functions of their own: each is compiled by itself"
+        _log.warning("%s: it took %.1f s to compile%s; %s", self.__name__, seconds, where, helps)
 
     def clear(self) -> None:
         """Forget all calls, and free the frames. Kernels stay, so that nothing has to be compiled again."""

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from ..ir.node import Constant
+from ..ir.ops.optable import MUTATING_METHODS
 from ..values.frozen import frozen
 from . import calls
 from .calls import GETITEM, LEAF, LITERAL, NAMED, PLACEHOLDER, Operation, operation_of, take_apart
@@ -194,12 +195,12 @@ class Expression:
             raise AttributeError(f"an expression has no attribute {name!r}")
         if name in _PROPERTIES:
             return _PROPERTIES[name](self)
-        if name in _WRITING or not callable(getattr(np.ndarray, name)):
+        if name in _OF_ARRAYS or not callable(getattr(np.ndarray, name)):
             raise AttributeError(f"an expression has no {name!r}: it is of arrays")
         return lambda *args, **kwargs: applied(calls.method(name), (self, *args), kwargs)
 
     def __dir__(self) -> list[str]:
-        return sorted({*object.__dir__(self), *(n for n in dir(np.ndarray) if not n.startswith("_"))} - _WRITING)
+        return sorted({*object.__dir__(self), *(n for n in dir(np.ndarray) if not n.startswith("_"))} - _OF_ARRAYS)
 
 
 _PROPERTIES: dict[str, Callable[[Any], Any]] = {
@@ -208,7 +209,7 @@ _PROPERTIES: dict[str, Callable[[Any], Any]] = {
     "real": np.real,
     "imag": np.imag,
 }
-_WRITING = frozenset("fill sort partition put itemset resize setflags setfield byteswap dump tofile".split())
+_OF_ARRAYS = MUTATING_METHODS | {"dump", "tofile"}
 
 
 def _operator(ufunc: np.ufunc, reflected: bool) -> Callable[[Expression, Any], Any]:

@@ -199,7 +199,7 @@ def _result(operation: Operation, template: Template, operands: Sequence[Any]) -
     try:
         with at_work(), tracing(state), np.errstate(all="ignore"):
             return _type_of_result(operation.apply(*args, **kwargs))
-    except (ControlException, NotCovered, NotImplementedError, AssertionError):  # values are asked for, and not known
+    except (ControlException, NotCovered):  # values are asked for, and not known
         return _of_ufunc(operation.apply, operands) if isinstance(operation.apply, np.ufunc) else UNKNOWN
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from ..advice import advice
 from ..base.frozen import frozen
 from ..codegen.kernels import Kernel
-from ..frontend.control.looplines import NOT_STAGED, LoopLine
+from ..frontend.control.looplines import LoopLine
 from ..frontend.trace import Traced
 from ..ir.node import Graph, Node
 from ..ir.ops.pythonnumbers import is_python
@@ -113,12 +113,12 @@ class Explanation:
     @property
     def advice(self) -> str:
         """What to change in the function so that more of it is compiled; empty if there is nothing."""
-        _, _, refused = self.loops[0].what.partition(NOT_STAGED) if self.loops else ("", "", "")
+        refused = self.loops[0].refused if self.loops else ""
         if self.plain_reason:  # where there are loops, what keeps them from being a procedure matters most
             return advice(refused or self.plain_reason).rewrite
         if self.host_calls:
             return "what NumPy executes is fused with nothing; f.profile(…) tells which share of the time it takes"
-        is_unrolled = any(line.what.startswith("unrolled") for line in self.loops)
+        is_unrolled = any(line.fate.startswith("unrolled") for line in self.loops)
         return advice(refused or "unrolled").rewrite if is_unrolled else ""
 
     @property

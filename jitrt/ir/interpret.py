@@ -9,7 +9,7 @@ import numpy as np
 
 from .extents import is_extent
 from .node import Graph, Node
-from .ops.optable import INPUT
+from .ops.optable import INPUT, ValueWanted
 
 
 def evaluate(roots: Sequence[Node], values: dict[Node, Any]) -> list[Any]:
@@ -36,6 +36,8 @@ def evaluate_node(node: Node, args: Sequence[Any]) -> Any:
         return node["value"].value
     if node.op is INPUT and is_extent(node["index"]):  # a count of elements
         return np.intp(node["index"])
+    if node.op is INPUT:
+        raise ValueWanted(node)
     assert node.op.numpy is not None, node
     value = node.op.numpy(*args, **node.numpy_kwargs)
     if node.type.weak and node.op.name != "result":

@@ -11,6 +11,7 @@ import numpy as np
 from ..frontend.numpy.operators import BINARY, COMPARISONS, UNARY, power
 from ..ir import build as b
 from ..ir.node import Node
+from ..ir.ops.optable import MUTATING_METHODS
 from ..ir.ops.rows import METHODS
 from ..ir.ops.updates import Region
 from ..ir.types import ArrayType
@@ -20,8 +21,6 @@ from .elements import get_item, set_item
 from .memory import Memory
 from .pending import KINDS, PENDING, NotLazy
 from .views import in_order_of
-
-_WRITING = frozenset({"sort", "partition", "put", "fill", "resize", "setflags", "setfield", "byteswap", "itemset"})
 
 
 class _Arrays(type):
@@ -339,7 +338,7 @@ class ndarray(metaclass=_Arrays):
         function = METHODS.get(name)
         if function is not None:
             return lambda *args, **options: calls.call_function(function, (self, *args), options)
-        if name in _WRITING and not self._scalar:
+        if name in MUTATING_METHODS and not self._scalar:
             return lambda *args, **options: eager(getattr(np.ndarray, name), (self, *args), options, (self,))
         found = getattr(self._handed_out(), name)  # raises what NumPy raises
         if not callable(found):

@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 FAILURES = (NotLazy, NotCovered, TypeError, ValueError, IndexError, OverflowError)
 # Kinds of operations that fail by their values, or that only a trace makes.
 _LATE = frozenset({Kind.GATHER, Kind.CHECK, Kind.CONTROL, Kind.HOST})
-_CONTRACTIONS = frozenset({"matmul", "dot", "einsum", "tensordot"})
 _MAKE_ORDERED = frozenset(
     {np.zeros_like, np.ones_like, np.empty_like, np.full_like, np.pad}
 )  # after their first argument
@@ -301,7 +300,7 @@ def _checked(made: Any, operands: list[Node]) -> Any:
         if node in seen:
             continue
         seen.add(node)
-        if node.op.kind in _LATE and node.op.name not in _CONTRACTIONS:
+        if node.op.kind in _LATE and node.op.fold is None:
             raise NotLazy
         warns = node.op.warns(node) if node.op.warns is not None else None
         if warns is not None and not (warns.op.name == "constant" and not warns["value"].value):

@@ -22,7 +22,6 @@ from ..ir.ops.optable import CONSTANT, Kind
 FOLDED_BYTES = 4096  # a constant may grow to this size by folding; beyond, only if it does not grow at all
 _CHUNK = 1 << 16  # elements
 _KINDS = frozenset({Kind.ELEMENTWISE, Kind.VIEW, Kind.REDUCTION, Kind.SCAN, Kind.COMPOUND, Kind.ASSEMBLE, Kind.GATHER})
-_PRODUCTS = frozenset({"matmul", "dot", "einsum", "tensordot"})
 
 
 def fold_constants(graph: Graph) -> Graph:
@@ -57,7 +56,7 @@ def fold_constants(graph: Graph) -> Graph:
 
 def _may_be_folded(node: Node) -> bool:
     op = node.op
-    known = (op.kind in _KINDS and op.name != "guarded") or op.name in _PRODUCTS
+    known = (op.kind in _KINDS and op.name != "guarded") or op.fold is not None
     if not (known and op.numpy is not None and op.warns is None and node.args) or node.type.weak:
         return False
     return not any(is_extent(n) for n in node.shape)

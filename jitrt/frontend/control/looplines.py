@@ -10,7 +10,6 @@ from ...base.frozen import frozen
 from .source import definition_of
 from .values import NotStaged
 
-NOT_STAGED = "; not as a procedure: "  # what stands in front of the reason why a function was not staged
 _LOOPS = (ast.For, ast.While, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 
 
@@ -24,26 +23,36 @@ class LoopLine:
         In its file.
     text : str
         The head of the loop.
-    what : str
-        Whether it is compiled as a loop, unrolled or in NumPy, and why.
+    fate : str
+        Whether it is compiled as a loop, unrolled or in Python, and why.
+    refused : str
+        Why it is not in a procedure; empty if it is.
     """
 
     line: int
     text: str
-    what: str
+    fate: str
+    refused: str = ""
+
+    @property
+    def what(self) -> str:
+        """What became of it."""
+        return f"{self.fate}; not as a procedure: {self.refused}" if self.refused else self.fate
 
     def __str__(self) -> str:
         return f"line {self.line}: {self.text}  # {self.what}"
 
 
-def loop_lines(function: Callable[..., Any], what: Callable[[int], str]) -> tuple[LoopLine, ...]:
+def loop_lines(function: Callable[..., Any], fate: Callable[[int], str], refused: str) -> tuple[LoopLine, ...]:
     """The loops of a function, in the order of their lines; none where there is no source.
 
     Parameters
     ----------
     function : callable
-    what : callable
+    fate : callable
         From the line of a loop, counted from the function's first one, to what became of it.
+    refused : str
+        Why the function is no procedure; empty if it is.
     """
     code = getattr(function, "__code__", None)
     try:
@@ -54,7 +63,7 @@ def loop_lines(function: Callable[..., Any], what: Callable[[int], str]) -> tupl
         return ()
     found = sorted((n for n in ast.walk(definition) if isinstance(n, _LOOPS)), key=lambda n: (n.lineno, n.col_offset))
     first = code.co_firstlineno - 1
-    return tuple(LoopLine(first + n.lineno, _head(n), what(n.lineno)) for n in found)
+    return tuple(LoopLine(first + n.lineno, _head(n), fate(n.lineno), refused) for n in found)
 
 
 def _head(loop: Any) -> str:

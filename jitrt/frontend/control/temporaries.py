@@ -13,8 +13,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
 
-import numpy as np
-
+from ...ir.ops.optable import MUTATING, MUTATING_METHODS
 from .source import parameter_names
 
 _MOST_CHEAP = 3  # additions and multiplications that are done again for a further use
@@ -24,9 +23,8 @@ _ASKING = frozenset(
     "shape size ndim zeros_like ones_like empty_like full_like result_type can_cast iscomplexobj".split()
 )
 # They write into their arguments, or into what they are called on.
-_WRITING = frozenset(
-    """sort fill put partition resize shuffle append extend insert pop remove clear update at copyto putmask place
-    setflags setfield byteswap fill_diagonal put_along_axis reverse setdefault""".split()
+_WRITING = (
+    MUTATING | MUTATING_METHODS | frozenset("append extend insert pop remove clear update reverse setdefault".split())
 )
 _BUILTINS = frozenset("abs min max float int bool round sum pow".split())
 
@@ -107,10 +105,6 @@ def _writes_nothing(s: ast.stmt) -> bool:
             ):
                 return False
     return True
-
-
-def _is_numpys(name: str) -> bool:
-    return hasattr(np.ndarray, name) or hasattr(np, name) or hasattr(np.linalg, name)
 
 
 def _uses_all(s: ast.stmt, parent: ast.AST, node: ast.Name, is_only: bool) -> bool:

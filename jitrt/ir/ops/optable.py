@@ -174,6 +174,8 @@ VALUE_SHAPED = frozenset(
 ASKS_OF_INVALID = frozenset({np.isclose, np.allclose})
 # NumPy's functions that write into their first argument.
 MUTATING = frozenset("copyto put place putmask fill_diagonal put_along_axis shuffle at".split())
+# Methods of arrays that write into them, or change what they are.
+MUTATING_METHODS = frozenset("sort fill partition put itemset resize setflags setfield byteswap".split())
 
 
 class NotCovered(Exception):
