@@ -1,13 +1,13 @@
 """Compiling ahead of time, profiles, and what the log says about guards and caches."""
 
 import logging
-import threading
 
 import numpy as np
 import pytest
 
 import jitrt
 from jitrt.inspect.profile import Profile, StepTime
+from jitrt.runtime import threads
 
 x = np.linspace(0.1, 1.0, 600).reshape(20, 30)
 
@@ -90,7 +90,7 @@ def test_warm_up():
     try:
         jitrt.warm_up()
         jitrt.warm_up()
-        assert sum(thread.name == "jitrt" for thread in threading.enumerate()) >= 2  # beside the one that calls
+        assert threads.has_pool()
     finally:
         jitrt.set_num_threads(before)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import _thread
 import ctypes
 import operator
 import os
@@ -126,8 +127,8 @@ def _start_workers(threads: int) -> None:
             _process[1] = address(pool)
         run = ctypes.CFUNCTYPE(None, ctypes.c_int64, ctypes.c_int64)(_native()["jitrt_worker"])
         while _workers < min(threads - 1, MOST_WORKERS):
-            work = threading.Thread(target=run, args=(int(_process[1]), _workers), name="jitrt", daemon=True)
-            work.start()
+            # It runs no Python code: a `threading.Thread` would wait until it is at work, milliseconds if others are.
+            _thread.start_new_thread(run, (int(_process[1]), _workers))
             _workers += 1
 
 
