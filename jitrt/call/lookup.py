@@ -345,6 +345,16 @@ class Specialisations:
                     del self._known[key]
                 else:
                     self._known[key] = replacement
+            if used.open_sizes is not None:
+                self._templates.replace(used, replacement)
+
+    def extend(self, used: Specialisation, call: Call) -> bool:
+        """Add the path of a call to what serves calls of any shape; whether that was possible."""
+        with self._lock, at_work():
+            self._dispatch.remove(used)  # its guards become narrower
+            for key in [k for k, v in self._known.items() if v is used]:
+                del self._known[key]
+            return self._templates.extend(call, used)
 
     def run_plain(self, reason: str) -> None:
         """From now on every call runs the plain function."""

@@ -3,7 +3,8 @@
 A function that has been called with arrays of several shapes, alike in all but some of their extents, is traced once
 more with an `Extent` for each extent that varies. The stages run as ever, and what comes out has formulas for numbers,
 and conditions under which they hold. Native code looks whether they do, and evaluates the formulas: calls of any shape
-that fulfils them are calls of one program.
+that fulfils them are calls of one program. Where the function looks at values, they are calls of one trace tree, to
+which a call along a new path adds that, with its conditions.
 """
 
 from __future__ import annotations
@@ -22,7 +23,9 @@ from ..base.atwork import is_users_own
 from ..base.frozen import frozen, record, replaced
 from ..codegen import cache
 from ..errors import ControlException, NotWorthwhile, Untraceable
+from ..frontend.numpy.draws import drawing
 from ..frontend.python.purity import scan_call
+from ..frontend.segments import MadeCall
 from ..frontend.trace import trace
 from ..ir.build import is_plain
 from ..ir.content import NotPortable, content
@@ -37,14 +40,25 @@ from ..passes.harmless import left_out
 from ..programs import Compiled, code_text
 from ..runtime import imagefile
 from ..runtime.errstate import UNCOMPUTED, errors
-from ..runtime.formulas import Places, evaluate, formulas_of, new_registers, packed, placed, rows_of, taken_out
+from ..runtime.formulas import (
+    OpenSizes,
+    Places,
+    evaluate,
+    formulas_of,
+    new_registers,
+    packed,
+    placed,
+    rows_of,
+    taken_out,
+)
 from ..runtime.hosts import NO_HOSTS
 from ..runtime.image import Image
 from ..runtime.mayraise import not_computed
 from ..runtime.objects import fields
 from ..runtime.program import UNLIMITED, Program
 from ..runtime.results import is_fortran
-from ..values.keys import is_dynamic
+from ..values.keys import is_dynamic, leaf_key
+from ..values.kinds import classes_in
 from .tracing import Call
 from .tree import Plain, Specialisation
 
@@ -110,6 +124,29 @@ class Templates:
             return tuple(keys), Plain(template.made.reason, is_passing=True)
         return template.types(keys), template.made
 
+    def extend(self, call: Call, found: Specialisation) -> bool:
+        """Add the path of a call to the tree that its template has; whether that was possible."""
+        for family in self._families.values():
+            for member in family.members():
+                for k, template in enumerate(member.templates):
+                    if template.made is found:
+                        longer = family.extended(call, template, self._limit)
+                        member.templates[k : k + 1] = [] if longer is None else [longer]
+                        return longer is not None
+        return False
+
+    def replace(self, found: Specialisation, replacement: Plain | None) -> None:
+        """Let `replacement` serve calls in the place of `found`; None if each shape has to have its program."""
+        for family in self._families.values():
+            for member in family.members():
+                for k, template in enumerate(member.templates):
+                    if template.made is found and replacement is not None:
+                        member.templates[k] = replaced(template, made=replacement)
+                    elif template.made is found:
+                        del member.templates[k]
+                        family.is_given_up = True
+                        return
+
     def note(
         self, call: Call, key: Hashable, keys: Sequence[Any], wanted: Collection[int], found: Specialisation | Plain
     ) -> None:
@@ -167,14 +204,15 @@ def _strides(array: np.ndarray, shape: tuple[int, ...]) -> tuple[int, ...]:
 
 
 def _is_simple(found: Specialisation) -> bool:
-    """Whether one program serves all calls, which needs nothing of NumPy."""
+    """Whether programs for any shape can serve all calls, which need nothing of NumPy."""
     traced = found.traced
-    if traced.breaks or traced.host_calls or traced.draws:
+    if traced.host_calls or traced.draws or any(type(c.guard) is MadeCall for c in traced.breaks):
         return False
     views = [region_between(r.view, r.base) for r in traced.results if r.view is not None and r.base is not None]
     if not all(is_plain(dict(params)) for region in views for _, params, _ in region):
         return False
-    return not any(n.op.kind is Kind.HOST and not _is_of_loop(n) for n in traced.graph.nodes())
+    graphs = [traced.graph, *(c.graph for c in traced.breaks if c.graph is not None)]
+    return not any(n.op.kind is Kind.HOST and not _is_of_loop(n) for g in graphs for n in g.nodes())
 
 
 def _is_of_loop(node: Node) -> bool:
@@ -203,6 +241,17 @@ class _Family:
         self._failures = 0
         self.is_given_up = False
         self._leaves_out = True
+
+    def members(self) -> list[_Member]:
+        """What is known of calls, whatever parts of programs they have."""
+        return [self._free, *self._members.values()]
+
+    def extended(self, call: Call, template: _Template, limit: int) -> _Template | None:
+        """A template with the path of a call, too; None if there can be none."""
+        made = _made(call, template.numbers_of(call), template.variables, template.wanted, limit, None, template)
+        if made is None:
+            self.is_given_up = True
+        return made
 
     def _keep_all(self) -> None:
         """Leave nothing out any more of what nothing reads: the values of a call have not let it."""
@@ -309,6 +358,10 @@ class _Template:
         By the numbers of leaves the shapes of arrays and integers, with names for variables.
     pinned : frozenset of int
         Numbers of the variables that have one value only.
+    variables, wanted
+        What it was made for, as `_made` was given it.
+    noted : list
+        What has been decided by sizes, as `Sizes.noted` gives it.
     """
 
     made: Specialisation | Plain
@@ -318,6 +371,13 @@ class _Template:
     outside: int | None
     names: dict[int, Any]
     pinned: frozenset[int]
+    variables: Sequence[tuple[int, ...]]
+    wanted: Collection[int]
+    noted: list[Any]
+
+    def numbers_of(self, call: Call) -> Numbers:
+        """The numbers of a call that it serves."""
+        return _taken(call, [leaf_key(leaf) for leaf in call.leaves], self.wanted)[1]
 
     def fits(self, call: Call) -> bool:
         """Whether the guards hold for a call."""
@@ -366,6 +426,10 @@ def _no_details() -> Any:
     raise RuntimeError("only programs that are made for one shape say what they were made of")
 
 
+# An image, the addresses of its kernels, and its formulas.
+_Made = tuple[Image, Sequence[int], Places]
+
+
 class _Programs:
     """What compiles the graphs of a trace with extents that are variables.
 
@@ -381,8 +445,8 @@ class _Programs:
 
     Attributes
     ----------
-    places : list
-        The formulas of the program, as `taken_out` gives them.
+    made : list of (Program, Places)
+        Programs with the numbers of this call, and their formulas, as `taken_out` gives them.
     """
 
     def __init__(
@@ -393,8 +457,9 @@ class _Programs:
         keep: Callable[[], None] | None,
     ):
         self._inputs, self._strides, self._sizes, self._keep = inputs, strides, sizes, keep
+        self._compiled: dict[Hashable, Compiled] = {}
         self.count = 0
-        self.places: Places = ()
+        self.made: list[tuple[Program, Places]] = []
 
     def compile(
         self,
@@ -404,63 +469,90 @@ class _Programs:
         written: tuple[tuple[int, int], ...] = (),
         typical: bool = True,
     ) -> Compiled:
+        values = [*self._inputs, *values[len(self._inputs) :]]  # the first inputs of all graphs
         # What has gaps is not written where it is.
         written = tuple((k, output) for k, output in written if self._is_contiguous(graph.inputs[k].type, k))
-        smaller = graph if self._keep is None else left_out(graph, self._inputs)
+        smaller = graph if self._keep is None or not typical else left_out(graph, values)
         whole = None if smaller is graph or not_computed(smaller) & errors() << UNCOMPUTED else self._keep
         graph = graph if whole is None else smaller
-        key = self._key(graph, values, written)
-        found = None if key is None else self._from_disk(key)
-        if found is None:
-            found = self._generated(graph, values, written, key)
-        image, kernels = found
-        return Compiled(Program(image, kernels, UNLIMITED, NO_HOSTS, _no_details), _no_details, whole=whole)
+        strides = dict(self._strides)
+        for k in range(len(self._inputs), len(values)):
+            if isinstance(values[k], np.ndarray):
+                strides[k] = _strides(values[k], graph.inputs[k].type.shape)
+        known = graph, written, tuple(_is_fortran(v) for v in values[len(self._inputs) :] if isinstance(v, np.ndarray))
+        compiled = self._compiled.get(known)
+        if compiled is None:
+            key = self._key(graph, values, written, strides)
+            image, kernels, places = (key and self._from_disk(key)) or self._generated(
+                graph, values, written, strides, key
+            )
+            program = Program(image, kernels, UNLIMITED, NO_HOSTS, _no_details)
+            self.made.append((program, places))
+            compiled = self._compiled[known] = Compiled(program, _no_details, whole=whole)
+        return compiled
+
+    def execute(self, graph: Graph, values: list[Any]) -> tuple[Compiled, list[Any]]:
+        """Compute `graph` for this call, as a trace asks for it."""
+        values = [*self._inputs, *values[len(self._inputs) :]]
+        compiled = self.compile(graph, values, typical=False)
+        return compiled, compiled.run(values, reports=False)
 
     def _is_contiguous(self, kind: ArrayType, k: int) -> bool:
         own = self._strides.get(k)
         return own is None or own == contiguous_strides(kind.shape, kind.dtype.itemsize)
 
     def _generated(
-        self, graph: Graph, values: Sequence[Any], written: tuple[tuple[int, int], ...], key: str | None
-    ) -> tuple[Image, Sequence[int]]:
+        self,
+        graph: Graph,
+        values: Sequence[Any],
+        written: tuple[tuple[int, int], ...],
+        strides: Mapping[int, tuple[int, ...]],
+        key: str | None,
+    ) -> _Made:
         from ..pipeline import generate, lower
 
-        program = generate(lower(graph, values, (), dict(written), self._strides)).program
+        program = generate(lower(graph, values, (), dict(written), strides)).program
         if not program.image.is_native:
             raise Untraceable("leaves a part of the program to NumPy")
         for _, kind, order in program.image.fresh:
             if order is not None and not is_fortran(kind.shape, order, kind.dtype.itemsize):
                 raise Untraceable("gives an array whose axes are in another order than C's or Fortran's")
-        image, self.places = taken_out(program.image)
-        places = [(*place, poly.terms) for *place, poly in self.places]
-        data = None if key is None else imagefile.encode(image, [self._sizes.noted(), places])
+        image, places = taken_out(program.image)
+        kept = [(*place, poly.terms) for *place, poly in places]
+        data = None if key is None else imagefile.encode(image, [self._sizes.noted(), kept])
         if data is not None:
             free = next((n for n in range(_MOST_ON_DISK) if not cache.has_program(f"{key} {n}")), 0)
             cache.store_program(f"{key} {free}", image.kernels, data)
-        return image, program.kernels
+        return image, program.kernels, places
 
-    def _key(self, graph: Graph, values: Sequence[Any], written: tuple[tuple[int, int], ...]) -> str | None:
+    def _key(
+        self,
+        graph: Graph,
+        values: Sequence[Any],
+        written: tuple[tuple[int, int], ...],
+        strides: Mapping[int, tuple[int, ...]],
+    ) -> str | None:
         """What a program is made from, as text; None if that makes sense in this process alone."""
         try:
             text = content(graph)
         except NotPortable:
             return None
-        strides = [value.strides if isinstance(value, np.ndarray) else None for value in values]
-        own: list[Any] = [self._strides.get(k, given) for k, given in enumerate(strides)]
-        shown = [given and tuple(map(formula, given)) for given in own]
+        given = [value.strides if isinstance(value, np.ndarray) else None for value in values]
+        own: list[Any] = [strides.get(k, known) for k, known in enumerate(given)]
+        shown = [known and tuple(map(formula, known)) for known in own]
         quotients = [f"({x})//({y})" for x, y in self._sizes.quotients.values()]
         return f"template {text} {shown} {quotients} {written} {config.strict()}"
 
-    def _from_disk(self, key: str) -> tuple[Image, Sequence[int]] | None:
+    def _from_disk(self, key: str) -> _Made | None:
         for n in range(_MOST_ON_DISK):
-            found = cache.load_program(f"{key} {n}")
-            if found is None:
+            known = cache.load_program(f"{key} {n}")
+            if known is None:
                 return None
-            addresses, data = found
+            addresses, data = known
             image, (noted, places) = imagefile.decode(data)
             if self._sizes.accepts(noted):
-                self.places = [(*place, Poly.from_lists(terms)) for *place, terms in places]
-                return image, [addresses[name] for name in image.kernels]
+                found = [addresses[name] for name in image.kernels]
+                return image, found, [(*place, Poly.from_lists(terms)) for *place, terms in places]
         return None
 
 
@@ -471,9 +563,15 @@ def _made(
     wanted: Collection[int] = (),
     limit: int = UNLIMITED,
     keep: Callable[[], None] | None = None,
+    before: _Template | None = None,
 ) -> _Template | None:
-    """The template for calls like this one, whose numbers are `variables`; None if there can be none."""
+    """The template for calls like this one, whose numbers are `variables`; None if there can be none.
+
+    It takes the place of the one `before`, to whose tree it adds the path of the call.
+    """
     sizes = Sizes([abs(numbers[group[0]]) for group in variables])
+    if before is not None and not sizes.accepts(before.noted):
+        return None
     by_place = {k: n for group, n in zip(variables, sizes.variables) for k in group}
     signed = iter([n if (v := by_place.get(k)) is None else v if n > 0 else -v for k, n in enumerate(numbers)])
     names = {n.poly: _Name(str(n.poly)) for n in sizes.variables}
@@ -499,7 +597,7 @@ def _made(
     try:
         try:
             with collection.paused():
-                made, programs = _specialised(call, given, sizes, keep)
+                made, programs = _specialised(call, given, sizes, keep, None if before is None else before.made)
                 forget_dead()
         except NotWorthwhile as reason:
             made = Plain(str(reason), is_passing=True)
@@ -507,9 +605,11 @@ def _made(
         words = {k: np.zeros(1, np.int64) for k, n in given.items() if type(n) is not tuple}
         guards = packed(placed(rows.rows, words))
         if isinstance(made, Specialisation):
-            program = made.compiled.program
-            program.image = replaced(program.image, formulas=formulas_of(sizes, given, programs.places))
-            program.limit = limit
+            for program, places in programs.made:
+                program.release()  # frames of this call alone
+                program.image = replaced(program.image, formulas=formulas_of(sizes, given, places))
+                program.limit = limit
+            made.open_sizes = OpenSizes(given, rows.rows)
     except (Exception, ControlException) as error:
         failures.append(error)
     if failures:
@@ -519,13 +619,18 @@ def _made(
         return None
     assert made is not None
     _log.info("%s: a program for all shapes with %s", call.name, ", ".join(map(str, sizes.guards)))
-    return _Template(made, guards, new_registers(guards), words, rows.outside, shown, sizes.pinned())
+    noted, registers = sizes.noted(), new_registers(guards)
+    return _Template(made, guards, registers, words, rows.outside, shown, sizes.pinned(), variables, wanted, noted)
 
 
 def _specialised(
-    call: Call, given: Mapping[int, Any], sizes: Sizes, keep: Callable[[], None] | None
+    call: Call,
+    given: Mapping[int, Any],
+    sizes: Sizes,
+    keep: Callable[[], None] | None,
+    before: Specialisation | Plain | None = None,
 ) -> tuple[Specialisation, _Programs]:
-    """A specialisation with formulas for numbers.
+    """A specialisation with formulas for numbers; it is the one `before` with a further path, if there is one.
 
     Raises
     ------
@@ -537,16 +642,21 @@ def _specialised(
     extents = {k: (s, _strides(call.leaves[inputs[k]], s) if own is None else own) for k, (s, own) in arrays.items()}
     numbers = {inputs[k]: hidden(value) for k, value in given.items() if k not in arrays}
     scan_call(call.function, call.structure, call.leaves, call.captures)  # which tells what may not be left out
-    traced = trace(call.request(execute=_refuse, extents=extents, numbers=numbers))
-    values = [call.leaves[k] for k in traced.arguments] + [c.read() for c in traced.captured]
+    values = [call.leaves[k] for k in inputs] + [c.read() for c in call.captures.arrays]
     programs = _Programs(values, {k: own for k, (_, own) in extents.items()}, sizes, keep)
-    found = Specialisation(traced, programs, None, (), False)  # type: ignore[arg-type]
-    found.sizes = frozenset(numbers)
-    values.clear()
+    try:
+        with drawing(call.leaves, restores=True):
+            traced = trace(call.request(execute=programs.execute, extents=extents, numbers=numbers))
+        if traced.breaks and classes_in(call.structure):
+            raise Untraceable("looks at values of objects")
+        if isinstance(before, Specialisation):
+            before.add(traced, programs)  # type: ignore[arg-type]
+            found = before
+        else:
+            found = Specialisation(traced, programs, None, (), False)  # type: ignore[arg-type]
+            found.sizes = frozenset(numbers)
+    finally:
+        values.clear()
     if not _is_simple(found):
         raise Untraceable("needs more than a program")
     return found, programs
-
-
-def _refuse(graph: Graph, values: list[Any]) -> Any:
-    raise Untraceable("looks at a value")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import threading
 from collections.abc import Callable, Sequence
@@ -127,6 +128,8 @@ class TracedCalls:
                 return self._function(*args, **kwargs)
             if found.is_changing:
                 self._note_changing_values(found)
+        if found.open_sizes is not None:
+            return self._add_a_path(found, taken)
         if found.is_changing and not found.gains_anyway:
             return self._function(*args, **kwargs)
         try:
@@ -146,6 +149,20 @@ class TracedCalls:
             if not isinstance(reason, Untraceable) and is_users_own(reason):
                 raise
             _log.info("%s runs as plain NumPy: %s", self._name, reason)
+        return self._function(*args, **kwargs)
+
+    def _add_a_path(self, found: Specialisation, taken: TakenApart) -> Any:
+        """The same where programs serve any shape: the call runs once its path is known."""
+        known = self.known
+        structure, leaves, _, args, kwargs = taken
+        if found.is_changing:
+            known.replace(found, None)
+            return self._function(*args, **kwargs)
+        captures, sizes = known.current_captures(), found.sizes
+        call = Call(self._function, self._name, leaves, structure, captures, integers=found.integers(leaves) | sizes)
+        if known.extend(found, call):
+            with contextlib.suppress(NewPath, FloatingPointRaised):
+                return found.call(leaves, (args, kwargs, known.state()))
         return self._function(*args, **kwargs)
 
     def _note_changing_values(self, found: Specialisation) -> None:

@@ -21,10 +21,13 @@ from ..frontend.python.captures import Capture, Captures
 from ..frontend.python.stores import Arguments
 from ..frontend.segments import GraphBreak, narrowed, needed
 from ..frontend.trace import Traced
+from ..ir.extents import formula
+from ..ir.types import ArrayType
 from ..ir.worthwhile import NOTHING, first_numpy_time, is_short, is_worth_copying, is_worth_python
 from ..programs import Compiled
 from ..runtime.dispatch import Words
 from ..runtime.entry import Returned, make_plain_table, make_table
+from ..runtime.formulas import OpenSizes
 from ..runtime.guards import Captured, TakenApart, can_guard_objects
 from ..runtime.program import Program
 from ..values.kinds import is_flat
@@ -99,6 +102,8 @@ class Specialisation:
 
         self.sizes: frozenset[int] = frozenset()
         """Numbers of the leaves that are Python integers, of whose values formulas depend."""
+        self.open_sizes: OpenSizes | None = None
+        """Which sizes of calls may be others, if programs have formulas for numbers."""
         self.slow_calls = 0
         self.backoff = policy.Backoff()
         self._programs = programs
@@ -205,8 +210,8 @@ class Specialisation:
         self._compiles = self._compiles + 1 if self._programs.count > before else 0
         return compiled
 
-    def add(self, traced: Traced) -> Compiled:
-        """Add the path that a trace has taken; return its last segment.
+    def add(self, traced: Traced, programs: Programs | None = None) -> Compiled:
+        """Add the path that a trace has taken, whose last segment `programs` compile; return that.
 
         Raises
         ------
@@ -218,7 +223,8 @@ class Specialisation:
             raise NotWorthwhile(TOO_SMALL)
         self.draws = self.draws or traced.draws
         values = [traced.values[k] for k in traced.registers]
-        compiled = self._programs.compile(traced.graph, values, self._overwritable(traced), written_in_place(traced))
+        programs = programs or self._programs
+        compiled = programs.compile(traced.graph, values, self._overwritable(traced), written_in_place(traced))
         traced = _without_arguments(traced)
         with self._lock, at_work():
             self._check_worthwhile(traced, compiled)
@@ -242,7 +248,9 @@ class Specialisation:
         return compiled
 
     def _narrow(self) -> None:
-        """Leave out what segments compute for later ones and these never read."""
+        """Leave out what segments compute for later ones and these never read, if that is one graph for all sizes."""
+        if self.open_sizes is not None:
+            return
         kept: dict[Segment, set[int]] = {}
         for path in self._paths:
             segment = self.root
@@ -398,7 +406,8 @@ class Specialisation:
         if self.donated or self.sharing is not None or self._captures_forms():
             return None
         integers = self.integers(call.leaves)
-        return make_plain_table(serve, call, places_of(captures.watched()), self._captured(captures), integers)
+        watched, captured = places_of(captures.watched()), self._captured(captures)
+        return make_plain_table(serve, call, watched, captured, integers, self.traced.arguments, self.open_sizes)
 
     def _captures_forms(self) -> bool:
         """Whether an array that the function reads from outside is no ordinary one."""
@@ -422,7 +431,12 @@ def _are_alike(one: GraphBreak, other: GraphBreak) -> bool:
     """Whether two traces computed the same up to a look at a value, as far as types tell."""
     same = one.inputs == other.inputs and one.guard.reads == other.guard.reads and one.freed == other.freed
     same = same and (one.scope, one.guard_scope) == (other.scope, other.guard_scope)
-    return same and [n.type for n in one.outputs] == [n.type for n in other.outputs]
+    return same and [_shown(n.type) for n in one.outputs] == [_shown(n.type) for n in other.outputs]
+
+
+def _shown(type_: ArrayType) -> tuple:
+    """A type, with formulas: extents of two traces cannot be compared."""
+    return type_.dtype, type_.weak, tuple(map(formula, type_.shape))
 
 
 def _without_arguments(traced: Traced) -> Traced:

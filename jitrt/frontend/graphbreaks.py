@@ -53,10 +53,13 @@ class GraphBreaks:
     trace : Trace
     execute : callable, optional
         What computes a graph; without it the function cannot look at values.
+    given : sequence of Node, optional
+        What every graph reads: inputs whose extents are variables.
     """
 
-    def __init__(self, trace: Trace, execute: Execute | None):
+    def __init__(self, trace: Trace, execute: Execute | None, given: Sequence[Node] = ()):
         self._trace = trace
+        self._given = given
         self._execute = execute
         self.errors = np.geterr()
         """The error state in which the function was called."""
@@ -146,7 +149,7 @@ class GraphBreaks:
         if known is None or known[0] != trace.registers.places:
             known = trace.memory[key] = (
                 dict(trace.registers.places),
-                graph_from_registers(roots, trace.registers.places, strides),
+                graph_from_registers(roots, trace.registers.places, strides, self._given),
             )
         return known[1]
 

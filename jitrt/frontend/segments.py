@@ -245,7 +245,10 @@ def needed(traced: Sequence[GraphBreak], last: Iterable[int]) -> list[tuple[int,
 
 
 def graph_from_registers(
-    roots: Sequence[Node], registers: dict[Node, int], strides: Sequence[tuple[int, ...] | None]
+    roots: Sequence[Node],
+    registers: dict[Node, int],
+    strides: Sequence[tuple[int, ...] | None],
+    first: Sequence[Node] = (),
 ) -> tuple[Graph, tuple[int, ...]]:
     """The graph that computes `roots` from registers, and the registers that it reads.
 
@@ -257,10 +260,14 @@ def graph_from_registers(
         Nodes whose values are in registers.
     strides : sequence
         Of the arrays that the graph makes; None for a C-contiguous one.
+    first : sequence of Node, optional
+        What the graph reads in any case: its first inputs.
     """
-    sources: list[Node] = []
-    done: dict[Node, Node] = {}
+    sources: list[Node] = list(first)
+    done: dict[Node, Node] = {node: input_node(k, node.type) for k, node in enumerate(first)}
     for node in in_order(roots, registers):
+        if node in done:
+            continue
         if node in registers:
             done[node] = input_node(len(sources), node.type)
             sources.append(node)

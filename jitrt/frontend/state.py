@@ -65,6 +65,8 @@ class Trace:
         What calls gave that NumPy will make again in the run behind the trace, if it is what they will give then.
     excepted : set of Place, optional
         Loops about which nothing is assumed.
+    general : bool
+        Whether extents of inputs are variables, which all that is computed reads from the inputs.
     """
 
     def __init__(
@@ -79,10 +81,11 @@ class Trace:
         memory: dict[Hashable, Any] | None = None,
         answers: dict[Call, Any] | None = None,
         excepted: Set[Place] = frozenset(),
+        general: bool = False,
     ):
         self.loops = TracedLoops(excepted)
         self.registers = Registers(inputs, given)
-        self.breaks = GraphBreaks(self, execute)
+        self.breaks = GraphBreaks(self, execute, inputs if general else ())
         self.calls = HostCalls(self, unsteady, {} if answers is None else answers)
         self.integers = integers
         self.memory: dict[Hashable, Any] = {} if memory is None else memory

@@ -240,6 +240,7 @@ def _begin(request: Request, given: Sequence[Any], excepted: set[Place]) -> tupl
         request.memory,
         request.answers,
         excepted,
+        bool(extents or request.numbers),
     )
 
 

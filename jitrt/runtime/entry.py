@@ -15,6 +15,7 @@ from ..kernels import results as made
 from ..values.kinds import Tree, is_flat, maker_of
 from .dispatch import Words
 from .errstate import NUMBERS, UNCOMPUTED
+from .formulas import OpenSizes, new_registers, packed, placed
 from .generalframes import GeneralFrame
 from .guards import Captured, GuardRows, TakenApart, Unguarded, address_of
 from .objects import address, fields
@@ -251,6 +252,8 @@ def make_plain_table(
     watched: Sequence[Captured],
     captured: Sequence[Captured],
     integers: Iterable[int] = (),
+    arguments: Sequence[int] = (),
+    sizes: OpenSizes | None = None,
 ) -> Words | None:
     """The table by which native code calls `function` with arguments like these; None if Python has to look at them.
 
@@ -266,18 +269,35 @@ def make_plain_table(
         Arrays from outside, which have to have the same types, shapes and strides.
     integers : iterable of int
         Numbers of the leaves that are Python integers of any value of 64 bits.
+    arguments : sequence of int
+        For each input that is an argument the number of its leaf.
+    sizes : OpenSizes, optional
+        Of these inputs, where they may be others.
     """
     if fields() is None:
         return None
-    unread = np.zeros(1, np.int64)
-    guarded = GuardRows(dict.fromkeys(integers, 1), {1: address(unread)}, 0)
+    unread = len(arguments)
+    given = {} if sizes is None else sizes.given
+    read = {k: np.zeros(1, np.int64) for k in (unread, *given) if type(given.get(k)) is not tuple}
+    guarded = GuardRows(
+        {arguments[k]: k for k in given} | dict.fromkeys(integers, unread),
+        {k: address(word) for k, word in read.items()},
+        unread + 1,
+        any_shape=given.keys() - read.keys(),
+    )
     try:
         guarded.add_call(call)
         guarded.add_outside([*((None, w) for w in watched), *((guarded.unused, c) for c in captured)])
     except Unguarded:
         return None
-    guarded.kept += [function, unread]
-    return guarded.table(len(call.positional), call.keywords, {"plain": id(function)})
+    guarded.kept += [function, read]
+    own: dict[str, int] = {"plain": id(function)}
+    if sizes is not None:
+        rows = packed(placed(sizes.rows, read))
+        registers = new_registers(rows)
+        guarded.kept += [rows, registers]
+        own |= {"formulas": len(rows), "formula_rows": address(rows), "registers": address(registers)}
+    return guarded.table(len(call.positional), call.keywords, own)
 
 
 def make_fallback_table(function: Callable[..., Any], args: tuple, kwargs: dict[str, Any]) -> Words | None:

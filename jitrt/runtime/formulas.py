@@ -148,6 +148,14 @@ def rows_of(sizes: Sizes, given: Given) -> Rows:
     return rows
 
 
+@frozen(eq=False)
+class OpenSizes:
+    """Which sizes of calls may be any: what the inputs are given, and the rows that read that and guard it."""
+
+    given: Given
+    rows: Sequence[Row]
+
+
 def packed(rows: Sequence[Row], end: int | None = None) -> np.ndarray:
     """Rows as an array; the first `end` of them, by default all, are left out where no extent has changed."""
     made = np.array(rows, np.int64).reshape(-1, len(native.ROW))
