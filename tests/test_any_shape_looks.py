@@ -27,7 +27,8 @@ def program(seed):
             lines.append("    " + chosen.choice(STEPS).strip().format(**names(chosen)))
         look = chosen.choice(LOOKS).strip().format(c=f"{chosen.uniform(0.2, 1.2):.2f}", **names(chosen))
         lines.append("    " + look)
-        lines += [f"        {chosen.choice(STEPS).strip().format(**names(chosen))}" for _ in range(chosen.randint(1, 2))]
+        for _ in range(chosen.randint(1, 2)):
+            lines.append("        " + chosen.choice(STEPS).strip().format(**names(chosen)))
         if look.startswith("if") and chosen.random() < 0.5:
             lines += ["    else:", f"        {chosen.choice(STEPS).strip().format(**names(chosen))}"]
     if chosen.random() < 0.3:
