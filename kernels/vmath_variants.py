@@ -19,16 +19,19 @@ from .vmath_rare import add_attribute, keep
 _INT32 = ir.IntType(32)
 _ELEMENT = {64: ir.DoubleType(), 32: ir.FloatType()}
 Formula = Callable[..., Number]
+CALLED = '"jitrt-functions"="called"'
+"""Attribute of LLVM functions in which elementary functions are not inlined, since there are many of them."""
 
 
 def emit_call(builder: ir.IRBuilder, name: str, formula: Formula, bits: int, values: Sequence[ir.Value]) -> ir.Value:
     """``name(values)``, defined by `formula` on registers of AVX-512."""
     module = builder.module
-    scalar_name = f"jitrt.{name}.f{bits}"
+    is_called = CALLED in builder.function.attributes
+    scalar_name = f"jitrt.{name}.f{bits}" + (".called" if is_called else "")
     scalar = module.globals.get(scalar_name)
     widths = {64: (8,), 32: (16, 8)}[bits]
     if scalar is None:
-        scalar = _define(module, scalar_name, formula, bits, len(values), widths)
+        scalar = _define(module, scalar_name, formula, bits, len(values), widths, is_called)
     call = builder.call(scalar, values)
     letters = "v" * len(values)
     variants = ",".join(f"_ZGV_LLVM_N{width}{letters}_{scalar_name}({scalar_name}.x{width})" for width in widths)
@@ -37,12 +40,18 @@ def emit_call(builder: ir.IRBuilder, name: str, formula: Formula, bits: int, val
 
 
 def _define(
-    module: ir.Module, scalar_name: str, formula: Formula, bits: int, arity: int, widths: tuple[int, ...]
+    module: ir.Module,
+    scalar_name: str,
+    formula: Formula,
+    bits: int,
+    arity: int,
+    widths: tuple[int, ...],
+    is_called: bool,
 ) -> ir.Function:
     """The function of scalars, which calls its narrowest variant, which calls the next."""
     whole, *narrower = widths
     vector = ir.VectorType(_ELEMENT[bits], whole)
-    function = pure_function(module, f"{scalar_name}.x{whole}", vector, arity, "alwaysinline")
+    function = pure_function(module, f"{scalar_name}.x{whole}", vector, arity, "noinline" if is_called else "alwaysinline")
     builder = ir.IRBuilder(function.append_basic_block("entry"))
     back = Vectors(builder)
     builder.ret(formula(*(Number(back, value, FLOAT, bits) for value in function.args)).value)

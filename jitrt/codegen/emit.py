@@ -9,6 +9,8 @@ import numpy as np
 from llvmlite import ir
 
 from ..ir.ops.optable import Op
+from ..kernels.vmath_rare import add_attribute
+from ..kernels.vmath_variants import CALLED
 from ..schedule.loopnest import (
     Compute,
     FoldInto,
@@ -32,7 +34,7 @@ from .columns import columns_of, fold_columns
 from .context import I64
 from .emission import Bounds, smaller
 from .folds import LANE_GROUP, PairwiseSum, combine, is_pairwise, is_search, neutral, sum_block
-from .loophints import beside_loops_over_loops, forbid_vectors, interleaving, set_interleaving
+from .loophints import beside_loops_over_loops, calls_functions, forbid_vectors, interleaving, set_interleaving
 from .memory import KERNEL_TYPE, Memory, alias_scopes
 from .scalar import emit_where, emitter, literal_value
 from .searchloops import search_row
@@ -55,6 +57,8 @@ class _Kernel:
         self.nest = nest
         self.function = ir.Function(module, KERNEL_TYPE, name)
         self.function.attributes.add("nounwind")
+        if calls_functions(nest.body):
+            add_attribute(self.function, CALLED)
         self.builder = ir.IRBuilder(self.function.append_basic_block("entry"))
         self.values: dict[int, ir.Value] = {}
         self.folds: dict[int, tuple[Op, np.dtype]] = {}

@@ -9,6 +9,7 @@ from llvmlite import ir
 from ..kernels.loop_metadata import set_hint, set_hints
 from ..schedule.loopnest import Compute, Gather, Literal, Load, Loop, Statement, Store, StoreNeutral
 
+_MOST_INLINED = 8  # elementary functions in one kernel
 _PLAIN = (Compute, Literal, Load, Store, StoreNeutral)
 
 
@@ -16,6 +17,21 @@ def is_function(s: Compute) -> bool:
     """Whether `s` is an elementary function, or the modulus of a complex number."""
     modulus = s.dtype.kind == "f" and any(t.kind == "c" for t in s.dtypes)
     return s.op.is_function or modulus
+
+
+def calls_functions(body: Sequence[Statement]) -> bool:
+    """Whether there are so many elementary functions that each is better called than inlined.
+
+    LLVM takes some 6 ms for each that it inlines. Beside a call, the instructions of the function take most of the time.
+    """
+    return _function_count(body) > _MOST_INLINED
+
+
+def _function_count(body: Sequence[Statement]) -> int:
+    counts = (
+        is_function(s) if isinstance(s, Compute) else _function_count(s.body) if isinstance(s, Loop) else 0 for s in body
+    )
+    return sum(counts)
 
 
 def interleaving(body: Sequence[Statement]) -> int | None:

@@ -73,6 +73,26 @@ def test_functions_of_elements_at_a_distance_give_what_those_of_neighbours_give(
             assert compiled(part).tobytes() == compiled(part.copy()).tobytes()
 
 
+@pytest.mark.skipif("+avx512f" not in features, reason="functions are inlined on other machines")
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("name", ["cos", "exp", "arctan2"])
+def test_many_functions_are_called_and_give_the_same(name, dtype):
+    namespace = {"np": np}
+    values = np.linspace(0.1, 9, 101).astype(dtype)
+    operands = ", 2 * a" if name == "arctan2" else ""
+
+    def kernel_of(count):
+        parts = ", ".join(f"np.{name}(a + {k}{operands})" for k in range(count))
+        exec(f"def several(a):\n    return np.stack([{parts}])", namespace)
+        (kernel,) = jitrt.jit(namespace["several"]).explain(values).kernels
+        return jitrt.jit(namespace["several"])(values), "called" in kernel.llvm
+
+    few, some_are_called = kernel_of(3)
+    many, all_are_called = kernel_of(12)
+    assert (some_are_called, all_are_called) == (False, True)
+    assert few.tobytes() == many[:3].tobytes()
+
+
 def largest_change(x, y):
     for _ in range(50):
         change = x * y - x

@@ -342,6 +342,50 @@ def test_elements_of_a_vector(index):
     check(namespace["run"], X, np.arange(80, dtype=np.float32)[::-2])
 
 
+@pytest.mark.parametrize("index", ["i, 0", "-i - 1, -1", "2, i", "-1, 19 - i"])
+def test_elements_of_a_table(index):
+    namespace = {"np": np}
+    source = f"def run(x, w):\n    for i in range(20):\n        x = x * 0.5 + w[{index}]\n    return x"
+    exec(source, namespace)
+    table = np.arange(400.0).reshape(20, 20)
+    for w in (table, table.astype(np.float32)[::-1, ::2] if "i, 0" in index else table.T, table.astype(np.int64)):
+        explanation = check(namespace["run"], X, w)
+        assert not explanation.host_calls
+
+
+@pytest.mark.parametrize("index", ["i, 0, 1", "2, i, -1", "0, 1, i", "0, 1, i - 30"])
+def test_elements_of_a_table_with_three_axes(index):
+    namespace = {"np": np}
+    source = f"def run(x, w):\n    for i in range(20):\n        x = x * 0.5 + w[{index}]\n    return x"
+    exec(source, namespace)
+    same_as = np.random.default_rng(1).normal(size=(20, 21, 22))
+    if "30" in index:
+        with pytest.raises(IndexError):
+            jitrt.jit(namespace["run"])(X, same_as)
+    else:
+        check(namespace["run"], X, same_as)
+
+
+def test_rows_that_the_loop_writes_into():
+    def run(x):
+        x = x.copy()
+        for i in range(20):
+            x[1:, 0] = x[1:, 0] * 0.5 + x[i, 1] + x[0, 0]
+            x[:, 1] *= 0.5
+        return x
+
+    check(run, np.linspace(0, 1, 48).reshape(24, 2))
+
+
+@pytest.mark.parametrize("form", ["w[i]", "w[i, :]", "w[:, i]", "w[i, None, 0]", "w[..., i, 0]", "w[i, j]", "w[i, i]"])
+def test_other_parts_of_a_table(form):
+    namespace = {"np": np}
+    body = f"        for j in range(9):\n            x = x * 0.5 + ({form}).sum()"
+    source = f"def run(x, w):\n    for i in range(9):\n{body}\n    return x"
+    exec(source, namespace)
+    same_as_plain(namespace["run"], X, np.arange(400.0).reshape(20, 20))
+
+
 def test_elements_of_what_the_loop_writes():
     def run(x):
         x = x.copy()

@@ -23,8 +23,9 @@ if TYPE_CHECKING:
 
 def item_of(array: Tracer, index: Any) -> Tracer:
     """``array[index]``."""
-    if type(index) is LoopNumber and array._is_array() and array.ndim == 1:
-        return array._new(index.element_of(array._node), scalar=True)
+    numbered = _numbered_element(array, index)
+    if numbered is not None:
+        return numbered
     element = _is_element(array, index)
     index = static_index(index, wanted=not element)
     if not element and array._is_array():
@@ -55,6 +56,21 @@ def item_of(array: Tracer, index: Any) -> Tracer:
     if scalar or array._scalar:
         return array._new(node, scalar)
     return array._view(node)
+
+
+def _numbered_element(array: Tracer, index: Any) -> Tracer | None:
+    """An element whose index is the number of an iteration along one axis, and integers along the others."""
+    items = index if type(index) is tuple else (index,)
+    axes = [axis for axis, item in enumerate(items) if type(item) is LoopNumber]
+    if len(axes) != 1 or len(items) != array.ndim or not array._is_array():
+        return None
+    number = items[axes[0]]
+    if any(type(item) is not int for item in items if item is not number):
+        return None
+    line = array._node
+    if array.ndim > 1:
+        line = getitem(line, tuple([slice(None) if item is number else item for item in items]))
+    return array._new(number.element_of(line), scalar=True)
 
 
 def _is_element(array: Tracer, index: Any) -> bool:
