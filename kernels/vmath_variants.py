@@ -51,7 +51,8 @@ def _define(
     """The function of scalars, which calls its narrowest variant, which calls the next."""
     whole, *narrower = widths
     vector = ir.VectorType(_ELEMENT[bits], whole)
-    function = pure_function(module, f"{scalar_name}.x{whole}", vector, arity, "noinline" if is_called else "alwaysinline")
+    inlining = "noinline" if is_called else "alwaysinline"
+    function = pure_function(module, f"{scalar_name}.x{whole}", vector, arity, inlining)
     builder = ir.IRBuilder(function.append_basic_block("entry"))
     back = Vectors(builder)
     builder.ret(formula(*(Number(back, value, FLOAT, bits) for value in function.args)).value)
