@@ -287,3 +287,54 @@ def test_compiling_changes_nothing(effect, runs, tmp_path):
         t = [function(a, 3, str(path), runs) for _ in range(2)]
         outcomes.append((t, a, path.exists() and path.read_bytes(), np.random.random()))  # noqa: NPY002
     np.testing.assert_equal(outcomes[1], outcomes[0])
+
+
+GRIDS = (
+    "np.mgrid[0:n, 0:n]",
+    "np.mgrid[0:n, 1:n+1]",
+    "np.mgrid[-1:1:9j, 0:n]",
+    "np.mgrid[-1.5:n:0.5, 3:0:-1]",
+    "np.ogrid[0:n, 0:n]",
+    "np.ogrid[-1:1:9j, 0:n:2]",
+    "np.meshgrid(np.arange(n), np.linspace(0, 1, n))",
+    "np.indices((n, n))",
+)
+
+
+@pytest.mark.parametrize("grid", GRIDS)
+def test_grids_in_front_of_loops(grid):
+    function = written(
+        f"""
+        def f(n, steps):
+            y, x = {grid}
+            total = np.zeros(8)
+            for k in range(steps):
+                for i in range(8):
+                    total[i] += y[k % y.shape[0], i % y.shape[1]] * x[i % x.shape[0], k % x.shape[1]] * (k + 1)
+            return total, x.copy(), y + 0
+        """
+    )
+    assert_staged(function, 6, 30)
+    for n in (6, 1, 9, 0):
+        try:
+            want = function(n, 30)
+        except ZeroDivisionError:
+            with pytest.raises(ZeroDivisionError):
+                jitrt.jit(function)(n, 30)
+        else:
+            assert_same(jitrt.jit(function)(n, 30), want)
+
+
+@pytest.mark.parametrize("grid", ["np.mgrid[0:n]", "np.ogrid[0:1:0.125]", "np.mgrid[2:n:2]"])
+def test_grids_of_one_axis(grid):
+    function = written(
+        f"""
+        def f(n, steps):
+            t, total = {grid}, 0.0
+            for k in range(steps):
+                total = total * 0.5 + t[k % len(t)]
+            return total
+        """
+    )
+    assert_staged(function, 7, 30)
+    assert_same(jitrt.jit(function)(7, 30), function(7, 30))

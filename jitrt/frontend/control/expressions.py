@@ -14,7 +14,7 @@ import numpy as np
 
 from ...values.functions import MISSING
 from . import arrays as a
-from . import complexnumbers, composites, library, lists, scalars, strings, subscripts
+from . import complexnumbers, composites, external, library, lists, scalars, strings, subscripts
 from .lists import RunTimeList
 from .localfunctions import LocalFunction, local_function
 from .outside import Captures
@@ -465,6 +465,8 @@ class Expressions:
             if not -len(value) <= k < len(value):
                 raise NotStaged("an index out of range")
             return value[k]
+        if value is np.mgrid or value is np.ogrid:
+            return external.grid(self.r, value, index)
         raise NotStaged(f"an item of {type(value).__name__}")
 
     def _list_item(self, values: RunTimeList, index: Any) -> Any:

@@ -161,6 +161,22 @@ def call(r: Recorder, function: Callable[..., Any], args: Sequence[Any], kwargs:
     return made
 
 
+def grid(r: Recorder, made: Any, index: Any) -> Any:
+    """``np.mgrid[index]`` or ``np.ogrid[index]``."""
+    slices = index if isinstance(index, tuple) else (index,)
+    if not all(isinstance(s, slice) for s in slices):
+        raise NotStaged("a grid that is no product of ranges")
+    ranges = tuple((s.start, s.stop, s.step) for s in slices)
+    return call(r, _grid_of, (made is np.ogrid, isinstance(index, tuple), ranges), {})
+
+
+def _grid_of(is_open: bool, has_axes: bool, ranges: tuple[tuple[Any, Any, Any], ...]) -> Any:
+    """A grid from numbers, which a step can be given."""
+    slices = tuple(slice(*bounds) for bounds in ranges)
+    made = np.ogrid if is_open else np.mgrid
+    return made[slices] if has_axes else made[slices[0]]
+
+
 def is_worth_it(r: Recorder) -> bool:
     """Whether what loops save pays for the external calls in them."""
     return r.recorded + _WHOLE_ARRAY * r.nests > _LEAST_GAIN * r.steps_in_loops
