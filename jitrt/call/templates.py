@@ -32,10 +32,11 @@ from ..ir.content import NotPortable, content
 from ..ir.extents import LEAST, Sizes, formula, hidden, is_extent
 from ..ir.integers import Poly
 from ..ir.node import Graph, Node, forget_dead
-from ..ir.ops.contractions import RESULT
+from ..ir.ops.contractions import CALL, RESULT
 from ..ir.ops.optable import Kind
 from ..ir.ops.updates import region_between
 from ..ir.types import ArrayType, contiguous_strides
+from ..ir.worthwhile import numpy_time
 from ..passes.harmless import left_out
 from ..programs import Compiled, code_text
 from ..runtime import imagefile
@@ -51,7 +52,8 @@ from ..runtime.formulas import (
     rows_of,
     taken_out,
 )
-from ..runtime.hosts import NO_HOSTS
+from ..runtime.generalhosts import Sized, check
+from ..runtime.hosts import NO_HOSTS, Hosts
 from ..runtime.image import Image
 from ..runtime.mayraise import not_computed
 from ..runtime.objects import fields
@@ -204,15 +206,19 @@ def _strides(array: np.ndarray, shape: tuple[int, ...]) -> tuple[int, ...]:
 
 
 def _is_simple(found: Specialisation) -> bool:
-    """Whether programs for any shape can serve all calls, which need nothing of NumPy."""
+    """Whether programs for any shape can serve all calls, which need none of NumPy's results to learn their types."""
     traced = found.traced
-    if traced.host_calls or traced.draws or any(type(c.guard) is MadeCall for c in traced.breaks):
+    if traced.draws or any(type(c.guard) is MadeCall for c in traced.breaks):
         return False
     views = [region_between(r.view, r.base) for r in traced.results if r.view is not None and r.base is not None]
     if not all(is_plain(dict(params)) for region in views for _, params, _ in region):
         return False
     graphs = [traced.graph, *(c.graph for c in traced.breaks if c.graph is not None)]
-    return not any(n.op.kind is Kind.HOST and not _is_of_loop(n) for g in graphs for n in g.nodes())
+    nodes = [n for g in graphs for n in g.nodes()]
+    hosts = [n for n in nodes if n.op.kind is Kind.HOST and not _is_of_loop(n)]
+    if hosts and any(n.op.kind is Kind.CONTROL for n in nodes):
+        return False
+    return not any(n.op is CALL or n.op is RESULT for n in hosts)
 
 
 def _is_of_loop(node: Node) -> bool:
@@ -426,8 +432,8 @@ def _no_details() -> Any:
     raise RuntimeError("only programs that are made for one shape say what they were made of")
 
 
-# An image, the addresses of its kernels, and its formulas.
-_Made = tuple[Image, Sequence[int], Places]
+# An image, the addresses of its kernels, its formulas, and what NumPy executes.
+_Made = tuple[Image, Sequence[int], Places, Hosts]
 
 
 class _Programs:
@@ -483,10 +489,10 @@ class _Programs:
         compiled = self._compiled.get(known)
         if compiled is None:
             key = self._key(graph, values, written, strides)
-            image, kernels, places = (key and self._from_disk(key)) or self._generated(
+            image, kernels, places, hosts = (key and self._from_disk(key)) or self._generated(
                 graph, values, written, strides, key
             )
-            program = Program(image, kernels, UNLIMITED, NO_HOSTS, _no_details)
+            program = Program(image, kernels, UNLIMITED, hosts, _no_details)
             self.made.append((program, places))
             compiled = self._compiled[known] = Compiled(program, _no_details, whole=whole)
         return compiled
@@ -495,6 +501,8 @@ class _Programs:
         """Compute `graph` for this call, as a trace asks for it."""
         values = [*self._inputs, *values[len(self._inputs) :]]
         compiled = self.compile(graph, values, typical=False)
+        if not compiled.program.image.is_native:
+            raise Untraceable("NumPy executes a step in front of a look at a value")
         return compiled, compiled.run(values, reports=False)
 
     def _is_contiguous(self, kind: ArrayType, k: int) -> bool:
@@ -513,7 +521,10 @@ class _Programs:
 
         program = generate(lower(graph, values, (), dict(written), strides)).program
         if not program.image.is_native:
-            raise Untraceable("leaves a part of the program to NumPy")
+            if not config.strict() and numpy_time([graph]) < 1000 * policy.SIZED_FRAME:
+                raise Untraceable("leaves a part of the program to NumPy, and the rest gains little")
+            check(program.hosts)
+            key = None
         for _, kind, order in program.image.fresh:
             if order is not None and not is_fortran(kind.shape, order, kind.dtype.itemsize):
                 raise Untraceable("gives an array whose axes are in another order than C's or Fortran's")
@@ -523,7 +534,7 @@ class _Programs:
         if data is not None:
             free = next((n for n in range(_MOST_ON_DISK) if not cache.has_program(f"{key} {n}")), 0)
             cache.store_program(f"{key} {free}", image.kernels, data)
-        return image, program.kernels, places
+        return image, program.kernels, places, program.hosts
 
     def _key(
         self,
@@ -552,7 +563,7 @@ class _Programs:
             image, (noted, places) = imagefile.decode(data)
             if self._sizes.accepts(noted):
                 found = [addresses[name] for name in image.kernels]
-                return image, found, [(*place, Poly.from_lists(terms)) for *place, terms in places]
+                return image, found, [(*place, Poly.from_lists(terms)) for *place, terms in places], NO_HOSTS
         return None
 
 
@@ -607,7 +618,10 @@ def _made(
         if isinstance(made, Specialisation):
             for program, places in programs.made:
                 program.release()  # frames of this call alone
-                program.image = replaced(program.image, formulas=formulas_of(sizes, given, places))
+                if program.image.is_native:
+                    program.image = replaced(program.image, formulas=formulas_of(sizes, given, places))
+                else:
+                    program.sized = Sized(given, sizes.quotients, places)
                 program.limit = limit
             made.open_sizes = OpenSizes(given, rows.rows)
     except (Exception, ControlException) as error:

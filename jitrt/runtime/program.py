@@ -21,6 +21,7 @@ from .image import Image
 if TYPE_CHECKING:
     from ..ir.node import Graph
     from ..memory.frame import FrameLayout
+    from .generalhosts import Sized, SizedFrame
     from .steps import KernelStep, Step
 
 UNLIMITED = 1 << 30  # threads
@@ -69,11 +70,13 @@ class Program:
     limit: int
     hosts: Hosts
     details: Callable[[], Details]
+    sized: Sized | None = None
+    """How what NumPy executes depends on sizes, if it does."""
     room: int = 0
     """Bytes of the frames of a program whose numbers depend on extents."""
     patience: np.ndarray = field(default_factory=lambda: np.array([_PATIENCE], np.int64))
     """Additions that calls of sizes may still take for which another program would be better."""
-    _frames: list[Frame] = field(default_factory=list)
+    _frames: list[Frame | SizedFrame] = field(default_factory=list)
 
     @property
     def graph(self) -> Graph:
@@ -152,20 +155,24 @@ class Program:
         """Free the frames that no call uses."""
         self._frames.clear()
 
-    def take_frame(self) -> Frame:
+    def take_frame(self) -> Any:
         """Memory for one call at a time, which no other call uses until it is given back."""
         try:
             return self._frames.pop()  # atomic, as is giving back, so every concurrent call has a frame of its own
         except IndexError:
             return self.new_frame()
 
-    def give_back(self, frame: Frame) -> None:
+    def give_back(self, frame: Frame | SizedFrame) -> None:
         """Let other calls use a frame that was taken."""
         self._frames.append(frame)
         self.room = max(self.room, frame.image.nbytes)
 
-    def new_frame(self) -> Frame:
+    def new_frame(self) -> Frame | SizedFrame:
         """Memory for one more call at a time."""
+        if self.sized is not None:
+            from .generalhosts import SizedFrame
+
+            return SizedFrame(self.hosts, self.image, self.kernels, self.limit, self.sized)
         if self.image.formulas is not None:
             return GeneralFrame(self.image, self.kernels, self.limit, max(self.room, self.image.nbytes, LEAST_ROOM))
         if self.image.is_native and not debug():

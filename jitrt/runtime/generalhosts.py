@@ -1,0 +1,223 @@
+"""Programs for any sizes of which NumPy executes some steps: the frame is that of a program for the sizes of a call.
+
+Such a frame takes nothing but numbers: where everything lies, and what NumPy is given. It is kept for further calls.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from ..base.frozen import frozen, replaced
+from ..ir.extents import is_extent
+from ..ir.integers import Poly
+from ..ir.node import Constant, Node, topological_order
+from ..ir.types import ArrayType, contiguous_strides
+from . import formulas as kinds
+from .formulas import Given, Places
+from .hostframes import HostFrame
+from .hosts import Hosts, HostStep, Room
+from .image import Image
+
+
+class Unknown(Exception):
+    """A node has a parameter of which it is not known whether it depends on sizes."""
+
+
+@frozen(eq=False)
+class Sized:
+    """How a program depends on sizes.
+
+    Parameters
+    ----------
+    given : Given
+        What the inputs have.
+    quotients : mapping of str to (Poly, Poly)
+    places : Places
+        What of the image is a formula.
+    """
+
+    given: Given
+    quotients: Mapping[str, tuple[Poly, Poly]]
+    places: Places
+
+    def read(self, inputs: Sequence[Any]) -> dict[str, int]:
+        """The variables in a call."""
+        found: dict[str, int] = {}
+
+        def note(known: Any, value: int) -> None:
+            if is_extent(known):
+                ((names, sign),) = known.poly.terms
+                found[names[0]] = sign * value
+
+        for k, known in self.given.items():
+            if type(known) is not tuple:
+                note(known, inputs[k])
+                continue
+            shape, strides = known
+            for extent, value in zip(shape, inputs[k].shape):
+                note(extent, value)
+            for stride, value in zip(strides or (), inputs[k].strides):
+                note(stride, value)
+        return found
+
+
+_FRAMES = 4  # for different sizes, where they are small
+_SMALL_FRAME = 1 << 18
+
+
+class SizedFrame:
+    """The frames of a program for the sizes of the last calls.
+
+    Parameters
+    ----------
+    hosts, image, kernels, limit
+        As for `HostFrame`, with formulas.
+    sized : Sized
+    """
+
+    def __init__(self, hosts: Hosts, image: Image, kernels: Sequence[int], limit: int, sized: Sized):
+        self._hosts, self._image, self._kernels, self._limit, self._sized = hosts, image, kernels, limit, sized
+        self._frames: dict[tuple[int, ...], HostFrame] = {}
+        self.image = image
+        """That of the call before."""
+
+    def run(self, inputs: Sequence[Any], watched: int) -> list[Any]:
+        """Outputs for these inputs, as for `Frame`."""
+        variables = self._sized.read(inputs)
+        sizes = tuple(variables.values())
+        frame = self._frames.get(sizes)
+        if frame is None:
+            numbers = _Numbers(variables, self._sized.quotients)
+            self.image = numbers.image(self._image, self._sized.places)
+            most = _FRAMES if self.image.nbytes <= _SMALL_FRAME else 1
+            while len(self._frames) >= most:
+                self._frames.pop(next(iter(self._frames)))
+            frame = self._frames[sizes] = HostFrame(numbers.hosts(self._hosts), self.image, self._kernels, self._limit)
+        return frame.run(inputs, watched)
+
+
+class _Numbers:
+    """What formulas are for values of the variables."""
+
+    def __init__(self, variables: Mapping[str, int], quotients: Mapping[str, tuple[Poly, Poly]]):
+        self._known = dict(variables)
+        self._quotients = quotients
+        self._made: dict[Node, Node] = {}
+        self._types: dict[int, ArrayType] = {}  # by identity: types are parts of nodes, and few
+
+    def poly(self, poly: Poly) -> int:
+        total = 0
+        for names, factor in poly.terms:
+            for name in names:
+                factor *= self._name(name)
+            total += factor
+        return total
+
+    def _name(self, name: str) -> int:
+        if name not in self._known:
+            x, y = self._quotients[name]
+            self._known[name] = self.poly(x) // self.poly(y)
+        return self._known[name]
+
+    def value(self, value: Any) -> Any:
+        """A parameter."""
+        if is_extent(value):
+            return self.poly(value.poly)
+        if type(value) is tuple:
+            return tuple(map(self.value, value))
+        if type(value) is ArrayType:
+            return ArrayType(value.dtype, self.value(value.shape), value.weak)
+        if type(value) is slice:
+            return slice(*self.value((value.start, value.stop, value.step)))
+        return value
+
+    def node(self, root: Node) -> Node:
+        if root in self._made:
+            return self._made[root]
+        for node in topological_order((root,), self._made):
+            type_ = self._types.get(id(node.type))
+            if type_ is None:
+                type_ = self._types[id(node.type)] = self.value(node.type)
+            args = tuple([self._made[a] for a in node.args])
+            own = tuple([(name, self.value(value)) for name, value in node.params]) if node.params else ()
+            self._made[node] = Node(node.op, args, own, type_)
+        return self._made[root]
+
+    def hosts(self, hosts: Hosts) -> Hosts:
+        def room(known: Room) -> Room:
+            return Room(self.value(known.offset), known.dtype, self.value(known.shape))
+
+        return Hosts(
+            tuple(HostStep(self.node(s.node), tuple(map(self.node, s.results))) for s in hosts.steps),
+            {self.node(n): place for n, place in hosts.places.items()},
+            {self.node(n): room(known) for n, known in hosts.slots.items()},
+            {self.node(n): (place, room(known)) for n, (place, known) in hosts.hosted.items()},
+            tuple(None if n is None else self.node(n) for n in hosts.outputs),
+            self.value(hosts.orders),
+        )
+
+    def image(self, image: Image, places: Places) -> Image:
+        found = {(kind, k, j): self.poly(poly) for kind, k, j, poly in places}
+
+        def now(value: int, kind: int, k: int = 0, j: int = 0) -> int:
+            return found.get((kind, k, j), value)
+
+        def fresh(k: int, place: int, type_: ArrayType, order: tuple[int, ...] | None) -> tuple:
+            shape = tuple(now(n, kinds.EXTENT, k, j) for j, n in enumerate(type_.shape))
+            own = None if order is None else contiguous_strides(shape[::-1], type_.dtype.itemsize)[::-1]
+            return place, ArrayType(type_.dtype, shape, type_.weak), own
+
+        actions = [action and replaced(action, params=action.params.copy(), patches=action.patches.copy(),
+                                       rows=action.rows.copy()) for action in image.actions]  # fmt: skip
+        columns = {kinds.VALUE: 3, kinds.JUMP: 4, kinds.CHUNKED: 4}
+        for (kind, action, k), value in found.items():
+            table = actions[action] if kind in (kinds.WORD, kinds.OFFSET, *columns) else None
+            if table is None:
+                continue
+            if kind == kinds.WORD:
+                table.params[k] = value
+            elif kind == kinds.OFFSET:
+                table.patches[k, 2] = value
+            else:
+                table.rows[k, columns[kind]] = value
+        return replaced(
+            image,
+            nbytes=now(image.nbytes, kinds.NBYTES),
+            work=now(image.work, kinds.WORK),
+            scalars=tuple((k, now(at, kinds.SCALAR_AT, j), dtype) for j, (k, at, dtype) in enumerate(image.scalars)),
+            counts=tuple(
+                (now(at, kinds.COUNT_AT, j), now(n, kinds.COUNT, j)) for j, (at, n) in enumerate(image.counts)
+            ),
+            fresh=tuple(fresh(k, *made) for k, made in enumerate(image.fresh)),
+            saved=tuple(
+                (place, now(a, kinds.SAVED_FROM, k), now(b, kinds.SAVED_TO, k))
+                for k, (place, a, b) in enumerate(image.saved)
+            ),
+            actions=tuple(actions),
+            formulas=None,
+        )
+
+
+def check(hosts: Hosts) -> None:
+    """Raise `Unknown` where a node may hold sizes that are not seen."""
+    nodes = [s.node for s in hosts.steps] + [*hosts.places, *hosts.slots, *hosts.hosted]
+    for node in topological_order(nodes):
+        if not all(_is_seen(value) for _, value in node.params):
+            raise Unknown(node.op.name)
+
+
+def _is_seen(value: Any) -> bool:
+    if type(value) is tuple:
+        return all(map(_is_seen, value))
+    if type(value) is slice:
+        return _is_seen((value.start, value.stop, value.step))
+    known = (bool, int, float, complex, str, type(None), type(...), ArrayType, frozenset)
+    return (
+        is_extent(value)
+        or type(value) in known
+        or isinstance(value, (np.dtype, np.generic, np.ufunc, type))
+        or (type(value) is Constant)
+    )
