@@ -117,10 +117,11 @@ class _Folder:
         return node["value"].value if node.op is CONSTANT else self._values[node]
 
     def _computed(self, node: Node) -> np.ndarray:
-        order = topological_order([node], self._values)
-        chain = [n for n in order if n.op is not CONSTANT]
+        if all(a.op is CONSTANT or a in self._values for a in node.args):
+            return _apply(node, [self._value(a) for a in node.args])
+        chain = [n for n in topological_order([node], self._values) if n.op is not CONSTANT]
         sources = [n for m in chain for n in m.args if n.op is CONSTANT or n in self._values]
-        if len(chain) > 1 and node.op.kind is Kind.ELEMENTWISE and self._is_chunked(chain, sources):
+        if node.op.kind is Kind.ELEMENTWISE and self._is_chunked(chain, sources):
             return self._by_chunks(node, chain)
         for inner in chain[:-1]:
             self._values[inner] = _apply(inner, [self._value(a) for a in inner.args])

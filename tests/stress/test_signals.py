@@ -31,6 +31,7 @@ import itertools, os, random, signal, sys, time
 import numpy as np
 import jitrt
 
+signal.signal(signal.SIGINT, signal.default_int_handler)  # what a shell starts in the background ignores it
 chance = random.Random(int(sys.argv[1]))
 numbers = itertools.count(1)
 a = np.linspace(0.5, 2.0, 300)
