@@ -438,24 +438,34 @@ class _Loop:
         if shapes in self.tried or len(self.tried) >= policy.TRIED_SHAPES:
             return False
         self.tried.add(shapes)
+        try:
+            with np.errstate(all="ignore"):  # the call itself has warned
+                return self._is_slower(call, serve)
+        except Exception:
+            return False
+
+    def _is_slower(self, call: _Call, serve: Callable[..., Any]) -> bool:
+        stops, trial = self.stops, self._copy(call)
+        if self.refused or self.native(trial) is MISS:
+            self.stops = stops
+            return False  # the plain function has effects that the procedure has not, and has them at each trial
         best = []
-        stops = self.stops
         for run in (serve, self.function):
             seconds = []
             for _ in range(policy.TRIALS):
-                copies = [_copy(a) if k in self.staged.written else a for k, a in enumerate(call.args)]
-                try:
-                    with np.errstate(all="ignore"):  # the call itself has warned
-                        before = time.perf_counter()
-                        run(*copies)
-                        seconds.append(time.perf_counter() - before)
-                except Exception:
-                    return False
-                if self.stops > stops:
-                    self.stops = stops
-                    return False
+                args = self._copy(call).args
+                before = time.perf_counter()
+                run(*args)
+                seconds.append(time.perf_counter() - before)
             best.append(min(seconds))
         return best[1] < best[0]
+
+    def _copy(self, call: _Call) -> _Call:
+        """The call with copies of what the procedure writes into, all of it arguments and no parts of others."""
+        if not self.staged.written:
+            return call
+        copies = tuple([_copy(a) if k in self.staged.written else a for k, a in enumerate(call.args)])
+        return call._replace(args=copies, leaves=copies)
 
     def count_stop(self) -> None:
         self.stops += 1

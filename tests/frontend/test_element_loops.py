@@ -650,3 +650,49 @@ def test_few_iterations_with_operations_on_arrays_are_one_expression(function, s
         same(fast(x, got), function(x, want))
         same(got, want)
     assert bool(fast._loops.source((x, got))) == staged
+
+
+@pytest.mark.parametrize("effect", ["b *= b", "log.append(1)", "keep['n'] += 1", "a.sort()"])
+@pytest.mark.parametrize("stop", ["raise KeyError", "if b[0] > 0.4: raise KeyError", "{}[k]"])
+def test_trials_have_no_effects(effect, stop):
+    """Where a procedure stops the plain function does what the procedure has no part of, and it does so once."""
+    source = f"""
+def f(a, b, k):
+    total = 0.0
+    for v in a:
+        total = total * 0.5 + v
+    try:
+        {stop}
+    except KeyError:
+        {effect}
+    b[0] += 0.125
+    return total
+"""
+
+    def outcome(decorate):
+        log, keep = [], {"n": 0}
+        call, found = decorate(function_of(source, log=log, keep=keep)), []
+        b = np.array([0.25, 2.0])
+        for _ in range(4):
+            a = np.linspace(0.0, 1.0, 9)[::-1].copy()
+            found.append((call(a, b, 3), a.tolist(), b.tolist(), len(log), keep["n"]))
+        return found
+
+    assert outcome(jitrt.jit) == outcome(lambda function: function)
+
+
+@pytest.mark.parametrize("value", ["[1, 2, 3]", "(1.5, 2.5, 3.5)", "[]", "'x'", "None", "[[1, 2, 3]]", "{}"])
+@pytest.mark.parametrize("mask", ["a > 1", "a <= a", "a > 9"])
+def test_masks_take_what_numpy_converts(mask, value):
+    fast = function_of(f"def f(a):\n    a[{mask}] = {value}\n    return a")
+
+    def outcome(call):
+        a = np.array([1.0, 2.0, 0.5, 3.0, 4.0])
+        try:
+            return call(a).tolist(), a.tolist()
+        except (ValueError, TypeError) as error:
+            return type(error), str(error), a.tolist()
+
+    compiled = jitrt.jit(fast)
+    for _ in range(3):
+        assert repr(outcome(compiled)) == repr(outcome(fast))

@@ -261,7 +261,15 @@ def _without_first_axis(array: Array) -> Array:
 
 
 def _converted(r: Recorder, value: Any, dtype: np.dtype) -> str:
-    """A number as an assignment converts it."""
+    """A number as an assignment converts it.
+
+    Raises
+    ------
+    NotStaged
+        If it is none, as a list.
+    """
+    if not is_number(value):
+        raise NotStaged(f"an assignment of {type(value).__name__}")
     source = dtype_of(value)
     if source.kind == "c" and dtype.kind != "c":
         raise NotStaged("a complex number in a real array")
