@@ -19,7 +19,7 @@ import numpy as np
 
 from .bound import BoundSymbols
 
-_NATIVE = frozenset("fdFD")
+_NATIVE = frozenset("efdFD")
 _kept: list[ctypes.Array] = []  # the words that symbols stand for
 
 

@@ -35,7 +35,8 @@ def combine(fold: Op, dtype: np.dtype, in_lanes: bool = False) -> Emitter:
     if dtype.kind == "f" and fold.ufunc in _REASSOCIATED and fold.kind is Kind.REDUCTION:
         instruction = _REASSOCIATED[fold.ufunc]
         return lambda builder, args: getattr(builder, instruction)(*args, flags=("reassoc",))
-    if dtype.kind == "f" and fold.ufunc in _NAN_PROPAGATING and in_lanes:
+    # NumPy's extremes of half precision are formed one by one, so that the first of two zeros wins.
+    if dtype.char in "fd" and fold.ufunc in _NAN_PROPAGATING and in_lanes:
         return _extreme(_NAN_PROPAGATING[fold.ufunc])
     found = emitter(OPS[fold.ufunc.__name__], (dtype, dtype), dtype)
     assert found is not None, fold

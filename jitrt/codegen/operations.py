@@ -6,6 +6,7 @@ they emit: a process that asks nothing else, and finds its kernels there too, im
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import lru_cache
 
 import numpy as np
@@ -16,6 +17,7 @@ from ..kernels import libm, numpy_loops
 from . import cache
 
 _SUPPORTED = frozenset("?bBhHiIlLfdFDmM")
+_HALF = "e"  # which processors convert, and compute with by way of single precision
 _TABLE = "operations that are emitted as instructions"
 # 1, by which a product starts, changes the zeros of a complex number that it is multiplied with.
 _COMPLEX_FOLDS = {Kind.REDUCTION: (np.add, np.multiply), Kind.SCAN: (np.add,)}
@@ -27,7 +29,7 @@ _new: dict[str, bool] = {}  # answers that the disk cache does not have
 def has_kernel(op: Op, operands: tuple[np.dtype, ...], result: np.dtype) -> bool:
     """Whether kernels can compute `op`: an elementwise operation, a fold, or an assembly of parts."""
     if op.kind in (Kind.ASSEMBLE, Kind.GATHER):
-        return result.char in _SUPPORTED
+        return is_supported(result)
     if op.kind in (Kind.REDUCTION, Kind.SCAN):
         assert op.ufunc is not None
         (result,) = operands  # of a search the operand, too, is what is compared
@@ -45,7 +47,7 @@ def _is_emitted(op: Op, operands: tuple[np.dtype, ...], result: np.dtype) -> boo
 
 def is_supported(*dtypes: np.dtype) -> bool:
     """Whether kernels can have values of all of these dtypes."""
-    return all(t.char in _SUPPORTED for t in dtypes)
+    return all(t.char in _SUPPORTED or (t.char == _HALF and _converts_half()) for t in dtypes)
 
 
 @lru_cache(maxsize=4096)
@@ -64,9 +66,26 @@ def _is_inline(op: Op, operands: tuple[np.dtype, ...], result: np.dtype) -> bool
     if OPS.get(op.name) is not op:  # what else is called so in another process may be something else
         return _has_emitter(op, operands, result)
     text = f"{op.name} {' '.join(t.char + t.str for t in operands)} -> {result.char + result.str}"
-    answer = _known().get(text)
+    return _answer(text, lambda: _has_emitter(op, operands, result))
+
+
+@once
+def _converts_half() -> bool:
+    """Whether the processor converts between half and single precision: LLVM calls functions for it otherwise."""
+    return _answer("half precision", _has_conversions)
+
+
+def _has_conversions() -> bool:
+    from .linker import has_feature, machine
+
+    return has_feature("f16c") or machine()[0].startswith(("aarch64", "arm64"))
+
+
+def _answer(question: str, find: Callable[[], bool]) -> bool:
+    """The answer that an earlier process has found, or what `find` finds."""
+    answer = _known().get(question)
     if not isinstance(answer, bool):
-        answer = _new[text] = _has_emitter(op, operands, result)
+        answer = _new[question] = find()
     return answer
 
 

@@ -37,6 +37,9 @@ _INTRINSICS = {
 # One instruction each, so that most programs need none of numba's tables, whose making takes 10 ms.
 _INSTRUCTIONS = {"add": "fadd", "subtract": "fsub", "multiply": "fmul", "divide": "fdiv", "negative": "fneg"}
 _CASTABLE = frozenset("biufc")
+_HALF, _SINGLE, _DOUBLE = (np.dtype(f"f{size}") for size in (2, 4, 8))
+_EXTREMES = frozenset({"maximum", "minimum", "fmax", "fmin"})
+_OF_HALF_BITS = frozenset({"nextafter", "spacing"})  # of whose results single precision knows nothing
 
 # Since NumPy 2.5 such an operation raises OverflowError where the result does not fit; a kernel cannot raise.
 _TIMES_RAISE = frozenset({"add", "subtract", "multiply"}) if np.lib.NumpyVersion(np.__version__) >= "2.5.0" else ()
@@ -54,12 +57,16 @@ def numba_type(dtype: np.dtype) -> types.Type:
 @lru_cache(maxsize=256)
 def value_type(dtype: np.dtype) -> ir.Type:
     """LLVM type of a value of `dtype` in a register."""
+    if dtype == _HALF:
+        return ir.HalfType()
     return context().get_value_type(numba_type(dtype))
 
 
 @lru_cache(maxsize=256)
 def data_type(dtype: np.dtype) -> ir.Type:
     """LLVM type of an element of `dtype` in memory."""
+    if dtype == _HALF:
+        return ir.HalfType()
     return context().get_data_type(numba_type(dtype))
 
 
@@ -112,6 +119,8 @@ def inline_emitter(op: Op, operands: tuple[np.dtype, ...], result: np.dtype) -> 
         return None if symbol is None else lambda builder, args: _call(builder, symbol, args)
     if op.ufunc is None or operands[0].char in op.numpys_bits:
         return None
+    if _HALF in (*operands, result):
+        return _by_way_of_single(op, operands, result)
     if op.name in _TIMES_RAISE and result.kind in "mM":
         return None
     chars = "".join(t.char for t in operands)
@@ -125,6 +134,26 @@ def inline_emitter(op: Op, operands: tuple[np.dtype, ...], result: np.dtype) -> 
         own = arithmetic(op.name, operands, result)
     emit = own if own is not None else _ufunc_emitter(op.ufunc, operands, result)
     return None if emit is None else with_flags(emit, op, operands)
+
+
+def _by_way_of_single(op: Op, operands: tuple[np.dtype, ...], result: np.dtype) -> Emitter | None:
+    """What computes `op` in single precision and rounds its result to half, as NumPy's loops do.
+
+    NumPy's extremes of halves are the first one of two equal operands, and those of vectors the second one.
+    """
+    if op.library != "numpy" or op.name in _OF_HALF_BITS:
+        return None
+    wide = [_SINGLE if t == _HALF else t for t in (*operands, result)]
+    emit = inline_emitter(op, tuple(wide[:-1]), wide[-1])
+    if emit is None:
+        return None
+    order = -1 if op.name in _EXTREMES else 1
+
+    def emit_rounded(builder: ir.IRBuilder, args: Sequence[ir.Value]) -> ir.Value:
+        values = [emit_cast(builder, x, own, other) for x, own, other in zip(args, operands, wide)]
+        return emit_cast(builder, emit(builder, values[::order]), wide[-1], result)
+
+    return emit_rounded
 
 
 def _call_loop(builder: ir.IRBuilder, loop: str, args: Sequence[ir.Value], result: ir.Type) -> ir.Value:
@@ -235,6 +264,14 @@ def emit_cast(builder: ir.IRBuilder, value: ir.Value, source: np.dtype, target: 
 
 def _cast_real(builder: ir.IRBuilder, value: ir.Value, source: np.dtype, target: np.dtype) -> ir.Value:
     wanted = value_type(target)
+    if source == _HALF and target.kind != "f":  # conversions of whole numbers are NumPy's by way of single precision
+        value, source = builder.fpext(value, value_type(_SINGLE)), _SINGLE
+    if target == _HALF:
+        if source == _DOUBLE:
+            value = _rounded_to_odd(builder, value)
+        elif source != _SINGLE:
+            value = _cast_real(builder, value, source, _SINGLE)
+        return builder.fptrunc(value, wanted)
     if target.kind == "b":
         zero: Any = ir.Constant(value.type, 0.0 if source.kind == "f" else 0)
         return (
@@ -252,6 +289,20 @@ def _cast_real(builder: ir.IRBuilder, value: ir.Value, source: np.dtype, target:
     if wanted.width < value.type.width:
         return builder.trunc(value, wanted)
     return (builder.sext if signed else builder.zext)(value, wanted)
+
+
+def _rounded_to_odd(builder: ir.IRBuilder, value: ir.Value) -> ir.Value:
+    """A double in single precision, whose last bit says whether anything was cut off (Boldo and Melquiond 2005).
+
+    So rounding it again to half precision is as exact as if it were done at once.
+    """
+    cut = 52 - 23  # bits of the significand
+    bits = builder.bitcast(value, I64)
+    rest = builder.and_(bits, ir.Constant(I64, (1 << cut) - 1))
+    sticky = builder.zext(builder.icmp_unsigned("!=", rest, ir.Constant(I64, 0)), I64)
+    kept = builder.and_(bits, ir.Constant(I64, -1 << cut))
+    odd = builder.or_(kept, builder.shl(sticky, ir.Constant(I64, cut)))
+    return builder.fptrunc(builder.bitcast(odd, ir.DoubleType()), ir.FloatType())
 
 
 def _float_to_int(builder: ir.IRBuilder, value: ir.Value, target: np.dtype) -> ir.Value:

@@ -49,8 +49,13 @@ REDUCE_AND = _fold(np.logical_and, lambda t: np.True_)
 
 
 def reduce(op: Op, x: Node, axes: tuple[int, ...], keepdims: bool = False) -> Node:
-    """Fold `x` over `axes` (sorted, non-negative) with `op`; over no axes, every element is folded into the start."""
+    """Fold `x` over `axes` (sorted, non-negative) with `op`; over no axes, every element is folded into the start.
+
+    Sums and products of half precision are formed in single precision and rounded at the end, as NumPy does.
+    """
     if axes:
+        if x.dtype == np.float16 and op in (REDUCE_ADD, REDUCE_MULTIPLY):
+            return b.cast(reduce(op, b.cast(x, np.dtype(np.float32)), axes, keepdims), x.dtype)
         shape = tuple(n for a, n in enumerate(x.shape) if a not in axes)
         result = Node(op, (x,), b.params(axes=axes), ArrayType(x.dtype, shape))
         return keep_dims(result, axes) if keepdims else result

@@ -23,7 +23,7 @@ from .optable import Kind, NotCovered, Op, numpy_function, row
 
 _COST = 8  # additions: a load from anywhere
 _INTP = np.dtype(np.intp)
-_COMPILED = frozenset("?bBhHiIlLqQfdFDmM")  # dtypes of elements that kernels can move
+_COMPILED = frozenset("?bBhHiIlLqQefdFDmM")  # dtypes of elements that kernels can move
 Source = tuple[int, ...]  # for each axis of the source the axis of the result, or -1 - k for index k
 
 

@@ -118,7 +118,7 @@ _INTEGER_FLAGS = {
 
 # NumPy's single-precision pow is one ulp off the correctly rounded result in a fifth of all cases. Programs that go on
 # in double precision would show the difference to a better pow. What numba has for complex numbers cancels.
-_NUMPYS_BITS = {"power": "fFD", "expm1": "FD"}
+_NUMPYS_BITS = {"power": "efFD", "expm1": "FD"}
 
 # Steps. What gives truth values jumps, too, but for these three.
 _JUMPS = frozenset("floor ceil rint trunc floor_divide remainder fmod sign heaviside nextafter spacing".split())
@@ -143,13 +143,14 @@ def _lower_clip(n: Node) -> Node:
     """``minimum(maximum(x, low), high)``: how NumPy's ``_NPY_CLIP`` computes it, nans included.
 
     Of equal numbers the second one is taken: the bound where bounds are arrays, and `x` in NumPy's loop for bounds of
-    one element. NumPy computes it itself of complex numbers, which it orders in another way here than in ``maximum``,
-    and of floats that no kernel computes with.
+    one element. Of those of half precision it is the first one, `x`, in both. NumPy computes it itself of complex
+    numbers, which it orders in another way here than in ``maximum``, and of floats that no kernel computes with.
     """
-    if n.dtype.kind == "c" or n.dtype.char in "eg":
+    if n.dtype.kind == "c" or n.dtype.char == "g":
         return n
     x, low, high = n.args
-    order = -1 if all(_is_steady(bound, n.type.size) for bound in (low, high)) else 1
+    is_steady = n.dtype.char != "e" and all(_is_steady(bound, n.type.size) for bound in (low, high))
+    order = -1 if is_steady else 1
     raised = Node(NUMPY_UFUNCS[np.maximum], (x, low)[::order], (), n.type)
     return Node(NUMPY_UFUNCS[np.minimum], (raised, high)[::order], (), n.type)
 

@@ -1,0 +1,95 @@
+"""Half precision: every conversion, and the rounding after every single operation of a fused chain."""
+
+import numpy as np
+import pytest
+from compare import check, together
+from operands import special
+
+import jitrt
+
+EVERY = np.arange(1 << 16, dtype=np.uint16).view(np.float16)
+NUMBERS = "?bBhHiIlLefdFD"
+
+
+def between():
+    """Numbers of double precision at and around every tie of half precision, and some beyond its range."""
+    halves = np.sort(EVERY[np.isfinite(EVERY)].astype(np.float64))
+    ties = (halves[:-1] + halves[1:]) / 2
+    near = [np.nextafter(ties, -np.inf), ties, np.nextafter(ties, np.inf), ties * (1 + 2.0**-30)]
+    return np.concatenate([*near, [65519.9, 65520.0, 1e6, -1e300, 5e-324, 1e-40, 2.0**-25, np.nan, np.inf, -np.inf]])
+
+
+@pytest.mark.parametrize("char", NUMBERS)
+def test_from_half(char):
+    finite = EVERY[np.isfinite(EVERY)]
+    if char in "BHIL":  # what is negative is undefined in C
+        finite = finite[finite >= 0]
+    limit = np.iinfo(char).max if char in "bBhHiIlL" else np.inf
+    with np.errstate(all="ignore"):
+        source = EVERY if char in "efdFD?" else finite[abs(finite.astype(float)) <= limit]
+        check(lambda x: x.astype(char), source)
+
+
+@pytest.mark.filterwarnings("ignore::numpy.exceptions.ComplexWarning")
+@pytest.mark.parametrize("char", NUMBERS)
+def test_to_half(char):
+    with np.errstate(all="ignore"):
+        source = between().astype(char) if char in "fdFD" else special(char)
+    check(lambda x: x.astype(np.float16), source)
+
+
+def test_every_operation_rounds():
+    draw = np.random.default_rng(0)
+    x, y, z = (draw.choice(EVERY[np.isfinite(EVERY)], 20_000) for _ in range(3))
+    cases = {
+        "sum and product": lambda x, y, z: x * y + z,
+        "differences": lambda x, y, z: (x - y) - (y - z) * x,
+        "quotients": lambda x, y, z: x / y / z,
+        "roots": lambda x, y, z: np.sqrt(np.abs(x)) * np.sqrt(np.abs(y)) - z,
+        "numbers": lambda x, y, z: 0.1 * x + 3 * y - z / 7,
+        "float32": lambda x, y, z: (x * y).astype(np.float32) * z.astype(np.float32),
+        "mixed": lambda x, y, z: x * y + z.astype(np.float64),
+        "chosen": lambda x, y, z: np.where(x < y, x * z, y),
+        "powers": lambda x, y, z: x**2 + y**3 - z**-1,
+        "any power": lambda x, y, z: np.abs(x) ** y,
+        "floors": lambda x, y, z: x // y + y % z,
+        "sums in order": lambda x, y, z: np.cumsum(x * 0.001),
+        "columns": lambda x, y, z: (x.reshape(100, 200) * y.reshape(100, 200)).T + z[:100],
+        "gathered": lambda x, y, z: x[np.argsort(y)[:99]] + z[:99],
+        "places": lambda x, y, z: (np.argmax(x), np.argmin(np.abs(y * z))),
+        "reversed": lambda x, y, z: x[::-1] * y[::1] - z[0],
+    }
+    check(together(cases), x, y, z)
+
+
+def test_sums_are_formed_in_single_precision():
+    x = np.full(5000, 1.0, np.float16)  # in half precision 2048 + 1 is 2048
+    check(lambda x: (x.sum(), x.mean(), (x * 2).sum(), (x / 512 + 1).prod()), x, relative=1e-3)
+
+
+def test_writes():
+    def function(x, y):
+        x[1:] += y[:-1]
+        x[0] = 2.5
+        return x * 2
+
+    compiled = jitrt.jit(function)
+    for size in (5, 300):
+        x, y = (np.linspace(-3, 7, size).astype(np.float16) for _ in range(2))
+        other = x.copy()
+        assert (compiled(x, y) == function(other, y)).all() and (x == other).all()
+
+
+@pytest.mark.parametrize("kind", ["over", "invalid", "divide", "under"])
+def test_exceptions(kind):
+    cases = {"over": (60_000, 2), "invalid": (np.inf, 0), "divide": (1, 0), "under": (6e-8, 0.001)}
+    x, y = (np.full(9, v, np.float16) for v in cases[kind])
+    function = (lambda x, y: x / y) if kind == "divide" else (lambda x, y: x * y)
+    compiled = jitrt.jit(function)
+    with np.errstate(all="ignore"):
+        compiled(x, y), compiled(x, y)
+    with np.errstate(**{kind: "raise"}), pytest.raises(FloatingPointError) as wanted:
+        function(x, y)
+    with np.errstate(**{kind: "raise"}), pytest.raises(FloatingPointError) as raised:
+        compiled(x, y)
+    assert str(raised.value) == str(wanted.value)
