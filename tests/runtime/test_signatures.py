@@ -121,6 +121,7 @@ def signature(fast, args, kwargs):
     return known.signature(leaves, structure)
 
 
+@pytest.mark.usefixtures("without_templates")  # which serve signatures that are not equal
 @pytest.mark.parametrize("block", range(8))
 def test_native_code_matches_what_has_an_equal_signature(block):
     rng = random.Random(block)
@@ -176,3 +177,54 @@ def test_what_is_equal_but_not_the_same(one, other):
     for value in (one, other, one, other):
         (_, got), (_, want) = fast(x, value), shows(x, value)
         assert list(map(repr, got)) == list(map(repr, want))
+
+
+def written(x, y, z):
+    """Writes into its first argument, which others may see."""
+    x[1:] = x[:-1] * 0.5 + y[1:]
+    return x.sum() + z
+
+
+def views(rng):
+    """Three arrays of one shape, in memory of their own or in one that they share, in part or one as the other."""
+    memory = np.arange(32.0)
+    places = [memory[:8], memory[:8], memory[4:12], memory[8:16], memory[:16:2], memory[1:17:2], memory[16:24], None]
+    return [np.arange(8.0) if (found := rng.choice(places)) is None else found for _ in range(3)]
+
+
+def copies(arrays):
+    """The same with memory of their own, which they share in the same way."""
+    memories = {id(base): base.copy() for a in arrays if (base := a.base) is not None}
+    return [a.copy() if a.base is None else elsewhere(a, memories[id(a.base)]) for a in arrays]
+
+
+def elsewhere(array, memory):
+    first = (array.ctypes.data - array.base.ctypes.data) // array.itemsize
+    step = array.strides[0] // array.itemsize
+    return memory[first : first + step * (len(array) - 1) + 1 : step]
+
+
+def layout_apart(arrays):
+    """What tells calls apart that have the written array for themselves; None for others."""
+    is_apart = not any(np.may_share_memory(arrays[0], a) for a in arrays[1:])
+    return tuple(a.strides for a in arrays) if is_apart else None
+
+
+@pytest.mark.parametrize("block", range(4))
+def test_native_code_tells_apart_which_arguments_share_memory(block):
+    rng, outcomes = random.Random(block), collections.Counter()
+    for _ in range(40):
+        fast, known = jitrt.jit(written), set()
+        for _ in range(7):
+            args = views(rng)
+            got, want, layout = copies(args), copies(args), layout_apart(args)
+            before = fast.cache_info().slow_calls
+            result = fast(*got)
+            matched = fast.cache_info().slow_calls == before
+            np.testing.assert_allclose(result, written(*want))
+            for a, b in zip(got, want, strict=True):
+                np.testing.assert_allclose(a, b)
+            assert matched == (layout in known), args
+            known |= {layout} - {None}
+            outcomes[layout is None, matched] += 1
+    assert min(outcomes[False, True], outcomes[False, False], outcomes[True, False]) > 20
