@@ -17,7 +17,7 @@ import numpy as np
 import jitrt.numpy as lazy
 
 _ROUNDS = 15
-_SIZES = (100, 10_000, 1_000_000, 10_000_000)
+_SIZES = (100, 1000, 10_000, 100_000, 1_000_000)
 
 
 def arithmetic(np: ModuleType, x: Any, y: Any) -> Any:
@@ -70,7 +70,7 @@ def fastest(*calls: Callable[[], Any]) -> list[float]:
 
 def recording() -> list[tuple[str, float]]:
     """Microseconds that recording an operation takes; computing it is a part of no figure but the last one's."""
-    x = lazy.asarray(np.ones(10))
+    x = lazy.asarray(np.ones(100_000))
     y = x + 1
     scope: dict[str, Any] = {"x": x, "y": y, "lazy": lazy, "np": np}
     texts = ("x + x", "x * 2.5", "y * 3", "np.sqrt(x)", "lazy.sum(x, axis=0)", "x[1:-1]", "lazy.where(x > y, x, y)")

@@ -7,6 +7,8 @@ of one trace, of a pass or of native code stand where they belong.
 
 from __future__ import annotations
 
+SMALL_ARRAY = 1 << 15  # elements of lazy arrays that NumPy computes at once: it is done before they were recorded
+
 # What a trace costs, from the call to the program.
 TRACE = 800_000
 TRACED_NODE = 30_000  # and each operation of it

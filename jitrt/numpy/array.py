@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from .. import policy
 from ..frontend.numpy.operators import BINARY, COMPARISONS, UNARY, power
 from ..ir import build as b
 from ..ir.node import Node
@@ -16,7 +17,7 @@ from ..ir.ops.rows import METHODS
 from ..ir.ops.updates import Region
 from ..ir.types import ArrayType
 from . import calls
-from .calls import eager, into, lazy, real, record, set_class
+from .calls import NUMBERS, eager, into, lazy, plains, real, record, set_class
 from .elements import get_item, set_item
 from .memory import Memory
 from .pending import KINDS, PENDING, NotLazy
@@ -52,19 +53,22 @@ class ndarray(metaclass=_Arrays):
     --------
     >>> import jitrt.numpy as np
     >>> x = np.linspace(0.0, 1.0, 5)
-    >>> y = x * x + 1  # nothing is computed
+    >>> y = x * x + 1  # is computed at once, since x is small
     >>> y.shape, y.dtype
     ((5,), dtype('float64'))
     >>> y
     array([1.    , 1.0625, 1.25  , 1.5625, 2.    ])
     """
 
-    __slots__ = ("__weakref__", "_memory", "_region", "_scalar")
+    __slots__ = ("__weakref__", "_memory", "_plain", "_region", "_scalar")
     __array_priority__ = 1000.0
 
+    _plain: np.ndarray | None
+    """NumPy's array, if it is so small that NumPy is done with an operation before it would have been recorded."""
     _memory: Memory
     _region: Region
     _scalar: bool
+    """Whether it stands for one of NumPy's scalars: what the array API standard has in their place."""
 
     # -- what it is made of
 
@@ -78,6 +82,8 @@ class ndarray(metaclass=_Arrays):
 
     def _read(self) -> Any:
         """The elements; nobody must write into them, or keep them."""
+        if self._plain is not None:
+            return self._plain
         memory = self._memory
         if memory.node is not None or self._region:
             with PENDING.lock:
@@ -88,10 +94,14 @@ class ndarray(metaclass=_Arrays):
 
     def _handed_out(self) -> Any:
         """The elements, for somebody who may write into them."""
+        if self._plain is not None:
+            return self._plain  # of which the graph has nothing but copies
         with PENDING.lock:
             value = self._read()
             if isinstance(value, np.ndarray):
                 PENDING.written(value)
+                if not self._region and value.size < policy.SMALL_ARRAY:
+                    self._plain = value
             return value
 
     def _view(self, region: Region) -> ndarray:
@@ -183,14 +193,21 @@ class ndarray(metaclass=_Arrays):
 
     @property
     def dtype(self) -> np.dtype:
-        return self.type.dtype
+        plain = self._plain
+        return self.type.dtype if plain is None else plain.dtype
 
     @property
     def shape(self) -> tuple[int, ...]:
-        return self.type.shape
+        plain = self._plain
+        return self.type.shape if plain is None else plain.shape
 
     @shape.setter
     def shape(self, shape: Any) -> None:
+        if self._plain is not None:
+            seen = self._plain.view()
+            seen.shape = shape
+            self._plain, self._memory = seen, Memory(seen)
+            return
         reshaped = self.reshape(shape)
         if reshaped._memory is not self._memory:
             raise AttributeError(
@@ -200,11 +217,13 @@ class ndarray(metaclass=_Arrays):
 
     @property
     def ndim(self) -> int:
-        return self.type.ndim
+        plain = self._plain
+        return self.type.ndim if plain is None else plain.ndim
 
     @property
     def size(self) -> int:
-        return self.type.size
+        plain = self._plain
+        return self.type.size if plain is None else plain.size
 
     @property
     def itemsize(self) -> int:
@@ -228,6 +247,8 @@ class ndarray(metaclass=_Arrays):
 
     @property
     def T(self) -> ndarray:
+        if self._plain is not None:
+            return lazy(self._plain.T)
         return calls.call_function(np.transpose, (self,), {})
 
     @property
@@ -261,28 +282,46 @@ class ndarray(metaclass=_Arrays):
     # -- elements
 
     def __getitem__(self, index: Any) -> Any:
-        return get_item(self, index)
+        plain = self._plain
+        if plain is None:
+            return get_item(self, index)
+        if type(index) is slice:
+            return plain_of(plain[index])
+        made = plain[index._read() if type(index) is ndarray else index]
+        return lazy(made) if type(made) is np.ndarray else made
 
     def __setitem__(self, index: Any, value: Any) -> None:
-        set_item(self, index, value)
+        plain = self._plain
+        if plain is None:
+            set_item(self, index, value)
+        else:
+            plain[index._read() if type(index) is ndarray else index] = value if type(value) in NUMBERS else real(value)
 
     # -- methods whose arguments differ from those of the function
 
     def reshape(self, *shape: Any, **options: Any) -> ndarray:
+        if self._plain is not None:
+            return lazy(self._plain.reshape(*real(shape), **options))
         wanted = shape[0] if len(shape) == 1 else shape
         return calls.call_function(np.reshape, (self, wanted), options)
 
     def transpose(self, *axes: Any) -> ndarray:
+        if self._plain is not None:
+            return lazy(self._plain.transpose(*axes))
         wanted = None if not axes else axes[0] if len(axes) == 1 else axes
         return calls.call_function(np.transpose, (self, wanted), {})
 
     def ravel(self, order: Any = "C") -> ndarray:
+        if self._plain is not None:
+            return lazy(self._plain.ravel(order))
         return calls.call_function(np.ravel, (self, order), {})
 
     def flatten(self, order: Any = "C") -> ndarray:
         return eager(np.ndarray.flatten, (self, order), {}) if order != "C" else self.ravel().copy()
 
     def copy(self, order: Any = "C") -> ndarray:
+        if self._plain is not None:
+            return lazy(self._plain.copy(order))
         if order not in "CK" or self._scalar:
             return eager(operator.methodcaller("copy", order), (self,), {})
         with PENDING.lock:
@@ -294,6 +333,9 @@ class ndarray(metaclass=_Arrays):
             return made_of(PENDING.hold(Memory(None), copied if order == "C" else in_order_of(self, copied)))
 
     def astype(self, dtype: Any, *args: Any, **options: Any) -> Any:
+        if self._plain is not None:
+            made = self._plain.astype(dtype, *args, **options)
+            return self if made is self._plain else lazy(made)
         target = np.dtype(dtype)
         if not options and not args and target.kind in KINDS and target.isnative and not self._scalar:
             with PENDING.lock:
@@ -333,11 +375,12 @@ class ndarray(metaclass=_Arrays):
         return lazy(self._handed_out().view(*args, **options))
 
     def __getattr__(self, name: str) -> Any:
+        if name in _OF_MEMORY:
+            return _OF_MEMORY[name](self)
         if name.startswith("__"):
             raise AttributeError(f"'numpy.ndarray' object has no attribute {name!r}")
-        function = METHODS.get(name)
-        if function is not None:
-            return lambda *args, **options: calls.call_function(function, (self, *args), options)
+        if self._plain is not None:
+            return _bound(self._plain, name)
         if name in MUTATING_METHODS and not self._scalar:
             return lambda *args, **options: eager(getattr(np.ndarray, name), (self, *args), options, (self,))
         found = getattr(self._handed_out(), name)  # raises what NumPy raises
@@ -350,6 +393,10 @@ class ndarray(metaclass=_Arrays):
     # -- NumPy's protocols
 
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any:
+        if method == "__call__" and not kwargs:
+            given = [self._plain] if len(inputs) == 1 else plains(inputs)
+            if given is not None and given[0] is not None:
+                return lazy(ufunc(*given))
         if not all(map(_is_ours, inputs)) or not all(map(_is_ours, kwargs.get("out", ()))):
             return NotImplemented
         return calls.call_ufunc(ufunc, method, inputs, kwargs)
@@ -379,13 +426,50 @@ class ndarray(metaclass=_Arrays):
 def made_of(memory: Memory, region: Region = (), scalar: bool = False) -> ndarray:
     """A lazy array: the part of a memory that the views of `region` show, or a scalar."""
     made = _new(ndarray)
+    made._plain = None
     made._memory = memory
     made._region = region
     made._scalar = scalar
     return made
 
 
+def plain_of(value: np.ndarray) -> ndarray:
+    """A small array: what is done with it NumPy does at once."""
+    made = _new(ndarray)
+    made._plain = value
+    return made
+
+
 _new: Any = object.__new__
+
+
+def _memory_of(array: ndarray) -> Memory:
+    """The memory of a small array, which nothing that is pending ever borrows: NumPy's array refers to it, too."""
+    array._memory = Memory(array._plain)
+    return array._memory
+
+
+# What a small array has only where it stands beside larger ones.
+_OF_MEMORY: dict[str, Callable[[ndarray], Any]] = {
+    "_memory": _memory_of,
+    "_region": lambda array: (),
+    "_scalar": lambda array: False,
+}
+
+
+def _bound(plain: np.ndarray, name: str) -> Any:
+    """An attribute of one of NumPy's arrays, or a method that takes lazy arrays and gives them."""
+    found = getattr(plain, name)
+    if not callable(found):
+        return found
+
+    def method(*args: Any, **options: Any) -> Any:
+        if "out" in options:
+            found(*real(args), **real(options))
+            return options["out"]
+        return lazy(found(*real(args), **real(options))) if args or options else lazy(found())
+
+    return method
 
 
 def _restored(value: Any) -> Any:
@@ -448,25 +532,64 @@ def _updated(ufunc: np.ufunc, python: Callable[[Any, Any], Any], x: ndarray, y: 
 
 
 def _forward(ufunc: np.ufunc, python: Callable[[Any, Any], Any]) -> Any:
-    return lambda self, other: _binary(ufunc, python, self, other)
+    def apply(self: ndarray, other: Any) -> Any:
+        x, kind = self._plain, type(other)
+        y = other._plain if kind is ndarray else other if kind in NUMBERS else None
+        if x is None or y is None:
+            return _binary(ufunc, python, self, other)
+        made = python(x, y)
+        if type(made) is np.ndarray and made.size < policy.SMALL_ARRAY:
+            result = _new(ndarray)
+            result._plain = made
+            return result
+        return lazy(made)
+
+    return apply
 
 
 def _reflected(ufunc: np.ufunc, python: Callable[[Any, Any], Any]) -> Any:
-    return lambda self, other: _binary(ufunc, python, other, self)
+    def apply(self: ndarray, other: Any) -> Any:
+        x = self._plain
+        if x is None or type(other) not in NUMBERS:
+            return _binary(ufunc, python, other, self)
+        return lazy(python(other, x))
+
+    return apply
 
 
 def _in_place(ufunc: np.ufunc, python: Callable[[Any, Any], Any]) -> Any:
-    return lambda self, other: _updated(ufunc, python, self, other)
+    def apply(self: ndarray, other: Any) -> Any:
+        x, kind = self._plain, type(other)
+        y = other._plain if kind is ndarray else other if kind in NUMBERS else None
+        if x is None or y is None:
+            return _updated(ufunc, python, self, other)
+        python(x, y)
+        return self
+
+    return apply
 
 
 def _unary(ufunc: np.ufunc, python: Callable[[Any], Any]) -> Any:
     def apply(self: ndarray) -> Any:
+        if self._plain is not None:
+            return lazy(python(self._plain))
         try:
             return record(ufunc, (self,))
         except NotLazy:
             return lazy(python(self._read()))
 
     return apply
+
+
+def _method(name: str, function: Callable[..., Any]) -> Any:
+    numpys = getattr(np.ndarray, name)
+
+    def method(self: ndarray, *args: Any, **options: Any) -> Any:
+        if self._plain is None:
+            return calls.call_function(function, (self, *args), options)
+        return _bound(self._plain, name)(*args, **options) if args or options else lazy(numpys(self._plain))
+
+    return method
 
 
 def _conversion(name: str) -> Any:
@@ -482,9 +605,12 @@ for _name, (_ufunc, _python) in COMPARISONS.items():
     setattr(ndarray, f"__{_name}__", _forward(_ufunc, _python))
 for _name, (_ufunc, _convert) in UNARY.items():
     setattr(ndarray, f"__{_name}__", _unary(_ufunc, _convert))
+for _name, _function in METHODS.items():
+    if _name not in vars(ndarray):
+        setattr(ndarray, _name, _method(_name, _function))
 for _name in ("bool", "int", "float", "complex", "index", "str", "repr", "format", "round"):
     setattr(ndarray, f"__{_name}__", _conversion(f"__{_name}__"))
-set_class(ndarray, made_of)
+set_class(ndarray, made_of, plain_of)
 
 
 def compute(*arrays: Any) -> Any:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from .. import policy
 from ..frontend.numpy.assignment import take_out
 from ..ir import build as b
 from ..ir.node import Node
@@ -28,14 +29,19 @@ _MAKE_ORDERED = frozenset(
     {np.zeros_like, np.ones_like, np.empty_like, np.full_like, np.pad}
 )  # after their first argument
 _INT_POWERS = frozenset({np.power, np.float_power})
+_DTYPES = frozenset(map(np.dtype, np.typecodes["All"])) - set(map(np.dtype, "SUVOMm"))
+NUMBERS = frozenset({bool, int, float, complex, np.float64, np.int64, np.bool_, np.float32, np.complex128})
+# Arguments that have no arrays in them.
+_SIMPLE = NUMBERS | {type(None), str, slice, type(Ellipsis), type, type(np.dtype(float)), type(np.dtype(int))}
 _array: Any = None  # the class of lazy arrays, which `array` sets: it needs this module
 _made_of: Any = None
+_plain_of: Any = None
 
 
-def set_class(lazy: type, made_of: Callable[..., Any]) -> None:
-    """Say what class lazy arrays are of, and what makes one."""
-    global _array, _made_of
-    _array, _made_of = lazy, made_of
+def set_class(lazy: type, made_of: Callable[..., Any], plain_of: Callable[..., Any]) -> None:
+    """Say what class lazy arrays are of, and what makes one, of a memory and of a small array."""
+    global _array, _made_of, _plain_of
+    _array, _made_of, _plain_of = lazy, made_of, plain_of
 
 
 def is_lazy(value: Any) -> bool:
@@ -51,17 +57,44 @@ def real(value: Any) -> Any:
     return mapped(value, lambda leaf: leaf._read() if type(leaf) is _array else leaf)
 
 
-def lazy(value: Any, scalars: bool = True) -> Any:
-    """`value` with lazy arrays in place of NumPy's, and of its scalars."""
+def plains(args: tuple) -> list[Any] | None:
+    """Arguments with NumPy's arrays in place of small ones; None if others have a say in what becomes of them."""
+    given: list[Any] = []
+    for value in args:
+        kind = type(value)
+        if kind is _array:
+            value = value._plain
+            if value is None:
+                return None
+        elif kind is tuple or kind is list:
+            parts = plains(value)
+            if parts is None:
+                return None
+            value = kind(parts)
+        elif kind not in _SIMPLE and kind is not np.ndarray:
+            return None
+        given.append(value)
+    return given
+
+
+def lazy(value: Any, scalars: bool = True, is_shared: bool = False) -> Any:
+    """`value` with lazy arrays in place of NumPy's, and of its scalars.
+
+    Arrays that share memory with one that something pending may have borrowed are no small ones.
+    """
     kind = type(value)
     if kind is np.ndarray:
-        return _made_of(Memory(value)) if value.dtype.kind in KINDS and value.dtype.isnative else value
+        if value.dtype not in _DTYPES:
+            return value
+        if value.size < policy.SMALL_ARRAY and not (is_shared and value.base is not None):
+            return _plain_of(value)
+        return _made_of(Memory(value))
     if isinstance(value, np.generic):
         return _made_of(Memory(value), scalar=True) if scalars and value.dtype.kind in KINDS else value
     if kind is list or kind is tuple:
-        return kind([lazy(v, scalars) for v in value])
+        return kind([lazy(v, scalars, is_shared) for v in value])
     if isinstance(value, tuple) and hasattr(value, "_fields"):
-        return kind(*[lazy(v, scalars) for v in value])
+        return kind(*[lazy(v, scalars, is_shared) for v in value])
     return value
 
 
@@ -73,8 +106,17 @@ def eager(function: Callable[..., Any], args: tuple, kwargs: dict[str, Any], tar
                 PENDING.written(target._read())
             elif isinstance(target, np.ndarray):
                 PENDING.written(target)
-        args, kwargs = real(args), real(kwargs)
-    return lazy(function(*args, **kwargs))
+        is_shared = False
+
+        def read(leaf: Any) -> Any:
+            nonlocal is_shared
+            if type(leaf) is not _array:
+                return leaf
+            is_shared |= leaf._plain is None
+            return leaf._read()
+
+        args, kwargs = mapped(args, read), mapped(kwargs, read)
+    return lazy(function(*args, **kwargs), is_shared=is_shared)
 
 
 # -- ufuncs
@@ -88,12 +130,22 @@ def record(ufunc: np.ufunc, inputs: tuple) -> ndarray:
     NotLazy
         If NumPy has to compute it at once, perhaps to say what is wrong with it.
     """
+    if all(map(_is_known_and_small, inputs)):
+        raise NotLazy
     with PENDING.lock:
         try:
             PENDING.begin()
             return _recorded(ufunc, inputs)
         except FAILURES:
             raise NotLazy from None
+
+
+def _is_known_and_small(value: Any) -> bool:
+    """Whether NumPy is done with a value before an operation on it would have been recorded."""
+    kind = type(value)
+    if kind is _array:
+        return value._plain is not None or (value._memory.node is None and value.type.size < policy.SMALL_ARRAY)
+    return kind is not np.ndarray or value.size < policy.SMALL_ARRAY
 
 
 def _recorded(ufunc: np.ufunc, inputs: tuple) -> ndarray:
@@ -219,7 +271,7 @@ def call_function(func: Callable[..., Any], args: tuple, kwargs: dict[str, Any])
         made = eager(func, args, kwargs, outs)
         return out if type(out) is not tuple else made
     build = NUMPY_FUNCTIONS.get(func)
-    if build is not None:
+    if build is not None and plains(args) is None:
         try:
             return _built(build, func, args, kwargs)
         except NotLazy:

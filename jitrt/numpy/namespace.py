@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from .calls import lazy, real
+from .calls import is_lazy, lazy, plains, real
 
 
 def over_lazy_arrays(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -20,6 +20,10 @@ def over_lazy_arrays(function: Callable[..., Any]) -> Callable[..., Any]:
 
     @functools.wraps(function)
     def wrapper(*args: Any, **kwargs: Any) -> Any:
+        if any(map(is_lazy, args)) and "out" not in kwargs and plains(tuple(kwargs.values())) is not None:
+            given = plains(args)
+            if given is not None:
+                return lazy(function(*given, **(real(kwargs) if kwargs else {})))
         return lazy(function(*args, **kwargs), scalars=False)
 
     return wrapper

@@ -88,8 +88,13 @@ def assert_same(got, want, tolerance, path):
 
 
 @pytest.mark.parametrize("name", EXAMPLES)
-@pytest.mark.parametrize("is_compiled", [True, False], ids=["compiled", "by NumPy at first"])
-def test_agrees_with_numpy(name, is_compiled, monkeypatch):
+@pytest.mark.parametrize(
+    ("is_compiled", "limit"),
+    [(True, 0), (False, 0), (False, None)],
+    ids=["compiled", "by NumPy at first", "by NumPy where small"],
+    indirect=["limit"],
+)
+def test_agrees_with_numpy(name, is_compiled, limit, monkeypatch):
     monkeypatch.setenv("JITRT_STRICT", str(int(is_compiled)))
     example = EXAMPLES[name]
     if example.log is not None:

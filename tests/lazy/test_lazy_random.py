@@ -264,6 +264,12 @@ def test_random_programs_that_numpy_computes_at_first(first, monkeypatch):
         check(seed)
 
 
+@pytest.mark.parametrize("limit", [None, 5, 13], indirect=True)
+def test_random_programs_with_small_arrays(limit):
+    for seed in range(7000, 7080):
+        check(seed)
+
+
 @pytest.mark.slow
 def test_many_random_programs():
     for seed in range(2000, 6000):

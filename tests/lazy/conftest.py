@@ -1,0 +1,13 @@
+"""Lazy arrays of any size are recorded here, unless a test asks for the limit below which NumPy computes at once."""
+
+import pytest
+
+from jitrt import policy
+
+
+@pytest.fixture(autouse=True)
+def limit(request, monkeypatch):
+    """Elements below which NumPy computes at once; `None` for the ordinary number."""
+    chosen = getattr(request, "param", 0)
+    if chosen is not None:
+        monkeypatch.setattr(policy, "SMALL_ARRAY", chosen)
