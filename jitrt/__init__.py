@@ -14,6 +14,7 @@ array([[0.25, 0.75],
 where its time goes (`profile`) and what is kept (`cache_info`), and compile ahead of calls (`compile`, with `spec`).
 Loops and choices as functions are `fori_loop`, `while_loop`, `scan` and `cond`. `evaluate`, with `re_evaluate`,
 `validate` and `NumExpr`, takes an expression as a string, as numexpr does; `register_pandas_engine` lets pandas use it.
+`report` says what all functions of the process have lost, and why.
 `set_num_threads`, `clear_caches`, `warm_up` and `non_aliasing` concern the whole process. `schedule` and `memory` are
 for experts: fusions made by hand, and plans of memory. `jitrt.numpy` is NumPy's namespace over lazy arrays, for
 programs without a decorator: `asarray` makes them, and `compute` computes several at once.
@@ -41,6 +42,7 @@ if TYPE_CHECKING:
     from .loops import cond, fori_loop, scan, while_loop
     from .numpy import asarray
     from .numpy.array import compute
+    from .running.report import report
     from .runtime.threads import num_threads, set_num_threads
     from .strings.evaluation import NumExpr, evaluate, re_evaluate, validate
     from .strings.pandas import register_pandas_engine
@@ -68,6 +70,7 @@ __all__ = [
     "num_threads",
     "re_evaluate",
     "register_pandas_engine",
+    "report",
     "scan",
     "schedule",
     "set_num_threads",
@@ -87,6 +90,7 @@ _MODULES = {
     ".numpy": ("asarray",),
     ".numpy.array": ("compute",),
     ".runtime.threads": ("num_threads", "set_num_threads"),
+    ".running.report": ("report",),
     ".running.ipython": ("load_ipython_extension", "unload_ipython_extension"),
     ".strings.evaluation": ("NumExpr", "evaluate", "re_evaluate", "validate"),
     ".strings.pandas": ("register_pandas_engine",),

@@ -30,7 +30,7 @@ class Advice:
 ADVICE = (
     Advice(
         "Nothing to gain",
-        "too small|too short|NumPy does most of it|little more than to write|computes too little"
+        "so small|too small|too short|is set$|NumPy does most of it|little more than to write|computes too little"
         "|most of it are calls|no loops|never runs",
         "",
     ),

@@ -30,18 +30,22 @@ from .formulas import emit_formulas
 from .guard import emit_guard, emit_hash, field
 from .procedure import PASSED_ON, emit_procedure_call, emit_returned
 from .results import Results
-from .words import BYTES, I1, I32, I64, WORDS, Words, call_api, counted, record, repeat_while, variable, word
+from .words import BYTES, I1, I32, I64, WORDS, Words, call_api, clock, counted, record, repeat_while, variable, word
 
 # Words of a function. `plain`, if not 0, is a Python function that serves every call. There are `mask` + 1 pairs of
 # words (hash, table) at `slots`, some of them empty. `general` is the first of a chain of tables that are tried when
 # none of these fits: they are for arguments of any shape, so that no hash leads to them. `rows` and `places` are the
 # most that a table has. `method` is the name of the method for calls that no table describes, but for the next `spared`
 # of those that the table at `otherwise` does, which is asked after all others. `last` is the table that served the last
-# call, 0 if Python did. `error_state` is the context variable of NumPy's error state.
+# call, 0 if Python did. `error_state` is the context variable of NumPy's error state. Plain calls are counted in
+# the words at `tally`.
 STATE = (
     "plain", "latest", "mask", "slots", "rows", "places", "kinds", "otherwise", "spared", "method", "error_state",
-    "last", "general",
+    "last", "general", "tally",
 )  # fmt: skip
+# How many calls of the function are inside of each other that Python serves or that run plain, how many plain calls
+# native code has made, and the ticks of the processor's clock that the outermost of them took.
+TALLY = ("depth", "calls", "ticks")
 # Words of a table. `busy` is set while a call is served, since it uses the only frame of the table. `handler` is the
 # memory handler of large results. `plain`, if not 0, is a Python function that is called in place of kernels.
 # `watched` are the exceptions that the program may raise, `function` is then the plain function, or what computes all
@@ -123,6 +127,20 @@ def emit_entry(module: ir.Module, run: ir.Function, fields: dict[str, int], item
 
 def _call(builder: ir.IRBuilder, name: str, *args: ir.Value) -> ir.Value:
     return call_api(builder, name, _SIGNATURES[name], *args)
+
+
+def _call_plain(builder: ir.IRBuilder, tally: ir.Value, *call: ir.Value) -> ir.Value:
+    """A call of a plain function, with the arguments of `PyObject_Vectorcall`, counted in the words at `tally`."""
+    words = Words(builder, TALLY, builder.inttoptr(tally, WORDS))
+    depth = words["depth"]
+    words.set("depth", builder.add(depth, word(1)))
+    start = clock(builder)
+    result = _call(builder, "PyObject_Vectorcall", *call)
+    ticks = builder.select(builder.icmp_signed("==", depth, word(0)), builder.sub(clock(builder), start), word(0))
+    words.set("ticks", builder.add(words["ticks"], ticks))
+    words.set("calls", builder.add(words["calls"], word(1)))
+    words.set("depth", builder.sub(words["depth"], word(1)))
+    return result
 
 
 def _method(module: ir.Module, name: str) -> tuple[ir.Function, ir.IRBuilder]:
@@ -232,7 +250,7 @@ def _emit_call(
 
     plain = state["plain"]
     with builder.if_then(builder.icmp_signed("!=", plain, word(0))):
-        return_(_call(builder, "PyObject_Vectorcall", plain, args, nargs, names))
+        return_(_call_plain(builder, state["tally"], plain, args, nargs, names))
     # What the guard notes of the arguments; the places of arrays are laid out as the items of a tuple.
     values, positions = builder.alloca(I64, state["rows"]), builder.alloca(I64, state["rows"])
     places = builder.alloca(I64, state["places"])
@@ -337,7 +355,8 @@ class _Serve:
         return self.function
 
     def _return_plain(self, function: ir.Value) -> None:
-        self.builder.ret(_call(self.builder, "PyObject_Vectorcall", function, self.args, self.nargs, self.names))
+        tally = self.state["tally"]
+        self.builder.ret(_call_plain(self.builder, tally, function, self.args, self.nargs, self.names))
 
     def _current_errors(self) -> ir.Value:
         return self.builder.call(self.errors, [self.state["error_state"]])

@@ -32,7 +32,7 @@ from collections.abc import Callable
 from llvmlite import ir
 
 from .floatflags import clear_flags, raised_flags
-from .words import I1, I32, I64, WORDS, call_api, repeat_while, variable, word
+from .words import I1, I32, I64, WORDS, call_api, clock, repeat_while, variable, word
 
 MOST_WORKERS = 64
 LINE = 8  # words of a cache line; words that different threads write lie on lines of their own
@@ -173,7 +173,7 @@ def _emit_share(module: ir.Module, take: ir.Function) -> ir.Function:
     free = builder.cmpxchg(place(BUSY), word(0), word(1), "acq_rel", "acquire")
     with builder.if_then(builder.not_(builder.extract_value(free, 1))):
         builder.ret(word(-1))
-    start = _clock(builder)
+    start = clock(builder)
     # A clock that was set back, as that of another machine may be, is in no such time.
     left = builder.sub(builder.load(place(ALONE)), start)
     is_alone = builder.icmp_unsigned("<", builder.sub(left, word(1)), builder.load(place(ALONE + 1)))
@@ -194,9 +194,9 @@ def _emit_share(module: ir.Module, take: ir.Function) -> ir.Function:
             _call(builder, "PyThread_release_lock", builder.load(builder.gep(sleeper, [word(1)])))
 
     _for(builder, helpers, wake)
-    begun = _clock(builder)
+    begun = clock(builder)
     has_taken = builder.call(take, [pool])
-    first = builder.sub(_clock(builder), begun)
+    first = builder.sub(clock(builder), begun)
     repeat_while(builder, lambda: builder.call(take, [pool]), lambda: None)
     waited = variable(builder)
     repeat_while(
@@ -206,7 +206,7 @@ def _emit_share(module: ir.Module, take: ir.Function) -> ir.Function:
     )
     with builder.if_then(builder.and_(has_taken, builder.not_(is_alone))):
         # Alone, all pieces would have taken as long as the first one each.
-        end = _clock(builder)
+        end = clock(builder)
         lost = builder.sub(builder.sub(end, start), builder.mul(first, pieces))
         is_late = builder.icmp_signed(">", lost, word(0))
         before = builder.load(place(ALONE + 2))
@@ -242,14 +242,6 @@ def _wait(builder: ir.IRBuilder, waited: ir.Value) -> None:
     builder.store(turns, waited)
     with builder.if_then(builder.icmp_signed(">", turns, word(_PATIENCE))):
         _call(builder, "yield_processor")
-
-
-def _clock(builder: ir.IRBuilder) -> ir.Value:
-    """Ticks of the processor's clock; 0 where reading it is not for everybody."""
-    if platform.machine().lower() not in ("x86_64", "amd64"):
-        return word(0)
-    counter = builder.module.declare_intrinsic("llvm.readcyclecounter", (), ir.FunctionType(I64, []))
-    return builder.call(counter, [])
 
 
 def _pause(builder: ir.IRBuilder) -> None:

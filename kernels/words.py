@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import platform
 from collections.abc import Callable
 
 from llvmlite import ir
@@ -36,6 +37,14 @@ def variable(builder: ir.IRBuilder, first: int = 0) -> ir.Value:
         place = builder.alloca(I64)
     builder.store(word(first), place)
     return place
+
+
+def clock(builder: ir.IRBuilder) -> ir.Value:
+    """Ticks of the processor's clock; 0 where reading it is not for everybody."""
+    if platform.machine().lower() not in ("x86_64", "amd64"):
+        return word(0)
+    counter = builder.module.declare_intrinsic("llvm.readcyclecounter", (), ir.FunctionType(I64, []))
+    return builder.call(counter, [])
 
 
 def record(builder: ir.IRBuilder, table: ir.Value, k: ir.Value, fields: tuple[str, ...]) -> list[ir.Value]:

@@ -30,6 +30,7 @@ from ..runtime.dispatch import NativeCallable
 from ..runtime.entry import make_fallback_table, make_plain_table
 from ..runtime.guards import TakenApart
 from ..runtime.loopengine import MISS, NoLoops, loop_engine
+from ..runtime.tally import tally_of
 from ..values.growing import NOT_GROWING
 from ..values.kinds import flatten_call
 from .traced import STAYS_IN_PYTHON, TracedCalls
@@ -160,7 +161,7 @@ class ServedFunction(NativeCallable):
         donate: Sequence[str] = (),
         on_plain: str | None = None,
     ):
-        super().__init__()
+        super().__init__(tally_of(function))
         functools.update_wrapper(self, function)
         self.__name__ = getattr(function, "__name__", type(function).__name__)
         self.__qualname__ = getattr(function, "__qualname__", self.__name__)
@@ -177,7 +178,14 @@ class ServedFunction(NativeCallable):
     def _begin(self) -> None:
         """Know nothing of any call."""
         self._traced = TracedCalls(
-            self._function, self.__name__, self._threads, self._donate, self._dispatch, self._lock, self._call
+            self._function,
+            self.__name__,
+            self._threads,
+            self._donate,
+            self._dispatch,
+            self._lock,
+            self._call,
+            self._tally,
         )
         self._specialisations = self._traced.known
         self._loops = loop_engine(self._function)
@@ -214,7 +222,8 @@ class ServedFunction(NativeCallable):
             self._plain_calls += 1
             if self._plain_calls >= policy.PLAIN_CALLS and not self._loops.serving:
                 self._dispatch.serve_plain(self._function)
-            return self._function(*args, **kwargs)
+            with self._tally.runs_plain(known.plain.reason):
+                return self._function(*args, **kwargs)
         failures: list[Exception] = []  # taken out of this frame, since their tracebacks lead to it and its arguments
         site = Site()
         leaves: list[Any] = []
@@ -226,15 +235,17 @@ class ServedFunction(NativeCallable):
             tree = None if is_spared else known.take_apart(args, kwargs, leaves)
         except Exception as error:
             failures.append(error)
+        plain = None if not is_spared else FIRST if is_first else site.plain or FIRST
         if failures:
-            self._fall_back(site, internal_error(self.__name__, failures.pop()))
-            return self._function(*args, **kwargs)
-        if is_first:
+            plain = internal_error(self.__name__, failures.pop())
+            self._fall_back(site, plain)
+        elif is_first:
             traced.last = FIRST
-            return self._function(*args, **kwargs)
-        if is_spared:
+        elif is_spared:
             self._spare(site, args, kwargs)
-            return self._function(*args, **kwargs)
+        if plain is not None:
+            with self._tally.runs_plain(plain.reason):
+                return self._function(*args, **kwargs)
         if current() is not None or any(type(leaf) is Tracer for leaf in leaves):
             return self._function(*args, **kwargs)  # inside of another function's trace
         if by_position is not None and self._loops.active:

@@ -20,6 +20,7 @@ from ..ir.ops.contractions import answered
 from ..runtime.dispatch import Dispatch
 from ..runtime.errstate import FloatingPointRaised
 from ..runtime.guards import TakenApart
+from ..runtime.tally import Tally
 from ..values.kinds import Tree
 from .lookup import Specialisations, take_apart
 from .segments import Programs
@@ -28,6 +29,7 @@ from .tree import TOO_SMALL, NewPath, Plain, Specialisation, places_of
 
 _log = logging.getLogger("jitrt.trace")
 
+_CHANGING = "the values that it looks at are different in nearly every call"
 STAYS_IN_PYTHON = "goes through Python in every call of that kind"
 
 
@@ -49,6 +51,8 @@ class TracedCalls:
         Held while any of this changes.
     call : callable
         Serves a call from the beginning, of a tuple and a dict.
+    tally : Tally
+        Counts calls that run plain.
     """
 
     def __init__(
@@ -60,9 +64,10 @@ class TracedCalls:
         dispatch: Dispatch,
         lock: threading.RLock,
         call: Callable[[tuple, dict[str, Any]], Any],
+        tally: Tally,
     ):
         self._function, self._name, self._dispatch, self._lock, self._call = function, name, dispatch, lock, call
-        self._donates = bool(donate)
+        self._donates, self._tally = bool(donate), tally
         self.programs = Programs(threads)
         self.known = Specialisations(function, name, self.programs, donate, dispatch, lock)
         self.last: Plain | None = None
@@ -109,7 +114,8 @@ class TracedCalls:
         except Exception as error:  # the plain function runs all the same
             internal_error(self._name, error, STAYS_IN_PYTHON)
         try:
-            result = self._function(*call.args, **call.kwargs)
+            with self._tally.runs_plain(found.reason):
+                result = self._function(*call.args, **call.kwargs)
             if failures and not is_passing(failures[0]) and not isinstance(failures[0], ReadOnly):
                 internal_error(self._name, failures[0])
             return result
@@ -120,6 +126,7 @@ class TracedCalls:
         """A call that sees other values than earlier ones: trace it, and remember its path."""
         known = self.known
         structure, leaves, _, args, kwargs = taken
+        reason = "a value that it looks at has led elsewhere"
         if not found.is_changing:
             found.new_paths += 1
             if found.is_changing and (integers := found.integers(leaves)):  # which may be why
@@ -131,7 +138,8 @@ class TracedCalls:
         if found.open_sizes is not None:
             return self._add_a_path(found, taken)
         if found.is_changing and not found.gains_anyway:
-            return self._function(*args, **kwargs)
+            with self._tally.runs_plain(_CHANGING):
+                return self._function(*args, **kwargs)
         try:
             with drawing(leaves):
                 arguments = (args, kwargs, known.state())
@@ -145,11 +153,13 @@ class TracedCalls:
             known.replace(found, None)
         except HalfDone as error:
             raise error.failure from None
-        except (Exception, Untraceable, NotWorthwhile) as reason:
-            if not isinstance(reason, Untraceable) and is_users_own(reason):
+        except (Exception, Untraceable, NotWorthwhile) as error:
+            if not isinstance(error, Untraceable) and is_users_own(error):
                 raise
+            reason = str(error)
             _log.info("%s runs as plain NumPy: %s", self._name, reason)
-        return self._function(*args, **kwargs)
+        with self._tally.runs_plain(reason):
+            return self._function(*args, **kwargs)
 
     def _add_a_path(self, found: Specialisation, taken: TakenApart) -> Any:
         """The same where programs serve any shape: the call runs once its path is known."""
@@ -167,12 +177,11 @@ class TracedCalls:
 
     def _note_changing_values(self, found: Specialisation) -> None:
         """Say that a function is traced at every call from now on, or runs plain where that does not pay."""
-        reason = "the values that it looks at are different in nearly every call"
         what = "is traced at every call" if found.gains_anyway else "runs as plain NumPy"
-        _log.info("%s %s: %s", self._name, what, reason)
-        warn_if_asked(f"{self._name} {what}: {reason}")
+        _log.info("%s %s: %s", self._name, what, _CHANGING)
+        warn_if_asked(f"{self._name} {what}: {_CHANGING}")
         if not found.gains_anyway:
-            self.known.replace(found, Plain(reason))
+            self.known.replace(found, Plain(_CHANGING))
 
     def serve_natively(self, found: Specialisation | Plain, call: TakenApart) -> None:
         """Let native code serve further calls like this one."""
@@ -261,7 +270,8 @@ class TracedCalls:
         structure = self.known.take_apart(args, kwargs, leaves)
         self._dispatch.note_python()
         self.last = Plain(f"compiled code has ended with {type(failure).__name__}, of which the plain function tells")
-        result = self._function(*args, **kwargs)
+        with self._tally.runs_plain(self.last.reason):
+            result = self._function(*args, **kwargs)
         if not isinstance(failure, FloatingPointRaised):
             self.known.forget(found, failure, leaves, structure)
         return result

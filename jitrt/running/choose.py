@@ -27,6 +27,10 @@ class Left(NamedTuple):
     why: str
 
 
+left: list[tuple[str, Left]] = []
+"""Functions of the process that are not decorated, with their files."""
+
+
 def decorate(tree: ast.Module, known: Iterable[str] = ()) -> list[Left]:
     """Add the decorator to the functions of a module that work on arrays.
 

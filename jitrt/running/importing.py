@@ -22,14 +22,11 @@ from typing import Any
 from ..base.atwork import at_work
 from ..frontend.context import current
 from ..jitfunction import jit
-from .choose import DECORATOR, Left, decorate
+from .choose import DECORATOR, decorate, left
 from .report import Measured
 
 _INSTALLED = ("site-packages", "dist-packages")
 _MOST_MADE = 20  # of one function inside of another: each is traced on its own
-
-left: list[tuple[str, Left]] = []
-"""Functions that are not decorated, with their files."""
 
 _roots: list[str] = []
 _made: Counter[types.CodeType] = Counter()

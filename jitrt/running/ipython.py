@@ -55,7 +55,7 @@ def load_ipython_extension(shell: Any) -> None:
             finally:
                 decorating.is_on = was_on
         if wanted == "report":
-            print(report.text(report.tallies, ()))
+            print(report.report())
         elif cell is None:
             decorating.is_on = wanted == "on"
 

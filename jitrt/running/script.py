@@ -82,7 +82,7 @@ def run(target: str, arguments: Sequence[str], is_module: bool, wants_report: bo
     finally:
         if wants_report:
             sys.stdout.flush()
-            print(report.text(report.tallies, importing.left), file=sys.stderr)
+            print(report.report(), file=sys.stderr)
     if ended is not None and issubclass(ended, KeyboardInterrupt):  # as Python ends: others see by which signal
         signal.signal(signal.SIGINT, signal.SIG_DFL)
         os.kill(os.getpid(), signal.SIGINT)

@@ -24,6 +24,7 @@ from ..values.versions import version_of
 from . import threads
 from .errstate import error_state
 from .objects import address, bind_as_functions, builtin, fields, method
+from .tally import Tally
 
 
 class Words(np.ndarray):
@@ -65,11 +66,17 @@ class Dispatch:
     """The tables of one function: a hash table of them that native code looks up.
 
     A specialisation has one table, and more if several threads call it at the same time, since a table has one frame.
+
+    Parameters
+    ----------
+    tally : Tally
+        Counts calls that nothing compiled serves.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, tally: Tally) -> None:
         values = {
             "slots": address(_NO_SLOTS), "rows": 1, "places": 1, "kinds": address(_KINDS), "method": id(_MISSED),
+            "tally": tally.address,
         }  # fmt: skip
         self.words = words(values, native.STATE, [_NO_SLOTS])
         self._tables: dict[
@@ -301,8 +308,9 @@ class NativeCallable:
 
     __slots__ = ("__dict__", "__weakref__", "_words")
 
-    def __init__(self) -> None:
-        self._dispatch = Dispatch()
+    def __init__(self, tally: Tally) -> None:
+        self._tally = tally
+        self._dispatch = Dispatch(tally)
         self._words = self._dispatch.words
         self._lock = threading.RLock()
         _note(self)
@@ -318,13 +326,15 @@ class NativeCallable:
         self._dispatch.free_tables()
 
     def _missed(self, /, *args: Any, **kwargs: Any) -> Any:
-        return self._call(args, kwargs)
+        with self._tally.looks():
+            return self._call(args, kwargs)
 
     def _call(self, args: tuple, kwargs: dict[str, Any]) -> Any:
         raise NotImplementedError
 
     def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
-        return self._call(args, kwargs)
+        with self._tally.looks():
+            return self._call(args, kwargs)
 
 
 _all: dict[int, weakref.ref[NativeCallable]] = {}

@@ -221,7 +221,8 @@ def test_the_report(tmp_path):
     done = execute(["-m", "jitrt", "run", "--report", "main.py"], tmp_path, JITRT_STRICT="1")  # compiles at once
     assert done.returncode == 0 and done.stdout == "6.0\n", done.stderr
     rows = {line.split()[0]: line.split()[1:] for line in done.stderr.splitlines() if line and not line.startswith(" ")}
-    assert rows["f"][::3] == ["6", "0"] and rows["helper.h"][::3] == ["1", "0"] and rows["g"][::3] == ["0", "1"]
+    calls = {name: (cells[4], cells[2]) for name, cells in rows.items() if name in ("f", "helper.h", "g")}
+    assert calls == {"f": ("6", "0"), "helper.h": ("1", "0"), "g": ("0", "1")}
     assert "assigns the global" in done.stderr or "global" in done.stderr
     assert "main.py:9), it calls print" in done.stderr and "never called from Python: helper.unused" in done.stderr
 
@@ -271,4 +272,4 @@ def test_functions_are_pickled_by_name(tmp_path):
 def test_environment_variables_are_respected(tmp_path):
     write(tmp_path, main="import numpy as np\ndef f(x):\n    return np.sqrt(x)\nf(np.ones(3))\n")
     done = execute(["-m", "jitrt", "run", "--report", "main.py"], tmp_path, JITRT_DISABLE="1")
-    assert "JITRT_DISABLE is set (1 call)" in done.stderr
+    assert "JITRT_DISABLE is set (1 call, " in done.stderr

@@ -1,0 +1,104 @@
+"""What the calls of a function lose: seconds in which Python finds or makes what serves them, and plain calls.
+
+Native code counts the plain calls that it makes in words of the tally; calls that compiled code serves are not timed.
+"""
+
+from __future__ import annotations
+
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+
+from ..base.atwork import is_at_work
+from ..kernels.entry import TALLY
+from .objects import address
+
+_DEPTH = TALLY.index("depth")
+
+
+class Tally:
+    """Calls of the functions of one name that something was lost in.
+
+    A call inside of another one of the same function is part of that.
+
+    Parameters
+    ----------
+    name : str
+        With the module's name.
+    line : str
+        Where the function begins, as ``file:line``; empty if unknown.
+
+    Attributes
+    ----------
+    looked : list of int and float
+        Calls that Python has served, by whatever, and their seconds.
+    plain : dict of str to list
+        For each reason the calls among them that ran the plain function, and their seconds.
+    latest : str
+        The latest of these reasons, which holds for what native code lets run plain.
+    served : list of int, float and float
+        If they are timed (`running.report`): calls that compiled code served, their seconds, those of the longest.
+    words : array
+        What native code counts, laid out as `TALLY`.
+    """
+
+    __slots__ = ("latest", "line", "looked", "name", "plain", "served", "words")
+
+    def __init__(self, name: str, line: str):
+        self.name, self.line, self.latest = name, line, ""
+        self.looked: list[Any] = [0, 0.0]
+        self.plain: dict[str, list[Any]] = {}
+        self.served: list[Any] | None = None
+        self.words = np.zeros(len(TALLY), np.int64)
+
+    @property
+    def address(self) -> int:
+        """The address of the words."""
+        return address(self.words)
+
+    def looks(self) -> _Timed:
+        """A context: Python serves a call. One in the trace of another function is part of that."""
+        return _Timed(self, [0, 0.0] if is_at_work() else self.looked)
+
+    def runs_plain(self, reason: str) -> _Timed:
+        """A context inside of it: the plain function runs, for that reason."""
+        self.latest = reason
+        return _Timed(self, self.plain.setdefault(reason, [0, 0.0]), depth=1)
+
+
+class _Timed:
+    """A context that is counted and timed, if it stands in no other one of its kind."""
+
+    __slots__ = ("_depth", "_start", "_sums", "_tally")
+
+    def __init__(self, tally: Tally, sums: list[Any], depth: int = 0):
+        self._tally, self._sums, self._depth = tally, sums, depth
+
+    def __enter__(self) -> None:
+        self._tally.words[_DEPTH] += 1
+        self._start = perf_counter()
+
+    def __exit__(self, *exception: object) -> None:
+        seconds, words = perf_counter() - self._start, self._tally.words
+        words[_DEPTH] -= 1
+        self._sums[0] += 1
+        if words[_DEPTH] == self._depth:
+            self._sums[1] += seconds
+
+
+_tallies: dict[tuple[str, str], Tally] = {}  # native code counts in them: they live as long as the process
+
+
+def tally_of(function: Any) -> Tally:
+    """The tally of all functions that are defined under one name at one line."""
+    code = getattr(function, "__code__", None)
+    line = f"{code.co_filename}:{code.co_firstlineno}" if code is not None else ""
+    qualname = getattr(function, "__qualname__", type(function).__qualname__)
+    name = f"{getattr(function, '__module__', '')}.{qualname}".removeprefix("__main__.")
+    return _tallies.setdefault((name, line), Tally(name, line))
+
+
+def tallies() -> list[Tally]:
+    """Those of all functions of the process."""
+    return list(_tallies.values())

@@ -1,0 +1,85 @@
+"""What functions have lost: counted wherever plain calls are made, by native code, too."""
+
+import numpy as np
+import pytest
+
+import jitrt
+from jitrt.running.report import _seconds_a_tick
+from jitrt.runtime.threads import num_threads
+
+x = np.arange(500.0)
+
+
+def found(function):
+    """What the report says of a function of this file."""
+    [one] = [f for f in jitrt.report().functions if f.name.endswith(f".{function.__qualname__}")]
+    return one
+
+
+@pytest.mark.parametrize("calls", [1, 5, 300])
+def test_plain_calls_are_all_counted(calls):
+    @jitrt.jit
+    def prints(a):
+        print(end="")
+        return a + 1
+
+    before = found(prints).plain_calls if calls > 1 else 0
+    for _ in range(calls):
+        prints(x)
+    one = found(prints)
+    assert one.plain_calls - before == calls and one.lost >= one.plain_seconds > 0
+    assert "prints" in one.plain[0].reason and one.plain[0].rewrite
+    assert one.line.startswith(__file__)
+
+
+def test_calls_inside_of_calls_are_not_timed_twice():
+    def once(n):
+        print(end="")
+        return sum(recursive(n - 1) for _ in range(3)) if n else 0
+
+    recursive = jitrt.jit(once)
+    recursive(4)
+    from time import perf_counter
+
+    start = perf_counter()
+    recursive(7)
+    taken = perf_counter() - start
+    one = found(recursive)
+    assert one.plain_calls >= 3**7 and one.plain_seconds < 3 * taken + 0.1
+
+
+def test_functions_that_gain_nothing_have_lost_nothing_but_compiling():
+    @jitrt.jit
+    def compiled(a):
+        return np.exp(a) * 2
+
+    @jitrt.jit
+    def refused(a):
+        print(end="")
+        return a
+
+    for _ in range(20):
+        compiled(x), refused(x)
+    one = found(compiled)
+    assert one.lost == one.compiling > 0
+    names = [f.name for f in jitrt.report().functions]
+    lost = [f.lost for f in jitrt.report().functions]
+    assert lost == sorted(lost, reverse=True) and one.name in names
+
+
+def test_how_it_is_shown():
+    @jitrt.jit
+    def shown(a):
+        print(end="")
+        return a
+
+    shown(x)
+    report = jitrt.report()
+    assert len(repr(report)) < 100
+    assert "what helps: " in str(report) and "test_how_it_is_shown.<locals>.shown" in str(report)
+    page = report._repr_html_()
+    assert page.count("<tr>") == len(report.functions) + 1 and "&lt;locals&gt;.shown" in page
+
+
+def test_ticks_are_seconds():
+    assert num_threads() and 0 <= _seconds_a_tick() < 1e-6
