@@ -178,7 +178,7 @@ def chosen_shapes(chosen):
 @pytest.fixture
 def anew(monkeypatch):
     """Let templates be made here, and not be those that were made for other sizes elsewhere."""
-    monkeypatch.setattr(templates._Programs, "_key", lambda *_: None)
+    monkeypatch.setattr(templates.GeneralPrograms, "_key", lambda *_: None)
 
 
 @pytest.mark.parametrize("seed", range(12))

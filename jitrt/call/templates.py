@@ -28,39 +28,25 @@ from ..frontend.python.purity import scan_call
 from ..frontend.segments import MadeCall
 from ..frontend.trace import trace
 from ..ir.build import is_plain
-from ..ir.content import NotPortable, content
-from ..ir.extents import LEAST, Sizes, formula, hidden, is_extent
-from ..ir.integers import Poly
-from ..ir.node import Graph, Node, forget_dead
+from ..ir.extents import LEAST, Sizes, hidden, is_extent
+from ..ir.node import Node, forget_dead
 from ..ir.ops.contractions import CALL, RESULT
 from ..ir.ops.optable import Kind
 from ..ir.ops.updates import region_between
-from ..ir.types import ArrayType, contiguous_strides
-from ..ir.worthwhile import numpy_time
-from ..passes.harmless import left_out
-from ..programs import Compiled, code_text
-from ..runtime import imagefile
-from ..runtime.errstate import UNCOMPUTED, errors
+from ..programs import code_text
 from ..runtime.formulas import (
     OpenSizes,
-    Places,
     evaluate,
-    formulas_of,
     new_registers,
     packed,
     placed,
     rows_of,
-    taken_out,
 )
-from ..runtime.generalhosts import Sized, check
-from ..runtime.hosts import NO_HOSTS, Hosts
-from ..runtime.image import Image
-from ..runtime.mayraise import not_computed
 from ..runtime.objects import fields
-from ..runtime.program import UNLIMITED, Program
-from ..runtime.results import is_fortran
+from ..runtime.program import UNLIMITED
 from ..values.keys import is_dynamic, leaf_key
 from ..values.kinds import classes_in
+from .generalprograms import GeneralPrograms, in_fortran_order, strides_of
 from .tracing import Call
 from .tree import Plain, Specialisation
 
@@ -70,7 +56,6 @@ _MOST_FAMILIES = 64  # of one function, of which it is remembered how extents va
 _MOST_TEMPLATES = 8  # of one family: guards of each leave sizes out
 _MOST_MEMBERS = 64
 _MOST_ATTEMPTS = 16  # of one member
-_MOST_ON_DISK = 8  # for one graph, whose guards differ
 _MOST_FAILURES = 2  # attempts that gave no template
 # Shapes after which there is a template: a process that finds its programs in the disk cache has not imported the
 # compiler, which takes longer than they do.
@@ -171,8 +156,8 @@ def _taken(call: Call, keys: Sequence[Any], wanted: Collection[int]) -> tuple[Ha
     for k, (leaf, key) in enumerate(zip(call.leaves, keys)):
         if _is_ordinary(leaf):
             dtype, shape, strides, *others = key
-            own = () if strides == _strides(leaf, shape) else strides
-            steps = tuple(_step_class(n, dtype.itemsize) for n in own) or _is_fortran(leaf)
+            own = () if strides == strides_of(leaf, shape) else strides
+            steps = tuple(_step_class(n, dtype.itemsize) for n in own) or in_fortran_order(leaf)
             general.append((dtype, tuple(min(n, LEAST) for n in shape), steps, *others))
             numbers += (*shape, *own)
         elif k in sizes:
@@ -191,18 +176,6 @@ def _is_ordinary(leaf: Any) -> bool:
 def _step_class(stride: int, itemsize: int) -> float:
     """What tells strides apart for which other programs are better, or that no variable can stand for."""
     return stride if abs(stride) < LEAST or abs(stride) == itemsize else math.copysign(math.inf, stride)
-
-
-def _is_fortran(array: np.ndarray) -> bool:
-    """Whether an array is contiguous in the order of Fortran, and not in that of C."""
-    return array.flags.f_contiguous and not array.flags.c_contiguous
-
-
-def _strides(array: np.ndarray, shape: tuple[int, ...]) -> tuple[int, ...]:
-    """The strides of a contiguous array of that shape, in the order of `array` if that is contiguous."""
-    if _is_fortran(array):
-        return contiguous_strides(shape[::-1], array.itemsize)[::-1]
-    return contiguous_strides(shape, array.itemsize)
 
 
 def _is_simple(found: Specialisation) -> bool:
@@ -428,145 +401,6 @@ def _inputs(call: Call) -> list[int]:
     return [k for k, leaf in enumerate(call.leaves) if is_dynamic(leaf) or k in call.integers]
 
 
-def _no_details() -> Any:
-    raise RuntimeError("only programs that are made for one shape say what they were made of")
-
-
-# An image, the addresses of its kernels, its formulas, and what NumPy executes.
-_Made = tuple[Image, Sequence[int], Places, Hosts]
-
-
-class _Programs:
-    """What compiles the graphs of a trace with extents that are variables.
-
-    Parameters
-    ----------
-    inputs : sequence
-        Values of the inputs.
-    strides : mapping of int to tuple
-        Strides of arrays among them, by their numbers.
-    sizes : Sizes
-    keep : callable, optional
-        Called where nothing may be left out any more of what nothing reads; None if nothing may be.
-
-    Attributes
-    ----------
-    made : list of (Program, Places)
-        Programs with the numbers of this call, and their formulas, as `taken_out` gives them.
-    """
-
-    def __init__(
-        self,
-        inputs: Sequence[Any],
-        strides: Mapping[int, tuple[int, ...]],
-        sizes: Sizes,
-        keep: Callable[[], None] | None,
-    ):
-        self._inputs, self._strides, self._sizes, self._keep = inputs, strides, sizes, keep
-        self._compiled: dict[Hashable, Compiled] = {}
-        self.count = 0
-        self.made: list[tuple[Program, Places]] = []
-
-    def compile(
-        self,
-        graph: Graph,
-        values: Sequence[Any],
-        donated: tuple[int, ...] = (),
-        written: tuple[tuple[int, int], ...] = (),
-        typical: bool = True,
-    ) -> Compiled:
-        values = [*self._inputs, *values[len(self._inputs) :]]  # the first inputs of all graphs
-        # What has gaps is not written where it is.
-        written = tuple((k, output) for k, output in written if self._is_contiguous(graph.inputs[k].type, k))
-        smaller = graph if self._keep is None or not typical else left_out(graph, values)
-        whole = None if smaller is graph or not_computed(smaller) & errors() << UNCOMPUTED else self._keep
-        graph = graph if whole is None else smaller
-        strides = dict(self._strides)
-        for k in range(len(self._inputs), len(values)):
-            if isinstance(values[k], np.ndarray):
-                strides[k] = _strides(values[k], graph.inputs[k].type.shape)
-        known = graph, written, tuple(_is_fortran(v) for v in values[len(self._inputs) :] if isinstance(v, np.ndarray))
-        compiled = self._compiled.get(known)
-        if compiled is None:
-            key = self._key(graph, values, written, strides)
-            image, kernels, places, hosts = (key and self._from_disk(key)) or self._generated(
-                graph, values, written, strides, key
-            )
-            program = Program(image, kernels, UNLIMITED, hosts, _no_details)
-            self.made.append((program, places))
-            compiled = self._compiled[known] = Compiled(program, _no_details, whole=whole)
-        return compiled
-
-    def execute(self, graph: Graph, values: list[Any]) -> tuple[Compiled, list[Any]]:
-        """Compute `graph` for this call, as a trace asks for it."""
-        values = [*self._inputs, *values[len(self._inputs) :]]
-        compiled = self.compile(graph, values, typical=False)
-        if not compiled.program.image.is_native:
-            raise Untraceable("NumPy executes a step in front of a look at a value")
-        return compiled, compiled.run(values, reports=False)
-
-    def _is_contiguous(self, kind: ArrayType, k: int) -> bool:
-        own = self._strides.get(k)
-        return own is None or own == contiguous_strides(kind.shape, kind.dtype.itemsize)
-
-    def _generated(
-        self,
-        graph: Graph,
-        values: Sequence[Any],
-        written: tuple[tuple[int, int], ...],
-        strides: Mapping[int, tuple[int, ...]],
-        key: str | None,
-    ) -> _Made:
-        from ..pipeline import generate, lower
-
-        program = generate(lower(graph, values, (), dict(written), strides)).program
-        if not program.image.is_native:
-            if not config.strict() and numpy_time([graph]) < 1000 * policy.SIZED_FRAME:
-                raise Untraceable("leaves a part of the program to NumPy, and the rest gains little")
-            check(program.hosts)
-            key = None
-        for _, kind, order in program.image.fresh:
-            if order is not None and not is_fortran(kind.shape, order, kind.dtype.itemsize):
-                raise Untraceable("gives an array whose axes are in another order than C's or Fortran's")
-        image, places = taken_out(program.image)
-        kept = [(*place, poly.terms) for *place, poly in places]
-        data = None if key is None else imagefile.encode(image, [self._sizes.noted(), kept])
-        if data is not None:
-            free = next((n for n in range(_MOST_ON_DISK) if not cache.has_program(f"{key} {n}")), 0)
-            cache.store_program(f"{key} {free}", image.kernels, data)
-        return image, program.kernels, places, program.hosts
-
-    def _key(
-        self,
-        graph: Graph,
-        values: Sequence[Any],
-        written: tuple[tuple[int, int], ...],
-        strides: Mapping[int, tuple[int, ...]],
-    ) -> str | None:
-        """What a program is made from, as text; None if that makes sense in this process alone."""
-        try:
-            text = content(graph)
-        except NotPortable:
-            return None
-        given = [value.strides if isinstance(value, np.ndarray) else None for value in values]
-        own: list[Any] = [strides.get(k, known) for k, known in enumerate(given)]
-        shown = [known and tuple(map(formula, known)) for known in own]
-        quotients = [f"({x})//({y})" for x, y in self._sizes.quotients.values()]
-        return f"template {text} {shown} {quotients} {written} {config.strict()}"
-
-    def _from_disk(self, key: str) -> _Made | None:
-        for n in range(_MOST_ON_DISK):
-            known = cache.load_program(f"{key} {n}")
-            if known is None:
-                return None
-            addresses, data = known
-            image, (noted, places) = imagefile.decode(data)
-            if self._sizes.accepts(noted):
-                found = [addresses[name] for name in image.kernels]
-                return image, found, [(*place, Poly.from_lists(terms)) for *place, terms in places], NO_HOSTS
-        return None
-
-
 def _made(
     call: Call,
     numbers: Numbers,
@@ -597,7 +431,7 @@ def _made(
         value = call.leaves[leaf]
         if _is_ordinary(value):
             shape = tuple(next(signed) for _ in value.shape)
-            is_dense = value.strides == _strides(value, value.shape)
+            is_dense = value.strides == strides_of(value, value.shape)
             given[number] = shape, None if is_dense else tuple(next(signed) for _ in value.strides)
             shown[leaf] = tuple(map(name, shape))
         elif leaf in integers:
@@ -616,13 +450,7 @@ def _made(
         words = {k: np.zeros(1, np.int64) for k, n in given.items() if type(n) is not tuple}
         guards = packed(placed(rows.rows, words))
         if isinstance(made, Specialisation):
-            for program, places in programs.made:
-                program.release()  # frames of this call alone
-                if program.image.is_native:
-                    program.image = replaced(program.image, formulas=formulas_of(sizes, given, places))
-                else:
-                    program.sized = Sized(given, sizes.quotients, places)
-                program.limit = limit
+            programs.close(given, limit)
             made.open_sizes = OpenSizes(given, rows.rows)
     except (Exception, ControlException) as error:
         failures.append(error)
@@ -643,7 +471,7 @@ def _specialised(
     sizes: Sizes,
     keep: Callable[[], None] | None,
     before: Specialisation | Plain | None = None,
-) -> tuple[Specialisation, _Programs]:
+) -> tuple[Specialisation, GeneralPrograms]:
     """A specialisation with formulas for numbers; it is the one `before` with a further path, if there is one.
 
     Raises
@@ -653,11 +481,11 @@ def _specialised(
     """
     inputs = _inputs(call)
     arrays = {k: value for k, value in given.items() if type(value) is tuple}
-    extents = {k: (s, _strides(call.leaves[inputs[k]], s) if own is None else own) for k, (s, own) in arrays.items()}
+    extents = {k: (s, strides_of(call.leaves[inputs[k]], s) if own is None else own) for k, (s, own) in arrays.items()}
     numbers = {inputs[k]: hidden(value) for k, value in given.items() if k not in arrays}
     scan_call(call.function, call.structure, call.leaves, call.captures)  # which tells what may not be left out
     values = [call.leaves[k] for k in inputs] + [c.read() for c in call.captures.arrays]
-    programs = _Programs(values, {k: own for k, (_, own) in extents.items()}, sizes, keep)
+    programs = GeneralPrograms(values, {k: own for k, (_, own) in extents.items()}, sizes, keep)
     try:
         with drawing(call.leaves, restores=True):
             traced = trace(call.request(execute=programs.execute, extents=extents, numbers=numbers))

@@ -1,0 +1,197 @@
+"""What compiles the graphs of a trace with variables for extents: programs with formulas for numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from .. import config, policy
+from ..base.frozen import replaced
+from ..codegen import cache
+from ..errors import Untraceable
+from ..ir.content import NotPortable, content
+from ..ir.extents import Sizes, formula
+from ..ir.integers import Poly
+from ..ir.node import Graph
+from ..ir.types import ArrayType, contiguous_strides
+from ..ir.worthwhile import numpy_time
+from ..passes.harmless import left_out
+from ..programs import Compiled
+from ..runtime import imagefile
+from ..runtime.errstate import UNCOMPUTED, errors
+from ..runtime.formulas import Given, Places, formulas_of, taken_out
+from ..runtime.generalhosts import Sized, check
+from ..runtime.hosts import NO_HOSTS, Hosts
+from ..runtime.image import Image
+from ..runtime.mayraise import not_computed
+from ..runtime.program import UNLIMITED, Program
+from ..runtime.results import is_fortran
+
+_MOST_ON_DISK = 8  # for one graph, whose guards differ
+
+
+def in_fortran_order(array: np.ndarray) -> bool:
+    """Whether an array is contiguous in the order of Fortran, and not in that of C."""
+    return array.flags.f_contiguous and not array.flags.c_contiguous
+
+
+def strides_of(array: np.ndarray, shape: tuple[int, ...]) -> tuple[int, ...]:
+    """The strides of a contiguous array of that shape, in the order of `array` if that is contiguous."""
+    if in_fortran_order(array):
+        return contiguous_strides(shape[::-1], array.itemsize)[::-1]
+    return contiguous_strides(shape, array.itemsize)
+
+
+def _no_details() -> Any:
+    raise RuntimeError("only programs that are made for one shape say what they were made of")
+
+
+# An image, the addresses of its kernels, its formulas, and what NumPy executes.
+_Made = tuple[Image, Sequence[int], Places, Hosts]
+
+
+class GeneralPrograms:
+    """What compiles the graphs of a trace with extents that are variables.
+
+    Parameters
+    ----------
+    inputs : sequence
+        Values of the inputs.
+    strides : mapping of int to tuple
+        Strides of arrays among them, by their numbers.
+    sizes : Sizes
+    keep : callable, optional
+        Called where nothing may be left out any more of what nothing reads; None if nothing may be.
+
+    Attributes
+    ----------
+    made : list of (Program, Places)
+        Programs with the numbers of this call, and their formulas, as `taken_out` gives them.
+    """
+
+    def __init__(
+        self,
+        inputs: Sequence[Any],
+        strides: Mapping[int, tuple[int, ...]],
+        sizes: Sizes,
+        keep: Callable[[], None] | None,
+    ):
+        self._inputs, self._strides, self._sizes, self._keep = inputs, strides, sizes, keep
+        self._compiled: dict[Hashable, Compiled] = {}
+        self.count = 0
+        self.made: list[tuple[Program, Places]] = []
+
+    def compile(
+        self,
+        graph: Graph,
+        values: Sequence[Any],
+        donated: tuple[int, ...] = (),
+        written: tuple[tuple[int, int], ...] = (),
+        typical: bool = True,
+    ) -> Compiled:
+        values = [*self._inputs, *values[len(self._inputs) :]]  # the first inputs of all graphs
+        # What has gaps is not written where it is.
+        written = tuple((k, output) for k, output in written if self._is_contiguous(graph.inputs[k].type, k))
+        smaller = graph if self._keep is None or not typical else left_out(graph, values)
+        whole = None if smaller is graph or not_computed(smaller) & errors() << UNCOMPUTED else self._keep
+        graph = graph if whole is None else smaller
+        strides = dict(self._strides)
+        for k in range(len(self._inputs), len(values)):
+            if isinstance(values[k], np.ndarray):
+                strides[k] = strides_of(values[k], graph.inputs[k].type.shape)
+        known = (
+            graph,
+            written,
+            tuple(in_fortran_order(v) for v in values[len(self._inputs) :] if isinstance(v, np.ndarray)),
+        )
+        compiled = self._compiled.get(known)
+        if compiled is None:
+            key = self._key(graph, values, written, strides)
+            image, kernels, places, hosts = (key and self._from_disk(key)) or self._generated(
+                graph, values, written, strides, key
+            )
+            program = Program(image, kernels, UNLIMITED, hosts, _no_details)
+            self.made.append((program, places))
+            compiled = self._compiled[known] = Compiled(program, _no_details, whole=whole)
+        return compiled
+
+    def execute(self, graph: Graph, values: list[Any]) -> tuple[Compiled, list[Any]]:
+        """Compute `graph` for this call, as a trace asks for it."""
+        values = [*self._inputs, *values[len(self._inputs) :]]
+        compiled = self.compile(graph, values, typical=False)
+        if not compiled.program.image.is_native:
+            raise Untraceable("NumPy executes a step in front of a look at a value")
+        return compiled, compiled.run(values, reports=False)
+
+    def close(self, given: Given, limit: int) -> None:
+        """Let all programs serve calls of any sizes that fulfil the guards, with at most `limit` threads."""
+        for program, places in self.made:
+            program.release()  # frames of this call alone
+            if program.image.is_native:
+                program.image = replaced(program.image, formulas=formulas_of(self._sizes, given, places))
+            else:
+                program.sized = Sized(given, self._sizes.quotients, places)
+            program.limit = limit
+
+    def _is_contiguous(self, kind: ArrayType, k: int) -> bool:
+        own = self._strides.get(k)
+        return own is None or own == contiguous_strides(kind.shape, kind.dtype.itemsize)
+
+    def _generated(
+        self,
+        graph: Graph,
+        values: Sequence[Any],
+        written: tuple[tuple[int, int], ...],
+        strides: Mapping[int, tuple[int, ...]],
+        key: str | None,
+    ) -> _Made:
+        from ..pipeline import generate, lower
+
+        program = generate(lower(graph, values, (), dict(written), strides)).program
+        if not program.image.is_native:
+            if not config.strict() and numpy_time([graph]) < 1000 * policy.SIZED_FRAME:
+                raise Untraceable("leaves a part of the program to NumPy, and the rest gains little")
+            check(program.hosts)
+            key = None
+        for _, kind, order in program.image.fresh:
+            if order is not None and not is_fortran(kind.shape, order, kind.dtype.itemsize):
+                raise Untraceable("gives an array whose axes are in another order than C's or Fortran's")
+        image, places = taken_out(program.image)
+        kept = [(*place, poly.terms) for *place, poly in places]
+        data = None if key is None else imagefile.encode(image, [self._sizes.noted(), kept])
+        if data is not None:
+            free = next((n for n in range(_MOST_ON_DISK) if not cache.has_program(f"{key} {n}")), 0)
+            cache.store_program(f"{key} {free}", image.kernels, data)
+        return image, program.kernels, places, program.hosts
+
+    def _key(
+        self,
+        graph: Graph,
+        values: Sequence[Any],
+        written: tuple[tuple[int, int], ...],
+        strides: Mapping[int, tuple[int, ...]],
+    ) -> str | None:
+        """What a program is made from, as text; None if that makes sense in this process alone."""
+        try:
+            text = content(graph)
+        except NotPortable:
+            return None
+        given = [value.strides if isinstance(value, np.ndarray) else None for value in values]
+        own: list[Any] = [strides.get(k, known) for k, known in enumerate(given)]
+        shown = [known and tuple(map(formula, known)) for known in own]
+        quotients = [f"({x})//({y})" for x, y in self._sizes.quotients.values()]
+        return f"template {text} {shown} {quotients} {written} {config.strict()}"
+
+    def _from_disk(self, key: str) -> _Made | None:
+        for n in range(_MOST_ON_DISK):
+            known = cache.load_program(f"{key} {n}")
+            if known is None:
+                return None
+            addresses, data = known
+            image, (noted, places) = imagefile.decode(data)
+            if self._sizes.accepts(noted):
+                found = [addresses[name] for name in image.kernels]
+                return image, found, [(*place, Poly.from_lists(terms)) for *place, terms in places], NO_HOSTS
+        return None
