@@ -60,17 +60,24 @@ class ndarray(metaclass=_Arrays):
     array([1.    , 1.0625, 1.25  , 1.5625, 2.    ])
     """
 
-    __slots__ = ("__weakref__", "_memory", "_plain", "_region", "_scalar")
+    __slots__ = ("__weakref__", "_held", "_plain", "_region", "_scalar")
     __array_priority__ = 1000.0
 
     _plain: np.ndarray | None
     """NumPy's array, if it is so small that NumPy is done with an operation before it would have been recorded."""
-    _memory: Memory
+    _held: Memory | None
     _region: Region
     _scalar: bool
     """Whether it stands for one of NumPy's scalars: what the array API standard has in their place."""
 
     # -- what it is made of
+
+    @property
+    def _memory(self) -> Memory:
+        """The memory; nothing that is pending ever borrows that of a small array: `_plain` refers to it, too."""
+        if self._held is None:
+            self._held = Memory(self._plain)
+        return self._held
 
     @property
     def type(self) -> ArrayType:
@@ -206,7 +213,7 @@ class ndarray(metaclass=_Arrays):
         if self._plain is not None:
             seen = self._plain.view()
             seen.shape = shape
-            self._plain, self._memory = seen, Memory(seen)
+            self._plain, self._held = seen, None
             return
         reshaped = self.reshape(shape)
         if reshaped._memory is not self._memory:
@@ -374,22 +381,6 @@ class ndarray(metaclass=_Arrays):
             return made_of(self._memory, self._region, self._scalar)
         return lazy(self._handed_out().view(*args, **options))
 
-    def __getattr__(self, name: str) -> Any:
-        if name in _OF_MEMORY:
-            return _OF_MEMORY[name](self)
-        if name.startswith("__"):
-            raise AttributeError(f"'numpy.ndarray' object has no attribute {name!r}")
-        if self._plain is not None:
-            return _bound(self._plain, name)
-        if name in MUTATING_METHODS and not self._scalar:
-            return lambda *args, **options: eager(getattr(np.ndarray, name), (self, *args), options, (self,))
-        found = getattr(self._handed_out(), name)  # raises what NumPy raises
-        if not callable(found):
-            return found
-        return lambda *args, **options: eager(
-            lambda value, *given, **named: getattr(value, name)(*given, **named), (self, *args), options, _outs(options)
-        )
-
     # -- NumPy's protocols
 
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any:
@@ -427,7 +418,7 @@ def made_of(memory: Memory, region: Region = (), scalar: bool = False) -> ndarra
     """A lazy array: the part of a memory that the views of `region` show, or a scalar."""
     made = _new(ndarray)
     made._plain = None
-    made._memory = memory
+    made._held = memory
     made._region = region
     made._scalar = scalar
     return made
@@ -437,24 +428,13 @@ def plain_of(value: np.ndarray) -> ndarray:
     """A small array: what is done with it NumPy does at once."""
     made = _new(ndarray)
     made._plain = value
+    made._held = None
+    made._region = ()
+    made._scalar = False
     return made
 
 
 _new: Any = object.__new__
-
-
-def _memory_of(array: ndarray) -> Memory:
-    """The memory of a small array, which nothing that is pending ever borrows: NumPy's array refers to it, too."""
-    array._memory = Memory(array._plain)
-    return array._memory
-
-
-# What a small array has only where it stands beside larger ones.
-_OF_MEMORY: dict[str, Callable[[ndarray], Any]] = {
-    "_memory": _memory_of,
-    "_region": lambda array: (),
-    "_scalar": lambda array: False,
-}
 
 
 def _bound(plain: np.ndarray, name: str) -> Any:
@@ -538,11 +518,7 @@ def _forward(ufunc: np.ufunc, python: Callable[[Any, Any], Any]) -> Any:
         if x is None or y is None:
             return _binary(ufunc, python, self, other)
         made = python(x, y)
-        if type(made) is np.ndarray and made.size < policy.SMALL_ARRAY:
-            result = _new(ndarray)
-            result._plain = made
-            return result
-        return lazy(made)
+        return plain_of(made) if type(made) is np.ndarray and made.size < policy.SMALL_ARRAY else lazy(made)
 
     return apply
 
@@ -581,15 +557,26 @@ def _unary(ufunc: np.ufunc, python: Callable[[Any], Any]) -> Any:
     return apply
 
 
-def _method(name: str, function: Callable[..., Any]) -> Any:
-    numpys = getattr(np.ndarray, name)
+def _method(name: str) -> Any:
+    """A method of NumPy's arrays."""
+    numpys, function = getattr(np.ndarray, name), METHODS.get(name)
 
     def method(self: ndarray, *args: Any, **options: Any) -> Any:
-        if self._plain is None:
+        if self._plain is not None:
+            return _bound(self._plain, name)(*args, **options) if args or options else lazy(numpys(self._plain))
+        if function is not None:
             return calls.call_function(function, (self, *args), options)
-        return _bound(self._plain, name)(*args, **options) if args or options else lazy(numpys(self._plain))
+        if name in MUTATING_METHODS and not self._scalar:
+            return eager(numpys, (self, *args), options, (self,))
+        return eager(
+            lambda value, *given, **named: getattr(value, name)(*given, **named), (self, *args), options, _outs(options)
+        )
 
     return method
+
+
+def _attribute(name: str) -> Any:
+    return lambda self: getattr(self._handed_out(), name)
 
 
 def _conversion(name: str) -> Any:
@@ -605,9 +592,10 @@ for _name, (_ufunc, _python) in COMPARISONS.items():
     setattr(ndarray, f"__{_name}__", _forward(_ufunc, _python))
 for _name, (_ufunc, _convert) in UNARY.items():
     setattr(ndarray, f"__{_name}__", _unary(_ufunc, _convert))
-for _name, _function in METHODS.items():
-    if _name not in vars(ndarray):
-        setattr(ndarray, _name, _method(_name, _function))
+for _name in dir(np.ndarray):
+    if not _name.startswith("_") and _name not in vars(ndarray):
+        is_method = callable(getattr(np.ndarray, _name))
+        setattr(ndarray, _name, _method(_name) if is_method else property(_attribute(_name)))
 for _name in ("bool", "int", "float", "complex", "index", "str", "repr", "format", "round"):
     setattr(ndarray, f"__{_name}__", _conversion(f"__{_name}__"))
 set_class(ndarray, made_of, plain_of)

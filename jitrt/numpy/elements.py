@@ -52,7 +52,7 @@ def set_item(array: ndarray, index: Any, value: Any) -> None:
         if array._scalar:
             if not (index is Ellipsis or (isinstance(index, tuple) and not index) or is_lazy(index)):
                 raise TypeError(f"'{array.dtype}' object does not support item assignment")
-            array._memory, array._scalar = Memory(np.array(array._read())), False  # the standard's arrays are writable
+            array._held, array._scalar = Memory(np.array(array._read())), False  # the standard's arrays are writable
         try:
             _assign(array, _plain_index(index), value)
         except FAILURES:
