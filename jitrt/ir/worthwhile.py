@@ -17,7 +17,7 @@ import numpy as np
 from ..base.frozen import frozen
 from .extents import estimate
 from .node import Graph, Node
-from .ops.contractions import CALL
+from .ops.contractions import CALL, DOT, MATMUL
 from .ops.optable import Kind
 from .ops.pythonnumbers import is_python
 from .types import ArrayType
@@ -34,6 +34,7 @@ _HOST_STEP = 2_500_000  # what a step that NumPy executes costs beyond the execu
 _OPAQUE_STEP = 8_000_000  # of any function of NumPy, a draw, or a read by a mask: what it returns is looked at
 _PYTHON_STEP = 500_000  # the same, of an operator on Python numbers
 _ADDITION = 60  # of one element in a vectorised loop
+_HALF_PRODUCT = 4_000  # of one multiplication in a product of matrices of half precision, which BLAS does not know
 _COMPLEX = 10  # how much longer NumPy takes for functions of complex numbers, which it calls one by one
 _WIDE = 8  # bytes of an element for which `numpy_cost` was measured
 _LAUNCH = 50_000  # of a kernel
@@ -205,6 +206,8 @@ def _numpy_time(node: Node, typed: Callable[[ArrayType], ArrayType] = lambda typ
     own, *given = (typed(n.type) for n in (node, *node.args))
     if node.op.kind is Kind.UPDATE:
         return _NUMPY_CALL + _traffic_time(2 * given[1].nbytes)
+    if node.op in (MATMUL, DOT) and own.dtype == np.float16:
+        return _NUMPY_CALL + _HALF_PRODUCT * own.size * given[0].shape[-1]
     if node.op.kind not in (Kind.ELEMENTWISE, Kind.COMPOUND, Kind.ASSEMBLE, Kind.REDUCTION, Kind.SCAN, Kind.GATHER):
         return 0
     traffic = own.nbytes + sum(t.nbytes for t in given)

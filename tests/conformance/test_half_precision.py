@@ -67,6 +67,21 @@ def test_sums_are_formed_in_single_precision():
     check(lambda x: (x.sum(), x.mean(), (x * 2).sum(), (x / 512 + 1).prod()), x, relative=1e-3)
 
 
+@pytest.mark.parametrize("size", [1, 3, 40, 200])
+def test_products_of_matrices_are_added_in_single_precision(size):
+    draw = np.random.default_rng(size)
+    x, y = (draw.normal(size=(size, size)).astype(np.float16) for _ in range(2))
+    cases = {
+        "matmul": lambda x, y: x @ y,
+        "dot": lambda x, y: np.dot(x, y[0]),
+        "stacks": lambda x, y: x[None] @ y.T[None],
+        "rows": lambda x, y: np.dot(x[0], y[0]),
+        "layer": lambda x, y: np.maximum(x @ y + y[0], 0) * x,
+        "mixed": lambda x, y: x @ y.astype(np.float32),
+    }
+    check(together(cases), x, y, relative=2e-3, ulp=1)
+
+
 def test_writes():
     def function(x, y):
         x[1:] += y[:-1]

@@ -130,7 +130,7 @@ def test_what_is_left_to_numpy_is_weighed_before_anything_is_scheduled(monkeypat
         return total
 
     monkeypatch.setattr("jitrt.pipeline.schedule", None)
-    assert "NumPy does most of it" in jitrt.jit(products).explain(np.ones((9, 9)).astype(np.float16)).plain_reason
+    assert "NumPy does most of it" in jitrt.jit(products).explain(np.ones((9, 9), np.longdouble)).plain_reason
 
 
 def test_a_process_whose_first_call_is_plain(tmp_path):

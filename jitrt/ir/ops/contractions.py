@@ -19,8 +19,19 @@ from .optable import Kind, NotCovered, Op, numpy_function, row
 from .products import fold_dot, fold_einsum, fold_matmul, fold_tensordot
 from .ufuncs import NUMPY_UFUNCS
 
-MATMUL = row(Op("matmul", Kind.HOST, numpy=np.matmul, fold=fold_matmul, takes_out=True))
-DOT = row(Op("dot", Kind.HOST, numpy=np.dot, fold=fold_dot, takes_out=True))
+
+def _lower_half(n: Node) -> Node:
+    """A product of half precision, added in single precision and rounded once, as NumPy's loops do without BLAS."""
+    if n.dtype != np.float16:
+        return n
+    single = np.dtype(np.float32)
+    wide = Node(n.op, tuple(b.cast(a, single) for a in n.args), n.params, ArrayType(single, n.shape))
+    assert n.op.fold is not None
+    return b.cast(n.op.fold(wide) or wide, n.dtype)
+
+
+MATMUL = row(Op("matmul", Kind.HOST, numpy=np.matmul, lower=_lower_half, fold=fold_matmul, takes_out=True))
+DOT = row(Op("dot", Kind.HOST, numpy=np.dot, lower=_lower_half, fold=fold_dot, takes_out=True))
 
 
 def _einsum(*x: np.ndarray, subscripts: str, optimize: Any) -> Any:
