@@ -109,7 +109,12 @@ class Untraceable(ControlException):
 
 
 class LoopsWanted(Untraceable):
-    """The function has an operation that NumPy would execute, and that loops over elements are better at."""
+    """The function has an operation that NumPy would execute, and that loops over elements are better at.
+
+    `is_called` says that it is a function that it calls whose loops are recorded iteration by iteration.
+    """
+
+    is_called = False
 
 
 class Interrupted(ControlException):

@@ -260,7 +260,7 @@ class ServedFunction(NativeCallable):
         try:
             call = call._replace(structure=known.take_all_apart(args, kwargs, leaves, tree))
             before = perf_counter()
-            with wanting_loops(not kwargs and site.tries_loops):
+            with wanting_loops(not kwargs and site.tries_loops, isinstance(self._loops, NoLoops)):
                 found = known.find(leaves, call.structure, answers)
             self._note_slow_call(perf_counter() - before, args)
             if isinstance(found, Specialisation) and not known.spares_traces:
@@ -268,8 +268,8 @@ class ServedFunction(NativeCallable):
                 site.become(Served.COMPILED if found.root.end is None else Served.TREE)
         except (JitrtError, Warning):
             raise
-        except LoopsWanted:
-            return self._with_loops(site, args)
+        except LoopsWanted as wanted:
+            return self._with_loops(site, args, wanted.is_called)
         except Exception as error:  # nothing has run yet
             found = internal_error(self.__name__, error)
         if isinstance(found, Specialisation):
@@ -293,13 +293,16 @@ class ServedFunction(NativeCallable):
         self._seen[seen] = None
         return True
 
-    def _with_loops(self, site: Site, args: tuple) -> Any:
-        """The result of a call of a function that is better made of loops over elements, if it can be."""
-        if isinstance(self._loops, NoLoops):
+    def _with_loops(self, site: Site, args: tuple, is_called: bool) -> Any:
+        """The result of a call of a function that is better made of loops over elements, if it can be.
+
+        These are operations of its own, or loops of functions that it calls.
+        """
+        if isinstance(self._loops, NoLoops) and hasattr(self._function, "__code__"):
             from ..runtime.stagedloops import LoopEngine
 
-            self._loops = LoopEngine(self._function, has_loops=False)
-        result = self._loops.call(args, instead_of_plain=True) if hasattr(self._function, "__code__") else MISS
+            self._loops = LoopEngine(self._function, is_called, calls_loops=is_called)
+        result = self._loops.call(args, instead_of_plain=not is_called)
         if result is MISS:
             site.tries_loops = False
             return self._call(args, {})

@@ -7,6 +7,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
+from ..errors import LoopsWanted
+
 if TYPE_CHECKING:
     from .state import Trace
 
@@ -23,14 +25,31 @@ def wants_loops() -> bool:
     return getattr(_local, "wants_loops", False)
 
 
+def offer_loops_of_calls(line: str) -> None:
+    """Let a procedure serve the call of the whole function, if traces end for loops of functions that it calls.
+
+    Raises
+    ------
+    LoopsWanted
+        If they do.
+    """
+    if getattr(_local, "wants_loops_of_calls", False):
+        wanted = LoopsWanted("a function that it calls has loops", line)
+        wanted.is_called = True
+        raise wanted
+
+
 @contextmanager
-def wanting_loops(wanted: bool) -> Iterator[None]:
-    """Let traces of this thread end with `LoopsWanted`, if that is `wanted`, where loops over elements are better."""
-    _local.wants_loops = wanted
+def wanting_loops(wanted: bool, of_calls: bool = False) -> Iterator[None]:
+    """Let traces of this thread end with `LoopsWanted`, if that is `wanted`, where loops over elements are better.
+
+    With `of_calls` they do where loops of functions that it calls would be unrolled.
+    """
+    _local.wants_loops, _local.wants_loops_of_calls = wanted, wanted and of_calls
     try:
         yield
     finally:
-        _local.wants_loops = False
+        _local.wants_loops = _local.wants_loops_of_calls = False
 
 
 @contextmanager

@@ -16,10 +16,12 @@ from ..ir.control import used_results
 from ..ir.node import Node, topological_order
 from ..ir.ops.raising import can_raise, force, is_of_raising_control
 from ..ir.worthwhile import is_worth_recording
+from .context import offer_loops_of_calls
 from .python.userline import user_line
 from .storage import Cell
 
 _MOST_EFFECTS = 20_000  # a compile of as many takes seconds
+_UNROLLED = 4096  # effects from which on functions are taken to unroll loops of others that they call
 _CHECKED = 2048  # effects after which it is asked again whether to go on
 
 
@@ -77,8 +79,12 @@ class Effects:
         ------
         Untraceable
             If there are so many that compiling them could not pay.
+        LoopsWanted
+            If loops of functions that are called are unrolled, and a procedure may serve the call.
         """
         count = len(self._log)
+        if count == _UNROLLED:
+            offer_loops_of_calls(user_line())
         if count >= _MOST_EFFECTS:
             raise Untraceable(f"its loops are unrolled to more than {_MOST_EFFECTS} operations", user_line())
         if count and count % _CHECKED == 0 and not (config.strict() or is_worth_recording(self.operations())):

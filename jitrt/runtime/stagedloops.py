@@ -73,6 +73,8 @@ class LoopEngine:
     has_loops : bool
         Whether it may have loops of its own. One that has none, but operations that are loops, is left to the tracer
         until this asks for them.
+    calls_loops : bool
+        Whether functions that it calls have loops.
 
     Attributes
     ----------
@@ -84,9 +86,10 @@ class LoopEngine:
         What the latest `call` took to make a procedure; 0 if it had one.
     """
 
-    def __init__(self, function: Callable[..., Any], has_loops: bool = True):
+    def __init__(self, function: Callable[..., Any], has_loops: bool = True, calls_loops: bool = False):
         self._function = function
         self._has_loops = has_loops
+        self._calls_loops = calls_loops
         self._loops: dict[Any, list[_Loop]] = {}
         self._refused: dict[Any, str] = {}
         self._left: set[Any] = set()  # refused because their loops work on whole arrays
@@ -94,7 +97,7 @@ class LoopEngine:
         self.compile_seconds = 0.0
         self.active = True
         self.answering = self.serving = False
-        self._looked = not has_loops
+        self._looked = calls_loops or not has_loops
         self._made = 0
         self._served = 0
         self._latest: _Loop | None = None  # that has served a call in Python
@@ -162,7 +165,8 @@ class LoopEngine:
 
     def source(self, args: tuple) -> str:
         """The procedure that calls with such arguments run; empty if there is none."""
-        if not (self.active and (not self._has_loops or has_loops(self._function.__code__))):
+        is_known = self._calls_loops or not self._has_loops
+        if not (self.active and (is_known or has_loops(self._function.__code__))):
             return ""
         loop = self._find(self._taken(args), not self._has_loops)
         return "" if loop is None else str(loop.staged.procedure)
