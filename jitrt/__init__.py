@@ -15,6 +15,7 @@ where its time goes (`profile`) and what is kept (`cache_info`), and compile ahe
 Loops and choices as functions are `fori_loop`, `while_loop`, `scan` and `cond`. `evaluate`, with `re_evaluate`,
 `validate` and `NumExpr`, takes an expression as a string, as numexpr does; `register_pandas_engine` lets pandas use it.
 `report` says what all functions of the process have lost, and why.
+Functions of other packages are vouched for by `pure`.
 `set_num_threads`, `clear_caches`, `warm_up` and `non_aliasing` concern the whole process. `schedule` and `memory` are
 for experts: fusions made by hand, and plans of memory. `jitrt.numpy` is NumPy's namespace over lazy arrays, for
 programs without a decorator: `asarray` makes them, and `compute` computes several at once.
@@ -46,6 +47,7 @@ if TYPE_CHECKING:
     from .runtime.threads import num_threads, set_num_threads
     from .strings.evaluation import NumExpr, evaluate, re_evaluate, validate
     from .strings.pandas import register_pandas_engine
+    from .values.external import pure
     from .values.frozen import frozen
 
 __version__ = "0.1.0"
@@ -68,6 +70,7 @@ __all__ = [
     "memory",
     "non_aliasing",
     "num_threads",
+    "pure",
     "re_evaluate",
     "register_pandas_engine",
     "report",
@@ -94,6 +97,7 @@ _MODULES = {
     ".running.ipython": ("load_ipython_extension", "unload_ipython_extension"),
     ".strings.evaluation": ("NumExpr", "evaluate", "re_evaluate", "validate"),
     ".strings.pandas": ("register_pandas_engine",),
+    ".values.external": ("pure",),
     ".values.frozen": ("frozen",),
 }
 _MODULE_OF = {name: module for module, names in _MODULES.items() for name in names}

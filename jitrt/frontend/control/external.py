@@ -25,6 +25,7 @@ from ...ir.integers import Poly
 from ...ir.loops import POINTER
 from ...ir.ops.optable import MUTATING
 from ...kernels.external import STEP
+from ...values.external import is_scipys
 from ..python.purevalues import is_pure_numpy
 from . import arrays as a
 from .arrays import ZERO
@@ -32,10 +33,6 @@ from .recorder import MOST_EXTENT, Recorder
 from .scalars import poly_of, register_of
 from .values import BOOL, FLOAT, INT, Array, Composite, NotStaged, Scalar, Source, View, is_static
 
-# The parts of SciPy whose functions compute: others read and write files.
-_SCIPY = frozenset(
-    "cluster fft fftpack integrate interpolate linalg ndimage optimize signal spatial special stats".split()
-)
 # Functions of NumPy that call functions, give views or memory that nobody has written, or talk to the outside.
 _REFUSED = MUTATING | frozenset(
     """info show_config test frompyfunc vectorize apply_along_axis apply_over_axes piecewise fromfunction fromiter
@@ -43,7 +40,6 @@ _REFUSED = MUTATING | frozenset(
     asarray asanyarray ascontiguousarray asfortranarray atleast_1d atleast_2d atleast_3d empty empty_like
     fromstring""".split()
 )
-_RANDOM = frozenset({"rng", "random_state", "seed"})  # parameters without which a function draws from NumPy's generator
 # LAPACK's functions, to which NumPy gives copies of its own.
 _OF_ANY_ORDER = frozenset("eig eigh eigvals eigvalsh svd qr inv solve cholesky det slogdet".split())
 _LEAST_GAIN = 40  # statements of the procedure for each external call: what its loops save pays for the calls
@@ -103,12 +99,12 @@ def is_pure(function: Any) -> bool:
         return True
     if isinstance(function, type) or not callable(function):
         return False
-    name, (package, *parts) = getattr(function, "__name__", "_"), str(getattr(function, "__module__", None)).split(".")
+    name, package = getattr(function, "__name__", "_"), str(getattr(function, "__module__", None)).partition(".")[0]
     if name[0] == "_" or name in _REFUSED:
         return False
     if package == "numpy":
         return is_pure_numpy(function)
-    return package == "scipy" and not _SCIPY.isdisjoint(parts[:1]) and not _draws(function)
+    return package == "scipy" and is_scipys(function)
 
 
 def _signature(function: Any) -> inspect.Signature | None:
@@ -116,12 +112,6 @@ def _signature(function: Any) -> inspect.Signature | None:
         return inspect.signature(function)
     except ValueError:  # it is one of C
         return None
-
-
-def _draws(function: Any) -> bool:
-    """Whether a function may draw random numbers."""
-    signature = _signature(function)
-    return signature is not None and not _RANDOM.isdisjoint(signature.parameters)
 
 
 def _given(function: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> Iterable[str]:

@@ -89,6 +89,39 @@ class HostCalls:
         trace.aliases.note(node["call"], (args, kwargs), made, lambda t: trace.registers.values.get(trace.laid_out(t)))
         return made
 
+    def external_call(self, function: Callable[..., Any], name: str, args: tuple, kwargs: dict[str, Any]) -> Any:
+        """Record the call of a function that is not NumPy's, and return its result as tracers.
+
+        Raises
+        ------
+        Untraceable
+            If the call writes into an argument or gives something else than arrays and numbers.
+        """
+        trace = self._trace
+        if trace.has_forms:
+            check(form_in((args, kwargs)), name)
+        if trace.breaks.are_possible and self._unsteady:
+            return self.call_and_look(function, name, args, kwargs)
+        node = call_node(trace, function, name, args, kwargs)
+        copies = [np.array(v, order="K") if isinstance(v, np.ndarray) else v for v in map(trace.value_of, node.args)]
+        result = self._result_of(node, copies)
+        if any(
+            isinstance(v, np.ndarray) and trace.value_of(n).tobytes() != v.tobytes() for n, v in zip(node.args, copies)
+        ):
+            raise Untraceable(f"{name} writes into an array", user_line())
+        self.noted.append((name, node["call"].line))
+        made = self._wrap_result(node, result, (), is_external=True)
+        arrays = list(arrays_of(made))
+        values = [trace.registers.values.get(a._node) for a in arrays]
+        for k, (array, value) in enumerate(zip(arrays, values)):
+            if any(isinstance(v, np.ndarray) and np.may_share_memory(value, v) for v in copies):
+                for operand in arrays_of((args, kwargs)):
+                    trace.aliases.pair(array, operand, copied=False)
+            for other, seen in zip(arrays[:k], values):
+                if np.may_share_memory(value, seen):
+                    trace.aliases.pair(array, other, copied=True)
+        return made
+
     def call_and_look(self, function: Callable[..., Any], name: str, args: tuple, kwargs: dict[str, Any]) -> Any:
         """The result of a call that NumPy makes, and whose shape the function sees."""
         trace = self._trace
@@ -215,21 +248,26 @@ class HostCalls:
         if self._token in self._trace.registers.places:
             self._token = None
 
-    def _result_of(self, node: Node) -> Any:
+    def _result_of(self, node: Node, given: list[Any] | None = None) -> Any:
         """What a call gives that NumPy makes, which is kept for the run behind the trace.
+
+        It gets the values of its operands, or what is `given` in place of these.
 
         It is if kernels compute nothing of its operands, and if no floating-point exception is raised, which that run
         would report. The run may hand the arrays out, so they are the call's own.
         """
         trace = self._trace
-        operands = [trace.value_of(n) for n in node.args]
+        operands = [trace.value_of(n) for n in node.args] if given is None else given
         raised: list[str] = []
         kinds: dict[str, Any] = dict.fromkeys(["divide", "over", "under", "invalid"], "call")
         if node["call"].function in ASKS_OF_INVALID:
             kinds["invalid"] = trace.breaks.errors["invalid"]
         noted = np.errstate(**kinds, call=lambda kind, _: raised.append(kind))
         with trace.failures, tracing(None), noted, watched(trace, node["call"].name):
-            result = trace.registers.values[node] = evaluate((node,), trace.registers.values)[0]
+            if given is None:
+                result = evaluate((node,), trace.registers.values)[0]
+            else:
+                result = trace.registers.values[node] = node["call"](*given)
         parts: list[Any] = []
         flatten(result, parts)
         arrays = [part for part in parts if isinstance(part, np.ndarray)]
@@ -250,12 +288,18 @@ class HostCalls:
             stack.extend(n.args)
         return True
 
-    def _wrap_result(self, node: Node, value: Any, path: tuple) -> Any:
+    def _wrap_result(self, node: Node, value: Any, path: tuple, is_external: bool = False) -> Any:
         trace = self._trace
         kind = kind_of(value, objects=False)
         if kind is not None and kind is not DICT:
             what, parts = kind.take(value)
-            return kind.made(what, [self._wrap_result(node, v, (*path, k)) for k, v in enumerate(parts)])
+            return kind.made(what, [self._wrap_result(node, v, (*path, k), is_external) for k, v in enumerate(parts)])
+        if is_external and value is None:  # the result of functions that only write
+            return None
+        if is_external and type(value) is int:  # a status mostly, which nothing reads
+            number = call_result(node, path, type_of(value))
+            trace.registers.values[number] = value
+            return Tracer(number, trace)
         if type(value) in (bool, int):  # what the function does next may depend on it
             number = call_result(node, path, ArrayType(type_of(value).dtype, (), weak=True))
             return trace.look(number, node["call"].name, type(value))

@@ -17,16 +17,20 @@ from typing import Any
 import numpy as np
 
 from ...values.attributes import has_plain_attributes
+from ...values.external import is_external
 from ...values.functions import MISSING, Code, contents, is_numpy, parts_of, stays
 from ...values.keys import GENERATORS
 from ..context import current
 from ..numpy.creation import stand_in
 from ..numpy.draws import TracedGenerator, of_object
+from ..numpy.externalcalls import external_call
 from ..numpy.operators import is_tracer, traced_complex, traced_float, traced_int, traced_len
+from ..numpy.standin import StandIn
 from ..rolling.loopsites import only_called
 from ..rolling.rolling import traced_range
 from .captures import Place
 from .classes import STAND_INS, asked, traced_type
+from .codescan import is_traced_through
 from .elsewhere import Logger, Remembering, of_vectorize, refusing
 from .purevalues import PURE_FUNCTIONS, SCOPES, is_namespace_getter
 
@@ -129,6 +133,8 @@ class Clones:
         if isinstance(value, types.ModuleType) and not is_numpy_module(value):
             return self._view(value)
         inner = getattr(value, "__jitrt_function__", value)
+        if is_external(inner) and not is_traced_through(inner):
+            return StandIn(inner, external_call)
         if is_namespace_getter(inner):
             return lambda *arrays, **options: self.of(inner(*map(_example, arrays), **options))
         is_copied = isinstance(inner, types.FunctionType) and not is_numpy(inner)

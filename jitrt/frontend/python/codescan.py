@@ -17,6 +17,7 @@ import numpy as np
 
 from ...errors import Untraceable
 from ...values.attributes import has_plain_attributes, is_plain_class
+from ...values.external import is_external, is_vouched
 from ...values.frozen import is_frozen
 from ...values.functions import MISSING, PART, contents, is_numpy
 from ...values.keys import GENERATORS
@@ -65,6 +66,7 @@ class Scan:
         self.seen: set[int] = set()
         self.behind_a_branch = False
         self.in_methods = False
+        self.has_steps = False  # calls of functions that NumPy does not own
         self._given: types.FunctionType | None = None
         self._used: set[str] = set()  # parts of the given function that are not appended to alone
 
@@ -80,6 +82,11 @@ class Scan:
         """
         loaded, value = value, getattr(value, "__jitrt_function__", value)
         if is_namespace_getter(value):
+            return
+        if is_external(value) and not is_traced_through(value):
+            self.has_steps = True
+            if place is not None:
+                self.captures.values.append(Capture(name, value, *place))
             return
         if is_one_of(value, PURE_FUNCTIONS | SCOPES | BY_NAME):
             self.captures.makes_objects |= value in PURE_FUNCTIONS
@@ -312,6 +319,27 @@ class Scan:
         if not rest or rest[0] not in _APPENDING:
             self.captures.used.add(id(value))
         self.value(value, name, place)
+
+
+@functools.lru_cache(maxsize=256)
+def is_traced_through(function: Any) -> bool:
+    """Whether the source of a function of SciPy's is as clear as a user's function that is all compiled."""
+    if type(function) is not types.FunctionType or is_vouched(function) or function in _in_question:
+        return False
+    found = Captures()
+    _in_question.append(function)
+    try:
+        walk = Scan(found)
+        walk.function(function, function.__name__)
+    except Untraceable:
+        return False
+    finally:
+        _in_question.pop()
+    more = walk.has_steps or found.arrays or found.state or found.classes or found.generators or found.refused
+    return not (more or found.sets_attributes or found.asks_for_classes or found.makes_objects or found.computes_names)
+
+
+_in_question: list[Any] = []
 
 
 def _add(found: Capture, known: list[Capture]) -> None:

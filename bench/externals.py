@@ -1,0 +1,133 @@
+"""Twelve functions that call SciPy or numba inside: compiled, agreeing, and how much faster than plain.
+
+``python -m bench.externals`` prints the table of docs/own-operations.md. Plain and compiled calls take turns in one
+process.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numba
+import numpy as np
+import scipy.fft
+import scipy.integrate
+import scipy.linalg
+import scipy.ndimage
+import scipy.signal
+import scipy.special
+from scipy.linalg import blas, lapack
+
+import jitrt
+
+
+@numba.njit
+def _recursion(x: Any) -> Any:
+    y = np.empty_like(x)
+    last = 0.0
+    for k in range(x.size):
+        last = 0.9 * last + x[k]
+        y[k] = last
+    return y
+
+
+@numba.vectorize
+def _huber(x: Any) -> Any:
+    return 0.5 * x * x if abs(x) < 1.0 else abs(x) - 0.5
+
+
+def _smooth(x: Any) -> Any:
+    return np.exp(-np.sqrt(np.abs(np.sin(x) * 2.0 + 1.0)) * 0.5) + x * 0.1
+
+
+def _tridiagonal(x: Any, d: Any, u: Any) -> Any:
+    *_, y, _ = lapack.dgtsv(u, d, u, _smooth(_smooth(x)))
+    return _smooth(_smooth(y))
+
+
+def _banded(x: Any, ab: Any) -> Any:
+    return _smooth(scipy.linalg.solve_banded((1, 1), ab, _smooth(x)))
+
+
+def _solve(a: Any, b: Any) -> Any:
+    return _smooth(scipy.linalg.solve(_smooth(a) + 100.0 * np.eye(a.shape[0]), b))
+
+
+def _filtered(x: Any) -> Any:
+    return _smooth(scipy.signal.lfilter(*scipy.signal.butter(2, 0.2), _smooth(x)))
+
+
+def _convolved(x: Any) -> Any:
+    return _smooth(scipy.signal.oaconvolve(_smooth(x), np.hanning(65), mode="same"))
+
+
+def _blurred(x: Any) -> Any:
+    blurred = scipy.ndimage.uniform_filter(_smooth(x), 3)
+    return _smooth(np.clip((_smooth(x) - blurred) * 1.5 + blurred, 0.0, 1.0))
+
+
+def _cosines(x: Any) -> Any:
+    return _smooth(scipy.fft.idct(scipy.fft.dct(_smooth(x)) * 0.5))
+
+
+def _simpson(x: Any) -> Any:
+    return scipy.integrate.simpson(_smooth(x) ** 2, dx=0.1)
+
+
+def _axpy(x: Any, y: Any) -> Any:
+    return _smooth(blas.daxpy(_smooth(x), _smooth(y), a=2.0))
+
+
+def _error_function(x: Any) -> Any:
+    return _smooth(scipy.special.erf(_smooth(x)) * np.exp(-x * x))
+
+
+def _njit(x: Any) -> Any:
+    return _smooth(_recursion(_smooth(x)))
+
+
+def _vectorize(x: Any) -> Any:
+    return _smooth(_huber(_smooth(x) * 2.0 - 1.0)).sum()
+
+
+def cases() -> Iterator[tuple[str, Callable[..., Any], tuple[Any, ...]]]:
+    """What is called inside, the function, and its arguments."""
+    rng = np.random.default_rng(0)
+    n = 200_000
+    x, a = rng.random(n), rng.random((200, 200))
+    yield "`lapack.dgtsv`", _tridiagonal, (x, x + 4.0, x[:-1].copy())
+    yield "`linalg.solve_banded`", _banded, (x, np.stack([x, x + 4.0, x]))
+    yield "`linalg.solve`", _solve, (a, a[0].copy())
+    yield "`signal.lfilter`", _filtered, (x,)
+    yield "`signal.oaconvolve`", _convolved, (x,)
+    yield "`ndimage.uniform_filter`", _blurred, (rng.random((400, 500)),)
+    yield "`fft.dct`, `fft.idct`", _cosines, (x,)
+    yield "`integrate.simpson`", _simpson, (x,)
+    yield "`blas.daxpy`", _axpy, (x, x[::-1].copy())
+    yield "`special.erf`", _error_function, (x,)
+    yield "`@numba.njit`", _njit, (x,)
+    yield "`@numba.vectorize`", _vectorize, (x,)
+
+
+def _taken(function: Callable[..., Any], args: tuple[Any, ...]) -> float:
+    start = time.perf_counter()
+    function(*args)
+    return time.perf_counter() - start
+
+
+def main() -> None:
+    print("| calls | compiled | agrees | plain, ms | jitrt, ms | times faster |\n| --- | --- | --- | --- | --- | --- |")
+    for name, function, args in cases():
+        compiled = jitrt.jit(function)
+        agrees = all(np.allclose(compiled(*args), function(*args), rtol=1e-12, atol=1e-13) for _ in range(3))
+        times = [(_taken(function, args), _taken(compiled, args)) for _ in range(15)]
+        plain, ours = (min(column) * 1000 for column in zip(*times))
+        is_compiled = " is compiled" in str(compiled.explain(*args)).partition("\n")[0]
+        answers = ["yes" if v else "no" for v in (is_compiled, agrees)]
+        print(f"| {name} | {answers[0]} | {answers[1]} | {plain:.2f} | {ours:.2f} | {plain / ours:.1f} |")
+
+
+if __name__ == "__main__":
+    main()

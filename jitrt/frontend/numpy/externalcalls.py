@@ -1,0 +1,104 @@
+"""Calls of functions that NumPy does not own: steps of the program, between operations that are compiled.
+
+    y = linalg.solve(a + 1, b)      →  t0 = add x0 1; t1 = call[solve] t0 x1; t2 = result[()] t1
+    detrend(y, overwrite_data=True) →  t3 = call[detrend] t2; the result, and what the copy of y holds afterwards
+
+What a call gives is learnt by making it once during the trace, on copies of the arrays.
+"""
+
+from __future__ import annotations
+
+import types
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ...errors import Untraceable
+from ...values.external import aliased, written
+from ...values.kinds import flatten
+from ..python.userline import user_line
+from .aliases import arrays_of
+from .assignment import assign
+from .creation import literal
+from .operators import is_tracer
+
+if TYPE_CHECKING:
+    from ..state import Trace
+    from .tracer import Tracer
+
+
+def external_call(state: Trace, function: Callable[..., Any], args: tuple, kwargs: dict[str, Any]) -> Any:
+    """The result of a call of such a function, as tracers.
+
+    Raises
+    ------
+    Untraceable
+        If it gives something else than arrays and numbers, or writes into what is not known to be written.
+    """
+    leaves: list[Any] = []
+    flatten((args, kwargs), leaves)
+    name = getattr(function, "__name__", type(function).__name__)
+    if name == "function":  # of wrappers by f2py
+        name = (function.__doc__ or name).partition("(")[0].rpartition(" ")[2]
+    targets = [v for v in written(function, args, kwargs) if _is_target(v, name)]
+    if not targets and not any(is_tracer(v) or isinstance(v, types.FunctionType) for v in leaves):
+        return _checked(literal(state, function(*args, **kwargs)), name)
+    for target in targets:
+        target._storage().check_writable(target._region())
+        if not (target._is_contiguous() or target.transpose()._is_contiguous()):
+            raise Untraceable(f"{name} writes into a part of an array", user_line())
+    called = _on_copies(function, args, kwargs, targets) if targets else function
+    made = state.calls.external_call(called, name, args, kwargs)
+    result, contents = made if targets else (made, ())
+    for target, content in zip(targets, contents):
+        assign(target, content)
+        for array in arrays_of(result):  # which NumPy may have in the same memory
+            state.aliases.pair(array, target, copied=True)
+    for operand in aliased(function, args, kwargs):
+        for array in arrays_of(result) if is_tracer(operand) else ():
+            state.aliases.pair(array, operand, copied=True)
+    return result
+
+
+def _is_target(value: Any, name: str) -> bool:
+    if is_tracer(value):
+        return value._is_array()
+    if isinstance(value, (np.ndarray, list, tuple)):
+        raise Untraceable(f"{name} writes into an array", user_line())
+    return False
+
+
+def _checked(value: Any, name: str) -> Any:
+    """A result that depends on no argument."""
+    leaves: list[Any] = []
+    flatten(value, leaves)
+    if all(is_tracer(v) or isinstance(v, (int, float, complex, str, type(None), np.generic)) for v in leaves):
+        return value
+    raise Untraceable(f"{name} gives what is neither an array nor a number", user_line())
+
+
+def _on_copies(
+    function: Callable[..., Any], args: Sequence[Any], kwargs: dict[str, Any], targets: Sequence[Tracer]
+) -> Callable[..., Any]:
+    """A function that leaves the `targets` among the arguments as they are, and gives what they were to hold, too."""
+    places = [next((k for k, v in enumerate(args) if v is t), None) for t in targets]
+    names = [next((k for k, v in kwargs.items() if v is t), "") for t in targets]
+
+    def on_copies(*args: Any, **kwargs: Any) -> Any:
+        given = list(args)
+        copies = []
+        for place, name in zip(places, names):
+            copied = np.array(kwargs[name] if place is None else given[place], order="K")
+            copies.append(copied)
+            if place is None:
+                kwargs[name] = copied
+            else:
+                given[place] = copied
+        result = function(*given, **kwargs)
+        parts: list[Any] = []
+        flatten(result, parts)
+        arrays = [p for p in parts if isinstance(p, np.ndarray)]
+        return result, tuple([c.copy("K") if any(np.may_share_memory(c, a) for a in arrays) else c for c in copies])
+
+    return on_copies
