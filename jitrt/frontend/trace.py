@@ -333,7 +333,7 @@ def _check_nothing_swallowed(state: Trace) -> None:
 
 def _input_type(value: Any, extents: tuple[tuple[int, ...], tuple[int, ...]] | None) -> ArrayType:
     type_ = type_of(value) if extents is None else ArrayType(type_of(value).dtype, extents[0])
-    if type_.dtype.kind not in "biufcmM":
+    if type_.dtype.kind not in "biufcmM" or (isinstance(value, np.ndarray) and value.dtype.names is not None):
         raise Untraceable(f"uses an array of {type_.dtype}, which has no kernels")
     return type_
 

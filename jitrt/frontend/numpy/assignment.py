@@ -286,10 +286,13 @@ def write_ufunc_out(ufunc: np.ufunc, out: Any, result: Any, number: int, casting
     return out
 
 
+_CONTIGUOUS_OUT = frozenset({"dot"})  # functions that raise where `out` is not
+
+
 def write_out(name: str, out: Any, result: Any) -> Any:
     """Store the result of a NumPy function that is no ufunc in `out`."""
     fits = is_tracer(out) and is_tracer(result) and out.dtype == result.dtype and out.shape == result.shape
-    if not fits or not out._is_array():
+    if not fits or not out._is_array() or (name in _CONTIGUOUS_OUT and not out._is_contiguous()):
         raise Untraceable(f"{name} writes into an array", user_line())
     _write(out, result._node)
     return out

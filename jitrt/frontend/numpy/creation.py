@@ -39,6 +39,8 @@ from .standin import StandIn
 from .tracer import Tracer
 
 _NUMERIC = "biufcmM"
+_PROTOCOLS = ("__array__", "__array_interface__", "__array_struct__")
+_NO_MEMORY = (int, float, complex, str, bytes, range, type(None), np.generic, np.ndarray)
 _FILLS: dict[Callable[..., Any], Any] = {np.zeros: 0, np.empty: 0, np.ones: 1, np.full: None}
 _CONVERSIONS = frozenset({np.array, np.asarray, np.asanyarray, np.ascontiguousarray, np.asfortranarray})
 _ORDERS = {np.ascontiguousarray: "C", np.asfortranarray: "F"}
@@ -80,6 +82,8 @@ def _filled(state: Trace, function: Callable[..., Any], args: tuple, kwargs: dic
     order, device = given.pop("order", None), given.pop("device", None)
     if given or order not in (None, "C", "K", "A") or device not in (None, "cpu"):
         return function(*args, **kwargs)
+    if dtype is not None and (made := np.dtype(dtype)).names is not None and made.kind != "V":
+        raise Untraceable(f"makes an array of {made}", user_line())  # numbers with fields
     try:
         shape = _checked(extents(plain_shape(shape)))
     except NotCovered:  # an error, which NumPy describes
@@ -87,18 +91,22 @@ def _filled(state: Trace, function: Callable[..., Any], args: tuple, kwargs: dic
     if _is_traced(fill):
         filling = fill._node if type(fill) is Tracer else list_node(state, fill)
         target = filling.dtype if dtype is None else canonical(np.dtype(dtype))
-        if target.kind not in _NUMERIC or not target.isnative:
+        if not _has_kernels(target):
             raise Untraceable(f"fills an array of {target}", user_line())
         node = b.cast(stored(state, filling, target), target)
     else:
         if function is not np.full:
             fill = np.ones((), dtype)[()] if fill else np.zeros((), dtype)[()]
         element = np.full((), int(fill) if is_extent(fill) else fill, dtype)
-        if element.shape or element.dtype.kind not in _NUMERIC or not element.dtype.isnative:
+        if element.shape or not _has_kernels(element.dtype):
             return function(*args, **kwargs)
         node = b.constant(element.astype(canonical(element.dtype))[()])
     filled = b.view("broadcast_to", node, shape=shape)
     return Tracer(state.fresh(filled) if node.shape else filled, state)
+
+
+def _has_kernels(dtype: np.dtype) -> bool:
+    return dtype.kind in _NUMERIC and dtype.isnative and dtype.names is None  # integers may have fields, too
 
 
 def _checked(shape: tuple[int, ...]) -> tuple[int, ...]:
@@ -122,6 +130,8 @@ def _converted(state: Trace, function: Callable[..., Any], args: tuple, kwargs: 
     if isinstance(value, np.ndarray) and type(value) is not Tracer:
         return function(*args, **kwargs) if not copy else literal(state, function(*args, **kwargs))
     if not _is_traced(value):
+        if _lends_memory(value):
+            raise Untraceable(f"makes an array of the memory of a {type(value).__name__}", user_line())
         return literal(state, function(*args, **kwargs))
     if (
         dtype is not None
@@ -147,6 +157,19 @@ def _converted(state: Trace, function: Callable[..., Any], args: tuple, kwargs: 
     return array
 
 
+def _lends_memory(value: Any) -> bool:
+    """Whether arrays made of `value`, or of what is in it, may be its own memory, which others write to."""
+    if type(value) in (list, tuple):
+        return any(map(_lends_memory, value))
+    if isinstance(value, _NO_MEMORY):
+        return False
+    try:
+        memoryview(value)
+    except TypeError:
+        return any(hasattr(value, name) for name in _PROTOCOLS)
+    return True
+
+
 def array_of(state: Trace, value: Any) -> Tracer:
     """``np.asarray(value)`` of tracers, numbers, and lists of them."""
     if type(value) is Tracer and value._is_array():
@@ -157,7 +180,7 @@ def array_of(state: Trace, value: Any) -> Tracer:
 
 def literal(state: Trace, value: Any) -> Any:
     """Arrays that depend on no argument, as tracers."""
-    if type(value) is np.ndarray and value.dtype.kind in _NUMERIC and value.dtype.isnative and value.ndim:
+    if type(value) is np.ndarray and _has_kernels(value.dtype) and value.ndim:
         made = Tracer(b.constant(np.ascontiguousarray(value).astype(canonical(value.dtype), copy=False)), state)
         if not value.flags.c_contiguous:
             state.orders.note(made._node, value.strides)

@@ -26,7 +26,9 @@ if TYPE_CHECKING:
     from ..state import Trace
     from .tracer import Tracer
 
-_WARNS_OF_WHERE = np.lib.NumpyVersion(np.__version__) >= "2.4.0"
+# Both since 2.4: NumPy warns of `where` without `out`, and of these ufuncs' `out` by its position.
+_OUT_BY_NAME = frozenset({np.maximum, np.minimum})
+_WARNS = np.lib.NumpyVersion(np.__version__) >= "2.4.0"
 
 
 def call_ufunc(array: Tracer, ufunc: np.ufunc, method: str, inputs: tuple, kwargs: dict[str, Any]) -> Any:
@@ -36,11 +38,13 @@ def call_ufunc(array: Tracer, ufunc: np.ufunc, method: str, inputs: tuple, kwarg
     if method == "at":
         return mutate(inputs[0], ufunc.at, f"{ufunc.__name__}.at", inputs, kwargs)
     outs = kwargs.pop("out", ())
+    if method == "__call__" and outs and ufunc in _OUT_BY_NAME and _WARNS and not names_out():
+        raise Untraceable(f"{ufunc.__name__} warns of an out that is not named", user_line())
     where = kwargs.pop("where", True) if method == "__call__" else True
     result = _result(array, ufunc, method, inputs, kwargs)
     results = result if isinstance(result, tuple) else (result,)
     if where is not True and all(o is None for o in outs):  # what is not computed has no particular value
-        if _WARNS_OF_WHERE and not names_out():
+        if _WARNS and not names_out():
             raise Untraceable(f"{ufunc.__name__} warns of where without out", user_line())
         outs = tuple(array._trace.zeros(np.broadcast_shapes(r.shape, np.shape(where)), r.dtype) for r in results)
     if all(o is None for o in outs):

@@ -132,7 +132,7 @@ def _is_pure_callable(value: Any, name: str) -> bool:
     try:
         if value in _PURE_BUILTINS or value in _PURE_CLASSES:
             return True
-    except TypeError:
+    except (TypeError, ValueError):  # not hashable; a `memoryview` that may be written raises the latter
         return False
     if value in (np.vectorize, np.finfo, np.iinfo, functools.partial):
         return True

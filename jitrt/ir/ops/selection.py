@@ -38,9 +38,20 @@ def _literal(value: Any) -> Node:
 
 
 def _wrapped(x: Node, dtype: np.dtype) -> Node:
-    """A Python integer as `numpy.where` takes it: beyond the range of the dtype it wraps, and raises nothing."""
-    if dtype.kind in "iu" and x.type.weak and x.op.name == "constant":
-        return b.constant(np.asarray(x["value"].value).astype(dtype)[()])
+    """A Python number as `numpy.where` takes it: integers wrap beyond the range of the dtype, and raise nothing.
+
+    Raises
+    ------
+    NotCovered
+        If it is a float that overflows, of which NumPy warns, chosen or not.
+    """
+    if x.type.weak and x.op.name == "constant":
+        value = np.asarray(x["value"].value)
+        if dtype.kind in "iu":
+            return b.constant(value.astype(dtype)[()])
+        with np.errstate(over="ignore"):
+            if np.isfinite(value) and not np.isfinite(value.astype(dtype)):
+                raise NotCovered("where of a number that overflows")
     return x
 
 
