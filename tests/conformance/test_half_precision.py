@@ -108,3 +108,29 @@ def test_exceptions(kind):
     with np.errstate(**{kind: "raise"}), pytest.raises(FloatingPointError) as raised:
         compiled(x, y)
     assert str(raised.value) == str(wanted.value)
+
+
+ROUNDED = {
+    "sum": lambda x, m: ((x * 1).sum(axis=0), (x * 1).sum(), (x + 0).sum(axis=-1), np.add.reduce(x * 1)),
+    "prod": lambda x, m: ((x * np.float16(1.001)).prod(axis=0), x.prod()),
+    "nan": lambda x, m: (np.nansum(x * 1, axis=0), np.nanmean(x * 1, axis=0), np.nanprod(x)),
+    "mean": lambda x, m: ((x * 1).mean(axis=0), x.mean(), (x * 1).mean(axis=0, dtype=np.float16)),
+    "where": lambda x, m: (np.sum(x * 1, axis=0, where=m), np.mean(x, where=m), np.where(m, x, 0).sum(axis=0)),
+    "mask": lambda x, m: ((x * 1)[m].sum(), x[m].mean(), (x * 1)[m].prod()),
+    "narrowed": lambda x, m: (x.astype(np.float32).sum(axis=0, dtype=np.float16), x.sum(dtype=np.float32)),
+}
+
+
+@pytest.mark.parametrize("name", ROUNDED)
+@pytest.mark.parametrize("shape", [(6000,), (6000, 3), (3, 6000), (40, 3, 50)])
+def test_sums_are_rounded_where_numpy_rounds_them(name, shape):
+    """Those that NumPy rounds after each row stop at 2048, where a step of one is less than half a place."""
+    f = ROUNDED[name]
+    g = jitrt.jit(f)
+    for x in (np.ones(shape, np.float16), np.ones(shape, np.float16, order="F"), np.ones(shape, np.float16)[::-1]):
+        m = np.arange(x.size).reshape(shape) % 2 == 0
+        expected = f(x, m)
+        for _ in range(3):
+            for found, other in zip(g(x, m), expected, strict=True):
+                assert found.dtype == other.dtype
+                np.testing.assert_allclose(found, other, rtol=2e-3)

@@ -69,8 +69,10 @@ def fold(function: Callable[..., Any], array: Tracer, choice: Choice, axis: Any 
     else:
         return None
     given: dict[str, Any] = {}
-    if function in (np.mean, np.var, np.std) and (x.dtype.kind not in "iufc" or x.dtype.char in "eg"):
+    if function in (np.mean, np.var, np.std) and (x.dtype.kind not in "iufc" or x.dtype.char == "g"):
         return None
+    if x.dtype.char == "e" and function in (np.sum, np.prod, np.mean, np.var, np.std):
+        return None  # with ``where`` NumPy rounds to half precision wherever elements are left out
     if function in (np.var, np.std):
         given["ddof"] = ddof
     if (extreme := FOLDS[function]) is not None:

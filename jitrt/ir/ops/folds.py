@@ -51,7 +51,7 @@ REDUCE_AND = _fold(np.logical_and, lambda t: np.True_)
 def reduce(op: Op, x: Node, axes: tuple[int, ...], keepdims: bool = False) -> Node:
     """Fold `x` over `axes` (sorted, non-negative) with `op`; over no axes, every element is folded into the start.
 
-    Sums and products of half precision are formed in single precision and rounded at the end, as NumPy does.
+    Sums and products of half precision are formed in single precision and rounded at the end, as NumPy's loops do.
     """
     if axes:
         if x.dtype == np.float16 and op in (REDUCE_ADD, REDUCE_MULTIPLY):

@@ -148,6 +148,6 @@ def _selected(n: Node) -> Node | None:
 declare(np.mean, _lower_mean, "mean", warns=_warns_of_nothing)
 declare(np.var, _lower_var, "var", without="e", warns=_warns_of_freedom)  # whose squares NumPy rounds to half precision
 declare(np.std, _lower_std, "std", without="e", warns=_warns_of_freedom)
-declare(np.nanmean, _lower_nanmean, warns=_warns_of_nothing)
+declare(np.nanmean, _lower_nanmean, rounds=True, warns=_warns_of_nothing)
 declare(np.nanvar, _lower_nanvar, without="e", warns=_warns_of_freedom)
 declare(np.nanstd, _lower_nanstd, without="e", warns=_warns_of_freedom)

@@ -78,11 +78,14 @@ def declare(
     method: str | None = None,
     identity: bool = True,
     without: str = "",
+    rounds: bool = False,
     warns: Callable[[Node], Node | None] | None = None,
 ) -> None:
     """Add the row of a reduction; NumPy's arguments become parameters of a node of that name.
 
     `identity` says that an empty selection has a value; `without` are characters of dtypes that are left to NumPy.
+    `rounds` says that a result of half precision is rounded after each inner loop of NumPy's iterator, as it is
+    wherever that is given as ``dtype``: along one axis that is one loop, otherwise as many as memory has rows.
     """
     name = {"amax": "max", "amin": "min"}.get(function.__name__, function.__name__)
     row(Op(name, Kind.COMPOUND, numpy=partial(_compute, function), lower=lower, warns=warns))
@@ -129,6 +132,9 @@ def declare(
             dtype = b.probe_dtype(function, a.type, **probe)
         if dtype.kind not in "biufc":
             raise NotCovered(f"{name} with a result of {dtype}")
+        is_one_loop = len(operands) == a.type.ndim == len(axes) == 1 and a.dtype == dtype
+        if dtype == np.float16 and (rounds or "dtype" in given) and not is_one_loop:
+            raise NotCovered(f"{name} that is rounded to half precision after each row")
         if "initial" in given:
             given["initial"] = Constant(_element(given["initial"].value, dtype))
         shape = reduced_shape(a, axes, keepdims)
@@ -202,16 +208,16 @@ def _zero(dtype: np.dtype) -> Any:
     return dtype.type(0)
 
 
-declare(np.sum, _fold_lowering(REDUCE_ADD, _as_dtype, _zero), "sum")
-declare(np.prod, _fold_lowering(REDUCE_MULTIPLY, _as_dtype), "prod")
+declare(np.sum, _fold_lowering(REDUCE_ADD, _as_dtype, _zero), "sum", rounds=True)
+declare(np.prod, _fold_lowering(REDUCE_MULTIPLY, _as_dtype), "prod", rounds=True)
 declare(np.max, _fold_lowering(REDUCE_MAXIMUM, _as_dtype), "max", identity=False)
 declare(np.min, _fold_lowering(REDUCE_MINIMUM, _as_dtype), "min", identity=False)
 NUMPY_FUNCTIONS.update({np.amax: NUMPY_FUNCTIONS[np.max], np.amin: NUMPY_FUNCTIONS[np.min]})
 declare(np.any, _fold_lowering(REDUCE_OR, _nonzero), "any")
 declare(np.all, _fold_lowering(REDUCE_AND, _nonzero), "all")
 declare(np.count_nonzero, _fold_lowering(REDUCE_ADD, _nonzero))
-declare(np.nansum, _fold_lowering(REDUCE_ADD, _without_nan(0.0), _zero))
-declare(np.nanprod, _fold_lowering(REDUCE_MULTIPLY, _without_nan(1.0)))
+declare(np.nansum, _fold_lowering(REDUCE_ADD, _without_nan(0.0), _zero), rounds=True)
+declare(np.nanprod, _fold_lowering(REDUCE_MULTIPLY, _without_nan(1.0)), rounds=True)
 
 
 def _warns_of_nan(lower: Callable[[Node], Node]) -> Callable[[Node], Node | None]:
