@@ -21,11 +21,11 @@ from . import fft as fft
 from . import linalg as linalg
 from . import random as random
 from . import standard as _standard
-from .array import ndarray as ndarray
 from .creation import array as array
 from .creation import asanyarray as asanyarray
 from .creation import asarray as asarray
 from .namespace import contents as _contents
+from .operators import ndarray as ndarray  # from the module that completes it
 
 _OWN = {"fft", "linalg", "random", "ndarray", "array", "asanyarray", "asarray"}
 _made = _contents(_numpy)
