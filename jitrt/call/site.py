@@ -225,9 +225,8 @@ class ServedFunction(NativeCallable):
             with self._tally.runs_plain(known.plain.reason):
                 return self._function(*args, **kwargs)
         failures: list[Exception] = []  # taken out of this frame, since their tracebacks lead to it and its arguments
-        site = Site()
         leaves: list[Any] = []
-        is_first = False
+        site, is_first, is_spared, tree = None, False, False, None
         try:
             site = self._site(kind_of_call(args, kwargs))
             is_first = self._may_wait and self._is_first(args, kwargs)
@@ -235,6 +234,8 @@ class ServedFunction(NativeCallable):
             tree = None if is_spared else known.take_apart(args, kwargs, leaves)
         except Exception as error:
             failures.append(error)
+        if site is None:
+            site = Site()
         plain = None if not is_spared else FIRST if is_first else site.plain or FIRST
         if failures:
             plain = internal_error(self.__name__, failures.pop())

@@ -74,17 +74,24 @@ class _Timed:
 
     def __init__(self, tally: Tally, sums: list[Any], depth: int = 0):
         self._tally, self._sums, self._depth = tally, sums, depth
+        self._start = 0.0
 
     def __enter__(self) -> None:
-        self._tally.words[_DEPTH] += 1
-        self._start = perf_counter()
+        try:
+            self._tally.words[_DEPTH] += 1
+            self._start = perf_counter()
+        except MemoryError:  # the call is served, and not counted
+            self._sums = [0, 0.0]
 
     def __exit__(self, *exception: object) -> None:
-        seconds, words = perf_counter() - self._start, self._tally.words
-        words[_DEPTH] -= 1
-        self._sums[0] += 1
-        if words[_DEPTH] == self._depth:
-            self._sums[1] += seconds
+        try:
+            seconds, words = perf_counter() - self._start, self._tally.words
+            words[_DEPTH] -= 1
+            self._sums[0] += 1
+            if words[_DEPTH] <= self._depth:
+                self._sums[1] += seconds
+        except MemoryError:
+            self._tally.words[_DEPTH] = 0
 
 
 _tallies: dict[tuple[str, str], Tally] = {}  # native code counts in them: they live as long as the process

@@ -50,7 +50,7 @@ def _wrapped(x: Node, dtype: np.dtype) -> Node:
         if dtype.kind in "iu":
             return b.constant(value.astype(dtype)[()])
         with np.errstate(over="ignore"):
-            if np.isfinite(value) and not np.isfinite(value.astype(dtype)):
+            if value.dtype.kind in "fc" and np.isfinite(value) and not np.isfinite(value.astype(dtype)):
                 raise NotCovered("where of a number that overflows")
     return x
 
