@@ -36,6 +36,7 @@ from .config import configure_logging
 if TYPE_CHECKING:
     from . import expr, memory, schedule
     from .errors import JitrtError, JitrtPerformanceWarning
+    from .frontend.python.externals import pure
     from .inspect.ahead_of_time import spec, warm_up
     from .inspect.explain import Explanation
     from .ir.aliasing import non_aliasing
@@ -47,7 +48,6 @@ if TYPE_CHECKING:
     from .runtime.threads import num_threads, set_num_threads
     from .strings.evaluation import NumExpr, evaluate, re_evaluate, validate
     from .strings.pandas import register_pandas_engine
-    from .values.external import pure
     from .values.frozen import frozen
 
 __version__ = "0.1.0"
@@ -93,11 +93,11 @@ _MODULES = {
     ".numpy": ("asarray",),
     ".numpy.array": ("compute",),
     ".runtime.threads": ("num_threads", "set_num_threads"),
+    ".frontend.python.externals": ("pure",),
     ".running.report": ("report",),
     ".running.ipython": ("load_ipython_extension", "unload_ipython_extension"),
     ".strings.evaluation": ("NumExpr", "evaluate", "re_evaluate", "validate"),
     ".strings.pandas": ("register_pandas_engine",),
-    ".values.external": ("pure",),
     ".values.frozen": ("frozen",),
 }
 _MODULE_OF = {name: module for module, names in _MODULES.items() for name in names}

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import jitrt
-from jitrt.values.external import is_external, pure
+from jitrt.frontend.python.externals import is_external, pure
 
 pytest.importorskip("scipy")
 import scipy.fft

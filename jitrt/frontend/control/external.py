@@ -11,7 +11,6 @@ generators of random numbers, whose states are taken back.
 
 from __future__ import annotations
 
-import inspect
 import itertools
 import types
 import warnings
@@ -25,7 +24,7 @@ from ...ir.integers import Poly
 from ...ir.loops import POINTER
 from ...ir.ops.optable import MUTATING
 from ...kernels.external import STEP
-from ...values.external import is_scipys
+from ..python.externals import is_scipys, signature_of
 from ..python.purevalues import is_pure_numpy
 from . import arrays as a
 from .arrays import ZERO
@@ -107,16 +106,9 @@ def is_pure(function: Any) -> bool:
     return package == "scipy" and is_scipys(function)
 
 
-def _signature(function: Any) -> inspect.Signature | None:
-    try:
-        return inspect.signature(function)
-    except ValueError:  # it is one of C
-        return None
-
-
 def _given(function: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> Iterable[str]:
     """The names of parameters that a call gives a value."""
-    signature = _signature(function)
+    signature = signature_of(function)
     try:
         return kwargs if signature is None else signature.bind(*args, **kwargs).arguments
     except TypeError:

@@ -16,7 +16,7 @@ from ...ir import build as b
 from ...ir.node import Node
 from ...ir.ops.movement import encode_index
 from ...ir.ops.operands import PROMOTIONS_KEEP, array_node
-from ...ir.ops.optable import NotCovered
+from ...ir.ops.optable import CONTIGUOUS_OUT, NotCovered
 from ..forms import check
 from ..python.userline import user_line
 from ..storage import fit
@@ -286,13 +286,10 @@ def write_ufunc_out(ufunc: np.ufunc, out: Any, result: Any, number: int, casting
     return out
 
 
-_CONTIGUOUS_OUT = frozenset({"dot"})  # functions that raise where `out` is not
-
-
 def write_out(name: str, out: Any, result: Any) -> Any:
     """Store the result of a NumPy function that is no ufunc in `out`."""
     fits = is_tracer(out) and is_tracer(result) and out.dtype == result.dtype and out.shape == result.shape
-    if not fits or not out._is_array() or (name in _CONTIGUOUS_OUT and not out._is_contiguous()):
+    if not fits or not out._is_array() or (name in CONTIGUOUS_OUT and not out._is_contiguous()):
         raise Untraceable(f"{name} writes into an array", user_line())
     _write(out, result._node)
     return out

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...errors import Untraceable
-from ...values.external import aliased, written
 from ...values.kinds import flatten
+from ..python.externals import aliased, written
 from ..python.userline import user_line
 from .aliases import arrays_of
 from .assignment import assign

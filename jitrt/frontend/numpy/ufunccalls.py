@@ -11,7 +11,7 @@ from ...errors import Untraceable
 from ...ir import build as b
 from ...ir.node import Node
 from ...ir.ops.operands import check_casting
-from ...ir.ops.optable import NotCovered
+from ...ir.ops.optable import OUT_BY_NAME, NotCovered
 from ...ir.ops.rows import NUMPY_FUNCTIONS
 from ..python.userline import user_line
 from .assignment import mutate, write_ufunc_out
@@ -26,8 +26,7 @@ if TYPE_CHECKING:
     from ..state import Trace
     from .tracer import Tracer
 
-# Both since 2.4: NumPy warns of `where` without `out`, and of these ufuncs' `out` by its position.
-_OUT_BY_NAME = frozenset({np.maximum, np.minimum})
+# Of `where` without `out`, and of `out` by its position.
 _WARNS = np.lib.NumpyVersion(np.__version__) >= "2.4.0"
 
 
@@ -38,7 +37,7 @@ def call_ufunc(array: Tracer, ufunc: np.ufunc, method: str, inputs: tuple, kwarg
     if method == "at":
         return mutate(inputs[0], ufunc.at, f"{ufunc.__name__}.at", inputs, kwargs)
     outs = kwargs.pop("out", ())
-    if method == "__call__" and outs and ufunc in _OUT_BY_NAME and _WARNS and not names_out():
+    if method == "__call__" and outs and ufunc in OUT_BY_NAME and _WARNS and not names_out():
         raise Untraceable(f"{ufunc.__name__} warns of an out that is not named", user_line())
     where = kwargs.pop("where", True) if method == "__call__" else True
     result = _result(array, ufunc, method, inputs, kwargs)

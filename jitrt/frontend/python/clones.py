@@ -17,7 +17,6 @@ from typing import Any
 import numpy as np
 
 from ...values.attributes import has_plain_attributes
-from ...values.external import is_external
 from ...values.functions import MISSING, Code, contents, is_numpy, parts_of, stays
 from ...values.keys import GENERATORS
 from ..context import current
@@ -32,6 +31,7 @@ from .captures import Place
 from .classes import STAND_INS, asked, traced_type
 from .codescan import is_traced_through
 from .elsewhere import Logger, Remembering, of_vectorize, refusing
+from .externals import is_external
 from .purevalues import PURE_FUNCTIONS, SCOPES, is_namespace_getter
 
 

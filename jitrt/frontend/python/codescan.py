@@ -17,7 +17,6 @@ import numpy as np
 
 from ...errors import Untraceable
 from ...values.attributes import has_plain_attributes, is_plain_class
-from ...values.external import is_external, is_vouched
 from ...values.frozen import is_frozen
 from ...values.functions import MISSING, PART, contents, is_numpy
 from ...values.keys import GENERATORS
@@ -25,6 +24,7 @@ from ..numpy.creation import renew
 from ..numpy.draws import GLOBAL, MAKERS
 from .bytecode import Instruction, decoded, line_of
 from .captures import Capture, Captures
+from .externals import is_external, is_vouched
 from .imports import imported_names
 from .purevalues import (
     BY_NAME,

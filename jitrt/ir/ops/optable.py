@@ -174,6 +174,10 @@ VALUE_SHAPED = frozenset(
 ASKS_OF_INVALID = frozenset({np.isclose, np.allclose})
 # NumPy's functions that write into their first argument.
 MUTATING = frozenset("copyto put place putmask fill_diagonal put_along_axis shuffle at".split())
+# Those that raise where ``out`` is not C-contiguous.
+CONTIGUOUS_OUT = frozenset({"dot"})
+# Ufuncs of which NumPy 2.4 and later warns if ``out`` is given by its position.
+OUT_BY_NAME = frozenset({np.maximum, np.minimum})
 # Methods of arrays that write into them, or change what they are.
 MUTATING_METHODS = frozenset("sort fill partition put itemset resize setflags setfield byteswap".split())
 

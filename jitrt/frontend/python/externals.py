@@ -18,8 +18,9 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from ..base.frozen import frozen
-from .functions import contents
+from ...base.frozen import frozen
+from ...ir.ops.optable import MUTATING, MUTATING_METHODS
+from ...values.functions import contents
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -35,7 +36,6 @@ _REFUSED = frozenset(
 )
 _RANDOM = frozenset({"rng", "random_state", "seed"})  # parameters without which a function draws from NumPy's generator
 _OUTPUTS = frozenset({"out", "output", "distances", "indices"})  # parameters that take an array to be written
-_METHODS_THAT_WRITE = frozenset("fill sort partition put itemset copyto put_along_axis place putmask".split())
 _STORING = frozenset("STORE_SUBSCR STORE_SLICE STORE_ATTR DELETE_SUBSCR KW_NAMES CALL_KW".split())
 _PLAIN_BUILTINS = (abs, bool, complex, divmod, enumerate, float, int, len, max, min, pow, range, round, sum, zip)
 
@@ -157,7 +157,7 @@ def _of_numbas(function: types.FunctionType, inside: tuple[Any, ...] = ()) -> fr
         name, value = instruction.opname, instruction.argval
         if name in _STORING or (name == "BINARY_OP" and instruction.argrepr.endswith("=")):
             found.add("writes")
-        if name in ("LOAD_ATTR", "LOAD_METHOD") and value in _METHODS_THAT_WRITE:
+        if name in ("LOAD_ATTR", "LOAD_METHOD") and value in MUTATING | MUTATING_METHODS:
             found.add("writes")
         if name in ("LOAD_ATTR", "LOAD_METHOD") and value in ("random", "ctypes", "objmode"):
             found.add("effects")
@@ -207,7 +207,8 @@ def _wrappers(modules: tuple[types.ModuleType, ...]) -> frozenset[int]:
 
 
 @functools.lru_cache(maxsize=256)
-def _signature(function: Any) -> inspect.Signature | None:
+def signature_of(function: Any) -> inspect.Signature | None:
+    """The signature of a function; None if it has none that is known."""
     try:
         return inspect.signature(function)
     except (TypeError, ValueError):  # it is one of C
@@ -216,7 +217,7 @@ def _signature(function: Any) -> inspect.Signature | None:
 
 def _draws(function: Any) -> bool:
     """Whether a function may draw random numbers."""
-    signature = _signature(function)
+    signature = signature_of(function)
     return signature is not None and not _RANDOM.isdisjoint(signature.parameters)
 
 
@@ -225,7 +226,7 @@ def _named(function: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> dict[s
     names: Sequence[str] = ()
     if type(function).__name__ == "fortran":
         names = _of_fortran(function)[0]
-    elif (signature := _signature(function)) is not None:
+    elif (signature := signature_of(function)) is not None:
         try:
             return dict(signature.bind(*args, **kwargs).arguments)
         except TypeError:
