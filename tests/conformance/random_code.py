@@ -13,6 +13,8 @@ import linecache
 import math
 import random
 import re
+import sys
+import types
 import typing
 import warnings
 from collections.abc import Callable
@@ -25,7 +27,10 @@ from random_calls import A, Calls
 from random_code_definitions import DEFINITIONS, HELPERS
 
 CALLS = 10
+MODULE = "random_code_module"  # the name that each program has
+FILE = "<random code"  # how the names of the programs' files begin
 LARGEST = 40_000  # elements, digits
+MOST_LINES = 4_000  # that a call may run: appending to a list in a loop over it has no end
 
 
 @dataclass(frozen=True)
@@ -68,10 +73,10 @@ class Program:
     def space(self, module: str = "") -> dict[str, Any]:
         """The module, imported anew."""
         source = module or self.module
-        name = f"<random code {hash(source)}>"
+        name = f"{FILE} {hash(source)}>"
         linecache.cache[name] = (len(source), None, source.splitlines(True), name)
         space = {
-            "__name__": "random_code_module", "np": np, "math": math, "functools": functools,
+            "__name__": MODULE, "np": np, "math": math, "functools": functools,
             "dataclasses": dataclasses,
             "dataclass": dataclass, "NamedTuple": typing.NamedTuple, "enum": enum, "contextlib": contextlib,
             "warnings": warnings, "A": A, "keep": {}, "err": {},
@@ -131,9 +136,9 @@ class Writer:
         try:
             space = program.space()
             exec(program.calls[0], space)
-            with quiet():
+            with quiet(), bounded():
                 found = space["f"](*space["args"])
-        except (SyntaxError, NameError):
+        except (SyntaxError, NameError, TooLong):
             return
         except Exception:
             if statements and self.random.random() < 0.04:
@@ -154,9 +159,9 @@ class Writer:
                 space = replace(self.program, before=(*parts, part), statements=("pass",)).space()
                 name = re.search(r"(h\d)\b", part)
                 assert name
-                with quiet():
+                with quiet(), bounded():
                     space[name[1]](np.arange(6.0).reshape(2, 3) + 1)
-            except Exception:
+            except (Exception, TooLong):
                 continue
             parts.append(part)
             self.helpers.append(name[1])
@@ -293,6 +298,8 @@ def is_moderate(value: Any, depth: int = 3) -> bool:
             return False
         parts = value.values() if isinstance(value, dict) else () if isinstance(value, str) else value
         return not depth or all(is_moderate(v, depth - 1) for v in parts)
+    if type(value).__module__ == MODULE and hasattr(value, "__dict__"):
+        return not depth or is_moderate(dict(vars(value)), depth - 1)
     return True
 
 
@@ -306,6 +313,31 @@ def quiet():
             yield
         finally:
             np.random.set_state(state)  # noqa: NPY002
+
+
+class TooLong(BaseException):
+    """A program has run `MOST_LINES` lines; no handler of its own may see that."""
+
+
+@contextlib.contextmanager
+def bounded():
+    """No program runs more than `MOST_LINES` lines here; a count, and so the same on all machines."""
+    count, before = 0, sys.gettrace()
+
+    def trace(frame: types.FrameType, event: str, _: Any) -> Any:
+        nonlocal count
+        if not frame.f_code.co_filename.startswith(FILE):
+            return None
+        count += event == "line"
+        if count > MOST_LINES:
+            raise TooLong
+        return trace
+
+    sys.settrace(trace)
+    try:
+        yield
+    finally:
+        sys.settrace(before)
 
 
 def shrunk(program: Program, fails: Callable[[Program], bool]) -> Program:

@@ -15,7 +15,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from random_code import Program
+from random_code import MODULE, Program, TooLong, bounded, is_moderate
 
 import jitrt
 from jitrt.errors import ControlException, JitrtPerformanceWarning
@@ -43,8 +43,8 @@ class Outcome:
     seen: tuple[str, Counter, tuple]
 
 
-def outcomes(program: Program, wrap: Callable[[Any], Any], module: str = ""):
-    """The outcomes of all calls, one after the other."""
+def outcomes(program: Program, wrap: Callable[[Any], Any], module: str = "", is_bounded: bool = True):
+    """The outcomes of the calls, one after the other, up to the first one that takes or makes too much."""
     space = program.space(module)
     function = wrap(space["f"])
     drawn = np.random.RandomState(1).get_state()
@@ -58,13 +58,18 @@ def outcomes(program: Program, wrap: Callable[[Any], Any], module: str = ""):
             warnings.simplefilter("always")
             with np.errstate(**space["err"]):
                 try:
-                    result = function(*space["args"])
+                    with bounded() if is_bounded else contextlib.nullcontext():
+                        result = function(*space["args"])
+                except TooLong:
+                    return
                 except Exception as raised:
                     error = type(raised).__name__
         found = Counter(w.category.__name__ for w in caught if w.category is not JitrtPerformanceWarning)
         results.append(result)
         globals_ = {k: v for k, v in space.items() if k not in ("__builtins__", "__warningregistry__", "f")}
         drawn = np.random.get_state()  # noqa: NPY002
+        if is_bounded and not all(is_moderate(v) for v in (result, *globals_.values())):
+            return
         yield Outcome(
             error, result, [list(results), globals_], (printed.getvalue(), found, (drawn[1].tobytes(), drawn[2]))
         )
@@ -73,7 +78,7 @@ def outcomes(program: Program, wrap: Callable[[Any], Any], module: str = ""):
 def mismatch(program: Program, compiled: Callable[[Any], Any] = jitrt.jit) -> str:
     """In what the compiled program differs from the plain one; empty if it agrees in all calls."""
     exact = _is_exact(program)
-    found = _compared(program, outcomes(program, compiled), exact)
+    found = _compared(program, outcomes(program, compiled, is_bounded=False), exact)
     if found and not exact:
         for seed in range(4):  # ill-conditioned: so does the plain one, if its functions are off by some last places
             rng = np.random.default_rng(seed)
@@ -86,7 +91,9 @@ def mismatch(program: Program, compiled: Callable[[Any], Any] = jitrt.jit) -> st
 def _compared(program: Program, got_outcomes: Any, exact: bool) -> str:
     plain = outcomes(program, lambda function: function)
     for call, want in enumerate(plain):
-        got = next(got_outcomes)
+        got = next(got_outcomes, None)
+        if got is None:
+            return f"ends: before call {call}"
         if got.error != want.error:
             return f"raises: call {call}: {got.error or 'nothing'} and not {want.error or 'nothing'}"
         for what, x, y in zip(("prints", "warns", "draws"), got.seen, want.seen):
@@ -128,7 +135,7 @@ class Comparison:
     def _parts(self, x: Any, y: Any, path: str) -> str:
         if type(x).__qualname__ != type(y).__qualname__:
             return f"{path} is {_shown(x)} and not {_shown(y)}"
-        if isinstance(y, (np.ndarray, list, dict, set)) or type(y).__module__ == "random_code_module":
+        if isinstance(y, (np.ndarray, list, dict, set)) or type(y).__module__ == MODULE:
             if id(x) in self.partners or id(y) in self.partners:
                 same = self.partners.get(id(x)) is y and self.partners.get(id(y)) is x
                 return "" if same else f"{path} is another object"
@@ -150,9 +157,9 @@ class Comparison:
         if isinstance(y, np.random.Generator):
             same = x.bit_generator.state == y.bit_generator.state
             return "" if same else f"{path} has drawn other numbers"
-        if isinstance(y, type) and y.__module__ == "random_code_module":
+        if isinstance(y, type) and y.__module__ == MODULE:
             return self._parts(_attributes(x), _attributes(y), f"{path}:{y.__name__}")
-        if type(y).__module__ == "random_code_module" and not isinstance(y, type):
+        if type(y).__module__ == MODULE and not isinstance(y, type):
             return self._parts(dict(vars(x)), dict(vars(y)), path)
         if isinstance(y, (bool, int, str, set, bytes, np.dtype, type(None))):
             return "" if x == y else f"{path} is {_shown(x)} and not {_shown(y)}"
