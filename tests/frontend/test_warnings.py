@@ -166,3 +166,18 @@ def looked_at_twice(x):
 @pytest.mark.parametrize("function", [integer, real, stored, looked_at_twice], ids=lambda f: f.__name__)
 def test_casts_of_complex_numbers(function):
     check(function, COMPLEX, COMPLEX + 1, COMPLEX - 1, COMPLEX)
+
+
+def test_warnings_that_come_before_a_ufunc_asks_its_operands():
+    def written_by_position(x):
+        np.minimum(x, 2.0, x)
+        return np.maximum(x, 1.0)
+
+    def in_a_loop_over_elements(x):
+        for k in range(3):
+            x[k] += x[k + 1]
+        np.maximum(x, 1.0, x)
+        return x
+
+    check(written_by_position, SINGLE.copy(), SINGLE.copy())
+    check(in_a_loop_over_elements, SINGLE.copy(), SINGLE.copy())

@@ -209,6 +209,8 @@ def _array_call(state: Trace, function: Callable[..., Any], args: tuple, kwargs:
 def _ufunc_call(state: Trace, function: Callable[..., Any], args: tuple, kwargs: dict[str, Any]) -> Any:
     """A ufunc, or a method of one, each of whose operands may be a list of arrays."""
     count = getattr(function, "nin", 1 + (function.__name__ == "outer"))
+    if len(args) > count and function in (np.maximum, np.minimum):  # NumPy warns before it asks the operands
+        raise Untraceable(f"np.{function.__name__} with a third positional argument, of which NumPy warns", user_line())
     arrays = [array_of(state, a) if type(a) in (list, tuple) and _is_traced(a) else a for a in args[:count]]
     return function(*arrays, *args[count:], **kwargs)
 
