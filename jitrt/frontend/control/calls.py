@@ -115,6 +115,8 @@ class Calls(Expressions):
 
     def _handled(self, handler: Callable[..., Any], args: list[Any], kwargs: dict[str, Any], name: str) -> Any:
         kwargs = {k: scalars.settled(self.r, v) for k, v in kwargs.items()}
+        if handler.__annotations__.get("array") == "Array" and not (args and isinstance(args[0], Array)):
+            raise NotStaged(f"{name} of what is no array")
         try:
             made = handler(self.r, *scalars.settled(self.r, args), **kwargs)
         except TypeError as error:
