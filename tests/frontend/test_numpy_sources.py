@@ -187,3 +187,18 @@ def test_float_as_a_class_beside_calls_of_it():
     fast = jitrt.jit(names["f"])
     for _ in range(2):
         np.testing.assert_array_equal(fast(Y), names["f"](Y))
+
+
+@pytest.mark.parametrize("given", ["np.broadcast_arrays(x, y)", "np.broadcast_arrays(x, y)[1][2:]", "x, y"])
+def test_what_is_broadcast_warns_when_it_is_written(given):
+    function = function_of(f"[np.broadcast_arrays(x, y)[0] + 1, {given}]")
+    fast = jitrt.jit(function)
+    for args in [(M, M[:1]), (M, M.copy()), (M, M[:1]), (M[:, :1], M[:1])] * 2:
+        got, want = [], []
+        for found, called in ((got, fast), (want, function)):
+            for array in called(*(a.copy() for a in args))[1]:
+                with warnings.catch_warnings(record=True) as caught:
+                    warnings.simplefilter("always")
+                    array[...] = 1
+                found.append([w.category for w in caught])
+        assert got == want

@@ -31,6 +31,7 @@ class Aliases:
         self._lent: dict[Cell, Node] = {}
         self._pairs: list[tuple[Cell, Cell, bool]] = []
         self._handed_out: list[np.ndarray] = []
+        self._broadcast: set[tuple[Cell, Node]] = set()
 
     def lend(self, array: Tracer) -> None:
         """Note that others go on using the memory of `array`."""
@@ -68,6 +69,10 @@ class Aliases:
         array.flags.writeable = False
         self._handed_out.append(array)
 
+    def note_broadcast(self, results: Any) -> None:
+        """Note what `np.broadcast_arrays` gave: arrays that may be written, but NumPy warns of it."""
+        self._broadcast.update((t._storage(), t._node) for t in arrays_of(results) if t._node.op.read_only)
+
     def check_error(self, error: BaseException) -> None:
         """Raise `Untraceable` if `error` is that of writing into what was handed out."""
         if self._handed_out and isinstance(error, ValueError) and "read-only" in str(error):
@@ -94,6 +99,9 @@ class Aliases:
         for array in returned if self._handed_out else ():
             if isinstance(array, np.ndarray) and any(np.may_share_memory(array, a) for a in self._handed_out):
                 raise Untraceable("returns an array that is made of a value")
+        for symbol in returned if self._broadcast else ():
+            if is_tracer(symbol) and any((symbol._cell, n) in self._broadcast for n in _seen_through(symbol._node)):
+                raise Untraceable("returns what np.broadcast_arrays gave, of which NumPy warns when it is written")
         if self._pairs:
             cells = {t._cell for t in returned if is_tracer(t)}
             for result, operand, copied in self._pairs:
@@ -101,6 +109,13 @@ class Aliases:
                 seen = copied if operand in given else operand in cells
                 if result in cells and (changed or seen):
                     raise Untraceable("returns an array in memory that it shares with another one")
+
+
+def _seen_through(view: Node) -> Iterator[Node]:
+    """A view, what it is a view of, and so on."""
+    while view.op.view_like:
+        yield view
+        view = view.args[0]
 
 
 def arrays_of(value: Any) -> Iterator[Tracer]:

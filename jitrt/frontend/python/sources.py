@@ -59,6 +59,8 @@ class Sources:
                 made = (source(*args, **kwargs),)
             if len(trace.calls.noted) > before[1]:
                 raise Untraceable("NumPy executes some of it")
+            if function is np.broadcast_arrays:
+                trace.aliases.note_broadcast(made)
         except (Untraceable, Exception) as reason:
             if config.strict() and isinstance(reason, Exception) and not isinstance(reason, NotCovered):
                 raise  # NumPy raises it, too, or it is ours
@@ -118,7 +120,9 @@ class _Copies(Clones):
 def _broadcast_arrays(*args: Any, subok: bool = False) -> tuple[Any, ...]:
     arrays = [np.array(a, copy=None, subok=subok) for a in args]
     shape = np.broadcast_shapes(*[a.shape for a in arrays])
-    return tuple([a if a.shape == shape else np.broadcast_to(a, shape) for a in arrays])
+    if all(a.shape == shape for a in arrays):
+        return tuple(arrays)
+    return tuple([np.broadcast_to(a, shape) for a in arrays])
 
 
 def _trace_of(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1, dtype: Any = None, out: Any = None) -> Any:
