@@ -14,6 +14,7 @@ import numpy as np
 
 from . import config
 from .base.atwork import at_work, is_at_work
+from .base.frozen import replaced
 from .call.site import ServedFunction, kind_of_call
 from .call.tree import Plain
 from .errors import NotWorthwhile, Untraceable
@@ -21,6 +22,7 @@ from .frontend.donation import check_names
 from .frontend.numpy.draws import drawing
 from .frontend.python.variablenames import variable_names
 from .frontend.trace import Request, trace
+from .ir.rounding import EXACT, Rounding
 from .pandas_engine import PandasEngine
 from .pickling import reduced, stand_in
 from .runtime import results
@@ -123,8 +125,9 @@ class JitFunction(ServedFunction, Generic[P, R]):
         threads: int | None = None,
         donate: Sequence[str] = (),
         on_plain: str | None = None,
+        rounding: Rounding = EXACT,
     ):
-        super().__init__(function, threads, donate, on_plain)
+        super().__init__(function, threads, donate, on_plain, rounding)
         self._stand_in: Any = None
 
     # Libraries tell by the code whether a function has been edited.
@@ -145,7 +148,8 @@ class JitFunction(ServedFunction, Generic[P, R]):
         return f"<jitrt.jit of {self._function!r}>"
 
     def __reduce_ex__(self, protocol: Any) -> Any:
-        return reduced(self, self._function, (self._threads, self._donate, self._on_plain), protocol)
+        options = self._threads, self._donate, self._on_plain, self._rounding
+        return reduced(self, self._function, options, protocol)
 
     @property
     def __jitrt_stand_in__(self) -> Any:
@@ -286,11 +290,12 @@ class JitFunction(ServedFunction, Generic[P, R]):
         call = self._traced.taken(args, kwargs)
         try:
             with at_work():
-                request = Request(self._function, call.leaves, call.structure, known.current_captures())
+                captures, rounding = known.current_captures(), self._rounding
+                request = Request(self._function, call.leaves, call.structure, captures, rounding=rounding)
                 with variable_names() as values:
                     traced = trace(request)
                 inputs = [call.leaves[k] for k in traced.arguments] + [c.read() for c in traced.captured]
-                lowered = lower(traced.graph, inputs)
+                lowered = lower(replaced(traced.graph, rounding=rounding), inputs)
         except (Untraceable, NotWorthwhile) as reason:
             raise ValueError(f"{self.__name__} runs as plain NumPy: {reason}") from None
         names = input_names(self._function, args, kwargs, traced)
@@ -424,10 +429,21 @@ def clear_caches() -> None:
 def jit(function: Callable[P, R]) -> JitFunction[P, R]: ...
 @overload
 def jit(
-    *, threads: int | None = None, donate: Sequence[str] = (), on_plain: str | None = None
+    *,
+    threads: int | None = None,
+    donate: Sequence[str] = (),
+    on_plain: str | None = None,
+    fastmath: bool = False,
+    wide_constants: bool = False,
 ) -> Callable[[Callable[P, R]], JitFunction[P, R]]: ...
 def jit(
-    function: Any = None, *, threads: int | None = None, donate: Sequence[str] = (), on_plain: str | None = None
+    function: Any = None,
+    *,
+    threads: int | None = None,
+    donate: Sequence[str] = (),
+    on_plain: str | None = None,
+    fastmath: bool = False,
+    wide_constants: bool = False,
 ) -> Any:
     """Make a NumPy function fast without changing what it does.
 
@@ -443,6 +459,13 @@ def jit(
     on_plain : {"ignore", "warn", "raise"}, optional
         What happens when a call is about to run the plain function: nothing, a `JitrtPerformanceWarning` for each
         reason, or that it is raised, before anything has run. By default what ``JITRT_ON_PLAIN`` says, else nothing.
+    fastmath : bool, optional
+        Compute with floating-point numbers as if they were real ones: sums and products may be formed in another
+        order, products and sums be rounded once together, quotients become products, and formulas such as
+        ``log(1 + x)`` functions of their own. Results differ from NumPy's in their last places, zeros perhaps in
+        their sign; infinity and nan stay what they are, as long as what is rearranged does not overflow.
+    wide_constants : bool, optional
+        Compute what depends on constant arrays of half or single precision in double precision, and round it once.
 
     Returns
     -------
@@ -484,7 +507,14 @@ def jit(
     array([0.5, 0.5, 0.5, 0.5])
     """
     if function is None:
-        return functools.partial(jit, threads=threads, donate=donate, on_plain=on_plain)
+        return functools.partial(
+            jit,
+            threads=threads,
+            donate=donate,
+            on_plain=on_plain,
+            fastmath=fastmath,
+            wide_constants=wide_constants,
+        )
     if not callable(function):
         raise TypeError(f"jit takes a function, not {type(function).__name__}")
     if threads is not None and operator.index(threads) < 1:
@@ -493,7 +523,7 @@ def jit(
         raise ValueError(f"on_plain must be one of {', '.join(config.ON_PLAIN)}, not {on_plain!r}")
     names = (donate,) if isinstance(donate, str) else tuple(donate)
     check_names(function, names)
-    return JitFunction(function, threads, names, on_plain)
+    return JitFunction(function, threads, names, on_plain, Rounding(bool(fastmath), bool(wide_constants)))
 
 
 jit.__pandas_udf__ = PandasEngine  # type: ignore[attr-defined]

@@ -15,6 +15,7 @@ from ..ir.content import NotPortable, content
 from ..ir.extents import Sizes, formula
 from ..ir.integers import Poly
 from ..ir.node import Graph
+from ..ir.rounding import Rounding
 from ..ir.types import ArrayType, contiguous_strides
 from ..ir.worthwhile import numpy_time
 from ..passes.harmless import left_out
@@ -64,6 +65,7 @@ class GeneralPrograms:
     sizes : Sizes
     keep : callable, optional
         Called where nothing may be left out any more of what nothing reads; None if nothing may be.
+    rounding : Rounding
 
     Attributes
     ----------
@@ -77,8 +79,10 @@ class GeneralPrograms:
         strides: Mapping[int, tuple[int, ...]],
         sizes: Sizes,
         keep: Callable[[], None] | None,
+        rounding: Rounding,
     ):
         self._inputs, self._strides, self._sizes, self._keep = inputs, strides, sizes, keep
+        self._rounding = rounding
         self._compiled: dict[Hashable, Compiled] = {}
         self.count = 0
         self.made: list[tuple[Program, Places]] = []
@@ -94,6 +98,7 @@ class GeneralPrograms:
         values = [*self._inputs, *values[len(self._inputs) :]]  # the first inputs of all graphs
         # What has gaps is not written where it is.
         written = tuple((k, output) for k, output in written if self._is_contiguous(graph.inputs[k].type, k))
+        graph = replaced(graph, rounding=self._rounding)
         smaller = graph if self._keep is None or not typical else left_out(graph, values)
         whole = None if smaller is graph or not_computed(smaller) & errors() << UNCOMPUTED else self._keep
         graph = graph if whole is None else smaller

@@ -163,8 +163,9 @@ class Specialisations:
                         others = [k for k in self._known if k.outside == captures.number]
                         signature.log.info("%s", signature.explain_miss(self._name, key, others, len(leaves)))
                     call = Call(
-                        self._function, self._name, leaves, structure, captures, None, donated, integers, answers
-                    )
+                        self._function, self._name, leaves, structure, captures, None, donated, integers, answers,
+                        self._programs.rounding,
+                    )  # fmt: skip
                     if is_call:
                         sizes = self.integers.wanted(structure)
                         general = self._templates.find(call, (structure, captures.number), key.types, sizes)
@@ -198,7 +199,8 @@ class Specialisations:
             self._in_use.add(id(found))
             self._budget.note_calls(found, 1)
         if isinstance(found, Specialisation) and found.may_write:
-            call = Call(self._function, self._name, leaves, structure, captures, integers=found.integers(leaves))
+            integers, rounding = found.integers(leaves), self._programs.rounding
+            call = Call(self._function, self._name, leaves, structure, captures, integers=integers, rounding=rounding)
             return self._told_apart(found, key, replaced(call, answers=answers))
         return found
 

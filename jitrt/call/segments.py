@@ -10,11 +10,12 @@ import numpy as np
 
 from .. import policy
 from ..base.atwork import at_work
-from ..base.frozen import record
+from ..base.frozen import record, replaced
 from ..frontend.numpy.scopes import entered
 from ..frontend.segments import GraphBreak, register_value, sample
 from ..frontend.trace import Traced
 from ..ir.node import Graph
+from ..ir.rounding import EXACT, Rounding
 from ..passes.harmless import left_out
 from ..programs import Compiled, compile_graph
 from ..runtime.errstate import UNCOMPUTED, errors
@@ -24,8 +25,8 @@ from ..runtime.mayraise import not_computed
 class Programs:
     """Compiled graphs of segments: equal segments, of one loop for example, are one program."""
 
-    def __init__(self, threads: int | None):
-        self.threads = threads
+    def __init__(self, threads: int | None, rounding: Rounding = EXACT):
+        self.threads, self.rounding = threads, rounding
         self._made: dict[Hashable, Compiled] = {}
         self.count = 0
         """How many programs have been compiled."""
@@ -57,6 +58,7 @@ class Programs:
     def _compile(
         self, graph: Graph, values: Sequence[Any], donated: tuple[int, ...], written: dict[int, int], typical: bool
     ) -> Compiled:
+        graph = replaced(graph, rounding=self.rounding)
         smaller = left_out(graph, values) if typical else graph
         if smaller is graph or not_computed(smaller) & errors() << UNCOMPUTED:
             return compile_graph(graph, values, self.threads, donated, written)

@@ -25,6 +25,7 @@ from ..errors import JitrtError, JitrtPerformanceWarning, LoopsWanted
 from ..frontend.context import current, wanting_loops
 from ..frontend.numpy.tracer import Tracer
 from ..ir.ops.contractions import Call as HostedCall
+from ..ir.rounding import EXACT, Rounding
 from ..programs import expect_compiles, note_call
 from ..runtime.dispatch import NativeCallable
 from ..runtime.entry import make_fallback_table, make_plain_table
@@ -152,6 +153,8 @@ class ServedFunction(NativeCallable):
         Names of parameters whose arrays may be overwritten.
     on_plain : str, optional
         What happens when the plain function is about to run: "ignore", "warn" or "raise".
+    rounding : Rounding, optional
+        In what results may differ from the plain function's.
     """
 
     def __init__(
@@ -160,6 +163,7 @@ class ServedFunction(NativeCallable):
         threads: int | None = None,
         donate: Sequence[str] = (),
         on_plain: str | None = None,
+        rounding: Rounding = EXACT,
     ):
         super().__init__(tally_of(function))
         functools.update_wrapper(self, function)
@@ -170,6 +174,7 @@ class ServedFunction(NativeCallable):
         self._threads = threads
         self._donate = tuple(donate)
         self._on_plain = on_plain
+        self._rounding = rounding
         self._told: set[str] = set()  # reasons that have been warned of
         self._slow_calls = 0
         self._begin()
@@ -181,6 +186,7 @@ class ServedFunction(NativeCallable):
             self._function,
             self.__name__,
             self._threads,
+            self._rounding,
             self._donate,
             self._dispatch,
             self._lock,
@@ -188,7 +194,7 @@ class ServedFunction(NativeCallable):
             self._tally,
         )
         self._specialisations = self._traced.known
-        self._loops = loop_engine(self._function)
+        self._loops = loop_engine(self._function, self._rounding)
         self._sites: dict[Hashable, Site] = {}
         self._falling_back: Site | None = None  # whose calls native code lets fall back
         self._plain_calls = 0
@@ -302,7 +308,7 @@ class ServedFunction(NativeCallable):
         if isinstance(self._loops, NoLoops) and hasattr(self._function, "__code__"):
             from ..runtime.stagedloops import LoopEngine
 
-            self._loops = LoopEngine(self._function, is_called, calls_loops=is_called)
+            self._loops = LoopEngine(self._function, self._rounding, is_called, calls_loops=is_called)
         result = self._loops.call(args, instead_of_plain=not is_called)
         if result is MISS:
             site.tries_loops = False

@@ -485,7 +485,7 @@ def _specialised(
     numbers = {inputs[k]: hidden(value) for k, value in given.items() if k not in arrays}
     scan_call(call.function, call.structure, call.leaves, call.captures)  # which tells what may not be left out
     values = [call.leaves[k] for k in inputs] + [c.read() for c in call.captures.arrays]
-    programs = GeneralPrograms(values, {k: own for k, (_, own) in extents.items()}, sizes, keep)
+    programs = GeneralPrograms(values, {k: own for k, (_, own) in extents.items()}, sizes, keep, call.rounding)
     try:
         with drawing(call.leaves, restores=True):
             traced = trace(call.request(execute=programs.execute, extents=extents, numbers=numbers))

@@ -17,6 +17,7 @@ from ..frontend.python.captures import Captures
 from ..frontend.storage import ReadOnly
 from ..ir.ops.contractions import Call as HostedCall
 from ..ir.ops.contractions import answered
+from ..ir.rounding import Rounding
 from ..runtime.dispatch import Dispatch
 from ..runtime.errstate import FloatingPointRaised
 from ..runtime.guards import TakenApart
@@ -60,6 +61,7 @@ class TracedCalls:
         function: Callable[..., Any],
         name: str,
         threads: int | None,
+        rounding: Rounding,
         donate: Sequence[str],
         dispatch: Dispatch,
         lock: threading.RLock,
@@ -68,7 +70,7 @@ class TracedCalls:
     ):
         self._function, self._name, self._dispatch, self._lock, self._call = function, name, dispatch, lock, call
         self._donates, self._tally = bool(donate), tally
-        self.programs = Programs(threads)
+        self.programs = Programs(threads, rounding)
         self.known = Specialisations(function, name, self.programs, donate, dispatch, lock)
         self.last: Plain | None = None
         """Why the plain function has ended a call that a program had begun."""
@@ -144,7 +146,17 @@ class TracedCalls:
             with drawing(leaves):
                 arguments = (args, kwargs, known.state())
                 captures, shared, integers = known.current_captures(), found.sharing, found.integers(leaves)
-                call = Call(self._function, self._name, leaves, structure, captures, shared, integers=integers)
+                rounding = self.programs.rounding
+                call = Call(
+                    self._function,
+                    self._name,
+                    leaves,
+                    structure,
+                    captures,
+                    shared,
+                    integers=integers,
+                    rounding=rounding,
+                )
                 return trace_and_run(call, found, self.programs, known.unsteady, arguments)
         except FloatingPointRaised:
             pass
@@ -169,7 +181,8 @@ class TracedCalls:
             known.replace(found, None)
             return self._function(*args, **kwargs)
         captures, sizes = known.current_captures(), found.sizes
-        call = Call(self._function, self._name, leaves, structure, captures, integers=found.integers(leaves) | sizes)
+        integers, rounding = found.integers(leaves) | sizes, self.programs.rounding
+        call = Call(self._function, self._name, leaves, structure, captures, integers=integers, rounding=rounding)
         if known.extend(found, call):
             with contextlib.suppress(NewPath, FloatingPointRaised):
                 return found.call(leaves, (args, kwargs, known.state()))

@@ -26,6 +26,7 @@ from ..frontend.storage import ReadOnly
 from ..frontend.trace import Request, trace
 from ..ir.ops.contractions import Call as HostedCall
 from ..ir.ops.contractions import answered
+from ..ir.rounding import EXACT, Rounding
 from ..ir.worthwhile import is_short
 from ..values.kinds import Tree, classes_in, part_count, rebuild
 from ..values.memory import copies_of, overlap, sharing
@@ -69,6 +70,8 @@ class Call:
     answers : dict, optional
         Gets what calls have given that NumPy made during the trace, for the run behind it (`contractions.answered`).
         None if nothing runs behind it, neither what is compiled nor the plain function.
+    rounding : Rounding
+        In what results may differ from the plain function's.
     """
 
     function: Callable[..., Any]
@@ -80,6 +83,7 @@ class Call:
     donated: tuple[int, ...] = ()
     integers: frozenset[int] = frozenset()
     answers: dict[HostedCall, Any] | None = field(default_factory=dict)
+    rounding: Rounding = EXACT
 
     def request(self, **options: Any) -> Request:
         """The call for the tracer; options are those of `Request`."""
@@ -92,6 +96,7 @@ class Call:
             self.shared,
             integers=self.integers,
             answers=answers,
+            rounding=self.rounding,
             **options,
         )
 

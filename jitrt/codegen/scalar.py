@@ -22,6 +22,7 @@ from numba.np.numpy_support import from_dtype
 
 from ..base.once import once
 from ..ir.ops.optable import LIBM, Op
+from ..ir.ops.relaxed import RELAXED
 from ..ir.ops.ufuncs import CUBE
 from ..kernels import libm, vmath
 from ..kernels.numpy_strips import emit_call
@@ -36,6 +37,8 @@ _INTRINSICS = {
 }  # fmt: skip
 # One instruction each, so that most programs need none of numba's tables, whose making takes 10 ms.
 _INSTRUCTIONS = {"add": "fadd", "subtract": "fsub", "multiply": "fmul", "divide": "fdiv", "negative": "fneg"}
+# What the compiler may do with relaxed arithmetic; infinity and nan stay what they are.
+_REARRANGED = ("reassoc", "contract", "arcp", "nsz")
 _CASTABLE = frozenset("biufc")
 _HALF, _SINGLE, _DOUBLE = (np.dtype(f"f{size}") for size in (2, 4, 8))
 _EXTREMES = frozenset({"maximum", "minimum", "fmax", "fmin"})
@@ -114,6 +117,8 @@ def inline_emitter(op: Op, operands: tuple[np.dtype, ...], result: np.dtype) -> 
         own = vmath.complex_emitter(op.name, operands[0].char, has_fma(), has_avx512())
         if own is not None:
             return own
+    if op.library == RELAXED:
+        return _instruction(_INSTRUCTIONS[op.name.removeprefix("relaxed_")], _REARRANGED)
     if op.library == LIBM:
         symbol = libm.symbol(op.name.removeprefix("libm_"))
         return None if symbol is None else lambda builder, args: _call(builder, symbol, args)
@@ -180,8 +185,8 @@ def _intrinsic(name: str) -> Emitter:
     return emit
 
 
-def _instruction(name: str) -> Emitter:
-    return lambda builder, args: getattr(builder, name)(*args)
+def _instruction(name: str, flags: tuple[str, ...] = ()) -> Emitter:
+    return lambda builder, args: getattr(builder, name)(*args, flags=flags)
 
 
 def _emit_cube(builder: ir.IRBuilder, args: Sequence[ir.Value]) -> ir.Value:

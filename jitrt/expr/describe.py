@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from ..base.atwork import at_work
+from ..base.frozen import replaced
 from ..call.site import ServedFunction
 from ..errors import NotWorthwhile, Untraceable
 from ..frontend.trace import Request, Traced, trace
@@ -28,10 +29,10 @@ def traced_and_lowered(function: ServedFunction, args: Sequence[Any]) -> tuple[T
     call = function._traced.taken(tuple(args), {})
     try:
         with at_work():
-            captures = function._specialisations.current_captures()
-            traced = trace(Request(function._function, call.leaves, call.structure, captures))
+            captures, rounding = function._specialisations.current_captures(), function._rounding
+            traced = trace(Request(function._function, call.leaves, call.structure, captures, rounding=rounding))
             inputs = [call.leaves[k] for k in traced.arguments] + [c.read() for c in traced.captured]
-            return traced, lower(traced.graph, inputs)
+            return traced, lower(replaced(traced.graph, rounding=rounding), inputs)
     except (Untraceable, NotWorthwhile) as reason:
         raise ValueError(f"such calls run as plain NumPy: {reason}") from None
 

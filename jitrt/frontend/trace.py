@@ -16,7 +16,9 @@ from ..ir.build import input_node
 from ..ir.node import Graph, Node, type_of
 from ..ir.ops.assumptions import assumption
 from ..ir.ops.contractions import Call
+from ..ir.rounding import EXACT, Rounding
 from ..ir.types import ArrayType
+from ..values.frozen import is_frozen
 from ..values.keys import GENERATORS, is_dynamic
 from ..values.kinds import Tree, rebuild
 from ..values.memory import steps_into_itself
@@ -135,6 +137,8 @@ class Request:
         Shapes and strides of inputs, by their numbers, in place of those of their values.
     numbers : mapping of int to Extent, optional
         What stands for integers, by the numbers of their leaves, which are inputs that nothing reads.
+    rounding : Rounding, optional
+        In what results may differ from the function's.
     """
 
     function: Callable[..., Any]
@@ -150,6 +154,7 @@ class Request:
     answers: dict[Call, Any] = field(default_factory=dict)
     extents: Extents = field(default_factory=dict)
     numbers: Mapping[int, Any] = field(default_factory=dict)
+    rounding: Rounding = EXACT
 
     @property
     def arguments(self) -> tuple[int, ...]:
@@ -279,6 +284,9 @@ def _stand_ins(
     outside = list(zip(captures.arrays, originals[len(arguments) :], symbols[len(arguments) :]))
     by_array = {id(value): symbol for capture, value, symbol in outside if not capture.is_number}
     by_place = {capture.place: symbol for capture, _, symbol in outside}
+    if request.rounding.wide_constants:  # NumPy would compute with what is frozen, in its own precision
+        symbolic = [_lifted(leaf, state) if _is_constant(leaf) else leaf for leaf in symbolic]
+        by_place |= {c.place: _lifted(c.value, state) for c in captures.values if _is_constant(c.value)}
     clones = Clones(by_array, captures.codes, captures.refused, not captures.asks_for_classes, by_place)
     given = rebuild(request.structure, map(clones.of_leaf, symbolic), clones.make)
     with tracing(state):
@@ -292,6 +300,16 @@ def _stand_ins(
     state.namespace = namespace
     state.through = Sources().call
     return clones, given
+
+
+def _is_constant(value: Any) -> bool:
+    return type(value) is np.ndarray and is_frozen(value)
+
+
+def _lifted(array: np.ndarray, state: Trace) -> Tracer:
+    """The tracer of an array that is a constant of the graph."""
+    node = state.lift(array)
+    return Tracer(node, state, cell=Cell(node, writable=False))
 
 
 def _check_classes(request: Request, clones: Clones) -> None:

@@ -57,7 +57,7 @@ class _Writer:
         for node in (*graph.inputs, *graph.nodes()):
             self.number(node)
         inputs, outputs = ([self.numbers[n] for n in nodes] for nodes in (graph.inputs, graph.outputs))
-        self.lines.append(f"in {inputs} out {outputs} strides {self.value(graph.strides)}")
+        self.lines.append(f"in {inputs} out {outputs} strides {self.value(graph.strides)} {graph.rounding}")
 
     def number(self, node: Node) -> int:
         number = self.numbers.get(node)

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..base.frozen import Remembering, frozen, remembered
+from ..base.frozen import Remembering, frozen, remembered, replaced
+from .rounding import EXACT, Rounding
 from .types import PYTHON_SCALARS, ArrayType, canonical
 
 if TYPE_CHECKING:
@@ -176,11 +177,14 @@ class Graph(Remembering):
     strides : tuple, optional
         For each output the strides in bytes that a caller shall find; None, and for all by default, those of a
         C-contiguous array.
+    rounding : Rounding, optional
+        In what its results may differ from NumPy's.
     """
 
     inputs: tuple[Node, ...]
     outputs: tuple[Node, ...]
     strides: tuple[tuple[int, ...] | None, ...] = ()
+    rounding: Rounding = EXACT
 
     @remembered
     def nodes(self) -> tuple[Node, ...]:
@@ -188,7 +192,7 @@ class Graph(Remembering):
         return tuple(topological_order(self.outputs))
 
     def with_outputs(self, outputs: Iterable[Node]) -> Graph:
-        return Graph(self.inputs, tuple(outputs), self.strides)
+        return replaced(self, outputs=tuple(outputs))
 
     def __str__(self) -> str:
         return self.text({})

@@ -2,7 +2,8 @@
 
     t0:f8[3] = multiply constant:f8[3] 2.0;  t1:f8[3] = add x0 t0  →  t1:f8[3] = add x0 constant:f8[3]
 
-NumPy computes it before operands are cast and broadcast, so the result has NumPy's bits. Memory is what the rest of
+NumPy computes it before operands are cast and broadcast, so the result has NumPy's bits; where the user has asked for
+wide constants, it computes in double precision, and what is read is rounded once. Memory is what the rest of
 the graph reads, and little more: views share that of their operands, chains of elementwise operations on large arrays
 are computed in chunks, and what is between is freed as soon as nothing needs it.
 """
@@ -18,10 +19,13 @@ from ..ir import build as b
 from ..ir.extents import is_extent
 from ..ir.node import Graph, Node, topological_order
 from ..ir.ops.optable import CONSTANT, Kind
+from ..ir.ops.ufuncs import CAST
 
 FOLDED_BYTES = 4096  # a constant may grow to this size by folding; beyond, only if it does not grow at all
 _CHUNK = 1 << 16  # elements
-_KINDS = frozenset({Kind.ELEMENTWISE, Kind.VIEW, Kind.REDUCTION, Kind.SCAN, Kind.COMPOUND, Kind.ASSEMBLE, Kind.GATHER})
+_WIDE = {"e": "d", "f": "d", "F": "D"}  # in which wide constants are computed
+_COMPUTED = frozenset({Kind.ELEMENTWISE, Kind.REDUCTION, Kind.SCAN, Kind.COMPOUND})
+_KINDS = _COMPUTED | {Kind.VIEW, Kind.ASSEMBLE, Kind.GATHER}
 
 
 def fold_constants(graph: Graph) -> Graph:
@@ -41,7 +45,7 @@ def fold_constants(graph: Graph) -> Graph:
     roots = _roots([n for n in graph.nodes() if n in read or n in graph.outputs], sizes)
     if not roots:
         return graph
-    folder = _Folder(roots)
+    folder = _Folder(roots, graph.rounding.wide_constants)
     done: dict[Node, Node] = {}
     with np.errstate(all="raise"), warnings.catch_warnings():
         warnings.simplefilter("error")
@@ -78,9 +82,10 @@ def _roots(read: Iterable[Node], sizes: dict[Node, int]) -> list[Node]:
 
 
 class _Folder:
-    """Computes constants; `roots` tells for how long values are needed."""
+    """Computes constants; `roots` tells for how long values are needed, `is_wide` that they are of double precision."""
 
-    def __init__(self, roots: Sequence[Node]):
+    def __init__(self, roots: Sequence[Node], is_wide: bool):
+        self._is_wide = is_wide
         self._values: dict[Node, np.ndarray] = {}
         self._uses: dict[Node, int] = {}
         for node in topological_order(roots):
@@ -118,14 +123,14 @@ class _Folder:
 
     def _computed(self, node: Node) -> np.ndarray:
         if all(a.op is CONSTANT or a in self._values for a in node.args):
-            return _apply(node, [self._value(a) for a in node.args])
+            return self._apply(node, [self._value(a) for a in node.args])
         chain = [n for n in topological_order([node], self._values) if n.op is not CONSTANT]
         sources = [n for m in chain for n in m.args if n.op is CONSTANT or n in self._values]
         if node.op.kind is Kind.ELEMENTWISE and self._is_chunked(chain, sources):
             return self._by_chunks(node, chain)
         for inner in chain[:-1]:
-            self._values[inner] = _apply(inner, [self._value(a) for a in inner.args])
-        return _apply(node, [self._value(a) for a in node.args])
+            self._values[inner] = self._apply(inner, [self._value(a) for a in inner.args])
+        return self._apply(node, [self._value(a) for a in node.args])
 
     def _is_chunked(self, chain: Sequence[Node], sources: Sequence[Node]) -> bool:
         if chain[-1].shape[0] < 2:
@@ -135,7 +140,8 @@ class _Folder:
         return contiguous or not any(n.op.is_function for n in chain)
 
     def _by_chunks(self, node: Node, chain: Sequence[Node]) -> np.ndarray:
-        made, within = np.empty(node.shape, node.dtype), frozenset(chain)
+        dtype = self._dtype(node) if self._uses.get(node) else node.dtype
+        made, within = np.empty(node.shape, dtype), frozenset(chain)
         rows = max(1, _CHUNK // max(1, node.type.size // node.shape[0]))
         for start in range(0, node.shape[0], rows):
             part: dict[Node, np.ndarray] = {}
@@ -149,7 +155,7 @@ class _Folder:
                 return found
 
             for inner in chain:
-                part[inner] = _apply(inner, [value(a) for a in inner.args])
+                part[inner] = self._apply(inner, [value(a) for a in inner.args])
                 for arg in inner.args:
                     if arg in within:
                         part.pop(arg, None)
@@ -167,15 +173,29 @@ class _Folder:
             elif self._uses[arg] == 0 and arg not in self._kept:
                 self._values.pop(arg, None)
 
+    def _apply(self, node: Node, args: Sequence[np.ndarray]) -> np.ndarray:
+        function: Callable[..., np.ndarray] | None = node.op.numpy
+        assert function is not None
+        if self._is_wide and node.op.kind in _COMPUTED:
+            args = [_widened(x) for x in args]
+            if node.op is CAST and node.dtype.char in _WIDE:
+                return args[0]
+        return function(*args, **node.numpy_kwargs)
 
-def _apply(node: Node, args: Sequence[np.ndarray]) -> np.ndarray:
-    function: Callable[..., np.ndarray] | None = node.op.numpy
-    assert function is not None
-    return function(*args, **node.numpy_kwargs)
+    def _dtype(self, node: Node) -> np.dtype:
+        """That of the values of a node."""
+        return np.dtype(_WIDE.get(node.dtype.char, node.dtype)) if self._is_wide else node.dtype
+
+
+def _widened(x: np.ndarray) -> np.ndarray:
+    wide = _WIDE.get(np.asarray(x).dtype.char)
+    return x if wide is None else np.asarray(x, wide)
 
 
 def _as_constant(node: Node, value: np.ndarray) -> Node:
     array = np.asarray(value)
+    if array.dtype.char == _WIDE.get(node.dtype.char):
+        array = array.astype(node.dtype)
     if (array.dtype, array.shape) != (node.dtype, node.shape):  # an operation whose type NumPy does not give
         return node
     return b.constant(array[()] if array.ndim == 0 else np.ascontiguousarray(array))

@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from ..base.frozen import replaced
 from ..ir import build as b
 from ..ir.node import Graph, Node, topological_order
 from ..ir.ops.assumptions import assumption
@@ -57,7 +58,8 @@ def left_out(graph: Graph, values: Sequence[Any]) -> Graph:
     checks = [assumption(conditions)] if conditions else []
     flags = frozenset({"under"} if any("under" in n.op.flags for n in left) else ())
     outputs = [*results, *checks, leave_out(flags), *map(force, raising)]
-    return Graph(graph.inputs, tuple(outputs), graph.strides[: len(results)] + (None,) * (len(outputs) - len(results)))
+    strides = graph.strides[: len(results)] + (None,) * (len(outputs) - len(results))
+    return replaced(graph, outputs=tuple(outputs), strides=strides)
 
 
 def _extremes(value: Any) -> Range | None:

@@ -6,9 +6,10 @@ from collections import Counter
 from collections.abc import Iterator
 
 from .. import config
+from ..base.frozen import replaced
 from ..ir.node import Graph
 from ..ir.rewrite import rewrite
-from . import lower, simplify
+from . import fastmath, lower, simplify
 from .constants import fold_constants
 from .control import drop_unused, fuse_iterations, has_control, prepare_bodies
 from .parts import split_assemblies
@@ -35,19 +36,23 @@ def prepare(graph: Graph, fired: Counter[str] | None = None) -> Iterator[tuple[s
     graph = rewrite(fold_products(graph), lower.RULES, fired=fired)
     graph = with_checks(graph)
     yield "lower", graph
-    graph = rewrite(graph, lower.RULES + simplify.RULES, exhausted=lower.RULES, fired=fired)
+    own = fastmath.RULES if graph.rounding.fastmath else ()
+    graph = rewrite(graph, lower.RULES + own + simplify.RULES, exhausted=lower.RULES, fired=fired)
     yield "simplify", graph
     split = split_assemblies(graph)
     if split is not graph:
         graph = split
         yield "parts", graph
     if control:
-        graph = prepare_bodies(graph, prepared)
+        graph = prepare_bodies(graph, lambda body: prepared(replaced(body, rounding=graph.rounding)))
         yield "bodies", graph
         fused = fuse_iterations(graph)
         if fused is not graph:
             graph = fused
             yield "fused iterations", graph
+    if graph.rounding.fastmath:
+        graph = rewrite(graph, (fastmath.relax,), fired=fired)
+        yield "relax", graph
 
 
 def prepared(graph: Graph) -> Graph:

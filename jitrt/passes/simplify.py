@@ -101,15 +101,21 @@ def divide_by_power_of_two(n: Node) -> Node | None:
 
 @rule("add multiply", "(x + a) + b → x + (a + b), a and b literals", "integers wrap alike, whatever comes first")
 def reassociate(n: Node) -> Node | None:
-    if n.dtype.kind not in "iu" or n.shape == ():  # scalars warn where they overflow
-        return None
+    return reassociated(n) if n.dtype.kind in "iu" and n.shape != () else None  # scalars warn where they overflow
+
+
+def reassociated(n: Node) -> Node | None:
+    """``(x + a) + b`` as ``x + (a + b)``, or the same of products; None if it is nothing like that, or overflows."""
     (inner, outer), (x, own) = _with_literal(n), (None, None)
     if inner is not None and inner.op is n.op and inner.dtype == n.dtype:
         x, own = _with_literal(inner)
     if x is None or own is None or outer is None:
         return None
     assert n.op.ufunc is not None
-    value = n.op.ufunc(np.full(1, literal(own)), np.full(1, literal(outer)))[0]  # scalars would warn
+    with np.errstate(all="ignore"):
+        value = n.op.ufunc(np.full(1, literal(own)), np.full(1, literal(outer)))[0]  # scalars would warn
+    if not np.isfinite(value):
+        return None
     return Node(n.op, (x, b.broadcast_to(b.constant(value), n.shape)), n.params, n.type)
 
 

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from ..base.frozen import replaced
 from ..ir import build as b
 from ..ir.control import used_results
 from ..ir.node import Graph, Node, topological_order
@@ -32,7 +33,7 @@ def drop_harmless(graph: Graph) -> Graph:
             outputs.append(force(node))
         if raises or node in covered:
             covered.update(node.args)
-    return Graph(graph.inputs, tuple(outputs), graph.strides[: len(outputs)])
+    return replaced(graph, outputs=tuple(outputs), strides=graph.strides[: len(outputs)])
 
 
 def _together(nodes: Sequence[Node]) -> list[Node]:
@@ -63,4 +64,5 @@ def with_checks(graph: Graph) -> Graph:
         return graph
     outputs = tuple(n for n in graph.outputs if n.op is not FORCE)
     checks = dict.fromkeys(map(forced, _together([n.args[0] for n in graph.outputs if n.op is FORCE])))
-    return Graph(graph.inputs, (*outputs, *checks), graph.strides[: len(outputs)] + (None,) * len(checks))
+    strides = graph.strides[: len(outputs)] + (None,) * len(checks)
+    return replaced(graph, outputs=(*outputs, *checks), strides=strides)

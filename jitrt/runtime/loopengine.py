@@ -7,6 +7,8 @@ import types
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from ..ir.rounding import EXACT, Rounding
+
 if TYPE_CHECKING:
     from ..frontend.python.captures import Capture
     from .dispatch import Words
@@ -53,7 +55,7 @@ class NoLoops:
         return frozenset()
 
 
-def loop_engine(function: Callable[..., Any]) -> LoopEngine | NoLoops:
+def loop_engine(function: Callable[..., Any], rounding: Rounding = EXACT) -> LoopEngine | NoLoops:
     """What serves calls of `function` as a loop over elements.
 
     Examples
@@ -66,7 +68,7 @@ def loop_engine(function: Callable[..., Any]) -> LoopEngine | NoLoops:
         return NoLoops()
     from .stagedloops import LoopEngine
 
-    return LoopEngine(function)
+    return LoopEngine(function, rounding)
 
 
 def _jumps_back(code: types.CodeType) -> bool:

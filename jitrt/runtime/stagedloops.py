@@ -19,18 +19,21 @@ import numpy as np
 
 from .. import config, policy
 from ..base.atwork import at_work, is_users_own
+from ..base.frozen import replaced
 from ..codegen.entries import entry_of
 from ..errors import HalfDone, JitrtError, is_passing
 from ..frontend.control.composites import LEAVES, are_different, assign_part, holder_count, take_apart
 from ..frontend.control.outside import list_dtype
 from ..frontend.control.source import has_loops
-from ..frontend.control.stage import MOST_WHOLE_BYTES, WAY, Staged, is_same_value, stage
+from ..frontend.control.stage import MOST_WHOLE_BYTES, WAY, is_same_value, stage
 from ..frontend.control.values import NotStaged, WholeArrays
 from ..frontend.python.captures import Capture
 from ..ir.loops import is_exact
+from ..ir.rounding import EXACT, Rounding
 from ..ir.verify import verify
 from ..kernels.entry import TABLE
 from ..kernels.procedure import WATCHED
+from ..passes.fastmath import relaxed
 from ..values.functions import MISSING
 from ..values.keys import GENERATORS, layout_key
 from ..values.memory import nbytes, overlaps_itself
@@ -70,6 +73,8 @@ class LoopEngine:
     ----------
     function : callable
         The plain function.
+    rounding : Rounding, optional
+        In what results may differ from its own.
     has_loops : bool
         Whether it may have loops of its own. One that has none, but operations that are loops, is left to the tracer
         until this asks for them.
@@ -86,8 +91,14 @@ class LoopEngine:
         What the latest `call` took to make a procedure; 0 if it had one.
     """
 
-    def __init__(self, function: Callable[..., Any], has_loops: bool = True, calls_loops: bool = False):
-        self._function = function
+    def __init__(
+        self,
+        function: Callable[..., Any],
+        rounding: Rounding = EXACT,
+        has_loops: bool = True,
+        calls_loops: bool = False,
+    ):
+        self._function, self._rounding = function, rounding
         self._has_loops = has_loops
         self._calls_loops = calls_loops
         self._loops: dict[Any, list[_Loop]] = {}
@@ -229,7 +240,7 @@ class LoopEngine:
             if known is not None:
                 raise WholeArrays if known[1] else NotStaged(known[0])
             with at_work():
-                loop = _Loop(self._function, call, instead_of_plain)
+                loop = _Loop(self._function, call, self._rounding, instead_of_plain)
             self.compile_seconds = time.perf_counter() - start
         except _TooLarge:
             self._whole.add(key)
@@ -292,7 +303,7 @@ class _Loop:
         If it is better left to the tracer.
     """
 
-    def __init__(self, function: Callable[..., Any], call: _Call, takes_whole: bool = False):
+    def __init__(self, function: Callable[..., Any], call: _Call, rounding: Rounding, takes_whole: bool = False):
         self.function = function
         args = call.leaves
         layout = fields()
@@ -300,7 +311,8 @@ class _Loop:
             raise NotStaged("objects of this build of Python lie elsewhere")
         if any(not a.flags.aligned for a in args if isinstance(a, np.ndarray)):
             raise NotStaged("an array that is not aligned")
-        self.staged: Staged = stage(function, args, takes_whole, call.trees)
+        staged = stage(function, args, takes_whole, call.trees)
+        self.staged = replaced(staged, procedure=relaxed(staged.procedure)) if rounding.fastmath else staged
         self.is_whole = self.staged.is_whole
         if self.is_whole and nbytes(args) > MOST_WHOLE_BYTES:
             raise _TooLarge

@@ -36,7 +36,7 @@ def _text(function: Callable[..., Any], key: Hashable, args: tuple) -> str:
 def _described(function: Any, seen: set[int]) -> Iterator[str]:
     """What staging finds of a function: its code, and what it names, other functions of the user's among it."""
     code = getattr(function, "__code__", None)
-    if code is None or id(code) in seen:
+    if not isinstance(code, types.CodeType) or id(code) in seen:  # classes of functions have something else there
         return
     seen.add(id(code))
     yield f"{code.co_filename} {code.co_firstlineno} {function.__defaults__!r}"
