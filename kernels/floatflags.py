@@ -2,7 +2,7 @@
 
 The flags belong to a thread. Arithmetic raises them and nothing else lowers them, so they are cleared before kernels
 run and read afterwards. On x86-64 they stand in MXCSR, which costs some nanoseconds; the C library's functions, used
-elsewhere, also look at registers that no kernel uses.
+elsewhere, also look at the x87 unit, which no kernel uses. `feraiseexcept` does, as functions of NumPy call it.
 """
 
 from __future__ import annotations
@@ -54,6 +54,22 @@ def raised_flags(builder: ir.IRBuilder) -> ir.Value:
         raised = call_api(builder, "fetestexcept", _SIGNATURES["fetestexcept"], ir.Constant(I32, _C_FLAGS))
         return _renumbered(builder, builder.zext(raised, I64), 1)
     return word(0)
+
+
+def clear_x87_flags(builder: ir.IRBuilder) -> None:
+    """Lower the flags of the x87 unit."""
+    if IS_X86:
+        builder.asm(ir.FunctionType(ir.VoidType(), []), "fnclex", "", [], True)
+
+
+def raise_x87_flags(builder: ir.IRBuilder) -> None:
+    """Let the flags of the x87 unit be up in MXCSR, too, which has them in the same order."""
+    if IS_X86:
+        status = builder.asm(ir.FunctionType(ir.IntType(16), []), "fnstsw $0", "={ax}", [], True)
+        register = _control_register(builder)
+        raised = builder.and_(builder.zext(status, I32), ir.Constant(I32, _MXCSR_FLAGS))
+        builder.store(builder.or_(builder.load(register), raised), register)
+        builder.call(_intrinsic(builder, "ldmxcsr"), [builder.bitcast(register, BYTES)])
 
 
 def kept_flags(builder: ir.IRBuilder) -> ir.Value:

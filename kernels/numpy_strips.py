@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from llvmlite import ir
 
 from . import vmath
+from .floatflags import clear_x87_flags, raise_x87_flags
 from .loop_metadata import set_hint
 
 STRIP = 512  # elements: what a few values need for as many fits into the first-level cache
@@ -44,6 +45,11 @@ def emit_call(
         What the target has, as for `vmath.emitter`.
     """
     words = _words(builder.module, symbol)
+    if "e" in symbol.rpartition(".")[2]:  # NumPy's functions of halves call `feraiseexcept`
+        clear_x87_flags(builder)
+        _call_loop(builder, words, operands, count)
+        raise_x87_flags(builder)
+        return
     if symbol != "numpy.power.ff->f" or _is_zero(operands[0][1]):
         _call_loop(builder, words, operands, count)
         return

@@ -47,6 +47,7 @@ def _target_machine(name: str = "", features: str = "") -> llvm.TargetMachine:
     """What makes code for a processor of that name; a bare one links code for any."""
     llvm.initialize_native_target()
     llvm.initialize_native_asmprinter()
+    llvm.initialize_native_asmparser()  # of `floatflags`
     reloc = "static" if platform.machine().lower() in ("x86_64", "amd64", "i386", "i686") else "default"
     return llvm.Target.from_triple(llvm.get_process_triple()).create_target_machine(
         cpu=name, features=features, opt=0, reloc=reloc, codemodel="jitdefault", jit=True

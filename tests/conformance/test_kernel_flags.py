@@ -17,6 +17,7 @@ WATCHED = sum(errstate.NUMBERS[kind] for kind in ("divide", "over", "invalid"))
 POINTS = {
     "d": [0.0, -0.0, 1.0, -1.0, 0.5, -2.5, 3.0, 800.0, -800.0, 1e300, -1e300, np.inf, -np.inf, np.nan],
     "f": [0.0, -0.0, 1.0, -1.0, 0.5, -2.5, 3.0, 100.0, -110.0, 1e38, -1e38, np.inf, -np.inf, np.nan],
+    "e": [0.0, -0.0, 1.0, -1.0, 0.5, -2.5, 3.0, 12.0, -14.0, 65504.0, -65504.0, np.inf, -np.inf, np.nan],
 }
 # Their loops ask in C whether one operand is the larger one. Whether that raises a flag for nan is the choice of the
 # compiler that made NumPy, and no operation on nan that gives nan is invalid; kernels raise none.
@@ -65,7 +66,7 @@ def compiled_for(ufunc, char):
     return kernel(ufunc, arguments)
 
 
-@pytest.mark.parametrize("char", "fd")
+@pytest.mark.parametrize("char", "efd")
 @pytest.mark.parametrize("ufunc", UFUNCS, ids=lambda u: u.__name__)
 def test_nothing_is_missed(ufunc, char):
     run = compiled_for(ufunc, char)
@@ -85,10 +86,11 @@ OF_POWER_ALONE = {(0.0, -np.inf), (1e300, np.inf), (-1e300, np.inf)}
 FURTHER = {
     "d": [2.0, -0.5, 10.0, 1e-5, -1e-5, 700.0, 1e-310, -1e-310],
     "f": [2.0, -0.5, 10.0, 1e-5, -1e-5, 88.0, 1e-40, -1e-40],
+    "e": [2.0, -0.5, 10.0, 1e-3, -1e-3, 11.0, 1e-7, -1e-7],
 }
 
 
-@pytest.mark.parametrize("char", "fd")
+@pytest.mark.parametrize("char", "efd")
 @pytest.mark.parametrize("ufunc", [*UFUNCS, *SPECIAL_FUNCTIONS], ids=lambda u: u.__name__)
 def test_special_values_raise_nothing_else(ufunc, char):
     run = compiled_for(ufunc, char)

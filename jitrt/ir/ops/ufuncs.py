@@ -95,7 +95,8 @@ _FLAGS = {
     **dict.fromkeys(["log", "log2", "log10", "log1p", "arctanh"], {"divide", "under", "invalid"}),
     **dict.fromkeys(["sqrt", "sin", "cos", "tan", "arcsin", "arccos", "arccosh"], {"under", "invalid"}),
     **dict.fromkeys(["square", "exp", "exp2", "expm1", "sinh", "cosh", "hypot", "nextafter"], {"over", "under"}),
-    **dict.fromkeys(["degrees", "rad2deg", "sign", "spacing", "absolute"], {"over", "under"}),
+    **dict.fromkeys(["degrees", "rad2deg", "sign", "absolute"], {"over", "under"}),
+    "spacing": {"over", "under", "invalid"},  # of halves
     **dict.fromkeys(["arctan2", "arctan", "tanh", "arcsinh", "deg2rad", "radians", "cbrt"], {"under"}),
     "reciprocal": {"divide", "over", "under"},
 }
