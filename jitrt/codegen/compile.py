@@ -13,7 +13,8 @@ from numba.core.codegen import CPUCodeLibrary
 from numba.core.compiler_lock import global_compiler_lock
 
 from ..base import forks
-from ..schedule.loopnest import LoopNest
+from ..kernels.numbafunctions import linked
+from ..schedule.loopnest import Compute, LoopNest
 from . import cache, linker
 from .context import code_generator, context
 from .emit import emit_kernel
@@ -39,11 +40,14 @@ def compile_nests(nests: Mapping[str, LoopNest]) -> dict[str, tuple[str, int]]:
         for key, nest in nests.items():
             prefer_wide_vectors(emit_kernel(target, nest, names[key]))
 
-    addresses = compile_module(module, emit, {key: [names[key]] for key in nests})
+    keep = all(s.op.emit is None for nest in nests.values() for s in nest.statements() if isinstance(s, Compute))
+    addresses = compile_module(module, emit, {key: [names[key]] for key in nests}, keep)
     return {key: (name, addresses[name]) for key, name in names.items()}
 
 
-def compile_module(name: str, emit: Callable[[ir.Module], None], entries: dict[str, list[str]]) -> dict[str, int]:
+def compile_module(
+    name: str, emit: Callable[[ir.Module], None], entries: dict[str, list[str]], keep: bool = True
+) -> dict[str, int]:
     """Compile what `emit` adds to a module, and keep it in the disk cache.
 
     Parameters
@@ -54,6 +58,8 @@ def compile_module(name: str, emit: Callable[[ir.Module], None], entries: dict[s
         Adds functions to a module.
     entries : dict of str to list of str
         For each text that the module is made from the symbols that it gives.
+    keep : bool
+        Whether the text means the same in another process.
 
     Returns
     -------
@@ -66,12 +72,15 @@ def compile_module(name: str, emit: Callable[[ir.Module], None], entries: dict[s
         library.enable_object_caching()
         module = library.create_ir_module(library.name)
         emit(module)
+        for other in linked(module):
+            library.add_linking_library(other)
         library.add_ir_module(module)
         library.finalize()
         symbols = [symbol for group in entries.values() for symbol in group]
         addresses = {symbol: library.get_pointer_to_function(symbol) for symbol in symbols}
         _libraries.append(library)
-        cache.store(name, library._get_compiled_object(), entries.items(), linker.undefined(module))
+        if keep:
+            cache.store(name, library._get_compiled_object(), entries.items(), linker.undefined(module))
     _log.info("compiled %s in %.1f ms", cache.listed(symbols), 1e3 * (time.perf_counter() - start))
     return addresses
 
@@ -100,6 +109,8 @@ def inspected(symbol: str, nest: LoopNest) -> CPUCodeLibrary:
         library = code_generator().create_library(f"inspected.{next(_module_numbers)}")
         module = library.create_ir_module(library.name)
         prefer_wide_vectors(emit_kernel(module, nest, f"{symbol}.{library.name}"))
+        for other in linked(module):
+            library.add_linking_library(other)
         library.add_ir_module(module)
         library.finalize()
         return library

@@ -63,7 +63,7 @@ def _is_inline(op: Op, operands: tuple[np.dtype, ...], result: np.dtype) -> bool
     """Whether `op` is emitted as instructions in the kernel, and the C library's functions as calls."""
     if op.library == LIBM:
         return libm.symbol(op.name.removeprefix("libm_")) is not None
-    if OPS.get(op.name) is not op:  # what else is called so in another process may be something else
+    if not op.is_everywhere:  # what else is called so in another process may be something else
         return _has_emitter(op, operands, result)
     text = f"{op.name} {' '.join(t.char + t.str for t in operands)} -> {result.char + result.str}"
     return _answer(text, lambda: _has_emitter(op, operands, result))

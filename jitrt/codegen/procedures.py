@@ -14,7 +14,8 @@ from collections.abc import Sequence, Set
 import numpy as np
 from llvmlite import ir
 
-from ..ir.loops import Parameter, Procedure, Type
+from ..ir.loops import Compute, Parameter, Procedure, Type, statements_within
+from ..ir.ops.optable import OPS
 from ..kernels.floatflags import clear_flags, raised_flags
 from ..kernels.procedure import FIRST_ARGUMENT, WATCHED
 from ..passes.carried import carry
@@ -41,7 +42,8 @@ def compile_procedure(key: str, procedure: Procedure, written: Sequence[int]) ->
     def emit(target: ir.Module) -> None:
         prefer_wide_vectors(emit_procedure(target, procedure, written, name))
 
-    return compile_module(module, emit, {key: [name]})
+    computed = (OPS[s.op] for s in statements_within(procedure.body) if isinstance(s, Compute))
+    return compile_module(module, emit, {key: [name]}, all(op.emit is None for op in computed))
 
 
 def emit_procedure(module: ir.Module, procedure: Procedure, written: Sequence[int], name: str) -> ir.Function:

@@ -103,6 +103,8 @@ def emitter(op: Op, operands: tuple[np.dtype, ...], result: np.dtype) -> Emitter
 @lru_cache(maxsize=4096)
 def inline_emitter(op: Op, operands: tuple[np.dtype, ...], result: np.dtype) -> Emitter | None:
     """What emits `op` as instructions in the kernel."""
+    if op.emit is not None:
+        return op.emit(operands, result)
     if op.name == "copy":
         return lambda builder, args: args[0]
     if op.name == "cast":

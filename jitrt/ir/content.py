@@ -11,7 +11,7 @@ from .aliasing import may_alias
 from .extents import Extent, formula, is_extent
 from .node import Constant, Graph, Node
 from .ops.contractions import Call
-from .ops.optable import OPS, Op
+from .ops.optable import Op
 from .ops.ufuncs import NUMPY_UFUNCS
 from .types import ArrayType
 
@@ -71,7 +71,7 @@ class _Writer:
         return number
 
     def operation(self, op: Op) -> str:
-        if OPS.get(op.name) is not op and not (op.ufunc is not None and op.ufunc in NUMPY_UFUNCS):
+        if not op.is_everywhere and not (op.ufunc is not None and op.ufunc in NUMPY_UFUNCS):
             raise NotPortable(f"the operation {op.name}")
         text = self.operations[op] = f"{op.library}.{op.name}"
         return text

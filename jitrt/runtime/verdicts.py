@@ -13,6 +13,8 @@ import numpy as np
 
 from ..codegen import cache
 from ..frontend.control.stage import STATIC
+from ..frontend.python.numbas import source_of
+from ..values.functions import underlying
 
 _PLAIN = (bool, int, float, complex, str, type(None))
 
@@ -51,7 +53,7 @@ def _described(function: Any, seen: set[int]) -> Iterator[str]:
             except ValueError:  # not assigned yet
                 value = None
         for found in (value, *(vars(value).get(n) for n in names if isinstance(value, types.ModuleType))):
-            found = getattr(found, "__jitrt_function__", found)
+            found = source_of(found) or underlying(found)
             parts = found if isinstance(found, tuple) else (found,)
             yield f"{name} {len(parts)} {' '.join(map(_value, parts))}"
             yield from _described(found, seen)

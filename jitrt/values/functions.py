@@ -82,6 +82,16 @@ def contents(cell: types.CellType) -> Any:
         return MISSING
 
 
+def underlying(value: Any) -> Any:
+    """The Python function that calls of a jit function run, or of one by `numba.cfunc`; other values as they are."""
+    return value.__wrapped__ if is_callback(value) else getattr(value, "__jitrt_function__", value)
+
+
+def is_callback(value: Any) -> bool:
+    """Whether a value is a function by `numba.cfunc`: it is compiled for callers in C alone."""
+    return type(value).__module__ == "numba.core.ccallback"
+
+
 def is_numpy(value: Any) -> bool:
     """Whether `value` comes from NumPy, or is one of the loops that stand in for it here."""
     module = getattr(value, "__module__", None) or ""

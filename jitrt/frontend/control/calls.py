@@ -12,8 +12,10 @@ from typing import Any, NoReturn
 import numpy as np
 
 from ...ir.integers import Poly
+from ...values.functions import underlying
+from ..python.numbas import is_numbas
 from . import arrays as a
-from . import choosing, complexnumbers, composites, draws, external, library, lists, scalars
+from . import choosing, complexnumbers, composites, draws, external, library, lists, numbacalls, scalars
 from .arrays import ZERO
 from .asking import ASKING
 from .expressions import Expressions
@@ -155,9 +157,14 @@ class Calls(Expressions):
             return draws.method(r, source, name, args, kwargs)
         if function is np.random.default_rng or function is np.random.RandomState:
             return external.call(r, function, args, kwargs)
-        is_python = type(function) is types.FunctionType or hasattr(function, "__jitrt_function__")
+        if is_numbas(function):
+            return self._known_or(
+                lambda: numbacalls.call(r, function, args, kwargs), lambda: external.call(r, function, args, kwargs)
+            )
+        python = underlying(function)
+        is_python = type(function) is types.FunctionType or python is not function
         if is_python and not _is_numpys(function) and function not in library.FUNCTIONS:
-            return self.inlined(getattr(function, "__jitrt_function__", function), args, kwargs, e)
+            return self.inlined(python, args, kwargs, e)
         if not external.is_pure(function):
             return self._known(function, args, kwargs, e)
         is_small = r.is_large and function in _OF_SMALL and args and isinstance(args[0], Array) and args[0].ndim == 2

@@ -25,6 +25,7 @@ from ...ir.loops import POINTER
 from ...ir.ops.optable import MUTATING
 from ...kernels.external import STEP
 from ..python.externals import is_scipys, signature_of
+from ..python.numbas import is_numbas, written_by
 from ..python.purevalues import is_pure_numpy
 from . import arrays as a
 from .arrays import ZERO
@@ -117,7 +118,8 @@ def _given(function: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> Iterab
 
 def call(r: Recorder, function: Callable[..., Any], args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
     """The result of a call that Python executes."""
-    if any(name in ("out", "output") or name.startswith("overwrite") for name in _given(function, args, kwargs)):
+    writes = is_numbas(function) and written_by(function, args, kwargs)
+    if writes or any(n in ("out", "output") or n.startswith("overwrite") for n in _given(function, args, kwargs)):
         raise NotStaged(f"arguments of {_name(function)}")
     before = r.recorded, r.nests
     words: list[tuple[str, Any]] = []  # a name, and the type of what is stored

@@ -8,8 +8,10 @@ from typing import Any
 
 import numpy as np
 
+from ...values.functions import is_callback
 from ...values.keys import GENERATORS
 from ..python.captures import Capture
+from ..python.numbas import is_numbas
 from .values import Array, NotStaged, Source
 
 _PLAIN = (bool, int, float, complex, str, type(None), np.dtype, type, types.ModuleType, np.ufunc, types.EllipsisType)
@@ -73,7 +75,8 @@ def list_dtype(value: Any) -> np.dtype | None:
 
 def is_function(value: Any) -> bool:
     """Whether a value is a function that can be called while staging."""
-    return isinstance(value, (types.FunctionType, types.BuiltinFunctionType, np.ufunc)) or _is_jitted(value)
+    plain = (types.FunctionType, types.BuiltinFunctionType, np.ufunc)
+    return isinstance(value, plain) or _is_jitted(value) or is_numbas(value) or is_callback(value)
 
 
 def _is_jitted(value: Any) -> bool:

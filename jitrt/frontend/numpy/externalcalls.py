@@ -17,10 +17,12 @@ import numpy as np
 from ...errors import Untraceable
 from ...values.kinds import flatten
 from ..python.externals import aliased, written
+from ..python.numbas import is_numbas
 from ..python.userline import user_line
 from .aliases import arrays_of
 from .assignment import assign
 from .creation import literal
+from .numbacalls import call_on_numbers
 from .operators import is_tracer
 
 if TYPE_CHECKING:
@@ -36,6 +38,8 @@ def external_call(state: Trace, function: Callable[..., Any], args: tuple, kwarg
     Untraceable
         If it gives something else than arrays and numbers, or writes into what is not known to be written.
     """
+    if is_numbas(function) and (made := call_on_numbers(state, function, args, kwargs)) is not None:
+        return made
     leaves: list[Any] = []
     flatten((args, kwargs), leaves)
     name = getattr(function, "__name__", type(function).__name__)

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from ...values.attributes import has_plain_attributes
-from ...values.functions import MISSING, Code, contents, is_numpy, parts_of, stays
+from ...values.functions import MISSING, Code, contents, is_numpy, parts_of, stays, underlying
 from ...values.keys import GENERATORS
 from ..context import current
 from ..numpy.creation import stand_in
@@ -132,7 +132,7 @@ class Clones:
             return self._containers[id(value)]
         if isinstance(value, types.ModuleType) and not is_numpy_module(value):
             return self._view(value)
-        inner = getattr(value, "__jitrt_function__", value)
+        inner = underlying(value)
         if is_external(inner) and not is_traced_through(inner):
             return StandIn(inner, external_call)
         if is_namespace_getter(inner):

@@ -18,7 +18,7 @@ import numpy as np
 from ...errors import Untraceable
 from ...values.attributes import has_plain_attributes, is_plain_class
 from ...values.frozen import is_frozen
-from ...values.functions import MISSING, PART, contents, is_numpy
+from ...values.functions import MISSING, PART, contents, is_numpy, underlying
 from ...values.keys import GENERATORS
 from ..numpy.creation import renew
 from ..numpy.draws import GLOBAL, MAKERS
@@ -80,7 +80,7 @@ class Scan:
         place : tuple, optional
             Container and key that hold it; None for what nobody rebinds.
         """
-        loaded, value = value, getattr(value, "__jitrt_function__", value)
+        loaded, value = value, underlying(value)
         if is_namespace_getter(value):
             return
         if is_external(value) and not is_traced_through(value):

@@ -6,8 +6,6 @@ is known from its parameters: `overwrite_a` names `a`, `output` itself is writte
 
 from __future__ import annotations
 
-import builtins
-import dis
 import functools
 import inspect
 import re
@@ -16,11 +14,8 @@ import types
 from collections.abc import Callable, Collection, Sequence
 from typing import Any, TypeVar
 
-import numpy as np
-
 from ...base.frozen import frozen
-from ...ir.ops.optable import MUTATING, MUTATING_METHODS
-from ...values.functions import contents
+from .numbas import is_numbas, written_by
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -36,8 +31,6 @@ _REFUSED = frozenset(
 )
 _RANDOM = frozenset({"rng", "random_state", "seed"})  # parameters without which a function draws from NumPy's generator
 _OUTPUTS = frozenset({"out", "output", "distances", "indices"})  # parameters that take an array to be written
-_STORING = frozenset("STORE_SUBSCR STORE_SLICE STORE_ATTR DELETE_SUBSCR KW_NAMES CALL_KW".split())
-_PLAIN_BUILTINS = (abs, bool, complex, divmod, enumerate, float, int, len, max, min, pow, range, round, sum, zip)
 
 
 @frozen(eq=False)
@@ -113,7 +106,7 @@ def is_vouched(value: Any) -> bool:
 
 def is_external(value: Any) -> bool:
     """Whether `value` is a function, not one of NumPy's, of which it is known what it does to its arguments."""
-    return is_vouched(value) or is_scipys(value) or _is_numbas(value)
+    return is_vouched(value) or is_scipys(value) or is_numbas(value)
 
 
 def _part_of_scipy(module: Any) -> str:
@@ -131,62 +124,6 @@ def is_scipys(value: Any) -> bool:
     if not _is_function(kind) or getattr(value, "__name__", "_") in _REFUSED:
         return False
     return _part_of_scipy(getattr(value, "__module__", None)) in _SCIPY and not _draws(value)
-
-
-def _is_numbas(value: Any) -> bool:
-    """Whether a function is compiled by numba, and all that it does is to compute."""
-    function = _numbas_source(value)
-    return function is not None and "effects" not in _of_numbas(function)
-
-
-def _numbas_source(value: Any) -> types.FunctionType | None:
-    """The Python function of one that numba compiles; None for other values."""
-    if "numba" not in sys.modules or not str(type(value).__module__).startswith("numba."):
-        return None
-    if type(value).__name__ == "DUFunc":
-        value = getattr(value, "_dispatcher", None)
-    function = getattr(value, "py_func", None)
-    return function if type(function) is types.FunctionType else None
-
-
-@functools.lru_cache(maxsize=256)
-def _of_numbas(function: types.FunctionType, inside: tuple[Any, ...] = ()) -> frozenset[str]:
-    """What a function that numba compiles may do beside giving a result: ``writes`` arguments, or has ``effects``."""
-    found: set[str] = set()
-    for instruction in dis.get_instructions(function):
-        name, value = instruction.opname, instruction.argval
-        if name in _STORING or (name == "BINARY_OP" and instruction.argrepr.endswith("=")):
-            found.add("writes")
-        if name in ("LOAD_ATTR", "LOAD_METHOD") and value in MUTATING | MUTATING_METHODS:
-            found.add("writes")
-        if name in ("LOAD_ATTR", "LOAD_METHOD") and value in ("random", "ctypes", "objmode"):
-            found.add("effects")
-        if name in ("LOAD_GLOBAL", "LOAD_NAME", "LOAD_DEREF"):
-            found |= _effects_of(_outside(function, value), (*inside, function))
-    return frozenset(found)
-
-
-def _effects_of(value: Any, inside: tuple[Any, ...]) -> frozenset[str]:
-    """What code that numba compiles may do with a value from outside."""
-    if isinstance(value, (bool, int, float, complex, np.ndarray, tuple, np.ufunc, np.generic, np.dtype)):
-        return frozenset()
-    if any(value is known for known in _PLAIN_BUILTINS) or (isinstance(value, type) and issubclass(value, np.generic)):
-        return frozenset()
-    if isinstance(value, types.ModuleType):
-        return frozenset() if value.__name__ in ("numpy", "math", "cmath", "numba") else frozenset({"effects"})
-    function = _numbas_source(value)
-    if function is not None:
-        return frozenset() if function in inside else _of_numbas(function, inside)
-    known = getattr(value, "__module__", None) in ("numpy", "math", "cmath")
-    return frozenset({"writes"}) if known else frozenset({"effects"})
-
-
-def _outside(function: types.FunctionType, name: str) -> Any:
-    """What a function finds under a name that is not its own."""
-    code = function.__code__
-    if name in code.co_freevars:
-        return contents((function.__closure__ or ())[code.co_freevars.index(name)])
-    return function.__globals__.get(name, getattr(builtins, name, None))
 
 
 def _is_function(kind: type) -> bool:
@@ -263,9 +200,8 @@ def written(function: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> list[
     if type(function).__name__ == "fortran":
         shared = _of_fortran(function)[1]
         return [named[p] for p, flag, default in shared if p in named and (not flag or named.get(flag, default))]
-    source = _numbas_source(function)
-    if source is not None and type(function).__name__ != "DUFunc":
-        return [*args, *kwargs.values()] if "writes" in _of_numbas(source) else []
+    if is_numbas(function):
+        return [value for value in written_by(function, args, kwargs) if value is not None]
     found = [value for name, value in named.items() if name in _OUTPUTS]
     found += [named.get(k[10:]) for k, v in named.items() if k.startswith("overwrite_") and v is not False]
     if named.get("overwrite", False) is not False:  # of `scipy.sparse.csgraph`

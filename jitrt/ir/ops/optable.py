@@ -8,7 +8,7 @@ Adding an operation is adding a row.
 from __future__ import annotations
 
 import enum
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,6 +17,9 @@ from ...base.frozen import frozen
 
 if TYPE_CHECKING:
     from ..node import Node
+
+Emitter = Callable[[Any, Sequence[Any]], Any]
+"""From a builder of LLVM IR, and values, to a value."""
 
 
 class Kind(enum.Enum):
@@ -94,6 +97,9 @@ class Op:
         order of its result.
     takes_out : bool
         Whether `numpy`, which allocates its result, writes the same bits into an array that it is given as ``out``.
+    emit : callable, optional
+        For elementwise operations that are not of this package: from the dtypes of operands and of the result to what
+        emits one element, ``emit(builder, values)``; None where kernels cannot compute it.
     """
 
     name: str
@@ -120,6 +126,7 @@ class Op:
     read_only: bool = False
     order: str | Callable[..., Any] = "K"
     takes_out: bool = False
+    emit: Callable[[tuple[np.dtype, ...], np.dtype], Emitter | None] | None = None
 
     def __repr__(self) -> str:
         return f"Op({self.name})"
@@ -128,6 +135,11 @@ class Op:
     def is_function(self) -> bool:
         """Whether it is an elementary function, the last bits of whose results depend on who computes it."""
         return self.cost >= _FUNCTION_COST
+
+    @property
+    def is_everywhere(self) -> bool:
+        """Whether it is the same operation in every process."""
+        return self.emit is None and OPS.get(self.name) is self
 
     def raises(self, operands: tuple[np.dtype, ...], beside_a_number: bool = False) -> frozenset[str]:
         """The floating-point exceptions that the loop on operands of these dtypes can raise.

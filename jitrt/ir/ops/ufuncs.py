@@ -199,6 +199,7 @@ def _numpy_ufuncs() -> list[np.ufunc]:
 
 NUMPY_UFUNCS: dict[np.ufunc, Op] = {ufunc: _row_of_numpy_ufunc(ufunc) for ufunc in _numpy_ufuncs()}
 NUMPY_UFUNCS[clip_ufunc] = CLIP
+OTHER_UFUNCS: dict[np.ufunc, Op] = {}  # those whose rows were made elsewhere
 
 
 @lru_cache(maxsize=256)
@@ -212,8 +213,9 @@ def elementwise_op(ufunc: np.ufunc) -> Op:
     NotCovered
         If `ufunc` has several outputs or a core signature.
     """
-    if ufunc in NUMPY_UFUNCS:
-        return NUMPY_UFUNCS[ufunc]
+    known = NUMPY_UFUNCS.get(ufunc) or OTHER_UFUNCS.get(ufunc)
+    if known is not None:
+        return known
     if ufunc.nout != 1 or ufunc.signature is not None:
         raise NotCovered(f"{ufunc.__name__} is not an elementwise function with one result")
     return Op(

@@ -1,0 +1,213 @@
+"""Functions that numba compiles: what they may do beside giving a result, and the operations that kernels inline.
+
+What numba has compiled for numbers is linked with the kernel or the procedure that calls it. A function on whole
+arrays, or one that numba has compiled for something else, is a step of the program.
+"""
+
+from __future__ import annotations
+
+import builtins
+import dis
+import functools
+import itertools
+import sys
+import types
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ...base.frozen import frozen
+from ...ir.ops.optable import MUTATING, MUTATING_METHODS, OPS, Emitter, Kind, Op
+from ...ir.ops.ufuncs import OTHER_UFUNCS
+from ...values.functions import contents
+
+if TYPE_CHECKING:
+    from ...kernels.numbafunctions import Compiled
+
+_STORING = frozenset("STORE_SUBSCR STORE_SLICE STORE_ATTR DELETE_SUBSCR KW_NAMES CALL_KW".split())
+_PLAIN_BUILTINS = (abs, bool, complex, divmod, enumerate, float, int, len, max, min, pow, range, round, sum, zip)
+
+
+def is_numbas(value: Any) -> bool:
+    """Whether a function is compiled by numba, and all that it does is to compute."""
+    function = source_of(value)
+    return function is not None and "effects" not in traits_of(function)
+
+
+def written_by(function: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> list[Any]:
+    """The arguments of a call of a function of numba's that it may write into; of a ufunc those for its results."""
+    builder = getattr(function, "gufunc_builder", None)
+    if is_vectorized(function) or (builder is not None and not builder.writable_args):
+        return [*args[function.nin :], *kwargs.values()]
+    source = source_of(function)
+    return [*args, *kwargs.values()] if source is None or "writes" in traits_of(source) else []
+
+
+def source_of(value: Any) -> types.FunctionType | None:
+    """The Python function of one that numba compiles; None for other values."""
+    if "numba" not in sys.modules or not str(type(value).__module__).startswith("numba."):
+        return None
+    function = getattr(getattr(value, "_dispatcher", value), "py_func", None)
+    return function if type(function) is types.FunctionType else None
+
+
+@functools.lru_cache(maxsize=256)
+def traits_of(function: types.FunctionType, inside: tuple[Any, ...] = ()) -> frozenset[str]:
+    """What a function that numba compiles may do beside giving a result: ``writes`` arguments, or has ``effects``."""
+    found: set[str] = set()
+    for instruction in dis.get_instructions(function):
+        name, value = instruction.opname, instruction.argval
+        if name in _STORING or (name == "BINARY_OP" and instruction.argrepr.endswith("=")):
+            found.add("writes")
+        if name in ("LOAD_ATTR", "LOAD_METHOD") and value in MUTATING | MUTATING_METHODS:
+            found.add("writes")
+        if name in ("LOAD_ATTR", "LOAD_METHOD") and value in ("random", "ctypes", "objmode"):
+            found.add("effects")
+        if name in ("LOAD_GLOBAL", "LOAD_NAME", "LOAD_DEREF"):
+            found |= _effects_of(_outside(function, value), (*inside, function))
+    return frozenset(found)
+
+
+def _effects_of(value: Any, inside: tuple[Any, ...]) -> frozenset[str]:
+    """What code that numba compiles may do with a value from outside."""
+    if isinstance(value, (bool, int, float, complex, np.ndarray, tuple, np.ufunc, np.generic, np.dtype)):
+        return frozenset()
+    if any(value is known for known in _PLAIN_BUILTINS) or (
+        isinstance(value, type) and issubclass(value, (np.generic, Exception))
+    ):
+        return frozenset()
+    if isinstance(value, types.ModuleType):
+        return frozenset() if value.__name__ in ("numpy", "math", "cmath", "numba") else frozenset({"effects"})
+    function = source_of(value)
+    if function is not None:
+        return frozenset() if function in inside else traits_of(function, inside)
+    known = getattr(value, "__module__", None) in ("numpy", "math", "cmath")
+    return frozenset({"writes"}) if known else frozenset({"effects"})
+
+
+def _outside(function: types.FunctionType, name: str) -> Any:
+    """What a function finds under a name that is not its own."""
+    code = function.__code__
+    if name in code.co_freevars:
+        return contents((function.__closure__ or ())[code.co_freevars.index(name)])
+    return function.__globals__.get(name, getattr(builtins, name, None))
+
+
+# -- as operations
+
+
+@frozen(eq=False)
+class Inlined:
+    """The rows of a function that is called for numbers.
+
+    Parameters
+    ----------
+    value : Op
+        Its result.
+    fails : Op
+        Whether it raises.
+    compiled : callable
+        From the dtypes of operands to what numba has compiled; None where that is no function of numbers.
+    """
+
+    value: Op
+    fails: Op
+    compiled: Callable[[tuple[np.dtype, ...]], Compiled | None]
+
+
+_numbers = itertools.count()
+
+
+def is_vectorized(function: Any) -> bool:
+    """Whether a function of numba's is one by `numba.vectorize`: a ufunc that compiles loops as they are asked for."""
+    return type(function).__name__ == "DUFunc"
+
+
+def is_of_numbers(function: Any, count: int) -> bool:
+    """Whether a function of numba's may be called for `count` numbers, and is not a ufunc."""
+    code = function.py_func.__code__ if hasattr(function, "overloads") else None
+    return code is not None and code.co_argcount == count and not code.co_flags & (_VARARGS | _KEYWORDS)
+
+
+_VARARGS, _KEYWORDS = 4, 8  # flags of code
+
+
+@functools.lru_cache(maxsize=256)
+def inlined(function: Any) -> Inlined:
+    """The rows of a function of numba's."""
+    from ...kernels import numbafunctions
+
+    ufunc = function.ufunc if is_vectorized(function) else None
+    find = numbafunctions.of_scalars if ufunc is None else numbafunctions.of_ufunc
+
+    def compiled(operands: tuple[np.dtype, ...]) -> Compiled | None:
+        return find(function, operands)
+
+    def emits(part: str) -> Callable[[tuple[np.dtype, ...], np.dtype], Emitter | None]:
+        def emit(operands: tuple[np.dtype, ...], result: np.dtype) -> Emitter | None:
+            made = compiled(operands)
+            return None if made is None or made.operands != operands else getattr(made, part)
+
+        return emit
+
+    name = f"{function.__name__}.{next(_numbers)}"
+    flags = frozenset[str]() if ufunc is None else frozenset({"divide", "over", "under", "invalid"})
+    value = Op(
+        name,
+        Kind.ELEMENTWISE,
+        numpy=function if ufunc is not None else lambda *args: function(*(np.asarray(a)[()] for a in args)),
+        ufunc=ufunc,
+        library="numba",
+        cost=16,
+        numpy_cost=100,
+        flags=flags,
+        jumps=True,
+        emit=emits("value"),
+    )
+    fails = Op(
+        f"{name}.fails",
+        Kind.ELEMENTWISE,
+        numpy=functools.partial(_fails, function),
+        library="numba",
+        cost=16,
+        jumps=True,
+        emit=emits("fails"),
+    )
+    OPS.update({op.name: op for op in (value, fails)})
+    if ufunc is not None:
+        OTHER_UFUNCS[ufunc] = value
+    return Inlined(value, fails, compiled)
+
+
+def _fails(function: Callable[..., Any], *args: Any) -> np.ndarray:
+    """Where a function raises."""
+    arrays = np.broadcast_arrays(*args)
+    made = np.zeros(arrays[0].shape, bool)
+    try:
+        if is_vectorized(function):
+            function(*arrays)
+            return made
+    except Exception:
+        pass
+    for place in np.ndindex(made.shape):
+        try:
+            function(*(a[place] for a in arrays))
+        except Exception:
+            made[place] = True
+    return made
+
+
+def know_loop(function: Any, samples: Sequence[Any]) -> bool:
+    """Let a function by `numba.vectorize` have the loop that arguments like `samples` ask for; False if it has none.
+
+    Samples are numbers of Python's and arrays, which are taken as empty ones, so that nothing is computed. Where there
+    are numbers alone, they count as arrays: a ufunc gives such numbers their own dtypes.
+    """
+    if all(type(v) in (bool, int, float, complex) for v in samples):
+        samples = [np.asarray(v) for v in samples]
+    try:
+        function(*[np.empty(0, v.dtype) if hasattr(v, "dtype") else v for v in samples])
+    except Exception:  # which the call itself raises
+        return False
+    return True
