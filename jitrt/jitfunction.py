@@ -15,7 +15,7 @@ import numpy as np
 from . import config
 from .base.atwork import at_work, is_at_work
 from .base.frozen import replaced
-from .call.site import ServedFunction, kind_of_call
+from .call.site import ServedFunction, kind_of_call, small_call
 from .call.tree import Plain
 from .errors import NotWorthwhile, Untraceable
 from .frontend.donation import check_names
@@ -207,7 +207,7 @@ class JitFunction(ServedFunction, Generic[P, R]):
         call = self._traced.taken(args, kwargs)
         found = known.find(call.leaves, call.structure)
         self._end_fallback(kind_of_call(args, kwargs))  # calls like this one run what is found
-        self._is_first(args, kwargs)
+        self._note_seen(small_call(args, kwargs))
         if isinstance(found, Plain):
             if found.error is not None:
                 raise found.error

@@ -17,12 +17,14 @@ TRACED_NODE_AGAIN = 10_000
 SIZED_FRAME = 200_000  # a frame for sizes that are new to a program of which NumPy executes some steps
 SLOW_CALL = 2.0  # seconds after which people are told of a compile
 
-SMALL_CALL = 2048  # bytes of arrays of a first call that the plain function serves: there may be no second one
+SMALL_CALL = 2048  # bytes of arrays of calls that the plain function serves at first: there may be no further ones,
+SMALL_CALLS = 2  # so many of a kind, and one more for each trace that has not paid
 
 # Whether another trace pays: `call.budget`.
 CREDIT = 64  # traces that are made before any of them has paid
 CREDIT_FOR_SMALL = 8  # for calls with small arrays, of which hundreds pay for one trace
 CREDIT_FOR_SEEN = 16  # further ones for arguments that have come again
+FAILED = 4  # traces that one counts for which ends with the plain function: the next one may end so, too
 COMPILE = 3  # traces that new kernels count for, which take more if they are not in the disk cache,
 FEW_KERNELS = 8  # but not the first ones
 GAINING = 4  # NumPy has to take so many times as long as what a trace costs: compiled calls save about half of that
@@ -32,6 +34,7 @@ FEWEST_BETWEEN, MOST_BETWEEN = 16, 4096  # calls between two looks
 
 # When calls that run plain are looked at again.
 PLAIN_CALLS = 16  # of one kind in a row, all looked at; and of a function that always runs plain, until that is native
+CALLS_TO_TABLE = 4  # of one kind that run plain, until native code looks at them: a table takes as long as some looks
 RELAPSES = 8  # that each double the calls until the first look
 SLOW_CALLS = 64  # of a program that Python serves, until it is asked whether native code has served any
 NEW_PATHS = 8  # calls in a row that see other values than all before: the values are different every time

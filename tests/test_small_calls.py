@@ -37,13 +37,13 @@ CALLS = [
 
 
 @pytest.mark.parametrize("call", CALLS)
-def test_the_second_call_of_a_kind_is_compiled(call):
+def test_the_first_calls_of_a_kind_run_plain(call):
     fast = jitrt.jit(scaled)
-    for k in range(3):
+    for k in range(policy.SMALL_CALLS + 2):
         args, kwargs = call()
         np.testing.assert_allclose(fast(*args, **kwargs), scaled(*args, **kwargs), rtol=1e-6)
-        assert bool(fast.plain_reason) == (k == 0)
-        assert fast.cache_info().compiled == (k > 0)
+        assert bool(fast.plain_reason) == (k < policy.SMALL_CALLS)
+        assert fast.cache_info().compiled == (k >= policy.SMALL_CALLS)
 
 
 def test_what_is_not_small_is_compiled_at_once():
@@ -67,13 +67,34 @@ def test_what_is_compiled_ahead_of_calls_serves_the_first_one():
         assert not fast.plain_reason
 
 
-def test_the_second_call_is_compiled_among_many_others():
+def test_a_kind_is_compiled_later_the_more_traces_have_not_paid():
     fast = jitrt.jit(scaled)
-    for size, how, offset in itertools.product((2, 3), ("twice", "once"), (1.0, 2)):
-        before = fast.cache_info().compiled
-        for k in range(2):
+    for traces, (size, how, offset) in enumerate(itertools.product((2, 3), ("twice", "once"), (1.0, 2))):
+        calls = 0
+        while fast.cache_info().compiled == traces:
             fast(values("f8", size), how, offset=offset)
-            assert fast.cache_info().compiled == before + k
+            calls += 1
+        assert policy.SMALL_CALLS < calls <= policy.SMALL_CALLS + traces + 1
+
+
+def test_a_kind_that_is_traced_is_not_put_off_again():
+    """What Python serves comes there at each call, while other kinds have traces that do not pay."""
+    fast = jitrt.jit(lambda x: x + 1.0 if float(x[0]) > 0.0 else x)
+    kinds = [values("f8", size) for size in (3, 4, 5, 6)]
+    for x, _ in itertools.product(kinds, range(30)):
+        fast(x)
+    for x in kinds:
+        fast(x)
+        assert "one of the first calls" not in fast.plain_reason
+
+
+@pytest.mark.filterwarnings("ignore::jitrt.JitrtPerformanceWarning")
+def test_traces_that_end_in_vain_are_fewer():
+    fast = jitrt.jit(lambda x, name: np.linalg.inv(x) * len(name))
+    for _, name in itertools.product(range(20), TABLE):
+        fast(np.eye(2), name)
+    assert fast.cache_info().compiled == 0
+    assert fast.cache_info().plain <= 2 * policy.CREDIT_FOR_SMALL
 
 
 @pytest.mark.filterwarnings("ignore::jitrt.JitrtPerformanceWarning")
@@ -96,7 +117,7 @@ def looked_up(x, name="xxx"):
 def test_what_takes_a_large_table_apart_runs_plain():
     """Python takes 150 parts of a table apart for three operations on five elements."""
     fast = jitrt.jit(looked_up)
-    for k in range(4):
+    for k in range(policy.SMALL_CALLS + policy.CALLS_TO_TABLE):
         x = values("f8", 5) + k
         assert fast(x) == looked_up(x)
     assert fast.cache_info().compiled == 0

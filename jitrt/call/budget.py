@@ -24,6 +24,8 @@ class TraceBudget:
         self.unpaid = 0.0
         self.traces = 0
         """How many there were since all was paid."""
+        self.failure = ""
+        """Why the latest one has ended with the plain function, if it has."""
         self._seen: dict[Hashable, None] = {}
         self._new: list[Specialisation] = []
         self._kernels: set[str] = set()
@@ -48,7 +50,8 @@ class TraceBudget:
     def note_trace(self, key: Hashable, found: Specialisation | Plain | None) -> None:
         """A call was traced, which gave `found`; None if it failed."""
         self._seen.pop(key, None)
-        self.unpaid += 1
+        self.failure = found.reason if isinstance(found, Plain) else ""
+        self.unpaid += policy.FAILED if self.failure else 1
         self.traces += 1
         if isinstance(found, Specialisation):
             self._new.append(found)

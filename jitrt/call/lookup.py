@@ -278,6 +278,11 @@ class Specialisations:
         return self._budget.is_used_up(policy.CREDIT)
 
     @property
+    def small_calls(self) -> int:
+        """How many calls of a kind with small arrays run plain before one is traced."""
+        return policy.SMALL_CALLS + min(int(self._budget.unpaid), policy.CREDIT_FOR_SMALL)
+
+    @property
     def calls_between_looks(self) -> int:
         """How many calls of a function that runs plain are not looked at, between two that are."""
         return self._budget.calls_between_looks
@@ -315,6 +320,8 @@ class Specialisations:
         for name, changes in self._rebound.most_common(1):
             if 2 * changes > self._budget.traces:
                 return f"{name}, which it reads from outside, was something else in {changes} calls"
+        if self._budget.failure:
+            return self._budget.failure
         return f"{self._budget.traces + 1} calls had arguments of new shapes or values, and few came again"
 
     def fix(self, structure: Tree, wanted: IntegerWanted, leaves: int) -> bool:

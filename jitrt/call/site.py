@@ -11,6 +11,7 @@ from __future__ import annotations
 import enum
 import functools
 import logging
+import math
 import sys
 from collections.abc import Callable, Hashable, Sequence
 from time import perf_counter
@@ -43,7 +44,7 @@ if TYPE_CHECKING:
 
 _log = logging.getLogger("jitrt.trace")
 
-FIRST = Plain("the first call of a kind with arrays so small", is_passing=True)
+FIRST = Plain("one of the first calls of a kind with arrays so small", is_passing=True)
 
 
 def kind_of_call(args: tuple, kwargs: dict[str, Any]) -> Hashable:
@@ -198,7 +199,7 @@ class ServedFunction(NativeCallable):
         self._sites: dict[Hashable, Site] = {}
         self._falling_back: Site | None = None  # whose calls native code lets fall back
         self._plain_calls = 0
-        self._seen: dict[Hashable, None] = {}  # calls with small arrays
+        self._seen: dict[Hashable, float] = {}  # how often calls with small arrays have come
         if config.disabled():
             self._specialisations.run_plain("JITRT_DISABLE is set")
 
@@ -291,14 +292,20 @@ class ServedFunction(NativeCallable):
         return traced.run_plain(found, call)
 
     def _is_first(self, args: tuple, kwargs: dict[str, Any]) -> bool:
-        """Whether arrays are small, and no such call has come before: one that is the only one pays for no trace."""
-        seen = small_call(args, kwargs)
-        if seen is None or seen in self._seen:
+        """Whether arrays are small, and few such calls have come before: they do not pay for a trace."""
+        kind = small_call(args, kwargs)
+        if kind is None:
             return False
-        if len(self._seen) >= policy.SEEN:
+        calls = self._seen.get(kind, 0)
+        is_first = calls < self._specialisations.small_calls
+        self._note_seen(kind, calls + 1 if is_first else math.inf)
+        return is_first
+
+    def _note_seen(self, kind: Hashable, calls: float = math.inf) -> None:
+        """Calls of a kind with small arrays have come so often; by default often enough."""
+        if kind not in self._seen and len(self._seen) >= policy.SEEN:
             self._seen.pop(next(iter(self._seen)), None)
-        self._seen[seen] = None
-        return True
+        self._seen[kind] = calls
 
     def _with_loops(self, site: Site, args: tuple, is_called: bool) -> Any:
         """The result of a call of a function that is better made of loops over elements, if it can be.

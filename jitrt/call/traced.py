@@ -110,8 +110,9 @@ class TracedCalls:
         """The plain function's result, where `found` says why: failures of the trace are ours if it does not fail."""
         failures = [] if found.error is None else [found.error]
         found.error = None
+        found.calls += 1
         try:
-            if found in self.known:  # spare the next calls like this one the search
+            if found.calls >= policy.CALLS_TO_TABLE and found in self.known:  # spare the next ones the search
                 self.serve_natively(found, call)
         except Exception as error:  # the plain function runs all the same
             internal_error(self._name, error, STAYS_IN_PYTHON)

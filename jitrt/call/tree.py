@@ -63,6 +63,8 @@ class Plain:
     ----------
     integers : frozenset of int
         Numbers of the leaves that are Python integers, of which it does not matter what value they have.
+    calls : int
+        That have come to it through Python.
     """
 
     def __init__(self, reason: str, error: Exception | None = None, is_passing: bool = False, raises: bool = False):
@@ -71,6 +73,7 @@ class Plain:
         self.raises = raises or error is not None
         self.is_passing = is_passing
         self.integers: frozenset[int] = frozenset()
+        self.calls = 0
 
     def table(self, function: Callable[..., Any], call: TakenApart, captures: Captures) -> Words | None:
         """What lets native code serve calls like this one, or None if that needs Python."""
