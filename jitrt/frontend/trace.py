@@ -315,7 +315,7 @@ def _lifted(array: np.ndarray, state: Trace) -> Tracer:
 def _check_classes(request: Request, clones: Clones) -> None:
     """Raise `Untraceable` where the function could tell copies of classes from the classes."""
     captures = request.captures
-    has_classes = captures.asks_for_classes or any(
+    has_classes = captures.holds_classes or any(
         isinstance(leaf, type) and clones.class_of(leaf) is leaf for leaf in request.leaves
     )
     if captures.sets_attributes and has_classes:

@@ -83,7 +83,9 @@ class Captures:
     sets_attributes : bool
         Whether the code sets attributes of objects, its own or those of its arguments.
     asks_for_classes : bool
-        Whether it asks for the class of an object.
+        Whether it asks for the class of an object, for more than to show its name.
+    holds_classes : bool
+        Whether it does more with one than to compare it.
     makes_objects : bool
         Whether it makes objects of the classes of others.
     computes_names : bool
@@ -113,6 +115,7 @@ class Captures:
     classes: set[type] = field(default_factory=set)
     sets_attributes: bool = False
     asks_for_classes: bool = False
+    holds_classes: bool = False
     makes_objects: bool = False
     computes_names: bool = False
     generators: list[Any] = field(default_factory=list)

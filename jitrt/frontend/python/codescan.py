@@ -24,6 +24,7 @@ from ..numpy.creation import renew
 from ..numpy.draws import GLOBAL, MAKERS
 from .bytecode import Instruction, decoded, line_of
 from .captures import Capture, Captures
+from .classuses import CLASS_NAMES, Use, names_a_class, use_of_class
 from .externals import is_external, is_vouched
 from .imports import imported_names
 from .purevalues import (
@@ -51,8 +52,7 @@ _EFFECTS = {
 _OF_CODE = ("__code__", "__module__", "__name__", "__qualname__")  # that a copy of a function has, too
 _APPENDING = ("append", "extend")
 _STORES = frozenset({"STORE_ATTR", "DELETE_ATTR"})
-# Names by which code reaches the class of an object, which has no copy in the trace.
-_CLASS_NAMES = frozenset({"type", "__class__"})
+_BY_NAME = frozenset({"__dict__", "__getattribute__", "__setattr__", "__delattr__"})  # of all attributes
 _BRANCHES = frozenset(name for name in dis.opmap if "JUMP" in name or name == "FOR_ITER")
 _CHECKED = frozenset({*_LOADS, *_LOCAL_LOADS, *_ATTRIBUTES, *_STORES, *_EFFECTS, "STORE_DEREF", "COPY"})
 _COROUTINES = inspect.CO_COROUTINE | inspect.CO_ITERABLE_COROUTINE | inspect.CO_ASYNC_GENERATOR
@@ -216,14 +216,16 @@ class Scan:
 
         `free` are names of the scopes around `function`, `imports` what import statements in it bind.
         """
-        if _CLASS_NAMES.intersection(code.co_names):
-            self.captures.asks_for_classes = True
         self.captures.codes.add(code)
         self.captures.floats.update(c for c in code.co_consts if type(c) is float)
         nested = [c for c in code.co_consts if isinstance(c, types.CodeType)]
         if not (code.co_names or code.co_freevars or nested):
             return  # it has nothing but its local variables
         instructions = _without_nulls(code)
+        if CLASS_NAMES.intersection(code.co_names):
+            uses = [use_of_class(instructions, k) for k, i in enumerate(instructions) if names_a_class(i)]
+            self.captures.asks_for_classes |= max(uses, default=Use.HELD) > Use.SHOWN
+            self.captures.holds_classes |= max(uses, default=Use.HELD) > Use.COMPARED
         if "IMPORT_NAME" in {i.opname for i in instructions}:
             imports = imports | {n: found for n, *found in imported_names(instructions, function.__globals__)}
         behind_a_branch = self.behind_a_branch
@@ -258,8 +260,9 @@ class Scan:
             (self.captures.appended if appends else self.captures.read).add(operand)
         if name in _STORES:
             self.captures.sets_attributes = True
-        if name == "MATCH_CLASS" or operand == "__dict__":
+        if name == "MATCH_CLASS" or operand in _BY_NAME:
             self.captures.computes_names = True
+            self.captures.sets_attributes |= operand in ("__setattr__", "__delattr__")
         augments = name == "COPY" and instructions[k + 1].opname == "LOAD_ATTR"
         if (name in _STORES or augments) and _is_captured(instructions, k, function):
             raise Untraceable(f"{code.co_name} sets an attribute of what is no argument")

@@ -126,6 +126,10 @@ _OPERATORS = frozenset(
 )
 
 
+# What Python gives to each class: the attributes of its objects, and weak references to them.
+_OF_INSTANCES = frozenset({"__dict__", "__weakref__"})
+
+
 # Those of a class that is called.
 _CONSTRUCTORS = frozenset({"__init__", "__post_init__"})
 
@@ -141,7 +145,8 @@ def _own(kind: type) -> Collection[str]:
     if kind is tuple:
         return ()
     own = vars(kind)
-    return own.keys() - GENERATED - set(own["_fields"]) if "_fields" in own and issubclass(kind, tuple) else own.keys()
+    names = own.keys() - _OF_INSTANCES
+    return names - GENERATED - set(own["_fields"]) if "_fields" in own and issubclass(kind, tuple) else names
 
 
 def _functions_of(member: Any) -> list[Any]:
