@@ -87,9 +87,33 @@ class Effects:
             offer_loops_of_calls(user_line())
         if count >= _MOST_EFFECTS:
             raise Untraceable(f"its loops are unrolled to more than {_MOST_EFFECTS} operations", user_line())
-        if count and count % _CHECKED == 0 and not (config.strict() or is_worth_recording(self.operations())):
-            raise Untraceable("its loops are unrolled to too many operations on small arrays", user_line())
+        if count and count % _CHECKED == 0:
+            self._check_pays(0, 1.0)
         self._log.append(Operation(node))
+
+    def check_rest(self, start: int, times: float) -> None:
+        """Ask whether to go on with a loop, of which all behind a position is what the first iterations have recorded.
+
+        Parameters
+        ----------
+        start : int
+        times : float
+            How many times as many iterations there will be.
+
+        Raises
+        ------
+        Untraceable
+            If compiling them could not pay.
+        LoopsWanted
+            As for `operation`.
+        """
+        if times * (self.position - start) >= _UNROLLED:
+            offer_loops_of_calls(user_line())
+            self._check_pays(start, times)
+
+    def _check_pays(self, start: int, times: float) -> None:
+        if not (config.strict() or is_worth_recording(self.operations(start), times)):
+            raise Untraceable("its loops are unrolled to too many operations on small arrays", user_line())
 
     def write(self, cell: Cell) -> None:
         """Note that memory is about to be assigned to."""

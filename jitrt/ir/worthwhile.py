@@ -151,9 +151,9 @@ def is_worth_waiting(traced: Graph, looks: bool = False) -> bool:
     return nodes <= few or _COMPILED_NODE * nodes < _CALLS * numpy_time([traced])
 
 
-def is_worth_recording(nodes: Sequence[Node]) -> bool:
-    """The same of what has been recorded so far: it only grows."""
-    return len(nodes) <= _FEW_NODES or _COMPILED_NODE * len(nodes) < _CALLS * sum(map(_numpy_time, nodes))
+def is_worth_recording(nodes: Sequence[Node], times: float = 1.0) -> bool:
+    """The same of what has been recorded so far, which only grows, or of that many `times` as much."""
+    return times * len(nodes) <= _FEW_NODES or _COMPILED_NODE * len(nodes) < _CALLS * sum(map(_numpy_time, nodes))
 
 
 def is_worth_copying(traced: Graph, written: Sequence[int]) -> bool:

@@ -11,6 +11,7 @@ from ..python.bytecode import Instruction, decoded, printed_operand
 
 _CALLS = frozenset({"CALL", "CALL_FUNCTION"})
 _STORES = frozenset({"STORE_FAST", "STORE_FAST_LOAD_FAST"})
+_RETURNS = frozenset({"RETURN_VALUE", "RETURN_CONST"})
 # Statements in the body that change a value on the stack of the frame, where nobody sees it.
 _HIDDEN = frozenset({"LIST_APPEND", "SET_ADD", "MAP_ADD", "YIELD_VALUE", "YIELD_FROM", "SEND"})
 
@@ -31,6 +32,8 @@ class LoopSite:
         Whether the body may assign to it.
     reads_elsewhere : bool
         Whether other code of the function reads it.
+    may_end_early : bool
+        Whether there is a way out of the body that leaves numbers of the range over.
     """
 
     head: int
@@ -38,6 +41,7 @@ class LoopSite:
     reads_variable: bool
     assigns_variable: bool
     reads_elsewhere: bool
+    may_end_early: bool
 
 
 @lru_cache(maxsize=1024)
@@ -60,7 +64,8 @@ def loop_site(code: types.CodeType, call: int) -> LoopSite | None:
     mentions = [i for i in readers if _mentions(i, variable)]
     reads = variable in loaded or any(i.opname != "STORE_FAST" for i in mentions)
     elsewhere = any(_mentions(i, variable) and i.opname != "STORE_FAST" for i in decoded(code) if i not in body)
-    return LoopSite(head.offset, variable, reads, bool(mentions), elsewhere)
+    ends = any(i.opname in _RETURNS or ("JUMP" in i.opname and i.argval >= end) for i in body)
+    return LoopSite(head.offset, variable, reads, bool(mentions), elsewhere, ends)
 
 
 @frozen

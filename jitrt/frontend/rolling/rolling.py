@@ -34,6 +34,7 @@ from .states import Role, State, Unknown, observe
 
 FEWEST = 8  # iterations that are worth a node: a few are better fused with each other
 _MOST_STATES = 10  # states that are compared before giving up
+_ITERATIONS_SEEN = 16  # from which it is known how many operations all of them will record
 _LARGEST = 1 << 31  # of integers that are counted up
 
 
@@ -47,8 +48,7 @@ def traced_range(*args: Any) -> Any:
     site = loop_site(frame.f_code, frame.f_lasti)
     if site is None:
         return numbers
-    made = RollingRange(numbers, site, trace, frame.f_code)
-    return made if made.may_roll or not site.reads_variable else numbers
+    return RollingRange(numbers, site, trace, frame.f_code)
 
 
 class RollingRange:
@@ -56,6 +56,7 @@ class RollingRange:
 
     def __init__(self, numbers: builtins.range, site: LoopSite, trace: Trace, code: types.CodeType):
         self._numbers, self._done = numbers, 0
+        self._first, self._may_end_early = trace.effects.position, site.may_end_early
         self._site: LoopSite | None = site
         self._trace = trace
         self._states: list[State] = []
@@ -101,6 +102,8 @@ class RollingRange:
             raise StopIteration
         number = self._numbers[self._done]
         self._done += 1
+        if self._done == _ITERATIONS_SEEN and not self._may_end_early:
+            self._trace.effects.check_rest(self._first, len(self._numbers) / _ITERATIONS_SEEN)
         if self._counter is None:
             return number
         return LoopNumber(self._numbers.step, self._numbers.start, self._counter)
