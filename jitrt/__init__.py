@@ -15,7 +15,7 @@ where its time goes (`profile`) and what is kept (`cache_info`), and compile ahe
 Loops and choices as functions are `fori_loop`, `while_loop`, `scan` and `cond`. `evaluate`, with `re_evaluate`,
 `validate` and `NumExpr`, takes an expression as a string, as numexpr does; `register_pandas_engine` lets pandas use it.
 `report` says what all functions of the process have lost, and why.
-Functions of other packages are vouched for by `pure`.
+Functions of other packages are vouched for by `pure`; `numba_function` makes one that code compiled by numba may call.
 `set_num_threads`, `clear_caches`, `warm_up` and `non_aliasing` concern the whole process. `schedule` and `memory` are
 for experts: fusions made by hand, and plans of memory. `jitrt.numpy` is NumPy's namespace over lazy arrays, for
 programs without a decorator: `asarray` makes them, and `compute` computes several at once.
@@ -45,6 +45,7 @@ if TYPE_CHECKING:
     from .numpy import asarray
     from .numpy.array import compute
     from .running.report import report
+    from .runtime.numbafunction import numba_function
     from .runtime.threads import num_threads, set_num_threads
     from .strings.evaluation import NumExpr, evaluate, re_evaluate, validate
     from .strings.pandas import register_pandas_engine
@@ -70,6 +71,7 @@ __all__ = [
     "memory",
     "non_aliasing",
     "num_threads",
+    "numba_function",
     "pure",
     "re_evaluate",
     "register_pandas_engine",
@@ -92,6 +94,7 @@ _MODULES = {
     ".ir.aliasing": ("non_aliasing",),
     ".numpy": ("asarray",),
     ".numpy.array": ("compute",),
+    ".runtime.numbafunction": ("numba_function",),
     ".runtime.threads": ("num_threads", "set_num_threads"),
     ".frontend.python.externals": ("pure",),
     ".running.report": ("report",),

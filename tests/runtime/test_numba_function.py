@@ -1,0 +1,128 @@
+"""Jit functions that code compiled by numba calls: results, types, exceptions and references are those of a call."""
+
+import gc
+import sys
+import threading
+
+import numba
+import numpy as np
+import pytest
+
+import jitrt
+
+
+@jitrt.jit
+def scaled(x, factor):
+    return x * factor + 1.0
+
+
+CASES = {
+    "array": ("float64[:](float64[:], float64)", lambda: (np.arange(5.0), 2.0)),
+    "strided array": ("float64[:](float64[:], float64)", lambda: (np.arange(9.0)[::-2], 2.0)),
+    "empty array": ("float64[:](float64[:], float64)", lambda: (np.empty(0), 2.0)),
+    "array without axes": ("float64(float64[:], float64)", lambda: (np.array([2.0]), 2.0)),
+    "columns": ("float64[::1, :](float64[::1, :], float64)", lambda: (np.ones((3, 4), order="F"), 2.0)),
+    "single precision": ("float32[:, :](float32[:, :], float32)", lambda: (np.ones((3, 2), np.float32), 2.0)),
+    "number": ("float64(float64, float64)", lambda: (0.5, 3.0)),
+    "integers": ("float64(int64, int64)", lambda: (2, 3)),
+    "complex": ("complex128[:](complex128[:], complex128)", lambda: (np.array([1j, 2.0]), 1 - 2j)),
+    "conversion": ("float64(float64, float64)", lambda: (2, 3.0)),
+}
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_results(case):
+    signature, make = CASES[case]
+    called = jitrt.numba_function(
+        scaled if case != "array without axes" else jitrt.jit(lambda x, k: x[0] * k), signature
+    )
+
+    @numba.njit
+    def caller(x, factor):
+        return called(x, factor)
+
+    x, factor = make()
+    expected = x * factor + 1.0 if case != "array without axes" else x[0] * factor
+    for function in (caller, called):
+        for _ in range(3):
+            result = function(x, factor)
+            assert np.asarray(result).dtype == np.asarray(expected).dtype
+            np.testing.assert_array_equal(result, expected)
+
+
+def test_what_is_written_is_seen():
+    @jitrt.jit
+    def filled(x):
+        x[...] = x * 2.0
+        return x.sum()
+
+    called = jitrt.numba_function(filled, "float64(float64[:])")
+
+    @numba.njit
+    def caller(n):
+        x = np.ones(n)
+        return called(x) + called(x), x
+
+    total, x = caller(4)
+    assert total == 24.0
+    np.testing.assert_array_equal(x, np.full(4, 4.0))
+
+
+def test_exceptions_are_raised_by_the_caller():
+    @jitrt.jit
+    def checked(x):
+        if x.sum() < 0:
+            raise ValueError("negative")
+        return x + 1.0
+
+    called = jitrt.numba_function(checked, "float64[:](float64[:])")
+
+    @numba.njit
+    def caller(x):
+        return called(x)[0]
+
+    assert caller(np.zeros(2)) == 1.0
+    with pytest.raises(ValueError, match="negative"):
+        caller(-np.ones(2))
+    assert caller(np.zeros(2)) == 1.0
+
+
+def test_a_result_of_another_type_is_an_error():
+    called = jitrt.numba_function(scaled, "float32[:](float64[:], float64)")
+    with pytest.raises(TypeError):
+        called(np.ones(2), 1.0)
+    with pytest.raises(TypeError, match="result"):
+        jitrt.numba_function(scaled, "(float64[:], float64)")
+    with pytest.raises(numba.TypingError):
+        called(np.ones(2))
+
+
+def test_references_are_given_back():
+    called = jitrt.numba_function(scaled, "float64[:](float64[:], float64)")
+    x = np.ones(100)
+    called(x, 1.0)
+    before = sys.getrefcount(x)
+    results = [called(x, 2.0) for _ in range(50)]
+    gc.collect()
+    assert sys.getrefcount(x) == before
+    assert all(sys.getrefcount(r) <= 3 for r in results)
+
+
+def test_threads_without_the_lock():
+    called = jitrt.numba_function(scaled, "float64[:](float64[:], float64)")
+
+    @numba.njit(nogil=True)
+    def caller(x, times):
+        total = 0.0
+        for k in range(times):
+            total += called(x, k).sum()
+        return total
+
+    x, found = np.arange(10.0), []
+    expected = caller(x, 200)
+    threads = [threading.Thread(target=lambda: found.append(caller(x, 200))) for _ in range(4)]
+    for t in threads:
+        t.start()
+    for t in threads:
+        t.join()
+    assert found == [expected] * 4
