@@ -18,6 +18,7 @@ from .base.frozen import frozen, replaced
 from .codegen import operations
 from .codegen.kernels import Kernel, kernels_of
 from .errors import NotWorthwhile
+from .ir.build import encoding_of
 from .ir.extents import is_extent
 from .ir.node import Graph, Node
 from .ir.ops.contractions import RESULT
@@ -32,6 +33,7 @@ from .runtime.mayraise import may_raise, not_computed
 from .runtime.program import UNLIMITED, Details, Program
 from .runtime.steps import BlockSteps, CheckStep, ControlStep, HostStep, KernelStep, Step, addresses
 from .schedule.control import Block, CheckCall, Tools, schedule
+from .schedule.encodings import decoded
 from .schedule.layout import Layouts
 from .schedule.nest import KernelCall
 from .schedule.reasons import host_name
@@ -127,7 +129,7 @@ def lower(
     prepared = with_counts(stages[-1][1])
     # What NumPy executes for certain may be too much already; scheduling takes the longest of all.
     _check_worthwhile(graph, [n for n in prepared.nodes() if n.op.kind is Kind.HOST and n.op is not RESULT])
-    block = schedule(prepared, Layouts(own), Tools(_has_kernel, _is_inlined), prepared.strides)
+    block = _scheduled(prepared, own)
     operations.keep_answers()
     stages.append(("legalise", block.graph))
     clock.stage("schedule")
@@ -135,11 +137,27 @@ def lower(
     scalars = [node for node in block.graph.inputs if node not in own]
     nodes = block.graph.inputs
     final = {nodes[k]: block.graph.outputs[output] for k, output in written.items()}
+    if not all(map(_is_kernel, block.steps)):  # other steps do not write in the encodings of arguments
+        final = {node: output for node, output in final.items() if not encoding_of(node)}
     memory = plan_block(block, scalars, donated=[*(nodes[k] for k in donated), *final], final=final)
     clock.stage("memory")
     # What computed an exception is not run again on arguments that were overwritten.
     watched = 0 if memory.layout.overwritten() - final.keys() else may_raise(prepared)
     return Lowered(block, memory, tuple(stages), clock, watched | not_computed(graph), prepared.strides, fired)
+
+
+def _scheduled(graph: Graph, strides: dict[Node, tuple[int, ...]]) -> Block:
+    """The steps of a prepared graph: where not all of them are kernels, these copy what only they can read."""
+    tools = Tools(_has_kernel, _is_inlined)
+    block = schedule(graph, Layouts(dict(strides)), tools, graph.strides)
+    if all(map(_is_kernel, block.steps)) or not any(map(encoding_of, graph.inputs)):
+        return block
+    return schedule(decoded(graph, Layouts(strides)), Layouts(dict(strides)), tools, graph.strides)
+
+
+def _is_kernel(step: object) -> bool:
+    """Whether a step is a kernel, or a check between kernels."""
+    return isinstance(step, (KernelCall, CheckCall))
 
 
 def with_counts(graph: Graph) -> Graph:

@@ -33,9 +33,7 @@ def written_in_place(traced: Traced) -> tuple[tuple[int, int], ...]:
     code.
     """
     place = {register: k for k, register in enumerate(traced.registers)}
-    copied = {number for number, form in traced.forms if form.copies}
-    written = [(number, output) for number, output in traced.written if number not in copied]
-    found = ((place.get(number), traced.values[number], output) for number, output in written)
+    found = ((place.get(number), traced.values[number], output) for number, output in traced.written)
     return tuple(
         (k, output)
         for k, array, output in found

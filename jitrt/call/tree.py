@@ -14,13 +14,14 @@ from .. import config, policy
 from ..base.atwork import at_work
 from ..base.frozen import replaced
 from ..errors import NotWorthwhile, Untraceable
-from ..frontend.forms import ordinary
+from ..frontend.forms import of_own_class
 from ..frontend.numpy.draws import drawing
 from ..frontend.numpy.scopes import entered
 from ..frontend.python.captures import Capture, Captures
 from ..frontend.python.stores import Arguments
 from ..frontend.segments import GraphBreak, narrowed, needed
 from ..frontend.trace import Traced
+from ..ir.build import encoding_of
 from ..ir.extents import formula
 from ..ir.types import ArrayType
 from ..ir.worthwhile import NOTHING, first_numpy_time, is_short, is_worth_copying, is_worth_python
@@ -275,7 +276,8 @@ class Specialisation:
         if traced.breaks:  # a later trace starts with the arguments
             return ()
         leaves = {k: leaf for k, leaf in enumerate(traced.arguments) if k not in needed and leaf in self.donated}
-        return tuple(n for n, k in enumerate(traced.registers) if k in leaves)
+        inputs = traced.graph.inputs
+        return tuple(n for n, k in enumerate(traced.registers) if k in leaves and not encoding_of(inputs[n]))
 
     def _check_copies(self, traced: Traced) -> None:
         written = [output for _, output in traced.written]
@@ -303,8 +305,6 @@ class Specialisation:
         if traced.breaks or self.donated or self.sharing is not None:
             return False
         if traced.scope and not traced.scope.only_ignores:
-            return False
-        if any(form.copies for _, form in traced.forms):
             return False
         if self.only_native and not can_guard_objects():
             return False
@@ -341,7 +341,7 @@ class Specialisation:
 
     def _run(self, leaves: list[Any], arguments: Arguments) -> Any:
         inputs = self.inputs(leaves)
-        registers = list(map(ordinary, inputs)) if self.has_forms else inputs
+        registers = list(map(of_own_class, inputs)) if self.has_forms else inputs
         segment = self.root if self.root.end is None else deque(self._path(registers), maxlen=1)[0]
         traced, compiled = segment.traced, segment.compiled
         assert traced is not None and compiled is not None
@@ -381,7 +381,7 @@ class Specialisation:
         """
         found = []
         with drawing(leaves) if self.draws else _no_draws:
-            registers = list(map(ordinary, self.inputs(leaves)))
+            registers = list(map(of_own_class, self.inputs(leaves)))
             for segment in self._path(registers):
                 compiled, inputs = segment.plan[:2]
                 if segment.traced is not None:
@@ -413,8 +413,9 @@ class Specialisation:
         return make_plain_table(serve, call, watched, captured, integers, self.traced.arguments, self.open_sizes)
 
     def _captures_forms(self) -> bool:
-        """Whether an array that the function reads from outside is no ordinary one."""
-        return any(number >= len(self.traced.arguments) for number, _ in self.traced.forms)
+        """Whether an array that the function reads from outside is of another class than NumPy's own."""
+        forms = self.traced.forms
+        return any(number >= len(self.traced.arguments) and form.kind is not np.ndarray for number, form in forms)
 
     def _captured(self, captures: Captures) -> list[Captured]:
         """Places of captured arrays, with arrays like those that the function was compiled for."""

@@ -24,21 +24,25 @@ def first_lanes(builder: ir.IRBuilder, number: ir.Value, width: int) -> ir.Value
 
 
 def masked_load(
-    builder: ir.IRBuilder, address: ir.Value, dtype: np.dtype, mask: ir.Value, others: ir.Value
+    builder: ir.IRBuilder, address: ir.Value, dtype: np.dtype, mask: ir.Value, others: ir.Value, aligned: bool = True
 ) -> ir.Value:
     """The elements at `address` in the lanes of `mask`, and those of `others` elsewhere."""
     pointer = others.type.as_pointer()
     signature = ir.FunctionType(others.type, [pointer, _I32, mask.type, others.type])
     function = _intrinsic(builder, "load", others.type, dtype, signature)
-    return builder.call(function, [builder.bitcast(address, pointer), _I32(dtype.alignment), mask, others])
+    alignment = _I32(dtype.alignment if aligned else 1)
+    return builder.call(function, [builder.bitcast(address, pointer), alignment, mask, others])
 
 
-def masked_store(builder: ir.IRBuilder, data: ir.Value, address: ir.Value, dtype: np.dtype, mask: ir.Value) -> None:
+def masked_store(
+    builder: ir.IRBuilder, data: ir.Value, address: ir.Value, dtype: np.dtype, mask: ir.Value, aligned: bool = True
+) -> None:
     """Write the lanes of `mask`."""
     pointer = data.type.as_pointer()
     signature = ir.FunctionType(ir.VoidType(), [data.type, pointer, _I32, mask.type])
     function = _intrinsic(builder, "store", data.type, dtype, signature)
-    builder.call(function, [data, builder.bitcast(address, pointer), _I32(dtype.alignment), mask])
+    alignment = _I32(dtype.alignment if aligned else 1)
+    builder.call(function, [data, builder.bitcast(address, pointer), alignment, mask])
 
 
 def _intrinsic(

@@ -141,20 +141,20 @@ class Memory:
         """The element of these indices."""
         if operand.name in self.turned:
             data = self.builder.load(self.turned[operand.name].address(self.builder, indices))
-            return from_memory(self.builder, operand.dtype, data)
-        data = self.builder.load(self.address(operand, indices))
-        data.align = _alignment(operand.dtype)
-        self._mark(data, operand)
-        return from_memory(self.builder, operand.dtype, data)
+        else:
+            data = self.builder.load(self.address(operand, indices))
+            data.align = 1 if operand.encoding else operand.dtype.alignment
+            self._mark(data, operand)
+        return from_memory(self.builder, operand.dtype, data, operand.encoding)
 
     def store(self, operand: Operand, indices: dict[int, ir.Value], value: ir.Value) -> None:
         """Write the element of these indices."""
-        data = to_memory(self.builder, operand.dtype, value)
+        data = to_memory(self.builder, operand.dtype, value, operand.encoding)
         if operand.name in self.turned:
             self.builder.store(data, self.turned[operand.name].address(self.builder, indices))
             return
         store = self.builder.store(data, self.address(operand, indices))
-        store.align = _alignment(operand.dtype)
+        store.align = 1 if operand.encoding else operand.dtype.alignment
         self._mark(store, operand)
 
     def _mark(self, instruction: ir.Instruction, operand: Operand) -> None:
@@ -169,10 +169,6 @@ class Memory:
         instruction.set_metadata("alias.scope", own)
         if others is not None:
             instruction.set_metadata("noalias", others)
-
-
-def _alignment(dtype: np.dtype) -> int:
-    return dtype.alignment
 
 
 def alias_scopes(module: ir.Module, operands: Sequence[Operand], name: str) -> Scopes:

@@ -24,6 +24,7 @@ from ..base.once import once
 from ..ir.ops.optable import LIBM, Op
 from ..ir.ops.relaxed import RELAXED
 from ..ir.ops.ufuncs import CUBE
+from ..ir.types import NATIVE, SWAPPED
 from ..kernels import libm, vmath
 from ..kernels.numpy_strips import emit_call
 from .arithmetic import arithmetic
@@ -79,14 +80,31 @@ def _fill_database() -> None:
     ufunc_db.get_ufuncs()
 
 
-def from_memory(builder: ir.IRBuilder, dtype: np.dtype, data: ir.Value) -> ir.Value:
+def from_memory(builder: ir.IRBuilder, dtype: np.dtype, data: ir.Value, encoding: str = NATIVE) -> ir.Value:
+    """The value of an element that lies in memory in that `encoding`."""
     if dtype.kind == "b":
         return builder.icmp_unsigned("!=", data, ir.Constant(data.type, 0))
-    return data
+    return _swapped(builder, dtype, data) if encoding == SWAPPED else data
 
 
-def to_memory(builder: ir.IRBuilder, dtype: np.dtype, value: ir.Value) -> ir.Value:
-    return builder.zext(value, data_type(dtype)) if dtype.kind == "b" else value
+def _swapped(builder: ir.IRBuilder, dtype: np.dtype, data: ir.Value) -> ir.Value:
+    """An element with its bytes in the other order."""
+    if dtype.kind == "c":
+        part = np.dtype(f"f{dtype.itemsize // 2}")
+        for k in range(2):
+            data = builder.insert_value(data, _swapped(builder, part, builder.extract_value(data, k)), k)
+        return data
+    if dtype.itemsize == 1:
+        return data
+    bits = builder.bitcast(data, ir.IntType(8 * dtype.itemsize))
+    return builder.bitcast(builder.bswap(bits), data.type)
+
+
+def to_memory(builder: ir.IRBuilder, dtype: np.dtype, value: ir.Value, encoding: str = NATIVE) -> ir.Value:
+    """What is stored of a value in that `encoding`."""
+    if dtype.kind == "b":
+        return builder.zext(value, data_type(dtype))
+    return _swapped(builder, dtype, value) if encoding == SWAPPED else value
 
 
 @lru_cache(maxsize=4096)

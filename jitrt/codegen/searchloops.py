@@ -17,7 +17,7 @@ def search_row(kernel: Kernel, loop: Loop, start: ir.Value, stop: ir.Value, acc:
     """Find the extreme: in vectors if all that is done is to look at neighbours."""
     fold, dtype = kernel.folds[acc]
     match loop.body:
-        case (Load(_, operand), Update()) if operand.strides[loop.axis] == "1" and dtype.kind in "fiu":
+        case (Load(_, operand), Update()) if _in_vectors(operand, loop.axis):
             builder = kernel.builder
             enough = builder.icmp_signed(">", builder.sub(stop, start), ir.Constant(I64, lanes(dtype)))
             with builder.if_else(enough) as (in_vectors, one_by_one):
@@ -37,6 +37,11 @@ def search_row(kernel: Kernel, loop: Loop, start: ir.Value, stop: ir.Value, acc:
                 kernel.accumulators[acc].add_incoming(value, block)
         case _:
             _search(kernel, loop, start, stop, acc)
+
+
+def _in_vectors(operand: Operand, axis: int) -> bool:
+    """Whether elements along an axis are loaded in vectors as they are."""
+    return operand.strides[axis] == "1" and operand.dtype.kind in "fiu" and not operand.encoding
 
 
 def _address_at(kernel: Kernel, operand: Operand, axis: int, index: ir.Value) -> ir.Value:

@@ -201,17 +201,17 @@ class Statements:
 
     def _load(self, s: Load) -> None:
         data = self.builder.load(self._pointer(s))
-        data.align = 1 if s.anywhere else s.dtype.alignment
+        data.align = 1 if s.encoding else s.dtype.alignment
         self._mark(data, s.scope)
-        self.values[s.target] = from_memory(self.builder, s.dtype, data)
+        self.values[s.target] = from_memory(self.builder, s.dtype, data, s.encoding)
 
     def _store(self, s: Store) -> None:
         value = self.values[s.value]
         if value.type == BYTES:  # an address, for a function outside
             value = self.builder.ptrtoint(value, I64)
-        data = to_memory(self.builder, s.dtype, value)
+        data = to_memory(self.builder, s.dtype, value, s.encoding)
         store = self.builder.store(data, self._pointer(s))
-        store.align = s.dtype.alignment
+        store.align = 1 if s.encoding else s.dtype.alignment
         self._mark(store, s.scope)
 
     def _variable(self, name: str, type_: Type) -> ir.Value:

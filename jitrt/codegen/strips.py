@@ -116,8 +116,8 @@ def _fixed(body: Sequence[Statement], axis: int, varying: Collection[int]) -> li
 
 
 def _are_neighbours(s: Statement, axis: int) -> bool:
-    """Whether `s` loads or stores what lies side by side along `axis`."""
-    return isinstance(s, (Load, Store)) and s.operand.strides[axis] == "1"
+    """Whether `s` loads or stores what lies side by side along `axis`, as NumPy's loops take it."""
+    return isinstance(s, (Load, Store)) and s.operand.strides[axis] == "1" and not s.operand.encoding
 
 
 def used_values(s: Statement) -> tuple[int, ...]:

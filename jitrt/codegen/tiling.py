@@ -64,4 +64,4 @@ def _turn(kernel: Kernel, what: str, operand: Operand, tiles: Tiles, buffer: ir.
     along, across = (kernel.memory.stride(operand, axis) for axis in (tiles.outer, tiles.inner))
     assert across is not None, "an operand that runs along the inner axis is not turned"
     source = kernel.memory.address(operand, kernel.indices)
-    turn(kernel.builder, what, operand.dtype, source, (along, across), buffer, extents)
+    turn(kernel.builder, what, operand.dtype, source, (along, across), buffer, extents, not operand.encoding)

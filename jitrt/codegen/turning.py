@@ -30,6 +30,7 @@ def turn(
     strides: tuple[ir.Value | None, ir.Value],
     buffer: ir.Value,
     extents: tuple[ir.Value, ir.Value],
+    aligned: bool = True,
 ) -> None:
     """Copy a tile to a buffer, where element ``(i, j)`` is at ``i * TILE + j``, or back.
 
@@ -47,16 +48,19 @@ def turn(
         The address of the first of ``TILE * TILE`` elements.
     extents : pair of llvmlite.ir.Value
         How many `i` and `j` there are.
+    aligned : bool
+        Whether the memory is. Elements are copied as they are, in whatever order their bytes are.
     """
     in_vectors = strides[0] is None and isinstance(data_type(dtype), (ir.IntType, ir.FloatType, ir.DoubleType))
     along = I64(dtype.itemsize) if strides[0] is None else strides[0]
-    function = _function(builder.module, what, dtype, in_vectors)
+    function = _function(builder.module, what, dtype, in_vectors, aligned)
     builder.call(function, [builder.bitcast(source, BYTES), along, strides[1], buffer, *extents])
 
 
-def _function(module: ir.Module, what: str, dtype: np.dtype, in_vectors: bool) -> ir.Function:
+def _function(module: ir.Module, what: str, dtype: np.dtype, in_vectors: bool, aligned: bool) -> ir.Function:
     """``turn(source, along, across, buffer, rows, columns)``."""
-    name = f"jitrt_{what}_tile_{dtype.kind}{dtype.itemsize}{'' if in_vectors else '_one_by_one'}"
+    name = f"jitrt_{what}_tile_{dtype.kind}{dtype.itemsize}"
+    name += ("" if in_vectors else "_one_by_one") + ("" if aligned else "_anywhere")
     if name in module.globals:
         return module.globals[name]
     kind = ir.FunctionType(ir.VoidType(), [BYTES, I64, I64, data_type(dtype).as_pointer(), I64, I64])
@@ -65,7 +69,7 @@ def _function(module: ir.Module, what: str, dtype: np.dtype, in_vectors: bool) -
     for attribute in ("noinline", "nounwind"):
         function.attributes.add(attribute)
     builder = ir.IRBuilder(function.append_basic_block("entry"))
-    emitted = _Turning(builder, dtype, *function.args)
+    emitted = _Turning(builder, dtype, aligned, *function.args)
     step, body = (BLOCK, getattr(emitted, f"{what}_block")) if in_vectors else (1, getattr(emitted, f"{what}_element"))
     _count(builder, emitted.rows, step, lambda i: _count(builder, emitted.columns, step, lambda j: body(i, j)))
     builder.ret_void()
@@ -86,6 +90,7 @@ class _Turning:
         self,
         builder: ir.IRBuilder,
         dtype: np.dtype,
+        aligned: bool,
         source: ir.Value,
         along: ir.Value,
         across: ir.Value,
@@ -93,7 +98,8 @@ class _Turning:
         rows: ir.Value,
         columns: ir.Value,
     ):
-        self.builder, self.dtype, self.source, self.along, self.across = builder, dtype, source, along, across
+        self.builder, self.dtype, self.aligned = builder, dtype, aligned
+        self.source, self.along, self.across = source, along, across
         self.buffer, self.rows, self.columns = buffer, rows, columns
         self.element = data_type(dtype)
 
@@ -114,7 +120,7 @@ class _Turning:
             if k:
                 is_there = builder.icmp_signed("<", builder.add(j, I64(k)), self.columns)
                 place = self._beside(place, builder.select(is_there, self.across, I64(0)))
-            lines.append(masked_load(builder, place, self.dtype, there, nothing))
+            lines.append(masked_load(builder, place, self.dtype, there, nothing, self.aligned))
         for k, line in enumerate(_transposed(builder, lines)):
             place = builder.bitcast(self._inside(builder.add(i, I64(k)), j), line.type.as_pointer())
             builder.store(line, place).align = self.dtype.alignment
@@ -132,13 +138,13 @@ class _Turning:
         for k, line in enumerate(_transposed(builder, lines)):
             is_there = builder.icmp_signed("<", builder.add(j, I64(k)), self.columns)
             there = first_lanes(builder, builder.select(is_there, rows, I64(0)), BLOCK)
-            masked_store(builder, line, place, self.dtype, there)
+            masked_store(builder, line, place, self.dtype, there, self.aligned)
             place = self._beside(place, self.across)
 
     def _copy(self, source: ir.Value, target: ir.Value) -> None:
-        data = self.builder.load(source)
-        data.align = self.dtype.alignment
-        self.builder.store(data, target).align = self.dtype.alignment
+        data, alignment = self.builder.load(source), self.dtype.alignment if self.aligned else 1
+        data.align = alignment
+        self.builder.store(data, target).align = alignment
 
     def _outside(self, i: ir.Value, j: ir.Value) -> ir.Value:
         builder = self.builder

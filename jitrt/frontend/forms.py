@@ -1,7 +1,7 @@
-"""Arrays that lie in memory in a way that kernels do not take: mapped from a file, byte-swapped, or not aligned.
+"""Arrays that are not ordinary ones: mapped from a file, byte-swapped, or not aligned.
 
-A trace sees an ordinary array with the same elements. Where NumPy would make an array of the same class or byte order
-of it, and not a view or an ordinary array, the trace ends.
+A trace sees an ordinary array with the same elements; kernels know how these lie in memory. Where NumPy would make an
+array of the same class or byte order of it, and not a view or an ordinary array, the trace ends.
 """
 
 from __future__ import annotations
@@ -12,12 +12,13 @@ import numpy as np
 
 from ..base.frozen import frozen
 from ..errors import Untraceable
+from ..ir.types import NATIVE, SWAPPED, UNALIGNED
 from .python.userline import user_line
 
 
 @frozen
 class Form:
-    """How an array differs from those that kernels take.
+    """How an array differs from ordinary ones.
 
     Parameters
     ----------
@@ -32,9 +33,9 @@ class Form:
     unaligned: bool = False
 
     @property
-    def copies(self) -> bool:
-        """Whether kernels take a copy of such an array."""
-        return self.swapped or self.unaligned
+    def encoding(self) -> str:
+        """How its elements lie in memory."""
+        return SWAPPED if self.swapped else UNALIGNED if self.unaligned else NATIVE
 
     @property
     def of_copies(self) -> Form | None:
@@ -51,13 +52,22 @@ def form_of(value: Any) -> Form | None:
     return None if form == Form() else form
 
 
-def ordinary(value: Any) -> Any:
-    """An array that kernels take, with the same elements in the same order of memory; other values as they are."""
+def encoding_of(value: Any) -> str:
+    """How the elements of an array lie in memory."""
     form = form_of(value)
-    if form is None:
-        return value
-    array = value.view(np.ndarray)
-    return np.array(array, array.dtype.newbyteorder("="), order="K") if form.copies else array
+    return NATIVE if form is None else form.encoding
+
+
+def of_own_class(value: Any) -> Any:
+    """An array that is mapped from a file as one of NumPy's own class; other values as they are."""
+    return value.view(np.ndarray) if isinstance(value, np.memmap) else value
+
+
+def ordinary(value: Any) -> Any:
+    """An ordinary array with the same elements in the same order of memory; other values as they are."""
+    if encoding_of(value):
+        return np.array(value, value.dtype.newbyteorder("="), order="K", subok=False)
+    return of_own_class(value)
 
 
 def check(form: Form | None, what: str) -> None:

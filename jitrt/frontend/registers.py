@@ -10,6 +10,7 @@ import numpy as np
 from ..ir import build as b
 from ..ir.node import Node, type_of
 from ..ir.ops.optable import INPUT
+from .forms import ordinary
 
 
 class Registers:
@@ -29,7 +30,7 @@ class Registers:
         """What each register holds; None where nothing needs it any more."""
         self.places = {node: k for k, node in enumerate(inputs)}
         """The numbers of the registers."""
-        self.values = {node: read_only(value) for node, value in zip(inputs, given) if value is not None}
+        self.values = {node: read_only(ordinary(value)) for node, value in zip(inputs, given) if value is not None}
         """What calls get that are made during the trace, and what they have given."""
         self._numbers: dict[int, tuple[Any, Node]] = {}
 
@@ -73,7 +74,7 @@ class Registers:
         for n, k in freed:
             del self.places[n]
             self.given[k] = None
-        self.values = {n: read_only(self.given[k]) for n, k in self.places.items()}
+        self.values = {n: read_only(ordinary(self.given[k])) for n, k in self.places.items()}
         return tuple(k for _, k in freed)
 
     def forget_values(self) -> None:

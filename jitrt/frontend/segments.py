@@ -16,7 +16,7 @@ import numpy as np
 from numpy.lib.stride_tricks import as_strided
 
 from ..base.frozen import frozen
-from ..ir.build import input_node
+from ..ir.build import encoding_of, input_node
 from ..ir.control import in_order
 from ..ir.interpret import evaluate
 from ..ir.node import Graph, Node, topological_order
@@ -24,6 +24,7 @@ from ..ir.ops.contractions import is_effect
 from ..ir.ops.raising import FORCE
 from ..values.kinds import Tree, flatten
 from .effects import forced_of
+from .forms import ordinary
 
 _COMPARED_BYTES = 4096  # of an array that is looked at: larger ones are taken to be different every time
 
@@ -67,7 +68,7 @@ class Operand:
     def read(self, registers: list[Any]) -> Any:
         if self.register < 0:
             return self.value
-        value = registers[self.register]
+        value = ordinary(registers[self.register])
         return value if self.view is self.base else evaluate((self.view,), {self.base: value})[0]
 
 
@@ -264,12 +265,12 @@ def graph_from_registers(
         What the graph reads in any case: its first inputs.
     """
     sources: list[Node] = list(first)
-    done: dict[Node, Node] = {node: input_node(k, node.type) for k, node in enumerate(first)}
+    done: dict[Node, Node] = {node: input_node(k, node.type, encoding_of(node)) for k, node in enumerate(first)}
     for node in in_order(roots, registers):
         if node in done:
             continue
         if node in registers:
-            done[node] = input_node(len(sources), node.type)
+            done[node] = input_node(len(sources), node.type, encoding_of(node))
             sources.append(node)
             continue
         args = tuple(done[a] for a in node.args)

@@ -23,7 +23,7 @@ from ..values.keys import GENERATORS, is_dynamic
 from ..values.kinds import Tree, rebuild
 from ..values.memory import steps_into_itself
 from .context import tracing
-from .forms import Form, check, form_of, ordinary
+from .forms import Form, check, encoding_of, form_of, of_own_class
 from .graphbreaks import check_wait
 from .numpy.creation import renew_all
 from .numpy.draws import of_argument
@@ -85,7 +85,7 @@ class Traced:
     has_state : bool
         Whether the function names lists, dicts or objects, which are looked at in every call.
     forms : tuple of (int, Form)
-        Inputs that are no ordinary arrays, of which programs take `ordinary` ones.
+        Inputs that are no ordinary arrays.
     """
 
     graph: Graph
@@ -188,7 +188,7 @@ def _trace_once(request: Request, excepted: set[Place]) -> Traced:
     captures = request.captures
     originals = [request.leaves[k] for k in request.arguments] + [c.read() for c in captures.arrays]
     forms = [form_of(value) for value in originals]
-    inputs, state = _begin(request, list(map(ordinary, originals)), excepted)
+    inputs, state = _begin(request, list(map(of_own_class, originals)), excepted)
     state.has_forms = any(forms)
     symbols = _symbols(request, originals, inputs, state)
     clones, given = _stand_ins(request, originals, symbols, state)
@@ -226,7 +226,10 @@ def _trace_once(request: Request, excepted: set[Place]) -> Traced:
 def _begin(request: Request, given: Sequence[Any], excepted: set[Place]) -> tuple[list[Node], Trace]:
     """The inputs of the graph, whose values are `given`, and a trace that has recorded nothing."""
     captures, extents = request.captures, request.extents
-    inputs = [input_node(number, _input_type(value, extents.get(number))) for number, value in enumerate(given)]
+    inputs = [
+        input_node(number, _input_type(value, extents.get(number)), encoding_of(value))
+        for number, value in enumerate(given)
+    ]
     # Integers that are captured are numbered behind the leaves.
     numbers = [*request.arguments, *range(len(request.leaves), len(request.leaves) + len(captures.arrays))]
     integers = {node: k for node, k, value in zip(inputs, numbers, given) if type(value) is int}
@@ -262,8 +265,6 @@ def _symbols(request: Request, originals: Sequence[Any], inputs: list[Node], sta
         symbols.append(Tracer(node, state, isinstance(original, np.generic), cell))
         symbols[-1]._is_given = True
         if array and steps_into_itself(node.shape, own, original.itemsize):
-            if form is not None and form.copies:
-                raise Untraceable("takes an array that overlaps itself, and that kernels take a copy of")
             state.aliases.lend(symbols[-1])  # an element that is written is seen through others
     return symbols
 
@@ -353,7 +354,11 @@ def _input_type(value: Any, extents: tuple[tuple[int, ...], tuple[int, ...]] | N
     type_ = type_of(value) if extents is None else ArrayType(type_of(value).dtype, extents[0])
     if type_.dtype.kind not in "biufcmM" or (isinstance(value, np.ndarray) and value.dtype.names is not None):
         raise Untraceable(f"uses an array of {type_.dtype}, which has no kernels")
-    return type_
+    if not encoding_of(value):
+        return type_
+    if type_.dtype.char in "gG":
+        raise Untraceable(f"uses an array of {type_.dtype} in a layout that has no kernels")
+    return ArrayType(np.dtype(type_.dtype.newbyteorder("=").str), type_.shape)
 
 
 def _describe(

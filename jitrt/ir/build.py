@@ -16,7 +16,7 @@ from .node import Constant, Node, Params, type_of
 from .ops.optable import CONSTANT, INPUT, OPS, Kind, NotCovered, ValueWanted
 from .ops.ufuncs import CAST, COPY, WHERE, elementwise_result, where_dtype
 from .strided import depends, same_shape
-from .types import ArrayType, canonical
+from .types import NATIVE, ArrayType, canonical
 
 
 def params(**values: Hashable) -> Params:
@@ -45,9 +45,14 @@ def literal(n: Node) -> Any:
     return n["value"].number if n.op is CONSTANT else None
 
 
-def input_node(index: int, type: ArrayType) -> Node:
-    """The input number `index` of a graph."""
-    return Node(INPUT, (), params(index=index), type)
+def input_node(index: int, type: ArrayType, encoding: str = NATIVE) -> Node:
+    """The input number `index` of a graph, whose elements lie in memory in that `encoding`."""
+    return Node(INPUT, (), params(index=index, encoding=encoding) if encoding else params(index=index), type)
+
+
+def encoding_of(node: Node) -> str:
+    """How the elements of a stored array lie in memory."""
+    return node.kwargs.get("encoding", NATIVE) if node.op is INPUT else NATIVE
 
 
 def elementwise(ufunc: np.ufunc, *args: Node) -> Node:

@@ -25,6 +25,7 @@ import numpy as np
 from ..base.frozen import frozen
 from .integers import Poly
 from .ops.optable import OPS
+from .types import NATIVE
 
 POINTER = "pointer"
 MOST_TRUNCATED = 2.0**62
@@ -110,20 +111,17 @@ class Address:
 
 @frozen
 class Load:
-    """``target = load base{bytes}``; `scope` names memory that overlaps no other scope, if that is known.
-
-    What lies `anywhere` may lie at any byte.
-    """
+    """``target = load base{bytes}``; `scope` names memory that overlaps no other scope, if that is known."""
 
     target: str
     dtype: np.dtype
     base: str
     offset: Poly
     scope: str
-    anywhere: bool = False
+    encoding: str = NATIVE
 
     def __str__(self) -> str:
-        place = f"{self.base}{{{self.offset}}}{' anywhere' if self.anywhere else ''}"
+        place = f"{self.base}{{{self.offset}}}{_marked(self.encoding)}"
         return f"{self.target} = load {self.dtype.str} {place} of {self.scope or 'any'}"
 
 
@@ -136,9 +134,15 @@ class Store:
     offset: Poly
     value: str
     scope: str
+    encoding: str = NATIVE
 
     def __str__(self) -> str:
-        return f"store {self.dtype.str} {self.base}{{{self.offset}}} {self.value} of {self.scope or 'any'}"
+        place = f"{self.base}{{{self.offset}}}{_marked(self.encoding)}"
+        return f"store {self.dtype.str} {place} {self.value} of {self.scope or 'any'}"
+
+
+def _marked(encoding: str) -> str:
+    return f" {encoding}" if encoding else ""
 
 
 @frozen

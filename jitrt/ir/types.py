@@ -16,6 +16,9 @@ PYTHON_SCALARS: dict[type, np.dtype] = {
     complex: np.dtype(np.complex128),
 }
 
+# How elements of an input lie in memory: as kernels have them, or anywhere, or anywhere and in the other byte order.
+NATIVE, UNALIGNED, SWAPPED = "", "unaligned", "swapped"
+
 _WEAK_TYPE = {np.dtype(np.int64): int, np.dtype(np.float64): float, np.dtype(np.complex128): complex}
 
 

@@ -12,6 +12,7 @@ from types import MappingProxyType
 import numpy as np
 
 from ..base.frozen import frozen, replaced
+from ..ir.build import encoding_of
 from ..ir.extents import rather_below
 from ..ir.node import Graph, Node
 from ..ir.ops.movement import storage
@@ -164,7 +165,20 @@ def plan_steps(
     place.append(len(kept))
     layout = plan_frame(permanent, sharing.blocks, sharing.decisions, place)
     layout = replaced(layout, saved=_overwritten_bytes(kept, layout, final))
+    kept = [_in_encodings(step, layout) if isinstance(step, KernelCall) else step for step in kept]
     return tuple(kept), layout, tuple(replaced(d, step=place[d.step]) for d in sharing.decisions)
+
+
+def _in_encodings(call: KernelCall, layout: FrameLayout) -> KernelCall:
+    """A kernel whose operands are in the encodings of the arguments in whose memory they lie."""
+    encoded: dict[Operand, Operand] = {}
+    for operand, own in zip(call.nest.operands, call.layouts):
+        host, _ = layout.hosted.get(own.base, (own.base, None))
+        encoded[operand] = replaced(operand, encoding=encoding_of(host))
+    if all(operand == other for operand, other in encoded.items()):
+        return call
+    nest = replaced(call.nest, operands=tuple(encoded.values()), body=_renamed(call.nest.body, encoded, set()))
+    return replaced(call, nest=nest)
 
 
 def _overwritten_bytes(

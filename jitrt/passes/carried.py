@@ -107,7 +107,7 @@ def _carrying(loop: For, store: Store, loads: Sequence[Load], names: Iterator[st
             return [Put(variable, value, dtype)]
         return [Compute(name, cast.op, (value,), cast.dtypes, dtype), Put(variable, name, dtype)]
 
-    load = Load(first, store.dtype, store.base, loads[0].offset, store.scope)
+    load = Load(first, store.dtype, store.base, loads[0].offset, store.scope, store.encoding)
     fetch = If(is_first, (load, *put(first, made)))
     changes: dict[int, list[Statement]] = {id(s): [] for s in loads}
     changes[id(loads[0])] = [Integer(start, loop.start), Machine(is_first, "==", (loop.index, start)), fetch]

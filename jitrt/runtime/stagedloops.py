@@ -309,8 +309,6 @@ class _Loop:
         layout = fields()
         if layout is None:
             raise NotStaged("objects of this build of Python lie elsewhere")
-        if any(not a.flags.aligned for a in args if isinstance(a, np.ndarray)):
-            raise NotStaged("an array that is not aligned")
         staged = stage(function, args, takes_whole, call.trees)
         self.staged = replaced(staged, procedure=relaxed(staged.procedure)) if rounding.fastmath else staged
         self.is_whole = self.staged.is_whole

@@ -35,7 +35,7 @@ import numpy as np
 
 from ..base.frozen import Remembering, frozen, remembered
 from ..ir.ops.optable import Op
-from ..ir.types import dtype_name
+from ..ir.types import NATIVE, dtype_name
 
 _AXIS_NAMES = "ijklmnpqrstuvwxyzabcdefgh"
 
@@ -51,13 +51,14 @@ class Operand:
     """Memory that a nest reads or writes: `strides` holds a class for each axis of the nest.
 
     Memory with a `ring` holds so many rows along an axis, which follow each other in a circle: the axis, what is added
-    to its index, and their number.
+    to its index, and their number. Elements of arguments may be in another `encoding` than that of kernels.
     """
 
     name: str
     dtype: np.dtype
     strides: tuple[str, ...]
     ring: tuple[int, int, int] | None = None
+    encoding: str = NATIVE
 
     @property
     def memory(self) -> str:
@@ -251,7 +252,7 @@ class LoopNest(Remembering):
     body: tuple[Statement, ...]
 
     def __str__(self) -> str:
-        head = ", ".join(f"{o.name}: {dtype_name(o.dtype)}({','.join(o.strides)})" for o in self.operands)
+        head = ", ".join(f"{o.name}: {_element_type(o)}({','.join(o.strides)})" for o in self.operands)
         literals = "".join(f", c{k}: {dtype_name(t)}" for k, t in enumerate(self.literals))
         return "\n".join([f"nest({head}{literals})", *_lines(self.body, "  ")])
 
@@ -337,6 +338,10 @@ def _line(s: Statement) -> str:
         case ScanStep(target, operand, axis, fold, value):
             return f"v{target} = {_element(operand)} before in {axis_name(axis)} ({fold.name}) v{value}"
     raise TypeError(s)
+
+
+def _element_type(operand: Operand) -> str:
+    return f"{operand.encoding} {dtype_name(operand.dtype)}" if operand.encoding else dtype_name(operand.dtype)
 
 
 def _element(operand: Operand, indices: int = 0) -> str:

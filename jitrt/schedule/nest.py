@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from ..base.frozen import frozen, replaced
+from ..ir.build import encoding_of
 from ..ir.extents import ceiling
 from ..ir.node import Node
 from ..ir.ops.optable import Kind
@@ -316,7 +317,8 @@ class _Kernel:
         vectors = (behind - 2, behind - 1) if member.form in ("tiles", "turned") else (behind - 1,)
         known = (behind - 2, behind - 1) if member.axes and member.axes[-1].unrolled else ()
         ring = None if access.ring is None else (first_axis, *access.ring)
-        operand = Operand(self._name(access), access.node.dtype, _stride_classes(access, strides, vectors, known), ring)
+        classes, encoding = _stride_classes(access, strides, vectors, known), encoding_of(access.layout.base)
+        operand = Operand(self._name(access), access.node.dtype, classes, ring, encoding)
         nbytes = self.nbytes[access.layout.base] if access.is_local else 0
         layout = Layout(access.layout.base, access.layout.offset, (*strides, *access.indexed))
         self.operands.append((operand, layout, nbytes))

@@ -138,6 +138,8 @@ class Expressions:
             if name == "shape":
                 return tuple(integer(extent) for extent in value.shape)
             if name in ("size", "ndim", "dtype", "itemsize"):
+                if name == "dtype":
+                    self.r.require_native()
                 known = {"ndim": value.ndim, "dtype": value.dtype, "itemsize": value.dtype.itemsize}
                 return integer(value.size) if name == "size" else known[name]
             if name == "T":

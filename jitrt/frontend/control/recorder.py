@@ -36,6 +36,7 @@ from ...ir.loops import (
     Type,
     Update,
 )
+from ...ir.types import NATIVE, SWAPPED, UNALIGNED
 from .values import INT, LISTED, NotStaged, View
 
 MOST_EXTENT = 1 << 47  # of an array in memory
@@ -82,6 +83,7 @@ class Recorder:
         self._sites: dict[Hashable, int] = {}
         self._pieces: dict[int, int] = {}
         self.loads: list[tuple[View, Poly]] = []
+        self.encodings: dict[str, str] = {}  # of arguments whose elements do not lie as in other memory
         self.innermost: Poly | None = (
             None  # the index of the innermost loop of an operation on arrays, while it is recorded
         )
@@ -419,18 +421,19 @@ class Recorder:
         offset = place(view, indices)
         self.loads.append((view, offset))
         key = "load", view.base, offset, dtype.str, self.stores
-        return self._remembered(key, lambda name: Load(name, dtype, view.base, offset, view.scope))
+        encoding = self.encoding(view)
+        return self._remembered(key, lambda name: Load(name, dtype, view.base, offset, view.scope, encoding))
 
     def load_word(self, view: View, place: Poly) -> str:
         """Eight bytes of an array of bytes."""
         offset = view.offset + place
         key = "word", view.base, offset, self.stores
-        return self._remembered(key, lambda name: Load(name, INT, view.base, offset, view.scope, True))
+        return self._remembered(key, lambda name: Load(name, INT, view.base, offset, view.scope, UNALIGNED))
 
     def store(self, view: View, dtype: np.dtype, indices: Sequence[Poly], value: str) -> None:
         if LISTED in view.origins:
             raise NotStaged("a change of a diagonal, or of an array that a list holds")
-        self.emit(Store(dtype, view.base, place(view, indices), value, view.scope))
+        self.emit(Store(dtype, view.base, place(view, indices), value, view.scope, self.encoding(view)))
         self.written_to |= view.origins
         self.stores += 1
         self.time += 1
@@ -443,8 +446,22 @@ class Recorder:
             for (origin, base), at in self._written_at.items()
         )
 
+    def encoding(self, view: View) -> str:
+        """How elements lie in memory."""
+        encoding, *others = {self.encodings.get(origin, NATIVE) for origin in view.origins - {LISTED}}
+        if others:
+            raise NotStaged("arrays of different byte orders, or not all aligned, in one variable")
+        return encoding
+
+    def require_native(self) -> None:
+        """Stop staging where arguments are byte-swapped: what NumPy makes like them is, too."""
+        if SWAPPED in self.encodings.values():
+            raise NotStaged("an array that may be byte-swapped")
+
     def address(self, view: View) -> str:
-        """The pointer to the first element."""
+        """The pointer to the first element, for what reads it as native code does."""
+        if self.encoding(view):
+            raise NotStaged("an array that is byte-swapped or not aligned, and whose address is needed")
         if not view.offset.terms:
             return view.base
         key = "address", view.base, view.offset

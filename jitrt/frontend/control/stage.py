@@ -13,6 +13,7 @@ from ...ir.integers import Poly
 from ...ir.loops import POINTER, Parameter, Procedure, Statement, Type
 from ...kernels.procedure import MOST_INTEGER
 from ...values.kinds import Tree, leaf_count
+from ..forms import encoding_of
 from ..python.captures import Capture
 from . import arrays as a
 from .composites import put_together, read
@@ -442,8 +443,10 @@ def _parameter(r: Recorder, number: int, value: Any) -> Any:
 
 def _array(r: Recorder, name: str, value: np.ndarray) -> Array:
     dtype = value.dtype
-    if dtype.char not in "?bhilqBHILQfdFD" or not dtype.isnative or not value.ndim:
+    if dtype.char not in "?bhilqBHILQfdFD" or not value.ndim:
         raise NotStaged(f"an array of {dtype}")
+    if encoding := encoding_of(value):
+        r.encodings[name], dtype = encoding, np.dtype(dtype.newbyteorder("=").str)
     contiguous = value.flags.c_contiguous
     parameter = Parameter(name, dtype, value.ndim, contiguous)
     r.parameters.append(parameter)
@@ -530,6 +533,7 @@ def _settled_results(result: Any, results: list[tuple[str, Type]]) -> Result:
 def _kept_apart(r: Recorder, values: GrownList, made: dict[str, Any]) -> GrownList:
     if any(known is values for known in made.values()):
         raise NotStaged("a result that is a list of arrays which others share")
+    r.require_native()
     made[r.variable()] = values
     return values
 
@@ -576,6 +580,7 @@ def _array_result(r: Recorder, value: Array, results: list[tuple[str, Type]], ma
         if not view.is_given:
             raise NotStaged("a result that is a view")
         return Argument(given[0])
+    r.require_native()
     if not value.c_order:
         raise NotStaged("a result whose memory order is not known")
     if view.strides != a.contiguous_strides(value.shape, value.dtype):
