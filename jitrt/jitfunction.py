@@ -15,14 +15,15 @@ import numpy as np
 from . import config
 from .base.atwork import at_work, is_at_work
 from .base.frozen import replaced
+from .call.options import NO_OPTIONS, Options
 from .call.site import ServedFunction, kind_of_call, small_call
 from .call.tree import Plain
 from .errors import NotWorthwhile, Untraceable
-from .frontend.donation import check_names
 from .frontend.numpy.draws import drawing
+from .frontend.promises import check_names
 from .frontend.python.variablenames import variable_names
 from .frontend.trace import Request, trace
-from .ir.rounding import EXACT, Rounding
+from .ir.rounding import Rounding
 from .pandas_engine import PandasEngine
 from .pickling import reduced, stand_in
 from .runtime import results
@@ -119,15 +120,8 @@ class JitFunction(ServedFunction, Generic[P, R]):
             writes = sys._getframe(1).f_globals.get("__name__", "").startswith("cloudpickle.")
             return types.FunctionType if is_function and not writes else JitFunction
 
-    def __init__(
-        self,
-        function: Callable[P, R],
-        threads: int | None = None,
-        donate: Sequence[str] = (),
-        on_plain: str | None = None,
-        rounding: Rounding = EXACT,
-    ):
-        super().__init__(function, threads, donate, on_plain, rounding)
+    def __init__(self, function: Callable[P, R], options: Options = NO_OPTIONS):
+        super().__init__(function, options)
         self._stand_in: Any = None
 
     # Libraries tell by the code whether a function has been edited.
@@ -148,8 +142,7 @@ class JitFunction(ServedFunction, Generic[P, R]):
         return f"<jitrt.jit of {self._function!r}>"
 
     def __reduce_ex__(self, protocol: Any) -> Any:
-        options = self._threads, self._donate, self._on_plain, self._rounding
-        return reduced(self, self._function, options, protocol)
+        return reduced(self, self._function, (self._options,), protocol)
 
     @property
     def __jitrt_stand_in__(self) -> Any:
@@ -290,7 +283,7 @@ class JitFunction(ServedFunction, Generic[P, R]):
         call = self._traced.taken(args, kwargs)
         try:
             with at_work():
-                captures, rounding = known.current_captures(), self._rounding
+                captures, rounding = known.current_captures(), self._options.rounding
                 request = Request(self._function, call.leaves, call.structure, captures, rounding=rounding)
                 with variable_names() as values:
                     traced = trace(request)
@@ -432,6 +425,7 @@ def jit(
     *,
     threads: int | None = None,
     donate: Sequence[str] = (),
+    frozen: Sequence[str] = (),
     on_plain: str | None = None,
     fastmath: bool = False,
     wide_constants: bool = False,
@@ -441,6 +435,7 @@ def jit(
     *,
     threads: int | None = None,
     donate: Sequence[str] = (),
+    frozen: Sequence[str] = (),
     on_plain: str | None = None,
     fastmath: bool = False,
     wide_constants: bool = False,
@@ -456,6 +451,9 @@ def jit(
     donate : sequence of str, optional
         Names of parameters whose arrays the caller does not need after the call. They may be overwritten, and one of
         them may be the result. Floating-point exceptions of a call that overwrites them cause no warning.
+    frozen : sequence of str, optional
+        Names of parameters whose arrays, by themselves or in lists, dicts and objects, nobody changes any more, as
+        weights. What depends on nothing else is computed once for each of them; as `frozen` does for captured arrays.
     on_plain : {"ignore", "warn", "raise"}, optional
         What happens when a call is about to run the plain function: nothing, a `JitrtPerformanceWarning` for each
         reason, or that it is raised, before anything has run. By default what ``JITRT_ON_PLAIN`` says, else nothing.
@@ -476,7 +474,7 @@ def jit(
     Raises
     ------
     ValueError
-        If `threads` is less than 1, `donate` names what is not a parameter, or `on_plain` is none of the three.
+        If `threads` is less than 1, `donate` or `frozen` names no parameter, or `on_plain` is none of the three.
     TypeError
         If `function` cannot be called, or `threads` is no integer.
 
@@ -511,6 +509,7 @@ def jit(
             jit,
             threads=threads,
             donate=donate,
+            frozen=frozen,
             on_plain=on_plain,
             fastmath=fastmath,
             wide_constants=wide_constants,
@@ -521,9 +520,20 @@ def jit(
         raise ValueError(f"the number of threads must be at least 1, not {threads}")
     if on_plain not in (None, *config.ON_PLAIN):
         raise ValueError(f"on_plain must be one of {', '.join(config.ON_PLAIN)}, not {on_plain!r}")
-    names = (donate,) if isinstance(donate, str) else tuple(donate)
-    check_names(function, names)
-    return JitFunction(function, threads, names, on_plain, Rounding(bool(fastmath), bool(wide_constants)))
+    options = Options(
+        threads,
+        _names(function, donate, "donate"),
+        _names(function, frozen, "frozen"),
+        on_plain,
+        Rounding(bool(fastmath), bool(wide_constants)),
+    )
+    return JitFunction(function, options)
+
+
+def _names(function: Callable[..., Any], names: str | Sequence[str], option: str) -> tuple[str, ...]:
+    found = (names,) if isinstance(names, str) else tuple(names)
+    check_names(function, found, option)
+    return found
 
 
 jit.__pandas_udf__ = PandasEngine  # type: ignore[attr-defined]

@@ -13,20 +13,22 @@ from .. import config, policy
 from ..base.atwork import at_work
 from ..base.frozen import replaced
 from ..errors import Untraceable
-from ..frontend.donation import donated_leaves, overwritable
 from ..frontend.integers import LARGEST, SMALLEST, IntegerWanted, VaryingIntegers, VaryingNumbers
+from ..frontend.promises import donated_leaves, leaves_within, overwritable
 from ..frontend.python.captures import Captures
 from ..frontend.python.purity import catches, scan, scan_call
 from ..ir.ops.contractions import Call as HostedCall
 from ..runtime.dispatch import Dispatch
 from ..runtime.frames import Retrace
 from ..values import signature
+from ..values.frozen import frozen_argument
 from ..values.growing import Growing
 from ..values.keys import Foreign, leaf_key
 from ..values.kinds import Tree, flatten_call
 from ..values.memory import nbytes, sharing
 from ..values.signature import Signature
 from .budget import TraceBudget
+from .options import Options
 from .segments import Programs
 from .templates import Templates
 from .tracing import Call, Unspecialised, internal_error, specialise, warn_if_asked
@@ -45,8 +47,7 @@ class Specialisations:
     name : str
     programs : Programs
         What has been compiled for the function.
-    donate : sequence of str
-        Names of parameters whose arrays calls may overwrite.
+    options : Options
     dispatch : Dispatch
         The tables by which native code serves calls.
     lock : lock
@@ -58,14 +59,14 @@ class Specialisations:
         function: Callable[..., Any],
         name: str,
         programs: Programs,
-        donate: Sequence[str],
+        options: Options,
         dispatch: Dispatch,
         lock: threading.RLock,
     ):
         self._function = function
         self._name = name
         self._programs = programs
-        self._donate = donate
+        self._options = options
         self._dispatch = dispatch
         self._lock = lock
         self._known: dict[Signature, Specialisation | Plain] = {}
@@ -135,7 +136,7 @@ class Specialisations:
         except Untraceable as reason:
             _log.info("%s runs as plain NumPy: %s", self._name, reason)
             return Plain(str(reason))
-        donated = self._donated(leaves, structure, captures) if self._donate else ()
+        donated = self._donated(leaves, structure, captures) if self._options.donate else ()
         integers = self.integers.symbols(structure, leaves)
         if _are_large(leaves, integers):
             return _LARGE
@@ -208,7 +209,7 @@ class Specialisations:
         """The signature of a call."""
         captures = self.current_captures()
         keys = [leaf_key(leaf) for leaf in leaves] + [_captured_key(c.read()) for c in captures.arrays]
-        donated = self._donated(leaves, structure, captures) if self._donate else ()
+        donated = self._donated(leaves, structure, captures) if self._options.donate else ()
         return _key(structure, keys, self.integers.symbols(structure, leaves), donated, captures)
 
     def _note_failure(self, key: Any, failure: Unspecialised, is_call: bool) -> Plain:
@@ -419,7 +420,14 @@ class Specialisations:
 
     def take_apart(self, args: tuple, kwargs: dict[str, Any], leaves: list[Any]) -> Tree:
         """The structure of a call, as far as the function has been looked at; `leaves` get its leaves."""
-        return take_apart(args, kwargs, leaves, self._captures)
+        return self._with_frozen(leaves, take_apart(args, kwargs, leaves, self._captures))
+
+    def _with_frozen(self, leaves: list[Any], structure: Tree) -> Tree:
+        """`structure`; `leaves` get frozen arrays in place of those that the caller promises never to change."""
+        if self._options.frozen:
+            for k in leaves_within(self._function, structure, self._options.frozen):
+                leaves[k] = frozen_argument(leaves[k])
+        return structure
 
     def take_all_apart(self, args: tuple, kwargs: dict[str, Any], leaves: list[Any], structure: Tree) -> Tree:
         """The same with what the function names now. It is looked at for that, which is not done before it has to be.
@@ -431,12 +439,12 @@ class Specialisations:
             captures = self.current_captures()
             if captures is not before:
                 leaves.clear()
-                structure = take_apart(args, kwargs, leaves, captures)
+                structure = self._with_frozen(leaves, take_apart(args, kwargs, leaves, captures))
             with self._lock:
                 is_new = scan_call(self._function, structure, leaves, captures)
             if is_new:
                 leaves.clear()
-                structure = take_apart(args, kwargs, leaves, captures)
+                structure = self._with_frozen(leaves, take_apart(args, kwargs, leaves, captures))
         return structure
 
     def frame_bytes(self) -> int:
@@ -445,7 +453,7 @@ class Specialisations:
 
     def _donated(self, leaves: list[Any], structure: Tree, captures: Captures) -> tuple[int, ...]:
         """Numbers of the arguments that this call may overwrite."""
-        names = donated_leaves(self._function, structure, self._donate)
+        names = donated_leaves(self._function, structure, self._options.donate)
         return overwritable(leaves, names, [c.read() for c in captures.arrays])
 
 

@@ -13,7 +13,7 @@ import functools
 import logging
 import math
 import sys
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
@@ -26,7 +26,6 @@ from ..errors import JitrtError, JitrtPerformanceWarning, LoopsWanted
 from ..frontend.context import current, wanting_loops
 from ..frontend.numpy.tracer import Tracer
 from ..ir.ops.contractions import Call as HostedCall
-from ..ir.rounding import EXACT, Rounding
 from ..programs import expect_compiles, note_call
 from ..runtime.dispatch import NativeCallable
 from ..runtime.entry import make_fallback_table, make_plain_table
@@ -35,6 +34,7 @@ from ..runtime.loopengine import MISS, NoLoops, loop_engine
 from ..runtime.tally import tally_of
 from ..values.growing import NOT_GROWING
 from ..values.kinds import flatten_call
+from .options import NO_OPTIONS, Options
 from .traced import STAYS_IN_PYTHON, TracedCalls
 from .tracing import internal_error, warn
 from .tree import Plain, Specialisation, places_of
@@ -148,34 +148,17 @@ class ServedFunction(NativeCallable):
     ----------
     function : callable
         The plain function.
-    threads : int, optional
-        Most threads that its kernels may use.
-    donate : sequence of str
-        Names of parameters whose arrays may be overwritten.
-    on_plain : str, optional
-        What happens when the plain function is about to run: "ignore", "warn" or "raise".
-    rounding : Rounding, optional
-        In what results may differ from the plain function's.
+    options : Options, optional
     """
 
-    def __init__(
-        self,
-        function: Callable[..., Any],
-        threads: int | None = None,
-        donate: Sequence[str] = (),
-        on_plain: str | None = None,
-        rounding: Rounding = EXACT,
-    ):
+    def __init__(self, function: Callable[..., Any], options: Options = NO_OPTIONS):
         super().__init__(tally_of(function))
         functools.update_wrapper(self, function)
         self.__name__ = getattr(function, "__name__", type(function).__name__)
         self.__qualname__ = getattr(function, "__qualname__", self.__name__)
         self.__jitrt_function__ = function
         self._function = function
-        self._threads = threads
-        self._donate = tuple(donate)
-        self._on_plain = on_plain
-        self._rounding = rounding
+        self._options = options
         self._told: set[str] = set()  # reasons that have been warned of
         self._slow_calls = 0
         self._begin()
@@ -186,16 +169,14 @@ class ServedFunction(NativeCallable):
         self._traced = TracedCalls(
             self._function,
             self.__name__,
-            self._threads,
-            self._rounding,
-            self._donate,
+            self._options,
             self._dispatch,
             self._lock,
             self._call,
             self._tally,
         )
         self._specialisations = self._traced.known
-        self._loops = loop_engine(self._function, self._rounding)
+        self._loops = loop_engine(self._function, self._options.rounding)
         self._sites: dict[Hashable, Site] = {}
         self._falling_back: Site | None = None  # whose calls native code lets fall back
         self._plain_calls = 0
@@ -315,7 +296,7 @@ class ServedFunction(NativeCallable):
         if isinstance(self._loops, NoLoops) and hasattr(self._function, "__code__"):
             from ..runtime.stagedloops import LoopEngine
 
-            self._loops = LoopEngine(self._function, self._rounding, is_called, calls_loops=is_called)
+            self._loops = LoopEngine(self._function, self._options.rounding, is_called, is_called)
         result = self._loops.call(args, instead_of_plain=not is_called)
         if result is MISS:
             site.tries_loops = False
@@ -336,12 +317,12 @@ class ServedFunction(NativeCallable):
     @property
     def _may_wait(self) -> bool:
         """Whether first calls may run plain: nobody asks, and there are no loops, of which NumPy may take long."""
-        asked = config.strict() or (self._on_plain or config.on_plain()) != "ignore"
+        asked = config.strict() or (self._options.on_plain or config.on_plain()) != "ignore"
         return isinstance(self._loops, NoLoops) and not asked
 
     def _tell(self, plain: Plain | None) -> None:
         """Warn that the plain function runs, once for each reason, or raise, as the user has asked for."""
-        wanted = self._on_plain or config.on_plain()
+        wanted = self._options.on_plain or config.on_plain()
         if wanted == "ignore" or plain is None or plain.raises:
             return
         helps = advice(plain.reason).rewrite

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import logging
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 from .. import policy
@@ -17,13 +17,13 @@ from ..frontend.python.captures import Captures
 from ..frontend.storage import ReadOnly
 from ..ir.ops.contractions import Call as HostedCall
 from ..ir.ops.contractions import answered
-from ..ir.rounding import Rounding
 from ..runtime.dispatch import Dispatch
 from ..runtime.errstate import FloatingPointRaised
 from ..runtime.guards import TakenApart
 from ..runtime.tally import Tally
 from ..values.kinds import Tree
 from .lookup import Specialisations, take_apart
+from .options import Options
 from .segments import Programs
 from .tracing import Call, internal_error, trace_and_run, warn_if_asked
 from .tree import TOO_SMALL, NewPath, Plain, Specialisation, places_of
@@ -60,18 +60,16 @@ class TracedCalls:
         self,
         function: Callable[..., Any],
         name: str,
-        threads: int | None,
-        rounding: Rounding,
-        donate: Sequence[str],
+        options: Options,
         dispatch: Dispatch,
         lock: threading.RLock,
         call: Callable[[tuple, dict[str, Any]], Any],
         tally: Tally,
     ):
         self._function, self._name, self._dispatch, self._lock, self._call = function, name, dispatch, lock, call
-        self._donates, self._tally = bool(donate), tally
-        self.programs = Programs(threads, rounding)
-        self.known = Specialisations(function, name, self.programs, donate, dispatch, lock)
+        self._donates, self._tally = bool(options.donate), tally
+        self.programs = Programs(options.threads, options.rounding)
+        self.known = Specialisations(function, name, self.programs, options, dispatch, lock)
         self.last: Plain | None = None
         """Why the plain function has ended a call that a program had begun."""
 

@@ -29,7 +29,7 @@ def traced_and_lowered(function: ServedFunction, args: Sequence[Any]) -> tuple[T
     call = function._traced.taken(tuple(args), {})
     try:
         with at_work():
-            captures, rounding = function._specialisations.current_captures(), function._rounding
+            captures, rounding = function._specialisations.current_captures(), function._options.rounding
             traced = trace(Request(function._function, call.leaves, call.structure, captures, rounding=rounding))
             inputs = [call.leaves[k] for k in traced.arguments] + [c.read() for c in traced.captured]
             return traced, lower(replaced(traced.graph, rounding=rounding), inputs)

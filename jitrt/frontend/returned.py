@@ -14,7 +14,7 @@ from ..ir.extents import Size
 from ..ir.node import Node
 from ..ir.ops.optable import Kind
 from ..ir.ops.updates import through
-from ..values.frozen import is_frozen
+from ..values.frozen import is_frozen, original
 from .hidden import check_no_symbol
 from .numpy.tracer import Tracer
 from .python.stores import Given
@@ -105,7 +105,7 @@ class Outputs:
         if type(leaf) is Size:  # another number in other calls
             return self._of_symbol(Tracer(self._state.copy(b.extent(leaf)), self._state))
         if type(leaf) is np.ndarray and not leaf.flags.writeable and is_frozen(leaf):
-            return Result("value", value=leaf)
+            return Result("value", value=original(leaf))
         ordinary = type(leaf) is np.ndarray and leaf.dtype.kind in "biufcmM" and leaf.dtype.isnative
         return self._of_array(leaf) if ordinary and leaf.flags.c_contiguous else _plain_result(leaf)
 

@@ -13,7 +13,7 @@ from ..config import debug
 from ..kernels import entry as native
 from ..kernels import guard
 from ..values.attributes import is_plain_class
-from ..values.frozen import is_frozen
+from ..values.frozen import is_frozen, original
 from ..values.functions import MISSING
 from ..values.keys import STATIC_TYPES, is_foreign
 from ..values.kinds import (
@@ -362,7 +362,7 @@ class GuardRows:
                 raise Unguarded
             return self._of_dtype(value.dtype) if kind is np.ndarray else self._typed(kind)
         if place is None and kind is np.ndarray and not value.flags.writeable and is_frozen(value):
-            return self._identical(value)
+            return self._identical(original(value))
         if (kind is np.ndarray or kind is np.memmap) and where not in self.slots:
             self.kept.append(value.dtype)
             row = {

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 _known: dict[int, weakref.ref[np.ndarray]] = {}
+_arguments: dict[int, weakref.ref[np.ndarray]] = {}  # what stands for arrays, by the identity of these
 
 
 def frozen(array: Any) -> np.ndarray:
@@ -52,8 +53,7 @@ def frozen(array: Any) -> np.ndarray:
     if given.dtype.hasobject:
         raise TypeError("an array of Python objects cannot be frozen: these may change")
     made = np.asarray(_Held(given))
-    key = id(made)
-    _known[key] = weakref.ref(made, lambda _: _known.pop(key, None))
+    _note(_known, id(made), made)
     return made
 
 
@@ -65,6 +65,37 @@ class _Held:
         interface = dict(array.__array_interface__)
         interface["data"] = (interface["data"][0], True)
         self.__array_interface__ = interface
+
+
+class _HeldArgument(_Held):
+    """The same for an array that was given as an argument, which its caller may write, and promises not to."""
+
+
+def frozen_argument(array: Any) -> Any:
+    """A frozen array of the elements of an argument: the same one for the same array, as long as anybody has it.
+
+    What is no array of numbers is returned as it is.
+    """
+    if type(array) is not np.ndarray or is_frozen(array) or array.dtype.hasobject:
+        return array
+    key = id(array)
+    reference = _arguments.get(key)
+    found = None if reference is None else reference()
+    if found is None:
+        found = np.asarray(_HeldArgument(array))
+        _note(_known, id(found), found)
+        _note(_arguments, key, found)
+    return found
+
+
+def original(array: np.ndarray) -> np.ndarray:
+    """The argument for which `frozen_argument` has made `array`; itself if it did not."""
+    return array.base._array if type(array.base) is _HeldArgument else array
+
+
+def _note(table: dict[int, weakref.ref[np.ndarray]], key: int, array: np.ndarray) -> None:
+    """Keep an array in a table until it dies."""
+    table[key] = weakref.ref(array, lambda _: table.pop(key, None) and None)
 
 
 def is_frozen(array: np.ndarray) -> bool:

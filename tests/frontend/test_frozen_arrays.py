@@ -122,3 +122,74 @@ def test_rebinding_a_global_is_seen():
     assert f(np.ones(3))[0] == 10.0
     namespace["w"][:] = 1
     assert f(np.ones(3))[0] == 2.0
+
+
+def test_parameters_whose_arrays_never_change():
+    @jitrt.jit(frozen="params")
+    def f(x, params, scale=2.0):
+        return x @ (params["w"] * 2 + 1) + np.sqrt(params["layers"][1]) * scale
+
+    x = np.ones((2, 3))
+    made = [{"w": np.full((3, 2), float(k)), "layers": [1, np.full(2, k + 1.0)]} for k in range(3)]
+    for _ in range(4):
+        for params in made:
+            np.testing.assert_allclose(f(x, params), f.__wrapped__(x, params), rtol=1e-14)
+            np.testing.assert_allclose(f(x, params=params, scale=x[:, :2]), f.__wrapped__(x, params, x[:, :2]))
+    assert f.cache_info().slow_calls <= 12
+    operations = [n.op.name for n in _last_graph(f, x, made[0]).nodes() if n.args and n.op.name != "broadcast_to"]
+    assert "sqrt" not in operations and operations.count("multiply") == 1  # that of the product of matrices
+    assert all(params["w"].flags.writeable for params in made)
+
+
+def test_frozen_arguments_are_themselves():
+    @jitrt.jit(frozen=("w",))
+    def f(x, w):
+        return w, x + w.sum(), w[1:]
+
+    x, w = np.ones(300), np.arange(300.0)
+    for _ in range(4):
+        found, total, part = f(x, w)
+        assert found is w and np.shares_memory(part, w)
+        np.testing.assert_array_equal(total, x + w.sum())
+        np.testing.assert_array_equal(part, w[1:])
+
+
+def test_frozen_arguments_of_every_kind():
+    def f(x, w):
+        return x * w, (w + w).sum()
+
+    frozen = jitrt.jit(frozen=("w",))(f)
+    x = np.arange(40.0)
+    kinds = (
+        2.5,
+        3,
+        np.float32(4),
+        np.arange(40),
+        x[::-1],
+        x.astype(">f8"),
+        x.astype("f4"),
+        np.array(7.0),
+        jitrt.frozen(x),
+    )
+    for _ in range(3):
+        for w in kinds:
+            for found, expected in zip(frozen(x, w), f(x, w)) if isinstance(w, np.ndarray) else []:
+                np.testing.assert_allclose(found, expected)
+                assert found.dtype == expected.dtype
+
+
+def test_frozen_arguments_are_freed():
+    f = jitrt.jit(frozen=("w",))(lambda x, w: x * (w + 1))
+    w = np.ones(5000)
+    reference = weakref.ref(w)
+    for _ in range(3):
+        f(np.ones(5000), w)
+    f.clear()
+    del w
+    gc.collect()
+    assert reference() is None
+
+
+def test_the_name_of_a_frozen_parameter():
+    with pytest.raises(ValueError, match=r"frozen: .* has no parameter 'v'"):
+        jitrt.jit(frozen=("v",))(lambda x, w: x)

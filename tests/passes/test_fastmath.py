@@ -161,7 +161,7 @@ def total(x, y):
 
 def test_a_loop_is_rearranged_and_the_same_function_without_the_option_is_not():
     x, y = np.random.default_rng(1).random((2, 1000))
-    text = LoopEngine(total, fast(total)._rounding).source((x, y))
+    text = LoopEngine(total, fast(total)._options.rounding).source((x, y))
     assert "relaxed_add" in text
     assert "relaxed_multiply" in text
     compiled = fast(total)
@@ -202,7 +202,7 @@ def test_the_option_is_pickled_and_shown():
     def own(x):
         return x + 1.0 + 2.0
 
-    assert pickle.loads(pickle.dumps(_pickled))._rounding == _pickled._rounding
+    assert pickle.loads(pickle.dumps(_pickled))._options == _pickled._options
     assert "relaxed_add" in str(fast(own).lower(np.ones(100)))
     assert "relaxed_add" not in str(jitrt.jit(own).lower(np.ones(100)))
 

@@ -1,9 +1,10 @@
-"""Donated arguments: arrays that the caller gives away, so that a program may overwrite them."""
+"""What callers promise of arguments: to give arrays away, so that calls may overwrite them, or to leave them alone."""
 
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Collection, Sequence
+import itertools
+from collections.abc import Callable, Collection, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -11,18 +12,18 @@ import numpy as np
 from ..values.kinds import Tree, leaf_count
 
 
-def check_names(function: Callable[..., Any], donate: Collection[str]) -> None:
-    """Raise an error if one of these names is not that of a parameter.
+def check_names(function: Callable[..., Any], names: Collection[str], option: str) -> None:
+    """Raise an error if one of the `names` that an option has is not that of a parameter.
 
     Raises
     ------
     ValueError
         If a name is not that of a parameter that takes one argument.
     """
-    known = _parameters(function) if donate else {}
-    for name in donate:
+    known = _parameters(function) if names else {}
+    for name in names:
         if name not in known:
-            raise ValueError(f"donate: {function!r} has no parameter {name!r} that takes one argument")
+            raise ValueError(f"{option}: {function!r} has no parameter {name!r} that takes one argument")
 
 
 def _parameters(function: Callable[..., Any]) -> dict[str, inspect.Parameter]:
@@ -41,18 +42,33 @@ def donated_leaves(function: Callable[..., Any], structure: Tree, donate: Collec
     >>> donated_leaves(f, flatten((((1, 2), 3), {"c": 4}), []), ["b", "c"])
     [2, 3]
     """
+    return [leaf for name, leaf, inner in _arguments(function, structure) if inner is None and name in donate]
+
+
+def leaves_within(function: Callable[..., Any], structure: Tree, names: Collection[str]) -> Iterator[int]:
+    """Numbers of all leaves of the arguments for the parameters `names`.
+
+    Examples
+    --------
+    >>> from jitrt.values.kinds import flatten
+    >>> def f(a, b, c): ...
+    >>> list(leaves_within(f, flatten((((1, 2), 3), {"c": 4}), []), ["a", "c"]))
+    [0, 1, 3]
+    """
+    for name, leaf, inner in _arguments(function, structure):
+        if name in names:
+            yield from range(leaf, leaf + leaf_count(inner))
+
+
+def _arguments(function: Callable[..., Any], structure: Tree) -> Iterator[tuple[str | None, int, Tree]]:
+    """The arguments of a call ``(args, kwargs)``: the name of the parameter, the number of the first leaf, the tree."""
     (_, _, positional), (_, names, keywords) = structure[2][:2]
     by_place = [n for n, p in _parameters(function).items() if p.kind is not inspect.Parameter.KEYWORD_ONLY]
-    found, leaf = [], 0
-    for name, inner in [*zip(by_place, positional), *((None, s) for s in positional[len(by_place) :])]:
-        if inner is None and name in donate:
-            found.append(leaf)
+    rest = itertools.repeat(None, len(positional) - len(by_place))
+    leaf = 0
+    for name, inner in zip([*by_place[: len(positional)], *rest, *names], [*positional, *keywords]):
+        yield name, leaf, inner
         leaf += leaf_count(inner)
-    for name, inner in zip(names, keywords):
-        if inner is None and name in donate:
-            found.append(leaf)
-        leaf += leaf_count(inner)
-    return found
 
 
 def overwritable(leaves: Sequence[Any], donated: Sequence[int], others: Sequence[Any]) -> tuple[int, ...]:
