@@ -104,7 +104,7 @@ def test_functions_of_the_main_module_in_a_process_with_another(tmp_path):
     assert np.array_equal(main(x.copy()), 2 * x + 0.5) and np.array_equal(main(x.copy(), 2.0, c=3.0), 2 * x + 6)
     assert np.array_equal(countdown(3, x), 8 * x) and np.array_equal(times(x), 4 * x)
     assert main.__qualname__ == main.__wrapped__.__qualname__ == "main" and main.__doc__ == "Text."
-    assert (main._threads, main._donate) == (1, ("a",)) and not main.explain(x).plain_reason
+    assert (main._options.threads, main._options.donate) == (1, ("a",)) and not main.explain(x).plain_reason
     again = pickle.dumps([1]), main
     print("good")
     """

@@ -223,7 +223,7 @@ def test_names_are_checked():
         jitrt.jit(scaled, donate=("x", "z"))
     with pytest.raises(ValueError, match="no parameter 'args'"):
         jitrt.jit(lambda *args: args, donate="args")
-    assert jitrt.jit(donate="x")(scaled)._donate == ("x",)
+    assert jitrt.jit(donate="x")(scaled)._options.donate == ("x",)
 
 
 def test_pickles():
