@@ -14,7 +14,6 @@ TRACE = 800_000
 TRACED_NODE = 30_000  # and each operation of it
 TRACE_AGAIN = 250_000  # where most of it is as it was in the call before
 TRACED_NODE_AGAIN = 10_000
-SIZED_FRAME = 200_000  # a frame for sizes that are new to a program of which NumPy executes some steps
 SLOW_CALL = 2.0  # seconds after which people are told of a compile
 
 SMALL_CALL = 2048  # bytes of arrays of calls that the plain function serves at first: there may be no further ones,

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from .. import config, policy
+from .. import config
 from ..base.frozen import replaced
 from ..codegen import cache
 from ..errors import Untraceable
@@ -17,7 +17,6 @@ from ..ir.integers import Poly
 from ..ir.node import Graph
 from ..ir.rounding import Rounding
 from ..ir.types import ArrayType, contiguous_strides
-from ..ir.worthwhile import numpy_time
 from ..passes.harmless import left_out
 from ..programs import Compiled
 from ..runtime import imagefile
@@ -156,8 +155,6 @@ class GeneralPrograms:
 
         program = generate(lower(graph, values, (), dict(written), strides)).program
         if not program.image.is_native:
-            if not config.strict() and numpy_time([graph]) < 1000 * policy.SIZED_FRAME:
-                raise Untraceable("leaves a part of the program to NumPy, and the rest gains little")
             check(program.hosts)
             key = None
         for _, kind, order in program.image.fresh:

@@ -7,6 +7,7 @@ import logging
 import threading
 from collections import Counter
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 from .. import config, policy
@@ -169,11 +170,13 @@ class Specialisations:
                     )  # fmt: skip
                     if is_call:
                         sizes = self.integers.wanted(structure)
-                        general = self._templates.find(call, (structure, captures.number), key.types, sizes)
+                        may_make = partial(self._may_trace, key, leaves)
+                        general = self._templates.find(call, (structure, captures.number), key.types, sizes, may_make)
                         if general is not None:
                             types, found = general
                             if found not in self:
                                 self._remember(key._replace(types=types), found)
+                                self._budget.note_trace(key, found)
                             break
                     if is_call and not self._may_trace(key, leaves):
                         return self._give_up(key)

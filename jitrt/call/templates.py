@@ -30,7 +30,7 @@ from ..frontend.trace import trace
 from ..ir.build import is_plain
 from ..ir.extents import LEAST, Sizes, hidden, is_extent
 from ..ir.node import Node, forget_dead
-from ..ir.ops.contractions import CALL, RESULT
+from ..ir.ops.contractions import RESULT
 from ..ir.ops.optable import Kind
 from ..ir.ops.updates import region_between
 from ..programs import code_text
@@ -79,7 +79,12 @@ class Templates:
         self._families.clear()
 
     def find(
-        self, call: Call, key: Hashable, keys: Sequence[Any], wanted: Collection[int]
+        self,
+        call: Call,
+        key: Hashable,
+        keys: Sequence[Any],
+        wanted: Collection[int],
+        may_make: Callable[[], bool],
     ) -> tuple[tuple, Specialisation | Plain] | None:
         """What serves a call, and calls of other sizes, with what it depends on of each leaf; None if nothing does.
 
@@ -92,6 +97,8 @@ class Templates:
             What a trace depends on of each leaf, as `leaf_key` gives it.
         wanted : collection of int
             Numbers of the leaves that are integers whose values programs depend on.
+        may_make : callable
+            Tells whether a template may be made.
         """
         if call.donated or call.shared is not None or config.debug() or fields() is None:
             return None
@@ -104,11 +111,9 @@ class Templates:
             while len(self._families) >= _MOST_FAMILIES:
                 self._families.pop(next(iter(self._families)))
             family = self._families[key, general] = _Family(numbers, f"varying {code_text(call.function)} {general}")
-        template = family.find(call, numbers, wanted, self._limit)
+        template = family.find(call, numbers, wanted, self._limit, may_make)
         if template is None:
             return None
-        if isinstance(template.made, Plain):
-            return tuple(keys), Plain(template.made.reason, is_passing=True)
         return template.types(keys), template.made
 
     def extend(self, call: Call, found: Specialisation) -> bool:
@@ -181,7 +186,7 @@ def _step_class(stride: int, itemsize: int) -> float:
 def _is_simple(found: Specialisation) -> bool:
     """Whether programs for any shape can serve all calls, which need none of NumPy's results to learn their types."""
     traced = found.traced
-    if traced.draws or any(type(c.guard) is MadeCall for c in traced.breaks):
+    if any(type(c.guard) is MadeCall for c in traced.breaks):
         return False
     views = [region_between(r.view, r.base) for r in traced.results if r.view is not None and r.base is not None]
     if not all(is_plain(dict(params)) for region in views for _, params, _ in region):
@@ -189,9 +194,7 @@ def _is_simple(found: Specialisation) -> bool:
     graphs = [traced.graph, *(c.graph for c in traced.breaks if c.graph is not None)]
     nodes = [n for g in graphs for n in g.nodes()]
     hosts = [n for n in nodes if n.op.kind is Kind.HOST and not _is_of_loop(n)]
-    if hosts and any(n.op.kind is Kind.CONTROL for n in nodes):
-        return False
-    return not any(n.op is CALL or n.op is RESULT for n in hosts)
+    return not (hosts and any(n.op.kind is Kind.CONTROL for n in nodes))
 
 
 def _is_of_loop(node: Node) -> bool:
@@ -238,7 +241,9 @@ class _Family:
         self._free = _Member([])
         self._members.clear()
 
-    def find(self, call: Call, numbers: Numbers, wanted: Collection[int], limit: int) -> _Template | None:
+    def find(
+        self, call: Call, numbers: Numbers, wanted: Collection[int], limit: int, may_make: Callable[[], bool]
+    ) -> _Template | None:
         found = None
         for member in (self._free, self._member(numbers)):
             for k, template in enumerate(member.templates):
@@ -252,7 +257,7 @@ class _Family:
         parts = set(self._pinned) if self._pinned and self._backoff.spares() else set[int]()
         member = self._member(numbers) if parts else self._free
         variables = self._variables(numbers, parts)
-        if not variables or member.attempts >= _MOST_ATTEMPTS:
+        if not variables or member.attempts >= _MOST_ATTEMPTS or not may_make():
             return found
         member.attempts += 1
         made = _made(call, numbers, variables, wanted, limit, self._keep_all if self._leaves_out else None)
@@ -449,9 +454,11 @@ def _made(
         rows = rows_of(sizes, given)
         words = {k: np.zeros(1, np.int64) for k, n in given.items() if type(n) is not tuple}
         guards = packed(placed(rows.rows, words))
+        made.open_sizes = OpenSizes(given, rows.rows)
         if isinstance(made, Specialisation):
             programs.close(given, limit)
-            made.open_sizes = OpenSizes(given, rows.rows)
+        else:
+            made.arguments = tuple(_inputs(call))
     except (Exception, ControlException) as error:
         failures.append(error)
     if failures:

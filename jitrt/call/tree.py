@@ -66,6 +66,10 @@ class Plain:
         Numbers of the leaves that are Python integers, of which it does not matter what value they have.
     calls : int
         That have come to it through Python.
+    arguments : tuple of int
+        Numbers of the leaves that would be inputs of a program.
+    open_sizes : OpenSizes, optional
+        Which sizes of these may be others.
     """
 
     def __init__(self, reason: str, error: Exception | None = None, is_passing: bool = False, raises: bool = False):
@@ -75,13 +79,15 @@ class Plain:
         self.is_passing = is_passing
         self.integers: frozenset[int] = frozenset()
         self.calls = 0
+        self.arguments: tuple[int, ...] = ()
+        self.open_sizes: OpenSizes | None = None
 
     def table(self, function: Callable[..., Any], call: TakenApart, captures: Captures) -> Words | None:
         """What lets native code serve calls like this one, or None if that needs Python."""
         watched = places_of([*captures.watched(), *captures.arrays])
         if self.is_passing:
             call = call.without_numbers_outside()
-        return make_plain_table(function, call, watched, (), self.integers)
+        return make_plain_table(function, call, watched, (), self.integers, self.arguments, self.open_sizes)
 
 
 class Specialisation:

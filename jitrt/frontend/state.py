@@ -86,6 +86,7 @@ class Trace:
         self.loops = TracedLoops(excepted)
         self.registers = Registers(inputs, given)
         self.breaks = GraphBreaks(self, execute, inputs if general else ())
+        self.is_general = general
         self.calls = HostCalls(self, unsteady, {} if answers is None else answers)
         self.integers = integers
         self.memory: dict[Hashable, Any] = {} if memory is None else memory

@@ -12,17 +12,14 @@ import numpy as np
 from .node import Node
 from .ops.contractions import Call
 from .ops.optable import Kind
+from .ops.steps import RULES
 
 F = TypeVar("F", bound=Callable)
 
-# Functions of NumPy that have no row and always allocate what they return.
+# Functions of NumPy without a rule for the shapes of their results that always allocate what they return.
 _ALLOCATING = {
-    np: """argpartition argsort bincount convolve corrcoef correlate cov cross digitize gradient histogram interp
-    kron lexsort median nanmedian nanpercentile nanquantile partition percentile poly polyfit polyval quantile
-    searchsorted sort trapezoid union1d unique""",
-    np.linalg: """cholesky cond det eig eigh eigvals eigvalsh inv lstsq matrix_power matrix_rank norm pinv qr slogdet
-    solve svd tensorinv tensorsolve""",
-    np.fft: "fft fft2 fftn hfft ifft ifft2 ifftn ihfft irfft irfft2 irfftn rfft rfft2 rfftn",
+    np: """bincount corrcoef cov cross digitize gradient kron poly polyfit polyval trapezoid union1d unique""",
+    np.linalg: "cond eig eigvals lstsq matrix_power matrix_rank norm pinv tensorinv tensorsolve",
 }
 
 _declared: weakref.WeakSet[Any] = weakref.WeakSet()
@@ -30,7 +27,8 @@ _declared: weakref.WeakSet[Any] = weakref.WeakSet()
 
 @lru_cache(maxsize=1)
 def _allocating() -> frozenset[Any]:
-    return frozenset(_plain(getattr(module, name)) for module, names in _ALLOCATING.items() for name in names.split())
+    named = {getattr(module, name) for module, names in _ALLOCATING.items() for name in names.split()}
+    return frozenset(map(_plain, named | RULES.keys()))
 
 
 def _plain(function: Any) -> Any:

@@ -130,9 +130,39 @@ def broadcast_shape(args: Sequence[Node]) -> tuple[int, ...]:
         if shape == ():
             shape = arg.shape
         elif arg.shape and not same_shape(arg.shape, shape):
-            shapes = [a.shape for a in args]
-            return strided.broadcast(shapes) if depends(*shapes) else np.broadcast_shapes(*shapes)
+            return joint_shape([a.shape for a in args])
     return shape
+
+
+def joint_shape(shapes: Sequence[tuple[int, ...]]) -> tuple[int, ...]:
+    """The shape of all of `shapes` together.
+
+    Raises
+    ------
+    ValueError
+        If they do not broadcast.
+    """
+    return strided.broadcast(shapes) if depends(*shapes) else np.broadcast_shapes(*shapes)
+
+
+_FEW_POSITIONS, _MORE_POSITIONS = 256, 16  # elements of the shortest literal, and how much longer the next ones are
+
+
+def positions(extent: int) -> Node:
+    """``arange(extent)``: of a variable, the beginning of a literal, which a guard says is long enough."""
+    if not is_extent(extent):
+        return constant(np.arange(extent))
+    length = _FEW_POSITIONS
+    while extent > length:
+        length *= _MORE_POSITIONS
+    return view("getitem", constant(_first_positions(length)), index=((None, extent, None),))
+
+
+@lru_cache(maxsize=2)
+def _first_positions(length: int) -> np.ndarray:
+    found = np.arange(length)
+    found.flags.writeable = False
+    return found
 
 
 def phantom(shape: tuple[int, ...], dtype: np.dtype | type = np.int8) -> np.ndarray:

@@ -13,7 +13,7 @@ from ..ir.ops import movement  # noqa: F401 (some of its rows have rules here)
 from ..ir.ops.optable import CONSTANT, Kind, Op
 from ..ir.ops.ufuncs import CUBE, NUMPY_UFUNCS, WHERE
 from ..ir.rewrite import Rule, of_kind, rule
-from ..ir.strided import same_shape
+from ..ir.strided import depends, same_shape
 from .constants import FOLDED_BYTES
 
 _WITHIN_RANGE = (-7, -6, -5, -4, -3, -2, 3, 4, 5, 6, 7)  # powers that no float32 has beyond the range of float64
@@ -39,7 +39,7 @@ def _is_folded(op: Op) -> bool:
 
 @rule(_is_folded, "operation on constants → constant", "NumPy computes it, in the dtype of the node")
 def fold_constants(n: Node) -> Node | None:
-    if any(a.op is not CONSTANT for a in n.args):
+    if any(a.op is not CONSTANT for a in n.args) or depends(n.shape):
         return None
     if n.type.nbytes > max(FOLDED_BYTES, *(a.type.nbytes for a in n.args)):
         return None

@@ -14,6 +14,7 @@ from ..base.frozen import frozen, replaced
 from ..ir.extents import is_extent
 from ..ir.integers import Poly
 from ..ir.node import Constant, Node, topological_order
+from ..ir.ops.contractions import Call
 from ..ir.types import ArrayType, contiguous_strides
 from . import formulas as kinds
 from .formulas import Given, Places
@@ -132,6 +133,8 @@ class _Numbers:
             return ArrayType(value.dtype, self.value(value.shape), value.weak)
         if type(value) is slice:
             return slice(*self.value((value.start, value.stop, value.step)))
+        if type(value) is Call and value.arrange.fixed():
+            return replaced(value, arrange=value.arrange.changed(self.value))
         return value
 
     def node(self, root: Node) -> Node:
@@ -214,6 +217,8 @@ def _is_seen(value: Any) -> bool:
         return all(map(_is_seen, value))
     if type(value) is slice:
         return _is_seen((value.start, value.stop, value.step))
+    if type(value) is Call:
+        return all(map(_is_seen, value.arrange.fixed()))
     known = (bool, int, float, complex, str, type(None), type(...), ArrayType, frozenset)
     return (
         is_extent(value)

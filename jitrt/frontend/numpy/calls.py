@@ -32,14 +32,25 @@ def call_node(
     """The node of ``function(*args, **kwargs)``, whose operands are the tracers and arrays among the arguments."""
     operands: list[Node] = []
     template = _Template((args, kwargs), operands, trace)
-    if not kwargs and is_flat(template.tree[2][0]) and all(isinstance(p, _Placeholder) for p in template.leaves):
-        return call(Call(function, _arguments, name, user_line()), tuple(operands))
-    return call(Call(function, template.filled, name, user_line(), is_effect), tuple(operands))
+    if not kwargs and is_flat(template.tree[2][0]) and not template.fixed():
+        return call(Call(function, _OPERANDS, name, user_line()), tuple(operands))
+    return call(Call(function, template, name, user_line(), is_effect), tuple(operands))
 
 
-def _arguments(values: list[Any]) -> tuple[tuple, dict]:
+class _Operands:
     """The arguments of a call that takes its operands as they are."""
-    return tuple(values), {}
+
+    def __call__(self, values: list[Any]) -> tuple[tuple, dict]:
+        return tuple(values), {}
+
+    def fixed(self) -> list[Any]:
+        return []
+
+    def changed(self, change: Callable[[Any], Any]) -> _Operands:
+        return self
+
+
+_OPERANDS = _Operands()
 
 
 class _Placeholder:
@@ -61,9 +72,20 @@ class _Template:
         self.tree = flatten(value, leaves)
         self.leaves = [_with_placeholders(leaf, operands, trace, inside) for leaf in leaves]
 
-    def filled(self, values: list[Any]) -> Any:
+    def __call__(self, values: list[Any]) -> Any:
         """The value with those of the operands."""
         return rebuild(self.tree, (_with_values(leaf, values) for leaf in self.leaves))
+
+    def fixed(self) -> list[Any]:
+        """The leaves that are no operands."""
+        return [leaf for leaf in self.leaves if type(leaf) is not _Placeholder]
+
+    def changed(self, change: Callable[[Any], Any]) -> _Template:
+        """The same with other values in place of those that are `fixed`."""
+        made = object.__new__(_Template)
+        made.tree = self.tree
+        made.leaves = [leaf if type(leaf) is _Placeholder else change(leaf) for leaf in self.leaves]
+        return made
 
 
 def _with_placeholders(leaf: Any, operands: list[Node], trace: Trace, inside: tuple[Any, ...]) -> Any:
@@ -91,7 +113,7 @@ def _with_values(template: Any, values: list[Any]) -> Any:
     if isinstance(template, _Placeholder):
         return values[template.index]
     if isinstance(template, _Template):
-        return template.filled(values)
+        return template(values)
     return (
         template.filled(lambda part: _with_values(part, values)) if isinstance(template, FunctionTemplate) else template
     )

@@ -35,6 +35,7 @@ from .assignment import list_node
 from .numbers import fits_scalar, library_call, stored
 from .operands import phantoms, plain_shape
 from .scopes import CaughtWarnings, ErrorState, filter_warnings
+from .sequences import sequence
 from .standin import StandIn
 from .tracer import Tracer
 
@@ -193,6 +194,9 @@ def literal(state: Trace, value: Any) -> Any:
 def _literal_call(state: Trace, function: Callable[..., Any], args: tuple, kwargs: dict[str, Any]) -> Any:
     if _is_traced(args) or _is_traced(list(kwargs.values())):
         return _array_call(state, function, tuple(map(_timed, args)), {k: _timed(v) for k, v in kwargs.items()})
+    made = sequence(function, args, kwargs) if state.is_general else None
+    if made is not None:
+        return Tracer(state.fresh(made), state)
     try:
         return literal(state, _kept_call(function, args, tuple(sorted(kwargs.items())), _types(args, kwargs)))
     except (_TooLarge, TypeError):

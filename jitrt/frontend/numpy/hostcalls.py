@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ...errors import LoopsWanted, Untraceable
+from ...ir.extents import is_extent
 from ...ir.interpret import evaluate
 from ...ir.node import Node, type_of
 from ...ir.ops.contractions import RESULT, Call, call_result
 from ...ir.ops.optable import ASKS_OF_INVALID, MUTATING, VALUE_SHAPED, Kind
 from ...ir.ops.pythonnumbers import python_operation
+from ...ir.ops.steps import RULES, SMALL, Shape, drawn, small_array
 from ...ir.ops.ufuncs import COPY
 from ...ir.types import ArrayType
 from ...values.kinds import DICT, flatten, kind_of
@@ -26,6 +28,7 @@ from .aliases import arrays_of
 from .calls import call_node
 from .draws import MOST_DRAWS
 from .functions import form_in
+from .operators import is_tracer
 from .silence import watched
 from .tracer import Tracer
 
@@ -77,15 +80,21 @@ class HostCalls:
             raise Untraceable(f"{name} writes into an array", user_line())
         if trace.breaks.are_possible and (self._unsteady or function in VALUE_SHAPED):
             return self.call_and_look(function, name, args, kwargs)
+        if function in RULES:
+            self._want_extents((args, kwargs))
         node = call_node(trace, function, name, args, kwargs)
+        shapes = None
         try:
-            result = self._result_of(node)
+            if trace.is_general:
+                result, shapes = self._inferred(node, function)
+            else:
+                result = self._result_of(node)
         except ValueError as error:
             if "read-only" not in str(error):
                 raise
             raise Untraceable(f"{name} writes into an array", user_line()) from None
         self.noted.append((name, node["call"].line))
-        made = self._wrap_result(node, result, ())
+        made = self._wrap_result(node, result, (), shapes)
         trace.aliases.note(node["call"], (args, kwargs), made, lambda t: trace.registers.values.get(trace.laid_out(t)))
         return made
 
@@ -102,6 +111,8 @@ class HostCalls:
             check(form_in((args, kwargs)), name)
         if trace.breaks.are_possible and self._unsteady:
             return self.call_and_look(function, name, args, kwargs)
+        if trace.is_general:
+            raise Untraceable(f"what {name} gives is not known before it is called", user_line())
         node = call_node(trace, function, name, args, kwargs)
         copies = [np.array(v, order="K") if isinstance(v, np.ndarray) else v for v in map(trace.value_of, node.args)]
         result = self._result_of(node, copies)
@@ -189,11 +200,11 @@ class HostCalls:
             return copied
 
         node = call_node(trace, on_copy, name, args, kwargs)
-        value = self._result_of(node)  # raises what NumPy raises, also if nothing depends on what is written
+        if not trace.is_general:
+            self._result_of(node)  # raises what NumPy raises, also if nothing depends on what is written
         self.noted.append((name, node["call"].line))
         result = call_result(node, (), target.type)
         self.results.append(result)
-        trace.registers.values[result] = value
         return result
 
     def draw(
@@ -221,6 +232,7 @@ class HostCalls:
         trace.effects.phase()
         if trace.loops.first_values or self.draws > MOST_DRAWS or kwargs.get("out") is not None:
             raise Untraceable(f"draws random numbers ({name}) in a loop, or into an array", user_line())
+        self._want_extents((args, kwargs))
         # Each draw takes a token from the one before, so that no step is moved across another.
         tokens = () if self._token is None else (Tracer(self._token, trace),)
 
@@ -228,16 +240,23 @@ class HostCalls:
             return function(*args, **kwargs), _TOKEN
 
         node = call_node(trace, call, name, (tokens, args, kwargs), {}, is_effect=True)
-        operands = [read_only(trace.value_of(n)) for n in node.args]
-        _, given, named = node["call"].arrange(operands)[0]
+        shapes = None
         with np.errstate(all="ignore"), tracing(None):
+            if trace.is_general:
+                types = node["call"].arrange([n.type for n in node.args])[0]
+                shapes = iter(drawn(shadow, *types[1:]))
+                _, given, named = self._small(node)[0]
+            else:
+                _, given, named = node["call"].arrange([read_only(trace.value_of(n)) for n in node.args])[0]
             value = shadow(*given, **named)
-        trace.registers.values[node] = (value, _TOKEN)
+        if not trace.is_general:
+            trace.registers.values[node] = (value, _TOKEN)
         self.noted.append((name, node["call"].line))
         self._token = call_result(node, (1,), type_of(_TOKEN))
         self.results.append(self._token)
-        trace.registers.values[self._token] = _TOKEN
-        return self._wrap_result(node, value, (0,))
+        if not trace.is_general:
+            trace.registers.values[self._token] = _TOKEN
+        return self._wrap_result(node, value, (0,), shapes)
 
     def pending(self) -> list[Node]:
         """Results of calls that no segment has made yet, and which depend on no loop that is being recorded."""
@@ -276,6 +295,29 @@ class HostCalls:
             self.answers[node["call"]] = result
         return result
 
+    def _want_extents(self, arguments: Any) -> None:
+        """End the trace if there are integers among the arguments that are symbols: results may have such extents."""
+        leaves: list[Any] = []
+        flatten(arguments, leaves)
+        for leaf in leaves:
+            if is_tracer(leaf) and leaf._is_weak():
+                self._trace.want_integers(leaf._node)
+
+    def _inferred(self, node: Node, function: Callable[..., Any]) -> tuple[Any, Iterator[Shape]]:
+        """What is like that which a call gives, but small, and the shapes that its arrays have."""
+        rule = RULES.get(function)
+        if rule is None:
+            raise Untraceable(f"what {node['call'].name} gives is not known before it is called", user_line())
+        args, kwargs = node["call"].arrange([n.type for n in node.args])
+        shapes = iter(rule.shapes(*args, **kwargs))
+        with tracing(None):
+            return rule.ask(function, *self._small(node)), shapes
+
+    def _small(self, node: Node) -> tuple[tuple, dict]:
+        """The arguments of a call with small arrays in place of its operands."""
+        arrange = node["call"].arrange.changed(lambda leaf: SMALL if is_extent(leaf) else leaf)
+        return arrange([small_array(n.type, self._trace.orders.strides(n)) for n in node.args])
+
     def _is_at_hand(self, node: Node) -> bool:
         """Whether the run behind the trace will have the value of `node` bit by bit as the trace has it."""
         stack = [node]
@@ -288,12 +330,21 @@ class HostCalls:
             stack.extend(n.args)
         return True
 
-    def _wrap_result(self, node: Node, value: Any, path: tuple, is_external: bool = False) -> Any:
+    def _wrap_result(
+        self,
+        node: Node,
+        value: Any,
+        path: tuple,
+        shapes: Iterator[Shape] | None = None,
+        is_external: bool = False,
+    ) -> Any:
+        """Tracers for the parts of a result; with `shapes`, `value` is but like it, and its arrays have these."""
         trace = self._trace
         kind = kind_of(value, objects=False)
         if kind is not None and kind is not DICT:
             what, parts = kind.take(value)
-            return kind.made(what, [self._wrap_result(node, v, (*path, k), is_external) for k, v in enumerate(parts)])
+            made = [self._wrap_result(node, v, (*path, k), shapes, is_external) for k, v in enumerate(parts)]
+            return kind.made(what, made)
         if is_external and value is None:  # the result of functions that only write
             return None
         if is_external and type(value) is int:  # a status mostly, which nothing reads
@@ -313,11 +364,17 @@ class HostCalls:
             type_ = None
         if type_ is None or not _has_kernels(type_.dtype) or isinstance(value, np.ma.MaskedArray):
             raise Untraceable(f"{node['call'].name} gives {_kind(value)}", node["call"].line)
+        if shapes is not None:
+            shape = next(shapes)
+            if len(shape) != type_.ndim:
+                raise Untraceable(f"what {node['call'].name} gives is not known before it is called", user_line())
+            type_ = ArrayType(type_.dtype, shape)
         result = call_result(node, path, type_)
         self.results.append(result)
-        trace.registers.values[result] = value
+        if shapes is None:
+            trace.registers.values[result] = value
         if isinstance(value, np.ndarray):
-            trace.orders.note(result, value.strides)
+            trace.orders.note_like(result, value)
         return Tracer(result, trace, scalar=isinstance(value, np.generic))
 
     def _wrap_registers(self, node: Node, structure: Any, registers: Any, path: tuple) -> Any:

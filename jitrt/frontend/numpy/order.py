@@ -81,6 +81,10 @@ class Orders:
         """Note that `node` is stored with these strides."""
         self._known[node] = self.normal(node, strides)
 
+    def note_like(self, node: Node, array: np.ndarray) -> None:
+        """Note that `node` is stored as `array` is, which is smaller where extents are variables."""
+        self.note(node, _dense(node, by_stride(array.strides)) if depends(node.shape) else array.strides)
+
     def note_indexed(self, node: Node) -> None:
         """Note that `node` is ``x[index]`` with arrays: their axes come first in memory, and then those of `x`.
 

@@ -21,6 +21,7 @@ from ...errors import Untraceable, latest_control, watch_control
 from ...ir import build as b
 from ...ir.node import Node
 from ...ir.ops.optable import VALUE_SHAPED, NotCovered
+from ...ir.ops.steps import RULES
 from .clones import Clones, is_numpy_module, names_in
 from .elsewhere import refusing
 from .purevalues import SCOPES, is_numpy
@@ -142,6 +143,6 @@ def _copies() -> _Copies:
 def _source_of(function: Callable[..., Any]) -> types.FunctionType | None:
     """A copy of the source of one of NumPy's functions that finds in place of NumPy what a traced function finds."""
     source = _OWN.get(function) or getattr(function, "_implementation", None)
-    if type(source) is not types.FunctionType or function in VALUE_SHAPED:
+    if type(source) is not types.FunctionType or function in VALUE_SHAPED or function in RULES:
         return None
     return None if names_in(source.__code__) & _HANDED_ON else _copies().of(source)

@@ -6,7 +6,7 @@ import contextlib
 import string
 import threading
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -78,7 +78,7 @@ def matmul(x1: Any, x2: Any, /, **kwargs: Any) -> Node:
     columns = y.shape[-1:] if y.type.ndim > 1 else ()
     if x.shape[-1] != y.shape[-2 if y.type.ndim > 1 else 0]:
         raise ValueError("matmul: Input operand 1 has a mismatch in its core dimension 0")
-    batch = np.broadcast_shapes(x.shape[:-2], y.shape[:-2])
+    batch = b.joint_shape([x.shape[:-2], y.shape[:-2]])
     return _contract(MATMUL, x, y, (*batch, *rows, *columns))
 
 
@@ -201,6 +201,19 @@ for _ufunc in NUMPY_UFUNCS:
         _declare_outer(_ufunc)
 
 
+class Arrangement(Protocol):
+    """The arguments of a call, but for its operands."""
+
+    def __call__(self, values: list[Any]) -> tuple[tuple, dict]:
+        """``(args, kwargs)`` with the values of the operands."""
+
+    def fixed(self) -> list[Any]:
+        """What is in the arguments beside the operands."""
+
+    def changed(self, change: Callable[[Any], Any]) -> Arrangement:
+        """The same with other values in place of `fixed`."""
+
+
 @frozen(eq=False)
 class Call:
     """A Python call that NumPy makes at its place in the program.
@@ -209,7 +222,7 @@ class Call:
     ----------
     function : callable
         What is called.
-    arrange : callable
+    arrange : Arrangement
         From the operands' values to ``(args, kwargs)`` of the call.
     name, line : str
         What `explain` shows: the function and the line of the user's code.
@@ -218,7 +231,7 @@ class Call:
     """
 
     function: Callable[..., Any]
-    arrange: Callable[[list[Any]], tuple[tuple, dict]]
+    arrange: Arrangement
     name: str
     line: str
     is_effect: bool = False

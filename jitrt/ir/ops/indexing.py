@@ -8,7 +8,6 @@ nothing that its caller sees, and the plain function raises NumPy's exception.
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 import numpy as np
@@ -66,13 +65,13 @@ def _positions(index: Node, extent: int, mode: str = "raise") -> Node:
     """An index into an axis of that extent as an ``intp`` that is not negative."""
     position = b.cast(index, _INTP)
     if mode == "clip":
-        return b.elementwise(np.minimum, b.elementwise(np.maximum, position, _intp(0)), _intp(extent - 1))
+        return b.elementwise(np.minimum, b.elementwise(np.maximum, position, b.count(0)), b.count(extent - 1))
     if mode == "wrap":
-        return b.elementwise(np.remainder, position, _intp(extent))
+        return b.elementwise(np.remainder, position, b.count(extent))
     if index.dtype.kind == "u":
         return position
-    negative = b.elementwise(np.less, position, _intp(0))
-    return b.where(negative, b.elementwise(np.add, position, _intp(extent)), position)
+    negative = b.elementwise(np.less, position, b.count(0))
+    return b.where(negative, b.elementwise(np.add, position, b.count(extent)), position)
 
 
 def _checks(index: Node, extent: int, name: int) -> list[Node]:
@@ -88,7 +87,7 @@ def _checks(index: Node, extent: int, name: int) -> list[Node]:
 def _lower_take_at(n: Node) -> Node:
     """Indices of the shape of the result, none of them negative."""
     x, *indices = n.args
-    joint = np.broadcast_shapes(*(i.shape for i in indices))
+    joint = b.joint_shape([i.shape for i in indices])
     at, axes = n["at"], n["axes"]
     rest = iter((*range(at), *range(at + len(joint), n.type.ndim)))
     source = tuple(-1 - axes.index(k) if k in axes else next(rest) for k in range(x.type.ndim))
@@ -117,10 +116,6 @@ _EXTREMES = (REDUCE_MINIMUM, REDUCE_MAXIMUM)
 _DONE = ArrayType(np.dtype(np.int8), ())
 
 
-def _intp(value: int) -> Node:
-    return b.constant(np.intp(value))
-
-
 TAKE_AT = row(Op("take_at", Kind.COMPOUND, numpy=_take_at, lower=_lower_take_at, cost=_COST))
 TAKE_ALONG = row(Op("take_along_axis", Kind.COMPOUND, numpy=_take_along, lower=_lower_take_along, cost=_COST))
 
@@ -146,7 +141,7 @@ def _choose_elements(
     if x.dtype.char not in _COMPILED:
         raise NotCovered(f"elements of {x.dtype}")
     try:
-        joint = np.broadcast_shapes(*(i.shape for i in indices))
+        joint = b.joint_shape([i.shape for i in indices])
     except ValueError:
         shapes = " ".join(str(i.shape).replace(" ", "") for i in indices)
         raise IndexError(
@@ -155,7 +150,7 @@ def _choose_elements(
     for index, axis, name in zip(indices, axes, names):
         if mode == "raise":
             _check_literal(index, x.shape[axis], name)
-        elif not x.shape[axis] and math.prod(joint):
+        elif not x.shape[axis] and 0 not in joint:
             raise IndexError("cannot do a non-empty take from an empty axes.")
     direct = [n for k, n in enumerate(x.shape) if k not in axes]
     type_ = ArrayType(x.dtype, (*direct[:at], *joint, *direct[at:]))
@@ -217,7 +212,7 @@ def take_along_axis(arr: Any, indices: Any, axis: Any = -1) -> Node:
         raise NotCovered("take_along_axis of such operands")
     k = b.normalize_axis(axis, x.type.ndim)
     try:
-        shape = np.broadcast_shapes((*x.shape[:k], 1, *x.shape[k + 1 :]), index.shape)
+        shape = b.joint_shape([(*x.shape[:k], 1, *x.shape[k + 1 :]), index.shape])
     except ValueError:
         raise NotCovered("take_along_axis of shapes that do not broadcast") from None
     _check_literal(index, x.shape[k], k)

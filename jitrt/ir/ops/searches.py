@@ -40,9 +40,9 @@ def _lower_arg(function: Callable[..., Any], n: Node) -> Node:
         if x.dtype.kind == "f":
             nan = b.elementwise(np.logical_and, b.elementwise(np.isnan, x), b.elementwise(np.isnan, extreme))
             found = b.elementwise(np.logical_or, found, nan)
-        along = np.arange(x.shape[axis]).reshape(-1, *(1,) * (x.type.ndim - 1 - axis))
-        places = b.broadcast_to(b.constant(along), x.shape)
-        result = reduce(REDUCE_MINIMUM, b.where(found, places, b.constant(np.intp(x.shape[axis]))), (axis,))
+        along = b.view("reshape", b.positions(x.shape[axis]), shape=(x.shape[axis], *(1,) * (x.type.ndim - 1 - axis)))
+        places = b.broadcast_to(along, x.shape)
+        result = reduce(REDUCE_MINIMUM, b.where(found, places, b.count(x.shape[axis])), (axis,))
     return keep_dims(result, kept) if keepdims else result
 
 
