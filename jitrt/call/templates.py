@@ -458,7 +458,7 @@ def _made(
         if isinstance(made, Specialisation):
             programs.close(given, limit)
         else:
-            made.arguments = tuple(_inputs(call))
+            made.arguments, made.integers = tuple(_inputs(call)), frozenset(call.integers).difference(integers)
     except (Exception, ControlException) as error:
         failures.append(error)
     if failures:
