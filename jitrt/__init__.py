@@ -18,7 +18,8 @@ Loops and choices as functions are `fori_loop`, `while_loop`, `scan` and `cond`.
 Functions of other packages are vouched for by `pure`; `numba_function` makes one that code compiled by numba may call.
 `set_num_threads`, `clear_caches`, `warm_up` and `non_aliasing` concern the whole process. `schedule` and `memory` are
 for experts: fusions made by hand, and plans of memory. `jitrt.numpy` is NumPy's namespace over lazy arrays, for
-programs without a decorator: `asarray` makes them, and `compute` computes several at once.
+programs without a decorator: `asarray` makes them, and `compute` computes several at once. `jitrt.dask` compiles the
+tasks of dask arrays.
 
 Importing the package imports next to nothing: each public name brings its module when it is first used.
 """
@@ -104,7 +105,7 @@ _MODULES = {
     ".values.frozen": ("frozen",),
 }
 _MODULE_OF = {name: module for module, names in _MODULES.items() for name in names}
-_PACKAGES = ("expr", "memory", "numpy", "schedule")
+_PACKAGES = ("dask", "expr", "memory", "numpy", "schedule")
 
 
 if not TYPE_CHECKING:  # to type checkers, what is not imported above does not exist

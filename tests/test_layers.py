@@ -37,6 +37,7 @@ FACE = [
     "pickling",
     "jitfunction",
     "running",
+    "dask",
     "strings",
     "demo",
     "__init__",

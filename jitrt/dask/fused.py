@@ -1,0 +1,80 @@
+"""What tasks of a dask graph have in common, as a compiled function; one for each process."""
+
+from __future__ import annotations
+
+import linecache
+import threading
+from collections.abc import Callable
+from typing import Any
+
+from dask.tokenize import tokenize
+
+from ..jitfunction import JitFunction
+from .chunks import counterpart
+
+_MOST_KNOWN = 512
+_known: dict[str, Fused] = {}
+_lock = threading.RLock()
+
+
+class Fused:
+    """A function that computes tasks; made by `fused`. The first task that it computes makes what it calls.
+
+    Parameters
+    ----------
+    key : str
+        Of it in graphs.
+    text : str
+        Python code of the function ``fused``, and of ``task``, which calls it, if that is not all.
+    functions : tuple of callable
+        ``f0``, ``f1``, … of the text.
+    name : str
+        For people.
+    """
+
+    def __init__(self, key: str, text: str, functions: tuple[Callable[..., Any], ...], name: str):
+        self.key, self.text, self.functions, self.name = key, text, functions, name
+
+    def __call__(self, *arguments: Any) -> Any:
+        self._make()
+        return self._task(*arguments)
+
+    def __reduce__(self) -> Any:
+        return _known_or_new, (self.key, self.text, self.functions, self.name)
+
+    def __repr__(self) -> str:
+        return f"<{self.key}: {self.name}>"
+
+    @property
+    def compiled(self) -> JitFunction[..., Any]:
+        """The function ``fused``."""
+        self._make()
+        return self._compiled
+
+    def _make(self) -> None:
+        with _lock:
+            if hasattr(self, "_task"):
+                return
+            file = f"<{self.key}>"
+            linecache.cache[file] = len(self.text), None, self.text.splitlines(keepends=True), file
+            namespace = {f"f{k}": counterpart(function) or function for k, function in enumerate(self.functions)}
+            exec(compile(self.text, file, "exec"), namespace)
+            function = namespace["fused"]
+            function.__module__, function.__name__, function.__qualname__ = "dask", self.name, self.name
+            namespace["fused"] = self._compiled = JitFunction(function, threads=1)  # tasks run side by side already
+            self._task = namespace.get("task", self._compiled)
+
+
+def fused(text: str, functions: tuple[Callable[..., Any], ...], name: str) -> Fused:
+    """The function of that text; parameters as for `Fused`."""
+    return _known_or_new(f"jitrt-{tokenize(text, functions)}", text, functions, name)
+
+
+def _known_or_new(key: str, text: str, functions: tuple[Callable[..., Any], ...], name: str) -> Fused:
+    with _lock:
+        found = _known.get(key)
+        if found is None:
+            if len(_known) >= _MOST_KNOWN:
+                _known.pop(next(iter(_known)))
+            found = _known[key] = Fused(key, text, functions, name)
+        return found
