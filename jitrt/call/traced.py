@@ -229,7 +229,7 @@ class TracedCalls:
         if isinstance(found, Specialisation) and found.compiled.whole is not None:
             function = self._served_whole(found)
         table = found.table(function, call, captures)
-        if table is None and isinstance(found, Specialisation) and not found.only_native:
+        if table is None and isinstance(found, Specialisation) and not found.is_short:
             table = found.guards(self._served_by(found, taken.structure, captures), call, captures)
         if not captures.unchanged() or found not in self.known:
             return

@@ -112,7 +112,11 @@ class Effects:
             self._check_pays(start, times)
 
     def _check_pays(self, start: int, times: float) -> None:
-        if not (config.strict() or is_worth_recording(self.operations(start), times)):
+        if config.strict():
+            return
+        operations = self.operations(start)
+        writes = [k for k, _ in self._found(Write, start, None)]  # of which each is an operation of the graph
+        if not is_worth_recording(operations, times * (len(operations) + len(writes))):
             raise Untraceable("its loops are unrolled to too many operations on small arrays", user_line())
 
     def write(self, cell: Cell) -> None:

@@ -151,9 +151,9 @@ def is_worth_waiting(traced: Graph, looks: bool = False) -> bool:
     return nodes <= few or _COMPILED_NODE * nodes < _CALLS * numpy_time([traced])
 
 
-def is_worth_recording(nodes: Sequence[Node], times: float = 1.0) -> bool:
-    """The same of what has been recorded so far, which only grows, or of that many `times` as much."""
-    return times * len(nodes) <= _FEW_NODES or _COMPILED_NODE * len(nodes) < _CALLS * sum(map(_numpy_time, nodes))
+def is_worth_recording(nodes: Sequence[Node], count: float) -> bool:
+    """The same of `count` operations like those `nodes` that have been recorded so far: they only become more."""
+    return count <= _FEW_NODES or _COMPILED_NODE * len(nodes) < _CALLS * sum(map(_numpy_time, nodes))
 
 
 def is_worth_copying(traced: Graph, written: Sequence[int]) -> bool:

@@ -107,7 +107,7 @@ def make_table(
     dtypes = {place: kind.dtype for place, kind, _ in image.fresh}
     outputs = image.outputs
     computed = {outputs[r.index] for r in results if r.source == "array"} | {outputs[o] for _, o in written}
-    if not (image.actions and image.is_native) or not computed <= fresh:
+    if not image.is_native or not computed <= fresh:
         return None
     frame = program.take_frame()
     try:
