@@ -8,19 +8,14 @@ import importlib
 import logging
 import operator
 import os
-import platform
 import re
 import sys
 from collections.abc import Sequence
-from importlib import metadata
 from pathlib import Path
 from typing import Any
 
 from . import __version__
-from .codegen import cachefiles
-from .jitfunction import JitFunction, jit
 from .running import script
-from .runtime import threads
 
 # What one command needs is imported by it, since programs that are run should not wait for it.
 
@@ -40,7 +35,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """
     parser = argparse.ArgumentParser(prog="python -m jitrt", description="Run NumPy functions as fused kernels.")
     parser.add_argument("--version", action="version", version=f"jitrt {__version__}")
-    commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
+    commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND", prog=parser.prog)
     demo_parser = commands.add_parser(
         "demo",
         help="terrain analysis of a real elevation model, plain and compiled",
@@ -116,7 +111,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _info() -> int:
     """Print what a report of a problem should say."""
+    import platform
+    from importlib import metadata
+
     from .codegen import cache, linker
+    from .runtime import threads
 
     rows = {
         "jitrt": __version__,
@@ -134,6 +133,8 @@ def _info() -> int:
 
 def _explain(parser: argparse.ArgumentParser, options: argparse.Namespace) -> int:
     """Print what a call of a function with such arguments runs."""
+    from .jitfunction import JitFunction, jit
+
     module, _, path = options.function.partition(":")
     sys.path.insert(0, os.getcwd())
     try:
@@ -167,7 +168,7 @@ def _argument(text: str) -> Any:
 
 def _cache(clear: bool) -> int:
     """Print what is in the disk cache, after clearing it if wanted."""
-    from .codegen import cache
+    from .codegen import cache, cachefiles
 
     if clear:
         print(f"deleted {cachefiles.clean(0):,} bytes")

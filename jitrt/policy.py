@@ -9,6 +9,12 @@ from __future__ import annotations
 
 SMALL_ARRAY = 1 << 15  # elements of lazy arrays that NumPy computes at once: it is done before they were recorded
 
+# When a program that is run gets the compiler: `running.deferred`.
+LOADING = 600_000_000  # of work of its functions: importing it, and linking the first kernels, takes about as long
+INSTRUCTION = 50  # of Python's bytecode
+ELEMENT = 0.1  # of an array, and an instruction: one out of eight or so is an operation on arrays
+FEWEST_TURNS = 64  # of a loop of which nothing is known
+
 # What a trace costs, from the call to the program.
 TRACE = 800_000
 TRACED_NODE = 30_000  # and each operation of it

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import ast
 import builtins
-import importlib.abc
+import functools
 import importlib.machinery
 import os
 import runpy
@@ -19,11 +19,9 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from ..base.atwork import at_work
-from ..frontend.context import current
-from ..jitfunction import jit
+from ..base.atwork import at_work, is_at_work
+from . import deferred
 from .choose import DECORATOR, decorate, left
-from .report import Measured
 
 _INSTALLED = ("site-packages", "dist-packages")
 _MOST_MADE = 20  # of one function inside of another: each is traced on its own
@@ -43,6 +41,7 @@ def install(root: str, measured: bool = False) -> None:
         Whether calls are counted and timed, for the report.
     """
     _roots.append(os.path.realpath(root))
+    _may_hold_own.cache_clear()
     provide_decorator(measured)
     if not any(isinstance(finder, _Finder) for finder in sys.meta_path):
         sys.meta_path.insert(0, _Finder())
@@ -88,6 +87,12 @@ def is_own(path: str) -> bool:
     return not any(part in _INSTALLED for part in os.path.relpath(real, min(inside, key=len)).split(os.sep))
 
 
+@functools.lru_cache
+def _may_hold_own(folder: str) -> bool:
+    """Whether modules that are found in a folder of the search path may be the user's own."""
+    return is_own(os.path.join(folder, "module.py"))
+
+
 def _folder_of(path: str, above: int) -> str:
     for _ in range(above):
         path = os.path.dirname(path)
@@ -95,16 +100,17 @@ def _folder_of(path: str, above: int) -> str:
 
 
 def _decorator(measured: bool) -> Callable[[Any], Any]:
-    make = Measured if measured else jit
+    if measured:
+        from .report import Measured
 
     def decorated(function: Any) -> Any:
-        if type(function) is not types.FunctionType or current() is not None:  # inside of a trace, it is part of that
+        if type(function) is not types.FunctionType or is_at_work():  # inside of a trace, it is part of that
             return function
         _made[function.__code__] += 1
         if _made[function.__code__] > _MOST_MADE:
             return function
         with at_work():  # many are never called: none gets the compiler ready before its first call
-            return make(function)
+            return Measured(function) if measured else deferred.decorator()(function)
 
     return decorated
 
@@ -117,7 +123,7 @@ class _Loader(importlib.machinery.SourceFileLoader):
         return code_of(path, self.get_data(path))
 
 
-class _Finder(importlib.abc.MetaPathFinder):
+class _Finder:
     """Finds modules of the user's own; leaves all others to the finders behind it."""
 
     def find_spec(
@@ -125,7 +131,11 @@ class _Finder(importlib.abc.MetaPathFinder):
     ) -> importlib.machinery.ModuleSpec | None:
         if fullname.startswith("multiprocessing.popen_"):  # about to start a process
             _tell_children()
-        spec = importlib.machinery.PathFinder.find_spec(fullname, path, target)
+        searched = list(sys.path if path is None else path)
+        own = [k for k, folder in enumerate(searched) if _may_hold_own(folder or os.getcwd())]
+        if not own:
+            return None
+        spec = importlib.machinery.PathFinder.find_spec(fullname, searched[: own[-1] + 1], target)
         if (
             spec is None
             or type(spec.loader) is not importlib.machinery.SourceFileLoader

@@ -10,7 +10,7 @@ import sys
 import types
 from collections.abc import Sequence
 
-from . import importing, report
+from . import importing
 
 
 class NoProgram(Exception):
@@ -81,6 +81,8 @@ def run(target: str, arguments: Sequence[str], is_module: bool, wants_report: bo
         ended = type(error)
     finally:
         if wants_report:
+            from . import report
+
             sys.stdout.flush()
             print(report.report(), file=sys.stderr)
     if ended is not None and issubclass(ended, KeyboardInterrupt):  # as Python ends: others see by which signal

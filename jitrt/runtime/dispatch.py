@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from .. import policy
+from ..base import layout
 from ..base.atwork import at_work
 from ..kernels import entry as native
 from ..kernels import guard
@@ -299,14 +300,14 @@ def _hash(state: Words, args: tuple, kwargs: Mapping[str, Any]) -> int:
     return builtin("jitrt_hash_of", function, state)(*args, **kwargs)
 
 
-class NativeCallable:
+class NativeCallable(layout.Callable):
     """An object whose calls native code serves, if one of the tables of its dispatch describes them.
 
     Other calls, and all calls on builds of Python whose objects are not known, are passed on to the method `_call` of
     the subclass, with a tuple and a dict.
     """
 
-    __slots__ = ("__dict__", "__weakref__", "_words")
+    __slots__ = ()
 
     def __init__(self, tally: Tally) -> None:
         self._tally = tally

@@ -97,7 +97,7 @@ def test_modules_packages_and_programs_beside_them(tmp_path):
         beside="import numpy as np\ndef g(x):\n    return np.exp(x - 1)\n",
     )
     plain, compiled = both(tmp_path, "-m", "package", "1", "--two")
-    assert compiled.stdout == plain.stdout.replace("function", "JitFunction"), compiled.stderr
+    assert compiled.stdout == plain.stdout.replace("function", "Deferred"), compiled.stderr
     plain, compiled = both(tmp_path, "-m", "package.helper")
     assert plain.returncode == compiled.returncode == 0 and not compiled.stderr
     pycache = tmp_path / "package" / "__pycache__"
@@ -197,15 +197,15 @@ def test_which_functions_are_decorated(tmp_path):
     plain, compiled = both(tmp_path, "main.py")
     assert compiled.returncode == 0, compiled.stderr
     kinds = eval(compiled.stdout.splitlines()[0].partition("}")[0] + "}")
-    jit = {name for name, kind in kinds.items() if kind == "JitFunction"}
+    jit = {name for name, kind in kinds.items() if kind == "Deferred"}
     assert jit == {"twice", "loop", "calls", "sometimes"}
     assert compiled.stdout.splitlines()[0].split("}")[1].split() == [
-        "JitFunction",
-        "JitFunction",
-        "JitFunction",
+        "Deferred",
+        "Deferred",
+        "Deferred",
         "function",
     ]
-    assert compiled.stdout.splitlines()[-1] == "JitFunction"
+    assert compiled.stdout.splitlines()[-1] == "Deferred"
     assert plain.stdout.splitlines()[1:3] == compiled.stdout.splitlines()[1:3]
 
 
@@ -252,11 +252,12 @@ if __name__ == "__main__":
 def test_processes(tmp_path, method):
     write(tmp_path, main=WORKERS)
     plain, compiled = both(tmp_path, "main.py", method)
-    assert compiled.stdout == plain.stdout.replace("function", "JitFunction"), compiled.stderr
+    expected = plain.stdout.replace("function", "Deferred")  # pickling makes jit functions of some
+    assert compiled.stdout.replace("JitFunction", "Deferred") == expected, compiled.stderr
     done = execute(["-m", "jitrt", "run", "--report", "main.py", method], tmp_path)
     assert done.returncode == 0 and done.stdout.count("380.0") == 1, done.stderr
     _, compiled = both(tmp_path, "-m", "main", method)
-    assert compiled.stdout == plain.stdout.replace("function", "JitFunction"), compiled.stderr
+    assert compiled.stdout.replace("JitFunction", "Deferred") == expected, compiled.stderr
 
 
 def test_functions_are_pickled_by_name(tmp_path):
@@ -273,3 +274,13 @@ def test_environment_variables_are_respected(tmp_path):
     write(tmp_path, main="import numpy as np\ndef f(x):\n    return np.sqrt(x)\nf(np.ones(3))\n")
     done = execute(["-m", "jitrt", "run", "--report", "main.py"], tmp_path, JITRT_DISABLE="1")
     assert "JITRT_DISABLE is set (1 call, " in done.stderr
+
+
+def test_recursion_is_as_deep_as_it_was(tmp_path):
+    write(
+        tmp_path,
+        main="import numpy as np\ndef f(n, x):\n    return np.sum(x) if n == 0 else f(n - 1, x) + n\n"
+        "print(f(800, np.ones(3)))\n",
+    )
+    plain, compiled = both(tmp_path, "main.py")
+    assert plain.stdout == compiled.stdout != "", compiled.stderr
