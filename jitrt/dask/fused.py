@@ -9,9 +9,11 @@ from typing import Any
 
 from dask.tokenize import tokenize
 
+from ..call.options import Options
 from ..jitfunction import JitFunction
 from .chunks import counterpart
 
+_ALONE = Options(threads=1)  # tasks run side by side already
 _MOST_KNOWN = 512
 _known: dict[str, Fused] = {}
 _lock = threading.RLock()
@@ -61,7 +63,7 @@ class Fused:
             exec(compile(self.text, file, "exec"), namespace)
             function = namespace["fused"]
             function.__module__, function.__name__, function.__qualname__ = "dask", self.name, self.name
-            namespace["fused"] = self._compiled = JitFunction(function, threads=1)  # tasks run side by side already
+            namespace["fused"] = self._compiled = JitFunction(function, _ALONE)
             self._task = namespace.get("task", self._compiled)
 
 
