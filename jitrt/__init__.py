@@ -14,7 +14,7 @@ array([[0.25, 0.75],
 where its time goes (`profile`) and what is kept (`cache_info`), and compile ahead of calls (`compile`, with `spec`).
 Loops and choices as functions are `fori_loop`, `while_loop`, `scan` and `cond`. `evaluate`, with `re_evaluate`,
 `validate` and `NumExpr`, takes an expression as a string, as numexpr does; `register_pandas_engine` lets pandas use it.
-`report` says what all functions of the process have lost, and why.
+`report` says what all functions of the process have lost, and why; `progress` shows compilations while they last.
 Functions of other packages are vouched for by `pure`; `numba_function` makes one that code compiled by numba may call.
 `set_num_threads`, `clear_caches`, `warm_up` and `non_aliasing` concern the whole process. `schedule` and `memory` are
 for experts: fusions made by hand, and plans of memory. `jitrt.numpy` is NumPy's namespace over lazy arrays, for
@@ -45,6 +45,7 @@ if TYPE_CHECKING:
     from .loops import cond, fori_loop, scan, while_loop
     from .numpy import asarray
     from .numpy.array import compute
+    from .running.progress import progress
     from .running.report import report
     from .runtime.numbafunction import numba_function
     from .runtime.threads import num_threads, set_num_threads
@@ -73,6 +74,7 @@ __all__ = [
     "non_aliasing",
     "num_threads",
     "numba_function",
+    "progress",
     "pure",
     "re_evaluate",
     "register_pandas_engine",
@@ -98,6 +100,7 @@ _MODULES = {
     ".runtime.numbafunction": ("numba_function",),
     ".runtime.threads": ("num_threads", "set_num_threads"),
     ".frontend.python.externals": ("pure",),
+    ".running.progress": ("progress",),
     ".running.report": ("report",),
     ".running.ipython": ("load_ipython_extension", "unload_ipython_extension"),
     ".strings.evaluation": ("NumExpr", "evaluate", "re_evaluate", "validate"),

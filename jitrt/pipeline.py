@@ -15,6 +15,7 @@ from . import config
 from .base import collection
 from .base.atwork import at_work
 from .base.frozen import frozen, replaced
+from .base.stages import enters
 from .codegen import operations
 from .codegen.kernels import Kernel, kernels_of
 from .errors import NotWorthwhile
@@ -120,10 +121,12 @@ def lower(
 
     Inputs may have other `strides` than their values, by their numbers.
     """
+    enters("prepare")
     clock = Clock()
     fired: Counter[str] = Counter()
     stages = [("trace", graph), *prepare(graph, fired)]
     clock.stage("prepare")
+    enters("schedule")
     own = {node: value.strides for node, value in zip(graph.inputs, inputs) if isinstance(value, np.ndarray)}
     own |= {graph.inputs[k]: given for k, given in strides.items()}
     prepared = with_counts(stages[-1][1])
@@ -133,6 +136,7 @@ def lower(
     operations.keep_answers()
     stages.append(("legalise", block.graph))
     clock.stage("schedule")
+    enters("memory")
     _check_worthwhile(graph, [s for s in block.steps if isinstance(s, (KernelCall, Node))])
     scalars = [node for node in block.graph.inputs if node not in own]
     nodes = block.graph.inputs
@@ -178,6 +182,7 @@ def _check_worthwhile(graph: Graph, steps: Sequence[KernelCall | Node]) -> None:
 
 def generate(lowered: Lowered) -> Made:
     """The program of `lowered`."""
+    enters("codegen")
     block, memory = lowered.block, lowered.memory
     lowered.clock.start()
     calls = list(memory.kernel_calls())

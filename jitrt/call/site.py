@@ -22,6 +22,7 @@ import numpy as np
 from .. import config, policy
 from ..advice import advice
 from ..base.atwork import is_at_work, is_users_own
+from ..base.stages import STAGES, Compilation
 from ..errors import JitrtError, JitrtPerformanceWarning, LoopsWanted
 from ..frontend.context import current, wanting_loops
 from ..frontend.numpy.tracer import Tracer
@@ -238,10 +239,11 @@ class ServedFunction(NativeCallable):
         if current() is not None or any(type(leaf) is Tracer for leaf in leaves):
             return self._function(*args, **kwargs)  # inside of another function's trace
         if by_position is not None and self._loops.active:
-            result = self._loops.call(by_position)
+            with Compilation(self.__name__) as compiling:
+                result = self._loops.call(by_position)
             if result is not MISS:
                 site.become(Served.STAGED)
-                self._note_slow_call(self._loops.compile_seconds, by_position, True)
+                self._note_slow_call(self._loops.compile_seconds, compiling, by_position, True)
                 self._serve_loops(by_position, args)
                 return result
         answers: dict[HostedCall, Any] = {}
@@ -249,9 +251,10 @@ class ServedFunction(NativeCallable):
         try:
             call = call._replace(structure=known.take_all_apart(args, kwargs, leaves, tree))
             before = perf_counter()
-            with wanting_loops(not kwargs and site.tries_loops, isinstance(self._loops, NoLoops)):
+            wanted_loops = wanting_loops(not kwargs and site.tries_loops, isinstance(self._loops, NoLoops))
+            with Compilation(self.__name__) as compiling, wanted_loops:
                 found = known.find(leaves, call.structure, answers)
-            self._note_slow_call(perf_counter() - before, args)
+            self._note_slow_call(perf_counter() - before, compiling, args)
             if isinstance(found, Specialisation) and not known.spares_traces:
                 known.given_up = None
                 site.become(Served.COMPILED if found.root.end is None else Served.TREE)
@@ -415,19 +418,21 @@ class ServedFunction(NativeCallable):
 
         return loop_lines(self._function, fate, refused)
 
-    def _note_slow_call(self, seconds: float, args: tuple, is_staged: bool = False) -> None:
-        """Say which loop has made a first call slow, and what would help."""
+    def _note_slow_call(self, seconds: float, compiling: Compilation, args: tuple, is_staged: bool = False) -> None:
+        """Say which stage, and which loop, has made a first call slow, and what would help."""
         if seconds < policy.SLOW_CALL:
             return
         loops = self._loops_of(args, "", None if is_staged else False)
         where = f" ({loops[0]})" if loops else ""
+        longest = max(compiling.seconds, key=compiling.seconds.__getitem__, default="")
+        most = f", {compiling.seconds[longest]:.1f} s of them to {STAGES[longest]}" if longest else ""
         if is_staged:
             helps = "all its loops are one procedure: put a part that stands in no loop into a jit function of its own"
         elif loops:
             helps = "replace the loop by an operation on whole arrays, or put it into a jit function of its own"
         else:
             helps = "put parts of it into jit functions of their own: each is compiled by itself"
-        _log.warning("%s: it took %.1f s to compile%s; %s", self.__name__, seconds, where, helps)
+        _log.warning("%s: it took %.1f s to compile%s%s; %s", self.__name__, seconds, most, where, helps)
 
     def clear(self) -> None:
         """Forget all calls, and free the frames. Kernels stay, so that nothing has to be compiled again."""

@@ -15,6 +15,7 @@ import numpy as np
 from .. import config
 from ..base.atwork import at_work, is_in_numba, is_users_own, users_code
 from ..base.frozen import frozen
+from ..base.stages import enters
 from ..errors import JitrtError, JitrtPerformanceWarning, LoopsWanted, NotWorthwhile, Untraceable, is_passing
 from ..frontend.numpy.draws import drawing, kept
 from ..frontend.numpy.silence import Warns, without_warnings
@@ -126,6 +127,7 @@ def specialise(call: Call, programs: Programs, unsteady: bool) -> Specialisation
         classes = classes_in(call.structure)
         scan_call(call.function, call.structure, call.leaves, call.captures)
         with drawing(call.leaves, restores=True):
+            enters("trace")
             traced = trace(call.request(execute=programs.execute_quietly, unsteady=unsteady))
         for found in traced.breaks:
             _log.info("%s looks at a value (%s) at %s", call.name, found.why, found.line)
@@ -220,7 +222,11 @@ def _after_failure(call: Call, failure: Exception) -> Plain:
 
 
 def _raised(failure: Exception) -> str:
-    return f"it raises {type(failure).__name__}: {failure}"
+    what = f"it raises {type(failure).__name__}"
+    try:
+        return f"{what}: {failure}"
+    except Exception:  # its message is a value of the trace, which is over
+        return what
 
 
 def _is_refused(failure: Exception) -> bool:

@@ -14,6 +14,7 @@ from collections.abc import Sequence, Set
 import numpy as np
 from llvmlite import ir
 
+from ..base.stages import enters
 from ..ir.loops import Compute, Parameter, Procedure, Type, statements_within
 from ..ir.ops.optable import OPS
 from ..kernels.floatflags import clear_flags, raised_flags
@@ -43,6 +44,7 @@ def compile_procedure(key: str, procedure: Procedure, written: Sequence[int]) ->
         prefer_wide_vectors(emit_procedure(target, procedure, written, name))
 
     computed = (OPS[s.op] for s in statements_within(procedure.body) if isinstance(s, Compute))
+    enters("codegen")
     return compile_module(module, emit, {key: [name]}, all(op.emit is None for op in computed))
 
 

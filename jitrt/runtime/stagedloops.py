@@ -20,6 +20,7 @@ import numpy as np
 from .. import config, policy
 from ..base.atwork import at_work, is_users_own
 from ..base.frozen import replaced
+from ..base.stages import enters
 from ..codegen.entries import entry_of
 from ..errors import HalfDone, JitrtError, is_passing
 from ..frontend.control.composites import LEAVES, are_different, assign_part, holder_count, take_apart
@@ -242,6 +243,7 @@ class LoopEngine:
             with at_work():
                 loop = _Loop(self._function, call, self._rounding, instead_of_plain)
             self.compile_seconds = time.perf_counter() - start
+            enters("")  # it runs next
         except _TooLarge:
             self._whole.add(key)
             return None
@@ -309,6 +311,7 @@ class _Loop:
         layout = fields()
         if layout is None:
             raise NotStaged("objects of this build of Python lie elsewhere")
+        enters("stage")
         staged = stage(function, args, takes_whole, call.trees)
         self.staged = replaced(staged, procedure=relaxed(staged.procedure)) if rounding.fastmath else staged
         self.is_whole = self.staged.is_whole

@@ -71,3 +71,14 @@ def test_an_internal_error_is_still_told(monkeypatch):
         jitrt.jit(broken)(np.ones(3))
     monkeypatch.setenv("JITRT_STRICT", "0")
     assert jitrt.jit(broken)(np.ones(3)) == 6.0
+
+
+def test_exceptions_may_hold_what_was_computed():
+    @jitrt.jit
+    def failing(x):
+        raise LookupError(x * 2 + 1)
+
+    for _ in range(3):
+        with pytest.raises(LookupError) as caught:
+            failing(np.ones(1000))
+        np.testing.assert_array_equal(caught.value.args[0], np.full(1000, 3.0))

@@ -1,6 +1,7 @@
 """What `explain` says of each loop, and the warning of slow first calls."""
 
 import logging
+import re
 
 import numpy as np
 import pytest
@@ -74,5 +75,6 @@ def test_slow_first_calls_name_the_line(function, head, monkeypatch, caplog):
     first, *_ = [r.getMessage() for r in caplog.records if "to compile" in r.getMessage()]
     line = function.__code__.co_firstlineno + (2 if function is staged else 1)
     assert f"line {line}: {head}" in first and "jit function of its own" in first
+    assert re.search(r"it took 0\.\d s to compile, 0\.\d s of them to [a-z]", first)
     if function is staged:  # another size compiles nothing
         assert len([r for r in caplog.records if "to compile" in r.getMessage()]) == 1

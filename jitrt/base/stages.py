@@ -1,0 +1,94 @@
+"""The stages of a compilation: which one a thread is in, how long each has taken, and who wants to know.
+
+with Compilation("f") as done:       # "f" is compiled, or what serves it is found
+    enters("schedule")               # wherever a stage begins
+done.seconds                         # {"schedule": 0.02}
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from time import perf_counter
+
+# What each stage does; a function is either traced or staged.
+STAGES = {
+    "trace": "run it on symbols",
+    "stage": "read its loops",
+    "prepare": "simplify its operations",
+    "schedule": "make loops of them",
+    "memory": "plan its memory",
+    "codegen": "generate machine code",
+}
+
+Watcher = Callable[["Compilation"], None]
+
+
+class _State(threading.local):
+    current: Compilation | None = None
+
+
+_state = _State()
+_watchers: list[Watcher] = []
+
+
+class Compilation:
+    """A context in which a function may be compiled; one inside of another one is part of that.
+
+    Parameters
+    ----------
+    name : str
+        Of the function.
+
+    Attributes
+    ----------
+    stage : str
+        The one that it is in; empty in front of the first and behind the last.
+    seconds : dict of str to float
+        Time that the stages have taken so far.
+    """
+
+    __slots__ = ("_began", "_is_outermost", "name", "seconds", "stage")
+
+    def __init__(self, name: str):
+        self.name, self.stage, self._began = name, "", 0.0
+        self.seconds: dict[str, float] = {}
+
+    def __enter__(self) -> Compilation:
+        self._is_outermost = _state.current is None
+        if self._is_outermost:
+            _state.current = self
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        if self._is_outermost:
+            self.enters("")
+            _state.current = None
+
+    def enters(self, stage: str) -> None:
+        """A stage begins, which ends the one before; an empty one if nothing follows."""
+        if stage == self.stage:
+            return
+        now = perf_counter()
+        if self.stage:
+            self.seconds[self.stage] = self.seconds.get(self.stage, 0.0) + now - self._began
+        self.stage, self._began = stage, now
+        for watcher in _watchers:
+            watcher(self)
+
+
+def enters(stage: str) -> None:
+    """A stage of what this thread compiles begins; see `STAGES`."""
+    if _state.current is not None:
+        _state.current.enters(stage)
+
+
+def watch(watcher: Watcher) -> None:
+    """Let `watcher` know of each stage that begins, and of the end of the last one."""
+    _watchers.append(watcher)
+
+
+def unwatch(watcher: Watcher) -> None:
+    """End `watch`."""
+    if watcher in _watchers:
+        _watchers.remove(watcher)
