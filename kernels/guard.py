@@ -19,15 +19,16 @@ from .words import I1, I32, I64, WORDS, call_api, counted, record, repeat_while,
 # What a value has to be: `kind` is one of the constants below, `object` the type or the object, `descr` the dtype, or
 # one whose word under `DTYPE_MASK` is `dtype`, if that is not 0: unpickled arrays have dtypes of their own. `ndim`,
 # `shape` and `strides` are those of an array, `flags` those of its flags that are in `FLAGS`; or, where `shape` is 0
-# and any will do, in `LAYOUT`; nothing of these matters if `ndim` is negative. `ndim` is the number of items of a
-# container. An array is noted in `places` under `place`, and at `slot` if that is not 0; a number is copied to `slot`
-# with `words` words. A Python integer of 64 bits is copied to `slot`, or has to be `ndim` where that is 0. A value is
-# `AGAIN` that of row `ndim`. A string is `EQUAL` to `object`. At the address `version_at`, if not 0, has to be the
-# 32-bit `version` of a class. The value must not be that of the row numbered `other` - 1, nor of that row's `other`,
-# and so on until 0. `source`, one of the constants below, says where the value is found, with `base` and `key`.
+# and any will do, in `LAYOUT`; nothing of these matters if `ndim` is negative. In the bits of `mask`, the address of
+# its first element is `low`. `ndim` is the number of items of a container. An array is noted in `places` under `place`,
+# and at `slot` if that is not 0; a number is copied to `slot` with `words` words. A Python integer of 64 bits is copied
+# to `slot`, or has to be `ndim` where that is 0. A value is `AGAIN` that of row `ndim`. A string is `EQUAL` to
+# `object`. At the address `version_at`, if not 0, has to be the 32-bit `version` of a class. The value must not be that
+# of row `other` - 1, nor of that row's `other`, and so on until 0. `source`, one of the constants below, says where the
+# value is found, with `base` and `key`.
 ROW = (
-    "kind", "object", "descr", "ndim", "shape", "strides", "flags", "place", "slot", "words", "version_at", "version",
-    "other", "source", "base", "key", "key_type", "dtype",
+    "kind", "object", "descr", "ndim", "shape", "strides", "flags", "mask", "low", "place", "slot", "words",
+    "version_at", "version", "other", "source", "base", "key", "key_type", "dtype",
 )  # fmt: skip
 ARRAY, NUMBER, IDENTICAL, TYPED, CONTAINER, INTEGER, AGAIN, EQUAL = range(8)
 # An argument with the number `key`; a dict's item; what a cell holds; an item of the tuple, list or dict that was the
@@ -226,6 +227,8 @@ class _Guard:
         builder = self.builder
         ndim = builder.sext(self._field(value, "ndim", I32), I64)
         self._require(builder.icmp_signed("==", ndim, row["ndim"]))
+        low = builder.and_(self._field(value, "data"), row["mask"])
+        self._require(builder.icmp_signed("==", low, row["low"]))
         any_shape = self._is(row, "shape", 0)
         mask = builder.select(any_shape, ir.Constant(I32, LAYOUT), ir.Constant(I32, FLAGS))
         flags = builder.and_(self._field(value, "flags", I32), mask)

@@ -312,6 +312,9 @@ class Specialisation:
             return False
         if traced.scope and not traced.scope.only_ignores:
             return False
+        used = {number for number, _ in traced.written} | {r.index for r in traced.results if r.source == "input"}
+        if not used.isdisjoint(traced.fields):  # which are no objects that native code could write or return
+            return False
         if self.only_native and not can_guard_objects():
             return False
         stored = [store.structure for store in traced.stores]

@@ -20,7 +20,7 @@ from ..ir.rounding import EXACT, Rounding
 from ..ir.types import ArrayType
 from ..values.frozen import is_frozen
 from ..values.keys import GENERATORS, is_dynamic
-from ..values.kinds import Tree, rebuild
+from ..values.kinds import Tree, fields_in, rebuild
 from ..values.memory import steps_into_itself
 from .context import tracing
 from .forms import Form, check, encoding_of, form_of, of_own_class
@@ -86,6 +86,8 @@ class Traced:
         Whether the function names lists, dicts or objects, which are looked at in every call.
     forms : tuple of (int, Form)
         Inputs that are no ordinary arrays.
+    fields : frozenset of int
+        Inputs that are fields of arrays of records.
     """
 
     graph: Graph
@@ -103,6 +105,7 @@ class Traced:
     draws: bool = False
     has_state: bool = False
     forms: tuple[tuple[int, Form], ...] = ()
+    fields: frozenset[int] = frozenset()
 
 
 @frozen(eq=False)
@@ -220,6 +223,9 @@ def _trace_once(request: Request, excepted: set[Place]) -> Traced:
     state.registers.forget_values()
     if state.has_forms:
         traced = replaced(traced, forms=tuple((k, form) for k, form in enumerate(forms) if form is not None))
+    if fields := fields_in(request.structure):
+        inputs_of = enumerate(request.arguments)
+        traced = replaced(traced, fields=frozenset(number for number, leaf in inputs_of if leaf in fields))
     return traced
 
 

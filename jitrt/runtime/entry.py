@@ -116,6 +116,7 @@ def make_table(
             {place: address(view) for place, view in frame.scalars},
             image.places,
             any_shape=frame.arrays if isinstance(frame, GeneralFrame) else (),
+            takes_fields=True,
         )
         guarded.add_call(call)
         guarded.add_outside([*enumerate(captured, len(arguments)), *((None, w) for w in watched)])
@@ -183,6 +184,7 @@ def make_table(
     except Unguarded:
         program.give_back(frame)
         return None
+    frame.shift(guarded.offsets)
     if general is not None:
         general.spend(address(program.patience))
         _add_formulas(table, general, outputs_made, list(new.values()), apart, guarded.arrays, len(arguments))
@@ -284,6 +286,7 @@ def make_plain_table(
         {k: address(word) for k, word in read.items()},
         unread + 1,
         any_shape=given.keys() - read.keys(),
+        takes_fields=True,
     )
     try:
         guarded.add_call(call)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -48,6 +48,14 @@ class Frame:
         tables = [None if action is None else bind(action, self.bases, kernels, limit) for action in image.actions]
         self.blocks = [table for table in tables if table is not None]
         self.actions: list[Any] = [None if table is None else address(table) for table in tables]
+
+    def shift(self, offsets: Mapping[int, int]) -> None:
+        """Let places begin so many bytes behind the first elements of what they get."""
+        header, width = len(native.HEADER), len(native.PATCH)
+        for block in self.blocks:
+            patches = block[header : header + width * block[native.HEADER.index("patches")]].reshape(-1, width)
+            for place, offset in offsets.items():
+                patches[patches[:, native.PATCH.index("item")] == place, native.PATCH.index("offset")] += offset
 
     def _allocate(self, nbytes: int) -> np.ndarray:
         """Memory that begins at a cache line."""

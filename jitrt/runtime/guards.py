@@ -24,10 +24,12 @@ from ..values.kinds import (
     LIST,
     NAMED,
     OBJECT,
+    RECORDS,
     TUPLE,
     Attributes,
     Path,
     Tree,
+    at,
     leaf_count,
 )
 from ..values.versions import version_address, version_of, version_offset
@@ -115,6 +117,9 @@ class GuardRows:
         What a leaf has to be, given the leaf and its place.
     any_shape : collection of int
         Places of arrays whose shapes and strides do not matter: formulas look at them.
+    takes_fields : bool
+        Whether fields of arrays of records may be inputs: their places get the arrays, and `offsets` tells the bytes
+        from there to the fields.
     """
 
     def __init__(
@@ -124,9 +129,13 @@ class GuardRows:
         unused: int,
         describe: Callable[[Any, Any], dict[str, int]] | None = None,
         any_shape: Collection[int] = (),
+        takes_fields: bool = False,
     ):
         self._describe = describe  # none of its own methods, which would keep it, and arrays, alive
         self.places, self.slots, self.unused, self.any_shape = places, slots, unused, any_shape
+        self._arguments: tuple[tuple, Any] | None = None
+        self._takes_fields = takes_fields
+        self.offsets: dict[int, int] = {}  # by place
         self.rows: list[dict[str, int]] = []
         self.leaves: list[Any] = []  # so far
         self.arrays: dict[int, np.ndarray] = {}  # by place
@@ -159,6 +168,7 @@ class GuardRows:
     def add_call(self, call: TakenApart) -> None:
         """Rows of the arguments, and of the lists, dicts and objects that the function names."""
         leaves = iter(call.leaves)
+        self._arguments = call.args, call.kwargs
         count = len(call.positional)
         self.add_arguments(call.positional, leaves)
         self._numbered.append(None)  # the dict of keyword arguments
@@ -216,6 +226,8 @@ class GuardRows:
                 return
             attributes = {"source": guard.OWN_DICT, "base": here} | self._container(dict, len(names))
             self._add_dict(names, parts, leaves, attributes, (*path, Attributes), True)
+        elif kind is RECORDS:
+            self._add_records(structure, leaves, found, path)
         elif kind is FUNCTION:
             raise Unguarded
         elif kind is GROWING:
@@ -233,6 +245,38 @@ class GuardRows:
             here = self._add_numbered(row, path) if kind is LIST else self._append(row)
             for k, part in enumerate(parts):
                 self._add(part, leaves, {"source": source, "base": here, "key": k}, (*path, k))
+
+    def _add_records(self, structure: Tree, leaves: Iterator[Any], found: dict[str, int], path: Path) -> None:
+        """Rows of an array of records and of its fields, which are no objects: their rows find the array again."""
+        (dtype, cls), _ = structure[1:]
+        if self._arguments is None or not self._takes_fields or path[0] > 1:
+            raise Unguarded
+        value = at(self._arguments, path)
+        self.kept.append(dtype)
+        row = {"kind": guard.ARRAY, "object": id(cls), "descr": id(value.dtype), "place": self.unused}
+        here = self._add_numbered(found | row | self._layout(value), path)
+        mask = 0
+        for offset, part in _fields_of(structure):
+            if part is not None:
+                self._numbered.append(None)
+                continue
+            leaf = next(leaves)
+            place = self.places.get(len(self.leaves), self.unused)
+            self.leaves.append(leaf)
+            if place in self.any_shape:
+                raise Unguarded
+            self.rows.append(found | {"kind": guard.AGAIN, "object": id(cls), "ndim": here, "place": place})
+            if place != self.unused:
+                self.offsets[place], self.arrays[place] = offset, leaf
+            mask |= leaf.dtype.alignment - 1 if leaf.flags.aligned else 0
+        self.rows[here] |= {"mask": mask, "low": value.__array_interface__["data"][0] & mask}
+
+    def _layout(self, value: np.ndarray) -> dict[str, int]:
+        """What is compared of the layout of an array."""
+        return {
+            "ndim": value.ndim, "shape": address_of(value.shape, self.kept),
+            "strides": address_of(value.strides, self.kept), "flags": value.flags.num & guard.FLAGS,
+        }  # fmt: skip
 
     def _add_dict(
         self,
@@ -345,12 +389,16 @@ class GuardRows:
         apart: list[int] = []
         for place in written:
             array = self.arrays[place]
+            if place in self.offsets:
+                raise Unguarded
             for other_place, other in self.arrays.items():
                 if other_place == place or (other_place in written and other_place < place):
                     continue
                 if np.may_share_memory(array, other):
                     raise Unguarded
-                apart += (place, *_extent(array), other_place, *_extent(other))
+                low, high = _extent(other)
+                offset = self.offsets.get(other_place, 0)
+                apart += (place, *_extent(array), other_place, low + offset, high + offset)
         return apart
 
     def _description(self, value: Any, place: int | None) -> dict[str, int]:
@@ -365,10 +413,8 @@ class GuardRows:
             return self._identical(original(value))
         if (kind is np.ndarray or kind is np.memmap) and where not in self.slots:
             self.kept.append(value.dtype)
-            row = {
-                "kind": guard.ARRAY, "object": id(kind), "descr": id(value.dtype), "ndim": value.ndim, "place": where,
-                "shape": address_of(value.shape, self.kept), "strides": address_of(value.strides, self.kept),
-                "flags": value.flags.num & guard.FLAGS,
+            row = self._layout(value) | {
+                "kind": guard.ARRAY, "object": id(kind), "descr": id(value.dtype), "place": where,
                 "dtype": _word_of(value.dtype),
             }  # fmt: skip
             if place is not None:
@@ -407,6 +453,16 @@ class GuardRows:
     def _identical(self, value: Any) -> dict[str, int]:
         self.kept.append(value)
         return {"kind": guard.IDENTICAL, "object": id(value), "place": self.unused}
+
+
+def _fields_of(structure: Tree, offset: int = 0) -> Iterator[tuple[int, Tree]]:
+    """The fields of an array of records, in order, and those of records in it behind these: where, and their trees."""
+    (dtype, _), parts = structure[1:]
+    for name, part in zip(dtype.names, parts):
+        here = offset + dtype.fields[name][1]
+        yield here, part
+        if part is not None:
+            yield from _fields_of(part, here)
 
 
 def _word_of(dtype: np.dtype) -> int:

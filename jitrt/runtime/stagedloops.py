@@ -23,7 +23,7 @@ from ..base.frozen import replaced
 from ..base.stages import enters
 from ..codegen.entries import entry_of
 from ..errors import HalfDone, JitrtError, is_passing
-from ..frontend.control.composites import LEAVES, are_different, assign_part, holder_count, take_apart
+from ..frontend.control.composites import LEAVES, are_different, assign_part, holder_count, is_leaf, take_apart
 from ..frontend.control.outside import list_dtype
 from ..frontend.control.source import has_loops
 from ..frontend.control.stage import MOST_WHOLE_BYTES, WAY, is_same_value, stage
@@ -213,7 +213,7 @@ class LoopEngine:
         if 0 < missing <= len(defaults):
             args = (*args, *defaults[len(defaults) - missing :])
         for a in args:
-            if type(a) not in LEAVES:
+            if not is_leaf(a):
                 trees, leaves, versions = take_apart(args)
                 if any(trees):
                     return _Call(args, (trees, versions, *[_kind(v) for v in leaves]), leaves, trees)

@@ -22,6 +22,7 @@ from ..base.frozen import frozen
 from .attributes import attributes_of, has_plain_attributes, has_plain_fields, original_class
 from .functions import Code, Same, is_taken_apart, parts_of, stays
 from .growing import NOT_GROWING, Appended, Growing
+from .records import Records, fields_of, has_fields, put_together
 
 Tree = Any
 
@@ -148,6 +149,15 @@ FUNCTION = Kind(
 GROWING = Kind("growing list", _nothing, lambda what: Appended(), lambda value, what, parts: value)
 """A list of which a call says nothing but where it is."""
 
+RECORDS = Kind(
+    "array of records",
+    lambda v: ((v.dtype, v.__class__), fields_of(v)),
+    lambda what: Records(*what),
+    lambda value, what, fields: put_together(value, fields),
+    lambda what: what[0].names,
+)
+"""Of which the fields are parts."""
+
 AGAIN = Kind("again", _nothing, None, lambda *_: None)
 """A list, dict, object or function that has occurred before, as which one."""
 
@@ -171,6 +181,8 @@ def kind_of(value: Any, objects: bool = True) -> Kind | None:
     kind = _EXACT.get(cls)
     if kind is not None:
         return kind
+    if has_fields(value):
+        return RECORDS if objects else None
     if issubclass(cls, tuple):
         return NAMED if hasattr(cls, "_fields") and not (objects and not _is_its_fields(value)) else None
     return OBJECT if objects and has_plain_attributes(original_class(cls)) else None
@@ -275,7 +287,8 @@ def flatten(value: Any, leaves: list[Any], objects: bool = False) -> Tree:
 def _flatten(value: Any, leaves: list[Any], seen: _Seen | None, depth: int, growing: Growing) -> Tree:
     """`seen` numbers the lists, dicts, objects and functions; None if they do not matter."""
     cls = type(value)
-    kind = None if cls is np.ndarray or cls is float else kind_of(value, seen is not None)
+    is_leaf = cls is float or (cls is np.ndarray and value.dtype.names is None)
+    kind = None if is_leaf else kind_of(value, seen is not None)
     if kind is None and cls is types.FunctionType and seen is not None and is_taken_apart(value):
         kind = FUNCTION
     if kind is None:
@@ -337,11 +350,12 @@ def _rebuild(tree: Tree, leaves: Any, made: list[Any], make: Make | None) -> Any
     kind, what, parts = tree
     if kind is AGAIN:
         return made[what]
-    value = None
-    if kind.begin is not None:
-        value = make(what) if make is not None and kind is FUNCTION else kind.begin(what)
-        made.append(value)
-    return kind.fill(value, what, [_rebuild(part, leaves, made, make) for part in parts])
+    if kind.begin is None:
+        return kind.fill(None, what, [_rebuild(part, leaves, made, make) for part in parts])
+    number = len(made)
+    made.append(make(what) if make is not None and kind is FUNCTION else kind.begin(what))
+    made[number] = kind.fill(made[number], what, [_rebuild(part, leaves, made, make) for part in parts])
+    return made[number]
 
 
 def nodes(tree: Tree) -> Iterator[tuple[Kind, Any, tuple[Tree, ...]]]:
@@ -360,6 +374,23 @@ def leaf_count(tree: Tree) -> int:
 def part_count(tree: Tree) -> int:
     """How many values a call holds in its lists, dicts and objects, and in those that the function names."""
     return sum(len(parts) for group in tree[2] for value in group[2] for _, _, parts in nodes(value))
+
+
+def fields_in(tree: Tree) -> set[int]:
+    """The numbers of the leaves that are fields of arrays of records."""
+    found: set[int] = set()
+    _note_fields(tree, 0, False, found)
+    return found
+
+
+def _note_fields(tree: Tree, first: int, is_field: bool, found: set[int]) -> int:
+    if tree is None:
+        if is_field:
+            found.add(first)
+        return first + 1
+    for part in tree[2]:
+        first = _note_fields(part, first, is_field or tree[0] is RECORDS, found)
+    return first
 
 
 def is_flat(tree: Tree) -> bool:

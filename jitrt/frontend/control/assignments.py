@@ -66,6 +66,8 @@ class Assignments(Comprehensions):
             if isinstance(array, (Composite, DictDisplay)):
                 self._set_part(array, index, value)
                 return
+            if isinstance(array, composites.Record):
+                array, index = composites.field(array, index), array.index
             if not isinstance(array, Array):
                 raise NotStaged(f"an assignment to an item of {type(array).__name__}")
             subscripts.assign(self.r, array, index, scalars.stored(self.r, value, array.dtype))
@@ -81,6 +83,10 @@ class Assignments(Comprehensions):
         """``owner[key] = value`` for a dict."""
         if not is_static(key):
             raise NotStaged("a key of a dict that is not known")
+        if isinstance(owner, Composite) and composites.is_records(owner) and isinstance(key, str):
+            field = owner.part(key)
+            subscripts.assign(self.r, field, ..., scalars.stored(self.r, value, field.dtype))
+            return
         if isinstance(owner, DictDisplay):
             owner = Composite(dict, dict(owner), owner.place)
         if owner.kind is not dict:

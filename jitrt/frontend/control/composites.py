@@ -18,15 +18,18 @@ from typing import Any
 import numpy as np
 
 from ...base.frozen import frozen
+from ...ir.integers import Poly
 from ...values import kinds
-from ...values.kinds import DICT, LIST, NAMED, OBJECT, TUPLE, Tree
+from ...values.kinds import DICT, LIST, NAMED, OBJECT, RECORDS, TUPLE, Tree
+from ...values.records import has_fields
 from ...values.versions import version_of
 from .arrays import materialise
 from .recorder import Recorder
-from .values import BOOL, Array, Composite, ListChanges, NeedsValue, NotStaged, Unread, is_static
+from .values import BOOL, Array, Composite, ListChanges, NeedsValue, NotStaged, Unread, integer, is_static
 from .variables import Kind, Parts, Same, Variable, is_covered, join, kind_of, seen_from
 
 _MOST_DEEP = 4
+_WITHOUT_CLASS = frozenset({TUPLE, DICT, RECORDS})
 _MOST_PARTS = 64  # of one call
 LEAVES = frozenset({np.ndarray, int, float, bool, str, type(None), np.float64, np.float32, np.int64, complex})
 
@@ -42,7 +45,7 @@ def _tree(value: Any, leaves: list[Any], versions: list[int], depth: int) -> Tre
     cls, kind = type(value), _kind(value, depth)
     if kind is not None:
         what, parts = kind.take(value)
-        version = 1 if kind is TUPLE or kind is DICT else version_of(cls)
+        version = 1 if kind in _WITHOUT_CLASS else version_of(cls)
         is_read = version and (kind is not DICT or all(type(k) in (str, int) for k in what))
         if is_read and len(leaves) + len(parts) <= _MOST_PARTS:
             if kind is NAMED or kind is OBJECT:
@@ -52,9 +55,14 @@ def _tree(value: Any, leaves: list[Any], versions: list[int], depth: int) -> Tre
     return None
 
 
+def is_leaf(value: Any) -> bool:
+    """Whether a value is a number or an array of numbers, as most are; others may be, too."""
+    return type(value) in LEAVES and not has_fields(value)
+
+
 def _kind(value: Any, depth: int) -> kinds.Kind | None:
     """The kind of a value that is taken apart as such; None for a leaf."""
-    kind = None if type(value) in LEAVES or depth == _MOST_DEEP else kinds.kind_of(value)
+    kind = None if is_leaf(value) or depth == _MOST_DEEP else kinds.kind_of(value)
     return None if kind is LIST else kind
 
 
@@ -102,6 +110,8 @@ def attribute(r: Recorder, value: Composite, name: str) -> Any:
     """``value.name``."""
     if value.kind is dict:
         raise NotStaged(f"the method {name} of a dict")
+    if is_records(value):
+        return _of_records(value, name)
     if value.kind is not tuple and (name in value.cells or name in value.parts):
         return read(r, value, name)
     found = member(value, name)
@@ -118,7 +128,7 @@ def item(r: Recorder, value: Composite, index: Any) -> Any:
     """``value[index]`` for an index that is known."""
     if not is_static(index) or isinstance(index, slice):
         raise NotStaged("an item of an argument that is not known")
-    if value.kind is dict:
+    if value.kind is dict or (is_records(value) and isinstance(index, str)):
         return read(r, value, index)
     if value.items is None or not isinstance(index, int) or not -len(value.items) <= index < len(value.items):
         raise NotStaged(f"an item of {value.kind.__name__}")
@@ -206,6 +216,44 @@ def _check_kind(kind: Kind) -> None:
         raise NotStaged("an assignment of an object")
 
 
+def is_records(value: Any) -> bool:
+    """Whether a value is an array of records."""
+    return isinstance(value, Composite) and value.kind in (np.ndarray, np.recarray)
+
+
+def _of_records(value: Composite, name: str) -> Any:
+    """An attribute of an array of records."""
+    if value.kind is np.recarray and name in value.parts and not hasattr(np.recarray, name):
+        return value.part(name)
+    if name not in ("shape", "ndim", "size"):
+        raise NotStaged(f"the attribute {name} of an array of records")
+    return {"shape": (integer(length(value)),), "ndim": 1, "size": integer(length(value))}[name]
+
+
+def length(value: Composite) -> Poly:
+    """How many records an array has; of more axes, or of records in records, others know."""
+    fields = [field for field in value.parts.values() if isinstance(field, Array)]
+    if not any(field.ndim == 1 for field in fields):
+        raise NotStaged("an array of records of several axes, or without a field of numbers")
+    return fields[0].shape[0]
+
+
+@frozen(eq=False)
+class Record:
+    """A record of an array: its fields are read when they are asked for."""
+
+    records: Composite
+    index: Any
+
+
+def field(value: Record, name: Any) -> Any:
+    """The array that a field of a record is an element of."""
+    found = value.records.part(name) if isinstance(name, str) else None
+    if not isinstance(found, Array):
+        raise NotStaged("a field of a record that is not named")
+    return found
+
+
 def member(value: Composite, name: str) -> Any:
     """What the class of an object has under a name: a function, or a value that stays as long as the class does."""
     for c in value.kind.__mro__[:-1]:
@@ -219,7 +267,7 @@ def put_together(r: Recorder, tree: Tree, leaves: Iterator[Any], place: tuple[An
     if tree is None:
         return next(leaves)
     kind, what, trees = tree
-    cls = tuple if kind is TUPLE else dict if kind is DICT else what if kind is NAMED else what[0]
+    cls = tuple if kind is TUPLE else dict if kind is DICT else what if kind is NAMED else what[kind is RECORDS]
     names = what._fields if kind is NAMED else kind.names(what, trees)
     parts = dict(zip(names, [put_together(r, t, leaves, (*place, name)) for name, t in zip(names, trees)]))
     made = with_cells(r, cls, parts, place)

@@ -445,6 +445,10 @@ class Expressions:
             return subscripts.read(self.r, value, index)
         if isinstance(value, RunTimeList):
             return self._list_item(value, index)
+        if composites.is_records(value) and not isinstance(index, str):
+            return composites.Record(value, index)
+        if isinstance(value, composites.Record):
+            return subscripts.read(self.r, composites.field(value, index), value.index)
         if isinstance(value, Composite):
             return composites.item(self.r, value, index)
         if isinstance(value, dict):

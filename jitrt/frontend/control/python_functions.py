@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...ir.integers import Poly
-from . import complexnumbers, library, lists, scalars
+from . import complexnumbers, composites, library, lists, scalars
 from .arrays import ZERO
 from .lists import RunTimeList
 from .recorder import Recorder
@@ -87,6 +87,8 @@ def length(where: Calls, e: Any, x: Any) -> Any:
         return integer(x.shape[0])
     if isinstance(x, RunTimeList):
         return integer(lists.length(where.r, x))
+    if composites.is_records(x):
+        return integer(composites.length(x))
     if isinstance(x, Composite) and (x.kind is dict or issubclass(x.kind, tuple)):
         return len(x.parts)
     if isinstance(x, (tuple, list, str, dict)):

@@ -14,7 +14,7 @@ from ...base.frozen import frozen
 from ...errors import Untraceable
 from ...values.attributes import attributes_of
 from ...values.growing import Appended
-from ...values.kinds import AGAIN, DICT, FUNCTION, GROWING, LIST, OBJECT, Kind, Path, Tree, kind_of
+from ...values.kinds import AGAIN, DICT, FUNCTION, GROWING, LIST, OBJECT, RECORDS, Kind, Path, Tree, kind_of
 from ..numpy.tracer import Tracer
 
 # What a call gets: positional and keyword arguments, and the lists, dicts and objects that the function names.
@@ -113,6 +113,8 @@ class Containers:
             if id(value) in made:
                 return (AGAIN, made[id(value)], ())
             made[id(value)] = len(made)
+        if kind is RECORDS:
+            raise Untraceable("returns a part of an array of records, or keeps one")
         what, parts = kind.take(value)
         what = tuple(map(_known_key, what)) if kind is DICT else what
         return (kind, what, tuple([self._flatten(part, leaves, made) for part in parts]))
@@ -124,8 +126,8 @@ class Containers:
         found = []
         for known in self._known.values():
             container, kind = known.value, known.kind
-            if kind is FUNCTION:
-                continue  # code that assigns to what it has closed over is not traced
+            if kind is FUNCTION or kind is RECORDS:
+                continue  # code that assigns to what it has closed over is not traced; fields stay the same arrays
             if kind is GROWING:
                 if container.items:
                     added = self._flatten(tuple(container.items), leaves, made)
