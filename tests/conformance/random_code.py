@@ -31,6 +31,7 @@ MODULE = "random_code_module"  # the name that each program has
 FILE = "<random code"  # how the names of the programs' files begin
 LARGEST = 40_000  # elements, digits
 MOST_LINES = 4_000  # that a call may run: appending to a list in a loop over it has no end
+MOST_BYTES = 1 << 29
 
 
 @dataclass(frozen=True)
@@ -316,28 +317,47 @@ def quiet():
 
 
 class TooLong(BaseException):
-    """A program has run `MOST_LINES` lines; no handler of its own may see that."""
+    """A program has run `MOST_LINES` lines, or wants `MOST_BYTES`; no handler of its own may see that."""
 
 
 @contextlib.contextmanager
 def bounded():
-    """No program runs more than `MOST_LINES` lines here; a count, and so the same on all machines."""
+    """No program runs more than `MOST_LINES` lines here, or uses much more memory than `MOST_BYTES`."""
     count, before = 0, sys.gettrace()
 
-    def trace(frame: types.FrameType, event: str, _: Any) -> Any:
+    def trace(frame: types.FrameType, event: str, arg: Any) -> Any:
         nonlocal count
         if not frame.f_code.co_filename.startswith(FILE):
             return None
         count += event == "line"
-        if count > MOST_LINES:
+        if count > MOST_LINES or (event == "exception" and issubclass(arg[0], MemoryError)):
             raise TooLong
         return trace
 
-    sys.settrace(trace)
+    with _limited_memory():
+        sys.settrace(trace)
+        try:
+            yield
+        finally:
+            sys.settrace(before)
+
+
+@contextlib.contextmanager
+def _limited_memory():
+    """`MOST_BYTES` more than this process has now, where the system can see to that."""
+    if not sys.platform.startswith("linux"):
+        yield
+        return
+    import resource
+
+    before = resource.getrlimit(resource.RLIMIT_AS)
+    with open("/proc/self/statm") as file:
+        most = int(file.read().split()[0]) * resource.getpagesize() + MOST_BYTES
+    resource.setrlimit(resource.RLIMIT_AS, (most if before[0] < 0 else min(most, before[0]), before[1]))
     try:
         yield
     finally:
-        sys.settrace(before)
+        resource.setrlimit(resource.RLIMIT_AS, before)
 
 
 def shrunk(program: Program, fails: Callable[[Program], bool]) -> Program:
