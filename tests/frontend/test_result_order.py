@@ -1,5 +1,7 @@
 """Memory order: results have the strides that NumPy gives them, whatever the order of the arguments is."""
 
+import itertools
+
 import numpy as np
 import pytest
 
@@ -260,3 +262,22 @@ def test_arrays_for_all_axes(rows, columns, taken):
             got = jitrt.jit(function)(x, i)
             np.testing.assert_array_equal(got, want)
             assert got.strides == want.strides and got.dtype == want.dtype
+
+
+@pytest.mark.parametrize("axis", [0, 1])
+def test_parts_without_elements_decide_on_the_order(axis):
+    """Arrays that are joined, some of them empty, in both orders of memory."""
+    rng = np.random.default_rng(0)
+    shapes = [(0, 4), (3, 4)] if axis == 0 else [(4, 0), (4, 3)]
+    made = [np.array(rng.random(shape), order=order) for shape in shapes for order in "CF"]
+    functions = [
+        lambda x, y, z: np.concatenate([x, y, z], axis),
+        lambda x, y, z: np.concatenate([x * 2, y, z + 1], axis) * 2,
+        lambda x, y, z: (np.hstack if axis else np.vstack)([x[:0] if axis == 0 else x[:, :0], y, z]),
+    ]
+    for function in functions:
+        fast = jitrt.jit(function)
+        for parts in itertools.product(made, repeat=3):
+            want, got = function(*parts), fast(*parts)
+            np.testing.assert_array_equal(got, want)
+            assert got.strides == want.strides or want.size == 0

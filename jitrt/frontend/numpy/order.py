@@ -187,8 +187,7 @@ def _kept_order(n: Node, operands: list[tuple[tuple[int, ...], tuple[int, ...]]]
 
 def _joined_order(n: Node, parts: Sequence[np.ndarray]) -> tuple[int, ...]:
     """Strides of what NumPy joins arrays to that are like the small `parts`."""
-    starts = n.kwargs.get("starts", ())
-    axes = [k for k in range(n.type.ndim) if any(start[k] for start in starts)]
+    axes = [k for k, extent in enumerate(n.shape) if any(arg.shape[k] != extent for arg in n.args)]
     if len(axes) > 1:  # no concatenation
         return contiguous_strides(n.shape, n.dtype.itemsize)
     return _dense(n, by_stride(np.concatenate(parts, axes[0] if axes else 0).strides))

@@ -26,9 +26,11 @@ def _assemble(*parts: np.ndarray, shape: tuple[int, ...], starts: tuple[tuple[in
 ASSEMBLE = row(Op("assemble", Kind.ASSEMBLE, numpy=_assemble, view_like=True))
 
 
-def assemble(shape: tuple[int, ...], parts: Sequence[Node], starts: Sequence[tuple[int, ...]]) -> Node:
+def assemble(
+    shape: tuple[int, ...], parts: Sequence[Node], starts: Sequence[tuple[int, ...]], keeps_empty: bool = False
+) -> Node:
     """An array of which part k occupies ``[start, start + part.shape)``; the parts cover it without overlap."""
-    kept = [(part, start) for part, start in zip(parts, starts) if part.type.size] or [(parts[0], starts[0])]
+    kept = [pair for pair in zip(parts, starts) if keeps_empty or pair[0].type.size] or [(parts[0], starts[0])]
     type_ = ArrayType(kept[0][0].dtype, shape)
     arguments = {"shape": shape, "starts": tuple(start for _, start in kept)}
     return b.compound("assemble", tuple(part for part, _ in kept), type_, **arguments)
@@ -70,7 +72,8 @@ def concatenate(
     for part in parts:
         starts.append(tuple(end if k == axis else 0 for k in range(part.type.ndim)))
         end += part.shape[axis]
-    return assemble((*parts[0].shape[:axis], end, *parts[0].shape[axis + 1 :]), parts, starts)
+    shape = (*parts[0].shape[:axis], end, *parts[0].shape[axis + 1 :])
+    return assemble(shape, parts, starts, keeps_empty=len(shape) > 1)  # they, too, decide on the order of memory
 
 
 @numpy_function(np.stack)
