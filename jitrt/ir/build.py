@@ -95,15 +95,16 @@ def given_dtype(dtype: Any) -> np.dtype:
     NotCovered
         If kernels have no such elements.
     """
-    found = canonical(np.dtype(dtype))
-    if found.kind not in "biufcmM" or not found.isnative:
-        raise NotCovered(f"elements of {found}")
+    given = np.dtype(dtype)
+    found = canonical(given)
+    if found.kind not in "biufcmM" or not found.isnative or given.names is not None:  # integers may have fields
+        raise NotCovered(f"elements of {given}")
     return found
 
 
 def cast(x: Node, dtype: np.dtype) -> Node:
     """`x` converted to `dtype`; `x` itself if it has that dtype."""
-    dtype = canonical(np.dtype(dtype))
+    dtype = given_dtype(dtype)
     if x.dtype == dtype and not x.type.weak:
         return x
     return Node(CAST, (x,), params(dtype=dtype), ArrayType(dtype, x.shape))

@@ -112,6 +112,37 @@ def test_integers_with_fields(function):
     assert compiled(np.zeros(4, dtype)).dtype.names == ("a", "b")
 
 
+WITH_FIELDS = [
+    lambda x, d: x.astype(d),
+    lambda x, d: (x * 2).astype(d)["a"],
+    lambda x, d: x.astype(d).astype(float),
+    lambda x, d: x[0].astype(d),
+    lambda x, d: np.array(x, d),
+    lambda x, d: np.asarray(x, dtype=d).dtype.names,
+    lambda x, d: np.empty_like(x, dtype=d).dtype.names,
+    lambda x, d: np.full_like(x, 3, dtype=d),
+    lambda x, d: x.sum(dtype=d),
+    lambda x, d: np.cumsum(x, dtype=d),
+    lambda x, d: np.concatenate([x, x], dtype=d, casting="unsafe"),
+    lambda x, d: np.arange(3, dtype=d),
+    lambda x, d: np.eye(2, dtype=d),
+]
+
+
+@pytest.mark.parametrize("dtype", ["i4", "i8", "f8"])
+@pytest.mark.parametrize("number", range(len(WITH_FIELDS)))
+def test_casts_to_integers_with_fields(number, dtype):
+    fields = np.dtype(("i4", [("a", "<i2"), ("b", "<i2")]))
+    function = WITH_FIELDS[number]
+    compiled = jitrt.jit(lambda x: function(x, fields))
+    x = np.arange(4).astype(dtype)
+    for _ in range(2):
+        got, want = compiled(x), function(x, fields)
+        assert getattr(got, "dtype", None) == getattr(want, "dtype", None)
+        assert getattr(got, "dtype", fields).names == getattr(want, "dtype", fields).names
+        assert np.array_equal(got, want)
+
+
 @pytest.mark.parametrize("condition", [True, False, np.array([True, False])])
 @pytest.mark.parametrize("value", [1e150, -1e300, 1e300j, 1.0, float("inf")])
 @pytest.mark.parametrize("dtype", ["f4", "f2", "c8", "f8"])

@@ -230,7 +230,7 @@ class ArrayMethods(Operators):
     ) -> Any:
         self._refuse("astype")
         target = np.dtype(dtype)
-        is_covered = target.kind in "biufc" and target.isnative and self.dtype.kind in "biufc"
+        is_covered = target.kind in "biufc" and target.isnative and target.names is None and self.dtype.kind in "biufc"
         if not is_covered or casting not in ("no", "equiv", *PROMOTIONS_KEEP):
             given = {"order": order, "casting": casting, "copy": copy}
             return self._trace.calls.host_call(_astype, "astype", (self, target), given)

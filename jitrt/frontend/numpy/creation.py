@@ -134,10 +134,9 @@ def _converted(state: Trace, function: Callable[..., Any], args: tuple, kwargs: 
         if _lends_memory(value):
             raise Untraceable(f"makes an array of the memory of a {type(value).__name__}", user_line())
         return literal(state, function(*args, **kwargs))
-    if (
-        dtype is not None
-        and (made := np.dtype(dtype)).kind not in "biufcmM"
-        and (made.hasobject or type(value) is not Tracer)
+    if dtype is not None and (
+        (made := np.dtype(dtype)).names is not None
+        or (made.kind not in "biufcmM" and (made.hasobject or type(value) is not Tracer))
     ):
         raise Untraceable(f"makes an array of {made}", user_line())  # tuples may be records, integers texts
     array = array_of(state, value if dtype is None else _elements(state, value, np.dtype(dtype)))
@@ -181,6 +180,8 @@ def array_of(state: Trace, value: Any) -> Tracer:
 
 def literal(state: Trace, value: Any) -> Any:
     """Arrays that depend on no argument, as tracers."""
+    if type(value) is np.ndarray and value.dtype.names is not None and value.dtype.kind != "V":
+        raise Untraceable(f"makes an array of {value.dtype}", user_line())
     if type(value) is np.ndarray and _has_kernels(value.dtype) and value.ndim:
         made = Tracer(b.constant(np.ascontiguousarray(value).astype(canonical(value.dtype), copy=False)), state)
         if not value.flags.c_contiguous:

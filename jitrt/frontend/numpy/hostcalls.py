@@ -359,8 +359,8 @@ class HostCalls:
         if value is None or isinstance(value, (bool, int, str, np.dtype)):
             raise Untraceable(f"{node['call'].name} gives a Python value", node["call"].line)
         try:
-            type_ = type_of(value)
-        except TypeError:
+            type_ = type_of(value) if value.dtype.names is None else None  # integers may have fields, too
+        except (AttributeError, TypeError):
             type_ = None
         if type_ is None or not _has_kernels(type_.dtype) or isinstance(value, np.ma.MaskedArray):
             raise Untraceable(f"{node['call'].name} gives {_kind(value)}", node["call"].line)
