@@ -1,9 +1,13 @@
-"""NumPy's own inner loops, which kernels call over strips of a loop.
+"""The inner loops of NumPy's ufuncs, and of SciPy's special functions, which kernels call over strips of a loop.
 
 A ufunc has a C function for each of its signatures, ``loop(args, dimensions, steps, data)``: pointers to the first
 operands and to the first result, a number of elements, strides in bytes, and what the ufunc's makers want to be told.
 That is public in ``ufuncobject.h``, and numba's own ``DUFunc`` is made from such loops. Those of floats and complex
 numbers that NumPy brings need no interpreter lock and raise no exceptions.
+
+Those of SciPy's special functions are run by NumPy without the lock, too. They lower the processor's floating-point
+flags, of which SciPy makes errors of its own (`scipy.special.errstate`), so that NumPy reports none of them. If these
+errors are not ignored, the loops take the lock and may set an exception: kernels must not call them then.
 
 Code refers to a loop by a symbol, which stands for two words of this process: the function and its data. So code from
 the disk cache calls the loops of the NumPy that is there, which chose them for the processor that is there.
@@ -12,6 +16,8 @@ the disk cache calls the loops of the NumPy that is there, which chose them for 
 from __future__ import annotations
 
 import ctypes
+import functools
+import importlib
 import sys
 from collections.abc import Iterable
 
@@ -19,7 +25,7 @@ import numpy as np
 
 from .bound import BoundSymbols
 
-_NATIVE = frozenset("efdFD")
+_NATIVE = {"numpy": frozenset("efdFD"), "scipy.special": frozenset("fdFDl")}
 _kept: list[ctypes.Array] = []  # the words that symbols stand for
 
 
@@ -40,36 +46,38 @@ class _Ufunc(ctypes.Structure):
     )
 
 
-def symbol(name: str, types: str) -> str | None:
-    """The symbol of the loop of NumPy's ufunc `name` for `types`, which is bound to it; None if kernels cannot use it.
+def symbol(library: str, name: str, types: str) -> str | None:
+    """The symbol of the loop of a library's ufunc `name` for `types`, which is bound to it; None if it has none.
 
     Examples
     --------
-    >>> symbol("power", "ff->f")
+    >>> symbol("numpy", "power", "ff->f")
     'numpy.power.ff->f'
-    >>> symbol("power", "ll->l") is None
+    >>> symbol("numpy", "power", "ll->l") is None
     True
     """
-    return _symbols.symbol(f"{name}.{types}")
+    return _symbols[library].symbol(f"{name}.{types}") if library in _symbols else None
 
 
 def bind(symbols: Iterable[str]) -> bool:
     """Define those of `symbols` that stand for loops; whether all of them could be defined."""
-    return _symbols.bind(symbols)
+    symbols = list(symbols)
+    found = [library.bind(symbols) for library in _symbols.values()]
+    return all(found)
 
 
-def _address(symbol: str) -> int | None:
-    words = _words(*symbol.split(".", 1))
+def _address(library: str, symbol: str) -> int | None:
+    words = _words(library, *symbol.split(".", 1))
     if words is None:
         return None
     _kept.append(words)
     return ctypes.addressof(words)
 
 
-def _words(name: str, types: str) -> ctypes.Array | None:
+def _words(library: str, name: str, types: str) -> ctypes.Array | None:
     """Function, data, and whether the loop has a slow path for negative bases, as `numpy_power` asks."""
-    ufunc = getattr(np, name, None)
-    if not isinstance(ufunc, np.ufunc) or not _NATIVE.issuperset(types.replace("->", "")):
+    ufunc = getattr(importlib.import_module(library), name, None)
+    if not isinstance(ufunc, np.ufunc) or not _NATIVE[library].issuperset(types.replace("->", "")):
         return None
     table = _Ufunc.from_address(id(ufunc))
     # What does not look like a ufunc is not one of a known layout.
@@ -105,4 +113,4 @@ def _is_slow_beside_zero(name: str, types: str) -> bool:
     )
 
 
-_symbols = BoundSymbols("numpy.", _address)
+_symbols = {name: BoundSymbols(f"{name}.", functools.partial(_address, name)) for name in _NATIVE}

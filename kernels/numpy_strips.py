@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from llvmlite import ir
 
 from . import vmath
-from .floatflags import clear_x87_flags, raise_x87_flags
+from .floatflags import clear_x87_flags, kept_flags, raise_x87_flags, restore_flags
 from .loop_metadata import set_hint
 
 STRIP = 512  # elements: what a few values need for as many fits into the first-level cache
@@ -49,6 +49,11 @@ def emit_call(
         clear_x87_flags(builder)
         _call_loop(builder, words, operands, count)
         raise_x87_flags(builder)
+        return
+    if symbol.startswith("scipy."):
+        kept = kept_flags(builder)
+        _call_loop(builder, words, operands, count)
+        restore_flags(builder, kept)
         return
     if symbol != "numpy.power.ff->f" or _is_zero(operands[0][1]):
         _call_loop(builder, words, operands, count)

@@ -52,10 +52,10 @@ def is_supported(*dtypes: np.dtype) -> bool:
 
 @lru_cache(maxsize=4096)
 def numpys_loop(op: Op, operands: tuple[np.dtype, ...], result: np.dtype) -> str | None:
-    """The symbol of NumPy's inner loop for these dtypes, if kernels compute `op` by calls of it."""
-    if op.ufunc is None or op.library != "numpy" or _is_inline(op, operands, result):
+    """The symbol of NumPy's or SciPy's inner loop for these dtypes, if kernels compute `op` by calls of it."""
+    if op.ufunc is None or _is_inline(op, operands, result):
         return None
-    return numpy_loops.symbol(op.name, "".join(t.char for t in operands) + "->" + result.char)
+    return numpy_loops.symbol(op.library, op.name, "".join(t.char for t in operands) + "->" + result.char)
 
 
 @lru_cache(maxsize=4096)

@@ -21,7 +21,7 @@ from numba.np import ufunc_db
 from numba.np.numpy_support import from_dtype
 
 from ..base.once import once
-from ..ir.ops.optable import LIBM, Op
+from ..ir.ops.optable import LIBM, SPECIAL, Op
 from ..ir.ops.relaxed import RELAXED
 from ..ir.ops.ufuncs import CUBE
 from ..ir.types import NATIVE, SWAPPED
@@ -48,7 +48,7 @@ _OF_HALF_BITS = frozenset({"nextafter", "spacing"})  # of whose results single p
 # Since NumPy 2.5 such an operation raises OverflowError where the result does not fit; a kernel cannot raise.
 _TIMES_RAISE = frozenset({"add", "subtract", "multiply"}) if np.lib.NumpyVersion(np.__version__) >= "2.5.0" else ()
 
-_KNOWN_LIBRARIES = frozenset({"numpy", "scipy.special"})  # what vmath's names refer to
+_KNOWN_LIBRARIES = frozenset({"numpy", SPECIAL})  # what vmath's names refer to
 
 Emitter = Callable[[ir.IRBuilder, Sequence[ir.Value]], ir.Value]
 

@@ -11,8 +11,9 @@ from .. import policy
 from ..frontend.numpy.assignment import take_out
 from ..ir import build as b
 from ..ir.node import Node
-from ..ir.ops.optable import METADATA, MUTATING, Kind, NotCovered
+from ..ir.ops.optable import METADATA, MUTATING, SPECIAL, Kind, NotCovered
 from ..ir.ops.rows import NUMPY_FUNCTIONS, VIEW_FUNCTIONS
+from ..ir.ops.ufuncs import elementwise_op
 from ..values.kinds import mapped
 from .memory import Memory
 from .pending import KINDS, PENDING, NotLazy
@@ -179,7 +180,9 @@ def _recorded(ufunc: np.ufunc, inputs: tuple) -> ndarray:
 
 
 def _check(ufunc: np.ufunc, inputs: tuple, nodes: list[Node]) -> None:
-    """Leave to NumPy what depends on values: powers of integers that raise."""
+    """Leave to NumPy what depends on values, powers of integers that raise, and to SciPy what may have other errors."""
+    if elementwise_op(ufunc).library == SPECIAL:
+        raise NotLazy
     if ufunc in _INT_POWERS and all(n.type.dtype.kind in "iub" for n in nodes):
         exponent = inputs[-1]
         if type(exponent) is not int or exponent < 0:

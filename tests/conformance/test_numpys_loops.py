@@ -175,10 +175,10 @@ def test_exceptions_are_those_of_the_loop(base, exponent):
 
 
 def test_what_is_no_loop_of_numpys():
-    assert numpy_loops.symbol("power", "ll->l") is None
-    assert numpy_loops.symbol("no such function", "ff->f") is None
-    assert numpy_loops.symbol("power", "fd->f") is None
-    assert numpy_loops.symbol("pi", "ff->f") is None
+    assert numpy_loops.symbol("numpy", "power", "ll->l") is None
+    assert numpy_loops.symbol("numpy", "no such function", "ff->f") is None
+    assert numpy_loops.symbol("numpy", "power", "fd->f") is None
+    assert numpy_loops.symbol("numpy", "pi", "ff->f") is None
     assert not numpy_loops.bind(["numpy.power.ll->l"])
     assert numpy_loops.bind(["another library's symbol"])
 

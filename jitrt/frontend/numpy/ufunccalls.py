@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
@@ -11,9 +12,11 @@ from ...errors import Untraceable
 from ...ir import build as b
 from ...ir.node import Node
 from ...ir.ops.operands import check_casting
-from ...ir.ops.optable import OUT_BY_NAME, NotCovered
+from ...ir.ops.optable import OUT_BY_NAME, SPECIAL, NotCovered
 from ...ir.ops.rows import NUMPY_FUNCTIONS
+from ...ir.ops.ufuncs import loop_dtypes
 from ..python.userline import user_line
+from ..segments import Watch
 from .assignment import mutate, write_ufunc_out
 from .callsite import names_out
 from .choices import chosen, common_choice, is_choice
@@ -149,10 +152,33 @@ def elementwise(ufunc: np.ufunc, inputs: tuple, trace: Trace) -> Node:
         node = b.elementwise(ufunc, *nodes)
         if not any(map(is_symbol, given)):  # of which something may be assumed
             trace.memory[ufunc, given] = node
+    if node.op.library == SPECIAL and not _is_silent(node, trace):
+        raise NotCovered(f"{ufunc.__name__}, whose errors are not ignored")
     if trace.phases.have_begun:
         trace.phases.check(node)
     trace.effects.operation(node)
     return node
+
+
+def _is_silent(node: Node, trace: Trace) -> bool:
+    """Let the trace hold for calls in which SciPy's error state ignores what its special functions find wrong."""
+    assert node.op.ufunc is not None
+    if loop_dtypes(node.op.ufunc, tuple(a.type for a in node.args))[0].char not in node.op.numpys_bits:
+        return True
+    if not any(isinstance(made.guard, Watch) and made.why == _ERRORS for made in trace.breaks.made):
+        if not trace.breaks.are_possible or trace.loops.first_values:
+            return False
+        trace.watch(_are_ignored, _ERRORS)
+    return _are_ignored()
+
+
+_ERRORS = "SciPy's error state"
+
+
+def _are_ignored() -> bool:
+    """Whether SciPy ignores what its special functions find wrong; by default it does, but where memory lacks."""
+    state = sys.modules["scipy.special"].geterr()
+    return all(v == "ignore" for k, v in state.items() if k != "memory")
 
 
 def _check_python_int(ufunc: np.ufunc, literal: Node, nodes: tuple[Node, ...]) -> None:

@@ -162,6 +162,7 @@ class Op:
 
 
 _FUNCTION_COST = 16  # of one element; what costs less is rounded as the standard says
+SPECIAL = "scipy.special"  # the library of SciPy's special functions
 LIBM = "libm"  # the library of the C functions of that name behind ``libm_``
 
 OPS: dict[str, Op] = {}

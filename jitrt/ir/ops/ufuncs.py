@@ -10,7 +10,7 @@ from numpy._core.umath import clip as clip_ufunc  # type: ignore[attr-defined]
 
 from ..node import Node
 from ..types import ArrayType, canonical
-from .optable import Kind, NotCovered, Op, row
+from .optable import SPECIAL, Kind, NotCovered, Op, row
 from .ranges import RANGES
 
 # Costs are rounded from measured times of vectorised loops, an addition being 1.
@@ -206,7 +206,8 @@ OTHER_UFUNCS: dict[np.ufunc, Op] = {}  # those whose rows were made elsewhere
 def elementwise_op(ufunc: np.ufunc) -> Op:
     """The row of `ufunc`; a ufunc of another library gets a row of its own on first use.
 
-    SciPy's special functions are known by their names, so those that kernels can compute are compiled.
+    SciPy's special functions are known by their names, so those that kernels can compute are compiled. Of others
+    kernels call the loops of SciPy's own. None reports floating-point exceptions to NumPy.
 
     Raises
     ------
@@ -218,16 +219,23 @@ def elementwise_op(ufunc: np.ufunc) -> Op:
         return known
     if ufunc.nout != 1 or ufunc.signature is not None:
         raise NotCovered(f"{ufunc.__name__} is not an elementwise function with one result")
+    name, is_special = ufunc.__name__, _is_scipys(ufunc)
     return Op(
-        ufunc.__name__,
+        name,
         Kind.ELEMENTWISE,
         numpy=ufunc,
         ufunc=ufunc,
-        library="scipy.special" if _is_scipys(ufunc) else "other",
-        cost=16,
+        library=SPECIAL if is_special else "other",
+        cost=16 if name in _SPECIAL_FORMULAS or not is_special else 100,
         numpy_cost=100,
-        flags=frozenset({"divide", "over", "under", "invalid"}),
+        flags=frozenset() if is_special else frozenset({"divide", "over", "under", "invalid"}),
+        numpys_bits=("FD" if name in _SPECIAL_FORMULAS else "fdFDl") if is_special else "",
+        jumps=True,
     )
+
+
+# Those for which kernels have formulas, in real numbers.
+_SPECIAL_FORMULAS = frozenset("erf erfc expit exp2 expm1 log1p cbrt".split())
 
 
 def _is_scipys(ufunc: np.ufunc) -> bool:
