@@ -159,10 +159,10 @@ class ndarray(metaclass=_Arrays):
         return np.empty(0).__dlpack_device__()
 
     def __array_namespace__(self, /, *, api_version: str | None = None) -> Any:
-        import jitrt.numpy
+        from . import array_api
 
         np.empty(0).__array_namespace__(api_version=api_version)  # type: ignore[arg-type] # raises what NumPy raises
-        return jitrt.numpy
+        return array_api
 
     def __iter__(self) -> Iterator[Any]:
         value = self._read()
@@ -384,10 +384,11 @@ class ndarray(metaclass=_Arrays):
         if method == "__call__" and not kwargs:
             given = [self._plain] if len(inputs) == 1 else plains(inputs)
             if given is not None and given[0] is not None:
-                return lazy(ufunc(*given))
+                return lazy(ufunc(*given), scalars=ufunc.signature is None)
         if not all(map(_is_ours, inputs)) or not all(map(_is_ours, kwargs.get("out", ()))):
             return NotImplemented
-        return calls.call_ufunc(ufunc, method, inputs, kwargs)
+        made = calls.call_ufunc(ufunc, method, inputs, kwargs)
+        return made if method == "__call__" and ufunc.signature is None else calls.exact(made)
 
     def __array_function__(self, func: Callable[..., Any], types: Any, args: tuple, kwargs: dict[str, Any]) -> Any:
         if not all(t is ndarray or t is np.ndarray for t in types):
@@ -459,9 +460,8 @@ def compute(*arrays: Any) -> Any:
     >>> import jitrt
     >>> import jitrt.numpy as np
     >>> x = np.arange(4.0)
-    >>> total, largest = jitrt.compute(x.sum(), (2 * x).max())
-    >>> float(total), float(largest)
-    (6.0, 6.0)
+    >>> jitrt.compute(x + 1, 2 * x)
+    (array([1., 2., 3., 4.]), array([0., 2., 4., 6.]))
     """
     found: list[Memory] = []
 

@@ -260,8 +260,23 @@ def store(target: ndarray, node: Node) -> None:
 # -- functions
 
 
+def exact(made: Any) -> Any:
+    """What NumPy gives where a lazy array stands for a scalar, as for sums over all axes: one that is computed.
+
+    People print it, compare its type, or write it to a file. Waiting would save little: whole arrays that depend on it
+    are another program, but share no loop with it.
+    """
+    if type(made) is list or type(made) is tuple:
+        return type(made)(map(exact, made))
+    return made._read() if type(made) is _array and made._scalar else made
+
+
 def call_function(func: Callable[..., Any], args: tuple, kwargs: dict[str, Any]) -> Any:
     """``func(*args, **kwargs)``, where a lazy array is among the arguments."""
+    return exact(_called(func, args, kwargs))
+
+
+def _called(func: Callable[..., Any], args: tuple, kwargs: dict[str, Any]) -> Any:
     if func in METADATA:
         return func(*_phantoms(args), **_phantoms(kwargs))
     if func is np.astype and args:

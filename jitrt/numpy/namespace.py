@@ -23,7 +23,7 @@ def over_lazy_arrays(function: Callable[..., Any]) -> Callable[..., Any]:
         if any(map(is_lazy, args)) and "out" not in kwargs and plains(tuple(kwargs.values())) is not None:
             given = plains(args)
             if given is not None:
-                return lazy(function(*given, **(real(kwargs) if kwargs else {})))
+                return lazy(function(*given, **(real(kwargs) if kwargs else {})), scalars=False)
         return lazy(function(*args, **kwargs), scalars=False)
 
     return wrapper

@@ -14,7 +14,7 @@ from ..ir.ops.optable import MUTATING_METHODS
 from ..ir.ops.rows import METHODS
 from . import calls
 from .array import ndarray, plain_of
-from .calls import NUMBERS, eager, into, lazy, real, record
+from .calls import NUMBERS, eager, exact, into, lazy, real, record
 from .pending import PENDING, NotLazy
 
 
@@ -27,7 +27,7 @@ def _binary(ufunc: np.ufunc, python: Callable[[Any, Any], Any], x: Any, y: Any) 
     try:
         if ufunc is np.matmul:
             if all(type(v) is np.ndarray or (type(v) is ndarray and not v._scalar) for v in (x, y)):
-                return calls.call_ufunc(ufunc, "__call__", (x, y), {})
+                return exact(calls.call_ufunc(ufunc, "__call__", (x, y), {}))
             return _plain(python, x, y)
         return record(ufunc, (x, y))
     except NotLazy:
@@ -59,7 +59,9 @@ def _forward(ufunc: np.ufunc, python: Callable[[Any, Any], Any]) -> Any:
         if x is None or y is None:
             return _binary(ufunc, python, self, other)
         made = python(x, y)
-        return plain_of(made) if type(made) is np.ndarray and made.size < policy.SMALL_ARRAY else lazy(made)
+        if type(made) is np.ndarray and made.size < policy.SMALL_ARRAY:
+            return plain_of(made)
+        return lazy(made, scalars=ufunc is not np.matmul)
 
     return apply
 
@@ -104,13 +106,18 @@ def _method(name: str) -> Any:
 
     def method(self: ndarray, *args: Any, **options: Any) -> Any:
         if self._plain is not None:
-            return _bound(self._plain, name)(*args, **options) if args or options else lazy(numpys(self._plain))
+            return _bound(self._plain, name)(*args, **options) if args or options else lazy(numpys(self._plain), False)
         if function is not None:
             return calls.call_function(function, (self, *args), options)
         if name in MUTATING_METHODS and not self._scalar:
             return eager(numpys, (self, *args), options, (self,))
-        return eager(
-            lambda value, *given, **named: getattr(value, name)(*given, **named), (self, *args), options, _outs(options)
+        return exact(
+            eager(
+                lambda value, *given, **named: getattr(value, name)(*given, **named),
+                (self, *args),
+                options,
+                _outs(options),
+            )
         )
 
     return method
@@ -139,7 +146,7 @@ def _bound(plain: np.ndarray, name: str) -> Any:
         if "out" in options:
             found(*real(args), **real(options))
             return options["out"]
-        return lazy(found(*real(args), **real(options))) if args or options else lazy(found())
+        return lazy(found(*real(args), **real(options)), scalars=False)
 
     return method
 
