@@ -22,6 +22,8 @@ TRACE_AGAIN = 250_000  # where most of it is as it was in the call before
 TRACED_NODE_AGAIN = 10_000
 SLOW_CALL = 2.0  # seconds after which people are told of a compile
 
+LONG_TRACE = 0.005  # seconds after which one that was in vain is worth a note on disk
+
 SMALL_CALL = 2048  # bytes of arrays of calls that the plain function serves at first: there may be no further ones,
 SMALL_CALLS = 2  # so many of a kind, and one more for each trace that has not paid
 

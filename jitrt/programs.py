@@ -171,12 +171,15 @@ def note_call(function: Callable[..., Any]) -> None:
 def code_text(function: Callable[..., Any]) -> str:
     """Text that functions of the same code have in common."""
     code = getattr(function, "__code__", None)
-    return f"function {_text(code) if code is not None else type(function).__qualname__}"
+    return f"function {text_of_code(code) if code is not None else type(function).__qualname__}"
 
 
-def _text(code: types.CodeType) -> str:
+def text_of_code(code: types.CodeType) -> str:
+    """Text that code has in common with what does the same."""
     constants = (
-        _text(c) if isinstance(c, types.CodeType) else repr(c) for c in code.co_consts if type(c) is not frozenset
+        text_of_code(c) if isinstance(c, types.CodeType) else repr(c)
+        for c in code.co_consts
+        if type(c) is not frozenset
     )
     return f"{code.co_name} {code.co_code.hex()} {code.co_names} {code.co_varnames} [{', '.join(constants)}]"
 

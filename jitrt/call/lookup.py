@@ -8,6 +8,7 @@ import threading
 from collections import Counter
 from collections.abc import Callable, Sequence
 from functools import partial
+from time import perf_counter
 from typing import Any
 
 from .. import config, policy
@@ -34,6 +35,7 @@ from .segments import Programs
 from .templates import Templates
 from .tracing import Call, Unspecialised, internal_error, specialise, warn_if_asked
 from .tree import Plain, Specialisation
+from .verdicts import keep_verdict, known_verdict, verdict_name
 
 _log = logging.getLogger("jitrt.trace")
 
@@ -181,7 +183,7 @@ class Specialisations:
                     if is_call and not self._may_trace(key, leaves):
                         return self._give_up(key)
                     try:
-                        found = specialise(call, self._programs, self.unsteady)
+                        found = self._specialise(call, key)
                     except IntegerWanted as wanted:
                         if self.fix(structure, wanted, len(leaves)):
                             return Plain(str(wanted))
@@ -207,6 +209,19 @@ class Specialisations:
             call = Call(self._function, self._name, leaves, structure, captures, integers=integers, rounding=rounding)
             return self._told_apart(found, key, replaced(call, answers=answers))
         return found
+
+    def _specialise(self, call: Call, key: Signature) -> Specialisation | Plain:
+        """`specialise`, unless another process has found that it is in vain."""
+        name = None if call.answers is None else verdict_name(call.captures, key)
+        found = None if name is None else known_verdict(name)
+        if found is not None:
+            _log.info("%s runs as plain NumPy: %s", self._name, found.reason)
+            return found
+        start = perf_counter()
+        made = specialise(call, self._programs, self.unsteady)
+        if isinstance(made, Plain) and name is not None and perf_counter() - start > policy.LONG_TRACE:
+            keep_verdict(name, made)
+        return made
 
     def signature(self, leaves: list[Any], structure: Tree) -> Signature:
         """The signature of a call."""

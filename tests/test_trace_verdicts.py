@@ -1,0 +1,97 @@
+"""What one process has traced in vain, the next one does not trace, unless something it depends on is another."""
+
+import numpy as np
+import pytest
+
+import jitrt
+from jitrt import policy
+from jitrt.call import lookup
+
+TEXT = """
+FACTOR = {factor}
+def helper(x):
+    return {helper}
+class Body:
+    def __init__(self, x):
+        self.x = x
+    def twice(self):
+        return {method}
+def f(x, how="a"):
+    x = helper(x) * FACTOR
+    x.astype(object)
+    return x
+def g(body):
+    y = body.twice() * 2.0
+    y.astype(object)
+    return y
+"""
+PARTS = {"factor": 2.0, "helper": "x + 1", "method": "self.x * 2"}
+
+
+def scope_of(**parts):
+    scope = {"np": np, "__name__": "verdicts"}
+    exec(compile(TEXT.format(**PARTS | parts), "<verdicts>", "exec"), scope)
+    return scope
+
+
+@pytest.fixture
+def traced(monkeypatch, tmp_path):
+    """What is traced, with a disk cache that is empty at first."""
+    monkeypatch.setenv("JITRT_CACHE_DIR", str(tmp_path))
+    monkeypatch.setattr(policy, "LONG_TRACE", 0.0)
+    found, plain = [], lookup.specialise
+    monkeypatch.setattr(lookup, "specialise", lambda call, *rest: found.append(call.name) or plain(call, *rest))
+    return found
+
+
+def reason(function, *args):
+    fast = jitrt.jit(function)
+    want = function(*args)
+    np.testing.assert_array_equal(fast(*args), want)
+    np.testing.assert_array_equal(fast(*args), want)
+    return fast.plain_reason
+
+
+def test_another_process_does_not_try(traced):
+    x = np.ones(500)
+    first = reason(scope_of()["f"], x)
+    tries = len(traced)
+    assert "object" in first
+    assert reason(scope_of()["f"], x) == first and len(traced) == tries
+
+
+@pytest.mark.parametrize(
+    "other", [{"factor": 3.0}, {"helper": "x + 2"}, {"helper": "np.sqrt(x)"}, {"helper": "(lambda y: y + 1)(x)"}]
+)
+def test_other_code_and_other_values_are_tried(traced, other):
+    x = np.ones(500)
+    reason(scope_of()["f"], x)
+    tries = len(traced)
+    reason(scope_of(**other)["f"], x)
+    assert len(traced) > tries
+
+
+def test_other_methods_are_tried(traced):
+    for tries, method in enumerate(["self.x * 2", "self.x * 3", "self.x * 2"]):
+        scope = scope_of(method=method)
+        reason(scope["g"], scope["Body"](np.ones(500)))
+        assert len(traced) == min(tries + 1, 2)
+
+
+@pytest.mark.parametrize(
+    "args", [(np.ones(501),), (np.ones(500, np.float32),), (np.ones(500), "b"), (np.ones((5, 100)),)]
+)
+def test_other_arguments_are_tried(traced, args):
+    reason(scope_of()["f"], np.ones(500))
+    tries = len(traced)
+    reason(scope_of()["f"], *args)
+    assert len(traced) > tries
+
+
+def test_what_is_compiled_has_no_verdict(traced):
+    def twice(x):
+        return x * 2 + 1
+
+    for tries in range(1, 4):
+        assert not reason(twice, np.ones(500))
+        assert len(traced) == tries
