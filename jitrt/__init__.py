@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from . import expr, memory, schedule
     from .errors import JitrtError, JitrtPerformanceWarning
     from .frontend.python.externals import pure
+    from .frontend.python.operations import operation, register_compiler, register_rule
     from .inspect.ahead_of_time import spec, warm_up
     from .inspect.explain import Explanation
     from .ir.aliasing import non_aliasing
@@ -74,10 +75,13 @@ __all__ = [
     "non_aliasing",
     "num_threads",
     "numba_function",
+    "operation",
     "progress",
     "pure",
     "re_evaluate",
+    "register_compiler",
     "register_pandas_engine",
+    "register_rule",
     "report",
     "scan",
     "schedule",
@@ -100,6 +104,7 @@ _MODULES = {
     ".runtime.numbafunction": ("numba_function",),
     ".runtime.threads": ("num_threads", "set_num_threads"),
     ".frontend.python.externals": ("pure",),
+    ".frontend.python.operations": ("operation", "register_compiler", "register_rule"),
     ".running.progress": ("progress",),
     ".running.report": ("report",),
     ".running.ipython": ("load_ipython_extension", "unload_ipython_extension"),

@@ -45,6 +45,10 @@ def rule(ops: str | Callable[[Op], bool], name: str, exact: str) -> Callable[[Ca
     return lambda apply: Rule(name, ops, apply, exact, apply.__name__)
 
 
+USERS_RULES: list[Rule] = []
+"""Rules for operations of users' own, which no program has that another process knows."""
+
+
 def of_kind(*kinds: Kind) -> Callable[[Op], bool]:
     """For `rule`: operations of these kinds."""
     return lambda op: op.kind in kinds

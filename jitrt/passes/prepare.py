@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from .. import config
 from ..base.frozen import replaced
 from ..ir.node import Graph
-from ..ir.rewrite import rewrite
+from ..ir.rewrite import USERS_RULES, rewrite
 from . import fastmath, lower, simplify
 from .constants import fold_constants
 from .control import drop_unused, fuse_iterations, has_control, prepare_bodies
@@ -37,6 +37,7 @@ def prepare(graph: Graph, fired: Counter[str] | None = None) -> Iterator[tuple[s
     graph = with_checks(graph)
     yield "lower", graph
     own = fastmath.RULES if graph.rounding.fastmath else ()
+    own = (*own, *USERS_RULES)
     graph = rewrite(graph, lower.RULES + own + simplify.RULES, exhausted=lower.RULES, fired=fired)
     yield "simplify", graph
     split = split_assemblies(graph)

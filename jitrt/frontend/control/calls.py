@@ -14,6 +14,7 @@ import numpy as np
 from ...ir.integers import Poly
 from ...values.functions import underlying
 from ..python.numbas import is_numbas
+from ..python.operations import operation_of
 from . import arrays as a
 from . import choosing, complexnumbers, composites, draws, external, library, lists, numbacalls, scalars
 from .arrays import ZERO
@@ -157,6 +158,9 @@ class Calls(Expressions):
             return draws.method(r, source, name, args, kwargs)
         if function is np.random.default_rng or function is np.random.RandomState:
             return external.call(r, function, args, kwargs)
+        own = operation_of(function)
+        if own is not None and not kwargs:
+            return library.ufunc(r, own, scalars.settled(r, args))  # type: ignore[arg-type]
         if is_numbas(function):
             return self._known_or(
                 lambda: numbacalls.call(r, function, args, kwargs), lambda: external.call(r, function, args, kwargs)

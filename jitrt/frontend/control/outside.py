@@ -12,6 +12,7 @@ from ...values.functions import is_callback
 from ...values.keys import GENERATORS
 from ..python.captures import Capture
 from ..python.numbas import is_numbas
+from ..python.operations import operation_of
 from .values import Array, NotStaged, Source
 
 _PLAIN = (bool, int, float, complex, str, type(None), np.dtype, type, types.ModuleType, np.ufunc, types.EllipsisType)
@@ -76,7 +77,9 @@ def list_dtype(value: Any) -> np.dtype | None:
 def is_function(value: Any) -> bool:
     """Whether a value is a function that can be called while staging."""
     plain = (types.FunctionType, types.BuiltinFunctionType, np.ufunc)
-    return isinstance(value, plain) or _is_jitted(value) or is_numbas(value) or is_callback(value)
+    if isinstance(value, plain) or _is_jitted(value) or is_callback(value):
+        return True
+    return is_numbas(value) or operation_of(value) is not None
 
 
 def _is_jitted(value: Any) -> bool:

@@ -18,16 +18,18 @@ from ...errors import Untraceable
 from ...values.kinds import flatten
 from ..python.externals import aliased, written
 from ..python.numbas import is_numbas
+from ..python.operations import operation_of
 from ..python.userline import user_line
 from .aliases import arrays_of
 from .assignment import assign
 from .creation import literal
 from .numbacalls import call_on_numbers
 from .operators import is_tracer
+from .tracer import Tracer
+from .ufunccalls import elementwise
 
 if TYPE_CHECKING:
     from ..state import Trace
-    from .tracer import Tracer
 
 
 def external_call(state: Trace, function: Callable[..., Any], args: tuple, kwargs: dict[str, Any]) -> Any:
@@ -40,6 +42,10 @@ def external_call(state: Trace, function: Callable[..., Any], args: tuple, kwarg
     """
     if is_numbas(function) and (made := call_on_numbers(state, function, args, kwargs)) is not None:
         return made
+    own = operation_of(function)
+    if own is not None and not kwargs and len(args) == own.nin and any(map(is_tracer, args)):
+        node = elementwise(own, args, state)  # type: ignore[arg-type]
+        return Tracer(node, state, scalar=not node.shape)
     leaves: list[Any] = []
     flatten((args, kwargs), leaves)
     name = getattr(function, "__name__", type(function).__name__)

@@ -16,6 +16,7 @@ from typing import Any, TypeVar
 
 from ...base.frozen import frozen
 from .numbas import is_numbas, written_by
+from .operations import operation_of
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -106,7 +107,7 @@ def is_vouched(value: Any) -> bool:
 
 def is_external(value: Any) -> bool:
     """Whether `value` is a function, not one of NumPy's, of which it is known what it does to its arguments."""
-    return is_vouched(value) or is_scipys(value) or is_numbas(value)
+    return is_vouched(value) or is_scipys(value) or is_numbas(value) or operation_of(value) is not None
 
 
 def _part_of_scipy(module: Any) -> str:
