@@ -36,7 +36,7 @@ NAMESPACES = {
     "numpy.fft": (np.fft, "np.fft."), "numpy.random.Generator": (np.random.Generator, "rng."),
 }  # fmt: skip
 # They talk to files or people, or set what all of a process shares: no work on arrays.
-_APART = frozenset(
+APART = frozenset(
     """array2string array_repr array_str asarray_chkfinite asmatrix base_repr binary_repr bit_generator bmat
     busday_count busday_offset bytes byteswap datetime_as_string datetime_data dump dumps einsum_path
     format_float_positional format_float_scientific from_dlpack frombuffer fromfile fromfunction fromiter
@@ -142,7 +142,7 @@ def public_functions(title: str) -> list[str]:
     """
     space, _ = NAMESPACES[title]
     names = sorted(getattr(space, "__all__", dir(space)))  # other packages add to a namespace
-    functions = ((n, getattr(space, n)) for n in names if n[0] != "_" and n not in _APART)
+    functions = ((n, getattr(space, n)) for n in names if n[0] != "_" and n not in APART)
     return [n for n, f in functions if callable(f) and not isinstance(f, type)]
 
 
@@ -277,7 +277,7 @@ def document() -> str:
     kinds = [row.kind for rows in tables.values() for row in rows]
     text = _HEAD + "| class | functions | what it means |\n| --- | ---: | --- |\n"
     text += "".join(f"| {kind} | {kinds.count(kind)} | {what} |\n" for kind, what in CLASSES.items())
-    apart = ", ".join(f"`{name}`" for name in sorted(_APART))
+    apart = ", ".join(f"`{name}`" for name in sorted(APART))
     text += f"\nMade with NumPy {np.__version__} by `python -m bench.operations`. Left out is what reads and\n"
     text += "writes files, formats, asks of types, or sets options:\n" + textwrap.fill(apart, 118) + ".\n"
     for title, rows in tables.items():

@@ -60,12 +60,12 @@ def call_function(array: Tracer, func: Callable[..., Any], args: tuple, kwargs: 
     form = form_in((args, kwargs)) if trace.has_forms else None
     if form is not None and func not in _ORDINARY_RESULTS | _SAME_MEMORY:
         check(form, func.__name__)
-    if func in _READ_IN_ORDER:
-        args, kwargs = _in_known_order(func, *args, **kwargs)
     build = NUMPY_FUNCTIONS.get(func)
     if build is None:
         return _left_to_numpy(trace, func, args, kwargs)
     try:
+        if func in _READ_IN_ORDER:
+            args, kwargs = _in_known_order(func, *args, **kwargs)
         if func in BY_VALUE_FUNCTIONS:
             args, kwargs = with_elements(args, kwargs, trace)
         result = build(*nodes_of(args, trace), **nodes_of(kwargs, trace))
@@ -108,6 +108,8 @@ def _in_known_order(function: Callable[..., Any], a: Any, *args: Any, **kwargs: 
     """
     place = 0 if function is np.ravel else 1
     order = args[place] if len(args) > place else kwargs.get("order", "C")
+    if order == "K" and function is np.reshape:
+        raise NotCovered("reshape in the order of memory")
     if order not in ("A", "K") or not is_tracer(a) or not a._is_array():
         return (a, *args), kwargs
     strides = a._strides() or ()

@@ -111,6 +111,8 @@ def _in_loop(
         raise NotCovered(f"{ufunc.__name__} with dtype or casting") from None
     if asked is None:
         return inputs
+    if any(is_tracer(i) and i.dtype != d and 0 in (i._strides() or ()) for i, d in zip(inputs, loop)):
+        raise NotCovered(f"{ufunc.__name__} of a broadcast array that is converted")  # a copy has another order
     return tuple([i.astype(d) if is_tracer(i) else np.asarray(i).astype(d) for i, d in zip(inputs, loop)])
 
 

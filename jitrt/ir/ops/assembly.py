@@ -233,6 +233,8 @@ def pad(array: Any, pad_width: Any, mode: Any = "constant", **kwargs: Any) -> No
         if given.dtype.kind != "i":
             raise NotCovered("pad by widths of another kind")
         widths = np.broadcast_to(given, (a.type.ndim, 2)).tolist()
+        if given.min(initial=0) < 0:
+            raise ValueError("index can't contain negative values")
     if any(w < 0 for pair in widths for w in pair):
         raise ValueError("index can't contain negative values")
     value = b.constant(np.asarray(fill).astype(a.dtype)[()])

@@ -100,7 +100,10 @@ def declare(
         if not a.type.ndim and axis not in (None, ()):
             raise NotCovered(f"{name} of a scalar along an axis")  # some of NumPy's functions let 0 and -1 pass
         axes = b.normalize_axes(axis, a.type.ndim)
-        keepdims = bool(given.pop("keepdims", False))
+        keepdims = given.pop("keepdims", False)
+        if type(keepdims) not in (bool, int):
+            raise NotCovered(f"{name} with keepdims={keepdims!r}")
+        keepdims = bool(keepdims)
         operands: tuple[Node, ...] = (a,)
         mask = given.pop("where", True)
         if mask is not True:
@@ -121,6 +124,8 @@ def declare(
         for key, value in given.items():
             if key == "dtype":
                 given[key] = b.given_dtype(value)
+                if warns is not None and given[key].kind in "biu":
+                    raise NotCovered(f"{name} in integers")  # of arrays and of scalars NumPy makes different dtypes
             elif key in ("initial", "ddof") and isinstance(value, (int, float, complex, np.generic)):
                 if _is_negative_zero(value):
                     raise NotCovered(f"{name} from -0.0")  # the folds start from 0.0, which absorbs it

@@ -1,0 +1,234 @@
+"""Random calls of NumPy's functions: operands of all dtypes and layouts, arguments good and bad.
+
+python tests/conformance/numpy_calls.py 20000 7    makes so many calls from that seed, and prints what differs
+"""
+
+from __future__ import annotations
+
+import inspect
+import random
+import sys
+import types
+import warnings
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+from operands import ordinary, special
+
+import jitrt
+from bench.operations import APART
+from jitrt.ir.ops.optable import METHODS
+
+DTYPES = "f8 f8 f8 f4 i8 i8 i4 u1 u8 ? c16 c8 f2 i2 M8[s] m8[s]".split()
+SHAPES = [(), (0,), (1,), (5,), (5,), (7,), (3, 4), (3, 4), (4, 4), (1, 4), (4, 1), (0, 3), (2, 3, 4), (40,), (300,)]
+_AXES = ["0", "0", "1", "-1", "None", "2", "-3", "(0, 1)", "()", "(0, 0)", "1.0", "True", "'a'", "np.int64(0)"]
+_NUMBERS = ["0", "1", "2", "3", "-1", "7", "2.5", "None", "True", "np.int32(2)", "10**20", "'x'"]
+_DTYPE = ["float", "np.float32", "int", "'i4'", "complex", "bool", "'f2'", "'u1'", "object", "'>f8'", "'nope'", "None"]
+_FLAG = ["True", "False", "1", "None"]
+# What arguments of these names are given; all others are arrays.
+ARGUMENTS = {
+    "axis": _AXES, "axes": [*_AXES, "(1, 0)", "[0, 1]", "((0,), (0,))"], "axis1": _AXES, "axis2": _AXES,
+    "keepdims": _FLAG, "dtype": _DTYPE, "ddof": ["0", "1", "2", "0.5", "100", "None"], "correction": ["0", "1"],
+    "k": _NUMBERS, "n": _NUMBERS, "kth": ["0", "1", "2", "-1", "[0, 2]", "99", "1.5"], "num": ["0", "5", "-1", "2.0"],
+    "decimals": ["0", "1", "-1", "3"], "offset": ["0", "1", "-1", "9"], "shift": ["0", "1", "-2", "9", "(1, 2)"],
+    "q": ["0.5", "50", "[0.1, 0.9]", "0", "1", "100", "-1", "np.nan"], "method": ["'linear'", "'lower'", "'nope'"],
+    "kind": ["None", "'stable'", "'nope'"], "side": ["'left'", "'right'", "'up'"], "sorter": ["None"],
+    "mode": ["'raise'", "'wrap'", "'clip'", "'same'", "'full'", "'valid'", "'nope'"],
+    "order": ["'C'", "'F'", "'K'", "'x'"],
+    "indices": ["0", "1", "-1", "[0, 1]", "99", "[[0], [1]]", "[]", "1.0", "[True, False]"],
+    "repeats": ["0", "2", "-1", "[1, 2]"],
+    "shape": ["2", "(3, 4)", "(2, 6)", "-1", "(-1, 2)", "(5, 3, 4)", "(-1, -1)", "()", "1.5"],
+    "newshape": ["-1", "(2, 6)"], "reps": ["0", "2", "(2, 1)", "-1"], "initial": ["0", "1", "5.0", "None", "np.inf"],
+    "prepend": ["0", "1.5"], "indices_or_sections": ["2", "3", "[1, 2]", "0"], "source": ["0", "1", "(0, 1)"],
+    "destination": ["0", "-1", "(1, 0)"], "fill_value": ["0", "1.5", "-1", "np.nan", "1j", "'a'"],
+    "bins": ["5", "[0, 1, 2]", "0", "'auto'"], "minlength": ["0", "9", "-1"], "range": ["None", "(0, 1)", "(1, 0)"],
+    "equal_nan": _FLAG, "return_index": _FLAG, "return_inverse": _FLAG, "return_counts": _FLAG,
+    "a_min": ["0", "None", "2"], "a_max": ["1", "None", "0"], "min": ["0"], "max": ["1"],
+    "pad_width": ["0", "1", "(1, 2)", "-1"], "N": ["3", "0", "-1"], "M": ["3", "0", "None"],
+    "casting": ["'same_kind'", "'unsafe'", "'no'"], "copy": _FLAG, "subok": _FLAG,
+    "ord": ["None", "1", "2", "np.inf", "'fro'", "'nope'"], "p": ["2"], "tol": ["None"],
+    "subscripts": ["'i->'", "'ij->ji'", "'i,i'", "'ij,jk'", "'i'"], "rtol": ["1e-5"], "atol": ["1e-8", "np.nan"],
+    "inplace": ["False"], "refcheck": ["False"], "fweights": ["None"], "aweights": ["None"], "weights": ["None"],
+    "density": _FLAG, "stable": ["None"], "descending": ["False"], "like": ["None"], "device": ["None"],
+    "out": ["None"], "where": ["True"], "overwrite_input": ["False"], "interpolation": ["None"], "mean": ["None"],
+    "unit": ["'s'"], "deg": ["1", "2", "-1"], "period": ["6.28", "None"], "left": ["None", "0"],
+    "right": ["None", "1"], "upper": _FLAG, "start": ["0", "1", "9"], "stop": ["3"], "step": ["1"],
+    "window_shape": ["2", "3", "9"], "rcond": ["None"], "v": ["0", "2"],
+}  # fmt: skip
+_CALLED = (np.ufunc, types.FunctionType, types.BuiltinFunctionType, type(np.sum))
+# They call back, give what is in memory, or leave open in which order.
+_APART = APART | set(
+    """apply_along_axis apply_over_axes piecewise tolist view item empty empty_like partition argpartition""".split()
+)
+
+
+class Call(NamedTuple):
+    """A call as text, and what makes its operands."""
+
+    text: str
+    operands: tuple[Callable[[], np.ndarray], ...]
+
+    def run(self, jitted: bool) -> tuple[Any, ...]:
+        """What it gives or raises, and its operands afterwards."""
+        args = [make() for make in self.operands]
+        function = eval(f"lambda {', '.join(f'x{k}' for k in range(len(args)))}: {self.text}", {"np": np})
+        found: list[Any] = []
+        function = jitrt.jit(function) if jitted else function
+        for _ in range(3 if jitted else 1):
+            args = [make() for make in self.operands]
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                try:
+                    found = [function(*args), None]
+                except Exception as error:
+                    found = [None, (type(error), str(error))]
+        return (*found, args)
+
+    def difference(self) -> str:
+        """How the compiled call differs from NumPy's; empty if it does not."""
+        want, got = self.run(False), self.run(True)
+        if want[1] != got[1]:
+            return f"raised {got[1]}, not {want[1]}"
+        return _differs(got[0], want[0]) or _differs(got[2], want[2])
+
+
+def _differs(got: Any, want: Any) -> str:
+    if type(got) is not type(want):
+        return f"gave a {type(got).__name__}, not a {type(want).__name__}"
+    if isinstance(want, (tuple, list)):
+        if len(got) != len(want):
+            return f"gave {len(got)} values, not {len(want)}"
+        return next((found for x, y in zip(got, want) if (found := _differs(x, y))), "")
+    if not isinstance(want, (np.ndarray, np.generic)):
+        return "" if got == want or got != got or _are_close(got, want) else f"gave {got!r}, not {want!r}"
+    if (got.dtype, got.shape) != (want.dtype, want.shape) or got.dtype.byteorder != want.dtype.byteorder:
+        return f"gave {got.dtype}{got.shape}, not {want.dtype}{want.shape}"
+    if isinstance(want, np.ndarray) and (got.flags.c_contiguous, got.flags.writeable) != (
+        want.flags.c_contiguous,
+        want.flags.writeable,
+    ):
+        return f"gave an array with other flags: {got.strides}, not {want.strides}"
+    return "" if _are_close(got, want) else f"gave {got!r}, not {want!r}"
+
+
+def _are_close(got: Any, want: Any) -> bool:
+    got, want = np.asarray(got), np.asarray(want)
+    if want.dtype.kind not in "fc":
+        return bool(np.array_equal(got, want)) or (
+            want.dtype.kind in "mM" and np.array_equal(got, want, equal_nan=True)
+        )
+    eps = np.finfo(want.dtype).eps
+    with np.errstate(all="ignore"):
+        finite = np.abs(want[np.isfinite(want)])
+        least = float(finite.max(initial=0)) if finite.size else 0.0  # sums are of another order
+        return np.allclose(got, want, rtol=200 * eps, atol=50 * eps * least + 1e-300, equal_nan=True)
+
+
+def operand(choose: random.Random) -> Callable[[], np.ndarray]:
+    """What makes an array of some dtype, shape, layout and values."""
+    dtype, shape, seed = choose.choice(DTYPES), choose.choice(SHAPES), choose.randrange(1 << 30)
+    layout = choose.choice(["C"] * 6 + ["F", "strided", "reversed", "swapped", "unaligned", "read-only", "broadcast"])
+    is_special = choose.random() < 0.2
+
+    def make() -> np.ndarray:
+        size = int(np.prod(shape))
+        values = ordinary(dtype, size, seed)
+        if is_special:
+            odd = special(dtype)
+            values = odd[np.random.default_rng(seed).integers(len(odd), size=size)]
+        made = np.array(values.reshape(shape))
+        if layout == "F":
+            return np.asfortranarray(made) if made.ndim else made
+        if layout == "strided" and made.ndim:
+            return np.repeat(made, 2, axis=-1)[..., ::2]
+        if layout == "reversed" and made.ndim:
+            return made[::-1].copy()[::-1]
+        if layout == "swapped":
+            return made.astype(made.dtype.newbyteorder())
+        if layout == "unaligned":
+            there = np.empty(made.nbytes + 1, np.uint8)[1:].view(made.dtype).reshape(shape)
+            there[...] = made
+            return there
+        if layout == "broadcast" and made.ndim:
+            return np.broadcast_to(made[:1], shape)
+        made.flags.writeable = layout != "read-only"
+        return made
+
+    return make
+
+
+def functions() -> list[str]:
+    """The functions that are called, as text."""
+    found = {f"np.{name}" for name in np.__all__ if isinstance(getattr(np, name), _CALLED)}
+    found |= {f"np.linalg.{name}" for name in np.linalg.__all__ if isinstance(getattr(np.linalg, name), _CALLED)}
+    found |= {f"x0.{name}" for name in METHODS if callable(getattr(np.ndarray, name, None)) and name[0] != "_"}
+    return sorted(name for name in found if name.rpartition(".")[2] not in _APART)
+
+
+def random_call(choose: random.Random, name: str) -> Call:
+    """A call of the function of that name."""
+    is_method = name.startswith("x0.")
+    function = getattr(np.ndarray, name[3:]) if is_method else eval(name, {"np": np})
+    operands = [operand(choose)] if is_method else []
+    args: list[str] = []
+
+    def array() -> str:
+        if operands and choose.random() < 0.1:
+            return "x0"
+        if choose.random() < 0.15:
+            return choose.choice(["2", "0.5", "-1", "[1, 2, 3]", "True", "3j", "np.float32(1.5)", "None"])
+        operands.append(operand(choose))
+        return f"x{len(operands) - 1}"
+
+    def given(parameter: str) -> str:
+        return choose.choice(ARGUMENTS[parameter]) if parameter in ARGUMENTS else array()
+
+    if isinstance(function, np.ufunc):
+        args = [array() for _ in range(function.nin)]
+        if choose.random() < 0.15:
+            args.append(choose.choice(["dtype=float", "dtype='i4'", "where=x0", "casting='no'", "out=None", "axis=0"]))
+    else:
+        try:
+            parameters = list(inspect.signature(function).parameters.values())[is_method:]
+        except ValueError:
+            parameters = [inspect.Parameter("a", inspect.Parameter.POSITIONAL_ONLY)] * choose.randint(0, 2)
+        for p in parameters:
+            wanted = p.default is p.empty or choose.random() < 0.2
+            if p.kind is p.VAR_POSITIONAL:
+                args += [array() for _ in range(choose.randint(1, 2))]
+            elif p.kind is not p.VAR_KEYWORD and wanted:
+                text = f"({array()}, {array()})" if p.name in ("arrays", "tup", "seq") else given(p.name)
+                args.append(text if p.default is p.empty and p.kind is not p.KEYWORD_ONLY else f"{p.name}={text}")
+    if choose.random() < 0.02:
+        args.append("1")
+    text = f"{name}({', '.join(sorted(args, key=lambda a: '=' in a.partition('(')[0] and a[0].isalpha()))})"
+    return Call(text, tuple(operands) or (operand(choose),))
+
+
+def random_calls(count: int, seed: int) -> Iterator[Call]:
+    """So many calls, of all functions in turn."""
+    choose, names = random.Random(seed), functions()
+    choose.shuffle(names)
+    for k in range(count):
+        yield random_call(choose, names[k % len(names)])
+
+
+def main() -> None:
+    count, seed = int(sys.argv[1]), int(sys.argv[2])
+    seen: set[str] = set()
+    for k, call in enumerate(random_calls(count, seed)):
+        try:
+            found = call.difference()
+        except Exception as error:
+            found = f"FAILED with {type(error).__name__}: {error}"
+        if found:
+            name = call.text.partition("(")[0]
+            if (name, found[:25]) not in seen:
+                seen.add((name, found[:25]))  # type: ignore[arg-type]
+                makes = ", ".join(f"{m().dtype.str}{m().shape}{m().strides}" for m in call.operands)
+                print(f"{k}: {call.text}  on {makes}\n    {found[:300]}", flush=True)
+
+
+if __name__ == "__main__":
+    main()
