@@ -14,7 +14,8 @@ array([[0.25, 0.75],
 where its time goes (`profile`) and what is kept (`cache_info`), and compile ahead of calls (`compile`, with `spec`).
 Loops and choices as functions are `fori_loop`, `while_loop`, `scan` and `cond`. `evaluate`, with `re_evaluate`,
 `validate` and `NumExpr`, takes an expression as a string, as numexpr does; `register_pandas_engine` lets pandas use it.
-`report` says what all functions of the process have lost, and why; `progress` shows compilations while they last.
+`report` says what all functions of the process have lost, and why; `progress` shows compilations while they last, and
+`show_in_profilers` calls by name.
 Functions of other packages are vouched for by `pure`; `numba_function` makes one that code compiled by numba may call.
 `set_num_threads`, `clear_caches`, `warm_up` and `non_aliasing` concern the whole process. `schedule` and `memory` are
 for experts: fusions made by hand, and plans of memory. `jitrt.numpy` is NumPy's namespace over lazy arrays, for
@@ -50,6 +51,7 @@ if TYPE_CHECKING:
     from .running.report import report
     from .runtime.numbafunction import numba_function
     from .runtime.threads import num_threads, set_num_threads
+    from .runtime.visible import show_in_profilers
     from .strings.evaluation import NumExpr, evaluate, re_evaluate, validate
     from .strings.pandas import register_pandas_engine
     from .values.frozen import frozen
@@ -86,6 +88,7 @@ __all__ = [
     "scan",
     "schedule",
     "set_num_threads",
+    "show_in_profilers",
     "spec",
     "validate",
     "warm_up",
@@ -107,6 +110,7 @@ _MODULES = {
     ".frontend.python.operations": ("operation", "register_compiler", "register_rule"),
     ".running.progress": ("progress",),
     ".running.report": ("report",),
+    ".runtime.visible": ("show_in_profilers",),
     ".running.ipython": ("load_ipython_extension", "unload_ipython_extension"),
     ".strings.evaluation": ("NumExpr", "evaluate", "re_evaluate", "validate"),
     ".strings.pandas": ("register_pandas_engine",),

@@ -51,6 +51,16 @@ def debug() -> bool:
     return _flag("JITRT_DEBUG")
 
 
+def tells_perf() -> bool:
+    """``JITRT_PERF=1``: Linux' ``perf`` is told the names of compiled functions, in ``/tmp/perf-<pid>.map``."""
+    return _flag("JITRT_PERF")
+
+
+def shows_calls() -> bool:
+    """``JITRT_PROFILERS=1``: as `jitrt.show_in_profilers`, from the beginning of the process."""
+    return _flag("JITRT_PROFILERS")
+
+
 def on_plain() -> str:
     """``JITRT_ON_PLAIN``: what happens when a call is about to run the plain function; see `jitrt.jit`."""
     wanted = os.environ.get("JITRT_ON_PLAIN", "")

@@ -83,6 +83,11 @@ def enters(stage: str) -> None:
         _state.current.enters(stage)
 
 
+def compiled_now() -> str:
+    """The name of the function that this thread compiles; empty if there is none."""
+    return "" if _state.current is None else _state.current.name
+
+
 def watch(watcher: Watcher) -> None:
     """Let `watcher` know of each stage that begins, and of the end of the last one."""
     _watchers.append(watcher)

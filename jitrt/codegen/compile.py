@@ -15,7 +15,7 @@ from numba.core.compiler_lock import global_compiler_lock
 from ..base import forks
 from ..kernels.numbafunctions import linked
 from ..schedule.loopnest import Compute, LoopNest
-from . import cache, linker
+from . import cache, linker, perfmap
 from .context import code_generator, context
 from .emit import emit_kernel
 from .fingerprint import digest, fingerprint
@@ -79,6 +79,7 @@ def compile_module(
         symbols = [symbol for group in entries.values() for symbol in group]
         addresses = {symbol: library.get_pointer_to_function(symbol) for symbol in symbols}
         _libraries.append(library)
+        perfmap.note(library._get_compiled_object(), lambda symbol: library.get_pointer_to_function(symbol) or 0)
         if keep:
             cache.store(name, library._get_compiled_object(), entries.items(), linker.undefined(module))
     _log.info("compiled %s in %.1f ms", cache.listed(symbols), 1e3 * (time.perf_counter() - start))

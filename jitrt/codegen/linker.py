@@ -15,6 +15,7 @@ import llvmlite.binding as llvm
 from ..base import forks
 from ..base.once import once
 from ..kernels import external, libm, numpy_loops
+from . import perfmap
 
 if TYPE_CHECKING:
     from llvmlite import ir
@@ -77,6 +78,7 @@ def link(code: bytes) -> None:
     """Load object code; `address` then knows its symbols."""
     _engine().add_object_file(llvm.ObjectFileRef.from_data(code))
     _engine().finalize_object()
+    perfmap.note(code, address)
 
 
 def address(symbol: str) -> int:

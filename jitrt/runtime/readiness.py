@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable
 
+from .. import config
 from ..base.once import once
 from . import dispatch, errstate, results, threads
 
@@ -43,3 +44,7 @@ def get_driver_ready() -> None:
     results.handler()
     errstate.errors()
     dispatch.install()
+    if config.shows_calls():
+        from .visible import show_in_profilers
+
+        show_in_profilers()
