@@ -147,3 +147,36 @@ def test_a_step_that_raises():
     with pytest.raises(np.linalg.LinAlgError):
         many(np.zeros((30, 30)))
     same(many(np.eye(31)), function(np.eye(31)), "31")
+
+
+# Of a vector x with an even number of elements, a matrix a, and an integer k: results that are views.
+VIEWS = parts("""
+x[:k]; x[k:], x * 2; x[-k:]; x[k]; a[:, :3]; a[1:-1]; a[: a.shape[0] // 2].T; x.reshape(-1, 2); (x * 2).reshape(2, -1)[0]
+(a * 2)[:k]; (a + 1)[None, : a.shape[0] - 1, ::2]; x[::-1][:k]; {"one": x[:k], "other": [a[:k], x[k:]]}; a.T[: k // 2]
+a.reshape(-1); a.ravel()[k:]; np.broadcast_to(x[:1], (k,)); (x + 1)[:k], (x + 2)[k:]; np.split(x, [k]); a[..., -1]
+x[:k], x[:k]; (x * 3)[:k], x[:k].sum(); np.sort(x)[:k]; np.sort(a, 0)[1:], x[k:]; x[:k] if x[0] > 0.5 else x[k:]
+""")
+
+
+@pytest.mark.parametrize("text", VIEWS)
+def test_results_that_are_views(text, traced):
+    scope = {"np": np}
+    exec(f"def function(x, a, k):\n    return {text}", scope)
+    function = scope["function"]
+    many, generator = jitrt.jit(function), np.random.default_rng(7)
+    for n, m in [*sizes(generator, 12), (6, 6), (50, 6)]:
+        x, a, _, k = arguments(generator, 2 * n, m)
+        got, want = many(x, a, k), function(x, a, k)
+        leaves = [list(v.values()) if isinstance(v, dict) else v for v in (got, want)]
+        for one, other in zip(*([v] if not isinstance(v, (list, tuple)) else flat(v) for v in leaves), strict=True):
+            same(one, other, f"{text} {n} {m} {k}")
+            for given in (x, a):
+                shares = np.may_share_memory(one, given), np.may_share_memory(other, given)
+                assert shares[0] == shares[1], f"{text} {n} {m} {k}"
+            if isinstance(other, np.ndarray):
+                assert (one.base is None) == (other.base is None), f"{text} {n} {m} {k}"
+    assert len(traced) <= 8, text
+
+
+def flat(values):
+    return [leaf for v in values for leaf in (flat(v) if isinstance(v, (list, tuple)) else [v])]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import operator
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -15,13 +15,15 @@ from ..frontend.numpy.scopes import entered
 from ..frontend.python.stores import Arguments, apply
 from ..frontend.returned import Result
 from ..frontend.trace import Traced
+from ..ir.extents import extents_in, is_extent
+from ..ir.integers import Poly
 from ..ir.interpret import evaluate
 from ..ir.node import Node
 from ..ir.ops.movement import decode_index
 from ..ir.ops.optable import OPS
-from ..ir.ops.updates import region_between
+from ..ir.ops.updates import Region, region_between, through
 from ..programs import Compiled
-from ..values.kinds import TUPLE, at, rebuild_all
+from ..values.kinds import TUPLE, Part, at, rebuild_all
 
 _WRITTEN_IN_PLACE = 1 << 17  # bytes
 
@@ -61,14 +63,52 @@ def direct(traced: Traced) -> Callable[[list[Any]], Any] | None:
     return None
 
 
-def viewing(view: Node | None, base: Node | None) -> Callable[[np.ndarray], np.ndarray] | None:
-    """What makes the view of an array that is the node `view` where the array is `base`; None for the array itself."""
-    if view is None or base is None:
-        return None
-    steps = [_step(name, dict(params)) for name, params, _ in region_between(view, base)]
+def viewing(view: Node, base: Node, places: Mapping[Poly, int]) -> Part:
+    """What makes the view of an array that is the node `view` where the array is `base`.
+
+    It takes the sizes on which the view depends, which stand at these `places`.
+    """
+    region = region_between(view, base)
+    sizes = list(dict.fromkeys(e.poly for _, params, _ in region for e in extents_in(tuple(params))))
+    if sizes:
+        return _written_out(region, sizes), tuple([places[size] for size in sizes])
+    steps = [_step(name, dict(params)) for name, params, _ in region]
     if len(steps) == 1:
-        return steps[0]
-    return lambda array: functools.reduce(lambda found, step: step(found), steps, array)
+        return steps[0], ()
+    return lambda array: functools.reduce(lambda found, step: step(found), steps, array), ()
+
+
+def _written_out(region: Region, sizes: Sequence[Poly]) -> Callable[..., np.ndarray]:
+    """A function of an array and of sizes: code that is written for it, since arguments differ from call to call."""
+    names = {size: f"size{k}" for k, size in enumerate(sizes)}
+
+    def text(value: Any) -> str:
+        if is_extent(value):
+            return names[value.poly]
+        return f"({''.join(f'{text(v)}, ' for v in value)})" if type(value) is tuple else repr(value)
+
+    found = "array"
+    for name, params, _ in region:
+        if name == "getitem":
+            index: Any = dict(params)["index"]
+            items = [f"slice{text(item)}" if type(item) is tuple else text(item) for item in index]
+            rest = [] if any(item is Ellipsis for item in index) else ["..."]
+            found += f"[{', '.join([*items, *rest])}]"
+        else:
+            found = f"{name}({found}, {', '.join(f'{key}={text(value)}' for key, value in params)})"
+    functions = {name: OPS[name].numpy for name, _, _ in region} | {"Ellipsis": ...}
+    return eval(f"lambda array, {', '.join(names.values())}: {found}", functions)
+
+
+def sized(region: Region, sizes: Mapping[Poly, int]) -> Region:
+    """A region with numbers in place of the extents that are variables."""
+
+    def number(value: Any) -> Any:
+        if is_extent(value):
+            return sizes[value.poly]
+        return tuple(map(number, value)) if type(value) is tuple else value
+
+    return tuple((name, tuple((key, number(v)) for key, v in params), type_) for name, params, type_ in region)
 
 
 def _step(name: str, params: dict[str, Any]) -> Callable[[np.ndarray], np.ndarray]:
@@ -114,7 +154,8 @@ def finish(
             if outputs[output] is not registers[number]:
                 registers[number][...] = outputs[output]
         views: dict[tuple[str, int], dict[Any, Any]] = {}
-        made = iter([_make(r, outputs, registers, arguments, views) for r in traced.results])
+        sizes = {size: int(outputs[k]) for size, k in traced.sizes} if traced.sizes else {}
+        made = iter([_make(r, outputs, registers, arguments, views, sizes) for r in traced.results])
         result, *stored = rebuild_all([traced.structure, *(store.structure for store in traced.stores)], made)
         if traced.stores:
             places = [at(arguments, store.path) for store in traced.stores]
@@ -141,6 +182,7 @@ def _make(
     inputs: list[Any],
     arguments: Arguments,
     views: dict[tuple[str, int], dict[Any, Any]],
+    sizes: Mapping[Poly, int],
 ) -> Any:
     """One leaf of the result; `views` remembers views of each array, so that those of a common copy share it."""
     if result.source == "value":
@@ -154,7 +196,10 @@ def _make(
         return value[()] if isinstance(value, np.ndarray) else value
     known = views.setdefault((result.source, result.index), {result.base: value})
     if result.view is not None:
-        value = evaluate((result.view,), known)[0]
+        view = result.view
+        if sizes and result.base is not None:
+            view = through(result.base, sized(region_between(view, result.base), sizes))
+        value = evaluate((view,), known)[0]
     if result.kind is not None:
         return _of_class(result.kind, value, inputs[result.index])
     if result.twin:

@@ -27,12 +27,10 @@ from ..frontend.numpy.draws import drawing
 from ..frontend.python.purity import scan_call
 from ..frontend.segments import MadeCall
 from ..frontend.trace import trace
-from ..ir.build import is_plain
 from ..ir.extents import LEAST, Sizes, hidden, is_extent
 from ..ir.node import Node, forget_dead
 from ..ir.ops.contractions import RESULT
 from ..ir.ops.optable import Kind
-from ..ir.ops.updates import region_between
 from ..programs import code_text
 from ..runtime.formulas import (
     OpenSizes,
@@ -187,9 +185,6 @@ def _is_simple(found: Specialisation) -> bool:
     """Whether programs for any shape can serve all calls, which need none of NumPy's results to learn their types."""
     traced = found.traced
     if any(type(c.guard) is MadeCall for c in traced.breaks):
-        return False
-    views = [region_between(r.view, r.base) for r in traced.results if r.view is not None and r.base is not None]
-    if not all(is_plain(dict(params)) for region in views for _, params, _ in region):
         return False
     graphs = [traced.graph, *(c.graph for c in traced.breaks if c.graph is not None)]
     nodes = [n for g in graphs for n in g.nodes()]

@@ -31,7 +31,7 @@ from ..runtime.entry import Returned, make_plain_table, make_table
 from ..runtime.formulas import OpenSizes
 from ..runtime.guards import Captured, TakenApart, can_guard_objects
 from ..runtime.program import Program
-from ..values.kinds import is_flat
+from ..values.kinds import is_flat, leaf_count
 from ..values.memory import sharing
 from .effects import direct, finish, viewing, written_in_place
 from .segments import Programs, Segment
@@ -404,7 +404,15 @@ class Specialisation:
         if not self._is_served_natively(self.traced, self.compiled) or self._captures_forms():
             return None
         results, structure = self.traced.results, self.traced.structure
-        returned = [Returned(r.source, r.index, r.scalar, r.value, r.weak, viewing(r.view, r.base)) for r in results]
+        first = leaf_count(structure)
+        places = {size: first + k for k, (size, _) in enumerate(self.traced.sizes)}
+        returned = [
+            Returned(r.source, r.index, r.scalar, r.value, r.weak)
+            if r.view is None or r.base is None
+            else Returned(r.source, r.index, r.scalar, r.value, r.weak, *viewing(r.view, r.base, places))
+            for r in results
+        ]
+        returned[first:first] = [Returned("array", k, True, None, True) for _, k in self.traced.sizes]
         program, arguments, written = self.compiled.program, self.traced.arguments, self.traced.written
         captured, watched = self._captured(captures), places_of(captures.watched())
         stores = self.traced.stores

@@ -10,10 +10,11 @@ import numpy as np
 from ..base.frozen import frozen, replaced
 from ..errors import Untraceable
 from ..ir import build as b
-from ..ir.extents import Size
+from ..ir.extents import Size, extents_in
+from ..ir.integers import Poly
 from ..ir.node import Node
 from ..ir.ops.optable import Kind
-from ..ir.ops.updates import through
+from ..ir.ops.updates import region_between, through
 from ..values.frozen import is_frozen, original
 from .hidden import check_no_symbol
 from .numpy.tracer import Tracer
@@ -97,6 +98,16 @@ class Outputs:
         for key in map(_memory_of, leaves):
             self._owners[key] = self._owners.get(key, 0) + 1
         return [self._result(leaf) for leaf in leaves]
+
+    def sizes(self, results: Sequence[Result]) -> tuple[tuple[Poly, int], ...]:
+        """The extents that views name which are results, and numbers of the outputs that they are; adds these."""
+        found: dict[Poly, int] = {}
+        for result in results:
+            region = region_between(result.view, result.base) if result.view and result.base else ()
+            for extent in (e for _, params, _ in region for e in extents_in(params)):
+                if extent.poly not in found:
+                    found[extent.poly] = self.add(self._state.copy(b.extent(extent)))
+        return tuple(found.items())
 
     def _result(self, leaf: Any) -> Result:
         if isinstance(leaf, Tracer):

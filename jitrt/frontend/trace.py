@@ -13,6 +13,7 @@ from ..base.atwork import users_code
 from ..base.frozen import frozen, replaced
 from ..errors import Untraceable, latest_control, watch_control
 from ..ir.build import input_node
+from ..ir.integers import Poly
 from ..ir.node import Graph, Node, type_of
 from ..ir.ops.assumptions import assumption
 from ..ir.ops.contractions import Call
@@ -88,6 +89,8 @@ class Traced:
         Inputs that are no ordinary arrays.
     fields : frozenset of int
         Inputs that are fields of arrays of records.
+    sizes : tuple of (Poly, int)
+        The extents on which views depend that are results, and for each the number of the output that it is.
     """
 
     graph: Graph
@@ -106,6 +109,7 @@ class Traced:
     has_state: bool = False
     forms: tuple[tuple[int, Form], ...] = ()
     fields: frozenset[int] = frozenset()
+    sizes: tuple[tuple[Poly, int], ...] = ()
 
 
 @frozen(eq=False)
@@ -395,6 +399,7 @@ def _describe(
         outputs.add(assumption(state.conditions))
     written = outputs.written(symbols)
     results = outputs.results(flat)
+    sizes = outputs.sizes(results)
     for node in state.calls.pending():
         if node not in outputs.roots:
             outputs.add(node)
@@ -422,4 +427,5 @@ def _describe(
         scope,
         state.calls.draws > 0,
         bool(request.captures.state),
+        sizes=sizes,
     )

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import math
 import operator
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from copy import copy
 from typing import Any, Final
 
@@ -552,6 +552,15 @@ def plain(value: Any) -> Any:
 def is_extent(value: Any) -> bool:
     """Whether an integer depends on variables."""
     return type(value) is Extent or type(value) is Size
+
+
+def extents_in(value: Any) -> Iterator[Extent]:
+    """The extents in nested tuples."""
+    if is_extent(value):
+        yield value
+    elif type(value) is tuple:
+        for part in value:
+            yield from extents_in(part)
 
 
 def estimate(value: Any) -> Any:

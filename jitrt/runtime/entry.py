@@ -38,6 +38,8 @@ class Returned:
         Whether it is a NumPy scalar or a Python number, not an array.
     view : callable, optional
         What makes a view of the array, which is returned in its place.
+    reads : tuple of int
+        Numbers of further results that it takes.
     """
 
     source: str
@@ -45,7 +47,8 @@ class Returned:
     scalar: bool
     value: Any
     weak: bool = False
-    view: Callable[[np.ndarray], np.ndarray] | None = None
+    view: Callable[..., np.ndarray] | None = None
+    reads: tuple[int, ...] = ()
 
 
 _PYTHON_NUMBERS = {
@@ -95,7 +98,7 @@ def make_table(
     """
     stored = sum(len(store.structure[2]) for store in stores)
     returned = len(results) - stored
-    views = [result.view for result in results[:returned]]
+    views = [None if result.view is None else (result.view, result.reads) for result in results[:returned]]
     is_plain = structure is None or is_flat(structure)
     make = None if is_plain and not any(views) else maker_of(structure, views)
     several = structure is not None or make is not None

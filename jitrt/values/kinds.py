@@ -403,10 +403,15 @@ def classes_in(tree: Tree) -> set[type]:
     return {what[0] if kind is OBJECT else what for kind, what, _ in nodes(tree) if kind is OBJECT or kind is NAMED}
 
 
-def maker_of(tree: Tree, parts: Iterable[Callable[[Any], Any] | None] = ()) -> Callable[[tuple], Any]:
+Part = tuple[Callable[..., Any], tuple[int, ...]]
+"""A function that a leaf goes through, and the numbers of what else it takes."""
+
+
+def maker_of(tree: Tree, parts: Iterable[Part | None] = ()) -> Callable[[tuple], Any]:
     """What makes the value of such a tree of a tuple of its leaves: code that is written for it.
 
-    `parts` are functions that leaves go through; None for those that are taken as they are.
+    `parts` are what leaves go through; None for those that are taken as they are. Behind the leaves the tuple may have
+    what only functions take.
 
     Examples
     --------
@@ -427,7 +432,9 @@ def maker_of(tree: Tree, parts: Iterable[Callable[[Any], Any] | None] = ()) -> C
     def text(part: Tree) -> str:
         if part is None:
             number, change = next(leaves)
-            return f"leaves[{number}]" if change is None else f"{constant(change)}(leaves[{number}])"
+            if change is None:
+                return f"leaves[{number}]"
+            return f"{constant(change[0])}({', '.join(f'leaves[{k}]' for k in (number, *change[1]))})"
         kind, what, inner = part
         values = [text(p) for p in inner]
         if kind is OBJECT:
@@ -443,7 +450,12 @@ def maker_of(tree: Tree, parts: Iterable[Callable[[Any], Any] | None] = ()) -> C
     return eval(f"lambda leaves: {text(tree)}", constants)
 
 
-def _rebuilder(tree: Tree, parts: Sequence[Callable[[Any], Any] | None]) -> Callable[[tuple], Any]:
+def _rebuilder(tree: Tree, parts: Sequence[Part | None]) -> Callable[[tuple], Any]:
     """The same where something occurs twice."""
     changes = [*parts, *[None] * (leaf_count(tree) - len(parts))]
-    return lambda leaves: rebuild(tree, (v if change is None else change(v) for v, change in zip(leaves, changes)))
+
+    def changed(leaves: tuple) -> Iterator[Any]:
+        for leaf, change in zip(leaves, changes):
+            yield leaf if change is None else change[0](leaf, *[leaves[k] for k in change[1]])
+
+    return lambda leaves: rebuild(tree, changed(leaves))
