@@ -151,7 +151,8 @@ def test_a_step_that_raises():
 
 # Of a vector x with an even number of elements, a matrix a, and an integer k: results that are views.
 VIEWS = parts("""
-x[:k]; x[k:], x * 2; x[-k:]; x[k]; a[:, :3]; a[1:-1]; a[: a.shape[0] // 2].T; x.reshape(-1, 2); (x * 2).reshape(2, -1)[0]
+x[:k]; x[k:], x * 2; x[-k:]; x[k]; a[:, :3]; a[1:-1]; a[: a.shape[0] // 2].T; x.reshape(-1, 2)
+(x * 2).reshape(2, -1)[0]
 (a * 2)[:k]; (a + 1)[None, : a.shape[0] - 1, ::2]; x[::-1][:k]; {"one": x[:k], "other": [a[:k], x[k:]]}; a.T[: k // 2]
 a.reshape(-1); a.ravel()[k:]; np.broadcast_to(x[:1], (k,)); (x + 1)[:k], (x + 2)[k:]; np.split(x, [k]); a[..., -1]
 x[:k], x[:k]; (x * 3)[:k], x[:k].sum(); np.sort(x)[:k]; np.sort(a, 0)[1:], x[k:]; x[:k] if x[0] > 0.5 else x[k:]

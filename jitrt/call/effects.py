@@ -23,7 +23,7 @@ from ..ir.ops.movement import decode_index
 from ..ir.ops.optable import OPS
 from ..ir.ops.updates import Region, region_between, through
 from ..programs import Compiled
-from ..values.kinds import TUPLE, Part, at, rebuild_all
+from ..values.kinds import Part, at, maker_of, rebuild_all
 
 _WRITTEN_IN_PLACE = 1 << 17  # bytes
 
@@ -49,18 +49,18 @@ def direct(traced: Traced) -> Callable[[list[Any]], Any] | None:
     """What gives the result if it is made of fresh arrays, and numbers, alone; otherwise None."""
     if traced.written or traced.stores or traced.scope:
         return None
-    if any(r.source != "array" or r.weak or r.view is not None or r.twin for r in traced.results):
+    if any(r.source != "array" or r.view is not None or r.twin for r in traced.results):
         return None
     nodes = traced.graph.outputs
-    # What NumPy computed is a scalar where it makes no array; what has its value may be an array all the same.
-    ways = [None if nodes[r.index].shape else _as_scalar if r.scalar else np.asarray for r in traced.results]
-    places = [(r.index, way) for r, way in zip(traced.results, ways)]
-    if traced.structure is None:
-        ((index, way),) = places
-        return lambda outputs: outputs[index] if way is None else way(outputs[index])
-    if traced.structure == (TUPLE, None, (None,) * len(places)):
-        return lambda outputs: tuple([outputs[k] if way is None else way(outputs[k]) for k, way in places])
-    return None
+
+    def way(result: Result) -> Part | None:
+        # What NumPy computed is a scalar where it makes no array; what has its value may be an array all the same.
+        if nodes[result.index].shape:
+            return None
+        return (_as_number if result.weak else _as_scalar if result.scalar else np.asarray), ()
+
+    places, make = [r.index for r in traced.results], maker_of(traced.structure, map(way, traced.results))
+    return lambda outputs: make([outputs[k] for k in places])
 
 
 def viewing(view: Node, base: Node, places: Mapping[Poly, int]) -> Part:
@@ -122,6 +122,10 @@ def _step(name: str, params: dict[str, Any]) -> Callable[[np.ndarray], np.ndarra
 
 def _as_scalar(value: Any) -> Any:
     return value[()]
+
+
+def _as_number(value: Any) -> Any:
+    return value.item() if isinstance(value, (np.ndarray, np.generic)) else value
 
 
 def finish(
@@ -191,7 +195,7 @@ def _make(
         return at(arguments, result.value)
     value = outputs[result.index] if result.source == "array" else inputs[result.index]
     if result.weak:
-        return value.item() if isinstance(value, (np.ndarray, np.generic)) else value
+        return _as_number(value)
     if result.scalar:
         return value[()] if isinstance(value, np.ndarray) else value
     known = views.setdefault((result.source, result.index), {result.base: value})

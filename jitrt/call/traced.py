@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import logging
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from .. import policy
@@ -253,6 +253,9 @@ class TracedCalls:
     def _served_by(self, found: Specialisation, structure: Tree, captures: Captures) -> Callable[..., Any]:
         """What Python does in calls for which native code has found out that `found` serves them."""
         is_flat = all(part is None for part in (part for parts in structure[2] for part in parts[2]))
+        short_way = found.short_way() if is_flat else None
+        if short_way is not None:
+            return self._served_directly(found, short_way)
 
         def serve(*args: Any, **kwargs: Any) -> Any:
             leaves = [*args, *kwargs.values()]
@@ -266,6 +269,19 @@ class TracedCalls:
                 return found.call(leaves, (args, kwargs, captures.containers()))
             except NewPath:
                 return self._call(args, kwargs)
+            except Exception as error:
+                failures.append(error)
+            return self._serve_plain(found, failures.pop(), args, kwargs)
+
+        return serve
+
+    def _served_directly(self, found: Specialisation, short_way: Callable[[Sequence[Any]], Any]) -> Callable[..., Any]:
+        """The same where arguments are leaves, and nothing but a program has to run."""
+
+        def serve(*args: Any, **kwargs: Any) -> Any:
+            failures: list[Exception] = []  # as in `_call`
+            try:
+                return short_way((*args, *kwargs.values()) if kwargs else args)
             except Exception as error:
                 failures.append(error)
             return self._serve_plain(found, failures.pop(), args, kwargs)

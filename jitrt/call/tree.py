@@ -348,6 +348,16 @@ class Specialisation:
         with drawing(leaves):
             return self._run(leaves, arguments)
 
+    def short_way(self) -> Callable[[Sequence[Any]], Any] | None:
+        """What gives the result of the leaves of a call where that takes nothing but a program; otherwise None."""
+        segment, arguments, backoff = self.root, self.traced.arguments, self.backoff
+        compiled, made = segment.compiled, segment.direct
+        if segment.end is not None or made is None or compiled is None or self.draws or self.has_forms:
+            return None
+        if self.traced.captured or self.traced.registers != tuple(range(len(arguments))):
+            return None
+        return lambda leaves: made(compiled.run([leaves[k] for k in arguments], backoff))
+
     def _run(self, leaves: list[Any], arguments: Arguments) -> Any:
         inputs = self.inputs(leaves)
         registers = list(map(of_own_class, inputs)) if self.has_forms else inputs

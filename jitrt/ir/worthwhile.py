@@ -29,9 +29,9 @@ _NUMPY_BYTE = 50  # traffic of one byte of an operand or a result
 _CACHED_BYTE = 6  # the same where all of a call fits into the caches of a core
 _CACHE = 1 << 20  # bytes
 _NUMPY_ROW = 10_000  # of a reduction: each run of elements that NumPy's inner loop takes at once
-_PROGRAM_CALL = 8_000_000  # a call of a program that is driven from Python
-_HOST_STEP = 2_500_000  # what a step that NumPy executes costs beyond the execution itself
-_OPAQUE_STEP = 8_000_000  # of any function of NumPy, a draw, or a read by a mask: what it returns is looked at
+_PROGRAM_CALL = 3_000_000  # a call of a program that is driven from Python
+_HOST_STEP = 1_000_000  # what a step that NumPy executes costs beyond the execution itself
+_DRAW = 80_000_000  # the same of random numbers: the generator's state is kept, to be given back
 _PYTHON_STEP = 500_000  # the same, of an operator on Python numbers
 _ADDITION = 60  # of one element in a vectorised loop
 _HALF_PRODUCT = 4_000  # of one multiplication in a product of matrices of half precision, which BLAS does not know
@@ -198,7 +198,8 @@ def _host_time(node: Node) -> int:
     """What a step that NumPy executes takes beyond an opaque execution itself."""
     if is_python(node.op):
         return _PYTHON_STEP
-    return (_OPAQUE_STEP if node.op is CALL else _HOST_STEP) + _numpy_time(node)
+    is_draw = node.op is CALL and node["call"].is_effect
+    return (_DRAW if is_draw else _HOST_STEP) + _numpy_time(node)
 
 
 def _numpy_time(node: Node, typed: Callable[[ArrayType], ArrayType] = lambda type_: type_) -> int:

@@ -81,15 +81,16 @@ class Noting:
     The error state for that is made once: `numpy.errstate` would take longer than a small program.
     """
 
-    __slots__ = ("_before", "_state", "_watched")
+    __slots__ = ("_before", "_state", "_variable", "_watched")
 
     def __init__(self) -> None:
+        self._variable = error_state()
         self._before = self._state = None
         self._watched = 0
 
     def begin(self, watched: int) -> Any:
         """Note the exceptions `watched` from now on; what `end` takes."""
-        variable = error_state()
+        variable = self._variable
         if variable is None:
             state = _with_errors(watched, "call")
             state.__enter__()
@@ -103,11 +104,10 @@ class Noting:
 
     def end(self, token: Any) -> None:
         """Go back to what was before."""
-        variable = error_state()
-        if variable is None:
+        if self._variable is None:
             token.__exit__(None, None, None)
         else:
-            variable.reset(token)
+            self._variable.reset(token)
 
 
 def _with_errors(watched: int, how: str) -> np.errstate:

@@ -42,6 +42,8 @@ class Frame:
         for offset, number in image.counts:
             self.memory[offset : offset + 8].view(np.int64)[0] = number
         self.outputs = image.outputs
+        self.rest: list[Any] = [None] * image.places
+        """What there is in the places of a call, but for the inputs, when it begins."""
         self.made = [(place, self._maker(place, kind, strides)) for place, kind, strides in image.fresh]
         self.run_native = threads.driver()
         self.bases = [address(self.memory), *map(address, self.constants)]
@@ -89,7 +91,7 @@ class Frame:
 
     def begin(self, inputs: Sequence[Any]) -> list[Any]:
         """Arrays of a call by their places, with fresh ones for its outputs."""
-        objects: list[Any] = [*inputs, *[None] * (self.image.places - len(inputs))]
+        objects: list[Any] = [*inputs, *self.rest[len(inputs) :]]
         for place, view in self.scalars:
             view[()] = inputs[place]
         for place, make in self.made:

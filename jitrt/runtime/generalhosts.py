@@ -133,9 +133,7 @@ class _Numbers:
             return ArrayType(value.dtype, self.value(value.shape), value.weak)
         if type(value) is slice:
             return slice(*self.value((value.start, value.stop, value.step)))
-        if type(value) is Call and value.arrange.fixed():
-            return replaced(value, arrange=value.arrange.changed(self.value))
-        return value
+        return value.changed(self.value) if type(value) is Call else value
 
     def node(self, root: Node) -> Node:
         if root in self._made:
@@ -218,7 +216,7 @@ def _is_seen(value: Any) -> bool:
     if type(value) is slice:
         return _is_seen((value.start, value.stop, value.step))
     if type(value) is Call:
-        return all(map(_is_seen, value.arrange.fixed()))
+        return all(map(_is_seen, value.fixed()))
     known = (bool, int, float, complex, str, type(None), type(...), ArrayType, frozenset)
     return (
         is_extent(value)

@@ -45,7 +45,6 @@ class HostFrame(Frame):
         self.noting = Noting()
         self.noted = ~INVALID if asks else -1  # the floating-point exceptions of which `noting` may keep silent
         self.lent = sorted({place for place, _ in self.hosted.values()})
-        self._fixed: list[Any] = []  # objects that are the same in every call, and room for what NumPy returns
         self._returned: dict[Node, int] = {}  # by what steps return, the number of the object
         self._views: dict[Node, int] = {}  # by views that are made once a call, the same
         steps = iter(hosts.steps)
@@ -71,9 +70,6 @@ class HostFrame(Frame):
                 outputs[k] = ordered
         return outputs
 
-    def begin(self, inputs: Sequence[Any]) -> list[Any]:
-        return [*super().begin(inputs), *self._fixed]
-
     def _bound(self, step: HostStep) -> HostCall:
         """What executes a step; steps before it are bound already."""
         node = step.node
@@ -90,9 +86,9 @@ class HostFrame(Frame):
         return self._returned.setdefault(node, self._object(None))
 
     def _object(self, value: Any) -> int:
-        """The number of an object that is `value` when a call begins."""
-        self._fixed.append(value)
-        return self.image.places + len(self._fixed) - 1
+        """The number of an object that is `value` when a call begins, behind the places that kernels know."""
+        self.rest.append(value)
+        return len(self.rest) - 1
 
     def _own(self, value: Any, objects: list[Any]) -> Any:
         """`value`, copied if it lies in memory that is used again: the frame, or a result that is not yet written."""

@@ -165,7 +165,8 @@ class Program:
     def give_back(self, frame: Frame | SizedFrame) -> None:
         """Let other calls use a frame that was taken."""
         self._frames.append(frame)
-        self.room = max(self.room, frame.image.nbytes)
+        if frame.image.nbytes > self.room:
+            self.room = frame.image.nbytes
 
     def new_frame(self) -> Frame | SizedFrame:
         """Memory for one more call at a time."""

@@ -407,7 +407,7 @@ Part = tuple[Callable[..., Any], tuple[int, ...]]
 """A function that a leaf goes through, and the numbers of what else it takes."""
 
 
-def maker_of(tree: Tree, parts: Iterable[Part | None] = ()) -> Callable[[tuple], Any]:
+def maker_of(tree: Tree, parts: Iterable[Part | None] = ()) -> Callable[[Sequence[Any]], Any]:
     """What makes the value of such a tree of a tuple of its leaves: code that is written for it.
 
     `parts` are what leaves go through; None for those that are taken as they are. Behind the leaves the tuple may have
@@ -450,11 +450,11 @@ def maker_of(tree: Tree, parts: Iterable[Part | None] = ()) -> Callable[[tuple],
     return eval(f"lambda leaves: {text(tree)}", constants)
 
 
-def _rebuilder(tree: Tree, parts: Sequence[Part | None]) -> Callable[[tuple], Any]:
+def _rebuilder(tree: Tree, parts: Sequence[Part | None]) -> Callable[[Sequence[Any]], Any]:
     """The same where something occurs twice."""
     changes = [*parts, *[None] * (leaf_count(tree) - len(parts))]
 
-    def changed(leaves: tuple) -> Iterator[Any]:
+    def changed(leaves: Sequence[Any]) -> Iterator[Any]:
         for leaf, change in zip(leaves, changes):
             yield leaf if change is None else change[0](leaf, *[leaves[k] for k in change[1]])
 

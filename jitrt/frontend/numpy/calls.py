@@ -33,24 +33,8 @@ def call_node(
     operands: list[Node] = []
     template = _Template((args, kwargs), operands, trace)
     if not kwargs and is_flat(template.tree[2][0]) and not template.fixed():
-        return call(Call(function, _OPERANDS, name, user_line()), tuple(operands))
+        return call(Call(function, None, name, user_line()), tuple(operands))
     return call(Call(function, template, name, user_line(), is_effect), tuple(operands))
-
-
-class _Operands:
-    """The arguments of a call that takes its operands as they are."""
-
-    def __call__(self, values: list[Any]) -> tuple[tuple, dict]:
-        return tuple(values), {}
-
-    def fixed(self) -> list[Any]:
-        return []
-
-    def changed(self, change: Callable[[Any], Any]) -> _Operands:
-        return self
-
-
-_OPERANDS = _Operands()
 
 
 class _Placeholder:

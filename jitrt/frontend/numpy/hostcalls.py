@@ -243,11 +243,11 @@ class HostCalls:
         shapes = None
         with np.errstate(all="ignore"), tracing(None):
             if trace.is_general:
-                types = node["call"].arrange([n.type for n in node.args])[0]
+                types = node["call"].arguments([n.type for n in node.args])[0]
                 shapes = iter(drawn(shadow, *types[1:]))
                 _, given, named = self._small(node)[0]
             else:
-                _, given, named = node["call"].arrange([read_only(trace.value_of(n)) for n in node.args])[0]
+                _, given, named = node["call"].arguments([read_only(trace.value_of(n)) for n in node.args])[0]
             value = shadow(*given, **named)
         if not trace.is_general:
             trace.registers.values[node] = (value, _TOKEN)
@@ -308,15 +308,15 @@ class HostCalls:
         rule = RULES.get(function)
         if rule is None:
             raise Untraceable(f"what {node['call'].name} gives is not known before it is called", user_line())
-        args, kwargs = node["call"].arrange([n.type for n in node.args])
+        args, kwargs = node["call"].arguments([n.type for n in node.args])
         shapes = iter(rule.shapes(*args, **kwargs))
         with tracing(None):
             return rule.ask(function, *self._small(node)), shapes
 
     def _small(self, node: Node) -> tuple[tuple, dict]:
         """The arguments of a call with small arrays in place of its operands."""
-        arrange = node["call"].arrange.changed(lambda leaf: SMALL if is_extent(leaf) else leaf)
-        return arrange([small_array(n.type, self._trace.orders.strides(n)) for n in node.args])
+        small = node["call"].changed(lambda leaf: SMALL if is_extent(leaf) else leaf)
+        return small.arguments([small_array(n.type, self._trace.orders.strides(n)) for n in node.args])
 
     def _is_at_hand(self, node: Node) -> bool:
         """Whether the run behind the trace will have the value of `node` bit by bit as the trace has it."""

@@ -10,7 +10,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from ...base.frozen import frozen
+from ...base.frozen import frozen, replaced
 from .. import build as b
 from ..node import Node
 from ..types import ArrayType
@@ -222,8 +222,8 @@ class Call:
     ----------
     function : callable
         What is called.
-    arrange : Arrangement
-        From the operands' values to ``(args, kwargs)`` of the call.
+    arrange : Arrangement, optional
+        From the operands' values to ``(args, kwargs)`` of the call, which takes them as they are by default.
     name, line : str
         What `explain` shows: the function and the line of the user's code.
     is_effect : bool
@@ -231,7 +231,7 @@ class Call:
     """
 
     function: Callable[..., Any]
-    arrange: Arrangement
+    arrange: Arrangement | None
     name: str
     line: str
     is_effect: bool = False
@@ -241,8 +241,22 @@ class Call:
             result = _answers.pop((threading.get_ident(), self), _NO_ANSWER)
             if result is not _NO_ANSWER:
                 return result
+        if self.arrange is None:
+            return self.function(*values)
         args, kwargs = self.arrange(list(values))
         return self.function(*args, **kwargs)
+
+    def arguments(self, values: list[Any]) -> tuple[tuple, dict]:
+        """``(args, kwargs)`` with the values of the operands."""
+        return (tuple(values), {}) if self.arrange is None else self.arrange(values)
+
+    def fixed(self) -> list[Any]:
+        """What is in the arguments beside the operands."""
+        return [] if self.arrange is None else self.arrange.fixed()
+
+    def changed(self, change: Callable[[Any], Any]) -> Call:
+        """The same with other values in place of `fixed`."""
+        return replaced(self, arrange=self.arrange.changed(change)) if self.arrange and self.fixed() else self
 
     def __repr__(self) -> str:
         return self.name
