@@ -20,6 +20,7 @@ TRACE = 800_000
 TRACED_NODE = 30_000  # and each operation of it
 TRACE_AGAIN = 250_000  # where most of it is as it was in the call before
 TRACED_NODE_AGAIN = 10_000
+SIZED_FRAME = 150_000  # a frame for sizes that are new to a program of which NumPy executes some steps
 SLOW_CALL = 2.0  # seconds after which people are told of a compile
 
 LONG_TRACE = 0.005  # seconds after which one that was in vain is worth a note on disk
@@ -61,6 +62,7 @@ KINDS = 64  # of calls of which it is known that they run plain
 LEAVES = 4096  # arrays and numbers in the arguments: each would be an input of the program
 SPECIALISATIONS = 256
 FRAME_BYTES = 256 << 20
+SIZED_FRAMES, SIZED_FRAME_BYTES = 64, 16 << 20  # for sizes of a program of which NumPy executes some steps
 CAPTURES = 3  # sets of values that it has read from outside before, and may read again
 FAILURES = 256  # signatures whose traces failed
 SEEN = 256  # signatures that were not traced

@@ -20,7 +20,8 @@ np.partition(x, 3); np.partition(x, k); np.argpartition(a, 2, axis=1)[:, 2]; np.
 x[np.argsort(x)]; np.lexsort((x, x * 2)); np.searchsorted(np.sort(x), x[:4]); a[np.argsort(a[:, 0])]
 np.take_along_axis(a, np.argsort(a, 0), 0); np.median(a, axis=0); np.median(a)
 np.percentile(a, [10, 90], axis=1); np.quantile(x, 0.3); np.nanmedian(a, axis=1, keepdims=True)
-np.percentile(a, 50); np.histogram(x, bins=5); np.histogram(x, np.array([0.0, 0.5, 1.0])); np.histogram(x, k)
+np.percentile(a, 50); np.percentile(a, k, axis=0); np.searchsorted(np.sort(x), k - 5)
+np.histogram(x, bins=5); np.histogram(x, np.array([0.0, 0.5, 1.0])); np.histogram(x, k)
 np.fft.fft(x); np.fft.ifft(x, axis=0); np.fft.rfft(x); np.fft.irfft(np.fft.rfft(x)); np.fft.fft(a, 16, axis=0)
 np.fft.rfft(a, k); np.fft.irfft(x, len(x)); np.fft.hfft(x); np.fft.ihfft(x); np.fft.fft2(a); np.fft.rfft2(a)
 np.fft.irfft2(a); np.fft.fftn(a, axes=(1, 0)); np.fft.rfftn(a, (8, 6)); np.fft.fft(x.astype(np.float32))
@@ -156,6 +157,7 @@ x[:k]; x[k:], x * 2; x[-k:]; x[k]; a[:, :3]; a[1:-1]; a[: a.shape[0] // 2].T; x.
 (a * 2)[:k]; (a + 1)[None, : a.shape[0] - 1, ::2]; x[::-1][:k]; {"one": x[:k], "other": [a[:k], x[k:]]}; a.T[: k // 2]
 a.reshape(-1); a.ravel()[k:]; np.broadcast_to(x[:1], (k,)); (x + 1)[:k], (x + 2)[k:]; np.split(x, [k]); a[..., -1]
 x[:k], x[:k]; (x * 3)[:k], x[:k].sum(); np.sort(x)[:k]; np.sort(a, 0)[1:], x[k:]; x[:k] if x[0] > 0.5 else x[k:]
+x * 2 if np.sort(x)[0] > 0.02 else x[:k]; np.sort(x)[:k] + 1 if np.median(a, 0).max() > 8 else np.argsort(a, 1)[:, 1:]
 """)
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from .. import config
+from .. import config, policy
 from ..base.frozen import replaced
 from ..codegen import cache
 from ..errors import Untraceable
@@ -17,6 +17,7 @@ from ..ir.integers import Poly
 from ..ir.node import Graph
 from ..ir.rounding import Rounding
 from ..ir.types import ArrayType, contiguous_strides
+from ..ir.worthwhile import first_numpy_time
 from ..passes.harmless import left_out
 from ..programs import Compiled
 from ..runtime import imagefile
@@ -61,6 +62,8 @@ class GeneralPrograms:
         Values of the inputs.
     strides : mapping of int to tuple
         Strides of arrays among them, by their numbers.
+    given : Given
+        What formulas read of them.
     sizes : Sizes
     keep : callable, optional
         Called where nothing may be left out any more of what nothing reads; None if nothing may be.
@@ -68,23 +71,25 @@ class GeneralPrograms:
 
     Attributes
     ----------
-    made : list of (Program, Places)
-        Programs with the numbers of this call, and their formulas, as `taken_out` gives them.
+    made : list of (Program, Places, bool)
+        Programs with the numbers of this call, their formulas, as `taken_out` gives them, and whether sizes have to
+        come twice before there is a frame for them, if NumPy executes some of their steps.
     """
 
     def __init__(
         self,
         inputs: Sequence[Any],
         strides: Mapping[int, tuple[int, ...]],
+        given: Given,
         sizes: Sizes,
         keep: Callable[[], None] | None,
         rounding: Rounding,
     ):
         self._inputs, self._strides, self._sizes, self._keep = inputs, strides, sizes, keep
-        self._rounding = rounding
+        self._given, self._rounding = given, rounding
         self._compiled: dict[Hashable, Compiled] = {}
         self.count = 0
-        self.made: list[tuple[Program, Places]] = []
+        self.made: list[tuple[Program, Places, bool]] = []
 
     def compile(
         self,
@@ -117,7 +122,10 @@ class GeneralPrograms:
                 graph, values, written, strides, key
             )
             program = Program(image, kernels, UNLIMITED, hosts, _no_details)
-            self.made.append((program, places))
+            waits = not config.strict() and first_numpy_time([graph]) < 1000 * policy.SIZED_FRAME
+            if not image.is_native:
+                program.sized = Sized(self._given, self._sizes.quotients, places)
+            self.made.append((program, places, waits))
             compiled = self._compiled[known] = Compiled(program, _no_details, whole=whole)
         return compiled
 
@@ -125,18 +133,16 @@ class GeneralPrograms:
         """Compute `graph` for this call, as a trace asks for it."""
         values = [*self._inputs, *values[len(self._inputs) :]]
         compiled = self.compile(graph, values, typical=False)
-        if not compiled.program.image.is_native:
-            raise Untraceable("NumPy executes a step in front of a look at a value")
         return compiled, compiled.run(values, reports=False)
 
-    def close(self, given: Given, limit: int) -> None:
+    def close(self, limit: int) -> None:
         """Let all programs serve calls of any sizes that fulfil the guards, with at most `limit` threads."""
-        for program, places in self.made:
+        for program, places, waits in self.made:
             program.release()  # frames of this call alone
-            if program.image.is_native:
-                program.image = replaced(program.image, formulas=formulas_of(self._sizes, given, places))
+            if program.sized is None:
+                program.image = replaced(program.image, formulas=formulas_of(self._sizes, self._given, places))
             else:
-                program.sized = Sized(given, self._sizes.quotients, places)
+                program.sized = replaced(program.sized, waits=waits)
             program.limit = limit
 
     def _is_contiguous(self, kind: ArrayType, k: int) -> bool:

@@ -451,7 +451,7 @@ def _made(
         guards = packed(placed(rows.rows, words))
         made.open_sizes = OpenSizes(given, rows.rows)
         if isinstance(made, Specialisation):
-            programs.close(given, limit)
+            programs.close(limit)
         else:
             made.arguments, made.integers = tuple(_inputs(call)), frozenset(call.integers).difference(integers)
     except (Exception, ControlException) as error:
@@ -487,7 +487,7 @@ def _specialised(
     numbers = {inputs[k]: hidden(value) for k, value in given.items() if k not in arrays}
     scan_call(call.function, call.structure, call.leaves, call.captures)  # which tells what may not be left out
     values = [call.leaves[k] for k in inputs] + [c.read() for c in call.captures.arrays]
-    programs = GeneralPrograms(values, {k: own for k, (_, own) in extents.items()}, sizes, keep, call.rounding)
+    programs = GeneralPrograms(values, {k: own for k, (_, own) in extents.items()}, given, sizes, keep, call.rounding)
     try:
         with drawing(call.leaves, restores=True):
             traced = trace(call.request(execute=programs.execute, extents=extents, numbers=numbers))

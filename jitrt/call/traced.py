@@ -19,6 +19,7 @@ from ..ir.ops.contractions import Call as HostedCall
 from ..ir.ops.contractions import answered
 from ..runtime.dispatch import Dispatch
 from ..runtime.errstate import FloatingPointRaised
+from ..runtime.frames import NewSizes
 from ..runtime.guards import TakenApart
 from ..runtime.tally import Tally
 from ..values.kinds import Tree
@@ -30,6 +31,7 @@ from .tree import TOO_SMALL, NewPath, Plain, Specialisation, places_of
 
 _log = logging.getLogger("jitrt.trace")
 
+_NEW_SIZES = Plain("NumPy does most of it, and the arrays have sizes that are new", is_passing=True)
 _CHANGING = "the values that it looks at are different in nearly every call"
 STAYS_IN_PYTHON = "goes through Python in every call of that kind"
 
@@ -98,7 +100,7 @@ class TracedCalls:
             failures.append(error)
         if failures:
             # Native code knows when to try kernels again; what a call may overwrite depends on the error state.
-            if isinstance(failures[0], FloatingPointRaised) and not self._donates:
+            if isinstance(failures[0], (FloatingPointRaised, NewSizes)) and not self._donates:
                 self.serve_natively(found, call)
             return self._serve_plain(found, failures.pop(), call.args, call.kwargs)
         self.serve_natively(found, call)
@@ -294,9 +296,13 @@ class TracedCalls:
             raise failure
         if isinstance(failure, HalfDone):
             raise failure.failure from None
+        self._dispatch.note_python()
+        if isinstance(failure, NewSizes):
+            self.last = _NEW_SIZES
+            with self._tally.runs_plain(_NEW_SIZES.reason):
+                return self._function(*args, **kwargs)
         leaves: list[Any] = []
         structure = self.known.take_apart(args, kwargs, leaves)
-        self._dispatch.note_python()
         self.last = Plain(f"compiled code has ended with {type(failure).__name__}, of which the plain function tells")
         with self._tally.runs_plain(self.last.reason):
             result = self._function(*args, **kwargs)

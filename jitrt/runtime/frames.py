@@ -22,6 +22,10 @@ class Retrace(Exception):
     """A call that NumPy made gave another type than when traced: the program does not fit this call."""
 
 
+class NewSizes(Exception):
+    """A frame for arrays of these sizes does not pay before they come again."""
+
+
 class Frame:
     """Memory for one call at a time: slots, kernel parameters, and the tables of the native driver.
 

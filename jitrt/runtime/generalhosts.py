@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from .. import policy
 from ..base.frozen import frozen, replaced
 from ..ir.extents import is_extent
 from ..ir.integers import Poly
@@ -18,6 +19,7 @@ from ..ir.ops.contractions import Call
 from ..ir.types import ArrayType, contiguous_strides
 from . import formulas as kinds
 from .formulas import Given, Places
+from .frames import NewSizes
 from .hostframes import HostFrame
 from .hosts import Hosts, HostStep, Room
 from .image import Image
@@ -38,11 +40,14 @@ class Sized:
     quotients : mapping of str to (Poly, Poly)
     places : Places
         What of the image is a formula.
+    waits : bool
+        Whether sizes have to come twice before there is a frame for them.
     """
 
     given: Given
     quotients: Mapping[str, tuple[Poly, Poly]]
     places: Places
+    waits: bool = False
 
     def read(self, inputs: Sequence[Any]) -> dict[str, int]:
         """The variables in a call."""
@@ -65,10 +70,6 @@ class Sized:
         return found
 
 
-_FRAMES = 4  # for different sizes, where they are small
-_SMALL_FRAME = 1 << 18
-
-
 class SizedFrame:
     """The frames of a program for the sizes of the last calls.
 
@@ -81,23 +82,46 @@ class SizedFrame:
 
     def __init__(self, hosts: Hosts, image: Image, kernels: Sequence[int], limit: int, sized: Sized):
         self._hosts, self._image, self._kernels, self._limit, self._sized = hosts, image, kernels, limit, sized
-        self._frames: dict[tuple[int, ...], HostFrame] = {}
+        self._frames: dict[tuple[int, ...], HostFrame | None] = {}  # None for sizes that have come once
+        self._nbytes = 0
         self.image = image
         """That of the call before."""
 
     def run(self, inputs: Sequence[Any], watched: int) -> list[Any]:
-        """Outputs for these inputs, as for `Frame`."""
+        """Outputs for these inputs, as for `Frame`.
+
+        Raises
+        ------
+        NewSizes
+            If a frame for their sizes does not pay yet.
+        """
         variables = self._sized.read(inputs)
         sizes = tuple(variables.values())
-        frame = self._frames.get(sizes)
+        waits = self._sized.waits and sizes not in self._frames
+        frame = self._frames.pop(sizes, None)
+        is_known = frame is not None
+        if frame is None and not waits:
+            frame = self._made(variables)
+        self._frames[sizes] = frame  # behind those that have been used before
+        if not is_known:
+            self._forget_oldest()
         if frame is None:
-            numbers = _Numbers(variables, self._sized.quotients)
-            self.image = numbers.image(self._image, self._sized.places)
-            most = _FRAMES if self.image.nbytes <= _SMALL_FRAME else 1
-            while len(self._frames) >= most:
-                self._frames.pop(next(iter(self._frames)))
-            frame = self._frames[sizes] = HostFrame(numbers.hosts(self._hosts), self.image, self._kernels, self._limit)
+            raise NewSizes
         return frame.run(inputs, watched)
+
+    def _made(self, variables: Mapping[str, int]) -> HostFrame:
+        numbers = _Numbers(variables, self._sized.quotients)
+        self.image = numbers.image(self._image, self._sized.places)
+        self._nbytes += self.image.nbytes
+        return HostFrame(numbers.hosts(self._hosts), self.image, self._kernels, self._limit)
+
+    def _forget_oldest(self) -> None:
+        """Forget the sizes that have not been used for longest, where frames are too many or too large."""
+        while len(self._frames) > 1 and (
+            len(self._frames) > policy.SIZED_FRAMES or self._nbytes > policy.SIZED_FRAME_BYTES
+        ):
+            frame = self._frames.pop(next(iter(self._frames)))
+            self._nbytes -= 0 if frame is None else frame.image.nbytes
 
 
 class _Numbers:

@@ -34,7 +34,7 @@ _log = logging.getLogger("jitrt.trace")
 
 # Their sources hand the work on to C: routines of LAPACK, sorting and selection, methods of arrays.
 _HANDED_ON = frozenset(
-    "_umath_linalg partition sort argsort lexsort _wrapfunc _wrapreduction _ureduce _makearray _raw_fft".split()
+    "_umath_linalg partition sort argsort lexsort _wrapfunc _wrapreduction _ureduce _makearray".split()
 )
 _ANSWERS = frozenset({np.allclose, np.array_equal, np.array_equiv})  # give a truth value, which the function looks at
 

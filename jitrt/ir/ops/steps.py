@@ -94,6 +94,8 @@ def _array(value: Any) -> ArrayType:
     """The type of an argument that NumPy makes an array of."""
     if isinstance(value, ArrayType):
         return value
+    if is_extent(value):
+        return ArrayType(np.dtype(np.int64), (), weak=True)
     array = np.asarray(value)
     if array.dtype == object:
         raise NotCovered("an argument that is no array")
