@@ -11,6 +11,7 @@ from types import MappingProxyType
 from typing import Any
 
 from ...base.frozen import frozen, record
+from ...errors import Untraceable
 from ...values.attributes import OWN_WAYS, USUAL_WAYS
 from ...values.functions import MISSING, Code
 from ...values.growing import Growing
@@ -86,6 +87,8 @@ class Captures:
         Whether it asks for the class of an object, for more than to show its name.
     holds_classes : bool
         Whether it does more with one than to compare it.
+    impure : set of str
+        Attributes of constants that are not always the same, or do something.
     makes_objects : bool
         Whether it makes objects of the classes of others.
     computes_names : bool
@@ -116,6 +119,7 @@ class Captures:
     sets_attributes: bool = False
     asks_for_classes: bool = False
     holds_classes: bool = False
+    impure: set[str] = field(default_factory=set)
     makes_objects: bool = False
     computes_names: bool = False
     generators: list[Any] = field(default_factory=list)
@@ -153,6 +157,12 @@ class Captures:
         read = None if self.computes_names or self.makes_objects else frozenset(self.read)
         state = frozenset(k for k, c in enumerate(self.state) if id(c.value) not in self.used)
         return Growing(attributes, self.positions, state, read, MappingProxyType(dict(self.callbacks)))
+
+    def check_constants(self) -> None:
+        """Raise `Untraceable` if the code may ask a constant for what is not always the same."""
+        asked = sorted(self.impure) if self.computes_names else sorted(self.impure & self.read)
+        if asked:
+            raise Untraceable(f"asks a path or a date for {asked[0]}, which may differ from call to call")
 
     def containers(self) -> tuple[Any, ...]:
         """The lists, dicts and objects as they are now."""

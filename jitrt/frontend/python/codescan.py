@@ -35,6 +35,7 @@ from .purevalues import (
     SCOPES,
     check_pure,
     has_state,
+    impure_names,
     is_container,
     is_namespace_getter,
     is_one_of,
@@ -137,6 +138,7 @@ class Scan:
         elif is_plain(value):
             if isinstance(value, float):
                 self.captures.floats.add(float(value))
+            self.captures.impure |= impure_names(value)
             if place is not None:
                 found = Capture(name, value, *place)
                 if not found.is_number or found.place not in self.captures.varying:

@@ -7,11 +7,13 @@ import collections
 import contextlib
 import copy
 import dataclasses
+import datetime
 import enum
 import functools
 import inspect
 import itertools
 import operator
+import pathlib
 import types
 import warnings
 from collections.abc import Collection
@@ -77,6 +79,28 @@ _PLAIN = (
     np.generic, np.dtype, np.finfo, np.iinfo, inspect.Signature, types.GenericAlias, types.UnionType,
 )  # fmt: skip
 _PLAIN_MODULES = frozenset({"typing", "datetime", "zoneinfo", "decimal", "fractions", "re", "pathlib"})
+
+
+# What of their methods asks the system.
+_OF_PATHS = frozenset(dir(pathlib.Path)) - frozenset(dir(pathlib.PurePath))
+_OF_THE_CLOCK = frozenset({"astimezone", "fromtimestamp", "now", "timestamp", "today", "utcfromtimestamp", "utcnow"})
+
+
+def impure_names(value: Any) -> frozenset[str]:
+    """Names of what immutable data gives that is not always the same, or does something.
+
+    Examples
+    --------
+    >>> "exists" in impure_names(pathlib.Path("here")), "name" in impure_names(pathlib.Path("here"))
+    (True, False)
+    >>> impure_names((1.0, "a"))
+    frozenset()
+    """
+    if isinstance(value, (tuple, frozenset)):
+        return frozenset[str]().union(*map(impure_names, value))
+    if isinstance(value, pathlib.Path):
+        return _OF_PATHS
+    return _OF_THE_CLOCK if isinstance(value, datetime.date) else frozenset()
 
 
 def is_container(value: Any) -> bool:

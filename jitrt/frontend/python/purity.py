@@ -44,6 +44,7 @@ def scan(function: Callable[..., Any], varying: Collection[Place] = ()) -> Captu
     Scan(captures).value(function, getattr(function, "__name__", "function"), None)
     if captures.classes:
         scan_methods(function, captures.classes, captures)
+    captures.check_constants()
     return captures
 
 
@@ -71,6 +72,7 @@ def scan_call(called: Callable[..., Any], structure: Tree, leaves: Iterable[Any]
         captures.given.add(key)
     if classes or captures.members:
         scan_methods(called, {*classes, *captures.members}, captures)
+    captures.check_constants()
     return True
 
 
