@@ -42,7 +42,7 @@ def without_templates(monkeypatch):
 @pytest.fixture
 def without_procedures(monkeypatch):
     """Let all loops be traced, as they are where no procedure serves them."""
-    monkeypatch.setattr("jitrt.call.site.loop_engine", lambda function: NoLoops())
+    monkeypatch.setattr("jitrt.call.site.loop_engine", lambda *_: NoLoops())
 
 
 @pytest.fixture
