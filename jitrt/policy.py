@@ -52,6 +52,8 @@ STOPS = 8  # of a procedure; if it stops oftener, and more often than not, it co
 RENEWALS, RARELY = 64, 0.1  # times in a row that tables are made anew, with less than these seconds in between
 PROCEDURE_RENEWALS = 8  # times that a procedure's table is made anew
 
+SHARED_WORK = 512_000  # additions of two elements, of a loop of a procedure that is worth several threads
+
 # Which calls are so short that the plain function may be faster than native code.
 LITTLE_WORK = 64  # trips of loops
 TRIALS = 5  # calls that are timed: both give the same bits

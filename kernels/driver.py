@@ -18,11 +18,11 @@ from __future__ import annotations
 from llvmlite import ir
 
 from .floatflags import clear_flags, raised_flags
-from .pool import emit_pool
-from .words import BYTES, I64, WORDS, counted, record, repeat_while, variable, word
+from .pool import PROCESS, emit_pool
+from .words import BYTES, I64, WORDS, Words, counted, record, repeat_while, variable, word
 
-# Words of the header of a block. `process` is the address of two words: the number of threads that the process allows,
-# and the address of the pool. `limit` is the number of threads that the function allows.
+# Words of the header of a block. `process` is the address of the words `pool.PROCESS`, `limit` the number of threads
+# that the function allows.
 HEADER = ("patches", "patch_table", "rows", "row_table", "process", "limit", "item_offset", "data_offset")
 # A patch writes the address of item `item` of the tuple plus `offset` to the word at the address `target`.
 PATCH = ("target", "item", "offset")
@@ -56,7 +56,8 @@ def emit_driver(module: ir.Module) -> ir.Function:
     block, objects, watched, first = function.args
     builder = ir.IRBuilder(function.append_basic_block("entry"))
     words = {name: builder.load(builder.gep(block, [word(k)])) for k, name in enumerate(HEADER)}
-    allowed, pool = record(builder, builder.inttoptr(words["process"], WORDS), word(0), ("threads", "pool"))
+    process = Words(builder, PROCESS, builder.inttoptr(words["process"], WORDS))
+    allowed, pool = process["threads"], process["pool"]
     threads = builder.select(builder.icmp_signed("<", allowed, words["limit"]), allowed, words["limit"])
 
     items = builder.add(objects, words["item_offset"])

@@ -35,6 +35,9 @@ from .floatflags import clear_flags, raised_flags
 from .words import I1, I32, I64, WORDS, call_api, clock, repeat_while, variable, word
 
 MOST_WORKERS = 64
+# Words of the process: the number of threads that it allows, the address of the pool (0 before there is one), whether
+# a procedure could have used one, the address of `jitrt_share_loop`, and the work of a loop that is worth threads.
+PROCESS = ("threads", "pool", "wanted", "share", "least")
 LINE = 8  # words of a cache line; words that different threads write lie on lines of their own
 # Words of the pool. From `sleepers` on there are two words a worker: whether it sleeps, and its lock.
 # `alone` is until when jobs are run alone; how long that is altogether follows, and the factor that it was computed by.

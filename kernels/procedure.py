@@ -12,12 +12,14 @@ from collections.abc import Callable
 from llvmlite import ir
 
 from .guard import field
+from .pool import PROCESS
 from .words import BYTES, I32, I64, WORDS, Words, call_api, counted, record, variable, word
 
 PASSED_ON = 1  # no address of an object
 MOST_INTEGER = 1 << 53  # in amount, of an argument
-# Words in front of the arguments: offsets of an array's data, extents and strides, and the exceptions not ignored.
-FIRST_ARGUMENT, WATCHED = 4, 3
+# Words in front of the arguments: offsets of an array's data, extents and strides, the exceptions not ignored, the
+# address of the process's words (`pool.PROCESS`), and how many threads may be used.
+WATCHED, THREADS, LIMIT, FIRST_ARGUMENT = 3, 4, 5, 6
 
 # What a procedure returns, as a tree of rows. An object at the address `at`; the argument whose word is number `at`;
 # a number of Python or of NumPy made of the result number `at`, or a new array, whose address is the result `at`, and
@@ -83,11 +85,14 @@ def emit_procedure_call(
         builder.cbranch(condition, passed, passed_on)
         builder.position_at_end(passed)
 
+    words = builder.inttoptr(table["argument_words"], WORDS)
     integers = builder.inttoptr(table["integer_rows"], WORDS)
     with counted(builder, table["integers"]) as k:
         value = field(builder, builder.load(builder.gep(integers, [k])), 0)
         above = builder.add(value, word(MOST_INTEGER))
         require(builder.icmp_unsigned("<=", above, word(2 * MOST_INTEGER)))
+    process = Words(builder, PROCESS, builder.inttoptr(builder.load(builder.gep(words, [word(THREADS)])), WORDS))
+    require(builder.icmp_signed("==", process["wanted"], word(0)))  # Python starts the pool
     watched = errors()
     draws = builder.icmp_signed("!=", table["generator"], word(0))
     with builder.if_then(draws):

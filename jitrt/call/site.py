@@ -177,7 +177,7 @@ class ServedFunction(NativeCallable):
             self._tally,
         )
         self._specialisations = self._traced.known
-        self._loops = loop_engine(self._function, self._options.rounding)
+        self._loops = loop_engine(self._function, self._options.rounding, self._options.threads)
         self._sites: dict[Hashable, Site] = {}
         self._falling_back: Site | None = None  # whose calls native code lets fall back
         self._plain_calls = 0
@@ -299,7 +299,8 @@ class ServedFunction(NativeCallable):
         if isinstance(self._loops, NoLoops) and hasattr(self._function, "__code__"):
             from ..runtime.stagedloops import LoopEngine
 
-            self._loops = LoopEngine(self._function, self._options.rounding, is_called, is_called)
+            options = self._options
+            self._loops = LoopEngine(self._function, options.rounding, is_called, is_called, options.threads)
         result = self._loops.call(args, instead_of_plain=not is_called)
         if result is MISS:
             site.tries_loops = False

@@ -19,6 +19,7 @@ from . import cache, linker, perfmap
 from .context import code_generator, context
 from .emit import emit_kernel
 from .fingerprint import digest, fingerprint
+from .loophints import prefer_wide_vectors
 
 _log = logging.getLogger("jitrt.codegen")
 _module_numbers = itertools.count()
@@ -115,9 +116,3 @@ def inspected(symbol: str, nest: LoopNest) -> CPUCodeLibrary:
         library.add_ir_module(module)
         library.finalize()
         return library
-
-
-def prefer_wide_vectors(function: ir.Function) -> None:
-    """Let LLVM use 512-bit registers where the machine has them; its default for some CPUs is 256."""
-    # llvmlite's own `add` accepts a fixed list of attributes; this one is of the kind "key"="value".
-    set.add(function.attributes, '"prefer-vector-width"="512"')

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from .. import policy
 from ..ir.loops import Procedure
 from . import cache
 from .kernels import lock
@@ -22,7 +23,7 @@ def entry_of(procedure: Procedure, written: Sequence[int]) -> int:
     NotStaged
         If it has an operation that cannot be emitted.
     """
-    key = f"{procedure}\nwrites {written}"
+    key = f"{procedure}\nwrites {written}\nshares loops of {policy.SHARED_WORK}"
     with lock:
         if key not in _entries:
             found = cache.load(key)

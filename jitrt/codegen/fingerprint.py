@@ -23,8 +23,12 @@ _EMITTERS = (
     "schedule/loopnest.py",
     "schedule/nest.py",
     "schedule/legalise.py",
+    "ir/inequalities.py",
+    "ir/integers.py",
     "ir/ops/folds.py",
+    "passes/apart.py",
     "passes/carried.py",
+    "passes/places.py",
     "runtime/threads.py",
 )
 _NUMBA_OPTIONS = tuple(

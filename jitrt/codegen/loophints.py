@@ -85,3 +85,9 @@ def forbid_vectors(latch: ir.Instruction, module: ir.Module) -> None:
 def leave_as_it_is(latch: ir.Instruction, module: ir.Module) -> None:
     """Let LLVM neither unroll nor vectorise the loop that `latch` closes: it has few turns, and its code would grow."""
     set_hint(latch, module, "llvm.loop.disable_nonforced")
+
+
+def prefer_wide_vectors(function: ir.Function) -> None:
+    """Let LLVM use 512-bit registers where the machine has them; its default for some CPUs is 256."""
+    # llvmlite's own `add` accepts a fixed list of attributes; this one is of the kind "key"="value".
+    set.add(function.attributes, '"prefer-vector-width"="512"')

@@ -1,7 +1,8 @@
 """From a procedure of the loop language to an LLVM function ``entry(arguments, workspace, results)``.
 
 Arguments are words: three offsets, of an array object's data, extents and strides, the floating-point exceptions that
-are not ignored, then a word for each scalar, and the address of the object for each array. The workspace is a table
+are not ignored, the address of what the process knows of threads and how many may be used, then a word for each scalar,
+and the address of the object for each array. The workspace is a table
 of the pieces of memory that the procedure may use, each a pointer and a size, which it enlarges as it needs. The
 result is 0, 1 where the procedure has stopped or has raised one of these exceptions, after which it has taken back
 what it wrote, or 2 where an array that it writes shares memory with another one, or with itself.
@@ -9,23 +10,27 @@ what it wrote, or 2 where an array that it writes shares memory with another one
 
 from __future__ import annotations
 
-from collections.abc import Sequence, Set
+from collections.abc import Mapping, Sequence, Set
 
 import numpy as np
 from llvmlite import ir
 
+from .. import policy
 from ..base.stages import enters
-from ..ir.loops import Compute, Parameter, Procedure, Type, statements_within
+from ..ir.loops import Compute, For, Parameter, Procedure, Type, statements_within
 from ..ir.ops.optable import OPS
 from ..kernels.floatflags import clear_flags, raised_flags
 from ..kernels.procedure import FIRST_ARGUMENT, WATCHED
+from ..passes.apart import Apart, loops_apart
 from ..passes.carried import carry
-from .compile import compile_module, prefer_wide_vectors
+from .compile import compile_module
 from .context import I64, call_intrinsic, internal
 from .context import POINTER as BYTES
 from .fingerprint import digest, fingerprint
+from .loophints import prefer_wide_vectors
 from .savedarrays import SavedArrays
 from .scalar import value_type
+from .sharedloops import emit_shared
 from .statements import WORDS, Statements, Unsupported
 
 ENTRY_TYPE = ir.FunctionType(I64, [WORDS, WORDS, WORDS])
@@ -57,7 +62,8 @@ def emit_procedure(module: ir.Module, procedure: Procedure, written: Sequence[in
         If it has an operation that cannot be emitted.
     """
     function = internal(module, ENTRY_TYPE, f"{name}_body")
-    _Procedure(module, carry(procedure), function).emit({f"x{k}" for k in written})
+    apart = loops_apart(procedure, policy.SHARED_WORK)
+    _Procedure(module, carry(procedure), function, apart).emit({f"x{k}" for k in written})
     entry = ir.Function(module, ENTRY_TYPE, name)
     builder = ir.IRBuilder(entry.append_basic_block("entry"))
     saved = SavedArrays(builder, procedure, written)
@@ -73,14 +79,20 @@ def emit_procedure(module: ir.Module, procedure: Procedure, written: Sequence[in
 
 
 class _Procedure(Statements):
-    """Emission of one procedure."""
+    """Emission of one procedure, some of whose loops are `apart`."""
+
+    def __init__(self, module: ir.Module, procedure: Procedure, function: ir.Function, apart: Mapping[str, Apart]):
+        super().__init__(module, procedure, function)
+        self.apart = apart
+
+    def _for(self, s: For) -> None:
+        if s.index in self.apart:
+            emit_shared(self, s, self.apart[s.index])
+        else:
+            super()._for(s)
 
     def emit(self, written: Set[str]) -> None:
         builder = self.builder
-        for origin in [*(p.name for p in self.procedure.parameters if p.ndim >= 0), "workspace"]:
-            self._declare(origin)
-        for k in range(len(self.procedure.sites)):
-            self._declare(f"m{k}")
         offsets = [self._argument(k) for k in range(3)]
         for k, p in enumerate(self.procedure.parameters):
             word = self._argument(FIRST_ARGUMENT + k)

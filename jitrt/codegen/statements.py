@@ -68,24 +68,29 @@ class Statements:
     module : llvmlite.ir.Module
     procedure : Procedure
     function : llvmlite.ir.Function
-        Of the type `ENTRY_TYPE`; it gets its first block.
+        It gets its first block.
     """
 
     def __init__(self, module: ir.Module, procedure: Procedure, function: ir.Function):
         self.module, self.procedure, self.function = module, procedure, function
         self.builder = ir.IRBuilder(function.append_basic_block("entry"))
+        self.workspace = function.args[1]  # where pieces of memory and their sizes stand
         self.values: dict[str, ir.Value] = {}
         self.variables: dict[str, ir.Value] = {}
         self.labels: dict[str, ir.Block] = {}
         self.folds: dict[str, Callable[[ir.Value], None]] = {}  # what takes a value into an accumulator
         self.indices: list[str] = []  # of the loops around
         self.stopped: ir.Block | None = None
+        self.stopped_by_others: Callable[[], ir.Value] | None = None  # asked where a loop may be endless
         self.domain = module.add_metadata([ir.MetaDataString(module, function.name)])
         self.scopes: dict[str, ir.MDValue] = {}
         self.marks: dict[str, tuple[ir.MDValue, ...]] = {}
         loops = sum(isinstance(s, For) for s in statements_within(procedure.body))
         self.has_many_loops = loops > _MOST_UNROLLED
         self.pieces = [sum(procedure.sites[:k]) for k in range(len(procedure.sites))]
+        origins = [p.name for p in procedure.parameters if p.ndim >= 0]
+        for origin in [*origins, "workspace", *(f"m{k}" for k in range(len(procedure.sites)))]:
+            self._declare(origin)
 
     def _declare(self, origin: str) -> None:
         name = f"{self.function.name}.{origin}"
@@ -163,7 +168,7 @@ class Statements:
         if s.op == "trunc":
             (x,) = (self.values[v] for v in s.args)
             limit = ir.Constant(x.type, MOST_TRUNCATED)
-            self._stop_if(builder.fcmp_unordered(">=", call_intrinsic(builder, "fabs", (x,)), limit))
+            self.stop_if(builder.fcmp_unordered(">=", call_intrinsic(builder, "fabs", (x,)), limit))
             self.values[s.target] = builder.fptosi(x, I64)
             return
         pair = ir.LiteralStructType([I64, _I1])
@@ -171,7 +176,7 @@ class Statements:
             f"llvm.s{s.op}.with.overflow", [I64], ir.FunctionType(pair, [I64, I64])
         )
         made = builder.call(function, [self.values[v] for v in s.args])
-        self._stop_if(builder.extract_value(made, 1))
+        self.stop_if(builder.extract_value(made, 1))
         self.values[s.target] = builder.extract_value(made, 0)
 
     def _address(self, s: Address) -> None:
@@ -232,7 +237,7 @@ class Statements:
         """The first piece of the site that is not in use, enlarged if it is too small."""
         builder, first = self.builder, self.pieces[s.site]
         apart = [builder.ptrtoint(self.values[v], I64) for v in s.apart]
-        table = self.function.args[1]
+        table = self.workspace
         row = ir.Constant(I64, 2 * first)
         for k in reversed(range(self.procedure.sites[s.site] if apart else 1)):
             here = ir.Constant(I64, 2 * (first + k))
@@ -244,7 +249,7 @@ class Statements:
         place, size = builder.gep(table, [row]), builder.gep(table, [builder.add(row, ir.Constant(I64, 1))])
         nbytes = self.polynomial(s.nbytes)
         with builder.if_then(builder.icmp_signed(">", nbytes, self._row(size)), likely=False):
-            self._stop_if(builder.call(self._enlarge(), [place, size, nbytes]))
+            self.stop_if(builder.call(self._enlarge(), [place, size, nbytes]))
         self.values[s.target] = builder.inttoptr(self._row(place), BYTES)
 
     def _row(self, place: ir.Value) -> ir.Value:
@@ -254,7 +259,7 @@ class Statements:
 
     def _enlarge(self) -> ir.Function:
         """``enlarge(place, size, nbytes) -> i1``: replace a piece of memory by a larger one; true if there is none."""
-        name = f"{self.function.name}.enlarge"
+        name = f"{self.module.name}.enlarge"
         if name in self.module.globals:
             return self.module.globals[name]
         function = internal(self.module, ir.FunctionType(_I1, [WORDS, WORDS, I64]), name)
@@ -309,9 +314,9 @@ class Statements:
         return around
 
     def _stop(self, s: Stop) -> None:
-        self._stop_if(self.values[s.condition])
+        self.stop_if(self.values[s.condition])
 
-    def _stop_if(self, condition: ir.Value) -> None:
+    def stop_if(self, condition: ir.Value) -> None:
         builder = self.builder
         if self.stopped is None:
             self.stopped = builder.append_basic_block("stopped")
@@ -347,6 +352,8 @@ class Statements:
         head = builder.append_basic_block("forever")
         builder.branch(head)
         builder.position_at_end(head)
+        if self.stopped_by_others is not None:
+            self.stop_if(self.stopped_by_others())
         self.indices.append("")
         self.block(s.body)
         self.indices.pop()
@@ -365,7 +372,7 @@ class Statements:
             total.reset(self.builder)
             self.folds[name] = functools.partial(total.push, self.builder)
         others = [f for f in s.folds if f.name not in sums]
-        for f, value in zip(others, self._counted(s, start, stop, others)):
+        for f, value in zip(others, self.counted(s, start, stop, others)):
             self.values[f.name] = value
         for name, total in sums.items():
             self.values[name] = total.result(self.builder)
@@ -383,7 +390,7 @@ class Statements:
 
         def block(index: ir.Value) -> None:
             last = call_intrinsic(builder, "smin", (stop, builder.add(index, ir.Constant(I64, _BLOCK))))
-            (part,) = self._counted(s, index, last, [fold])
+            (part,) = self.counted(s, index, last, [fold])
             builder.store(part, single)
             with builder.if_then(several, likely=False):
                 total.push(builder, part)
@@ -425,7 +432,7 @@ class Statements:
                 set_one_vector(latch, self.module, unrolled=not self.has_many_loops)
         builder.position_at_end(after)
 
-    def _counted(self, s: For, start: ir.Value, stop: ir.Value, folds: Sequence[Fold]) -> list[ir.Value]:
+    def counted(self, s: For, start: ir.Value, stop: ir.Value, folds: Sequence[Fold]) -> list[ir.Value]:
         """The loop, and what its folds give; LLVM makes registers of their places."""
         builder = self.builder
         places = []

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from .loops import (
     Address,
@@ -82,6 +82,16 @@ def _define(name: str, defined: set[str], s: Statement) -> str:
 
 def _head(s: Statement) -> str:
     return str(s).partition("\n")[0]
+
+
+def defined_in(statements: Iterable[Statement]) -> Iterator[str]:
+    """The names that statements define, for themselves and for those behind them."""
+    for s in statements:
+        if isinstance(s, For):
+            yield s.index
+            yield from (f.name for f in s.folds)
+        elif (target := getattr(s, "target", None)) is not None:
+            yield target
 
 
 def uses(s: Statement) -> Iterator[str]:

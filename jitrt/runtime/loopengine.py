@@ -55,7 +55,9 @@ class NoLoops:
         return frozenset()
 
 
-def loop_engine(function: Callable[..., Any], rounding: Rounding = EXACT) -> LoopEngine | NoLoops:
+def loop_engine(
+    function: Callable[..., Any], rounding: Rounding = EXACT, threads: int | None = None
+) -> LoopEngine | NoLoops:
     """What serves calls of `function` as a loop over elements.
 
     Examples
@@ -68,7 +70,7 @@ def loop_engine(function: Callable[..., Any], rounding: Rounding = EXACT) -> Loo
         return NoLoops()
     from .stagedloops import LoopEngine
 
-    return LoopEngine(function, rounding)
+    return LoopEngine(function, rounding, threads=threads)
 
 
 def _jumps_back(code: types.CodeType) -> bool:

@@ -12,10 +12,11 @@ from ..frontend.control.external import Step
 from ..frontend.control.outside import list_dtype
 from ..ir.loops import Procedure
 from ..kernels.external import unregister
-from ..kernels.procedure import FIRST_ARGUMENT, MOST_INTEGER
+from ..kernels.procedure import FIRST_ARGUMENT, LIMIT, MOST_INTEGER, THREADS
 from ..values.keys import GENERATORS
 from .hoststeps import HostSteps
 from .sources import word_of
+from .threads import process_words
 
 
 class Work:
@@ -26,6 +27,8 @@ class Work:
     procedure : Procedure
     offsets : sequence of int
         Where arrays keep the addresses of their elements, extents and strides.
+    limit : int
+        How many threads may be used.
     steps : sequence of Step
         That Python executes.
     """
@@ -33,9 +36,10 @@ class Work:
     pieces: Any = ()  # until there is memory for them
     host: HostSteps | None = None
 
-    def __init__(self, procedure: Procedure, offsets: Sequence[int], steps: Sequence[Step] = ()):
+    def __init__(self, procedure: Procedure, offsets: Sequence[int], limit: int, steps: Sequence[Step] = ()):
         count = FIRST_ARGUMENT + len(procedure.parameters)
         self.words = (ctypes.c_int64 * count)(*offsets)
+        self.words[THREADS], self.words[LIMIT] = process_words(), limit
         self.numbers = (ctypes.c_double * count).from_buffer(self.words)
         self.singles = (ctypes.c_float * (2 * count)).from_buffer(self.words)
         self.pieces = (ctypes.c_int64 * (2 * sum(procedure.sites) + 1))()

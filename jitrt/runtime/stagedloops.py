@@ -33,6 +33,7 @@ from ..ir.loops import is_exact
 from ..ir.rounding import EXACT, Rounding
 from ..ir.verify import verify
 from ..kernels.entry import TABLE
+from ..kernels.pool import MOST_WORKERS
 from ..kernels.procedure import WATCHED
 from ..passes.fastmath import relaxed
 from ..values.functions import MISSING
@@ -46,6 +47,7 @@ from .procedurecalls import procedure_table
 from .procedureresults import Results
 from .procedurework import Work
 from .sources import lock_of, restore, state_of
+from .threads import start_wanted_pool
 from .verdicts import keep_verdict, verdict
 
 _log = logging.getLogger("jitrt.trace")
@@ -81,6 +83,8 @@ class LoopEngine:
         until this asks for them.
     calls_loops : bool
         Whether functions that it calls have loops.
+    threads : int, optional
+        Most threads that procedures may use.
 
     Attributes
     ----------
@@ -98,8 +102,10 @@ class LoopEngine:
         rounding: Rounding = EXACT,
         has_loops: bool = True,
         calls_loops: bool = False,
+        threads: int | None = None,
     ):
         self._function, self._rounding = function, rounding
+        self._threads = threads or MOST_WORKERS + 1
         self._has_loops = has_loops
         self._calls_loops = calls_loops
         self._loops: dict[Any, list[_Loop]] = {}
@@ -241,7 +247,7 @@ class LoopEngine:
             if known is not None:
                 raise WholeArrays if known[1] else NotStaged(known[0])
             with at_work():
-                loop = _Loop(self._function, call, self._rounding, instead_of_plain)
+                loop = _Loop(self._function, call, self._rounding, instead_of_plain, self._threads)
             self.compile_seconds = time.perf_counter() - start
             enters("")  # it runs next
         except _TooLarge:
@@ -305,8 +311,8 @@ class _Loop:
         If it is better left to the tracer.
     """
 
-    def __init__(self, function: Callable[..., Any], call: _Call, rounding: Rounding, takes_whole: bool = False):
-        self.function = function
+    def __init__(self, function: Callable[..., Any], call: _Call, rounding: Rounding, takes_whole: bool, threads: int):
+        self.function, self.threads = function, threads
         args = call.leaves
         layout = fields()
         if layout is None:
@@ -372,7 +378,7 @@ class _Loop:
         if not self.refused and self.renewals < policy.PROCEDURE_RENEWALS:
             self.renewals += 1
             trees = (None,) * len(call.args) if call.trees is None else call.trees
-            work = Work(self.staged.procedure, self.offsets)
+            work = Work(self.staged.procedure, self.offsets, self.threads)
             self.table = procedure_table(self, trees, call.leaves, count, work)
         return self.table is not before
 
@@ -395,6 +401,7 @@ class _Loop:
         HalfDone
             If it failed when something was written, or numbers were drawn.
         """
+        start_wanted_pool()
         staged, args = self.staged, call.leaves
         if self.may_be_same and not are_different(call.args):
             return MISS
@@ -402,7 +409,7 @@ class _Loop:
         try:
             work = self.pool.pop()
         except IndexError:
-            work = Work(self.staged.procedure, self.offsets, staged.steps)
+            work = Work(self.staged.procedure, self.offsets, self.threads, staged.steps)
         if not work.take(given, self.takes, len(args)):
             return MISS
         work.words[WATCHED] = errors()

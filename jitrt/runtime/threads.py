@@ -13,21 +13,23 @@ from typing import TYPE_CHECKING
 import llvmlite.binding as llvm
 import numpy as np
 
+from .. import policy
 from ..base.atwork import at_work
 from ..base.once import once
 from ..codegen import cache
 from ..codegen.fingerprint import digest, fingerprint
 from ..config import cache_directory, threads_from_environment
 from ..kernels import allocator
-from ..kernels.pool import LINE, MOST_WORKERS, POOL_WORDS, SLEEPERS
+from ..kernels.pool import LINE, MOST_WORKERS, POOL_WORDS, PROCESS, SLEEPERS
 from ..kernels.words import symbol
 from .objects import address, api, builtin, fields, tuple_and_array_offsets
 
 if TYPE_CHECKING:
     from llvmlite import ir
 
-# What native code reads at every call: the number of threads, and the address of the pool (0 before there is one).
-_process = np.array([min(threads_from_environment(), MOST_WORKERS + 1), 0], np.int64)
+# What native code reads at every call.
+_process = np.array([min(threads_from_environment(), MOST_WORKERS + 1), 0, 0, 0, policy.SHARED_WORK], np.int64)
+_THREADS, _POOL, _WANTED, _SHARE, _LEAST = map(PROCESS.index, ("threads", "pool", "wanted", "share", "least"))
 _start_lock = threading.RLock()
 _pools: list[np.ndarray] = []  # never freed: workers look at their pool until the process ends
 _workers = 0
@@ -52,12 +54,21 @@ def num_threads() -> int:
     >>> jitrt.num_threads() >= 1
     True
     """
-    return int(_process[0])
+    return int(_process[_THREADS])
 
 
 def process_words() -> int:
-    """The address of the number of threads and of the address of the pool."""
+    """The address of the words `pool.PROCESS`."""
+    if fields() is not None and not _process[_SHARE]:
+        _process[_SHARE] = _native()["jitrt_share_loop"]
     return address(_process)
+
+
+def start_wanted_pool() -> None:
+    """Start the pool if a procedure would have used it."""
+    if _process[_WANTED]:
+        start_pool()
+        _process[_WANTED] = 0
 
 
 def set_num_threads(n: int) -> None:
@@ -95,9 +106,9 @@ def set_num_threads(n: int) -> None:
     n = operator.index(n)
     if n < 1:
         raise ValueError(f"the number of threads must be at least 1, not {n}")
-    if _workers:
+    if _process[_POOL]:
         _start_workers(n)
-    _process[0] = min(n, MOST_WORKERS + 1)
+    _process[_THREADS] = min(n, MOST_WORKERS + 1)
 
 
 def start_pool() -> None:
@@ -108,13 +119,13 @@ def start_pool() -> None:
 
 def has_pool() -> bool:
     """Whether there are as many threads as kernels may use."""
-    return bool(_process[1]) and _workers >= num_threads() - 1
+    return bool(_process[_POOL]) and _workers >= num_threads() - 1
 
 
 def _start_workers(threads: int) -> None:
     global _workers
     with _start_lock, at_work():  # an interrupt between a start and its count would have a worker run twice
-        if not _process[1]:
+        if not _process[_POOL]:
             pool = np.zeros(POOL_WORDS, np.int64)
             allocate = ctypes.pythonapi.PyThread_allocate_lock
             acquire = ctypes.pythonapi.PyThread_acquire_lock
@@ -124,11 +135,11 @@ def _start_workers(threads: int) -> None:
                 acquire(lock, 1)
                 pool[SLEEPERS + k * LINE + 1] = lock
             _pools.append(pool)
-            _process[1] = address(pool)
+            _process[_POOL] = address(pool)
         run = ctypes.CFUNCTYPE(None, ctypes.c_int64, ctypes.c_int64)(_native()["jitrt_worker"])
         while _workers < min(threads - 1, MOST_WORKERS):
             # It runs no Python code: a `threading.Thread` would wait until it is at work, milliseconds if others are.
-            _thread.start_new_thread(run, (int(_process[1]), _workers))
+            _thread.start_new_thread(run, (int(_process[_POOL]), _workers))
             _workers += 1
 
 
@@ -136,7 +147,7 @@ def _after_fork() -> None:
     """The child has no workers: it starts a pool of its own when it needs one."""
     global _workers, _start_lock
     _workers, _start_lock = 0, threading.RLock()
-    _process[1] = 0
+    _process[_POOL] = 0
 
 
 if hasattr(os, "register_at_fork"):
@@ -151,7 +162,7 @@ def _native() -> dict[str, int]:
         llvm.add_symbol(symbol(name), location)
     names = ["jitrt_run", "jitrt_worker", *allocator.FUNCTIONS, "jitrt_release"]
     if offsets is not None:
-        names += ["jitrt_call", "jitrt_hash_of", "jitrt_errors", "jitrt_formulas", "jitrt_block"]
+        names += ["jitrt_call", "jitrt_share_loop", "jitrt_hash_of", "jitrt_errors", "jitrt_formulas", "jitrt_block"]
     return cache.load(_driver_text()) or _assembled(_driver_text(), names)
 
 
@@ -173,7 +184,7 @@ def driver_can_be_cached() -> bool:
 def _assembled(text: str, names: list[str]) -> dict[str, int]:
     """The native code that every process needs, which is in the disk cache from the first one on."""
     from ..codegen.compile import assemble_module
-    from ..kernels import block, driver, entry
+    from ..kernels import block, driver, entry, sharedloops
 
     offsets = fields()
 
@@ -183,6 +194,7 @@ def _assembled(text: str, names: list[str]) -> dict[str, int]:
         if offsets is not None:
             entry.emit_entry(module, run, offsets, tuple_and_array_offsets()[0])
             block.emit_block_call(module, run)
+            sharedloops.emit_share_loop(module, module.get_global("jitrt_share"))
 
     return assemble_module(digest(text + fingerprint()), emit, {text: names})
 
