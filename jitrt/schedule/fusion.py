@@ -162,6 +162,16 @@ class Fusion:
         T2 (+)= red(T1)
         T3 (+)= red(T1)
       T4[i] = ew(T2,T3)
+
+    Blocks that do not divide an axis have a bound:
+
+    >>> f = Fusion()
+    >>> y = f.output(f.elementwise("y", f.input("x", 8))).split(0, 3)
+    >>> print(f)
+    for i in 3:
+      for j in 3:
+        if i*3+j < 8:
+          y[i,j] = ew(x[i*3+j])
     """
 
     tensors: list[Tensor] = field(default_factory=list)

@@ -11,9 +11,9 @@ import itertools
 from collections.abc import Hashable, Iterator, Sequence
 
 from ..base.frozen import frozen
-from .domain import Axis
-from .fusion import Expression, Fusion, Tensor
-from .replay import loop_keys, mapped_prefix
+from .domain import Axis, Domain, Merge, Split
+from .fusion import AxisMap, Expression, Fusion, Tensor
+from .replay import loop_keys, mapped_prefix, root_map
 
 LOOP_NAMES = "ijklmnopqrstuvwxyz"
 
@@ -200,15 +200,72 @@ class _Printer:
     def _statement(self, e: Expression, loops: list[str]) -> None:
         operands = []
         for tensor, axis_map in zip(e.inputs, e.maps):
-            keys_p, keys_c = loop_keys(tensor.domain, e.outputs[0].domain, axis_map)
-            names = [loops[keys_c.index(key)] if key in keys_c else "0" for key in keys_p]
-            operands.append(_element(tensor, names))
+            operands.append(_element(tensor, _names_read(tensor.domain, e.outputs[0].domain, axis_map, loops)))
+        limits = bounds_of(e.outputs[0].domain, loops)
+        if limits:
+            self._line(f"if {' and '.join(limits)}:")
         for t in e.outputs:
             equals = "(+)=" if t.reduction_axes else "="
-            self._line(f"{_element(t, loops)} {equals} {e.op}({','.join(operands)})")
+            self._line(f"{'  ' if limits else ''}{_element(t, loops)} {equals} {e.op}({','.join(operands)})")
 
     def _line(self, text: str) -> None:
         self.lines.append(self.indent + text)
+
+
+def _names_read(producer: Domain, consumer: Domain, axis_map: AxisMap, loops: Sequence[str]) -> list[str]:
+    """Where along its loop axes a producer is read, in the names of the loops of the consumer."""
+    keys_p, keys_c = loop_keys(producer, consumer, axis_map)
+    texts = index_texts(consumer, loops)
+    made = {p: "0" if p.is_broadcast else texts[c] for c, p in root_map(producer, consumer, axis_map).items()}
+    for t in producer.transforms:
+        if isinstance(t, Split) and t.source in made:
+            source = _factor(made[t.source])
+            made |= {t.outer: f"{source}//{t.inner.extent}", t.inner: f"{source}%{t.inner.extent}"}
+        elif isinstance(t, Merge) and {t.outer, t.inner} <= made.keys():
+            made[t.result] = f"{_factor(made[t.outer])}*{t.inner.extent}+{made[t.inner]}"
+    return [
+        loops[keys_c.index(key)] if key is not None and key in keys_c else made.get(a, "0")
+        for a, key in zip(producer.axes, keys_p)
+    ]
+
+
+def index_texts(domain: Domain, loops: Sequence[str]) -> dict[Axis, str]:
+    """The index along each axis, of what its loops are made of too, as text in the names of the loops.
+
+    Examples
+    --------
+    >>> from .domain import iteration_domain
+    >>> domain = iteration_domain(8).split(0, 3)
+    >>> index_texts(domain, ["i", "j"])[domain.root[0]]
+    'i*3+j'
+    """
+    texts = dict(zip(domain.axes, loops))
+    for t in reversed((*domain.views, *domain.transforms)):
+        if isinstance(t, Split):
+            texts[t.source] = f"{_factor(texts[t.outer])}*{t.inner.extent}+{texts[t.inner]}"
+        else:
+            texts[t.outer] = f"{_factor(texts[t.result])}//{t.inner.extent}"
+            texts[t.inner] = f"{_factor(texts[t.result])}%{t.inner.extent}"
+    return texts
+
+
+def bounds_of(domain: Domain, loops: Sequence[str]) -> list[str]:
+    """What holds inside of the array where an axis is split by a factor that does not divide it.
+
+    Examples
+    --------
+    >>> from .domain import iteration_domain
+    >>> bounds_of(iteration_domain(8).split(0, 3), ["i", "j"]), bounds_of(iteration_domain(8).split(0, 4), ["i", "j"])
+    (['i*3+j < 8'], [])
+    """
+    texts = index_texts(domain, loops)
+    splits = (t for t in (*domain.views, *domain.transforms) if isinstance(t, Split))
+    return [f"{texts[t.source]} < {t.source.extent}" for t in splits if t.source.extent % t.inner.extent]
+
+
+def _factor(text: str) -> str:
+    """A text as a factor."""
+    return text if text.isalnum() else f"({text})"
 
 
 def _element(tensor: Tensor, names: Sequence[str]) -> str:
