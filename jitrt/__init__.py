@@ -33,6 +33,7 @@ import sys
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
+from .base.imported import when_imported
 from .config import configure_logging
 
 if TYPE_CHECKING:
@@ -142,7 +143,13 @@ if not os.path.isdir(os.path.join(__path__[0], "kernels")):  # a source tree, wh
     kernels = sys.modules[f"{__name__}.kernels"] = ModuleType(f"{__name__}.kernels")
     kernels.__path__ = [os.path.join(os.path.dirname(__path__[0]), "kernels")]
 configure_logging()
-if "threadpoolctl" in sys.modules:  # what it is asked for at once must include the threads of kernels
+
+
+def _tell_threadpoolctl() -> None:
+    """Let threadpoolctl know of the threads of kernels."""
     from .runtime.threadpool import register
 
     register()
+
+
+when_imported("threadpoolctl", _tell_threadpoolctl)

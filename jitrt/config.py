@@ -73,11 +73,14 @@ def rules_off() -> frozenset[str]:
     return frozenset(name.strip() for name in text.split(",")) if text else _NONE
 
 
-def threads_from_environment() -> int:
-    """``JITRT_NUM_THREADS``, then ``OMP_NUM_THREADS``, then the processors that this process may use."""
-    for name in ("JITRT_NUM_THREADS", "OMP_NUM_THREADS"):
-        if number := _number(os.environ.get(name, "").split(",")[0]):
-            return number
+def threads_from_environment() -> int | None:
+    """``JITRT_NUM_THREADS``, else ``OMP_NUM_THREADS``; None if neither is a number."""
+    numbers = (_number(os.environ.get(name, "").split(",")[0]) for name in ("JITRT_NUM_THREADS", "OMP_NUM_THREADS"))
+    return next(filter(None, numbers), None)
+
+
+def processors() -> int:
+    """How many processors this process may use."""
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1

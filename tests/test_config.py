@@ -37,7 +37,8 @@ def test_what_is_no_number_is_not_heeded(monkeypatch, text):
     for name in ("JITRT_CACHE_SIZE", "JITRT_KEEP_BYTES", "JITRT_NUM_THREADS", "OMP_NUM_THREADS"):
         monkeypatch.setenv(name, text)
     assert config.cache_limit() == config.kept_bytes() == 256 << 20
-    assert 1 <= config.threads_from_environment() <= (os.cpu_count() or 1)
+    assert config.threads_from_environment() is None
+    assert 1 <= config.processors() <= (os.cpu_count() or 1)
 
 
 PROGRAM = """

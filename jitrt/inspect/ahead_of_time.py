@@ -15,7 +15,7 @@ from ..frontend.trace import Traced
 from ..ir.node import Graph, Node
 from ..memory.plan import BlockMemory
 from ..pipeline import Lowered
-from ..runtime import threadpool, threads
+from ..runtime import threads
 from ..runtime.readiness import get_driver_ready
 from ..schedule.control import CheckCall
 from ..schedule.loopnest import LoopNest
@@ -235,5 +235,4 @@ def warm_up() -> None:
     """
     get_driver_ready()
     threads.start_pool()
-    threadpool.register(import_it=True)
     get_compiler_ready()

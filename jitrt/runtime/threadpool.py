@@ -6,8 +6,6 @@ controller goes with LLVM's, which is loaded wherever kernels run.
 
 from __future__ import annotations
 
-import importlib.util
-import sys
 from typing import Any
 
 from . import threads
@@ -15,11 +13,10 @@ from . import threads
 _registered = False
 
 
-def register(import_it: bool = False) -> None:
-    """Make threadpoolctl know the threads of kernels, if the process has imported it, or if it should now."""
+def register() -> None:
+    """Make threadpoolctl, which the process has imported, know the threads of kernels."""
     global _registered
-    wanted = "threadpoolctl" in sys.modules or (import_it and importlib.util.find_spec("threadpoolctl") is not None)
-    if _registered or not wanted:
+    if _registered:
         return
     _registered = True
     import threadpoolctl

@@ -6,6 +6,7 @@ import _thread
 import ctypes
 import operator
 import os
+import sys
 import threading
 from collections.abc import Callable
 from typing import TYPE_CHECKING
@@ -18,7 +19,7 @@ from ..base.atwork import at_work
 from ..base.once import once
 from ..codegen import cache
 from ..codegen.fingerprint import digest, fingerprint
-from ..config import cache_directory, threads_from_environment
+from ..config import cache_directory, processors, threads_from_environment
 from ..kernels import allocator
 from ..kernels.pool import LINE, MOST_WORKERS, POOL_WORDS, PROCESS, SLEEPERS
 from ..kernels.words import symbol
@@ -28,8 +29,10 @@ if TYPE_CHECKING:
     from llvmlite import ir
 
 # What native code reads at every call.
-_process = np.array([min(threads_from_environment(), MOST_WORKERS + 1), 0, 0, 0, policy.SHARED_WORK], np.int64)
+_first = min(threads_from_environment() or processors(), MOST_WORKERS + 1)
+_process = np.array([_first, 0, 0, 0, policy.SHARED_WORK], np.int64)
 _THREADS, _POOL, _WANTED, _SHARE, _LEAST = map(PROCESS.index, ("threads", "pool", "wanted", "share", "least"))
+_is_told = threads_from_environment() is not None  # how many threads to use
 _start_lock = threading.RLock()
 _pools: list[np.ndarray] = []  # never freed: workers look at their pool until the process ends
 _workers = 0
@@ -42,7 +45,8 @@ def num_threads() -> int:
     -------
     int
         What `set_num_threads` has set. At first ``JITRT_NUM_THREADS``, else ``OMP_NUM_THREADS``, else the number of
-        processors that this process may run on.
+        processors that this process may run on; but 1 in processes that `multiprocessing` has started, which are mostly
+        as many as there are processors.
 
     See Also
     --------
@@ -54,6 +58,9 @@ def num_threads() -> int:
     >>> jitrt.num_threads() >= 1
     True
     """
+    global _is_told
+    if not _is_told and "multiprocessing" in sys.modules and sys.modules["multiprocessing"].parent_process():
+        _process[_THREADS], _is_told = 1, True
     return int(_process[_THREADS])
 
 
@@ -103,12 +110,13 @@ def set_num_threads(n: int) -> None:
     1
     >>> jitrt.set_num_threads(before)
     """
+    global _is_told
     n = operator.index(n)
     if n < 1:
         raise ValueError(f"the number of threads must be at least 1, not {n}")
     if _process[_POOL]:
         _start_workers(n)
-    _process[_THREADS] = min(n, MOST_WORKERS + 1)
+    _process[_THREADS], _is_told = min(n, MOST_WORKERS + 1), True
 
 
 def start_pool() -> None:
@@ -119,7 +127,8 @@ def start_pool() -> None:
 
 def has_pool() -> bool:
     """Whether there are as many threads as kernels may use."""
-    return bool(_process[_POOL]) and _workers >= num_threads() - 1
+    wanted = num_threads()
+    return bool(_process[_POOL]) and _workers >= wanted - 1
 
 
 def _start_workers(threads: int) -> None:

@@ -117,7 +117,13 @@ def test_a_forked_child_computes():
     subprocess.run([sys.executable, "-c", code], check=True, timeout=60)
 
 
-@pytest.mark.parametrize("order", ["import threadpoolctl, jitrt", "import jitrt, threadpoolctl; jitrt.warm_up()"])
+_COMPILED = "import numpy; jitrt.jit(lambda x: x + 1)(numpy.ones(1000))"
+
+
+@pytest.mark.parametrize(
+    "order",
+    ["import threadpoolctl, jitrt", "import jitrt, threadpoolctl", f"import jitrt; {_COMPILED}; import threadpoolctl"],
+)
 def test_threadpoolctl_limits_threads(order):
     pytest.importorskip("threadpoolctl")
     code = textwrap.dedent(
@@ -215,3 +221,51 @@ def test_jobs_that_are_run_alone():
     finally:
         pool[ALONE : ALONE + 3] = 0
         jitrt.set_num_threads(before)
+
+
+_POOL = """
+import concurrent.futures, multiprocessing, os
+import numpy as np
+import jitrt
+
+@jitrt.jit
+def doubled(x):
+    return x * 2 + 1
+
+def threads(_):
+    assert (doubled(np.ones(1_000_000)) == 3).all()
+    return jitrt.num_threads(), len(os.listdir("/proc/self/task")) if os.path.isdir("/proc/self/task") else 0
+
+if __name__ == "__main__":
+    before = threads(0)[0]
+    for method in multiprocessing.get_all_start_methods():
+        with concurrent.futures.ProcessPoolExecutor(2, multiprocessing.get_context(method)) as pool:
+            print(method, *(n for n, _ in pool.map(threads, range(4))))
+    assert threads(0)[0] == before
+"""
+
+
+@pytest.mark.parametrize(("told", "want"), [("", 1), ("3", 3)])
+def test_processes_of_a_pool_use_one_thread_each(told, want, tmp_path):
+    file = tmp_path / "pool.py"
+    file.write_text(_POOL, encoding="utf-8")
+    environment = {k: v for k, v in os.environ.items() if k not in ("JITRT_NUM_THREADS", "OMP_NUM_THREADS")}
+    environment |= {"JITRT_NUM_THREADS": told, "PYTHONPATH": os.pathsep.join(map(str, sys.path))}
+    command = [sys.executable, "-W", "ignore", file]
+    shown = subprocess.run(command, capture_output=True, text=True, env=environment, check=True, timeout=120).stdout
+    for line in shown.splitlines():
+        assert line.split()[1:] == [str(want)] * 4, shown
+    assert len(shown.splitlines()) >= 1
+
+
+def test_joblib_and_dask_limit_inner_threads(tmp_path):
+    pytest.importorskip("joblib")
+    code = """
+        import joblib, jitrt
+        def threads(_):
+            import jitrt
+            return jitrt.num_threads()
+        with joblib.parallel_config("loky", inner_max_num_threads=3):
+            assert joblib.Parallel(2)(joblib.delayed(threads)(k) for k in range(3)) == [3, 3, 3]
+        """
+    subprocess.run([sys.executable, "-W", "ignore", "-c", textwrap.dedent(code)], check=True, timeout=120)
