@@ -46,8 +46,8 @@ if TYPE_CHECKING:
     from .ir.aliasing import non_aliasing
     from .jitfunction import JitFunction, clear_caches, jit
     from .loops import cond, fori_loop, scan, while_loop
-    from .numpy import asarray
     from .numpy.array import compute
+    from .numpy.creation import asarray
     from .running.progress import progress
     from .running.report import report
     from .runtime.numbafunction import numba_function
@@ -103,8 +103,8 @@ _MODULES = {
     ".jitfunction": ("JitFunction", "clear_caches", "jit"),
     ".loops": ("cond", "fori_loop", "scan", "while_loop"),
     ".ir.aliasing": ("non_aliasing",),
-    ".numpy": ("asarray",),
     ".numpy.array": ("compute",),
+    ".numpy.creation": ("asarray",),
     ".runtime.numbafunction": ("numba_function",),
     ".runtime.threads": ("num_threads", "set_num_threads"),
     ".frontend.python.externals": ("pure",),

@@ -8,7 +8,8 @@
 
 Operations are recorded, with the dtypes and shapes that they have, until somebody looks at a value: then all that it
 needs is computed by one program, which is found again when the same operations come again. What the graph has no node
-for NumPy computes at once. Everything that NumPy's namespace has is here, and so is the array API standard's.
+for NumPy computes at once. Small arrays are NumPy's own: it is done with them before an operation would be recorded.
+Everything that NumPy's namespace has is here, and so is the array API standard's.
 """
 
 from __future__ import annotations
@@ -17,16 +18,18 @@ from typing import Any
 
 import numpy as _numpy
 
+from . import creation as _creation
 from . import fft as fft
 from . import linalg as linalg
 from . import random as random
 from . import standard as _standard
-from .creation import array as array
-from .creation import asanyarray as asanyarray
-from .creation import asarray as asarray
 from .namespace import contents as _contents
+from .namespace import over_other_things as _over_other_things
 from .operators import ndarray as ndarray  # from the module that completes it
 
+array, asarray, asanyarray = (
+    _over_other_things(getattr(_numpy, name), getattr(_creation, name)) for name in ("array", "asarray", "asanyarray")
+)
 _OWN = {"fft", "linalg", "random", "ndarray", "array", "asanyarray", "asarray"}
 _made = _contents(_numpy)
 globals().update({name: value for name, value in _made.items() if name not in _OWN})

@@ -32,7 +32,7 @@ class _Arrays(type):
 
     def __call__(cls, *args: Any, **kwargs: Any) -> Any:
         """What ``numpy.ndarray(shape, ...)`` gives."""
-        return lazy(np.ndarray(*args, **kwargs))
+        return lazy(np.ndarray(*args, **kwargs), small=False)
 
     def __getattr__(cls, name: str) -> Any:
         """A method of NumPy's arrays as a function."""
@@ -123,8 +123,8 @@ class ndarray(metaclass=_Arrays):
 
         Examples
         --------
-        >>> import jitrt.numpy as np
-        >>> (np.arange(3) + 1).compute()
+        >>> import jitrt
+        >>> (jitrt.asarray([0, 1, 2]) + 1).compute()
         array([1, 2, 3])
         """
         return self._handed_out()
@@ -139,8 +139,8 @@ class ndarray(metaclass=_Arrays):
 
         Examples
         --------
-        >>> import jitrt.numpy as np
-        >>> np.arange(3.0).explain()
+        >>> import jitrt
+        >>> jitrt.asarray([0.0, 1.0, 2.0]).explain()
         'the elements are known: float64 (3,)'
         """
         compiled = PENDING.explained(self._memory)

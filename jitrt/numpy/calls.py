@@ -78,8 +78,8 @@ def plains(args: tuple) -> list[Any] | None:
     return given
 
 
-def lazy(value: Any, scalars: bool = True, is_shared: bool = False) -> Any:
-    """`value` with lazy arrays in place of NumPy's, and of its scalars.
+def lazy(value: Any, scalars: bool = True, is_shared: bool = False, small: bool = True) -> Any:
+    """`value` with lazy arrays in place of NumPy's, and of its scalars; if wanted, only in place of large ones.
 
     Arrays that share memory with one that something pending may have borrowed are no small ones.
     """
@@ -88,15 +88,20 @@ def lazy(value: Any, scalars: bool = True, is_shared: bool = False) -> Any:
         if value.dtype not in _DTYPES:
             return value
         if value.size < policy.SMALL_ARRAY and not (is_shared and value.base is not None):
-            return _plain_of(value)
+            return _plain_of(value) if small else value
         return _made_of(Memory(value))
     if isinstance(value, np.generic):
         return _made_of(Memory(value), scalar=True) if scalars and value.dtype.kind in KINDS else value
     if kind is list or kind is tuple:
-        return kind([lazy(v, scalars, is_shared) for v in value])
+        return kind([lazy(v, scalars, is_shared, small) for v in value])
     if isinstance(value, tuple) and hasattr(value, "_fields"):
-        return kind(*[lazy(v, scalars, is_shared) for v in value])
+        return kind(*[lazy(v, scalars, is_shared, small) for v in value])
     return value
+
+
+def unless_small(made: Any) -> Any:
+    """A lazy array, or NumPy's in place of a small one, with which NumPy alone is faster; and NumPy's scalars."""
+    return made._plain if type(made) is _array and made._plain is not None else exact(made)
 
 
 def eager(function: Callable[..., Any], args: tuple, kwargs: dict[str, Any], targets: Iterable[Any] = ()) -> Any:

@@ -9,22 +9,23 @@ from typing import Any
 
 import numpy as np
 
-from .calls import is_lazy, lazy, plains, real
+from .. import policy
+from .array import ndarray
+from .calls import lazy, real
 
 
 def over_lazy_arrays(function: Callable[..., Any]) -> Callable[..., Any]:
-    """One of NumPy's functions, with lazy arrays among its results.
+    """One of NumPy's functions, with lazy arrays in place of large ones among its results.
 
-    NumPy hands those among its arguments to them (NEP 18), unless the function makes arrays of other things.
+    NumPy hands those among its arguments to them (NEP 18). Small arrays are NumPy's own, with which it is faster alone.
     """
 
     @functools.wraps(function)
     def wrapper(*args: Any, **kwargs: Any) -> Any:
-        if any(map(is_lazy, args)) and "out" not in kwargs and plains(tuple(kwargs.values())) is not None:
-            given = plains(args)
-            if given is not None:
-                return lazy(function(*given, **(real(kwargs) if kwargs else {})), scalars=False)
-        return lazy(function(*args, **kwargs), scalars=False)
+        made = function(*args, **kwargs)
+        if type(made) is np.ndarray and made.size < policy.SMALL_ARRAY:
+            return made
+        return lazy(made, scalars=False, small=False)
 
     return wrapper
 
@@ -34,7 +35,19 @@ def of_values(function: Callable[..., Any]) -> Callable[..., Any]:
 
     @functools.wraps(function)
     def wrapper(*args: Any, **kwargs: Any) -> Any:
-        return lazy(function(*real(args), **real(kwargs)), scalars=False)
+        return lazy(function(*real(args), **real(kwargs)), scalars=False, small=False)
+
+    return wrapper
+
+
+def over_other_things(function: Callable[..., Any], of_lazy: Callable[..., Any]) -> Callable[..., Any]:
+    """The same of a function that makes arrays of other things; `of_lazy` makes them of lazy ones."""
+
+    @functools.wraps(of_lazy)
+    def wrapper(*args: Any, **kwargs: Any) -> Any:
+        if args and type(args[0]) is ndarray:
+            return of_lazy(*args, **kwargs)
+        return lazy(function(*args, **kwargs), scalars=False, small=False)
 
     return wrapper
 
@@ -48,7 +61,7 @@ class Indexed:
         self._made = made
 
     def __getitem__(self, index: Any) -> Any:
-        return lazy(self._made[real(index)])
+        return lazy(self._made[real(index)], small=False)
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._made, name)

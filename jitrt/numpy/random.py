@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from .calls import eager
+from .calls import eager, unless_small
 from .namespace import contents, of_values
 
 _WRITING = frozenset({"shuffle"})
@@ -18,7 +18,7 @@ def _method(name: str) -> Any:
     def method(self: Any, *args: Any, **kwargs: Any) -> Any:
         out = kwargs.get("out")
         targets = args[:1] if name in _WRITING else () if out is None else (out,)
-        made = eager(lambda *given, **named: drawn(self, *given, **named), args, kwargs, targets)
+        made = unless_small(eager(lambda *given, **named: drawn(self, *given, **named), args, kwargs, targets))
         return made if out is None else out
 
     method.__name__, method.__doc__ = name, f"`numpy.random.Generator.{name}`, with lazy arrays for NumPy's."

@@ -31,7 +31,7 @@ def sort(a: Any, axis: Any = -1, *args: Any, descending: bool = False, stable: A
     array([3, 2, 1])
     """
     found = np.sort(a, axis, *args, stable=stable, **options)
-    return lazy(np.flip(found, axis) if descending else found)
+    return lazy(np.flip(found, axis) if descending else found, small=False)
 
 
 def argsort(a: Any, axis: int = -1, *args: Any, descending: bool = False, stable: Any = None, **options: Any) -> Any:
@@ -46,9 +46,9 @@ def argsort(a: Any, axis: int = -1, *args: Any, descending: bool = False, stable
     array([1, 2, 0])
     """
     if not descending:
-        return lazy(np.argsort(a, axis, *args, stable=stable, **options))
+        return lazy(np.argsort(a, axis, *args, stable=stable, **options), small=False)
     last = np.shape(a)[axis] - 1
-    return lazy(last - np.flip(np.argsort(np.flip(a, axis), axis, stable=True), axis))
+    return lazy(last - np.flip(np.argsort(np.flip(a, axis), axis, stable=True), axis), small=False)
 
 
 def fftfreq(n: int, d: float = 1.0, device: Any = None, *, dtype: Any = None) -> Any:
@@ -60,7 +60,7 @@ def fftfreq(n: int, d: float = 1.0, device: Any = None, *, dtype: Any = None) ->
     >>> np.fft.fftfreq(2, dtype=np.float32)
     array([ 0. , -0.5], dtype=float32)
     """
-    return lazy(np.fft.fftfreq(n, d, device).astype(dtype or np.float64, copy=False))
+    return lazy(np.fft.fftfreq(n, d, device).astype(dtype or np.float64, copy=False), small=False)
 
 
 def rfftfreq(n: int, d: float = 1.0, device: Any = None, *, dtype: Any = None) -> Any:
@@ -72,7 +72,7 @@ def rfftfreq(n: int, d: float = 1.0, device: Any = None, *, dtype: Any = None) -
     >>> np.fft.rfftfreq(2, dtype=np.float32)
     array([0. , 0.5], dtype=float32)
     """
-    return lazy(np.fft.rfftfreq(n, d, device).astype(dtype or np.float64, copy=False))
+    return lazy(np.fft.rfftfreq(n, d, device).astype(dtype or np.float64, copy=False), small=False)
 
 
 def unique_values(x: Any, /) -> Any:
@@ -84,4 +84,4 @@ def unique_values(x: Any, /) -> Any:
     >>> np.unique_values(np.asarray([3, 1, 3]))
     array([1, 3])
     """
-    return lazy(np.unique(x, equal_nan=False))
+    return lazy(np.unique(x, equal_nan=False), small=False)
