@@ -268,8 +268,8 @@ def store(target: ndarray, node: Node) -> None:
 def exact(made: Any) -> Any:
     """What NumPy gives where a lazy array stands for a scalar, as for sums over all axes: one that is computed.
 
-    People print it, compare its type, or write it to a file. Waiting would save little: whole arrays that depend on it
-    are another program, but share no loop with it.
+    People compare its type, write it to a file, use it as a key: only one of NumPy's own is right everywhere. A program
+    that goes on with it is computed in pieces; with ``keepdims=True`` it would be one.
     """
     if type(made) is list or type(made) is tuple:
         return type(made)(map(exact, made))
