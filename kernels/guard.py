@@ -22,15 +22,17 @@ from .words import I1, I32, I64, WORDS, call_api, counted, record, repeat_while,
 # and any will do, in `LAYOUT`; nothing of these matters if `ndim` is negative. In the bits of `mask`, the address of
 # its first element is `low`. `ndim` is the number of items of a container. An array is noted in `places` under `place`,
 # and at `slot` if that is not 0; a number is copied to `slot` with `words` words. A Python integer of 64 bits is copied
-# to `slot`, or has to be `ndim` where that is 0. A value is `AGAIN` that of row `ndim`. A string is `EQUAL` to
-# `object`. At the address `version_at`, if not 0, has to be the 32-bit `version` of a class. The value must not be that
-# of row `other` - 1, nor of that row's `other`, and so on until 0. `source`, one of the constants below, says where the
-# value is found, with `base` and `key`.
+# to `slot`, or has to be `ndim` where that is 0. A value is `AGAIN` that of row `ndim`; where it is a `FIELD` of that
+# array of records, the address of its first element, `low` bytes behind that of the array, is written to `slot`, and
+# with 1 in `words` those of its extents and strides as arrays have them behind it. A string is `EQUAL` to `object`. At
+# the address `version_at`, if not 0, has to be the 32-bit `version` of a class. The value must not be that of row
+# `other` - 1, nor of that row's `other`, and so on until 0. `source`, one of the constants below, says where the value
+# is found, with `base` and `key`.
 ROW = (
     "kind", "object", "descr", "ndim", "shape", "strides", "flags", "mask", "low", "place", "slot", "words",
     "version_at", "version", "other", "source", "base", "key", "key_type", "dtype",
 )  # fmt: skip
-ARRAY, NUMBER, IDENTICAL, TYPED, CONTAINER, INTEGER, AGAIN, EQUAL = range(8)
+ARRAY, NUMBER, IDENTICAL, TYPED, CONTAINER, INTEGER, AGAIN, EQUAL, FIELD = range(9)
 # An argument with the number `key`; a dict's item; what a cell holds; an item of the tuple, list or dict that was the
 # value of row `base`; the dict with the attributes of that value; the object at the address `base`; what that value
 # holds in the slot `key` bytes behind its beginning, or `object` if that is empty. Items of a dict are asked for in its
@@ -100,8 +102,16 @@ class _Guard:
             value = self._value(row)
             builder.store(value, builder.gep(self.values, [k]))
             builder.store(value, builder.gep(self.places, [row["place"]]))
-            with builder.if_then(self._is(row, "kind", AGAIN)):
+            is_field = self._is(row, "kind", FIELD)
+            with builder.if_then(builder.or_(self._is(row, "kind", AGAIN), is_field)):
                 self._require(builder.icmp_signed("==", value, self._earlier(row["ndim"])))
+                with builder.if_then(is_field):
+                    first = builder.add(self._field(value, "data"), row["low"])
+                    builder.store(first, builder.inttoptr(row["slot"], WORDS))
+                    with builder.if_then(self._is(row, "words", 1)):
+                        for name in ("shape", "strides"):
+                            there = builder.add(row["slot"], word(self.fields[name] - self.fields["data"]))
+                            builder.store(self._field(value, name), builder.inttoptr(there, WORDS))
             with builder.if_else(self._is(row, "kind", IDENTICAL)) as (identical, typed):
                 with identical:
                     self._require(builder.icmp_signed("==", value, row["object"]))

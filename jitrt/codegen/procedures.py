@@ -127,24 +127,29 @@ class _Procedure(Statements):
         for k, p in enumerate(arrays):
             for q in arrays[:k]:
                 if p.name in written or q.name in written:
+                    if p.records is not None and q.records is not None and p.records[0] == q.records[0]:
+                        continue  # fields are apart where records are
                     (low, high), (first, last) = reaches[p.name], reaches[q.name]
                     meets = builder.and_(builder.icmp_unsigned("<", low, last), builder.icmp_unsigned("<", first, high))
                     shares = builder.or_(shares, meets)
             if p.name in written and not p.contiguous:
-                shares = builder.or_(shares, self._overlaps_itself(p))
+                shares = builder.or_(shares, self._overlaps_itself(p, range(p.ndim), p.dtype.itemsize))
+            if p.name in written and p.records is not None:
+                _, nbytes, inner = p.records
+                shares = builder.or_(shares, self._overlaps_itself(p, range(p.ndim - inner), nbytes))
         with builder.if_then(shares, likely=False):
             builder.ret(ir.Constant(I64, 2))
 
-    def _overlaps_itself(self, p: Parameter) -> ir.Value:
+    def _overlaps_itself(self, p: Parameter, axes: range, nbytes: int) -> ir.Value:
         """Whether elements may have memory in common: an axis steps over less than axes of smaller strides span."""
-        builder, axes = self.builder, range(p.ndim)
+        builder = self.builder
         extents = [self.values[p.extent(axis)] for axis in axes]
         last = [builder.sub(n, ir.Constant(I64, 1)) for n in extents]
         steps = [self.values[p.stride(axis)] for axis in axes]
         steps = [call_intrinsic(builder, "smax", (s, builder.neg(s))) for s in steps]
         found: ir.Value = ir.Constant(_I1, 0)
         for k in axes:
-            span: ir.Value = ir.Constant(I64, p.dtype.itemsize)
+            span: ir.Value = ir.Constant(I64, nbytes)
             for j in axes:
                 if j != k:
                     is_inner = builder.icmp_signed("<" if j < k else "<=", steps[j], steps[k])

@@ -330,12 +330,16 @@ class Parameter:
         -1 for a scalar.
     contiguous : bool
         Whether the strides follow from the extents.
+    records : tuple of int, optional
+        For a field of an array of records a number that its other fields have, too, the bytes of a record, and the axes
+        that a record has.
     """
 
     name: str
     dtype: np.dtype
     ndim: int = -1
     contiguous: bool = False
+    records: tuple[int, int, int] | None = None
 
     def extent(self, axis: int) -> str:
         return f"{self.name}.n{axis}"
@@ -345,7 +349,7 @@ class Parameter:
 
     def __str__(self) -> str:
         layout = "" if self.ndim < 0 else f"[{self.ndim}]{'c' if self.contiguous else 's'}"
-        return f"{self.name}:{self.dtype.str}{layout}"
+        return f"{self.name}:{self.dtype.str}{layout}" + ("" if self.records is None else f" of records {self.records}")
 
 
 @frozen

@@ -119,7 +119,7 @@ def make_table(
             {place: address(view) for place, view in frame.scalars},
             image.places,
             any_shape=frame.arrays if isinstance(frame, GeneralFrame) else (),
-            takes_fields=True,
+            arguments=(call.args, call.kwargs),
         )
         guarded.add_call(call)
         guarded.add_outside([*enumerate(captured, len(arguments)), *((None, w) for w in watched)])
@@ -289,7 +289,7 @@ def make_plain_table(
         {k: address(word) for k, word in read.items()},
         unread + 1,
         any_shape=given.keys() - read.keys(),
-        takes_fields=True,
+        arguments=(call.args, call.kwargs),
     )
     try:
         guarded.add_call(call)

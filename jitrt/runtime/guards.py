@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import types
 from collections.abc import Callable, Collection, Iterator, Sequence
 from types import MappingProxyType
@@ -117,9 +118,9 @@ class GuardRows:
         What a leaf has to be, given the leaf and its place.
     any_shape : collection of int
         Places of arrays whose shapes and strides do not matter: formulas look at them.
-    takes_fields : bool
-        Whether fields of arrays of records may be inputs: their places get the arrays, and `offsets` tells the bytes
-        from there to the fields.
+    arguments : pair, optional
+        The positional arguments and those with names, if fields of arrays of records in them may be inputs: their
+        places get the arrays, and `offsets` tells the bytes from there to the fields.
     """
 
     def __init__(
@@ -129,12 +130,11 @@ class GuardRows:
         unused: int,
         describe: Callable[[Any, Any], dict[str, int]] | None = None,
         any_shape: Collection[int] = (),
-        takes_fields: bool = False,
+        arguments: tuple[tuple, Any] | None = None,
     ):
         self._describe = describe  # none of its own methods, which would keep it, and arrays, alive
         self.places, self.slots, self.unused, self.any_shape = places, slots, unused, any_shape
-        self._arguments: tuple[tuple, Any] | None = None
-        self._takes_fields = takes_fields
+        self._arguments = arguments
         self.offsets: dict[int, int] = {}  # by place
         self.rows: list[dict[str, int]] = []
         self.leaves: list[Any] = []  # so far
@@ -168,7 +168,6 @@ class GuardRows:
     def add_call(self, call: TakenApart) -> None:
         """Rows of the arguments, and of the lists, dicts and objects that the function names."""
         leaves = iter(call.leaves)
-        self._arguments = call.args, call.kwargs
         count = len(call.positional)
         self.add_arguments(call.positional, leaves)
         self._numbered.append(None)  # the dict of keyword arguments
@@ -249,13 +248,13 @@ class GuardRows:
     def _add_records(self, structure: Tree, leaves: Iterator[Any], found: dict[str, int], path: Path) -> None:
         """Rows of an array of records and of its fields, which are no objects: their rows find the array again."""
         (dtype, cls), _ = structure[1:]
-        if self._arguments is None or not self._takes_fields or path[0] > 1:
+        if self._arguments is None or path[0] > 1:
             raise Unguarded
         value = at(self._arguments, path)
         self.kept.append(dtype)
         row = {"kind": guard.ARRAY, "object": id(cls), "descr": id(value.dtype), "place": self.unused}
         here = self._add_numbered(found | row | self._layout(value), path)
-        mask = 0
+        mask, has_axes = 0, False
         for offset, part in _fields_of(structure):
             if part is not None:
                 self._numbered.append(None)
@@ -265,11 +264,32 @@ class GuardRows:
             self.leaves.append(leaf)
             if place in self.any_shape:
                 raise Unguarded
-            self.rows.append(found | {"kind": guard.AGAIN, "object": id(cls), "ndim": here, "place": place})
-            if place != self.unused:
+            row = found | {"kind": guard.AGAIN, "object": id(cls), "ndim": here, "place": self.unused}
+            if self._describe is not None:
+                row |= self._recorded(self._describe(leaf, place), leaf, offset, value.ndim)
+                has_axes = has_axes or leaf.ndim > value.ndim
+            elif place != self.unused:
+                row["place"] = place
                 self.offsets[place], self.arrays[place] = offset, leaf
-            mask |= leaf.dtype.alignment - 1 if leaf.flags.aligned else 0
+                mask |= leaf.dtype.alignment - 1 if leaf.flags.aligned else 0
+            self.rows.append(row)
         self.rows[here] |= {"mask": mask, "low": value.__array_interface__["data"][0] & mask}
+        if self._describe is not None and not has_axes:  # for code that takes fields of any shape, wherever they are
+            self.rows[here] |= {"shape": 0, "strides": 0, "flags": value.flags.num & guard.LAYOUT}
+
+    def _recorded(self, row: dict[str, int], leaf: np.ndarray, offset: int, axes: int) -> dict[str, int]:
+        """What writes down where a field is, for code that `row` gives an array: it gets what looks like one."""
+        if not row.get("slot"):
+            return {}
+        layout = fields()
+        assert layout is not None
+        looks = np.zeros(max(layout[name] for name in ("data", "shape", "strides")) // 8 + 1, np.int64)
+        looks[layout["shape"] // 8] = address_of(leaf.shape, self.kept)
+        looks[layout["strides"] // 8] = address_of(leaf.strides, self.kept)
+        self.kept.append(looks)
+        ctypes.c_int64.from_address(row["slot"]).value = address(looks)
+        whole = leaf.ndim == axes  # then it has the extents and strides of the records
+        return {"kind": guard.FIELD, "low": offset, "slot": address(looks) + layout["data"], "words": int(whole)}
 
     def _layout(self, value: np.ndarray) -> dict[str, int]:
         """What is compared of the layout of an array."""

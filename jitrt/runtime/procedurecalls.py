@@ -25,14 +25,18 @@ if TYPE_CHECKING:
     from .stagedloops import _Loop
 
 
-def procedure_table(loop: _Loop, trees: Sequence[Tree], leaves: Sequence[Any], count: int, work: Work) -> Words | None:
+def procedure_table(
+    loop: _Loop, args: tuple, trees: Sequence[Tree], leaves: Sequence[Any], count: int, work: Work
+) -> Words | None:
     """The table by which native code runs a procedure; None if Python has to prepare its calls.
 
     Parameters
     ----------
     loop : _Loop
+    args : tuple
+        The arguments that it is made for.
     trees, leaves : sequence
-        The arguments that it is made for, as `take_apart` gives them.
+        The same, as `take_apart` gives them.
     count : int
         How many of them are given; the others have been set by default.
     work : Work
@@ -63,7 +67,7 @@ def procedure_table(loop: _Loop, trees: Sequence[Tree], leaves: Sequence[Any], c
             raise Unguarded
         return {"kind": guard.IDENTICAL, "object": id(source)}
 
-    guarded = GuardRows({k: k for k in range(len(leaves))}, {}, 0, describe)
+    guarded = GuardRows({k: k for k in range(len(leaves))}, {}, 0, describe, arguments=(args, {}))
     try:
         guarded.add_arguments(trees[:count], iter(leaves))
         for number in range(len(guarded.leaves), len(leaves)):  # which `__defaults__` holds

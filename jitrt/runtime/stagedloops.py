@@ -379,7 +379,7 @@ class _Loop:
             self.renewals += 1
             trees = (None,) * len(call.args) if call.trees is None else call.trees
             work = Work(self.staged.procedure, self.offsets, self.threads)
-            self.table = procedure_table(self, trees, call.leaves, count, work)
+            self.table = procedure_table(self, call.args, trees, call.leaves, count, work)
         return self.table is not before
 
     def run(self, call: _Call) -> Any:

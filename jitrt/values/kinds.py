@@ -376,20 +376,32 @@ def part_count(tree: Tree) -> int:
     return sum(len(parts) for group in tree[2] for value in group[2] for _, _, parts in nodes(value))
 
 
-def fields_in(tree: Tree) -> set[int]:
-    """The numbers of the leaves that are fields of arrays of records."""
-    found: set[int] = set()
-    _note_fields(tree, 0, False, found)
+def fields_in(tree: Tree) -> dict[int, tuple[int, int, int]]:
+    """The leaves that are fields of arrays of records, by their numbers.
+
+    For each the number of the first field of its array, the bytes of a record, and the axes that a record has.
+    """
+    found: dict[int, tuple[int, int, int]] = {}
+    _note_fields(tree, 0, None, found)
     return found
 
 
-def _note_fields(tree: Tree, first: int, is_field: bool, found: set[int]) -> int:
+def _note_fields(
+    tree: Tree, first: int, of: tuple[int, int, int] | None, found: dict[int, tuple[int, int, int]]
+) -> int:
+    """Note those in a tree whose first leaf has this number, and which is `of` an array of records; the next number."""
     if tree is None:
-        if is_field:
-            found.add(first)
+        if of is not None:
+            found[first] = of
         return first + 1
-    for part in tree[2]:
-        first = _note_fields(part, first, is_field or tree[0] is RECORDS, found)
+    kind, what, parts = tree
+    array, dtype = first, what[0] if kind is RECORDS else None
+    for k, part in enumerate(parts):
+        inner = of
+        if dtype is not None:
+            start, nbytes, axes = (array, dtype.itemsize, 0) if of is None else of
+            inner = start, nbytes, axes + dtype[k].ndim
+        first = _note_fields(part, first, inner, found)
     return first
 
 

@@ -154,6 +154,38 @@ def test_sizes(n):
             np.testing.assert_array_equal(given, expected)
 
 
+def test_loops_over_records_of_any_number():
+    def function(p, k):
+        total = 0.0
+        for i in range(1, len(p)):
+            p["v"][i] = p["v"][i - 1] * 0.5 + p["mass"][i]
+            total += p["pos"][i, k] * p[i]["v"]
+        return total
+
+    fast = jitrt.jit(function)
+    for dtype in (PACKED, ALIGNED, GAPS, SWAPPED):
+        for n in (5, 5, 5, 1, 0, 30, 5, 400):
+            for form in (straight, every_other, reversed_, anywhere):
+                given, expected = form(filled(dtype, n)), form(filled(dtype, n))
+                assert fast(given, 1) == pytest.approx(function(expected, 1))
+                np.testing.assert_allclose(given["v"], expected["v"])
+
+
+def test_loops_over_records_that_reach_into_each_other():
+    def function(p):
+        for i in range(len(p)):
+            p["a"][i] = p["b"][i] + 1
+
+    dtype = np.dtype([("a", "i8"), ("b", "i8")])
+    fast = jitrt.jit(function)
+    for step in (16, 16, 8, 24, 8, -8):
+        given, expected = (np.arange(40) for _ in range(2))
+        for call, memory in ((fast, given), (function, expected)):
+            start = 80 if step < 0 else 0
+            call(np.ndarray((5,), dtype, memory, start, (step,)))
+        np.testing.assert_array_equal(given, expected)
+
+
 def test_attributes_of_record_arrays():
     def function(p, q):
         p.v = p.v + p.inner.mass * 2

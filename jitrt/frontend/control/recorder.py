@@ -83,6 +83,7 @@ class Recorder:
         self._sites: dict[Hashable, int] = {}
         self._pieces: dict[int, int] = {}
         self.loads: list[tuple[View, Poly]] = []
+        self.fields: dict[str, tuple[int, int, int]] = {}  # arguments that are fields of arrays of records
         self.encodings: dict[str, str] = {}  # of arguments whose elements do not lie as in other memory
         self.innermost: Poly | None = (
             None  # the index of the innermost loop of an operation on arrays, while it is recorded

@@ -11,8 +11,9 @@ import numpy as np
 from ...base.frozen import frozen
 from ...ir.integers import Poly
 from ...ir.loops import POINTER, Parameter, Procedure, Statement, Type
+from ...ir.types import UNALIGNED
 from ...kernels.procedure import MOST_INTEGER
-from ...values.kinds import Tree, leaf_count
+from ...values.kinds import TUPLE, Tree, fields_in, leaf_count
 from ..forms import encoding_of
 from ..python.captures import Capture
 from . import arrays as a
@@ -305,6 +306,7 @@ def _stage(
 ) -> Staged:
     definition = definition_of(function.__code__)
     r.is_large = any(isinstance(v, np.ndarray) and min(v.shape[-2:], default=0) > MOST_INLINE for v in args)
+    r.fields = {f"x{k}": of for k, of in fields_in((TUPLE, None, tuple(trees or ()))).items()}
     alone = range(len(args)) if trees is None else _alone(trees)
     values = [
         known[k] if k in known else _parameter(r, k, arg) if k in alone else _part(r, k, arg)
@@ -447,8 +449,10 @@ def _array(r: Recorder, name: str, value: np.ndarray) -> Array:
         raise NotStaged(f"an array of {dtype}")
     if encoding := encoding_of(value):
         r.encodings[name], dtype = encoding, np.dtype(dtype.newbyteorder("=").str)
-    contiguous = value.flags.c_contiguous
-    parameter = Parameter(name, dtype, value.ndim, contiguous)
+    if name in r.fields:  # which the next array of records may have elsewhere
+        r.encodings.setdefault(name, UNALIGNED)
+    contiguous = value.flags.c_contiguous and name not in r.fields
+    parameter = Parameter(name, dtype, value.ndim, contiguous, r.fields.get(name))
     r.parameters.append(parameter)
     shape = []
     for axis in range(value.ndim):

@@ -81,7 +81,7 @@ def _filled(state: Trace, function: Callable[..., Any], args: tuple, kwargs: dic
     shape, dtype = given.pop("shape"), given.pop("dtype", None)
     fill = given.pop("fill_value", _FILLS[function])
     order, device = given.pop("order", None), given.pop("device", None)
-    if given or order not in (None, "C", "K", "A") or device not in (None, "cpu"):
+    if given or order not in (None, "C") or device not in (None, "cpu"):
         return function(*args, **kwargs)
     if dtype is not None and (made := np.dtype(dtype)).names is not None and made.kind != "V":
         raise Untraceable(f"makes an array of {made}", user_line())  # numbers with fields

@@ -113,7 +113,7 @@ def _in_loop(
         return inputs
     if any(is_tracer(i) and i.dtype != d and 0 in (i._strides() or ()) for i, d in zip(inputs, loop)):
         raise NotCovered(f"{ufunc.__name__} of a broadcast array that is converted")  # a copy has another order
-    return tuple([i.astype(d) if is_tracer(i) else np.asarray(i).astype(d) for i, d in zip(inputs, loop)])
+    return tuple([i.astype(d, copy=False) if is_tracer(i) else np.asarray(i).astype(d) for i, d in zip(inputs, loop)])
 
 
 def _typed(value: Any) -> Any:

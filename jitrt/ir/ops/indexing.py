@@ -205,6 +205,8 @@ def take(a: Any, indices: Any, axis: Any = None, out: Any = None, mode: str = "r
 
 @numpy_function(np.take_along_axis)
 def take_along_axis(arr: Any, indices: Any, axis: Any = -1) -> Node:
+    if isinstance(indices, (list, tuple)):
+        raise NotCovered("take_along_axis of a list, which NumPy does not take")
     x, index = strong_node(arr), _index_node(indices)
     if axis is None:
         x, axis = b.view("reshape", x, shape=(-1,)), 0
