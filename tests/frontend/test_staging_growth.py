@@ -9,6 +9,7 @@ from llvmlite import ir
 
 from jitrt.codegen.procedures import emit_procedure
 from jitrt.frontend.control.stage import stage
+from jitrt.frontend.control.values import NotStaged
 from jitrt.ir.loops import statements_within
 
 
@@ -102,3 +103,17 @@ def test_the_size_of_arrays_costs_nothing(kind):
     function = kind(5)
     cost(function)
     assert cost(function, 6) == cost(function, 600)
+
+
+def _doubled(n):
+    return 1 if n == 0 else _doubled(n - 1) + _doubled(n - 1)
+
+
+def test_calls_that_double_with_each_level_are_given_up():
+    def f(x):
+        for k in range(len(x)):
+            x[k] += _doubled(11)  # never reached: there are no elements
+        return x
+
+    with pytest.raises(NotStaged, match="too many functions"):
+        stage(f, (np.zeros(0),))

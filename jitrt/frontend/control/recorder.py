@@ -105,6 +105,7 @@ class Recorder:
         self.meanings: dict[str, tuple[str, Poly, Poly]] = {}  # of truth values that are comparisons of integers
         self.is_large = False  # whether there are arguments that large matrices may be made of
         self.first_iterations = 0  # that are recorded by themselves
+        self.inlined = 0  # calls of the user's functions, those in attempts that were taken back as well
         self.steps: list[Any] = []  # that Python executes
         self.steps_in_loops = 0
         self._place: tuple[Hashable, ...] = ()

@@ -31,6 +31,7 @@ from .variables import Kind, Variable, is_covered, join, kind_of, seen_from, sur
 _MOST_ROUNDS = 8  # until the kinds of variables that depend on each other are known
 _MOST_FIRST = 6  # iterations that are recorded by themselves
 _MOST_CALLS = 12  # of functions inside of each other
+_MOST_INLINED = 2000  # calls; those of a function that calls itself twice double with each level
 
 
 class _Retry(Exception):
@@ -396,6 +397,9 @@ class Statements(Choices):
         """A call of a function of the user's: its body stands in place of the call."""
         if len(self.path) > 4 * _MOST_CALLS:
             raise NotStaged("functions that call themselves")
+        self.r.inlined += 1
+        if self.r.inlined > _MOST_INLINED:
+            raise NotStaged("it calls too many functions")
         if isinstance(function, LocalFunction):
             definition, defaults = function.definition, function.defaults
         else:
