@@ -138,6 +138,16 @@ def test_draws(text, traced):
     assert len(traced) <= 4, text
 
 
+@pytest.mark.parametrize("text", ["r.random(k)", "r.poisson(k, 5)", "r.normal(0, k, size=(k, 2))", "r.permutation(k)"])
+def test_draws_of_integers(text):
+    scope = {"np": np}
+    exec(f"def function(r, x, k):\n    return {text} + x[0]", scope)
+    function, many = scope["function"], jitrt.jit(scope["function"])
+    one, other, x = np.random.default_rng(8), np.random.default_rng(8), np.ones(300)
+    for k in [5, 9, 30, 31, 4, 4, 77, 12]:
+        same(many(one, x, k), function(other, x, k), f"{text} {k}")
+
+
 def test_a_step_that_raises():
     def function(s):
         return np.linalg.inv(s * 1.0) + 1

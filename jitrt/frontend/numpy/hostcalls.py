@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
@@ -12,7 +13,7 @@ from ...ir.extents import is_extent
 from ...ir.interpret import evaluate
 from ...ir.node import Node, type_of
 from ...ir.ops.contractions import RESULT, Call, call_result
-from ...ir.ops.optable import ASKS_OF_INVALID, MUTATING, VALUE_SHAPED, Kind
+from ...ir.ops.optable import ASKS_OF_INVALID, MUTATING, VALUE_SHAPED, Kind, NotCovered
 from ...ir.ops.pythonnumbers import python_operation
 from ...ir.ops.steps import RULES, SMALL, Shape, drawn, small_array
 from ...ir.ops.ufuncs import COPY
@@ -34,6 +35,8 @@ from .tracer import Tracer
 
 if TYPE_CHECKING:
     from ..state import Trace
+
+_log = logging.getLogger("jitrt.trace")
 
 _MOVING = frozenset({Kind.SOURCE, Kind.VIEW, Kind.GATHER, Kind.UPDATE, Kind.ASSEMBLE})  # values as they are
 _TOKEN = np.zeros((), np.int8)
@@ -80,9 +83,11 @@ class HostCalls:
             raise Untraceable(f"{name} writes into an array", user_line())
         if trace.breaks.are_possible and (self._unsteady or function in VALUE_SHAPED):
             return self.call_and_look(function, name, args, kwargs)
-        if function in RULES:
-            self._want_extents((args, kwargs))
         node = call_node(trace, function, name, args, kwargs)
+        if function in RULES:
+            self._want_extents(
+                node["call"].arguments([n.type for n in node.args]), RULES[function].shapes, args, kwargs
+            )
         shapes = None
         try:
             if trace.is_general:
@@ -232,7 +237,6 @@ class HostCalls:
         trace.effects.phase()
         if trace.loops.first_values or self.draws > MOST_DRAWS or kwargs.get("out") is not None:
             raise Untraceable(f"draws random numbers ({name}) in a loop, or into an array", user_line())
-        self._want_extents((args, kwargs))
         # Each draw takes a token from the one before, so that no step is moved across another.
         tokens = () if self._token is None else (Tracer(self._token, trace),)
 
@@ -240,11 +244,11 @@ class HostCalls:
             return function(*args, **kwargs), _TOKEN
 
         node = call_node(trace, call, name, (tokens, args, kwargs), {}, is_effect=True)
-        shapes = None
+        shapes, types = None, node["call"].arguments([n.type for n in node.args])[0][1:]
+        self._want_extents(types, lambda *a, **k: drawn(shadow, a, k), args, kwargs)
         with np.errstate(all="ignore"), tracing(None):
             if trace.is_general:
-                types = node["call"].arguments([n.type for n in node.args])[0]
-                shapes = iter(drawn(shadow, *types[1:]))
+                shapes = iter(drawn(shadow, *types))
                 _, given, named = self._small(node)[0]
             else:
                 _, given, named = node["call"].arguments([read_only(trace.value_of(n)) for n in node.args])[0]
@@ -295,13 +299,30 @@ class HostCalls:
             self.answers[node["call"]] = result
         return result
 
-    def _want_extents(self, arguments: Any) -> None:
-        """End the trace if there are integers among the arguments that are symbols: results may have such extents."""
-        leaves: list[Any] = []
-        flatten(arguments, leaves)
-        for leaf in leaves:
-            if is_tracer(leaf) and leaf._is_weak():
-                self._trace.want_integers(leaf._node)
+    def _want_extents(
+        self, types: tuple[tuple, dict], shapes: Callable[..., Any], args: tuple, kwargs: dict[str, Any]
+    ) -> None:
+        """End the trace if the shapes of results depend on integers that are symbols.
+
+        Parameters
+        ----------
+        types : tuple
+            The arguments of a call, with types in place of arrays.
+        shapes : callable
+            The rule for the shapes of its results.
+        args, kwargs
+            The arguments with tracers.
+        """
+        try:
+            shapes(*types[0], **types[1])
+        except NotCovered:  # a type in place of an integer
+            leaves: list[Any] = []
+            flatten((args, kwargs), leaves)
+            for leaf in leaves:
+                if is_tracer(leaf) and leaf._is_weak():
+                    self._trace.want_integers(leaf._node)
+        except Exception as error:  # which NumPy is about to raise
+            _log.debug("a rule for shapes: %s", error)
 
     def _inferred(self, node: Node, function: Callable[..., Any]) -> tuple[Any, Iterator[Shape]]:
         """What is like that which a call gives, but small, and the shapes that its arrays have."""

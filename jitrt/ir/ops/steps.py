@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import inspect
 import math
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any
@@ -46,7 +47,8 @@ class Rule:
             given = inspect.signature(function).bind(*args, **kwargs)
             given.arguments.update(self.small)
             args, kwargs = given.args, given.kwargs
-        with np.errstate(all="ignore"):
+        with np.errstate(all="ignore"), warnings.catch_warnings():
+            warnings.simplefilter("ignore")
             return function(*args, **kwargs)
 
 
