@@ -194,3 +194,28 @@ def test_arrays_of_other_things_than_numbers_made_of_numbers(name):
         got, want = jitrt.jit(function)(s, n), function(s, n)
         assert got.dtype == want.dtype
         assert repr(got) == repr(want)
+
+
+@pytest.mark.parametrize("order", ["A", "C", "F", "K"])
+@pytest.mark.parametrize("copy", [None, False, np._CopyMode.NEVER])
+def test_arrays_that_are_no_copies(order, copy):
+    def f(x):
+        made = np.array(x, copy=copy, order=order)
+        made[0] = 7.0
+        return made
+
+    def outcome(function, x):
+        try:
+            made = function(x)
+        except ValueError as error:
+            return str(error), x
+        return np.shares_memory(made, x), made.flags.c_contiguous, made.flags.f_contiguous, x
+
+    fast = jitrt.jit(f)
+    full = np.arange(81.0).reshape(9, 9)
+    for x in (full, full.T, full[::2, ::2], full[:, :1], full[::2, ::2]):
+        got, want = outcome(fast, x.copy("K")), outcome(f, x.copy("K"))
+        assert got[:-1] == want[:-1] and np.array_equal(got[-1], want[-1])
+        base = full.copy()
+        got, want = outcome(fast, base[::2, ::3]), outcome(f, full.copy()[::2, ::3])
+        assert got[:-1] == want[:-1] and np.array_equal(got[-1], want[-1])

@@ -148,7 +148,7 @@ def _converted(state: Trace, function: Callable[..., Any], args: tuple, kwargs: 
         if np.dtype(dtype).kind != "f":  # of integers, that may not fit
             state.want_integers(array._node)
         array = array.astype(dtype, order)
-    elif (copy and array is value) or not (order == "K" or array._is_in_order(order)):
+    elif (copy and array is value) or not (order in ("A", "K") or array._is_in_order(order)):
         array = array.copy(order)
     if copy is False and array is not value:
         raise ValueError("Unable to avoid copy while creating an array as requested.")
