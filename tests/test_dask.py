@@ -9,6 +9,7 @@ import pytest
 da = pytest.importorskip("dask.array")
 
 import dask  # noqa: E402
+from dask._task_spec import TaskRef  # noqa: E402
 
 import jitrt  # noqa: E402
 import jitrt.dask  # noqa: E402
@@ -188,6 +189,16 @@ def test_blocks_share_a_function():
     with jitrt.dask.optimize():
         one, same = (functions_in(PIPELINES["elementwise"](numbers(chunks=(10, n))))[0] for n in (10, 20))
     assert one is same and pickle.loads(pickle.dumps(one)) is one
+
+
+def test_the_place_of_a_block_is_no_argument():
+    """dask hands it to what cuts overlaps off, which would be compiled for each block."""
+    x = numbers(chunks=(10, 10)).map_overlap(smoothed, depth=1, boundary="reflect")
+    with jitrt.dask.optimize():
+        (optimized,) = dask.optimize(x)
+    tasks = [t for t in dict(optimized.__dask_graph__()).values() if getattr(t, "func", None) is jitrt.dask._call]
+    assert len(tasks) == 63
+    assert len({repr([a for a in t.args[1:] if not isinstance(a, TaskRef)]) for t in tasks}) <= 9
 
 
 def test_one_operation_is_left_to_numpy():

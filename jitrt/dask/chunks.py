@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
-from dask.array import chunk, core, overlap, reductions
+from dask.array import chunk, core, reductions
 
 from ..values.functions import is_numpy
 
@@ -60,11 +60,12 @@ def concatenated(arrays: Any, axes: Sequence[int] = (), dtype: Any = None, ndim:
         Arrays of fewer axes get some in front.
     """
     if not isinstance(arrays, list | tuple):
-        return arrays[(None,) * (ndim - arrays.ndim)] if arrays.ndim < ndim else arrays
+        block = arrays[(None,) * (ndim - arrays.ndim)] if arrays.ndim < ndim else arrays
+        return block if dtype in (None, block.dtype) else block.astype(dtype)
     if not axes:
         return arrays[0]
     parts = [concatenated(a, axes[1:], dtype, ndim) for a in arrays]
-    return np.concatenate(parts, axis=axes[0], dtype=dtype, casting="same_kind" if dtype is None else "unsafe")
+    return np.concatenate(parts, axis=axes[0])
 
 
 def assembled(arrays: Any) -> Any:
@@ -161,7 +162,6 @@ _TRACED: dict[Callable[..., Any], tuple[Callable[..., Any], int]] = {
     core._concatenate2: (concatenated, 0),
     core.concatenate3: (assembled, 0),
     core.concatenate_shaped: (assembled_in_shape, 0),
-    overlap._trim: (overlap._trim, 0),
     of_dtype: (_of_dtype, 0),
     reductions.numel: (count, 1),
     reductions.nannumel: (count_of_numbers, 1),

@@ -23,6 +23,7 @@ from typing import Any
 import numpy as np
 from dask._task_spec import Alias, DataNode, GraphNode, Task, TaskRef, _execute_subgraph, _identity_cast
 from dask.array.core import _enforce_dtype, _pass_extra_kwargs
+from dask.array.overlap import _trim
 from tlz.functoolz import Compose
 
 from ..base.frozen import frozen
@@ -107,19 +108,21 @@ class _Code:
 
     def written(self, result: _Value) -> Written:
         """All of it, with the value that it gives."""
-        arguments = [f"a{k}" for k in range(len(self._arguments))]
         first, steps, last = self._steps.values()
+        used = _used([*first, *steps, *last], result)
+        arguments = [f"a{k}" for k in range(len(self._arguments)) if f"a{k}" in used]
         if not first and not last:
             text = _definition("fused", arguments, steps, result)
         else:
             own = {name for name, _ in steps}
             wanted = [name for name in _used(last, result) if name in own]
-            values = _Value(", ".join(wanted), _COMPUTED, tuple(wanted))
-            given = [name for name in _used(steps, values) if name not in own]
-            text = _definition("fused", given, steps, values)
-            call = values.text, _Value(f"fused({', '.join(given)})", _COMPUTED, tuple(given))
+            made = _Value(", ".join(wanted), _COMPUTED, tuple(wanted))
+            given = [name for name in _used(steps, made) if name not in own]
+            text = _definition("fused", given, steps, made)
+            call = made.text, _Value(f"fused({', '.join(given)})", _COMPUTED, tuple(given))
             text += _definition("task", arguments, [*first, call, *last], result)
-        return Written(text, tuple(self._functions.values()), tuple(self._arguments))
+        values = tuple(self._arguments[int(name[1:])] for name in arguments)
+        return Written(text, tuple(self._functions.values()), values)
 
     def value(self, node: Any, scope: _Scope) -> _Value:
         """A value, behind the steps that it needs.
@@ -205,6 +208,10 @@ class _Code:
             rest = dict(kwargs)
             dtype, inner = rest.pop("enforce_dtype"), self._content(rest.pop("enforce_dtype_function"), scope)
             return self._call(of_dtype, [self._call(inner, args, rest, scope), dtype], {}, scope)
+        if function is _trim:  # what is cut off depends on where the block is, and is mostly the same
+            content = {name: self._content(part, scope) for name, part in kwargs.items()}
+            index = _trim(_Index(len(content["_overlap_trim_info"][0])), **content)
+            return self._call(operator.getitem, [*args, index], {}, scope)
         if not callable(function) or not all(map(str.isidentifier, kwargs)):
             raise _NotWritten
         parts = [self.value(part, scope) for part in (*args, *kwargs.values())]
@@ -222,6 +229,16 @@ class _Code:
         name = f"{'_dvw'[what]}{len(self._steps[what])}"
         self._steps[what].append((name, step))
         return _Value(name, what, (name,))
+
+
+class _Index:
+    """In place of an array of so many axes: what is asked of it is the index."""
+
+    def __init__(self, ndim: int):
+        self.ndim = ndim
+
+    def __getitem__(self, index: Any) -> Any:
+        return index
 
 
 def _plain(node: Any) -> Any:
