@@ -17,6 +17,7 @@ from ..memory.plan import BlockMemory
 from ..pipeline import Lowered
 from ..runtime import threads
 from ..runtime.readiness import get_driver_ready
+from ..schedule.byhand import ByHand, by_hand
 from ..schedule.control import CheckCall
 from ..schedule.loopnest import LoopNest
 from ..schedule.nest import KernelCall, describe
@@ -179,6 +180,41 @@ class Stages:
     def graph(self) -> Graph:
         """The graph as it was traced."""
         return self.lowered.stages[0][1]
+
+    def by_hand(self) -> ByHand:
+        """The function as a fusion to be scheduled by hand (`jitrt.schedule`), every operation with loops of its own.
+
+        Raises
+        ------
+        ScheduleError
+            If the function does something else than elementwise operations, folds, transposes and broadcasts.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> import jitrt
+        >>> from jitrt.schedule import compute_at
+        >>> @jitrt.jit
+        ... def total(x):
+        ...     y = np.exp(x)
+        ...     return y.sum()
+        >>> made = total.lower(jitrt.spec("f8", 8)).by_hand()
+        >>> for tensor in (made["y"], made.outputs[0]):
+        ...     _ = tensor.split(0, 3)
+        >>> compute_at(made.fusion, made["y"], made.outputs[0], 2, best_effort=True)
+        >>> print(made)
+        t0 = neutral
+        for i in 3:
+          for j in 3:
+            if i*3+j < 8:
+              y = ew(x[i*3+j])
+            if i*3+j < 8:
+              t0 (+)= red(y)
+        >>> f = jitrt.jit(made.function())
+        >>> round(f(np.arange(8.0)), 3) == round(total(np.arange(8.0)), 3)
+        np.True_
+        """
+        return by_hand(self.graph, self.names, self.values)
 
     @property
     def loop_nests(self) -> list[LoopNest]:

@@ -16,6 +16,8 @@ for i in 3:
   b = bc(s)
   for k in 4:
     y[i,k] = ew(x[i,k],b)
+
+Of a jit function, `f.lower(*args).by_hand()` makes such a fusion, which runs.
 """
 
 from __future__ import annotations
@@ -24,6 +26,7 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from .byhand import ByHand, by_hand
     from .domain import Axis, AxisKind, Domain
     from .fusion import Expression, Fusion, ScheduleError, Tensor
     from .positions import (
@@ -41,11 +44,13 @@ if TYPE_CHECKING:
 __all__ = [
     "Axis",
     "AxisKind",
+    "ByHand",
     "Domain",
     "Expression",
     "Fusion",
     "ScheduleError",
     "Tensor",
+    "by_hand",
     "common_consumer",
     "compute_at",
     "compute_with",
@@ -57,7 +62,13 @@ __all__ = [
     "unmappable_axes",
 ]
 
-_MODULES = ("domain", "fusion", "positions", "propagation")  # imported for fusions made by hand, not for every program
+_MODULES = (
+    "domain",
+    "fusion",
+    "positions",
+    "propagation",
+    "byhand",
+)  # imported for fusions made by hand, not for every program
 
 
 if not TYPE_CHECKING:  # to type checkers, what is not imported above does not exist

@@ -200,7 +200,7 @@ class _Printer:
     def _statement(self, e: Expression, loops: list[str]) -> None:
         operands = []
         for tensor, axis_map in zip(e.inputs, e.maps):
-            operands.append(_element(tensor, _names_read(tensor.domain, e.outputs[0].domain, axis_map, loops)))
+            operands.append(_element(tensor, names_read(tensor, e.outputs[0].domain, axis_map, loops)))
         limits = bounds_of(e.outputs[0].domain, loops)
         if limits:
             self._line(f"if {' and '.join(limits)}:")
@@ -212,21 +212,25 @@ class _Printer:
         self.lines.append(self.indent + text)
 
 
-def _names_read(producer: Domain, consumer: Domain, axis_map: AxisMap, loops: Sequence[str]) -> list[str]:
+def names_read(tensor: Tensor, consumer: Domain, axis_map: AxisMap, loops: Sequence[str]) -> list[str]:
     """Where along its loop axes a producer is read, in the names of the loops of the consumer."""
+    producer = tensor.domain
     keys_p, keys_c = loop_keys(producer, consumer, axis_map)
     texts = index_texts(consumer, loops)
-    made = {p: "0" if p.is_broadcast else texts[c] for c, p in root_map(producer, consumer, axis_map).items()}
+    made = dict.fromkeys(producer.array_axes, "0")
+    made |= {p: texts[c] for c, p in root_map(producer, consumer, axis_map).items() if not p.is_broadcast}
     for t in producer.transforms:
         if isinstance(t, Split) and t.source in made:
             source = _factor(made[t.source])
             made |= {t.outer: f"{source}//{t.inner.extent}", t.inner: f"{source}%{t.inner.extent}"}
         elif isinstance(t, Merge) and {t.outer, t.inner} <= made.keys():
             made[t.result] = f"{_factor(made[t.outer])}*{t.inner.extent}+{made[t.inner]}"
-    return [
-        loops[keys_c.index(key)] if key is not None and key in keys_c else made.get(a, "0")
-        for a, key in zip(producer.axes, keys_p)
-    ]
+    if any(
+        a.is_broadcast for a in (*producer.logical, *consumer.root)
+    ):  # what is merged with one has its key, and more loops
+        return [loops[k] if k < tensor.position else made.get(a, "0") for k, a in enumerate(producer.axes)]
+    same = {key: name for key, name in zip(keys_c, loops) if key is not None}
+    return [same.get(key, made.get(a, "0")) for a, key in zip(producer.axes, keys_p)]
 
 
 def index_texts(domain: Domain, loops: Sequence[str]) -> dict[Axis, str]:
@@ -259,8 +263,9 @@ def bounds_of(domain: Domain, loops: Sequence[str]) -> list[str]:
     (['i*3+j < 8'], [])
     """
     texts = index_texts(domain, loops)
-    splits = (t for t in (*domain.views, *domain.transforms) if isinstance(t, Split))
-    return [f"{texts[t.source]} < {t.source.extent}" for t in splits if t.source.extent % t.inner.extent]
+    splits = [t for t in (*domain.views, *domain.transforms) if isinstance(t, Split)]
+    found = [(texts[t.source], t.source.extent) for t in splits if t.source.extent % t.inner.extent]
+    return [f"{text} < {extent}" for text, extent in found if any(c.isalpha() for c in text)]
 
 
 def _factor(text: str) -> str:

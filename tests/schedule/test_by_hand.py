@@ -1,0 +1,123 @@
+"""Functions scheduled by hand give what they give without: plain loops, and these loops compiled."""
+
+import numpy as np
+import pytest
+
+import jitrt
+from jitrt.schedule import ScheduleError, inline_most
+
+
+def softmax(x, y):
+    e = np.exp(x - x.max(axis=-1, keepdims=True))
+    return e / e.sum(axis=-1, keepdims=True)
+
+
+def chain(x, y):
+    a = np.sin(x) * 2.0 + y
+    return np.where(a > 0.5, a, -a) - y.T.sum(axis=0)[:1]
+
+
+def two(x, y):
+    s = x * y
+    return s.sum(axis=0), np.abs(s).max(axis=1)
+
+
+def total(x, y):
+    return (x * y).sum()
+
+
+def turned(x, y):
+    return (np.cos(x).T + 1.0) * y.T
+
+
+def whole(x, y):
+    n = x.astype(np.int32)
+    return n.sum(axis=1), (n * n).min(axis=0), x > y
+
+
+FUNCTIONS = (softmax, two, total, turned, whole)
+
+
+def scheduled(function, x, y):
+    return jitrt.jit(function).lower(x, y).by_hand()
+
+
+def assert_same(made, function, x, y, compiled):
+    found = made.function()
+    results, expected = (jitrt.jit(found) if compiled else found)(x, y), function(x, y)
+    pairs = zip(results, expected) if isinstance(expected, tuple) else [(results, expected)]
+    for mine, other in pairs:
+        assert np.asarray(mine).dtype == np.asarray(other).dtype
+        assert np.shape(mine) == np.shape(other)
+        np.testing.assert_allclose(mine, other, rtol=1e-12)
+
+
+def transformed(made, rng):
+    """Random splits, merges and orders of the loops of all tensors, as far as they are possible."""
+    for tensor in made.fusion.tensors:
+        for _ in range(3 if tensor.definition is not None else 0):
+            count, before = len(tensor.axes), tensor.domain
+            try:
+                match rng.integers(3):
+                    case 0 if count:
+                        tensor.split(int(rng.integers(count)), int(rng.integers(1, 5)))
+                    case 1 if count > 1:
+                        tensor.merge(int(rng.integers(count - 1)))
+                    case 2:
+                        tensor.reorder([int(k) for k in rng.permutation(count)])
+            except ValueError:  # a folded and another axis
+                tensor.domain = before
+
+
+@pytest.mark.parametrize("function", FUNCTIONS, ids=lambda f: f.__name__)
+@pytest.mark.parametrize("seed", range(40))
+def test_random_schedules(function, seed):
+    rng = np.random.default_rng(seed)
+    x, y = rng.normal(size=(2, 5, 8))
+    made = scheduled(function, x, y)
+    if seed % 3:
+        transformed(made, rng)
+    if seed % 2:
+        inline_most(made.fusion)
+    assert_same(made, function, x, y, compiled=seed in (1, 2))
+
+
+@pytest.mark.parametrize("shape", [(1, 4), (3, 1), (0, 3), (2, 0)])
+def test_short_arrays(shape):
+    x = np.arange(np.prod(shape), dtype=float).reshape(shape)
+    for function in (two, turned) if 0 not in shape else (turned,):
+        made = scheduled(function, x, x + 1.0)
+        inline_most(made.fusion)
+        assert_same(made, function, x, x + 1.0, compiled=True)
+
+
+def test_names_are_those_of_the_function():
+    x = np.ones((2, 3))
+    made = scheduled(softmax, x, x)
+    assert {"x", "y", "e"} <= made.tensors.keys()
+    assert made["e"].definition is not None and made["x"].definition is None
+
+
+def test_loops_are_compiled():
+    x, y = np.random.default_rng(0).normal(size=(2, 30, 40))
+    made = scheduled(softmax, x, y)
+    inline_most(made.fusion)
+    assert "e[" not in str(made).splitlines()[0]
+    f = jitrt.jit(made.function())
+    f(x, y)
+    assert "compiled as one function" in str(f.explain(x, y))
+
+
+@pytest.mark.parametrize("function", [lambda x, y: np.cumsum(x), lambda x, y: x[::2] * 2.0])
+def test_what_is_not_scheduled_by_hand(function):
+    x = np.ones((4, 4))
+    with pytest.raises(ScheduleError, match="by hand"):
+        scheduled(function, x, x)
+
+
+def test_illegal_positions():
+    x = np.ones((4, 5))
+    made = scheduled(softmax, x, x)
+    made["e"].position = 2  # which its fold over rows does not allow
+    with pytest.raises(ScheduleError, match="nested"):
+        made.function()
