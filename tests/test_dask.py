@@ -335,6 +335,12 @@ def test_distributed_workers_compile_a_function_once(tmp_path):
 
             return {f.key: f.compiled.cache_info().compiled for f in _known.values()}
 
+        def most_kept():
+            from jitrt.runtime import results
+
+            return results.most_kept()
+
+        assert set(client.run(most_kept).values()) == {1 << 24} and most_kept() > 1 << 24
         of_workers = client.run(known)
         assert len(of_workers) == 2
         key = functions_in(PIPELINES["elementwise"](x))[0].key

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import linecache
+import sys
 import threading
 from collections.abc import Callable
 from typing import Any
@@ -11,10 +13,12 @@ from dask.tokenize import tokenize
 
 from ..call.options import Options
 from ..jitfunction import JitFunction
+from ..runtime.results import keep_at_most
 from .chunks import counterpart
 
 _ALONE = Options(threads=1)  # tasks run side by side already
 _MOST_KNOWN = 512
+_KEPT = 1 << 24
 _known: dict[str, Fused] = {}
 _lock = threading.RLock()
 
@@ -65,6 +69,15 @@ class Fused:
             function.__module__, function.__name__, function.__qualname__ = "dask", self.name, self.name
             namespace["fused"] = self._compiled = JitFunction(function, _ALONE)
             self._task = namespace.get("task", self._compiled)
+            _spare_memory()
+
+
+def _spare_memory() -> None:
+    """On a worker of ``distributed``, keep little of freed results: what its limit of memory holds may be no more."""
+    if "distributed.worker" in sys.modules:
+        with contextlib.suppress(ValueError):  # this is no worker
+            sys.modules["distributed.worker"].get_worker()
+            keep_at_most(_KEPT)
 
 
 def fused(text: str, functions: tuple[Callable[..., Any], ...], name: str) -> Fused:

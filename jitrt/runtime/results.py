@@ -58,6 +58,18 @@ def handler() -> Any:
 _CAPSULE_NAME = b"mem_handler"
 
 
+def keep_at_most(nbytes: int) -> None:
+    """Keep no more memory of freed results than that for further ones."""
+    handler()
+    _context[allocator.LIMIT] = min(int(_context[allocator.LIMIT]), nbytes)
+
+
+def most_kept() -> int:
+    """How many bytes of freed results are kept at most."""
+    handler()
+    return int(_context[allocator.LIMIT])
+
+
 @once
 def _set_handler() -> Callable[[Any], Any]:
     return ctypes.PYFUNCTYPE(ctypes.py_object, ctypes.py_object)(api()["PyDataMem_SetHandler"])
