@@ -141,7 +141,8 @@ def lower(
     scalars = [node for node in block.graph.inputs if node not in own]
     nodes = block.graph.inputs
     final = {nodes[k]: block.graph.outputs[output] for k, output in written.items()}
-    if not all(map(_is_kernel, block.steps)):  # other steps do not write in the encodings of arguments
+    if config.debug() or not all(map(_is_kernel, block.steps)):
+        # Other steps, and what looks at frames, do not know the encodings of arguments.
         final = {node: output for node, output in final.items() if not encoding_of(node)}
     memory = plan_block(block, scalars, donated=[*(nodes[k] for k in donated), *final], final=final)
     clock.stage("memory")

@@ -25,6 +25,7 @@ def test_random_calls(seed):
         "np.reshape(x0, -1, order='A')",
         "np.pad(x0[0, 0], -1)",
         "np.ones((2, 6), order='K')",
+        "np.ascontiguousarray(x0, 'f8', dtype='f4')",
         "np.take_along_axis(x0[0], [0, 1])",
         "np.heaviside(np.broadcast_to(x0[:1], x0.shape), 1, dtype=float)",
         "np.add(np.broadcast_to(x0[:1], x0.shape), x0[:, :1], dtype='f4')",

@@ -126,7 +126,8 @@ def _converted(state: Trace, function: Callable[..., Any], args: tuple, kwargs: 
     keeps_class = given.pop("subok", function is np.asanyarray)
     if isinstance(copy, np._CopyMode):
         copy = {np._CopyMode.ALWAYS: True, np._CopyMode.NEVER: False}.get(copy)
-    if len(args) > 2 or given or order not in ("A", "C", "F", "K"):
+    is_twice = len(args) > 1 and "dtype" in kwargs
+    if len(args) > 2 or is_twice or given or order not in ("A", "C", "F", "K"):
         return function(*args, **kwargs)
     if isinstance(value, np.ndarray) and type(value) is not Tracer:
         return function(*args, **kwargs) if not copy else literal(state, function(*args, **kwargs))
