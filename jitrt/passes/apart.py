@@ -111,11 +111,23 @@ class _Candidate:
 
     def last_values(self, read: Mapping[str, int]) -> tuple[tuple[str, Type], ...] | None:
         """Variables that are read behind the loop; None if it is left early, or hands variables from turn to turn."""
-        stored = {s.value for s in self.inside if isinstance(s, Store)}
-        computed = {*defined_in(s for s in self.inside if not isinstance(s, (Literal, Load)))}
-        if self.loop.folds or stored.isdisjoint(computed) or not _is_closed(self.inside):
-            return None  # what only moves elements waits for memory
+        if self.loop.folds or not self._computes_much() or not _is_closed(self.inside):
+            return None
         return _last_values(self.loop, self.inside, read)
+
+    def _computes_much(self) -> bool:
+        """Whether a loop does more than wait for memory, from which threads together get no more than one.
+
+        A loop over whole arrays does where it has folds or elementary functions inside: what other ones read has just
+        been written, and is in the cache of the thread that wrote it.
+        """
+        if any(isinstance(s, Scope) for s in self.inside):
+            stored = {s.value for s in self.inside if isinstance(s, Store)}
+            return not stored.isdisjoint(defined_in(s for s in self.inside if not isinstance(s, (Literal, Load))))
+        return any(
+            bool(s.folds) if isinstance(s, For) else isinstance(s, Compute) and OPS[s.op].is_function
+            for s in self.inside
+        )
 
 
 def _amount(work: Poly, extent: int, around: Sequence[str]) -> int:

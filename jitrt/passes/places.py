@@ -173,7 +173,7 @@ def stores_apart(loop: For, inside: Sequence[Statement], places: Places) -> bool
     accesses = [a for s in inside if isinstance(s, (Load, Store)) and (a := places.accesses[id(s)]).root not in own]
     stored = {a.scope for a in accesses if a.stores}
     shared = [a for a in accesses if a.scope in stored or not a.scope]
-    if stored and any(not a.scope for a in shared):
+    if any(a.stores and not a.scope for a in shared):
         return False
     defined = {loop.index, *defined_in(inside)}
     groups: dict[str, list[_Access]] = {}
@@ -181,7 +181,8 @@ def stores_apart(loop: For, inside: Sequence[Statement], places: Places) -> bool
         groups.setdefault(a.root, []).append(a)
     for one in groups.values():
         for other in groups.values():
-            is_near = one is not other and one[0].scope == other[0].scope and any(a.stores for a in one)
+            scopes = {a.scope for a in (*one, *other)}
+            is_near = one is not other and any(a.stores for a in one) and (len(scopes) == 1 or "" in scopes)
             if is_near and not _are_different(one[0].root, other[0].root, places):
                 return False
     return not any(root in defined for root in groups) and all(

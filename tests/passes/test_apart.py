@@ -111,6 +111,16 @@ def test_strided_arrays_are_apart_by_their_indices():
     assert not apart(both, VECTOR, np.zeros((9, 9))[:, ::2][:4, :4], ROWS, PLACES)
 
 
+def test_loops_that_only_move_elements_are_left_to_one_thread():
+    def found(body):
+        return loops_apart(stage(function_of(body), ARGUMENTS, True).procedure)
+
+    assert not found("y[:] = z\nfor i in range(len(x)):\n  x[i] = y[i, 0]")
+    assert not found("for i in range(3):\n  y = z * 2 + y\nreturn y")
+    assert found("for i in range(3):\n  y = np.sin(z) + y\nreturn y")
+    assert found("for i in range(3):\n  x = (y * z).sum(axis=1) + x\nreturn x")
+
+
 def test_little_work_is_no_reason():
     procedure = stage(function_of("for i in range(3):\n  x[i] = -x[i]"), ARGUMENTS).procedure
     assert loops_apart(procedure) and not loops_apart(procedure, 1000)
