@@ -136,7 +136,7 @@ def record(ufunc: np.ufunc, inputs: tuple) -> ndarray:
     NotLazy
         If NumPy has to compute it at once, perhaps to say what is wrong with it.
     """
-    if all(map(_is_known_and_small, inputs)):
+    if all(map(is_known_and_small, inputs)):
         raise NotLazy
     with PENDING.lock:
         try:
@@ -146,7 +146,7 @@ def record(ufunc: np.ufunc, inputs: tuple) -> ndarray:
             raise NotLazy from None
 
 
-def _is_known_and_small(value: Any) -> bool:
+def is_known_and_small(value: Any) -> bool:
     """Whether NumPy is done with a value before an operation on it would have been recorded."""
     kind = type(value)
     if kind is _array:

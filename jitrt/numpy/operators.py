@@ -14,7 +14,7 @@ from ..ir.ops.optable import MUTATING_METHODS
 from ..ir.ops.rows import METHODS
 from . import calls
 from .array import ndarray, plain_of
-from .calls import NUMBERS, eager, exact, into, lazy, real, record
+from .calls import NUMBERS, eager, exact, into, is_known_and_small, lazy, real, record
 from .pending import PENDING, NotLazy
 
 
@@ -26,16 +26,14 @@ def _binary(ufunc: np.ufunc, python: Callable[[Any, Any], Any], x: Any, y: Any) 
     """``x <op> y`` where one of them is a lazy array."""
     try:
         if ufunc is np.matmul:
+            if all(map(is_known_and_small, (x, y))):
+                raise NotLazy
             if all(type(v) is np.ndarray or (type(v) is ndarray and not v._scalar) for v in (x, y)):
                 return exact(calls.call_ufunc(ufunc, "__call__", (x, y), {}))
-            return _plain(python, x, y)
+            raise NotLazy
         return record(ufunc, (x, y))
     except NotLazy:
-        return _plain(python, x, y)
-
-
-def _plain(python: Callable[[Any, Any], Any], x: Any, y: Any) -> Any:
-    return lazy(python(real(x), real(y)))
+        return lazy(python(real(x), real(y)), scalars=ufunc is not np.matmul)
 
 
 def _updated(ufunc: np.ufunc, python: Callable[[Any, Any], Any], x: ndarray, y: Any) -> Any:
