@@ -197,7 +197,7 @@ def test_arrays_of_other_things_than_numbers_made_of_numbers(name):
 
 
 @pytest.mark.parametrize("order", ["A", "C", "F", "K"])
-@pytest.mark.parametrize("copy", [None, False, np._CopyMode.NEVER])
+@pytest.mark.parametrize("copy", [None, False, np.False_, 0, np._CopyMode.NEVER])
 def test_arrays_that_are_no_copies(order, copy):
     def f(x):
         made = np.array(x, copy=copy, order=order)

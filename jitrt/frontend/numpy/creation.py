@@ -126,6 +126,8 @@ def _converted(state: Trace, function: Callable[..., Any], args: tuple, kwargs: 
     keeps_class = given.pop("subok", function is np.asanyarray)
     if isinstance(copy, np._CopyMode):
         copy = {np._CopyMode.ALWAYS: True, np._CopyMode.NEVER: False}.get(copy)
+    elif copy is not None:
+        copy = bool(copy)
     is_twice = len(args) > 1 and "dtype" in kwargs
     if len(args) > 2 or is_twice or given or order not in ("A", "C", "F", "K"):
         return function(*args, **kwargs)
