@@ -180,12 +180,20 @@ def kind_of(value: Any, objects: bool = True) -> Kind | None:
     cls = type(value)
     kind = _EXACT.get(cls)
     if kind is not None:
-        return kind
+        return None if kind is DICT and objects and any(map(_is_object, value)) else kind
     if has_fields(value):
         return RECORDS if objects else None
     if issubclass(cls, tuple):
         return NAMED if hasattr(cls, "_fields") and not (objects and not _is_its_fields(value)) else None
     return OBJECT if objects and has_plain_attributes(original_class(cls)) else None
+
+
+def _is_object(key: Any) -> bool:
+    """Whether a key is an object that a copy may not be equal to, or has such parts."""
+    cls = type(key)
+    if cls is str:
+        return False
+    return any(map(_is_object, key)) if cls in (tuple, frozenset) else has_plain_attributes(original_class(cls))
 
 
 def _is_its_fields(value: tuple) -> bool:
