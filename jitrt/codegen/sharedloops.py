@@ -113,7 +113,8 @@ class _SharedLoop:
         lower, upper = (builder.add(start, builder.mul(k, step)) for k in (first, last))
         inner.counted(loop, lower, upper, ())
         if self.apart.last:
-            with builder.if_then(builder.icmp_signed("==", last, span)):
+            has_last = builder.and_(builder.icmp_signed("<", first, last), builder.icmp_signed("==", last, span))
+            with builder.if_then(has_last):
                 for variable in self.apart.last:
                     value = builder.load(inner._variable(*variable))
                     builder.store(value, _field(builder, environment, next(numbers)))

@@ -105,6 +105,11 @@ def test_elements(dtype):
     agrees(body, "x", *[(rows(n, dtype=dtype),) for n in SIZES])
 
 
+def test_variables_of_a_loop_without_iterations_stay():
+    body = "v, i = 0.5, -7\nfor i in range(len(x)):\n  v = np.sqrt(x[i])\n  out[i] = v\nreturn v, i"
+    agrees(body, "x, out", *[(rows(n), rows(n)) for n in SIZES])
+
+
 def test_rows_and_columns():
     body = "for j in range(a.shape[1]):\n  for i in range(a.shape[0]):\n    a[i, j] = b[i, j] * 2 - a[i, j]"
     agrees(body, "a, b", *[(rows(n, m), rows(n, m)) for n, m in itertools.product((0, 1, 5, 40), (0, 1, 3, 31))])
