@@ -163,3 +163,31 @@ def test_what_stands_in_front_of_everything_uses_nothing_of_it(start):
 
     trees, leaves, _ = take_apart((Counted(),))
     verify(stage(until, leaves, True, trees).procedure)
+
+
+def _refuse(x, k):
+    if k is None:
+        raise TypeError("no number")
+    raise ValueError(f"{x} is too large")
+
+
+def _total_of_small(x, is_statement):
+    total = 0.0
+    for k in range(len(x)):
+        if x[k] > 5:
+            if is_statement:
+                _refuse(x[k], k)
+            else:
+                total += _refuse(x[k], k)
+        total += x[k]
+    return total
+
+
+@pytest.mark.parametrize("is_statement", [True, False])
+def test_functions_that_always_raise(is_statement):
+    compiled, x = jitrt.jit(_total_of_small), np.ones(50)
+    for _ in range(3):
+        assert compiled(x, is_statement) == 50
+    assert is_statement <= (not compiled.explain(x, is_statement).plain_reason)
+    with pytest.raises(ValueError, match="too large"):
+        compiled(9 * x, is_statement)

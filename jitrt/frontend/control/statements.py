@@ -443,8 +443,8 @@ class Statements(Choices):
                     r.live = live
                     r.begin_again(place)
                 r.scope(returns.label, body)
-                assert returns.variable is not None
-                return returns.variable.get(r)
+                # A function that always raises stops the procedure, and there is no value behind it.
+                return None if returns.variable is None else returns.variable.get(r)
         raise NotStaged("results whose types do not settle")
 
 
