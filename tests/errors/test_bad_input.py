@@ -209,7 +209,7 @@ class TestInternalErrors:
         monkeypatch.setenv("JITRT_STRICT", "0")
         compiled = jitrt.jit(add)
         with caplog.at_level(logging.WARNING, "jitrt"):
-            for _ in range(2):
+            for _ in range(3):  # small calls wait for the third of a kind
                 np.testing.assert_array_equal(compiled(x, 1.0), x + 1.0)
         assert "broken stage" in caplog.text
         assert "broken stage" in compiled.explain(x, 1.0).plain_reason
