@@ -1,7 +1,9 @@
 """dask: what is compiled of its graphs gives what dask gives, on every scheduler."""
 
+import importlib
 import operator
 import pickle
+import sys
 
 import numpy as np
 import pytest
@@ -238,6 +240,23 @@ def test_what_functions_do_beside_their_result_they_do_for_each_block():
     assert sorted(seen) == sorted(
         [(40, 30), (40, 30), (40, 10), (40, 30), (40, 30), (40, 10), (10, 30), (10, 30), (10, 10)]
     )
+
+
+@pytest.mark.parametrize("texts", [["b * 2.0", "b * 3.0"], ["np.sin(b)", "np.cos(b)"], ["b * k", "b * k * k"]])
+def test_a_module_that_is_loaded_anew(texts, tmp_path, monkeypatch):
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setattr(sys, "dont_write_bytecode", True)
+    name = f"loaded_anew_{abs(hash(tuple(texts)))}"
+    for text in texts:
+        source = f"import numpy as np\ndef f(b, k=5.0):\n    b = b + 1.0\n    return {text}\n"
+        (tmp_path / f"{name}.py").write_text(source)
+        module = importlib.import_module(name)
+        importlib.reload(module)
+        x = np.arange(4.0)
+        with jitrt.dask.optimize():
+            found = (da.from_array(x, chunks=2).map_blocks(module.f) + 0.5).compute()
+        np.testing.assert_allclose(found, module.f(x) + 0.5)
+    monkeypatch.delitem(sys.modules, name)
 
 
 def test_exceptions_are_those_of_the_function():

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import linecache
 import sys
 import threading
+import types
 from collections.abc import Callable
 from typing import Any
 
@@ -81,8 +83,29 @@ def _spare_memory() -> None:
 
 
 def fused(text: str, functions: tuple[Callable[..., Any], ...], name: str) -> Fused:
-    """The function of that text; parameters as for `Fused`."""
-    return _known_or_new(f"jitrt-{tokenize(text, functions)}", text, functions, name)
+    """The function of that text; parameters as for `Fused`.
+
+    To dask a function of a module is its name. One that was loaded anew is another.
+    """
+    codes = [_parts(_code(function)) for function in functions]
+    return _known_or_new(f"jitrt-{tokenize(text, functions, codes)}", text, functions, name)
+
+
+def _code(function: Any) -> types.CodeType | None:
+    """What Python runs when a function, or an object, is called."""
+    while isinstance(function, functools.partial | types.MethodType):
+        function = function.func if isinstance(function, functools.partial) else function.__func__
+    function = getattr(function, "__jitrt_function__", function)
+    if not isinstance(function, types.FunctionType):
+        function = type(function).__call__
+    return getattr(function, "__code__", None)
+
+
+def _parts(code: types.CodeType | None) -> Any:
+    if code is None:
+        return None
+    constants = [_parts(c) if isinstance(c, types.CodeType) else c for c in code.co_consts]
+    return code.co_code, code.co_names, constants
 
 
 def _known_or_new(key: str, text: str, functions: tuple[Callable[..., Any], ...], name: str) -> Fused:

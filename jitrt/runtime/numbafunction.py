@@ -6,9 +6,11 @@ from collections.abc import Callable
 from typing import Any
 
 import numba  # the whole before its parts, see `codegen`
+import numpy as np
 from llvmlite import ir
 from numba.core import cgutils, sigutils, types
 from numba.core.extending import intrinsic
+from numba.np.numpy_support import as_dtype
 
 
 def numba_function(function: Callable[..., Any], signature: Any) -> Any:
@@ -30,14 +32,14 @@ def numba_function(function: Callable[..., Any], signature: Any) -> Any:
     Raises
     ------
     TypeError
-        If the signature does not say what type the result has. Where a call gives an array of another type, code that
-        numba has compiled raises it.
+        If the signature does not say what type the result has. Where a call gives an array of another type (in dtype,
+        number of axes, order in memory, or because it is read-only), code that numba has compiled raises it.
 
     Notes
     -----
     A call takes the interpreter's lock, and about a microsecond more than one from Python: call it for whole arrays,
-    not for their elements. What it raises, the caller raises. numba does not keep callers on disk, since the function
-    is one of this process.
+    not for their elements. What it raises, the caller raises, past a `try` of its own. numba does not keep callers on
+    disk, since the function is one of this process.
 
     Examples
     --------
@@ -60,26 +62,67 @@ def numba_function(function: Callable[..., Any], signature: Any) -> Any:
     if result is None:
         raise TypeError(f"the signature {signature} does not say what type the result has")
     signature = result(types.Tuple(arguments))
+    called_at = function, _check_of(result)
 
     @intrinsic(prefer_literal=False)
     def call(typing_context: Any, given: Any) -> Any:
-        if not isinstance(given, types.BaseTuple) or len(given) != len(arguments):
+        parts: Any = given if isinstance(given, types.BaseTuple) else None
+        if parts is None or len(parts) != len(arguments):
             return None
-        return signature, lambda context, builder, _, values: _emit_call(context, builder, function, signature, values)
+        if any(typing_context.can_convert(parts[k], t) is None for k, t in enumerate(arguments)):
+            return None
+        return signature, lambda context, builder, _, values: _emit_call(context, builder, called_at, signature, values)
 
     @numba.njit
     def called(*args: Any) -> Any:
         return call(args)  # type: ignore[call-arg]
 
-    _kept.append(function)
+    _kept.append(called_at)
     return called
 
 
 _kept: list[Any] = []  # code has their addresses, and is never freed
 
 
-def _emit_call(context: Any, builder: ir.IRBuilder, function: Any, signature: Any, values: Any) -> ir.Value:
+def _check_of(type_: Any) -> Callable[[Any], Any] | None:
+    """What raises for a result of another type, of which numba looks at an array's class alone."""
+    if isinstance(type_, types.Array):
+        return _check_of_array(type_)
+    if not isinstance(type_, types.BaseTuple):
+        return None
+    parts: Any = type_
+    checks = [_check_of(t) for t in parts]
+
+    def check(value: Any) -> None:
+        if not isinstance(value, tuple) or len(value) != len(checks):
+            raise TypeError(f"the signature says {type_}, and the result is no such tuple")
+        for part, inner in zip(value, checks):
+            if inner is not None:
+                inner(part)
+
+    return check
+
+
+def _check_of_array(type_: Any) -> Callable[[Any], Any]:
+    dtype, ndim, layout = as_dtype(type_.dtype), type_.ndim, type_.layout
+
+    def check(value: Any) -> None:
+        if not isinstance(value, np.ndarray):
+            raise TypeError(f"the signature says {type_}, and the result is of type {type(value).__name__}")
+        flags = value.flags
+        fits = value.dtype == dtype and value.ndim == ndim and (flags.writeable or not type_.mutable)
+        order = flags.c_contiguous if layout == "C" else flags.f_contiguous if layout == "F" else True
+        if not (fits and order and (flags.aligned or not type_.aligned)):
+            state = "" if flags.writeable else ", read-only"
+            found = f"of {value.dtype.str}, shape {value.shape}, strides {value.strides}{state}"
+            raise TypeError(f"the signature says {type_}, and the result is an array {found}")
+
+    return check
+
+
+def _emit_call(context: Any, builder: ir.IRBuilder, called_at: Any, signature: Any, values: Any) -> ir.Value:
     """A call with the interpreter's lock; an exception that Python has set is the caller's."""
+    function, check = called_at
     python = context.get_python_api(builder)
     environment = context.get_env_manager(builder)
     lock = python.gil_ensure()
@@ -96,6 +139,14 @@ def _emit_call(context: Any, builder: ir.IRBuilder, function: Any, signature: An
     with cgutils.if_unlikely(builder, cgutils.is_null(builder, made)):
         python.gil_release(lock)
         context.call_conv.return_exc(builder)
+    if check is not None:
+        checker = context.add_dynamic_addr(builder, id(check), info="the result's type")
+        checked = python.call_function_objargs(builder.bitcast(checker, python.pyobj), [made])
+        with cgutils.if_unlikely(builder, cgutils.is_null(builder, checked)):
+            python.decref(made)
+            python.gil_release(lock)
+            context.call_conv.return_exc(builder)
+        python.decref(checked)
     native = python.to_native_value(signature.return_type, made)
     python.decref(made)
     with cgutils.if_unlikely(builder, native.is_error):

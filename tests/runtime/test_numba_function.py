@@ -97,6 +97,45 @@ def test_a_result_of_another_type_is_an_error():
         called(np.ones(2))
 
 
+MADE = {
+    "another dtype of that size": ("float64[:](float64[:])", lambda x: x.astype(np.int64)),
+    "another byte order": ("float64[:](float64[:])", lambda x: x.astype(">f8")),
+    "another number of axes": ("float64[:, :](float64[:])", lambda x: x * 2.0),
+    "not contiguous": ("float64[::1](float64[:])", lambda x: x[::2]),
+    "in another order": ("float64[::1, :](float64[:])", lambda x: x.reshape(2, 4) * 2.0),
+    "read-only": ("float64[:](float64[:])", lambda x: np.broadcast_to(x[:1], (5,))),
+    "a list": ("float64[:](float64[:])", lambda x: x.tolist()),
+    "in a tuple": ("Tuple((float64, float64[::1]))(float64[:])", lambda x: (x.sum(), x[::2])),
+    "no tuple": ("UniTuple(float64, 2)(float64[:])", lambda x: x.sum()),
+}
+
+
+@pytest.mark.parametrize("case", MADE)
+def test_no_memory_is_read_as_something_else(case):
+    signature, function = MADE[case]
+    called = jitrt.numba_function(jitrt.jit(function), signature)
+    for _ in range(3):
+        with pytest.raises(TypeError, match="the signature says"):
+            called(np.arange(8.0))
+
+
+def test_arguments_that_are_not_converted():
+    called = jitrt.numba_function(scaled, "float64[::1](float64[::1], float64)")
+    read_only = np.ones(4)
+    read_only.flags.writeable = False
+    for x in (np.ones(4, np.float32), np.ones(8)[::2], np.ones((2, 2)), read_only):
+        with pytest.raises(numba.TypingError):
+            called(x, 1.0)
+
+
+def test_tuples():
+    called = jitrt.numba_function(jitrt.jit(lambda x: (x * 2.0, x.sum())), "Tuple((float64[:], float64))(float64[:])")
+    for _ in range(3):
+        x, total = called(np.ones(3))
+        np.testing.assert_array_equal(x, np.full(3, 2.0))
+        assert total == 3.0
+
+
 def test_references_are_given_back():
     called = jitrt.numba_function(scaled, "float64[:](float64[:], float64)")
     x = np.ones(100)

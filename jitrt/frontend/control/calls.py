@@ -14,7 +14,7 @@ import numpy as np
 from ...ir.integers import Poly
 from ...values.functions import underlying
 from ..python.numbas import is_numbas
-from ..python.operations import operation_of
+from ..python.operations import operation_of, stands_for
 from . import arrays as a
 from . import choosing, complexnumbers, composites, draws, external, library, lists, numbacalls, scalars
 from .arrays import ZERO
@@ -40,6 +40,7 @@ from .values import (
     dtype_of,
     is_number,
     is_static,
+    type_of,
 )
 from .written import MOST_INLINE, WRITTEN
 
@@ -146,6 +147,11 @@ class Calls(Expressions):
             )
         )
 
+    def _types(self, args: list[Any]) -> list[Any]:
+        """What `ufunc.resolve_dtypes` takes for arguments; None for what is no array and no number."""
+        values = scalars.settled(self.r, tuple(args))
+        return [type_of(v) if isinstance(v, Array) or is_number(v) else None for v in values]
+
     def call(self, function: Any, args: list[Any], kwargs: dict[str, Any], e: ast.Call) -> Any:
         """A call of a function that is known."""
         r = self.r
@@ -159,7 +165,7 @@ class Calls(Expressions):
         if function is np.random.default_rng or function is np.random.RandomState:
             return external.call(r, function, args, kwargs)
         own = operation_of(function)
-        if own is not None and not kwargs:
+        if own is not None and not kwargs and (own is function or stands_for(own, function, self._types(args))):
             return library.ufunc(r, own, scalars.settled(r, args))  # type: ignore[arg-type]
         if is_numbas(function):
             return self._known_or(

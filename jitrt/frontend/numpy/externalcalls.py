@@ -18,7 +18,7 @@ from ...errors import Untraceable
 from ...values.kinds import flatten
 from ..python.externals import aliased, written
 from ..python.numbas import is_numbas
-from ..python.operations import operation_of
+from ..python.operations import operation_of, stands_for
 from ..python.userline import user_line
 from .aliases import arrays_of
 from .assignment import assign
@@ -43,7 +43,8 @@ def external_call(state: Trace, function: Callable[..., Any], args: tuple, kwarg
     if is_numbas(function) and (made := call_on_numbers(state, function, args, kwargs)) is not None:
         return made
     own = operation_of(function)
-    if own is not None and not kwargs and len(args) == own.nin and any(map(is_tracer, args)):
+    is_ready = not kwargs and any(map(is_tracer, args))
+    if own is not None and is_ready and len(args) == own.nin and stands_for(own, function, _types(state, args)):
         node = elementwise(own, args, state)  # type: ignore[arg-type]
         return Tracer(node, state, scalar=not node.shape)
     leaves: list[Any] = []
@@ -69,6 +70,13 @@ def external_call(state: Trace, function: Callable[..., Any], args: tuple, kwarg
         for array in arrays_of(result) if is_tracer(operand) else ():
             state.aliases.pair(array, operand, copied=True)
     return result
+
+
+def _types(state: Trace, values: tuple) -> list[Any]:
+    """What `ufunc.resolve_dtypes` takes for operands; None for what is no array and no number."""
+    known = (np.ndarray, np.generic, int, float, complex)
+    nodes = [v._node if is_tracer(v) else state.lift(v) if isinstance(v, known) else None for v in values]
+    return [None if n is None else n.type.promotion_key for n in nodes]
 
 
 def _is_target(value: Any, name: str) -> bool:

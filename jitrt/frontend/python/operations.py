@@ -30,9 +30,11 @@ class Operation:
     nout, signature = 1, None  # as a ufunc has them
 
     def __init__(self, name: str, types: Sequence[str], reference: Callable[..., Any], emit: Any, cost: int):
-        loops = [
-            tuple(map(np.dtype, (*operands, result))) for operands, _, result in (t.partition("->") for t in types)
-        ]
+        parts = [t.partition("->") for t in types]
+        try:
+            loops = [tuple(map(np.dtype, (*operands, result))) for operands, _, result in parts]
+        except TypeError:
+            loops = []
         if not loops or len({len(loop) for loop in loops}) > 1 or any(len(loop) < 2 for loop in loops):
             raise ValueError(f"types of an operation are such as 'dd->d', all of them with as many operands: {types}")
         self.__name__ = f"{name}.{next(_numbers)}"
@@ -194,10 +196,11 @@ def register_compiler(kind: type, compiler: Callable[[Any], Operation | None]) -
     Parameters
     ----------
     kind : type
-        The class; callables of it do nothing but compute.
+        The class; callables of it do nothing but compute, and do not change.
     compiler : callable
         From such a callable to the operation (`jitrt.operation`) that stands for it; None where there is none. It is
-        asked once for each.
+        asked once for each. Calls with arrays of other types than those of the operation's loops, and with numbers of
+        Python's alone, stay calls of the callable.
 
     Examples
     --------
@@ -219,6 +222,23 @@ def register_compiler(kind: type, compiler: Callable[[Any], Operation | None]) -
     array([2., 4.])
     """
     _compilers[kind] = compiler
+
+
+def stands_for(operation: Operation, value: Any, operands: Sequence[Any]) -> bool:
+    """Whether a call of a value is its operation, for operands of types as `numpy.ufunc.resolve_dtypes` takes them.
+
+    What a callable of a compiler's class gives for other types than those of the loops is known to itself alone.
+    """
+    if value is operation:
+        return True
+    strong = [not isinstance(t, type) for t in operands]
+    if len(operands) != operation.nin or not any(strong) or any(t is None for t in operands):
+        return False
+    try:
+        loop = operation.resolve_dtypes(operands)
+    except TypeError:
+        return False
+    return all(d == t for d, t, is_strong in zip(loop, operands, strong) if is_strong)
 
 
 def operation_of(value: Any) -> Operation | None:
