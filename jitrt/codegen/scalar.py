@@ -38,8 +38,9 @@ _INTRINSICS = {
 }  # fmt: skip
 # One instruction each, so that most programs need none of numba's tables, whose making takes 10 ms.
 _INSTRUCTIONS = {"add": "fadd", "subtract": "fsub", "multiply": "fmul", "divide": "fdiv", "negative": "fneg"}
-# What the compiler may do with relaxed arithmetic; infinity and nan stay what they are.
-_REARRANGED = ("reassoc", "contract", "arcp", "nsz")
+# What the compiler may do with relaxed arithmetic; infinity and nan stay what they are. With "nsz", it would take
+# (x + y) - x for y, where x is nan, too.
+_REARRANGED = ("reassoc", "contract", "arcp")
 _CASTABLE = frozenset("biufc")
 _HALF, _SINGLE, _DOUBLE = (np.dtype(f"f{size}") for size in (2, 4, 8))
 _EXTREMES = frozenset({"maximum", "minimum", "fmax", "fmin"})

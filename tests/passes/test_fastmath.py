@@ -140,6 +140,31 @@ def test_infinity_and_nan_stay_what_they_are():
             np.testing.assert_allclose(found, expected)
 
 
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda x, y: (x + y) - x,
+        lambda x, y: x - (x - y),
+        lambda x, y: (x - y) + (y - x),
+        lambda x, y: (x * 2 + 1) - x * 2,
+        lambda x, y: (x * y) / x,
+    ],
+)
+def test_nan_stays_where_terms_cancel(function):
+    x, y = np.array([np.nan, 1.0, 2.0, -3.0] * 20), np.full(80, 0.5)
+
+    def looped(x, y):
+        out = np.empty_like(x)
+        for i in range(len(x)):
+            out[i] = function(x[i], y[i])
+        return out
+
+    for relaxed in (jitrt.jit(fastmath=True)(function), jitrt.jit(fastmath=True)(looped)):
+        for _ in range(3):
+            np.testing.assert_allclose(relaxed(x, y), function(x, y))
+            np.testing.assert_allclose(relaxed(y, x), function(y, x))
+
+
 @pytest.mark.parametrize("dtype", ["i4", "u1", "i8", "?", "c16"])
 def test_other_types_keep_numpys_bits(dtype):
     x = np.arange(-30, 30).astype(dtype)
