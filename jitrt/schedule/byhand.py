@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import itertools
 import linecache
+import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -72,7 +73,11 @@ class ByHand:
         return _Writer(self).text()
 
     def function(self) -> Callable[..., Any]:
-        """A function of the inputs, which runs the loops; `jitrt.jit` compiles it."""
+        """A function of the inputs, which runs the loops; `jitrt.jit` compiles it.
+
+        It gives the arrays that are computed, each once, as a tuple if there are several; not tuples and dicts of
+        results as the function has them, nor results that are arguments.
+        """
         source, name = self.source, f"<schedule {next(_numbers)}>"
         linecache.cache[name] = (len(source), None, source.splitlines(keepends=True), name)
         space: dict[str, Any] = {"np": np}
@@ -97,14 +102,18 @@ def by_hand(graph: Graph, inputs: Sequence[str], names: Mapping[Node, str]) -> B
     fusion = Fusion()
     made = ByHand(fusion, {}, {}, [])
     of: dict[Node, Tensor] = {}
-    fresh = (name for k in itertools.count() if (name := f"t{k}") not in inputs)
+    fresh = (name for k in itertools.count() if (name := f"t{k}") not in inputs and name not in made.tensors)
     for node, name in zip(graph.inputs, inputs):
-        of[node] = made.tensors[name] = fusion.input(name, *node.shape)
+        written = name
+        while _is_texts_own(written) or (written != name and written in inputs):
+            written += "_"
+        of[node] = made.tensors[name] = fusion.input(written, *node.shape)
         made.nodes[of[node]] = node
     for node in graph.nodes():
         if node not in of and literal(node) is None:
             own = names.get(node, "")
-            name = own if own.isidentifier() and own not in made.tensors else next(fresh)
+            is_free = own.isidentifier() and own not in made.tensors and not _is_texts_own(own)
+            name = own if is_free else next(fresh)
             of[node] = _tensor(fusion, name, node, of)
             made.tensors[name] = of[node]
             made.nodes[of[node]] = node
@@ -112,7 +121,14 @@ def by_hand(graph: Graph, inputs: Sequence[str], names: Mapping[Node, str]) -> B
     return made
 
 
+def _is_texts_own(name: str) -> bool:
+    """Whether a name means something else in the function of loops: a module, a function or a counter."""
+    return name in ("np", "range") or re.fullmatch(r"i\d+", name) is not None
+
+
 def _tensor(fusion: Fusion, name: str, node: Node, of: Mapping[Node, Tensor]) -> Tensor:
+    if node.dtype.kind in "mM":
+        raise ScheduleError(f"{node.dtype} is not scheduled by hand")
     operands = [of[a] for a in node.args if a in of]
     if node.op.kind is Kind.ELEMENTWISE and operands:
         return fusion.elementwise(name, *operands)

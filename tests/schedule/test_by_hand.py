@@ -108,6 +108,26 @@ def test_loops_are_compiled():
     assert "compiled as one function" in str(f.explain(x, y))
 
 
+def test_names_that_mean_something_in_loops():
+    def shadowing(i0, range):
+        np_ = i0 * 2.0
+        t1 = np_ + range
+        i1 = t1.sum(axis=0)
+        return i1 * 3.0
+
+    x, y = np.random.default_rng(1).normal(size=(2, 3, 4))
+    for function in (shadowing, eval("lambda np, range: np * 2.0 + range"), eval("lambda np, np_: np_ * 2.0 - np")):
+        f = scheduled(function, x, y).function()
+        for compiled in (f, jitrt.jit(f)):
+            np.testing.assert_allclose(compiled(x, y), function(x, y), rtol=1e-13)
+
+
+def test_dates_are_not_scheduled_by_hand():
+    days = np.arange(3).astype("M8[D]")
+    with pytest.raises(ScheduleError, match="by hand"):
+        scheduled(lambda x, y: x + y, days, np.ones(3, "m8[D]"))
+
+
 @pytest.mark.parametrize("function", [lambda x, y: np.cumsum(x), lambda x, y: x[::2] * 2.0])
 def test_what_is_not_scheduled_by_hand(function):
     x = np.ones((4, 4))
