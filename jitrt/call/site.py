@@ -8,6 +8,7 @@ staged. Native code serves most calls of all three, and most calls that fall bac
 
 from __future__ import annotations
 
+import contextlib
 import enum
 import functools
 import logging
@@ -339,10 +340,11 @@ class ServedFunction(NativeCallable):
 
     def _fall_back(self, site: Site, plain: Plain) -> None:
         """A call runs the plain function."""
-        self._tell(plain)
         known = self._specialisations
-        self._traced.last = plain
-        site.become(Served.FALLBACK, plain, known.calls_between_looks, plain is known.given_up)
+        with contextlib.suppress(MemoryError):  # of which the plain function may need less
+            self._tell(plain)
+            self._traced.last = plain
+            site.become(Served.FALLBACK, plain, known.calls_between_looks, plain is known.given_up)
 
     def _spare(self, site: Site, args: tuple, kwargs: dict[str, Any]) -> None:
         """A call runs the plain function without a look at it; let native code do so until the next look is due."""
