@@ -1,6 +1,7 @@
 """Operations of the user's own: types, results, rules and compilers, against their references."""
 
 import itertools
+import pickle
 
 import numpy as np
 import pytest
@@ -185,3 +186,18 @@ def test_compiled_objects_get_what_their_operations_have_no_loops_for():
             assert_same(f(x), f.__wrapped__(x))
             if np.ndim(x):
                 assert_same(g(x), summed(x))
+
+
+def _product(builder, values, dtypes):
+    return builder.fmul(*values)
+
+
+def test_they_are_pickled():
+    product = jitrt.operation("product", ["ff->f", "dd->d"], np.multiply, _product)
+    found = pickle.loads(pickle.dumps(product))
+    assert repr(found) == repr(product) and found.types == product.types
+    x = np.linspace(0, 1, 300)
+    compiled = jitrt.jit(lambda x: np.sqrt(found(x, 2.0 + x)))
+    for _ in range(3):
+        np.testing.assert_array_equal(compiled(x), np.sqrt(x * (2.0 + x)))
+    assert not compiled.explain(x).plain_reason

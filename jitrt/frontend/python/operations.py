@@ -37,6 +37,7 @@ class Operation:
             loops = []
         if not loops or len({len(loop) for loop in loops}) > 1 or any(len(loop) < 2 for loop in loops):
             raise ValueError(f"types of an operation are such as 'dd->d', all of them with as many operands: {types}")
+        self._made_of = name, types, reference, emit, cost
         self.__name__ = f"{name}.{next(_numbers)}"
         self.__doc__ = reference.__doc__
         self.types, self.nin, self.reference = list(types), len(loops[0]) - 1, reference
@@ -55,6 +56,9 @@ class Operation:
 
     def __repr__(self) -> str:
         return f"<operation {self.__name__.rpartition('.')[0]}>"
+
+    def __reduce__(self) -> tuple[type, tuple[Any, ...]]:  # rules stay with the process that has registered them
+        return Operation, self._made_of
 
     def resolve_dtypes(self, operands: Sequence[Any]) -> tuple[np.dtype, ...]:
         """The dtypes of the first loop that takes these operands without loss, as `numpy.ufunc.resolve_dtypes`.
