@@ -43,6 +43,7 @@ def without_templates(monkeypatch):
 def without_procedures(monkeypatch):
     """Let all loops be traced, as they are where no procedure serves them."""
     monkeypatch.setattr("jitrt.call.site.loop_engine", lambda *_: NoLoops())
+    monkeypatch.setattr("jitrt.runtime.stagedloops.LoopEngine._find", lambda *_: None)  # where a trace asks for one
 
 
 @pytest.fixture
