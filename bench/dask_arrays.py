@@ -34,11 +34,14 @@ class _Discarding:
         pass
 
 
+_NOWHERE: Any = _Discarding()
+
+
 def elementwise(x: Any) -> None:
     """Twenty operations on each element."""
     t, rest = 40 * x - 10, 1 - x
     felt = 13.12 + 0.6215 * t - 11.37 * rest**0.16 + 0.3965 * t * rest**0.16
-    da.store(da.where(felt < t, felt, t) / (1 + np.exp(-abs(felt - t))) + np.sqrt(rest * x), _Discarding(), lock=False)
+    da.store(da.where(felt < t, felt, t) / (1 + np.exp(-abs(felt - t))) + np.sqrt(rest * x), _NOWHERE, lock=False)
 
 
 def standardised(x: Any) -> None:
@@ -57,7 +60,7 @@ def _diffused(u: np.ndarray) -> np.ndarray:
 
 def stencil(x: Any) -> None:
     """A stencil of nine points over blocks that overlap."""
-    da.store(x.map_overlap(_diffused, depth=1, boundary="reflect", dtype=x.dtype), _Discarding(), lock=False)
+    da.store(x.map_overlap(_diffused, depth=1, boundary="reflect", dtype=x.dtype), _NOWHERE, lock=False)
 
 
 PIPELINES: tuple[Callable[[Any], None], ...] = (elementwise, standardised, stencil)
