@@ -287,7 +287,8 @@ class Specialisation:
 
     def _check_copies(self, traced: Traced) -> None:
         written = [output for _, output in traced.written]
-        if not (traced.breaks or config.strict() or is_worth_copying(traced.graph, written)):
+        fields = [output for number, output in traced.written if number in traced.fields]
+        if not (traced.breaks or config.strict() or is_worth_copying(traced.graph, written, fields)):
             raise NotWorthwhile("it does little more than to write into arrays, which NumPy does without a copy")
 
     def _check_worthwhile(self, traced: Traced, compiled: Compiled) -> None:

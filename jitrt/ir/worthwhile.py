@@ -10,7 +10,7 @@ would make results differ, in the last bit, from run to run.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 
 import numpy as np
 
@@ -26,6 +26,7 @@ from .types import ArrayType
 # formulas of extents are.
 _NUMPY_CALL = 400_000  # one call of a ufunc
 _NUMPY_BYTE = 50  # traffic of one byte of an operand or a result
+_FIELD = 8  # bytes moved for each byte that is copied into a field: records are read and written whole
 _CACHED_BYTE = 6  # the same where all of a call fits into the caches of a core
 _CACHE = 1 << 20  # bytes
 _NUMPY_ROW = 10_000  # of a reduction: each run of elements that NumPy's inner loop takes at once
@@ -156,7 +157,7 @@ def is_worth_recording(nodes: Sequence[Node], count: float) -> bool:
     return count <= _FEW_NODES or _COMPILED_NODE * len(nodes) < _CALLS * sum(map(_numpy_time, nodes))
 
 
-def is_worth_copying(traced: Graph, written: Sequence[int]) -> bool:
+def is_worth_copying(traced: Graph, written: Sequence[int], fields: Collection[int] = ()) -> bool:
     """Whether a program whose outputs `written` are copied into arguments is expected to be faster.
 
     Parameters
@@ -165,6 +166,8 @@ def is_worth_copying(traced: Graph, written: Sequence[int]) -> bool:
         What the plain function computes.
     written : sequence of int
         Numbers of outputs of the graph.
+    fields : collection of int
+        Those of them that are copied into fields of records.
     """
     nodes = traced.nodes()
     if not written or any(n.op.kind in (Kind.HOST, Kind.CONTROL) for n in nodes):
@@ -172,7 +175,7 @@ def is_worth_copying(traced: Graph, written: Sequence[int]) -> bool:
     # Of an array that is assigned to in parts, only what is left of it is read.
     read = {a for n in nodes for a in (n.args[1:] if n.op.kind is Kind.UPDATE else n.args)}
     traffic = sum(n.type.nbytes for n in (*read.intersection(traced.inputs), *traced.outputs))
-    traffic += sum(2 * traced.outputs[k].type.nbytes for k in written)
+    traffic += sum((_FIELD if k in fields else 2) * traced.outputs[k].type.nbytes for k in written)
     return _NATIVE_CALL + _traffic_time(traffic) < numpy_time([traced])
 
 

@@ -153,3 +153,26 @@ def test_what_numpy_computes_one_by_one_counts_for_more():
     x = np.arange(3000.0)
     assert "NumPy does most of it" in jitrt.jit(sums).explain(x).plain_reason
     assert not jitrt.jit(angles).explain(x).plain_reason
+
+
+def test_what_is_copied_into_fields_of_records_has_to_pay(monkeypatch):
+    monkeypatch.setenv("JITRT_STRICT", "0")
+
+    def moved(p):
+        p["x"] += 0.1 * p["y"]
+        p["y"] *= 0.99
+
+    def waves(p):
+        for _ in range(3):
+            p["x"] = np.sin(p["x"]) * np.exp(-p["y"])
+            p["y"] = np.cos(p["y"]) * np.sqrt(np.abs(p["x"]))
+
+    records = np.ones(100_000, [("x", "f8"), ("y", "f8"), ("m", "f4")])
+    for function, is_plain in ((moved, True), (waves, False)):
+        compiled, found, expected = jitrt.jit(function), records.copy(), records.copy()
+        for _ in range(3):
+            compiled(found)
+            function(expected)
+        for name in ("x", "y", "m"):
+            np.testing.assert_allclose(found[name], expected[name], rtol=1e-13)
+        assert bool(compiled.explain(found).plain_reason) == is_plain
