@@ -481,9 +481,9 @@ def jit(
     Notes
     -----
     At the first call with arguments of given dtypes and shapes, the third one if they have no more than 2 KB, the
-    function runs once on symbols. What they record is
-    fused into loop nests and compiled; a new shape costs a trace and no compile. Where the function does something
-    that symbols cannot follow, it runs as plain NumPy; `JitFunction.explain` says why.
+    function runs once on symbols. What they record is fused into loop nests and compiled; another shape compiles
+    nothing. Where the function does something that symbols cannot follow, it runs as plain NumPy;
+    `JitFunction.explain` says why.
 
     Examples
     --------

@@ -121,12 +121,11 @@ def lower(
 
     Inputs may have other `strides` than their values, by their numbers.
     """
-    enters("prepare")
     clock = Clock()
+    clock.enters("prepare")
     fired: Counter[str] = Counter()
     stages = [("trace", graph), *prepare(graph, fired)]
-    clock.stage("prepare")
-    enters("schedule")
+    clock.enters("schedule")
     own = {node: value.strides for node, value in zip(graph.inputs, inputs) if isinstance(value, np.ndarray)}
     own |= {graph.inputs[k]: given for k, given in strides.items()}
     prepared = with_counts(stages[-1][1])
@@ -135,8 +134,7 @@ def lower(
     block = _scheduled(prepared, own)
     operations.keep_answers()
     stages.append(("legalise", block.graph))
-    clock.stage("schedule")
-    enters("memory")
+    clock.enters("memory")
     _check_worthwhile(graph, [s for s in block.steps if isinstance(s, (KernelCall, Node))])
     scalars = [node for node in block.graph.inputs if node not in own]
     nodes = block.graph.inputs
@@ -145,7 +143,7 @@ def lower(
         # Other steps, and what looks at frames, do not know the encodings of arguments.
         final = {node: output for node, output in final.items() if not encoding_of(node)}
     memory = plan_block(block, scalars, donated=[*(nodes[k] for k in donated), *final], final=final)
-    clock.stage("memory")
+    clock.end()
     # What computed an exception is not run again on arguments that were overwritten.
     watched = 0 if memory.layout.overwritten() - final.keys() else may_raise(prepared)
     return Lowered(block, memory, tuple(stages), clock, watched | not_computed(graph), prepared.strides, fired)
@@ -183,12 +181,11 @@ def _check_worthwhile(graph: Graph, steps: Sequence[KernelCall | Node]) -> None:
 
 def generate(lowered: Lowered) -> Made:
     """The program of `lowered`."""
-    enters("codegen")
+    lowered.clock.enters("codegen")
     block, memory = lowered.block, lowered.memory
-    lowered.clock.start()
     calls = list(memory.kernel_calls())
     steps = _steps(block, memory, dict(zip(map(id, calls), kernels_of([c.nest for c in calls]))))
-    lowered.clock.stage("codegen")
+    lowered.clock.end()
     _log.info("kernels: %d, steps left to NumPy: %d", len(calls), sum(isinstance(s, HostStep) for s in steps))
     image = assemble(block.graph, steps, memory.layout, lowered.strides, lowered.may_raise)
     hosts = NO_HOSTS if image.is_native else hosts_of(block.graph, steps, memory.layout, lowered.strides)
@@ -198,19 +195,23 @@ def generate(lowered: Lowered) -> Made:
 
 
 class Clock:
-    """Seconds spent in each stage."""
+    """Seconds spent in each stage of one program."""
 
     def __init__(self) -> None:
         self.seconds: dict[str, float] = {}
-        self.start()
+        self._stage, self._began = "", 0.0
 
-    def start(self) -> None:
-        self._last = time.perf_counter()
+    def enters(self, stage: str) -> None:
+        """A stage begins, which ends the one before; what is told of the compilation around it, too."""
+        self.end()
+        enters(stage)
+        self._stage, self._began = stage, time.perf_counter()
 
-    def stage(self, name: str) -> None:
-        now = time.perf_counter()
-        self.seconds[name] = now - self._last
-        self._last = now
+    def end(self) -> None:
+        """The stage is over."""
+        if self._stage:
+            self.seconds[self._stage] = time.perf_counter() - self._began
+            self._stage = ""
 
 
 def _has_kernel(node: Node) -> bool:

@@ -225,9 +225,8 @@ def names_read(tensor: Tensor, consumer: Domain, axis_map: AxisMap, loops: Seque
             made |= {t.outer: f"{source}//{t.inner.extent}", t.inner: f"{source}%{t.inner.extent}"}
         elif isinstance(t, Merge) and {t.outer, t.inner} <= made.keys():
             made[t.result] = f"{_factor(made[t.outer])}*{t.inner.extent}+{made[t.inner]}"
-    if any(
-        a.is_broadcast for a in (*producer.logical, *consumer.root)
-    ):  # what is merged with one has its key, and more loops
+    # What is merged with a broadcast axis has its key, and more loops.
+    if any(a.is_broadcast for a in (*producer.logical, *consumer.root)):
         return [loops[k] if k < tensor.position else made.get(a, "0") for k, a in enumerate(producer.axes)]
     same = {key: name for key, name in zip(keys_c, loops) if key is not None}
     return [same.get(key, made.get(a, "0")) for a, key in zip(producer.axes, keys_p)]
