@@ -103,6 +103,40 @@ def updates(n):
     return function
 
 
+def parts_of_one(n):
+    def function(x):
+        y = x * 0.5
+        return np.concatenate([y[k::n] * (1.5 + k) + y[(k + 1) % n :: n][0] for k in range(n)])
+
+    return function
+
+
+def halves(n):
+    def function(x):
+        def transform(v):
+            if len(v) == 1:
+                return v
+            even, odd = transform(v[::2]), transform(v[1::2])
+            return np.concatenate([even + 0.5 * odd, even - 0.5 * odd])
+
+        return transform(x[: 2 ** (n // 50).bit_length() * 8])
+
+    return function
+
+
+KINDS = [
+    values_that_live_long,
+    many_results,
+    steps_of_numpy,
+    stencils,
+    sums,
+    updates,
+    written_arguments,
+    parts_of_one,
+    halves,
+]
+
+
 def lines(run):
     """What `run` gives, and how many lines run for that."""
     count = 0
@@ -153,9 +187,7 @@ def stages(function, size):
 
 
 @pytest.mark.parametrize("size", [1000, 40_000])
-@pytest.mark.parametrize(
-    "kind", [values_that_live_long, many_results, steps_of_numpy, stencils, sums, updates, written_arguments]
-)
+@pytest.mark.parametrize("kind", KINDS)
 def test_twice_as_many_operations(kind, size):
     stages(kind(20), size)  # what is made once
     few, many = stages(kind(100), size), stages(kind(200), size)

@@ -108,27 +108,40 @@ class ByteRanges:
 
     Parameters
     ----------
-    found : list of Access
+    accesses : sequence of Access
     """
 
-    def __init__(self, found: list[Access]):
-        self._all = found
-        ranges = [_touched_range(a) for a in found]
-        self._order = sorted(range(len(found)), key=lambda k: ranges[k][0])
-        self._starts = [ranges[k][0] for k in self._order]
-        self._stops = [ranges[k][1] for k in self._order]
-        self._furthest = list(accumulate(self._stops, max))
+    def __init__(self, accesses: Sequence[Access]):
+        self.accesses = accesses
+        self.ranges = [_touched_range(a) for a in accesses]
+        self._order: list[int] = []
+        self._starts: list[float] = []
+        self._furthest: list[float] = []
 
-    def near(self, other: Access, shift: int = 0) -> list[Access]:
-        """Those that may have a byte in common with `other` where their memory begins `shift` bytes behind its own."""
-        start, stop = (place - shift for place in _touched_range(other))
-        near = []
+    def meeting(self, start: float, stop: float) -> Iterator[Access]:
+        """Those that may touch a byte in between."""
+        if not self._order:
+            self._order = sorted(range(len(self.accesses)), key=lambda k: self.ranges[k][0])
+            self._starts = [self.ranges[k][0] for k in self._order]
+            self._furthest = list(accumulate((self.ranges[k][1] for k in self._order), max))
         for k in range(bisect_left(self._starts, stop) - 1, -1, -1):
             if self._furthest[k] <= start:
                 break
-            if self._stops[k] > start:
-                near.append(self._order[k])
-        return [self._all[k] for k in sorted(near)]
+            if self.ranges[self._order[k]][1] > start:
+                yield self.accesses[self._order[k]]
+
+
+def near(one: ByteRanges, other: ByteRanges, shift: int = 0) -> Iterator[tuple[Access, Access]]:
+    """Pairs that may have a byte in common if the memory of `other` begins `shift` bytes behind that of `one`.
+
+    Their number, and that of the accesses to the array with fewer of them, say how long it takes.
+    """
+    if len(one.accesses) <= len(other.accesses):
+        for access, (start, stop) in zip(one.accesses, one.ranges):
+            yield from ((access, found) for found in other.meeting(start - shift, stop - shift))
+    else:
+        for access, (start, stop) in zip(other.accesses, other.ranges):
+            yield from ((found, access) for found in one.meeting(start + shift, stop + shift))
 
 
 def _touched_range(access: Access) -> tuple[float, float]:

@@ -31,6 +31,7 @@ from .accesses import (
     copied_operand,
     have_common_bytes,
     is_read_first,
+    near,
     order_of,
 )
 from .blocks import FOREVER, Block, Member, rounded
@@ -137,19 +138,19 @@ class _Sharing:
     orders: dict[int, Order] = field(default_factory=dict)
     reads: dict[Node, list[Access]] = field(default_factory=dict)
     writes: dict[Node, list[Access]] = field(default_factory=dict)
-    ranges: dict[Node, ByteRanges] = field(default_factory=dict)
-    read_in: list[list[Node]] = field(default_factory=list)
+    ranges: dict[tuple[bool, Node], ByteRanges] = field(default_factory=dict)
+    reads_in: list[dict[Node, list[Access]]] = field(default_factory=list)
     live: LiveBytes = field(default_factory=lambda: LiveBytes(1))
 
     def run(self) -> Sharing:
-        self.read_in = [[] for _ in self.steps]
+        self.reads_in = [{} for _ in self.steps]
         for k, step in enumerate(self.steps):
             for access in accesses(k, step) if isinstance(step, KernelCall) else ():
                 if access.writes:
                     self.writes.setdefault(access.node, []).append(access)
                 elif access.reads:
                     self.reads.setdefault(access.node, []).append(access)
-                    self.read_in[k].append(access.node)
+                    self.reads_in[k].setdefault(access.node, []).append(access)
         for node, (first, end) in self.lifetimes.items():
             is_output = node in self.outputs
             member = Member(node, 0, node.type.nbytes, first, FOREVER if is_output else end)
@@ -182,7 +183,7 @@ class _Sharing:
     def _operands(self, node: Node) -> list[Node]:
         """Stored values that are read where `node` is written, largest first."""
         steps = dict.fromkeys(w.step for w in self.writes[node])
-        found = dict.fromkeys(n for k in steps for n in self.read_in[k] if n is not node)
+        found = dict.fromkeys(n for k in steps for n in self.reads_in[k] if n is not node)
         found |= dict.fromkeys(n for n, result in self.final.items() if result is node)
         return sorted(found, key=lambda n: -n.type.nbytes)
 
@@ -224,16 +225,14 @@ class _Sharing:
         """Where `node` could begin in the memory of `operand`, in bytes."""
         if operand in self.final:
             return [0]
-        steps = {w.step for w in self.writes[node]}
-        reads = [r for r in self.reads[operand] if r.step in steps]
+        pairs = [(r, w) for w in self.writes[node] for r in self.reads_in[w.step].get(operand, ())]
         shifts = [
-            read.layout.offset - write.layout.offset
-            for write in self.writes[node]
-            for read in reads
-            if read.step == write.step and are_same_elements(read, write, read.layout.offset - write.layout.offset)
+            shift
+            for read, write in pairs
+            if are_same_elements(read, write, shift := read.layout.offset - write.layout.offset)
         ]
         # In front of what is read, or behind it, if the operand is part of a larger value.
-        ranges = [byte_range(r) for r in reads]
+        ranges = [byte_range(r) for r, _ in pairs]
         behind = rounded(max(stop for _, stop in ranges))
         if node.type.nbytes <= min(start for start, _ in ranges):
             shifts.append(0)
@@ -244,27 +243,30 @@ class _Sharing:
     def _hazards(self, node: Node, operand: Node, shift: int) -> tuple[list[tuple[Access, Access]], str]:
         """Operands that become one, and the first thing that would be overwritten too early."""
         pairs: list[tuple[Access, Access]] = []
-        written = self.ranges.get(node) or self.ranges.setdefault(node, ByteRanges(self.writes[node]))
-        for read in self.reads.get(operand, ()):
-            for write in written.near(read, shift):
-                if write.step == read.step and are_same_elements(read, write, shift):
-                    if not self._is_read_first(read, write):
-                        return [], "is read again after its first element is overwritten"
-                    pairs.append((read, write))
-                elif write.step <= read.step and have_common_bytes(read, write, shift):
-                    if self._rewrites(write, operand, shift):
-                        continue
-                    return [], "is read at other positions" if write.step == read.step else _needed(read.step)
+        for read, write in near(self._ranges(self.reads, operand), self._ranges(self.writes, node), shift):
+            if write.step == read.step and are_same_elements(read, write, shift):
+                if not self._is_read_first(read, write):
+                    return [], "is read again after its first element is overwritten"
+                pairs.append((read, write))
+            elif write.step > read.step or not have_common_bytes(read, write, shift):
+                continue
+            elif not self._rewrites(write, operand, shift):
+                return [], "is read at other positions" if write.step == read.step else _needed(read.step)
         first = self.lifetimes[node][0]
         if self.held.get(operand, -1) >= first:
             return [], _needed(self.held[operand])
         if not self.writes.get(operand) and operand in self.lifetimes and self.lifetimes[operand][0] >= first:
             return [], f"is written in step {self.lifetimes[operand][0]}"  # by a loop or a choice, anywhere in it
-        for own in self.writes.get(operand, ()):
-            for write in written.near(own, shift):
-                if write.step <= own.step and have_common_bytes(own, write, shift):
-                    return [], f"is written in step {own.step}"
-        return pairs, ""
+        for own, write in near(self._ranges(self.writes, operand), self._ranges(self.writes, node), shift):
+            if write.step <= own.step and have_common_bytes(own, write, shift):
+                return [], f"is written in step {own.step}"
+        return sorted(pairs, key=lambda pair: (pair[0].step, pair[0].operand, pair[1].operand)), ""
+
+    def _ranges(self, found: dict[Node, list[Access]], node: Node) -> ByteRanges:
+        key = found is self.writes, node
+        if key not in self.ranges:
+            self.ranges[key] = ByteRanges(found.get(node, ()))
+        return self.ranges[key]
 
     def _is_read_first(self, read: Access, write: Access) -> bool:
         step = self.steps[read.step]
@@ -279,10 +281,8 @@ class _Sharing:
         assert isinstance(step, KernelCall)
         copied = copied_operand(step.nest, step.nest.operands[write.operand])
         return any(
-            read.step == write.step
-            and copied == step.nest.operands[read.operand]
-            and are_same_elements(read, write, shift)
-            for read in self.reads.get(operand, ())
+            copied == step.nest.operands[read.operand] and are_same_elements(read, write, shift)
+            for read in self.reads_in[write.step].get(operand, ())
         )
 
     def _join(self, node: Node, operand: Node, shift: int) -> str:

@@ -129,6 +129,8 @@ class _Policy:
 
     def _with(self, producer: _Candidate, members: list[_Candidate]) -> list[_Candidate] | None:
         """`members` with a producer and all of its readers; None if something of them is needed elsewhere, too."""
+        if any(len(self.readers.get(n, ())) > _MOST_MEMBERS for n in producer.stored):
+            return None
         readers = [r for n in producer.stored for r in self.readers.get(n, ())]
         if any(r not in self.candidates for r in readers):
             return None
