@@ -220,3 +220,74 @@ def test_what_linear_algebra_refuses_is_refused():
     with pytest.raises(np.linalg.LinAlgError):
         compiled(-np.eye(3), 2)
     assert jitrt.jit(lambda m: sum(np.linalg.det(m) for _ in range(3)))(np.zeros((3, 3))) == 0.0
+
+
+def penalties(x, y):
+    best = None
+    for penalty in [0.01, 0.1, 1.0, 10.0]:
+        errors = []
+        for k in range(3):
+            left_out = np.arange(len(y)) % 3 == k
+            a, b = x[~left_out], y[~left_out]
+            slope = (a * b).sum() / ((a * a).sum() + penalty)
+            errors.append(np.mean((x[left_out] * slope - y[left_out]) ** 2))
+        error = np.mean(errors)
+        if best is None or error < best[0]:
+            best = error, penalty
+    return best
+
+
+def first_that_fits(x):
+    for count, bound in [(1, 0.5), (2, 0.25), (5, -3.5), (7, 1.25)]:
+        total = 0.0
+        for k in range(len(x)):
+            total += x[k] * count
+        if total > bound:
+            break
+    else:
+        count, bound = -1, 0.0
+    return count, bound, type(bound) is float, type(count) is int
+
+
+def many_values(x):
+    total = 0.0
+    for weight in (0.5, -1.5, 2.5, 1e300, -0.0, 3.5, 1.5, 0.25, 7.0, 8.0, 9.0, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 1e-300):
+        for k in range(len(x)):
+            total = total * 0.5 + x[k] * weight
+    return total
+
+
+def known_in_advance(x):
+    found = []
+    for share in (0.25, 0.5, 0.75):
+        n = int(share * 8)
+        part = np.zeros((n, 2))
+        for k in range(n):
+            part[k, 0] = x[k] + share
+            part[k, 1] = x[k] - share
+            if part[k, 0] > 1:
+                part[k, 1] = 0
+            elif part[k, 0] < -1:
+                part[k, 1] = 1
+            else:
+                part[k, 1] += 2
+        found.append(part.sum())
+    return found
+
+
+@pytest.mark.parametrize("function", [first_that_fits, many_values, known_in_advance])
+def test_values_that_are_written_out(function):
+    compiled = jitrt.jit(function)
+    for seed in range(3):
+        x = np.random.default_rng(seed).normal(size=50 + seed)
+        for given in (x, -x):
+            np.testing.assert_allclose(compiled(given), function(given), rtol=1e-13)
+    assert not compiled.explain(x).plain_reason
+
+
+def test_candidates_that_are_written_out():
+    compiled = jitrt.jit(penalties)
+    for n in (12, 60, 61):
+        x, y = np.random.default_rng(n).normal(size=(2, n))
+        np.testing.assert_allclose(compiled(x, y), penalties(x, y), rtol=1e-12)
+    assert not compiled.explain(x, y).plain_reason

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,13 +11,15 @@ import numpy as np
 from ...base.frozen import frozen
 from ...ir.integers import Poly
 from . import lists, scalars, subscripts
-from .arrays import ZERO, materialise
+from .arrays import ZERO, fresh, materialise
 from .lists import RunTimeList
 from .source import leaves_iterations, without_continue
 from .values import Array, Composite, NotStaged, integer
+from .variables import Number, number_of
 
 if TYPE_CHECKING:
     from .expressions import Expressions
+    from .recorder import Recorder
 
 MOST_UNROLLED = 16  # values of different kinds that a loop runs over
 
@@ -57,6 +59,41 @@ def iteration_of(where: Expressions, e: ast.expr) -> Iteration | list[Any]:
         if function is zip and e.args:
             return _zipped(where, [iteration_of(where, v) for v in e.args])
     return _over(where, where.expression(e))
+
+
+def tabled(r: Recorder, values: Sequence[Any]) -> Iteration | None:
+    """A loop over values that are written out, all of them numbers of one type or tuples of such; None for others.
+
+    for a, b in [(1, 0.5), (2, 0.25)]: …    →    first, second = memory with 1, 2, and with 0.5, 0.25
+                                                 for k in range(2): a, b = first[k], second[k]
+    """
+    bind = _column(r, values)
+    n = Poly.number(len(values))
+    return None if bind is None else Iteration(ZERO, n, 1, n, bind)
+
+
+def _column(r: Recorder, values: Sequence[Any]) -> Callable[[Poly], Any] | None:
+    first = values[0]
+    if any(type(v) is not type(first) for v in values):
+        return None
+    if type(first) is tuple:
+        if any(len(v) != len(first) for v in values):
+            return None
+        columns = [_column(r, column) for column in zip(*values)]
+        known = [c for c in columns if c is not None]
+        return (lambda k: tuple(c(k) for c in known)) if len(known) == len(columns) else None
+    if type(first) not in (int, float, complex) or (type(first) is int and not all(map(_is_word, values))):
+        return None
+    kind = Number(np.dtype(type(first)), True)
+    array = fresh(r, kind.dtype, (Poly.number(len(values)),))
+    assert array.view is not None
+    for k, value in enumerate(values):
+        r.store(array.view, kind.dtype, (Poly.number(k),), r.literal(value, kind.dtype))
+    return lambda k: number_of(r, kind, [array.element((k,))])
+
+
+def _is_word(value: int) -> bool:
+    return -(1 << 63) <= value < 1 << 63
 
 
 def over_indices(where: Any, s: ast.For) -> list[ast.stmt] | None:

@@ -18,19 +18,20 @@ from typing import Any
 from . import scalars
 from .choices import Choices
 from .holders import is_list_of_same_place, is_listed, listed, pointers_of, without
-from .iterations import MOST_UNROLLED, Iteration, iteration_of, over_indices
+from .iterations import MOST_UNROLLED, Iteration, iteration_of, over_indices, tabled
 from .lists import GrownList
 from .localfunctions import LocalFunction, local_function, outlives
 from .outside import Captures
 from .recorder import Recorder
 from .source import assigned, definition_of, leaves_iterations, parameter_names, without_continue
 from .temporaries import temporaries
-from .values import BOOL, Array, KindsDiffer, NotStaged, Unbound, is_static
+from .values import BOOL, Array, KindsDiffer, ListChanges, NeedsValue, NotStaged, Unbound, is_static
 from .variables import Kind, Variable, is_covered, join, kind_of, seen_from, surviving
 
 _MOST_ROUNDS = 8  # until the kinds of variables that depend on each other are known
 _MOST_FIRST = 6  # iterations that are recorded by themselves
 _MOST_CALLS = 12  # of functions inside of each other
+_MOST_WRITTEN_OUT = 24  # statements of a loop over written values that are recorded for each of them
 _MOST_INLINED = 2000  # calls; those of a function that calls itself twice double with each level
 
 
@@ -170,16 +171,39 @@ class Statements(Choices):
         iterated = list(self.r.iterated)
         source = iteration_of(self, s.iter)
         if isinstance(source, list):
-            self._unrolled(s, source)
+            self._written_out(s, source)
         else:
             self._looped(s, assigned([s]), source)
         self.r.iterated = iterated
 
-    def _unrolled(self, s: ast.For, values: list[Any]) -> None:
-        path = self.path
+    def _written_out(self, s: ast.For, values: list[Any]) -> None:
+        """Record a loop over values that are written out: once for each, or, where that is too much, from memory."""
         body = without_continue(s.body)
-        if len(values) > MOST_UNROLLED or leaves_iterations(body):
+        is_short = len(values) <= MOST_UNROLLED and not leaves_iterations(body)
+        statements = sum(isinstance(node, ast.stmt) for statement in body for node in ast.walk(statement))
+        if not values or (is_short and len(values) * statements <= _MOST_WRITTEN_OUT):
+            self._unrolled(s, values, body)
+            return
+        before, path = dict(self.variables), self.path
+        with self.r.attempt() as take_back:
+            try:
+                source = tabled(self.r, values)
+                if source is not None:
+                    self._looped(s, assigned([s]), source)
+                    return
+            except (NeedsValue, ListChanges):
+                raise
+            except NotStaged:  # something that has to be known in advance depends on them
+                if not is_short:
+                    raise
+            take_back()
+            self.variables, self.path = before, path
+        if not is_short:
             raise NotStaged("a loop over values of different kinds")
+        self._unrolled(s, values, body)
+
+    def _unrolled(self, s: ast.For, values: list[Any], body: list[ast.stmt]) -> None:
+        path = self.path
         if self.outer is None:
             self.r.unrolled.add(s.lineno)
         for k, value in enumerate(values):
