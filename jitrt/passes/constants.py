@@ -11,15 +11,17 @@ are computed in chunks, and what is between is freed as soon as nothing needs it
 from __future__ import annotations
 
 import warnings
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
+from functools import cache
 
 import numpy as np
 
 from ..ir import build as b
-from ..ir.extents import is_extent
 from ..ir.node import Graph, Node, topological_order
-from ..ir.ops.optable import CONSTANT, Kind
+from ..ir.ops.optable import CONSTANT, Kind, Op
 from ..ir.ops.ufuncs import CAST
+from ..ir.strided import depends
 
 FOLDED_BYTES = 4096  # a constant may grow to this size by folding; beyond, only if it does not grow at all
 _CHUNK = 1 << 16  # elements
@@ -37,33 +39,32 @@ def fold_constants(graph: Graph) -> Graph:
     for node in graph.nodes():
         if node.op is CONSTANT:
             sizes[node] = node.type.nbytes if node.shape else 0
-        elif _may_be_folded(node) and all(a in sizes for a in node.args):
+        elif node.args and all([a in sizes for a in node.args]) and _may_be_folded(node):
             largest = max(sizes[a] for a in node.args)
             if node.op.kind is Kind.VIEW or node.type.nbytes <= max(FOLDED_BYTES, largest):
                 sizes[node] = largest
     read = {a for node in graph.nodes() if node not in sizes for a in node.args}
-    roots = _roots([n for n in graph.nodes() if n in read or n in graph.outputs], sizes)
+    read.update(graph.outputs)
+    roots = _roots([n for n in graph.nodes() if n in read], sizes)
     if not roots:
         return graph
-    folder = _Folder(roots, graph.rounding.wide_constants)
-    done: dict[Node, Node] = {}
     with np.errstate(all="raise"), warnings.catch_warnings():
         warnings.simplefilter("error")
-        for root in roots:
-            folder.fold(root, done)
-    for node in graph.nodes():
-        if node not in done:
-            args = tuple([done[a] for a in node.args])
-            done[node] = node if args == node.args else Node(node.op, args, node.params, node.type)
+        done = _Folder(roots, graph.rounding.wide_constants).constants()
+    for node in topological_order(graph.outputs, known=done):
+        args = tuple([done[a] for a in node.args])
+        done[node] = node if args == node.args else Node(node.op, args, node.params, node.type)
     return graph.with_outputs([done[n] for n in graph.outputs])
 
 
 def _may_be_folded(node: Node) -> bool:
-    op = node.op
-    known = (op.kind in _KINDS and op.name != "guarded") or op.fold is not None
-    if not (known and op.numpy is not None and op.warns is None and node.args) or node.type.weak:
-        return False
-    return not any(is_extent(n) for n in node.shape)
+    return _is_known(node.op) and not node.type.weak and not depends(node.shape)
+
+
+@cache
+def _is_known(op: Op) -> bool:
+    is_pure = (op.kind in _KINDS and op.name != "guarded") or op.fold is not None
+    return is_pure and op.numpy is not None and op.warns is None
 
 
 def _roots(read: Iterable[Node], sizes: dict[Node, int]) -> list[Node]:
@@ -87,43 +88,47 @@ class _Folder:
     def __init__(self, roots: Sequence[Node], is_wide: bool):
         self._is_wide = is_wide
         self._values: dict[Node, np.ndarray] = {}
-        self._uses: dict[Node, int] = {}
-        for node in topological_order(roots):
-            for arg in node.args:
-                self._uses[arg] = self._uses.get(arg, 0) + 1
+        self._order = [n for n in topological_order(roots) if n.op is not CONSTANT]
+        self._uses = Counter(arg for node in self._order for arg in node.args)
         self._kept = frozenset(roots)
 
-    def fold(self, root: Node, done: dict[Node, Node]) -> None:
-        """Add the constant that `root` is to `done`; where NumPy would warn, constants for what it depends on."""
-        failed: Node | None = None
-        for node in topological_order([root], done):
-            if node.op is CONSTANT or node in self._values or (node is not root and self._is_deferred(node)):
+    def constants(self) -> dict[Node, Node]:
+        """The constants that the roots are; where NumPy would warn, constants for what these depend on."""
+        done: dict[Node, Node] = {}
+        failed: set[Node] = set()
+        for node in self._order:
+            if failed and not failed.isdisjoint(node.args):
+                failed.add(node)
+            elif self._is_deferred(node):
                 continue
-            try:
-                value = self._computed(node)
-            except Exception:
-                failed = node
-                break
-            self._values[node] = value
-            self._release(node)
-            if node in self._kept:
-                done[node] = _as_constant(node, value)
-        if failed is not None:
-            for arg in failed.args:
+            else:
+                try:
+                    value = self._computed(node)
+                except Exception:
+                    failed.add(node)
+                else:
+                    self._values[node] = value
+                    self._release(node)
+                    if node in self._kept:
+                        done[node] = _as_constant(node, value)
+                    continue
+            for arg in node.args:
                 if arg in self._values and arg not in done and arg.type.nbytes <= self._values[arg].nbytes:
                     done[arg] = _as_constant(arg, self._values[arg])
+        return done
 
     def _is_deferred(self, node: Node) -> bool:
         """Whether the elements are computed where they are read, a chunk at a time."""
         is_large = node.op.kind is Kind.ELEMENTWISE and node.type.size > _CHUNK
-        return is_large and self._uses.get(node, 0) == 1 and node not in self._kept
+        return is_large and self._uses[node] == 1 and node not in self._kept
 
     def _value(self, node: Node) -> np.ndarray:
         return node["value"].value if node.op is CONSTANT else self._values[node]
 
     def _computed(self, node: Node) -> np.ndarray:
-        if all(a.op is CONSTANT or a in self._values for a in node.args):
-            return self._apply(node, [self._value(a) for a in node.args])
+        args = [self._value(a) for a in node.args if a.op is CONSTANT or a in self._values]
+        if len(args) == len(node.args):
+            return self._apply(node, args)
         chain = [n for n in topological_order([node], self._values) if n.op is not CONSTANT]
         sources = [n for m in chain for n in m.args if n.op is CONSTANT or n in self._values]
         if node.op.kind is Kind.ELEMENTWISE and self._is_chunked(chain, sources):
@@ -140,7 +145,7 @@ class _Folder:
         return contiguous or not any(n.op.is_function for n in chain)
 
     def _by_chunks(self, node: Node, chain: Sequence[Node]) -> np.ndarray:
-        dtype = self._dtype(node) if self._uses.get(node) else node.dtype
+        dtype = self._dtype(node) if self._uses[node] else node.dtype
         made, within = np.empty(node.shape, dtype), frozenset(chain)
         rows = max(1, _CHUNK // max(1, node.type.size // node.shape[0]))
         for start in range(0, node.shape[0], rows):
@@ -180,7 +185,7 @@ class _Folder:
             args = [_widened(x) for x in args]
             if node.op is CAST and node.dtype.char in _WIDE:
                 return args[0]
-        return function(*args, **node.numpy_kwargs)
+        return function(*args, **node.numpy_kwargs) if node.params else function(*args)
 
     def _dtype(self, node: Node) -> np.dtype:
         """That of the values of a node."""
