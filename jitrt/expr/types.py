@@ -209,7 +209,8 @@ def _of_ufunc(ufunc: np.ufunc, operands: Sequence[Any]) -> Known | Tuple:
         return UNKNOWN
     shape = np.broadcast_shapes(*(np.shape(v) if not isinstance(v, ArrayType) else v.shape for v in operands))
     ones = [np.ones(1, v.dtype)[0] if isinstance(v, ArrayType) else np.ravel(v)[0] for v in operands]
-    made = ufunc(*(v.item() if isinstance(o, ArrayType) and o.weak else v for v, o in zip(ones, operands)))
+    are_weak = [v.weak if isinstance(v, ArrayType) else type(v) in PYTHON_SCALARS for v in operands]
+    made = ufunc(*(v.item() if is_weak else v for v, is_weak in zip(ones, are_weak)))
     if isinstance(made, tuple):
         return Tuple(tuple([Known(v.dtype, shape) for v in made]))
     return Known(made.dtype, shape)

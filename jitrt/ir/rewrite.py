@@ -27,6 +27,8 @@ class Rule:
         Why the result is the same, bit for bit; empty for a rule that may change rounding.
     key : str
         By which it is switched off.
+    is_needed : bool
+        Whether later stages rely on it, so that it is never switched off.
     """
 
     name: str
@@ -34,15 +36,18 @@ class Rule:
     apply: Callable[[Node], Node | None]
     exact: str
     key: str = ""
+    is_needed: bool = False
 
 
-def rule(ops: str | Callable[[Op], bool], name: str, exact: str) -> Callable[[Callable[[Node], Node | None]], Rule]:
+def rule(
+    ops: str | Callable[[Op], bool], name: str, exact: str, is_needed: bool = False
+) -> Callable[[Callable[[Node], Node | None]], Rule]:
     """Make a `Rule` of a function; `ops` are names separated by blanks, or what tells whether an operation is one."""
     if isinstance(ops, str):
         names = frozenset(ops.split())
         assert names <= OPS.keys(), names - OPS.keys()
-        return lambda apply: Rule(name, lambda op: op.name in names, apply, exact, apply.__name__)
-    return lambda apply: Rule(name, ops, apply, exact, apply.__name__)
+        return lambda apply: Rule(name, lambda op: op.name in names, apply, exact, apply.__name__, is_needed)
+    return lambda apply: Rule(name, ops, apply, exact, apply.__name__, is_needed)
 
 
 USERS_RULES: list[Rule] = []
@@ -73,7 +78,7 @@ def rewrite(
     """
     off = config.rules_off()
     if off:
-        rules = tuple([r for r in rules if r.key not in off])
+        rules = tuple([r for r in rules if r.is_needed or r.key not in off])
     nodes = graph.nodes()
     fresh = [r for r in rules if r not in exhausted]
     of_old = {op: [r for r in fresh if r.ops(op)] for op in {node.op for node in nodes}}

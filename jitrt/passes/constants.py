@@ -39,7 +39,7 @@ def fold_constants(graph: Graph) -> Graph:
     for node in graph.nodes():
         if node.op is CONSTANT:
             sizes[node] = node.type.nbytes if node.shape else 0
-        elif node.args and all([a in sizes for a in node.args]) and _may_be_folded(node):
+        elif node.args and all(a in sizes for a in node.args) and _may_be_folded(node):
             largest = max(sizes[a] for a in node.args)
             if node.op.kind is Kind.VIEW or node.type.nbytes <= max(FOLDED_BYTES, largest):
                 sizes[node] = largest

@@ -22,7 +22,7 @@ from ..ir.ops.optable import OPS, Kind
 from ..ir.ops.relaxed import relaxed as relaxed_op
 from ..ir.ops.ufuncs import NUMPY_UFUNCS
 from ..ir.rewrite import Rule, of_kind, rule
-from .simplify import reassociated
+from .reassociate import reassociated
 
 _LARGEST_POWER = 16
 
@@ -35,7 +35,7 @@ def _ufunc(ufunc: np.ufunc, like: Node, *args: Node) -> Node:
     return Node(NUMPY_UFUNCS[ufunc], args, (), like.type)
 
 
-@rule("add multiply", "(x + a) + b → x + (a + b), a and b literals", "")
+@rule("add subtract multiply", "(x + a) + (y - b) → (x + y) + (a - b)", "")
 def reassociate_floats(n: Node) -> Node | None:
     return reassociated(n) if n.dtype.char in "fd" else None
 

@@ -15,11 +15,11 @@ from ..ir import build as b
 from ..ir.node import Node
 from ..ir.ops.optable import Kind, Op
 from ..ir.ops.ufuncs import WHERE, loop_dtypes
-from ..ir.rewrite import rule
+from ..ir.rewrite import of_kind, rule
 from ..ir.strided import same_shape
 
 
-@rule(lambda op: op.lower is not None, "compound → its definition", "the rows quote NumPy's own definitions")
+@rule(lambda op: op.lower is not None, "compound → its definition", "the rows quote NumPy's own definitions", True)
 def lower_compound(n: Node) -> Node | None:
     if n.op.lower is None or (n.op.kind is Kind.ELEMENTWISE and not _is_typed(n)):
         return None
@@ -30,7 +30,7 @@ def _has_loops(op: Op) -> bool:
     return op.kind is Kind.ELEMENTWISE and (op.ufunc is not None or op is WHERE)
 
 
-@rule(_has_loops, "implicit cast, broadcast → explicit", "NEP 50: the dtypes of the loop that NumPy resolves")
+@rule(_has_loops, "implicit cast, broadcast → explicit", "NEP 50: the dtypes of the loop that NumPy resolves", True)
 def explicit_operands(n: Node) -> Node | None:
     dtypes = _operand_dtypes(n)
     if _are_typed(n, dtypes):
@@ -39,10 +39,15 @@ def explicit_operands(n: Node) -> Node | None:
     return Node(n.op, args, n.params, n.type)  # a Python number stays weak: the types of its users depend on it
 
 
-@rule("cast", "cast to the same dtype → nothing", "same dtype")
+@rule("cast", "cast to the same dtype → nothing", "same dtype", True)
 def drop_identity_cast(n: Node) -> Node | None:
     (x,) = n.args
     return x if x.dtype == n.dtype and x.type.weak == n.type.weak else None
+
+
+@rule(of_kind(Kind.SCAN), "scan along one element → its operand", "the first result is the first element", True)
+def short_scan(n: Node) -> Node | None:
+    return n.args[0] if n.shape[n["axis"]] <= 1 else None
 
 
 def _operand_dtypes(n: Node) -> tuple[np.dtype, ...]:
@@ -87,4 +92,4 @@ def _typed_literal(x: Node, dtype: np.dtype) -> Node:
         return b.cast(b.constant(np.asarray(x["value"].value)[()]), dtype)
 
 
-RULES = (drop_identity_cast, explicit_operands, lower_compound)
+RULES = (drop_identity_cast, explicit_operands, lower_compound, short_scan)

@@ -9,11 +9,10 @@ from .. import config
 from ..base.frozen import replaced
 from ..ir.node import Graph
 from ..ir.rewrite import USERS_RULES, rewrite
-from . import fastmath, lower, simplify
+from . import fastmath, lower, products, simplify
 from .constants import fold_constants
 from .control import drop_unused, fuse_iterations, has_control, prepare_bodies
 from .parts import split_assemblies
-from .products import fold_products
 from .unread import drop_harmless, with_checks
 
 
@@ -33,7 +32,8 @@ def prepare(graph: Graph, fired: Counter[str] | None = None) -> Iterator[tuple[s
             fired["fold_arrays"] += sum(bool(n.args) for n in graph.nodes()) - sum(bool(n.args) for n in folded.nodes())
         graph = folded
         yield "constants", graph
-    graph = rewrite(fold_products(graph), lower.RULES, fired=fired)
+    graph = rewrite(graph, products.RULES, fired=fired)
+    graph = rewrite(products.fold_products(graph), lower.RULES, fired=fired)
     graph = with_checks(graph)
     yield "lower", graph
     own = fastmath.RULES if graph.rounding.fastmath else ()

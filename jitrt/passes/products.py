@@ -8,7 +8,28 @@ that (a comparison, an integer, a rounding), NumPy computes the contraction.
 
 from __future__ import annotations
 
+import numpy as np
+
+from ..ir import build as b
 from ..ir.node import Graph, Node
+from ..ir.ops.optable import CONSTANT
+from ..ir.rewrite import Rule, rule
+
+
+@rule("matmul dot einsum tensordot", "product with integer zeros → zeros", "of floats it would be nan beside infinity")
+def product_of_zeros(n: Node) -> Node | None:
+    if n.dtype.kind not in "iu" or not any(map(_is_zero, n.args)):
+        return None
+    return b.broadcast_to(b.constant(n.dtype.type(0)), n.shape)
+
+
+def _is_zero(n: Node) -> bool:
+    while n.op.name == "broadcast_to":
+        (n,) = n.args
+    return n.op is CONSTANT and not np.any(n["value"].value)
+
+
+RULES: tuple[Rule, ...] = (product_of_zeros,)
 
 
 def fold_products(graph: Graph) -> Graph:

@@ -14,7 +14,9 @@ from ..ir.ops.optable import CONSTANT, Kind, Op
 from ..ir.ops.ufuncs import CUBE, NUMPY_UFUNCS, WHERE
 from ..ir.rewrite import Rule, of_kind, rule
 from ..ir.strided import depends, same_shape
+from . import views
 from .constants import FOLDED_BYTES
+from .reassociate import reassociated
 
 _WITHIN_RANGE = (-7, -6, -5, -4, -3, -2, 3, 4, 5, 6, 7)  # powers that no float32 has beyond the range of float64
 
@@ -73,11 +75,6 @@ def merge_broadcasts(n: Node) -> Node | None:
     return b.broadcast_to(x.args[0], n.shape) if x.op.name == "broadcast_to" else None
 
 
-@rule(of_kind(Kind.SCAN), "scan along one element → its operand", "the first result is the first element")
-def short_scan(n: Node) -> Node | None:
-    return n.args[0] if n.shape[n["axis"]] <= 1 else None
-
-
 @rule("multiply", "x * 1 → x", "1 is neutral, also for nan, inf and -0.0")
 def multiply_by_one(n: Node) -> Node | None:
     x, y = n.args
@@ -99,32 +96,15 @@ def divide_by_power_of_two(n: Node) -> Node | None:
     return _ufunc(np.multiply, n, x, b.broadcast_to(b.constant(n.dtype.type(reciprocal)), n.shape))
 
 
-@rule("add multiply", "(x + a) + b → x + (a + b), a and b literals", "integers wrap alike, whatever comes first")
+@rule("add multiply", "a + x → x + a, a a literal", "sums and products do not depend on the order of two operands")
+def literal_last(n: Node) -> Node | None:
+    x, y = n.args
+    return Node(n.op, (y, x), n.params, n.type) if literal(x) is not None and literal(y) is None else None
+
+
+@rule("add subtract multiply", "(x + a) + (y - b) → (x + y) + (a - b)", "integers wrap alike, whatever comes first")
 def reassociate(n: Node) -> Node | None:
     return reassociated(n) if n.dtype.kind in "iu" and n.shape != () else None  # scalars warn where they overflow
-
-
-def reassociated(n: Node) -> Node | None:
-    """``(x + a) + b`` as ``x + (a + b)``, or the same of products; None if it is nothing like that, or overflows."""
-    (inner, outer), (x, own) = _with_literal(n), (None, None)
-    if inner is not None and inner.op is n.op and inner.dtype == n.dtype:
-        x, own = _with_literal(inner)
-    if x is None or own is None or outer is None:
-        return None
-    assert n.op.ufunc is not None
-    with np.errstate(all="ignore"):
-        value = n.op.ufunc(np.full(1, literal(own)), np.full(1, literal(outer)))[0]  # scalars would warn
-    if not np.isfinite(value):
-        return None
-    return Node(n.op, (x, b.broadcast_to(b.constant(value), n.shape)), n.params, n.type)
-
-
-def _with_literal(n: Node) -> tuple[Node | None, Node | None]:
-    """The operand of `n` that is no literal, and the one that is."""
-    x, y = n.args
-    if literal(y) is not None:
-        return (None, None) if literal(x) is not None else (x, y)
-    return (y, x) if literal(x) is not None else (None, None)
 
 
 @rule("subtract", "x - 0 → x", "x - (+0.0) is x, also for -0.0")
@@ -227,7 +207,7 @@ RULES: tuple[Rule, ...] = (
     fold_constants,
     hoist_broadcast,
     merge_broadcasts,
-    short_scan,
+    literal_last,
     reassociate,
     multiply_by_one,
     divide_by_power_of_two,
@@ -243,4 +223,5 @@ RULES: tuple[Rule, ...] = (
     square_as_product,
     drop_involution,
     decided_where,
+    *views.RULES,
 )
