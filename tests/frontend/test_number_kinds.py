@@ -78,6 +78,8 @@ USED = (
     "max({}, 1)", "min(1, {})", "{} * 2", "x * {}", "np.add(x, {})", "round({})", "int({})", "np.float32({})",
     "({}, 3)", "same({})", "np.sqrt({})", "np.where(x > 2, {}, 0)", "{} // 2", "{} == 2", "not {}", "{} or 3",
     "np.dot(x, {})", "np.clip(x, 0, {})", "x.clip(0, {})", "np.power({}, 2)", "np.sum([{}, 2])", "math.floor({})",
+    "{} == 0", "{} < x[0]", "{} >= np.int64(2)", "{} > np.float32(0.3)", "{} != np.float64(0.1)", "0.5 <= {}",
+    "{} == 2**53 + 1", "(2**53 + 1) * {} > x[1]", "3 if {} == 2 else 4", "{} < True",
 )  # fmt: skip
 
 
@@ -96,3 +98,23 @@ def test_uses_of_a_number_whose_kind_a_run_decides(made):
                 assert got[2] == want[2], used
                 compiled += 1
     assert compiled > len(USED)
+
+
+def test_a_state_that_is_an_integer_at_first_and_computed_later():
+    def traded(prices, n):
+        held, cash, trades = 0, 1000.0, 0
+        for k in range(n, len(prices)):
+            before = prices[k - n]
+            if prices[k] > before and held == 0:
+                held, cash, trades = cash / prices[k], 0.0, trades + 1
+            elif prices[k] < before and held > 0:
+                cash, held = held * prices[k], 0
+        return cash + held * prices[-1], held > 0, trades
+
+    rng = np.random.default_rng(5)
+    engine = LoopEngine(traded)
+    for _ in range(5):
+        prices = 100 + rng.normal(size=60)
+        got = engine.call((prices, 3))
+        assert got is not MISS and not engine._latest.stops
+        same(got, traded(prices, 3))

@@ -252,7 +252,7 @@ class Expressions:
             return strings.compare(self.r, name, x, y)
         if complexnumbers.are_complex(x, y):
             return complexnumbers.equal(self.r, name, x, y)
-        if all(map(is_number, (x, y))) and all(map(is_python_number, (x, y))):
+        if all(is_number(v) and is_python_number(v) is not False for v in (x, y)):
             x, y = scalars.comparable(x), scalars.comparable(y)
         if all(isinstance(v, Array) or is_number(v) for v in (x, y)):
             x, y = scalars.beside(self.r, x, y), scalars.beside(self.r, y, x)

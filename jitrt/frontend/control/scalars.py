@@ -282,8 +282,8 @@ def _is_mixed(value: Any) -> bool:
 
 def comparable(value: Any) -> Any:
     """The number as an operand of a comparison: floats compare as the integers that they hold."""
-    if isinstance(value, Scalar) and value.settled and value.dtype == FLOAT and value.python:
-        return Scalar(FLOAT, True, value.name)
+    if isinstance(value, Scalar) and value.settled and value.dtype == FLOAT and value.python is not False:
+        return Scalar(FLOAT, value.python, value.name, None, None, value.flag)
     return value
 
 
