@@ -193,6 +193,52 @@ def test_blocks_share_a_function():
     assert one is same and pickle.loads(pickle.dumps(one)) is one
 
 
+def as_they_come(block):
+    """A block as a task, another worker, the disk, or a slice gives it."""
+    yield block.copy()
+    yield np.frombuffer(block.tobytes()).reshape(block.shape)
+    yield np.frombuffer(b"." + block.tobytes(), offset=1).reshape(block.shape)
+    strides = [8 if n == 1 else stride for n, stride in zip(block.shape, block.strides)]
+    yield np.lib.stride_tricks.as_strided(block.copy(), strides=strides)
+
+
+def joined(a, b):
+    return np.sqrt(np.concatenate([a, b]) ** 2 + 1)
+
+
+def test_blocks_are_alike_wherever_they_come_from():
+    """Otherwise each combination has a frame of its own, and workers reach their limit of memory."""
+    text = "def fused(a0, a1):\n    return f0(a0, a1)\n"
+    function = Fused("test-alike", text, (joined,), "joined")
+    large, small = RNG.normal(size=(300, 40)), RNG.normal(size=(1, 40))
+    for a in as_they_come(large):
+        for b in as_they_come(small):
+            np.testing.assert_array_equal(function(a, b), joined(a, b))
+    assert function.compiled.cache_info().compiled <= 2
+
+
+def into_its_block(a, b):
+    a *= 2
+    return a + b
+
+
+def block_itself(a, b):
+    return np.sqrt(b * b) > 2, a[1:]
+
+
+@pytest.mark.parametrize("called", [into_its_block, block_itself])
+def test_blocks_that_are_written_or_returned_stay_as_they_are(called):
+    text = "def fused(a0, a1):\n    return f0(a0, a1)\n"
+    function = Fused(f"test-{called.__name__}", text, (called,), called.__name__)
+    for _ in range(3):
+        a, b, c = np.ones((300, 40)), np.ones((300, 40)), np.ones((300, 40))
+        found, wanted = function(a, b), called(c, b)
+        np.testing.assert_array_equal(a, c)
+        for one, other in zip(*[[r] if isinstance(r, np.ndarray) else r for r in (found, wanted)]):
+            np.testing.assert_array_equal(one, other)
+            assert one.flags.writeable and np.shares_memory(one, a) == np.shares_memory(other, c)
+
+
 def test_the_place_of_a_block_is_no_argument():
     """dask hands it to what cuts overlaps off, which would be compiled for each block."""
     x = numbers(chunks=(10, 10)).map_overlap(smoothed, depth=1, boundary="reflect")

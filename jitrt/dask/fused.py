@@ -11,6 +11,7 @@ import types
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
 from dask.tokenize import tokenize
 
 from ..call.options import Options
@@ -21,6 +22,7 @@ from .chunks import counterpart
 _ALONE = Options(threads=1)  # tasks run side by side already
 _MOST_KNOWN = 512
 _KEPT = 1 << 24
+_FEW = 1 << 16  # bytes, which are copied sooner than a function is traced
 _known: dict[str, Fused] = {}
 _lock = threading.RLock()
 
@@ -42,6 +44,7 @@ class Fused:
 
     def __init__(self, key: str, text: str, functions: tuple[Callable[..., Any], ...], name: str):
         self.key, self.text, self.functions, self.name = key, text, functions, name
+        self._only_reads: bool | None = None  # not known yet
 
     def __call__(self, *arguments: Any) -> Any:
         self._make()
@@ -69,9 +72,46 @@ class Fused:
             exec(compile(self.text, file, "exec"), namespace)
             function = namespace["fused"]
             function.__module__, function.__name__, function.__qualname__ = "dask", self.name, self.name
-            namespace["fused"] = self._compiled = JitFunction(function, _ALONE)
-            self._task = namespace.get("task", self._compiled)
+            self._compiled = JitFunction(function, _ALONE)
+            namespace["fused"] = self._served
+            self._task = namespace.get("task", self._served)
             _spare_memory()
+
+    def _served(self, *arguments: Any) -> Any:
+        """The result of ``fused``.
+
+        Blocks that come from disk, or from other workers, are read-only, and lie anywhere. If they were told from
+        others, each combination of them would be traced, and have a frame of its own. So all are made alike where
+        that makes no difference.
+        """
+        if self._only_reads:
+            return self._compiled(*map(_alike, arguments))
+        result = self._compiled(*arguments)
+        if self._only_reads is None and (programs := self._compiled._specialisations.compiled()):
+            self._only_reads = not any(found.may_write for found in programs) and _is_new(result, arguments)
+        return result
+
+
+def _alike(value: Any) -> Any:
+    """A block as a read-only and aligned one, whose strides say nothing where there are few elements."""
+    if type(value) is not np.ndarray:
+        return value
+    if not value.flags.aligned or value.nbytes <= _FEW:
+        value = value.copy()
+    elif value.flags.writeable:
+        value = value.view()
+    value.flags.writeable = False
+    return value
+
+
+def _is_new(result: Any, arguments: tuple[Any, ...]) -> bool:
+    """Whether nothing of a result lies in the memory of arguments."""
+    if isinstance(result, dict | tuple | list):
+        return all(_is_new(part, arguments) for part in (result.values() if isinstance(result, dict) else result))
+    given = [a for a in arguments if isinstance(a, np.ndarray)]
+    return isinstance(result, np.generic) or (
+        type(result) is np.ndarray and not any(np.may_share_memory(result, a) for a in given)
+    )
 
 
 def _spare_memory() -> None:
