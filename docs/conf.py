@@ -1,13 +1,14 @@
 """Configuration of the documentation: ``sphinx-build -W docs build/docs``."""
 
 import ast
+import re
 from collections import defaultdict
 from pathlib import Path
 
 import numpy as np
 
 import jitrt
-from jitrt.advice import ADVICE, advice
+from jitrt.advice import ADVICE, HOSTS, advice
 
 HERE = Path(__file__).parent
 
@@ -22,8 +23,9 @@ autosummary_generate = True
 numpydoc_show_class_members = False
 html_theme = "pydata_sphinx_theme"
 html_title = "jitrt"
-html_sidebars = {"**": []}
-html_theme_options = {"show_toc_level": 2, "secondary_sidebar_items": ["page-toc"]}
+templates_path = ["_templates"]
+html_sidebars = {"**": ["pages"]}
+html_theme_options = {"show_toc_level": 2, "secondary_sidebar_items": ["page-toc"], "navbar_center": []}
 
 
 def reasons():
@@ -43,18 +45,42 @@ def reasons():
     return found
 
 
+def _sentence(rewrite):
+    return f"{rewrite[0].upper()}{rewrite[1:]}." if rewrite else "Nothing has to be done."
+
+
+def _names(pattern):
+    """The names in a pattern of names."""
+    return ", ".join(f"`{name}`" for name in re.findall(r"\w+", pattern)) or "others"
+
+
 def write_reasons(app):
     """Make the page of all reasons."""
     lines = [
         "# All reasons",
         "",
-        "What `explain` and the log say of calls that run as plain NumPy, or of loops that are",
+        "What `explain` says where a call runs as plain NumPy, or where a loop does not become machine code, and what",
+        "helps. `…` stands for a name or a number. This page is made from the code.",
+        "",
+        "| kind of reason | what helps |",
+        "| --- | --- |",
     ]
-    lines += ["no procedure; this page is made from the code. `…` is what a reason names when it is given.", ""]
+    lines += [f"| [{a.title}](#{a.page.partition('#')[2]}) | {_sentence(a.rewrite)} |" for a in ADVICE]
+    lines += [
+        "",
+        "## NumPy takes the time",
+        "",
+        "A step without a kernel is NumPy's own routine. `explain` measures its share of the time, and says what helps:",
+        "",
+        "| function | what helps |",
+        "| --- | --- |",
+        *(f"| {_names(pattern)} | {_sentence(text)} |" for pattern, text in HOSTS),
+        "",
+    ]
     found = reasons()
     for kind in ADVICE:
         if kind in found:
-            lines += [f"## {kind.title}", "", f"{(kind.rewrite or 'Nothing has to be done').capitalize()}.", ""]
+            lines += [f"## {kind.title}", "", f"What helps: {_sentence(kind.rewrite)}", ""]
             lines += [*(f"- `{text}`" for text in sorted(found[kind])), ""]
     (HERE / "reasons.md").write_text("\n".join(lines), encoding="utf-8")
 

@@ -25,6 +25,26 @@ class Advice:
     pattern: str
     rewrite: str
 
+    @property
+    def page(self) -> str:
+        """Where the documentation lists such reasons."""
+        return f"docs: reasons.html#{re.sub('[^a-z ]', '', self.title.lower()).replace(' ', '-')}"
+
+
+# What helps where NumPy takes the time, by a pattern of the function's name; the first one that fits is given.
+HOSTS = (
+    ("sort|median|percentile|quantile|unique|partition", "np.partition is enough if only the order statistics count, "
+     "float32 and int32 sort sooner; otherwise nothing is to be gained here"),
+    ("histogram", "np.bincount of computed bin numbers is compiled"),
+    ("convolve|correlate", "a loop over the shorter array, with slices of the longer one, is compiled"),
+    (r"^(inv|pinv|solve|lstsq|det|slogdet|eig|svd|qr|cholesky)", "call it once for a stack of matrices instead of "
+     "in a loop; np.linalg.solve in place of inv, eigh in place of eig for symmetric matrices"),
+    ("fft", "rfft for real data, sizes of small factors, or scipy.fft with workers="),
+    ("poly|roots", "Horner's scheme, written as arithmetic, is compiled"),
+    ("take|put|choose|delete|insert|ravel_multi|unravel", "indexing with arrays, as x[i, j], is compiled"),
+    ("vectorize|apply_along|apply_over", "write the loop out, or use operations on whole arrays: both are compiled"),
+    ("", "write it as arithmetic or loops if it is short; otherwise only what is around it gains"),
+)  # fmt: skip
 
 # The first one that fits is given.
 ADVICE = (
@@ -57,8 +77,8 @@ ADVICE = (
     ),
     Advice(
         "Effects beside the result",
-        r"prints|opens a file|asks for input|side effects|logs a message|\.\w+ of a logger|runs text as code"
-        r"|warnings\.|changes the process|outlives|variables by name|set[s]? .* error|logger",
+        r"assigns a global|prints|opens a file|asks for input|side effects|logs a message|\.\w+ of a logger"
+        r"|runs text as code|warnings\.|changes the process|outlives|variables by name|set[s]? .* error|logger",
         "do this in front of the call or behind it, or in a function without decorator that calls this one",
     ),
     Advice(
@@ -78,7 +98,7 @@ ADVICE = (
     ),
     Advice(
         "Strings that are chosen",
-        "string that values decide on|array of strings",
+        "string that values decide on|array of strings|of a str",
         "let the loop work with a number in its place, and look the string up behind it",
     ),
     Advice(
@@ -89,7 +109,7 @@ ADVICE = (
     ),
     Advice(
         "Lists and dicts",
-        "list|dict|key of|tuple|unpacking|starred|comprehension|values in its",
+        "list|dict|append|setdefault|key of|tuple|unpacking|starred|comprehension|values in its",
         "make an array of the right size first, and assign to its elements",
     ),
     Advice(
@@ -111,7 +131,7 @@ ADVICE = (
     ),
     Advice(
         "Statements",
-        r" at line \d+|With |Try|Lambda|statement|pattern|definition|call themselves|calls itself|a call of"
+        r"expression|statement|pattern|definition|call themselves|calls itself|a call of"
         r"|decorator|too long",
         "put this part into a function of its own, without decorator",
     ),
@@ -143,6 +163,17 @@ ADVICE = (
 )
 
 
+def host_advice(name: str) -> str:
+    """What to do about a function that NumPy executes.
+
+    Examples
+    --------
+    >>> host_advice("histogram2d")
+    'np.bincount of computed bin numbers is compiled'
+    """
+    return next(text for pattern, text in HOSTS if re.search(pattern, name))
+
+
 def advice(reason: str) -> Advice:
     """What to do about a reason.
 
@@ -151,4 +182,5 @@ def advice(reason: str) -> Advice:
     >>> advice("prints (model.py:12)").rewrite
     'do this in front of the call or behind it, or in a function without decorator that calls this one'
     """
-    return next(a for a in ADVICE if re.search(a.pattern, reason))
+    bare = re.sub(r"`.*`| at line \d+$", "", reason)  # without what the user wrote
+    return next(a for a in ADVICE if re.search(a.pattern, bare))

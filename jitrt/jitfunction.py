@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import logging
 import operator
@@ -162,12 +163,17 @@ class JitFunction(ServedFunction, Generic[P, R]):
         Returns
         -------
         Explanation
-            Prints the graph, the passes, the loop nests, the frame and the kernels, or why the plain function runs.
+            Printed: what serves the call, its loops, what NumPy executes, and what helps.
 
         Raises
         ------
         Exception
             What the function raises for these arguments.
+
+        Notes
+        -----
+        The function is not run. If there are steps that NumPy executes, what it was compiled to runs once on copies of
+        the arguments, to tell the share of the time that they take.
 
         Examples
         --------
@@ -187,6 +193,23 @@ class JitFunction(ServedFunction, Generic[P, R]):
             v5:f8 = sqrt v4
             y0[i] = v5
         """
+        explanation = self._explained(args, kwargs)
+        if not explanation.host_calls:
+            return explanation
+        from .inspect.profile import numpy_shares
+
+        call = self._traced.taken(args, kwargs)
+        copies = copies_of(call.leaves)
+        with contextlib.suppress(Exception):  # of what the steps do with these values
+            found = self._specialisations.find(copies, call.structure)
+            if not isinstance(found, Plain):
+                with drawing(copies, restores=True):
+                    shares = numpy_shares(found.programs_of(copies))
+                explanation = replaced(explanation, numpy_shares=tuple(shares.items()))
+        return explanation
+
+    def _explained(self, args: tuple, kwargs: dict[str, Any]) -> Explanation:
+        """What a call runs, without times."""
         known = self._specialisations
         from .inspect.explain import Explanation
 
@@ -238,7 +261,7 @@ class JitFunction(ServedFunction, Generic[P, R]):
         from .inspect.ahead_of_time import with_examples
 
         args, kwargs = with_examples(args, kwargs)
-        explanation = self.explain(*args, **kwargs)
+        explanation = self._explained(args, kwargs)
         if not (explanation.plain_reason or explanation.loop):
             call = self._traced.taken(args, kwargs)
             self._traced.serve_natively(self._specialisations.find(call.leaves, call.structure), call)
@@ -333,7 +356,7 @@ class JitFunction(ServedFunction, Generic[P, R]):
         args, kwargs, _ = rebuild(call.structure, iter(copies_of(call.leaves)))
         with np.errstate(all="ignore"):
             self(*args, **kwargs)
-            explanation = self.explain(*args, **kwargs)
+            explanation = self._explained(args, kwargs)
             if explanation.plain_reason:  # which may be that it prints: not thousands of times
                 seconds = best_time(lambda: self._function(*args, **kwargs), most_runs=10)
                 return Profile(self.__name__, seconds, seconds, (), machine_bandwidth(), explanation.plain_reason)

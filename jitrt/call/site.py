@@ -330,8 +330,9 @@ class ServedFunction(NativeCallable):
         wanted = self._options.on_plain or config.on_plain()
         if wanted == "ignore" or plain is None or plain.raises:
             return
-        helps = advice(plain.reason).rewrite
-        text = f"{self.__name__} runs as plain NumPy: {plain.reason}" + (f"; what helps: {helps}" if helps else "")
+        found = advice(plain.reason)
+        helps = f"; what helps: {found.rewrite} ({found.page})" if found.rewrite else ""
+        text = f"{self.__name__} runs as plain NumPy: {plain.reason}{helps}"
         if wanted == "raise":
             raise JitrtPerformanceWarning(text)
         if plain.reason not in self._told:

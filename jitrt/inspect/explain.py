@@ -7,7 +7,7 @@ import os
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
-from ..advice import advice
+from ..advice import advice, host_advice
 from ..base.frozen import frozen
 from ..codegen.kernels import Kernel
 from ..frontend.control.looplines import LoopLine
@@ -25,6 +25,7 @@ _STYLE = (
     "<style>:root{color-scheme:light dark}body{font-family:sans-serif;max-width:70em;margin:2em auto;padding:0 1em}"
     "pre{overflow-x:auto}</style>"
 )
+_MUCH = 0.3  # of the time, which is worth an advice
 _SHOWN = 3  # loops, and calls of NumPy, that a short explanation names
 # What the parts of an explanation are, by the beginnings of their titles, for those who read one for the first time.
 _CAPTIONS = {
@@ -62,6 +63,8 @@ class Explanation:
         The procedure that a function of loops over rows or elements is compiled to, as a whole.
     loops : tuple of LoopLine
         The loops of the function, with their lines, and what became of each.
+    numpy_shares : tuple of (str, float)
+        The names of the functions that NumPy executes, and which share of the time of one run each of them took.
 
     Examples
     --------
@@ -86,6 +89,7 @@ class Explanation:
     compiled: Compiled | None = None
     loop: str = ""
     loops: tuple[LoopLine, ...] = ()
+    numpy_shares: tuple[tuple[str, float], ...] = ()
 
     @property
     def graph(self) -> Graph | None:
@@ -117,7 +121,12 @@ class Explanation:
         if self.plain_reason:  # where there are loops, what keeps them from being a procedure matters most
             return advice(refused or self.plain_reason).rewrite
         if self.host_calls:
-            return "what NumPy executes is fused with nothing; f.profile(…) tells which share of the time it takes"
+            name, share = max(self.numpy_shares, key=lambda found: found[1], default=("", 0.0))
+            if share < _MUCH:
+                return ""
+            lines = [line for called, line in self._traced_calls() if called == name]
+            where = f" ({', '.join(dict.fromkeys(lines))})" if lines else ""
+            return f"{share:.0%} of the time is in {name}{where}, which jitrt does not compile: {host_advice(name)}"
         is_unrolled = any(line.fate.startswith("unrolled") for line in self.loops)
         return advice(refused or "unrolled").rewrite if is_unrolled else ""
 
@@ -151,11 +160,14 @@ class Explanation:
         """What NumPy or Python executes inside the program, with the lines of the user's code where they are known."""
         if self.traced is None or self.compiled is None:
             return []
-        calls = [f"{name} at {line}: no row in the op table" for name, line in self.traced.host_calls]
+        calls = [f"{name} at {line}: no kernel for it" for name, line in self._traced_calls()]
         steps = [s.node for c in self.programs for s in c.program.steps if isinstance(s, HostStep)]
         calls += [f"{n.op.name} {n.type}: Python's rules for its own numbers" for n in steps if is_python(n.op)]
         others = [n for n in steps if n.op.name != "call" and not is_python(n.op)]
         return calls + [f"{n.op.name} {n.type}: no kernel for it" for n in others]
+
+    def _traced_calls(self) -> tuple[tuple[str, str], ...]:
+        return () if self.traced is None else self.traced.host_calls
 
     def sections(self) -> list[tuple[str, str]]:
         """Titles and texts of the parts of the explanation."""
@@ -241,11 +253,20 @@ class Explanation:
         lines = [title if self.loop else f"{title}: {text}", *_some(map(str, self.loops))]
         if self.looked_at:
             lines.append(f"looks at {_counted(len(self.looked_at), 'value')}, the first: {self.looked_at[0]}")
-        lines += [f"NumPy executes {call}" for call in _some(self.host_calls)]
-        lines += [f"what helps: {self.advice}"] if self.advice else []
+        measured = dict(self.numpy_shares)
+        for call in _some(self.host_calls):
+            share = measured.get(call.split(" ")[0])
+            what = call.removesuffix(": no kernel for it")
+            lines.append(f"NumPy executes {what}" + ("" if share is None else f", {share:.0%} of the time (measured)"))
+        lines += [f"what helps: {self.advice}{self._link()}"] if self.advice else []
         if not self.plain_reason:
             lines.append("all of it: print(….text()); parts: .graph, .loops, .kernels, .memory, .host_calls")
         return "\n".join(lines)
+
+    def _link(self) -> str:
+        """Where the documentation has the kind of reason that the advice is about."""
+        refused = self.loops[0].refused if self.loops else ""
+        return f" ({advice(refused or self.plain_reason).page})" if self.plain_reason else ""
 
     def _repr_html_(self) -> str:
         pictures = {}

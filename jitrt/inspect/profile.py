@@ -23,6 +23,7 @@ from ..schedule.loopnest import LoopNest
 
 _BANDWIDTH_ELEMENTS = 8 << 20  # 64 MiB of float64: more than the caches of most machines
 _SECONDS = 0.2  # to spend on repeats
+_BY_NUMPY = "NumPy executes "
 _SHOWN = 6  # operations of a kernel that are named
 
 
@@ -116,6 +117,23 @@ class Profile:
         return f"<pre>{html.escape(str(self))}</pre>{picture}<p>The marks: what the traffic takes from main memory.</p>"
 
 
+def numpy_shares(programs: Sequence[tuple[Program, Sequence[Any]]]) -> dict[str, float]:
+    """The shares of the time of one run that calls of NumPy take, by the names of its functions.
+
+    Parameters
+    ----------
+    programs : sequence of (Program, inputs)
+        That a call runs. The inputs may be written.
+    """
+    steps = [step for program, inputs in programs for step in step_times(program, inputs, once=True)]
+    total, shares = sum(step.seconds for step in steps), dict[str, float]()
+    for step in steps:
+        if step.by_numpy and total:
+            name = step.what.removeprefix(_BY_NUMPY)
+            shares[name] = shares.get(name, 0.0) + step.seconds / total
+    return shares
+
+
 def _short(what: str) -> str:
     return what if len(what) <= 40 else f"{what[:39]}…"
 
@@ -135,8 +153,8 @@ def best_time(function: Callable[[], Any], most_runs: int = 10_000) -> float:
     return best
 
 
-def step_times(program: Program, inputs: Sequence[Any]) -> tuple[StepTime, ...]:
-    """Times of the steps of `program`, each run by itself."""
+def step_times(program: Program, inputs: Sequence[Any], once: bool = False) -> tuple[StepTime, ...]:
+    """Times of the steps of `program`, each run by itself, some times or once."""
     made = program.details()
     graph, steps, layout = made.graph, made.steps, made.layout
     image = assemble(graph, steps, layout, made.strides, separate=True)
@@ -148,7 +166,7 @@ def step_times(program: Program, inputs: Sequence[Any]) -> tuple[StepTime, ...]:
     best: list[float] = [float("inf")] * len(program.steps)
     spent, runs = 0.0, 0
     with np.errstate(all="ignore"):
-        while runs < 3 or (spent < _SECONDS and runs < 1000):
+        while runs < (1 if once else 3) or (not once and spent < _SECONDS and runs < 1000):
             for k, seconds in enumerate(_seconds_of_actions(frame, inputs)):
                 best[k] = min(best[k], seconds)
                 spent += seconds
@@ -170,7 +188,7 @@ def _seconds_of_actions(frame: Frame, inputs: Sequence[Any]) -> Iterator[float]:
 def _what(step: Step) -> str:
     if isinstance(step, HostStep):
         node = step.node
-        return f"NumPy executes {node['call'].name if node.op.name == 'call' else node.op.name}"
+        return f"{_BY_NUMPY}{node['call'].name if node.op.name == 'call' else node.op.name}"
     if isinstance(step, ControlStep):
         kernels = len(list(kernel_steps([step])))
         return f"a loop or choice with {kernels} kernel{'s' if kernels > 1 else ''}"

@@ -262,13 +262,13 @@ class Calls(Expressions):
         handler = BUILTINS.get(function) or ASKING.get(function)
         if handler is not None and not kwargs:
             return self._handled_by_python(handler, args, e)
-        raise NotStaged(f"a call of {getattr(function, '__name__', type(function).__name__)} at line {e.lineno}")
+        raise NotStaged(f"a call of {getattr(function, '__name__', type(function).__name__)}")
 
     def _handled_by_python(self, handler: Callable[..., Any], args: list[Any], e: ast.Call) -> Any:
         try:
             inspect.signature(handler).bind(self, e, *args)
         except TypeError:
-            raise NotStaged(f"arguments at line {e.lineno}") from None
+            raise NotStaged("arguments") from None
         return handler(self, e, *args)
 
     # -- lists

@@ -10,6 +10,7 @@ import numpy as np
 
 from . import scalars
 from .assignments import Assignments
+from .source import shown
 from .values import BOOL, Array, NotStaged, Scalar, Unbound
 from .variables import Variable, join, kind_of, seen_from
 
@@ -108,7 +109,7 @@ class Choices(Assignments):
                 or self.expression(e.func) is not np.errstate
                 or any(self.expression(k.value) != "ignore" for k in e.keywords)
             ):
-                raise NotStaged(f"With at line {s.lineno}")
+                raise NotStaged(f"the statement {shown(s)}")
         self.block(s.body)
 
     def do_Match(self, s: ast.Match) -> None:
@@ -150,4 +151,4 @@ def _test_of(pattern: ast.pattern, subject: ast.expr) -> tuple[ast.expr, list[st
         parts = [_test_of(p, subject) for p in pattern.patterns]
         if not any(names for _, names in parts):
             return ast.BoolOp(ast.Or(), [test for test, _ in parts]), []
-    raise NotStaged(f"a pattern at line {pattern.lineno}")
+    raise NotStaged(f"the pattern {shown(pattern)}")

@@ -19,7 +19,7 @@ from .lists import RunTimeList
 from .localfunctions import LocalFunction, local_function
 from .outside import Captures
 from .recorder import Recorder
-from .source import closure_of, definition_of_lambda
+from .source import closure_of, definition_of_lambda, shown
 from .values import (
     BOOL,
     Array,
@@ -50,6 +50,7 @@ _COMPARED = {
     ast.NotEq: "not_equal",
 }  # fmt: skip
 _UNARY = {ast.USub: "negative", ast.UAdd: "positive", ast.Invert: "invert"}
+_NAMES = {DictDisplay: "dict", types.NoneType: "None"}
 _PACKAGES = ("numpy", "scipy", "math")  # whose functions are known
 
 
@@ -85,7 +86,7 @@ class Expressions:
         """The value of an expression."""
         handler = getattr(self, f"of_{type(e).__name__}", None)
         if handler is None:
-            raise NotStaged(f"{type(e).__name__} at line {e.lineno}")
+            raise NotStaged(f"the expression {shown(e)}")
         return handler(e)
 
     def of_Constant(self, e: ast.Constant) -> Any:
@@ -170,7 +171,7 @@ class Expressions:
             return found
         if isinstance(value, (np.dtype, np.generic)) and not callable(found := getattr(value, name)):
             return found
-        raise NotStaged(f"the attribute {name} of {type(value).__name__}")
+        raise NotStaged(f"the attribute {name} of a {_NAMES.get(type(value), type(value).__name__)}")
 
     # -- operations
 

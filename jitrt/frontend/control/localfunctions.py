@@ -54,7 +54,7 @@ def local_function(definition: ast.FunctionDef, scope: Any) -> LocalFunction:
     check_parameters(definition)
     refused = (ast.Nonlocal, ast.Global, ast.Yield, ast.YieldFrom, ast.Await)
     if definition.decorator_list or any(isinstance(n, refused) for n in ast.walk(definition)):
-        raise NotStaged(f"the definition of {definition.name} at line {definition.lineno}")
+        raise NotStaged(f"the definition of {definition.name}")
     defaults = tuple(scope.expression(e) for e in definition.args.defaults)
     if any(not is_static(v) or isinstance(v, (list, dict, set)) for v in defaults):
         raise NotStaged("a default that can change")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -10,6 +11,7 @@ from ...base.frozen import frozen
 from .source import definition_of
 from .values import NotStaged
 
+_LINE = re.compile(r" at line (\d+)$")  # of the function's text
 _LOOPS = (ast.For, ast.While, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 
 
@@ -63,6 +65,7 @@ def loop_lines(function: Callable[..., Any], fate: Callable[[int], str], refused
         return ()
     found = sorted((n for n in ast.walk(definition) if isinstance(n, _LOOPS)), key=lambda n: (n.lineno, n.col_offset))
     first = code.co_firstlineno - 1
+    refused = _LINE.sub(lambda found: f" at line {first + int(found[1])}", refused)
     return tuple(LoopLine(first + n.lineno, _head(n), fate(n.lineno), refused) for n in found)
 
 

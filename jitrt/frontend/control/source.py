@@ -17,7 +17,20 @@ from typing import Any
 
 from .values import NotStaged
 
+_SHOWN = 40  # letters of a statement in a reason
 _MOST_ENDS = 16  # of a definition that are tried
+
+
+def shown(tree: ast.AST) -> str:
+    """How a part of a function begins, for a reason.
+
+    Examples
+    --------
+    >>> shown(ast.parse("with open(name) as file:\\n    pass").body[0])
+    '`with open(name) as file:`'
+    """
+    first = ast.unparse(tree).split("\n")[0]
+    return f"`{first if len(first) <= _SHOWN else first[: _SHOWN - 1] + '…'}`"
 
 
 @lru_cache(maxsize=512)

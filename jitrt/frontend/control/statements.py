@@ -23,7 +23,7 @@ from .lists import GrownList
 from .localfunctions import LocalFunction, local_function, outlives
 from .outside import Captures
 from .recorder import Recorder
-from .source import assigned, definition_of, leaves_iterations, parameter_names, without_continue
+from .source import assigned, definition_of, leaves_iterations, parameter_names, shown, without_continue
 from .temporaries import temporaries
 from .values import BOOL, Array, KindsDiffer, ListChanges, NeedsValue, NotStaged, Unbound, is_static
 from .variables import Kind, Variable, is_covered, join, kind_of, seen_from, surviving
@@ -153,9 +153,14 @@ class Statements(Choices):
         for statement in body:
             handler = getattr(self, f"do_{type(statement).__name__}", None)
             if handler is None:
-                raise NotStaged(f"{type(statement).__name__} at line {statement.lineno}")
+                raise NotStaged(f"the statement {shown(statement)}")
             self.r.begin((*self.path, statement.lineno, statement.col_offset))
-            handler(statement)
+            try:
+                handler(statement)
+            except NotStaged as reason:
+                if getattr(self.function, "__code__", None) is self.path[0]:
+                    reason.at(statement.lineno)
+                raise
             for name in self.passing.pop(statement, ()):
                 self.variables.pop(name, None)
             if self.ends:

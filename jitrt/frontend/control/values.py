@@ -24,6 +24,11 @@ class NotStaged(Exception):
 
     is_lasting = False
 
+    def at(self, line: int) -> None:
+        """Say at which line of the function's text it is, unless that is known."""
+        if type(self) is NotStaged and " at line " not in str(self):
+            self.args = (f"{self} at line {line}",)
+
 
 class WholeArrays(NotStaged):
     """The loops work on whole arrays, for which tracing gives better code, where it gives any."""
