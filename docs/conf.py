@@ -70,7 +70,7 @@ def write_reasons(app):
         "",
         "## NumPy takes the time",
         "",
-        "A step without a kernel is NumPy's own routine. `explain` measures its share of the time, and says what helps:",
+        "A step without a kernel is NumPy's own routine. `explain` measures its share of the time, and says:",
         "",
         "| function | what helps |",
         "| --- | --- |",
