@@ -141,14 +141,14 @@ def row(function: Callable[..., Any], args: tuple[Any, ...]) -> str:
         np.testing.assert_allclose(g, w, rtol=1e-7, atol=1e-9)
     found = compiled.explain(*args)
     if found.compiled is None:
-        return f"| {function.__name__} | {_peak(function, args):,} | plain NumPy: {found.plain_reason} | | | |"
+        return f"| {function.__name__} | {peak(function, args):,} | plain NumPy: {found.plain_reason} | | | |"
     layout = found.compiled.program.layout
-    hosts = _peak(compiled, args) if found.host_calls else 0
-    columns = (_peak(function, args), layout.nbytes, layout.bound_nbytes, layout.unshared_nbytes, hosts)
+    hosts = peak(compiled, args) if found.host_calls else 0
+    columns = (peak(function, args), layout.nbytes, layout.bound_nbytes, layout.unshared_nbytes, hosts)
     return f"| {function.__name__} | " + " | ".join(f"{n:,}" for n in columns) + " |"
 
 
-def _peak(function: Callable[..., Any], args: tuple[Any, ...]) -> int:
+def peak(function: Callable[..., Any], args: tuple[Any, ...]) -> int:
     """Bytes that a call has allocated at its peak, without those of its results."""
     tracemalloc.start()
     result = function(*args)

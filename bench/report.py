@@ -10,8 +10,12 @@ from typing import Any
 
 import numpy as np
 
-from .peers import Run, installed, prepared
-from .programs import Program
+import jitrt
+
+from .memory import peak
+from .page import Row
+from .peers import PEERS, Run, installed, prepared
+from .programs import Program, chain
 
 _log = logging.getLogger("bench")
 
@@ -52,8 +56,9 @@ def ratios(program: Program, n: int, peers: Sequence[str], rounds: int) -> dict[
     return {peer: best["numpy"] / best[peer] if peer in best else candidates[peer] for peer in peers}
 
 
-def print_table(programs: Sequence[Program], sizes: Sequence[int], rounds: int, title: str) -> None:
-    """Measure, and print a row for each program as soon as it is measured."""
+def print_table(programs: Sequence[Program], sizes: Sequence[int], rounds: int, title: str) -> list[Row]:
+    """Measure, print a row for each program as soon as it is measured, and return the measurements."""
+    rows: list[Row] = []
     peers = [peer for peer in installed() if peer != "numpy"]
     print(title)
     print(f"{'':20s}" + "".join(f"  {f'n = {n:,}':^{9 * len(peers)}s}" for n in sizes).rstrip())
@@ -70,6 +75,7 @@ def print_table(programs: Sequence[Program], sizes: Sequence[int], rounds: int, 
             found = ratios(program, n, peers, rounds)
             cells += "  " + "".join(f"{_cell(found[peer]):>9s}" for peer in peers)
             for peer, value in found.items():
+                rows.append({"what": "speed", "program": program.name, "n": n, "peer": peer, "value": value})
                 if isinstance(value, float):
                     gathered.setdefault((n, peer), []).append(value)
         print(f"  {program.name:18s}{cells}", flush=True)
@@ -79,6 +85,37 @@ def print_table(programs: Sequence[Program], sizes: Sequence[int], rounds: int, 
             for n in sizes
         )
         print(f"{name:20s}{cells}", flush=True)
+    return rows
+
+
+def first_calls(rounds: int = 5) -> list[Row]:
+    """Milliseconds of the first call of functions never seen before, without the disk cache; the median."""
+    rows: list[Row] = []
+    args = tuple(np.linspace(k, k + 1, 1000) for k in range(4))
+    for operations in (20, 200):
+        for peer in installed():
+            if peer == "numexpr" or (peer == "numba" and operations > 20):  # which takes seconds
+                continue
+            seconds = []
+            for seed in range(rounds + 1):
+                run = PEERS[peer](Program(chain(operations, seed), "compile", lambda n, rng: ()), args)
+                assert run is not None
+                start = time.perf_counter()
+                run()
+                seconds.append(time.perf_counter() - start)
+            value = 1e3 * float(np.median(seconds[1:]))  # the first one pays for what a process does once
+            rows.append({"what": "first call", "program": f"{operations} operations", "peer": peer, "value": value})
+    return rows
+
+
+def memory(programs: Sequence[Program], n: int) -> list[Row]:
+    """Megabytes of temporary memory that a call takes, in NumPy and compiled."""
+    rows: list[Row] = []
+    for program in programs:
+        args = program.make(n, np.random.default_rng(_SEED))
+        found = {"numpy": peak(program.function, args), "jitrt": jitrt.jit(program.function).explain(*args).frame_bytes}
+        rows += [{"what": "memory", "program": program.name, "peer": p, "value": v / 1e6} for p, v in found.items()]
+    return rows
 
 
 def _geometric_mean(values: Sequence[float]) -> float:

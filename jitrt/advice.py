@@ -163,6 +163,10 @@ ADVICE = (
 )
 
 
+# Titles of reasons behind which there is another one, if the function has loops.
+FROM_LOOPS = ("Values that decide what is computed", "A loop that is unrolled, or left to Python", ADVICE[-1].title)
+
+
 def host_advice(name: str) -> str:
     """What to do about a function that NumPy executes.
 

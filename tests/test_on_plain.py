@@ -2,6 +2,7 @@
 
 import ast
 import copy
+import importlib.util
 import pickle
 import warnings
 from pathlib import Path
@@ -102,3 +103,21 @@ def test_what_has_a_rewrite_is_more_than_what_has_none():
     texts = list(reasons())
     other = [t for t in texts if advice(t) is ADVICE[-1]]
     assert len(texts) > 150 and len(other) < len(texts) / 4
+
+
+def test_following_the_advice_compiles():
+    spec = importlib.util.spec_from_file_location(
+        "following_advice", PACKAGE.parent / "examples" / "following_advice.py"
+    )
+    examples = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(examples)
+    said = {"district_means": "array", "star_map": "np.bincount", "repeats": "number"}
+    for before, args, after, args_after in examples.cases(np.random.default_rng(1), 200):
+        explanation = jitrt.jit(before).explain(*args)
+        assert said.get(before.__name__, "behind it") in explanation.advice, before.__name__
+        followed = jitrt.jit(after)
+        made = followed.explain(*args_after)
+        assert not made.plain_reason and "histogram" not in str(made)
+        found, wanted = followed(*args_after), before(*args)
+        for one, other in zip(found, wanted) if isinstance(wanted, tuple) else [(found, wanted)]:
+            np.testing.assert_allclose(one, other, rtol=1e-12)

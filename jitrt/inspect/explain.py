@@ -7,7 +7,7 @@ import os
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
-from ..advice import advice, host_advice
+from ..advice import FROM_LOOPS, Advice, advice, host_advice
 from ..base.frozen import frozen
 from ..codegen.kernels import Kernel
 from ..frontend.control.looplines import LoopLine
@@ -118,8 +118,8 @@ class Explanation:
     def advice(self) -> str:
         """What to change in the function so that more of it is compiled; empty if there is nothing."""
         refused = self.loops[0].refused if self.loops else ""
-        if self.plain_reason:  # where there are loops, what keeps them from being a procedure matters most
-            return advice(refused or self.plain_reason).rewrite
+        if self.plain_reason:
+            return self._advice_on_plain().rewrite
         if self.host_calls:
             name, share = max(self.numpy_shares, key=lambda found: found[1], default=("", 0.0))
             if share < _MUCH:
@@ -263,10 +263,14 @@ class Explanation:
             lines.append("all of it: print(….text()); parts: .graph, .loops, .kernels, .memory, .host_calls")
         return "\n".join(lines)
 
+    def _advice_on_plain(self) -> Advice:
+        """What helps where the plain function runs: values that a loop looks at come from what the loop may not do."""
+        found, refused = advice(self.plain_reason), self.loops[0].refused if self.loops else ""
+        return advice(refused) if refused and found.title in FROM_LOOPS else found
+
     def _link(self) -> str:
         """Where the documentation has the kind of reason that the advice is about."""
-        refused = self.loops[0].refused if self.loops else ""
-        return f" ({advice(refused or self.plain_reason).page})" if self.plain_reason else ""
+        return f" ({self._advice_on_plain().page})" if self.plain_reason else ""
 
     def _repr_html_(self) -> str:
         pictures = {}
