@@ -13,7 +13,7 @@ import numpy as np
 
 from ..base.frozen import frozen, replaced
 from ..ir.build import encoding_of
-from ..ir.extents import rather_below
+from ..ir.extents import is_extent, rather_below
 from ..ir.node import Graph, Node
 from ..ir.ops.movement import storage
 from ..ir.types import ArrayType
@@ -92,13 +92,10 @@ def plan_block(
     controlled: dict[int, Uses] = {}
     for k, (step, (reads, writes)) in enumerate(zip(block.steps, block.accesses())):
         if isinstance(step, (LoopCall, BranchCall)):
-            frames = []
-            for body in step.blocks():
-                memory = plan_block(body, is_body=True)
-                frame = buffer(ArrayType(np.dtype(np.uint8), (memory.layout.nbytes,)))
-                inner[body] = frame, memory
-                frames.append(frame)
-            controlled[k] = reads, [*writes, *frames]
+            memories = [plan_block(body, is_body=True) for body in step.blocks()]
+            frames = _frames(step, [memory.layout.nbytes for memory in memories])
+            inner.update(zip(step.blocks(), zip(frames, memories)))
+            controlled[k] = reads, [*writes, *dict.fromkeys(frames)]
     planned = plan_steps(block.graph, block.steps, permanent, controlled, is_body, donated, final)
     if not (is_body or rather_below(planned[1].bound_nbytes, _WORTH_REORDERING)):
         order = _lighter_order(block, controlled)
@@ -108,6 +105,13 @@ def plan_block(
         if other[1].bound_nbytes < planned[1].bound_nbytes:
             planned = other
     return BlockMemory(*planned, inner)
+
+
+def _frames(step: LoopCall | BranchCall, sizes: Sequence[int]) -> list[Node]:
+    """For each block inside of `step` the node whose slot is its frame; of a choice, one block alone runs."""
+    if isinstance(step, BranchCall) and not any(map(is_extent, sizes)):
+        return [buffer(ArrayType(np.dtype(np.uint8), (max(sizes),)))] * len(sizes)
+    return [buffer(ArrayType(np.dtype(np.uint8), (nbytes,))) for nbytes in sizes]
 
 
 def _lighter_order(block: Block, controlled: Mapping[int, Uses]) -> list[int]:
