@@ -20,7 +20,7 @@ from collections.abc import Iterator
 
 from .calls import Operation, operation_named
 from .files import load, save
-from .graphs import lower
+from .graphs import by_hand, lower
 from .missing import Optional, coalesce, optional, optional_leaf, present, where_present
 from .parse import parse
 from .program import Program, compile, evaluate
@@ -33,6 +33,7 @@ __all__ = [
     "Operation",
     "Optional",
     "Program",
+    "by_hand",
     "coalesce",
     "compile",
     "evaluate",

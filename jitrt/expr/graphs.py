@@ -10,16 +10,19 @@ import numpy as np
 
 from ..base.atwork import at_work
 from ..errors import Untraceable
+from ..frontend.python.variablenames import variable_names
 from ..frontend.returned import Result
 from ..frontend.trace import Request, Traced, trace
 from ..ir.node import Graph, Node
 from ..ir.ops.movement import decode_index
 from ..ir.ops.optable import CONSTANT, INPUT, Kind, Op
 from ..passes.prepare import prepare
+from ..schedule.byhand import ByHand
+from ..schedule.byhand import by_hand as schedule_by_hand
 from ..values.kinds import leaf_count, rebuild
 from .calls import GETITEM, Operation, method, operation_named
+from .program import Program, example
 from .program import compile as program_of
-from .program import example
 from .tree import Expression, applied, leaf, literal, name
 
 
@@ -149,16 +152,7 @@ def lower(e: Expression, stage: str = "simplify") -> Expression:
         t1 = np.broadcast_to(np.dtype('<f4').type(0.25), shape=(3,))
         return np.multiply(t0, t1)
     """
-    program = program_of(e)
-    leaves = {str(n.name): n for n in e.leaves}
-    values = [example(leaves[own]) for own in program.inputs]
-    call = program._traced.taken(tuple(values), {})
-    try:
-        with at_work():
-            captures = program._specialisations.current_captures()
-            traced = trace(Request(program._function, call.leaves, call.structure, captures))
-    except Untraceable as reason:
-        raise ValueError(f"the expression is not compiled: {reason}") from None
+    program, traced, _ = _traced(e)
     graph = Graph(traced.graph.inputs, tuple([n for n in _results(traced) if isinstance(n, Node)]))
     if not graph.outputs:
         return e
@@ -166,3 +160,60 @@ def lower(e: Expression, stage: str = "simplify") -> Expression:
     if stage not in stages:
         raise ValueError(f"{stage!r} is no stage; there are {', '.join(stages)}")
     return from_graph(stages[stage], program.inputs)[0]
+
+
+def by_hand(e: Expression) -> ByHand:
+    """An expression as a fusion to be scheduled by hand (`jitrt.schedule`), every operation with loops of its own.
+
+    Parameters
+    ----------
+    e : Expression
+        Its leaves have known dtypes and shapes.
+
+    Returns
+    -------
+    ByHand
+        Its tensors have the names of leaves and named values; `ByHand.function` makes a function of the leaves.
+
+    Raises
+    ------
+    ScheduleError
+        If there are other operations than elementwise ones, folds, transposes and broadcasts, and slices and reshapes
+        of leaves.
+    ValueError
+        If a leaf has an open type, or the expression is not compiled.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from jitrt import expr
+    >>> from jitrt.schedule import compute_at
+    >>> y = expr.name(np.exp(expr.leaf("x", "f8", shape=(4,))), "y")
+    >>> made = expr.by_hand((y * 2.0).sum())
+    >>> compute_at(made.fusion, made["y"], made.outputs[0], 1)
+    >>> print(made.source)
+    def loops(x):
+        t1 = np.float64(0.0)
+        for i0 in range(4):
+            y = np.exp(x[i0])
+            t0 = np.multiply(y, np.float64(2.0))
+            t1 = np.add(t1, t0)
+        return t1
+    <BLANKLINE>
+    """
+    program, traced, values = _traced(e)
+    return schedule_by_hand(traced.graph, program.inputs, values)
+
+
+def _traced(e: Expression) -> tuple[Program, Traced, Mapping[Node, str]]:
+    """The program of an expression, its trace for values of the types of its leaves, and the names of values."""
+    program = program_of(e)
+    leaves = {str(n.name): n for n in e.leaves}
+    values = [example(leaves[own]) for own in program.inputs]
+    call = program._traced.taken(tuple(values), {})
+    try:
+        with at_work(), variable_names() as names:
+            captures = program._specialisations.current_captures()
+            return program, trace(Request(program._function, call.leaves, call.structure, captures)), names
+    except Untraceable as reason:
+        raise ValueError(f"the expression is not compiled: {reason}") from None

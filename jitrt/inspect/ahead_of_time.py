@@ -187,7 +187,8 @@ class Stages:
         Raises
         ------
         ScheduleError
-            If the function does something else than elementwise operations, folds, transposes and broadcasts.
+            If the function does something else than elementwise operations, folds, transposes and broadcasts, and
+            slices and reshapes of its arguments.
 
         Examples
         --------

@@ -25,6 +25,7 @@ from ..base.frozen import record
 from ..ir.build import literal
 from ..ir.node import Graph, Node
 from ..ir.ops.folds import FOLD_IDENTITY
+from ..ir.ops.movement import decode_index
 from ..ir.ops.optable import OPS, Kind
 from ..ir.rewrite import rewrite
 from ..passes import lower
@@ -48,12 +49,15 @@ class ByHand:
     nodes : dict of Tensor to Node
         What each tensor is.
     outputs : list of Tensor
+    views : dict of Tensor to str
+        For slices and other shapes of inputs, which are tensors without a definition, what makes them.
     """
 
     fusion: Fusion
     tensors: dict[str, Tensor]
     nodes: dict[Tensor, Node]
     outputs: list[Tensor]
+    views: dict[Tensor, str]
 
     def __getitem__(self, name: str) -> Tensor:
         return self.tensors[name]
@@ -91,7 +95,7 @@ def by_hand(graph: Graph, inputs: Sequence[str], names: Mapping[Node, str]) -> B
     Raises
     ------
     ScheduleError
-        If it has other operations than elementwise ones, folds, transposes and broadcasts.
+        If it has other operations than elementwise ones, folds, transposes, broadcasts, and views of inputs.
     """
     named = [n for n in graph.nodes() if n in names]
     lowered = rewrite(graph.with_outputs((*graph.outputs, *named)), lower.RULES)
@@ -100,7 +104,7 @@ def by_hand(graph: Graph, inputs: Sequence[str], names: Mapping[Node, str]) -> B
     if any(literal(n) is not None for n in graph.outputs):
         raise ScheduleError("a result that is a constant is not scheduled by hand")
     fusion = Fusion()
-    made = ByHand(fusion, {}, {}, [])
+    made = ByHand(fusion, {}, {}, [], {})
     of: dict[Node, Tensor] = {}
     fresh = (name for k in itertools.count() if (name := f"t{k}") not in inputs and name not in made.tensors)
     for node, name in zip(graph.inputs, inputs):
@@ -114,7 +118,11 @@ def by_hand(graph: Graph, inputs: Sequence[str], names: Mapping[Node, str]) -> B
             own = names.get(node, "")
             is_free = own.isidentifier() and own not in made.tensors and not _is_texts_own(own)
             name = own if is_free else next(fresh)
-            of[node] = _tensor(fusion, name, node, of)
+            view = _view(node, of[node.args[0]]) if node.args and node.args[0] in of else ""
+            is_given = view and of[node.args[0]].definition is None
+            of[node] = fusion.input(name, *node.shape) if is_given else _tensor(fusion, name, node, of)
+            if is_given:
+                made.views[of[node]] = view
             made.tensors[name] = of[node]
             made.nodes[of[node]] = node
     made.outputs = [fusion.output(of[n]) for n in graph.outputs]
@@ -126,13 +134,28 @@ def _is_texts_own(name: str) -> bool:
     return name in ("np", "range") or re.fullmatch(r"i\d+", name) is not None
 
 
+def _view(node: Node, x: Tensor) -> str:
+    """What makes a view of `x`, if it is a slice or a reshape."""
+    if node.op.name == "reshape":
+        return f"{x.name}.reshape({node.shape})"
+    if node.op.name != "getitem":
+        return ""
+    return f"{x.name}[{', '.join(map(_index, decode_index(node['index']))) or '()'}]"
+
+
+def _index(item: Any) -> str:
+    if not isinstance(item, slice):
+        return "..." if item is Ellipsis else str(item)
+    return ":".join("" if bound is None else str(bound) for bound in (item.start, item.stop, item.step))
+
+
 def _tensor(fusion: Fusion, name: str, node: Node, of: Mapping[Node, Tensor]) -> Tensor:
     if node.dtype.kind in "mM":
         raise ScheduleError(f"{node.dtype} is not scheduled by hand")
     operands = [of[a] for a in node.args if a in of]
     if node.op.kind is Kind.ELEMENTWISE and operands:
         return fusion.elementwise(name, *operands)
-    if node.op in FOLD_IDENTITY:
+    if node.op.kind is Kind.REDUCTION and node.op in FOLD_IDENTITY:
         return fusion.reduce(name, operands[0], node["axes"])
     if node.op.name == "transpose":
         return fusion.transpose(name, operands[0], [int(k) for k in node["axes"]])
@@ -156,13 +179,15 @@ class _Writer:
         if tree is None:
             raise ScheduleError("positions are set where loops cannot be nested")
         self.made, self.tree = made, tree
-        self.inputs = [t for t in made.fusion.tensors if t.definition is None]
+        self.inputs = [t for t in made.fusion.tensors if t.definition is None and t not in made.views]
         self.lines: list[str] = []
         self.started: set[Tensor] = set()
         self.counters = (f"i{k}" for k in itertools.count())
 
     def text(self) -> str:
         self.lines = [f"def loops({', '.join(t.name for t in self.inputs)}):"]
+        for t, view in self.made.views.items():
+            self._line(1, f"{t.name} = {view}")
         for t in self.made.fusion.tensors:
             axes = t.domain.array_axes if t.is_output else stored_axes(t)
             if t.definition is not None and axes:

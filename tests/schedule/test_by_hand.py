@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import jitrt
+from jitrt import expr
 from jitrt.schedule import ScheduleError, inline_most
 
 
@@ -128,7 +129,7 @@ def test_dates_are_not_scheduled_by_hand():
         scheduled(lambda x, y: x + y, days, np.ones(3, "m8[D]"))
 
 
-@pytest.mark.parametrize("function", [lambda x, y: np.cumsum(x), lambda x, y: x[::2] * 2.0])
+@pytest.mark.parametrize("function", [lambda x, y: np.cumsum(x), lambda x, y: (x * 2.0)[::2] * 2.0])
 def test_what_is_not_scheduled_by_hand(function):
     x = np.ones((4, 4))
     with pytest.raises(ScheduleError, match="by hand"):
@@ -141,3 +142,36 @@ def test_illegal_positions():
     made["e"].position = 2  # which its fold over rows does not allow
     with pytest.raises(ScheduleError, match="nested"):
         made.function()
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda x, y: (x[1:] - x[:-1]) ** 2 + y[1:, ::-1].sum(axis=0),
+        lambda x, y: np.exp(x.reshape(8, 5)).sum(axis=1) * y[0, 3],
+        lambda x, y: x[:, 1:-1][::-2].max(axis=1) + y[::-2, -1],
+    ],
+)
+@pytest.mark.parametrize("seed", range(4))
+def test_views_of_arguments(function, seed):
+    rng = np.random.default_rng(seed)
+    x, y = rng.normal(size=(2, 5, 8))
+    made = scheduled(function, x, y)
+    if seed % 2:
+        transformed(made, rng)
+    inline_most(made.fusion)
+    assert_same(made, function, x, y, compiled=not seed)
+
+
+def test_expressions_are_scheduled_by_hand():
+    x, y = (expr.leaf(name, "f8", shape=(5, 8)) for name in "xy")
+    e = expr.name(np.exp(x - x.max(axis=1, keepdims=True)), "e")
+    made = expr.by_hand(e / e.sum(axis=1, keepdims=True) + y[:1])
+    assert {"x", "y", "e"} <= made.tensors.keys()
+    inline_most(made.fusion)
+    a, b = np.random.default_rng(0).normal(size=(2, 5, 8))
+    f = made.function()
+    expected = np.exp(a - a.max(1, keepdims=True))
+    expected = expected / expected.sum(1, keepdims=True) + b[:1]
+    for run in (f, jitrt.jit(f)):
+        np.testing.assert_allclose(run(a, b), expected, rtol=1e-13)
