@@ -25,6 +25,7 @@ from .tree import Expression, nodes_of
 
 _MOST_WRITTEN_OUT = 16  # elements of an array
 _TEMPORARY = re.compile(r"t\d+")
+_HELD = re.compile(r"[cf]\d+_")  # globals of what is compiled
 _TAKEN = frozenset({"np", "op", "name", "array", "float", "complex", "slice", "scipy", "expression"})
 
 
@@ -82,7 +83,7 @@ class Writer:
         return found
 
     def _assign(self, node: Expression, variables: dict[Expression, str], inlined: bool) -> None:
-        if node.operation is NAMED and not self._for_people:
+        if node.operation is NAMED and not self._for_people and node not in variables:
             self.names[node] = self.names[node.operands[0]]
             return
         if node.operation is NAMED and node in variables:
@@ -143,7 +144,8 @@ class Writer:
 
 
 def _is_variable(name: str) -> bool:
-    return name.isidentifier() and not keyword.iskeyword(name) and not _TEMPORARY.fullmatch(name)
+    is_free = not (_TEMPORARY.fullmatch(name) or _HELD.fullmatch(name))
+    return name.isidentifier() and not keyword.iskeyword(name) and is_free
 
 
 def _atom(text: str) -> str:
