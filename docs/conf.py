@@ -23,7 +23,7 @@ autosummary_generate = True
 numpydoc_show_class_members = False
 html_theme = "pydata_sphinx_theme"
 html_title = "jitrt"
-templates_path = ["_templates"]
+templates_path, html_static_path, html_css_files = ["_templates"], ["_static"], ["jitrt.css"]
 html_sidebars = {"**": ["pages"]}
 html_theme_options = {"show_toc_level": 2, "secondary_sidebar_items": ["page-toc"], "navbar_center": []}
 
@@ -46,7 +46,10 @@ def reasons():
 
 
 def _sentence(rewrite):
-    return f"{rewrite[0].upper()}{rewrite[1:]}." if rewrite else "Nothing has to be done."
+    if not rewrite:
+        return "Nothing has to be done."
+    start = rewrite.split(" ")[0].rstrip(":")
+    return f"{rewrite if '.' in start or start in dir(np.fft) else rewrite[0].upper() + rewrite[1:]}."
 
 
 def _names(pattern):
@@ -79,9 +82,8 @@ def write_reasons(app):
     ]
     found = reasons()
     for kind in ADVICE:
-        if kind in found:
-            lines += [f"## {kind.title}", "", f"What helps: {_sentence(kind.rewrite)}", ""]
-            lines += [*(f"- `{text}`" for text in sorted(found[kind])), ""]
+        lines += [f"## {kind.title}", "", f"What helps: {_sentence(kind.rewrite)}", ""]
+        lines += [*(f"- {text if '`' in text else f'`{text}`'}" for text in sorted(found[kind])), ""]
     (HERE / "reasons.md").write_text("\n".join(lines), encoding="utf-8")
 
 

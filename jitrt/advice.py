@@ -83,8 +83,8 @@ ADVICE = (
     ),
     Advice(
         "The error state",
-        "errstate|error state|catch_warnings",
-        "put it around the call of the function",
+        "errstate|error state|catch_warnings|floating-point exception",
+        "put np.errstate around the call of the function; what it ignores is compiled",
     ),
     Advice(
         "Generators and coroutines",

@@ -100,5 +100,14 @@ def test_boxes_never_overlap(seed):
             assert x + w <= x1 or x1 + w1 <= x or y + h <= y1 or y1 + h1 <= y
 
 
+def test_lines_pass_by_the_boxes_between():
+    boxes = [Box(("a",), "gray"), Box(("b" * 30,), "gray", (0,)), Box(("c",), "gray", (0, 1))]
+    picture = layered(boxes)
+    between = shapes(picture, "rect")[1]
+    x, w = float(between.get("x")), float(between.get("width"))
+    straight = [float(v) for p in shapes(picture, "path") for v in re.findall(r"([\d.]+),[\d.]+ V", p.get("d"))]
+    assert straight and all(not x <= v <= x + w for v in straight)
+
+
 def test_bars_of_nothing():
     assert shapes(bars_picture([("none", 0.0, "0 µs")], 0.0), "rect")

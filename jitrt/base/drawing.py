@@ -55,7 +55,7 @@ def rectangle(x: float, y: float, width: float, height: float, colour: str, titl
 
 
 def layered(boxes: Sequence[Box]) -> str:
-    """Boxes in rows, each below those that it comes after, and lines between them.
+    """Boxes in rows, each below those that it comes after, and lines between them that pass by other boxes.
 
     Examples
     --------
@@ -63,31 +63,47 @@ def layered(boxes: Sequence[Box]) -> str:
     >>> picture.count("<rect"), picture.count("<path")
     (2, 1)
     """
-    rows: dict[int, list[int]] = {}
     row_of: list[int] = []
-    for k, box in enumerate(boxes):
+    for box in boxes:
         row_of.append(1 + max((row_of[j] for j in box.after), default=-1))
-        rows.setdefault(row_of[k], []).append(k)
+    # In each row boxes, and gaps for the lines that come from a box and end further below.
+    rows: list[list[tuple[int, bool]]] = [[] for _ in range(max(row_of, default=-1) + 1)]
+    lowest = list(row_of)
+    for k, box in enumerate(boxes):
+        rows[row_of[k]].append((k, True))
+        for j in box.after:
+            for row in range(lowest[j] + 1, row_of[k]):
+                rows[row].append((j, False))
+            lowest[j] = max(lowest[j], row_of[k] - 1)
     sizes = [(2 * PAD + LETTER * max(map(len, b.lines)), 2 * PAD + LINE * len(b.lines)) for b in boxes]
-    width = max((sum(sizes[k][0] + GAP for k in row) for row in rows.values()), default=GAP)
-    place: dict[int, tuple[float, float]] = {}
-    y = GAP / 2
-    for row in rows.values():
-        x = (width - sum(sizes[k][0] + GAP for k in row) + GAP) / 2
-        for k in row:
-            place[k] = x, y
-            x += sizes[k][0] + GAP
-        y += max(sizes[k][1] for k in row) + GAP
+    widths = [sum((sizes[k][0] if is_box else 0) + GAP for k, is_box in row) for row in rows]
+    width, y = max(widths, default=GAP), GAP / 2
+    middle: dict[tuple[int, int], float] = {}  # by box and row
+    extent: list[tuple[float, float]] = []  # of rows: top and bottom
+    for number, row in enumerate(rows):
+        above = {k: [middle[j, number - 1] for j in boxes[k].after if (j, number - 1) in middle] for k, b in row if b}
+        above |= {k: [middle[k, number - 1]] for k, is_box in row if not is_box}
+        row.sort(key=lambda item: sum(above[item[0]]) / len(above[item[0]]) if above[item[0]] else width / 2)
+        x = (width - widths[number] + GAP) / 2
+        for k, is_box in row:
+            w = sizes[k][0] if is_box else 0
+            middle[k, number] = x + w / 2
+            x += w + GAP
+        extent.append((y, y + max(sizes[k][1] for k, is_box in row if is_box)))
+        y = extent[-1][1] + GAP
     parts = []
     for k, box in enumerate(boxes):
         for j in box.after:
-            x0, y0 = place[j][0] + sizes[j][0] / 2, place[j][1] + sizes[j][1]
-            x1, y1 = place[k][0] + sizes[k][0] / 2, place[k][1]
-            bend = (y1 - y0) / 2
-            path = f"M{x0:.0f},{y0:.0f} C{x0:.0f},{y0 + bend:.0f} {x1:.0f},{y1 - bend:.0f} {x1:.0f},{y1:.0f}"
-            parts.append(f'<path d="{path}" fill="none" stroke="currentColor" opacity="0.5"/>')
+            path, x0, y0 = "", middle[j, row_of[j]], extent[row_of[j]][0] + sizes[j][1]
+            for row in range(row_of[j] + 1, row_of[k] + 1):
+                (top, bottom), x1, bend = extent[row], middle[(k if row == row_of[k] else j), row], GAP / 2
+                path += f"M{x0:.0f},{y0:.0f} C{x0:.0f},{top - bend:.0f} {x1:.0f},{top - bend:.0f} {x1:.0f},{top:.0f} "
+                path += "" if row == row_of[k] else f"V{bottom:.0f} "
+                x0, y0 = x1, bottom
+            parts.append(f'<path d="{path.strip()}" fill="none" stroke="currentColor" opacity="0.5"/>')
     for k, box in enumerate(boxes):
-        (x, y0), (w, h) = place[k], sizes[k]
+        w, h = sizes[k]
+        x, y0 = middle[k, row_of[k]] - w / 2, extent[row_of[k]][0]
         parts.append(rectangle(x, y0, w, h, box.colour))
         parts += [text(x + PAD, y0 + PAD + LINE * (n + 0.75), line) for n, line in enumerate(box.lines)]
     return svg(width, y, parts)

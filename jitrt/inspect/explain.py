@@ -26,6 +26,7 @@ _STYLE = (
     "pre{overflow-x:auto}</style>"
 )
 _MUCH = 0.3  # of the time, which is worth an advice
+_NO_KERNEL = ": no kernel for it"
 _SHOWN = 3  # loops, and calls of NumPy, that a short explanation names
 # What the parts of an explanation are, by the beginnings of their titles, for those who read one for the first time.
 _CAPTIONS = {
@@ -160,11 +161,11 @@ class Explanation:
         """What NumPy or Python executes inside the program, with the lines of the user's code where they are known."""
         if self.traced is None or self.compiled is None:
             return []
-        calls = [f"{name} at {line}: no kernel for it" for name, line in self._traced_calls()]
+        calls = [f"{name} at {line}{_NO_KERNEL}" for name, line in self._traced_calls()]
         steps = [s.node for c in self.programs for s in c.program.steps if isinstance(s, HostStep)]
         calls += [f"{n.op.name} {n.type}: Python's rules for its own numbers" for n in steps if is_python(n.op)]
         others = [n for n in steps if n.op.name != "call" and not is_python(n.op)]
-        return calls + [f"{n.op.name} {n.type}: no kernel for it" for n in others]
+        return calls + [f"{n.op.name} {n.type}{_NO_KERNEL}" for n in others]
 
     def _traced_calls(self) -> tuple[tuple[str, str], ...]:
         return () if self.traced is None else self.traced.host_calls
@@ -253,15 +254,24 @@ class Explanation:
         lines = [title if self.loop else f"{title}: {text}", *_some(map(str, self.loops))]
         if self.looked_at:
             lines.append(f"looks at {_counted(len(self.looked_at), 'value')}, the first: {self.looked_at[0]}")
-        measured = dict(self.numpy_shares)
-        for call in _some(self.host_calls):
-            share = measured.get(call.split(" ")[0])
-            what = call.removesuffix(": no kernel for it")
-            lines.append(f"NumPy executes {what}" + ("" if share is None else f", {share:.0%} of the time (measured)"))
+        lines += _some(self._executed())
         lines += [f"what helps: {self.advice}{self._link()}"] if self.advice else []
         if not self.plain_reason:
             lines.append("all of it: print(….text()); parts: .graph, .loops, .kernels, .memory, .host_calls")
         return "\n".join(lines)
+
+    def _executed(self) -> list[str]:
+        """What NumPy executes, by function, with its lines and its share of the time; what takes most comes first."""
+        where: dict[str, dict[str, None]] = {}
+        for call in self.host_calls:
+            name, _, rest = call.removesuffix(_NO_KERNEL).partition(" ")
+            where.setdefault(name, {})[rest.removeprefix("at ")] = None
+        shares = dict(self.numpy_shares)
+        found = []
+        for name in sorted(where, key=lambda name: -shares.get(name, 0.0)):
+            share = f", {shares[name]:.0%} of the time (measured)" if name in shares else ""
+            found.append(f"NumPy executes {name} at {', '.join(where[name])}{share}")
+        return found
 
     def _advice_on_plain(self) -> Advice:
         """What helps where the plain function runs: values that a loop looks at come from what the loop may not do."""
@@ -279,7 +289,7 @@ class Explanation:
         shown = "".join(
             f"<details open><summary><b>{name}</b></summary>{picture}</details>" for name, picture in pictures.items()
         )
-        return f"<pre>{html.escape(str(self))}</pre>{shown}{to_html(self.sections()[1:])}"
+        return f"<pre style='white-space:pre-wrap'>{html.escape(str(self))}</pre>{shown}{to_html(self.sections()[1:])}"
 
 
 def _some(lines: Iterable[str]) -> list[str]:

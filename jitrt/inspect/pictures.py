@@ -113,7 +113,7 @@ def nests_picture(nests: Sequence[str]) -> str:
         y += GAP
     total = width + PAD
     drawn = [
-        rectangle(PAD * d + 2, top, total - 2 * PAD * d - 4, LINE * n + 2, COLOURS[d % len(COLOURS)])
+        rectangle(PAD * d + 2, top, total - 2 * PAD * d - 4, LINE * n - 2, COLOURS[d % len(COLOURS)])
         for d, top, n in frames
     ]
     return svg(total, y, [*drawn, *texts])
