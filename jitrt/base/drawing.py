@@ -72,8 +72,8 @@ def layered(boxes: Sequence[Box]) -> str:
     for k, box in enumerate(boxes):
         rows[row_of[k]].append((k, True))
         for j in box.after:
-            for row in range(lowest[j] + 1, row_of[k]):
-                rows[row].append((j, False))
+            for number in range(lowest[j] + 1, row_of[k]):
+                rows[number].append((j, False))
             lowest[j] = max(lowest[j], row_of[k] - 1)
     sizes = [(2 * PAD + LETTER * max(map(len, b.lines)), 2 * PAD + LINE * len(b.lines)) for b in boxes]
     widths = [sum((sizes[k][0] if is_box else 0) + GAP for k, is_box in row) for row in rows]
@@ -95,10 +95,10 @@ def layered(boxes: Sequence[Box]) -> str:
     for k, box in enumerate(boxes):
         for j in box.after:
             path, x0, y0 = "", middle[j, row_of[j]], extent[row_of[j]][0] + sizes[j][1]
-            for row in range(row_of[j] + 1, row_of[k] + 1):
-                (top, bottom), x1, bend = extent[row], middle[(k if row == row_of[k] else j), row], GAP / 2
+            for number in range(row_of[j] + 1, row_of[k] + 1):
+                (top, bottom), x1, bend = extent[number], middle[(k if number == row_of[k] else j), number], GAP / 2
                 path += f"M{x0:.0f},{y0:.0f} C{x0:.0f},{top - bend:.0f} {x1:.0f},{top - bend:.0f} {x1:.0f},{top:.0f} "
-                path += "" if row == row_of[k] else f"V{bottom:.0f} "
+                path += "" if number == row_of[k] else f"V{bottom:.0f} "
                 x0, y0 = x1, bottom
             parts.append(f'<path d="{path.strip()}" fill="none" stroke="currentColor" opacity="0.5"/>')
     for k, box in enumerate(boxes):
