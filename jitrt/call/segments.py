@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import field
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -14,8 +15,13 @@ from ..base.frozen import record, replaced
 from ..frontend.numpy.scopes import entered
 from ..frontend.segments import GraphBreak, register_value, sample
 from ..frontend.trace import Traced
+from ..ir.build import encoding_of
+from ..ir.interpret import interpret, stored
 from ..ir.node import Graph
+from ..ir.ops.contractions import CALL
+from ..ir.ops.optable import Kind
 from ..ir.rounding import EXACT, Rounding
+from ..ir.worthwhile import numpy_time
 from ..passes.harmless import left_out
 from ..programs import Compiled, compile_graph
 from ..runtime.errstate import UNCOMPUTED, errors
@@ -72,10 +78,24 @@ class Programs:
         compiled = self.compile(graph, values)
         return compiled, compiled.run(values)
 
-    def execute_quietly(self, graph: Graph, values: list[Any]) -> tuple[Compiled, list[Any]]:
-        """The same without floating-point exceptions, for a trace behind which the call runs from its beginning."""
+    def execute_quietly(self, graph: Graph, values: list[Any]) -> tuple[Compiled | Callable[[], Compiled], list[Any]]:
+        """The same without floating-point exceptions, for a trace behind which the call runs from its beginning.
+
+        What NumPy computes at once is compiled when the whole trace is known to pay: the first value does it.
+        """
+        if not _takes_numpy_long(graph):
+            outputs = map(stored, interpret(graph, values), graph.strides or [None] * len(graph.outputs))
+            return partial(self.compile, graph, values), list(outputs)
         compiled = self.compile(graph, values)
         return compiled, compiled.run(values, reports=False)
+
+
+def _takes_numpy_long(graph: Graph) -> bool:
+    """Whether a graph is better compiled before anything of it is computed, or cannot be computed without."""
+    nodes = graph.nodes()
+    if any(n.op is CALL or n.op.kind is Kind.CONTROL for n in nodes) or any(map(encoding_of, graph.inputs)):
+        return True
+    return numpy_time([graph]) > 1000 * policy.TRACE
 
 
 @record(eq=False)

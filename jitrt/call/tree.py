@@ -6,6 +6,7 @@ import contextlib
 import threading
 from collections import deque
 from collections.abc import Callable, Hashable, Iterator, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -229,15 +230,18 @@ class Specialisation:
             If the plain function is expected to be faster.
         """
         self._check_copies(traced)
-        if self.only_native and not self._can_be_native(traced):
-            raise NotWorthwhile(TOO_SMALL)
+        if not self._can_be_native(traced):
+            self._check_worthwhile(traced)
+        breaks = [replaced(c, compiled=c.compiled()) if isinstance(c.compiled, partial) else c for c in traced.breaks]
+        traced = replaced(traced, breaks=tuple(breaks))
         self.draws = self.draws or traced.draws
         values = [traced.values[k] for k in traced.registers]
         programs = programs or self._programs
         compiled = programs.compile(traced.graph, values, self._overwritable(traced), written_in_place(traced))
         traced = _without_arguments(traced)
         with self._lock, at_work():
-            self._check_worthwhile(traced, compiled)
+            if not self._is_served_natively(traced, compiled):
+                self._check_worthwhile(traced, compiled)
             segment = self.root
             for end in traced.breaks:
                 if segment.end is None:
@@ -291,15 +295,16 @@ class Specialisation:
         if not (traced.breaks or config.strict() or is_worth_copying(traced.graph, written, fields)):
             raise NotWorthwhile("it does little more than to write into arrays, which NumPy does without a copy")
 
-    def _check_worthwhile(self, traced: Traced, compiled: Compiled) -> None:
-        if config.strict() or self._is_served_natively(traced, compiled):
+    def _check_worthwhile(self, traced: Traced, compiled: Compiled | None = None) -> None:
+        """Stop where calls that Python serves do not pay, or, as long as nothing is compiled, never can."""
+        if config.strict():
             return
         if self.only_native:
             raise NotWorthwhile(TOO_SMALL)
         breaks = [c for c in traced.breaks if c.graph is not None]
         graphs = [*(c.graph for c in breaks if c.graph is not None), traced.graph]
-        amounts = [c.program.amount() for c in (*(c.compiled for c in breaks), compiled)]
-        if not is_worth_python(graphs, sum(amounts, NOTHING), self.parts):
+        programs = [] if compiled is None else [*(c.compiled for c in breaks), compiled]
+        if not is_worth_python(graphs, sum((c.program.amount() for c in programs), NOTHING), self.parts):
             raise NotWorthwhile(LITTLE_BETWEEN_LOOKS if traced.breaks else TOO_SMALL)
 
     def _is_served_natively(self, traced: Traced, compiled: Compiled) -> bool:

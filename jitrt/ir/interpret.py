@@ -6,10 +6,12 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+from numpy.lib.stride_tricks import as_strided
 
 from .extents import is_extent
 from .node import Graph, Node
 from .ops.optable import INPUT, ValueWanted
+from .types import contiguous_strides
 
 
 def evaluate(roots: Sequence[Node], values: dict[Node, Any]) -> list[Any]:
@@ -58,3 +60,16 @@ def interpret(graph: Graph, inputs: Sequence[Any]) -> list[Any]:
     """
     with np.errstate(all="ignore"):
         return evaluate(graph.outputs, dict(zip(graph.inputs, inputs)))
+
+
+def stored(value: Any, strides: tuple[int, ...] | None) -> Any:
+    """A value that NumPy has computed, in the order of memory that its own array would have had."""
+    value = np.asarray(value)
+    wanted = contiguous_strides(value.shape, value.dtype.itemsize) if strides is None else strides
+    if value.base is None and value.flags.writeable and value.strides == wanted:
+        return value
+    made = np.empty(value.shape, value.dtype)
+    if strides is not None:
+        made = np.empty_like(as_strided(np.empty(1, value.dtype), value.shape, wanted))
+    made[...] = value
+    return made

@@ -19,7 +19,6 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from numpy.lib.stride_tricks import as_strided
 
 from .. import config, policy
 from ..base.frozen import record
@@ -31,12 +30,11 @@ from ..frontend.numpy.order import Orders
 from ..frontend.segments import graph_from_registers
 from ..frontend.storage import base_of
 from ..ir import build as b
-from ..ir.interpret import evaluate
+from ..ir.interpret import evaluate, stored
 from ..ir.node import Graph, Node, topological_order, type_of
 from ..ir.ops.optable import Kind
 from ..ir.ops.ufuncs import COPY
 from ..ir.ops.updates import Region, through, update
-from ..ir.types import contiguous_strides
 from ..ir.worthwhile import numpy_time
 from ..programs import Compiled
 from ..runtime.errstate import FloatingPointRaised
@@ -285,7 +283,7 @@ class Pending:
                 outputs = self._run(graph, [self.values[n] for n in sources])
             self.computed += 1
             for node, output, own in zip(missing, outputs, graph.strides):
-                self.values[node] = _stored(output, own)
+                self.values[node] = stored(output, own)
         found = []
         for node in nodes:
             value = self.values[node]
@@ -361,19 +359,6 @@ class Pending:
                 return None
             graph, sources = self._graph((memory.node,))
             return self._programs.compile(graph, [self.values[n] for n in sources])
-
-
-def _stored(value: Any, strides: tuple[int, ...] | None) -> Any:
-    """A value that NumPy has computed, in the order of memory that its own array would have had."""
-    value = np.asarray(value)
-    wanted = contiguous_strides(value.shape, value.dtype.itemsize) if strides is None else strides
-    if value.base is None and value.flags.writeable and value.strides == wanted:
-        return value
-    made = np.empty(value.shape, value.dtype)
-    if strides is not None:
-        made = np.empty_like(as_strided(np.empty(1, value.dtype), value.shape, wanted))
-    made[...] = value
-    return made
 
 
 def _copied(array: np.ndarray) -> np.ndarray:
