@@ -47,7 +47,8 @@ STATE = (
 # native code has made, and the ticks of the processor's clock that the outermost of them took.
 TALLY = ("depth", "calls", "ticks")
 # Words of a table. `busy` is set while a call is served, since it uses the only frame of the table. `handler` is the
-# memory handler of large results. `plain`, if not 0, is a Python function that is called in place of kernels.
+# memory handler of large results. `plain`, if not 0, is a Python function that is called in place of kernels; it is
+# `function`, too, if it runs what is compiled, so that this is no plain call.
 # `watched` are the exceptions that the program may raise, `function` is then the plain function, or what computes all
 # that the program does not; `raised` counts calls
 # in a row that have raised one, and `skip` calls that are still to run plain. `served` says that there was a call. The
@@ -338,6 +339,8 @@ class _Serve:
         table.set("served", builder.add(table["served"], word(1)))
         plain = table["plain"]
         with builder.if_then(builder.icmp_signed("!=", plain, word(0))):
+            with builder.if_then(builder.icmp_signed("==", plain, table["function"])):
+                builder.ret(_call(builder, "PyObject_Vectorcall", plain, self.args, self.nargs, self.names))
             self._return_plain(plain)
         with builder.if_then(builder.icmp_signed("!=", table["procedure"], word(0))):
             emit_procedure_call(builder, table, self.args, self._current_errors, self.made)

@@ -443,7 +443,8 @@ class Specialisation:
             return None
         integers = self.integers(call.leaves)
         watched, captured = places_of(captures.watched()), self._captured(captures)
-        return make_plain_table(serve, call, watched, captured, integers, self.traced.arguments, self.open_sizes)
+        arguments, sizes = self.traced.arguments, self.open_sizes
+        return make_plain_table(serve, call, watched, captured, integers, arguments, sizes, compiled=True)
 
     def _captures_forms(self) -> bool:
         """Whether an array that the function reads from outside is of another class than NumPy's own."""

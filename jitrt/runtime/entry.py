@@ -259,6 +259,7 @@ def make_plain_table(
     integers: Iterable[int] = (),
     arguments: Sequence[int] = (),
     sizes: OpenSizes | None = None,
+    compiled: bool = False,
 ) -> Words | None:
     """The table by which native code calls `function` with arguments like these; None if Python has to look at them.
 
@@ -278,6 +279,8 @@ def make_plain_table(
         For each input that is an argument the number of its leaf.
     sizes : OpenSizes, optional
         Of these inputs, where they may be others.
+    compiled : bool
+        Whether `function` runs what is compiled: such calls are not counted as plain ones.
     """
     if fields() is None:
         return None
@@ -297,7 +300,7 @@ def make_plain_table(
     except Unguarded:
         return None
     guarded.kept += [function, read]
-    own: dict[str, int] = {"plain": id(function)}
+    own: dict[str, int] = {"plain": id(function), "function": id(function) if compiled else 0}
     if sizes is not None:
         rows = packed(placed(sizes.rows, read))
         registers = new_registers(rows)

@@ -68,6 +68,17 @@ def test_functions_that_gain_nothing_have_lost_nothing_but_compiling():
     assert lost == sorted(lost, reverse=True) and one.name in names
 
 
+def test_steps_of_numpy_between_kernels_are_no_plain_calls():
+    @jitrt.jit
+    def ranked(a):
+        return np.sort(np.exp(a) * 2) + 1
+
+    for _ in range(20):
+        ranked(np.linspace(0.0, 1.0, 50_000))
+    one = found(ranked)
+    assert not ranked.plain_reason and one.plain_calls == 0 and one.lost == one.compiling
+
+
 def test_how_it_is_shown():
     @jitrt.jit
     def shown(a):
