@@ -8,6 +8,7 @@ cache imports neither them nor numba, which together take most of the time until
 from __future__ import annotations
 
 import contextlib
+import json
 import logging
 import types
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
@@ -45,7 +46,7 @@ _PLAIN, _PROGRAM = b"-", b"+"  # what a file begins with
 
 
 @frozen(eq=False)
-class _Known:
+class Known:
     """What became of a graph: a program, or the reason why the plain function is expected to be faster.
 
     Parameters
@@ -53,18 +54,18 @@ class _Known:
     image : Image or None
     kernels : sequence of int
         Addresses of its kernels.
-    hosts : object
-        What NumPy executes, as `encode_hosts` says it; None if that is nothing.
+    more : object
+        What there is to know beside, as JSON: what NumPy executes, as `encode_hosts` says it.
     reason : str
     """
 
     image: Image | None
     kernels: Sequence[int]
-    hosts: Any
+    more: Any
     reason: str = ""
 
 
-_known: dict[str, _Known] = {}
+_known: dict[str, Known] = {}
 
 
 @record(eq=False)
@@ -224,7 +225,7 @@ def compile_graph(
 
     limit = UNLIMITED if threads is None else threads
     key = _key(graph, inputs, donated, written)
-    found = None if key is None else _known.get(key) or _from_disk(key)
+    found = None if key is None else known_program(key)
     if found is None:
         try:
             with collection.paused():  # until what is not kept is gone
@@ -235,15 +236,15 @@ def compile_graph(
                 del anew
                 forget_dead()
         except NotWorthwhile as reason:
-            _keep(key, _Known(None, (), None, str(reason)))
+            keep(key, Known(None, (), None, str(reason)))
             raise
         with contextlib.suppress(NotPlain):
             hosts = None if program.image.is_native else encode_hosts(program.hosts, graph)
-            _keep(key, _Known(program.image, program.kernels, hosts))
+            keep(key, Known(program.image, program.kernels, hosts))
         return Compiled(program, make, times)
     if found.image is None:
         raise NotWorthwhile(found.reason)
-    hosts = NO_HOSTS if found.hosts is None else decode_hosts(found.hosts, graph)
+    hosts = NO_HOSTS if found.more is None else decode_hosts(found.more, graph)
     return Compiled(Program(found.image, found.kernels, limit, hosts, details), make)
 
 
@@ -266,17 +267,21 @@ def _key(graph: Graph, inputs: Sequence[Any], donated: Collection[int], written:
     return f"program {text} {strides} {sorted(donated)} {sorted(written.items())} {options}"
 
 
-def _from_disk(key: str) -> _Known | None:
+def known_program(key: str) -> Known | None:
+    """What this process or another one has kept by that key; None if nothing, or if that is damaged."""
+    if key in _known:
+        return _known[key]
     found = cache.load_program(key)
     if found is None:
         return None
     addresses, data = found
     try:
         if data[:1] == _PLAIN:
-            known = _Known(None, (), None, data[1:].decode())
+            reason, more = json.loads(data[1:])
+            known = Known(None, (), more, reason)
         else:
-            image, hosts = imagefile.decode(data[1:])
-            known = _Known(image, [addresses[name] for name in image.kernels], hosts)
+            image, more = imagefile.decode(data[1:])
+            known = Known(image, [addresses[name] for name in image.kernels], more)
     except Exception as error:
         _log.warning("a program in the disk cache is not used (%s: %s)", type(error).__name__, error)
         return None
@@ -284,15 +289,15 @@ def _from_disk(key: str) -> _Known | None:
     return known
 
 
-def _keep(key: str | None, known: _Known) -> None:
-    """Remember what became of a graph, here and on disk."""
+def keep(key: str | None, known: Known) -> None:
+    """Remember what became of a graph, here and on disk; nothing without a key."""
     if key is None:
         return
     if known.image is None:
-        data = _PLAIN + known.reason.encode()
+        data = _PLAIN + json.dumps([known.reason, known.more]).encode()
         cache.store_program(key, (), data)
     else:
-        encoded = imagefile.encode(known.image, known.hosts)
+        encoded = imagefile.encode(known.image, known.more)
         if encoded is None:
             return
         data = _PROGRAM + encoded
@@ -300,7 +305,7 @@ def _keep(key: str | None, known: _Known) -> None:
     _remember(key, known, len(data))
 
 
-def _remember(key: str, known: _Known, nbytes: int) -> None:
+def _remember(key: str, known: Known, nbytes: int) -> None:
     if nbytes > _MOST_KNOWN_BYTES:
         return
     if len(_known) >= _MOST_KNOWN:

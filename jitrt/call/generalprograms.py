@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from typing import Any
 
@@ -9,8 +10,7 @@ import numpy as np
 
 from .. import config, policy
 from ..base.frozen import replaced
-from ..codegen import cache
-from ..errors import Untraceable
+from ..errors import NotWorthwhile, Untraceable
 from ..ir.content import NotPortable, content
 from ..ir.extents import Sizes, formula
 from ..ir.integers import Poly
@@ -19,18 +19,18 @@ from ..ir.rounding import Rounding
 from ..ir.types import ArrayType, contiguous_strides
 from ..ir.worthwhile import first_numpy_time
 from ..passes.harmless import left_out
-from ..programs import Compiled
-from ..runtime import imagefile
+from ..programs import Compiled, Known, keep, known_program
 from ..runtime.errstate import UNCOMPUTED, errors
 from ..runtime.formulas import Given, Places, formulas_of, taken_out
 from ..runtime.generalhosts import Sized, check
+from ..runtime.hostfile import NotPlain, decode_hosts, encode_hosts
 from ..runtime.hosts import NO_HOSTS, Hosts
 from ..runtime.image import Image
 from ..runtime.mayraise import not_computed
 from ..runtime.program import UNLIMITED, Program
 from ..runtime.results import is_fortran
 
-_MOST_ON_DISK = 8  # for one graph, whose guards differ
+_MOST_KEPT = 8  # for one graph, whose guards differ
 
 
 def in_fortran_order(array: np.ndarray) -> bool:
@@ -117,10 +117,7 @@ class GeneralPrograms:
         )
         compiled = self._compiled.get(known)
         if compiled is None:
-            key = self._key(graph, values, written, strides)
-            image, kernels, places, hosts = (key and self._from_disk(key)) or self._generated(
-                graph, values, written, strides, key
-            )
+            image, kernels, places, hosts = self._found(graph, values, written, strides)
             program = Program(image, kernels, UNLIMITED, hosts, _no_details)
             waits = not config.strict() and first_numpy_time([graph]) < 1000 * policy.SIZED_FRAME
             if not image.is_native:
@@ -149,6 +146,31 @@ class GeneralPrograms:
         own = self._strides.get(k)
         return own is None or own == contiguous_strides(kind.shape, kind.dtype.itemsize)
 
+    def _found(
+        self,
+        graph: Graph,
+        values: Sequence[Any],
+        written: tuple[tuple[int, int], ...],
+        strides: Mapping[int, tuple[int, ...]],
+    ) -> _Made:
+        """A program that is known, in this process or on disk, if its guards hold; otherwise a new one."""
+        key = self._key(graph, values, written, strides)
+        free = None if key is None else f"{key} 0"
+        for n in range(_MOST_KEPT if key is not None else 0):
+            known = known_program(f"{key} {n}")
+            if known is None:
+                free = f"{key} {n}"
+                break
+            noted, *more = known.more
+            if not self._sizes.accepts(noted):
+                continue
+            if known.image is None:
+                raise NotWorthwhile(known.reason)
+            places, hosts = more
+            steps = NO_HOSTS if hosts is None else decode_hosts(hosts, graph, self._sizes)
+            return known.image, known.kernels, [(*place, Poly.from_lists(terms)) for *place, terms in places], steps
+        return self._generated(graph, values, written, strides, free)
+
     def _generated(
         self,
         graph: Graph,
@@ -159,19 +181,20 @@ class GeneralPrograms:
     ) -> _Made:
         from ..pipeline import generate, lower
 
-        program = generate(lower(graph, values, (), dict(written), strides)).program
-        if not program.image.is_native:
-            check(program.hosts)
-            key = None
+        try:
+            program = generate(lower(graph, values, (), dict(written), strides)).program
+        except NotWorthwhile as reason:
+            keep(key, Known(None, (), [self._sizes.noted()], str(reason)))
+            raise
+        check(program.hosts)
         for _, kind, order in program.image.fresh:
             if order is not None and not is_fortran(kind.shape, order, kind.dtype.itemsize):
                 raise Untraceable("gives an array whose axes are in another order than C's or Fortran's")
         image, places = taken_out(program.image)
-        kept = [(*place, poly.terms) for *place, poly in places]
-        data = None if key is None else imagefile.encode(image, [self._sizes.noted(), kept])
-        if data is not None:
-            free = next((n for n in range(_MOST_ON_DISK) if not cache.has_program(f"{key} {n}")), 0)
-            cache.store_program(f"{key} {free}", image.kernels, data)
+        with contextlib.suppress(NotPlain):
+            hosts = None if image.is_native else encode_hosts(program.hosts, graph)
+            kept = [(*place, poly.terms) for *place, poly in places]
+            keep(key, Known(image, program.kernels, [self._sizes.noted(), kept, hosts]))
         return image, program.kernels, places, program.hosts
 
     def _key(
@@ -191,15 +214,3 @@ class GeneralPrograms:
         shown = [known and tuple(map(formula, known)) for known in own]
         quotients = [f"({x})//({y})" for x, y in self._sizes.quotients.values()]
         return f"template {text} {shown} {quotients} {written} {config.strict()}"
-
-    def _from_disk(self, key: str) -> _Made | None:
-        for n in range(_MOST_ON_DISK):
-            known = cache.load_program(f"{key} {n}")
-            if known is None:
-                return None
-            addresses, data = known
-            image, (noted, places) = imagefile.decode(data)
-            if self._sizes.accepts(noted):
-                found = [addresses[name] for name in image.kernels]
-                return image, found, [(*place, Poly.from_lists(terms)) for *place, terms in places], NO_HOSTS
-        return None

@@ -22,6 +22,7 @@ from ..frontend.python.purity import catches, scan, scan_call
 from ..ir.ops.contractions import Call as HostedCall
 from ..runtime.dispatch import Dispatch
 from ..runtime.frames import Retrace
+from ..runtime.verdicts import keep_verdict, traced_name, verdict
 from ..values import signature
 from ..values.frozen import frozen_argument
 from ..values.growing import Growing
@@ -35,7 +36,6 @@ from .segments import Programs
 from .templates import Templates
 from .tracing import Call, Unspecialised, internal_error, specialise, warn_if_asked
 from .tree import Plain, Specialisation
-from .verdicts import keep_verdict, known_verdict, verdict_name
 
 _log = logging.getLogger("jitrt.trace")
 
@@ -212,15 +212,15 @@ class Specialisations:
 
     def _specialise(self, call: Call, key: Signature) -> Specialisation | Plain:
         """`specialise`, unless another process has found that it is in vain."""
-        name = None if call.answers is None else verdict_name(call.captures, key)
-        found = None if name is None else known_verdict(name)
-        if found is not None:
-            _log.info("%s runs as plain NumPy: %s", self._name, found.reason)
-            return found
+        name = None if call.answers is None else traced_name(call.captures, key)
+        known = None if name is None else verdict(name)
+        if known is not None:
+            _log.info("%s runs as plain NumPy: %s", self._name, known[0])
+            return Plain(known[0], is_passing=known[1])
         start = perf_counter()
         made = specialise(call, self._programs, self.unsteady)
         if isinstance(made, Plain) and name is not None and perf_counter() - start > policy.LONG_TRACE:
-            keep_verdict(name, made)
+            keep_verdict(name, made.reason, made.is_passing)
         return made
 
     def signature(self, leaves: list[Any], structure: Tree) -> Signature:

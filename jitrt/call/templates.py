@@ -22,7 +22,7 @@ from ..base import collection
 from ..base.atwork import is_users_own
 from ..base.frozen import frozen, record, replaced
 from ..codegen import cache
-from ..errors import ControlException, NotWorthwhile, Untraceable
+from ..errors import ControlException, Interrupted, NotWorthwhile, Untraceable
 from ..frontend.numpy.draws import drawing
 from ..frontend.python.purity import scan_call
 from ..frontend.segments import MadeCall
@@ -454,6 +454,8 @@ def _made(
             programs.close(limit)
         else:
             made.arguments, made.integers = tuple(_inputs(call)), frozenset(call.integers).difference(integers)
+    except Interrupted:
+        raise
     except (Exception, ControlException) as error:
         failures.append(error)
     if failures:

@@ -185,8 +185,11 @@ class TracedCalls:
         integers, rounding = found.integers(leaves) | sizes, self.programs.rounding
         call = Call(self._function, self._name, leaves, structure, captures, integers=integers, rounding=rounding)
         if known.extend(found, call):
+            new_paths = found.new_paths
             with contextlib.suppress(NewPath, FloatingPointRaised):
-                return found.call(leaves, (args, kwargs, known.state()))
+                result = found.call(leaves, (args, kwargs, known.state()))
+                found.new_paths = new_paths  # as a call along a known path sets it back
+                return result
         return self._function(*args, **kwargs)
 
     def _note_changing_values(self, found: Specialisation) -> None:

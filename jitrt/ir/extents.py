@@ -401,7 +401,10 @@ class Extent:
         poly = self._other(other)
         if poly is None:
             return whole(self._known(), other) if _is_float(other) else NotImplemented
-        return self.sizes.make(whole(self.poly, poly), self)
+        made = self._made.get((whole, poly.terms))
+        if made is None:
+            made = self._made[whole, poly.terms] = self.sizes.make(whole(self.poly, poly), self)
+        return made
 
     def __add__(self, other: Any) -> Any:
         return self._with(other, operator.add)
@@ -492,7 +495,14 @@ class Extent:
         poly = self._other(other)
         if poly is None:
             return other == self._known() if issubclass(type(other), float) else NotImplemented
-        return _equals(self.sizes.place(self.poly - poly), 0)
+        return _equals(self._from(poly), 0)
+
+    def _from(self, other: Poly) -> _Place:
+        """What is known of the difference from another integer."""
+        found = self._made.get(other.terms)
+        if found is None:
+            found = self._made[other.terms] = self.sizes.place(self.poly - other)
+        return found
 
     def __le__(self, other: Any) -> Any:
         return self._compared(other, operator.le, 1, 0)
@@ -513,7 +523,8 @@ class Extent:
         poly = self._other(other)
         if poly is None:
             return compare(self._known(), other) if _is_float(other) else NotImplemented
-        return _at_most(self.sizes.place((self.poly - poly) * factor), limit)
+        where = self._from(poly)
+        return _at_most(where, limit) if factor > 0 else not _at_most(where, -1 - limit)
 
 
 def _of_value(name: str) -> Any:

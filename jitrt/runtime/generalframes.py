@@ -193,8 +193,9 @@ class GeneralFrame(Frame):
         if not formulas.evaluate(code, arrays, registers):
             # The guards hold, as was seen before: what there is not enough of is memory, or threads.
             needed = self.image.nbytes if (k := self._register(formulas.NBYTES)) is None else int(registers[k])
-            threads.start_pool()
             has_room = needed <= self.image.nbytes
+            if has_room:
+                threads.start_pool()
             self._lay_out(self.image, self.image.nbytes if has_room else _ROOM * needed)
             return self.begin(inputs)
         objects: list[Any] = [*arrays, *[None] * (self.image.places - len(arrays))]

@@ -12,7 +12,7 @@ import numpy as np
 
 from .. import policy
 from ..base.frozen import frozen, replaced
-from ..ir.extents import is_extent
+from ..ir.extents import extents_in, is_extent
 from ..ir.integers import Poly
 from ..ir.node import Constant, Node, topological_order
 from ..ir.ops.contractions import Call
@@ -49,6 +49,11 @@ class Sized:
     places: Places
     waits: bool = False
 
+    def at_first(self) -> tuple[int, ...]:
+        """The values that the variables had when the program was made."""
+        parts = [n for known in self.given.values() for n in extents_in(known)]
+        return tuple({n.poly.terms[0][0]: abs(n.value) for n in parts}.values())
+
     def read(self, inputs: Sequence[Any]) -> dict[str, int]:
         """The variables in a call."""
         found: dict[str, int] = {}
@@ -82,7 +87,8 @@ class SizedFrame:
 
     def __init__(self, hosts: Hosts, image: Image, kernels: Sequence[int], limit: int, sized: Sized):
         self._hosts, self._image, self._kernels, self._limit, self._sized = hosts, image, kernels, limit, sized
-        self._frames: dict[tuple[int, ...], HostFrame | None] = {}  # None for sizes that have come once
+        # None for sizes that have come once: those that it was made for, at first
+        self._frames: dict[tuple[int, ...], HostFrame | None] = {sized.at_first(): None}
         self._nbytes = 0
         self.image = image
         """That of the call before."""

@@ -6,11 +6,15 @@ computes them. Python calls are numbered as in the traced graph, so a program fr
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
 
+from ..base.frozen import frozen
 from ..ir import build as b
+from ..ir.extents import Extent, Sizes, is_extent
+from ..ir.integers import Poly
 from ..ir.node import Constant, Graph, Node
 from ..ir.ops.contractions import Call
 from ..ir.ops.optable import CONSTANT, OPS
@@ -40,20 +44,20 @@ def encode_hosts(hosts: Hosts, graph: Graph) -> Any:
     return _Encoder(hosts, graph).all()
 
 
-def decode_hosts(found: Any, graph: Graph) -> Hosts:
-    """The steps that were encoded together with a graph of the same content."""
-    calls = calls_of(graph)
+def decode_hosts(found: Any, graph: Graph, sizes: Sizes | None = None) -> Hosts:
+    """The steps that were encoded together with a graph of the same content, and extents that depend on `sizes`."""
+    decoded = _Decoder(calls_of(graph), sizes)
     nodes: list[Node] = []
     for number, (op, args, params, (dtype, shape, weak)) in enumerate(found["nodes"]):
-        type_ = ArrayType(np.dtype(dtype), tuple(shape), weak)
+        type_ = ArrayType(np.dtype(dtype), decoded.all(shape), weak)
         if op is None:
             nodes.append(b.input_node(number, type_))
         else:
-            given = tuple((name, _decoded(value, calls)) for name, value in params)
+            given = tuple((name, decoded(value)) for name, value in params)
             nodes.append(Node(OPS[op], tuple(nodes[k] for k in args), given, type_))
 
-    def room(offset: int, dtype: str, shape: list[int]) -> Room:
-        return Room(offset, np.dtype(dtype), tuple(shape))
+    def room(offset: Any, dtype: str, shape: list[Any]) -> Room:
+        return Room(decoded(offset), np.dtype(dtype), decoded.all(shape))
 
     return Hosts(
         tuple(HostStep(nodes[k], tuple(nodes[r] for r in results)) for k, results in found["steps"]),
@@ -61,7 +65,7 @@ def decode_hosts(found: Any, graph: Graph) -> Hosts:
         {nodes[k]: room(*where) for k, where in found["slots"]},
         {nodes[k]: (place, room(*where)) for k, place, where in found["hosted"]},
         tuple(None if k is None else nodes[k] for k in found["outputs"]),
-        tuple(order and tuple(order) for order in found["orders"]),
+        tuple(order and decoded.all(order) for order in found["orders"]),
     )
 
 
@@ -82,11 +86,13 @@ class _Encoder:
             "steps": steps,
             "nodes": self.nodes,
             "places": [[k, hosts.places[n]] for n, k in self.numbers.items() if n in hosts.places],
-            "slots": [[k, _room(hosts.slots[n])] for n, k in self.numbers.items() if n in hosts.slots],
+            "slots": [[k, self.room(hosts.slots[n])] for n, k in self.numbers.items() if n in hosts.slots],
             "hosted": [
-                [k, hosts.hosted[n][0], _room(hosts.hosted[n][1])] for n, k in self.numbers.items() if n in hosts.hosted
+                [k, hosts.hosted[n][0], self.room(hosts.hosted[n][1])]
+                for n, k in self.numbers.items()
+                if n in hosts.hosted
             ],
-            "orders": hosts.orders,
+            "orders": [order and self.values(order) for order in hosts.orders],
             "outputs": [None if n is None else self.number(n) for n in hosts.outputs],
         }
 
@@ -101,19 +107,27 @@ class _Encoder:
                 op, args = node.op.name, [self.number(a) for a in node.args]
                 params = [[name, self.value(value)] for name, value in node.params]
             self.numbers[node] = len(self.nodes)
-            self.nodes.append([op, args, params, [node.dtype.str, node.shape, node.type.weak]])
+            self.nodes.append([op, args, params, [node.dtype.str, self.values(node.shape), node.type.weak]])
         return self.numbers[node]
+
+    def room(self, room: Room) -> list[Any]:
+        return [self.value(room.offset), room.dtype.str, self.values(room.shape)]
+
+    def values(self, values: Iterable[Any]) -> list[Any]:
+        return [self.value(v) for v in values]
 
     def value(self, value: Any) -> Any:
         kind = type(value)
         if value is None or kind in (bool, int, str):
             return value
+        if is_extent(value):
+            return {"extent": value.poly.terms}
         if kind is float:
             return {"float": value.hex()}
         if kind is tuple:
-            return {"tuple": [self.value(v) for v in value]}
+            return {"tuple": self.values(value)}
         if kind is slice:
-            return {"slice": [self.value(v) for v in (value.start, value.stop, value.step)]}
+            return {"slice": self.values((value.start, value.stop, value.step))}
         if value is ...:
             return {"ellipsis": 0}
         if isinstance(value, np.dtype):
@@ -125,10 +139,6 @@ class _Encoder:
         if isinstance(value, np.generic):
             return {"scalar": _array(value)}
         raise NotPlain(kind.__qualname__)
-
-
-def _room(room: Room) -> list[Any]:
-    return [room.offset, room.dtype.str, room.shape]
 
 
 def _array(value: Any) -> list[Any]:
@@ -143,23 +153,37 @@ def _array(value: Any) -> list[Any]:
     return [form, data.dtype.str, data.shape, data.tobytes().hex()]
 
 
-def _decoded(value: Any, calls: list[Call]) -> Any:
-    if not isinstance(value, dict):
-        return value
-    ((kind, found),) = value.items()
-    if kind == "float":
-        return float.fromhex(found)
-    if kind == "tuple":
-        return tuple(_decoded(v, calls) for v in found)
-    if kind == "slice":
-        return slice(*(_decoded(v, calls) for v in found))
-    if kind == "ellipsis":
-        return ...
-    if kind == "dtype":
-        return np.dtype(found)
-    if kind == "call":
-        return calls[found]
-    form, dtype, shape, data = found
-    array = np.frombuffer(bytes.fromhex(data), np.dtype(dtype)).reshape(shape).copy()
-    made = array if form == "array" else array[()] if form == "numpy" else array.item()
-    return Constant(made) if kind == "constant" else made
+@frozen(eq=False)
+class _Decoder:
+    """Gives what was encoded, with the calls of this trace, and its sizes."""
+
+    calls: list[Call]
+    sizes: Sizes | None
+
+    def all(self, values: list[Any]) -> tuple[Any, ...]:
+        return tuple([self(v) for v in values])
+
+    def __call__(self, value: Any) -> Any:
+        if not isinstance(value, dict):
+            return value
+        ((kind, found),) = value.items()
+        if kind == "extent":
+            poly = Poly.from_lists(found)
+            assert self.sizes is not None
+            return Extent(poly, self.sizes.value(poly), self.sizes)
+        if kind == "float":
+            return float.fromhex(found)
+        if kind == "tuple":
+            return self.all(found)
+        if kind == "slice":
+            return slice(*self.all(found))
+        if kind == "ellipsis":
+            return ...
+        if kind == "dtype":
+            return np.dtype(found)
+        if kind == "call":
+            return self.calls[found]
+        form, dtype, shape, data = found
+        array = np.frombuffer(bytes.fromhex(data), np.dtype(dtype)).reshape(shape).copy()
+        made = array if form == "array" else array[()] if form == "numpy" else array.item()
+        return Constant(made) if kind == "constant" else made

@@ -26,7 +26,7 @@ from ..errors import HalfDone, JitrtError, is_passing
 from ..frontend.control.composites import LEAVES, are_different, assign_part, holder_count, is_leaf, take_apart
 from ..frontend.control.outside import list_dtype
 from ..frontend.control.source import has_loops
-from ..frontend.control.stage import MOST_WHOLE_BYTES, WAY, is_same_value, stage
+from ..frontend.control.stage import MOST_WHOLE_BYTES, STATIC, WAY, is_same_value, stage
 from ..frontend.control.values import NotStaged, WholeArrays
 from ..frontend.python.captures import Capture
 from ..ir.loops import is_exact
@@ -48,7 +48,7 @@ from .procedureresults import Results
 from .procedurework import Work
 from .sources import lock_of, restore, state_of
 from .threads import start_wanted_pool
-from .verdicts import keep_verdict, verdict
+from .verdicts import keep_verdict, staged_name, verdict
 
 _log = logging.getLogger("jitrt.trace")
 
@@ -243,7 +243,10 @@ class LoopEngine:
         start = time.perf_counter()
         try:
             # Classes have other versions in each process.
-            known = None if instead_of_plain or call.trees is not None else verdict(self._function, key, args)
+            values = [repr(a) if isinstance(a, STATIC) else "" for a in args]
+            is_lasting = call.trees is None and not instead_of_plain
+            name = staged_name(self._function, key, values) if is_lasting else None
+            known = None if name is None else verdict(name)
             if known is not None:
                 raise WholeArrays if known[1] else NotStaged(known[0])
             with at_work():
@@ -257,8 +260,8 @@ class LoopEngine:
             if isinstance(reason, WholeArrays):
                 self._left.add(key)
             self._refused[key] = str(reason)
-            if reason.is_lasting and call.trees is None and not instead_of_plain:
-                keep_verdict(self._function, key, args, str(reason), isinstance(reason, WholeArrays))
+            if reason.is_lasting and name is not None:
+                keep_verdict(name, str(reason), isinstance(reason, WholeArrays))
             _log.info("%s: its loops are not compiled as such: %s", self._function.__name__, reason)
             return None
         if not self._has_loops:

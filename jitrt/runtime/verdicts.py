@@ -1,4 +1,4 @@
-"""Verdicts on functions that cannot be staged, on disk: what one process has tried in vain, the next one does not try.
+"""Verdicts on calls that cannot be staged or traced, on disk: what one process has tried in vain, no other one tries.
 
 A verdict decides what is tried, and never what a call gives.
 """
@@ -6,32 +6,59 @@ A verdict decides what is tried, and never what a call gives.
 from __future__ import annotations
 
 import types
-from collections.abc import Callable, Hashable, Iterator
+from collections.abc import Callable, Hashable, Iterable, Iterator
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
 
+from .. import config
 from ..codegen import cache
-from ..frontend.control.stage import STATIC
+from ..frontend.python.captures import Captures
 from ..frontend.python.numbas import source_of
+from ..frontend.python.purevalues import is_plain
 from ..values.functions import underlying
+from ..values.signature import Signature
 
 _PLAIN = (bool, int, float, complex, str, type(None))
 
 
-def verdict(function: Callable[..., Any], key: Hashable, args: tuple) -> tuple[str, bool] | None:
-    """Why a function was not staged for such arguments, of the kinds in `key`; and whether whole arrays were why."""
-    found = cache.load_table(_text(function, key, args))
-    return (found["reason"], found["whole"]) if found.keys() >= {"reason", "whole"} else None
+def verdict(name: str) -> tuple[str, bool] | None:
+    """Why that was tried in vain, and what else is to be known; None if it was not."""
+    found = cache.load_table(name)
+    return (found["reason"], found["more"]) if found.keys() >= {"reason", "more"} else None
 
 
-def keep_verdict(function: Callable[..., Any], key: Hashable, args: tuple, reason: str, whole: bool) -> None:
+def keep_verdict(name: str, reason: str, more: bool) -> None:
     """Leave a verdict for other processes."""
-    cache.extend_table(_text(function, key, args), {"reason": reason, "whole": whole})
+    cache.extend_table(name, {"reason": reason, "more": more})
 
 
-def _text(function: Callable[..., Any], key: Hashable, args: tuple) -> str:
-    values = [repr(a) if isinstance(a, STATIC) else "" for a in args]
+def traced_name(captures: Captures, key: Signature) -> str | None:
+    """What a verdict on the trace of a call is found by: all code that it may run, and what the trace depends on.
+
+    None if that makes sense in this process alone.
+    """
+    asked = repr((key.tree, key.types, key.donated, key.shared))
+    if " at 0x" in asked:  # the address of an object
+        return None
+    codes = sorted(f"{c.co_filename} {c.co_firstlineno} {_text_of(c)}" for c in captures.codes)
+    values = [f"{c.name} {_shown(c.value)}" for c in captures.values]
+    return "\n".join(["not traced", str(config.strict()), asked, *values, *codes])
+
+
+def _shown(value: Any) -> str:
+    return repr(value) if is_plain(value) else getattr(value, "__qualname__", type(value).__qualname__)
+
+
+@lru_cache(maxsize=512)
+def _text_of(code: types.CodeType) -> str:
+    names: dict[str, None] = {}
+    return " ".join([code.co_name, *_described_code(code, names), *names])
+
+
+def staged_name(function: Callable[..., Any], key: Hashable, values: Iterable[str]) -> str:
+    """What a verdict on the staging of a function is found by, for arguments of the kinds in `key` and these values."""
     return "\n".join(["not staged", repr(key), *values, *_described(function, set())])
 
 
@@ -71,5 +98,5 @@ def _described_code(code: types.CodeType, names: dict[str, None]) -> Iterator[st
     for value in code.co_consts:
         if isinstance(value, types.CodeType):
             yield from _described_code(value, names)
-        else:
-            yield repr(value)
+        else:  # sets have another order in each process
+            yield repr(sorted(value, key=repr) if type(value) is frozenset else value)
