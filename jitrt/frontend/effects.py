@@ -116,7 +116,7 @@ class Effects:
             return
         operations = self.operations(start)
         writes = [k for k, _ in self._found(Write, start, None)]  # of which each is an operation of the graph
-        if not is_worth_recording(operations, times * (len(operations) + len(writes))):
+        if not is_worth_recording(operations, len(writes), times):
             raise Untraceable("its loops are unrolled to too many operations on small arrays", user_line())
 
     def write(self, cell: Cell) -> None:

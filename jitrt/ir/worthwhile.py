@@ -152,9 +152,20 @@ def is_worth_waiting(traced: Graph, looks: bool = False) -> bool:
     return nodes <= few or _COMPILED_NODE * nodes < _CALLS * numpy_time([traced])
 
 
-def is_worth_recording(nodes: Sequence[Node], count: float) -> bool:
-    """The same of `count` operations like those `nodes` that have been recorded so far: they only become more."""
-    return count <= _FEW_NODES or _COMPILED_NODE * len(nodes) < _CALLS * sum(map(_numpy_time, nodes))
+def is_worth_recording(nodes: Sequence[Node], writes: int, times: float) -> bool:
+    """The same of `times` as many operations as those that have been recorded so far: they only become more.
+
+    Parameters
+    ----------
+    nodes : sequence of Node
+    writes : int
+        How many assignments to parts of arrays have been recorded beside them.
+    times : float
+    """
+    gain = sum(map(_numpy_time, nodes))
+    if gain + writes * _NUMPY_CALL < sum(_host_time(n) for n in nodes if n.op.kind is Kind.HOST):
+        return False
+    return times * (len(nodes) + writes) <= _FEW_NODES or _COMPILED_NODE * len(nodes) < _CALLS * gain
 
 
 def is_worth_copying(traced: Graph, written: Sequence[int], fields: Collection[int] = ()) -> bool:

@@ -16,13 +16,9 @@ from .sources import word_of
 _PLAIN: dict[str, Any] = {"b": bool, "i": int, "f": float}
 
 
-class _Memory:
-    """Memory as NumPy's array interface describes it."""
-
-    def __init__(self, address: int, dtype: np.dtype, shape: tuple[int, ...], strides: tuple[int, ...]):
-        self.__array_interface__ = {
-            "version": 3, "data": (address, True), "typestr": dtype.str, "shape": shape, "strides": strides,
-        }  # fmt: skip
+# All memory but its beginning, as a buffer in which arrays lie: `numpy.ndarray` takes no address.
+_BEGIN = 1 << 12
+_MEMORY = memoryview((ctypes.c_char * ((1 << 47) - _BEGIN)).from_address(_BEGIN)).toreadonly()
 
 
 class HostSteps:
@@ -49,14 +45,12 @@ class HostSteps:
         self.error: BaseException | None = None
         self._kept: Any = None  # the results whose memory the procedure is about to read
         self._words: dict[int, tuple[Any, Any]] = {}
-        self._arrays: dict[Any, np.ndarray] = {}
         self._data = (fields() or {})["data"]
 
     def begin(self) -> None:
         """Forget the call before."""
         self.sources.clear()
         self._words.clear()
-        self._arrays.clear()
         self.error = self._kept = None
 
     def run(self, number: int, address: int) -> int:
@@ -90,13 +84,8 @@ class HostSteps:
         if described.kind == "source":
             return self.sources[words[at]]
         if described.kind == "array":
-            n = described.ndim
-            place = tuple(words[at : at + 1 + 2 * n])
-            array = self._arrays.get((place, dtype))
-            if array is None:  # memory of a procedure stays where it is from turn to turn, mostly
-                array = np.asarray(_Memory(place[0], dtype, place[1 : 1 + n], place[1 + n :]))
-                self._arrays[place, dtype] = array
-            return array
+            address, *extents = words[at : at + 1 + 2 * described.ndim]
+            return np.ndarray(extents[: described.ndim], dtype, _MEMORY, address - _BEGIN, extents[described.ndim :])
         number = numbers[at] if dtype.kind == "f" else words[at]
         if described.is_plain:
             return bool(number) if dtype.kind == "b" else number
@@ -118,9 +107,12 @@ class HostSteps:
         if kind.kind == "array":
             if type(made) is not np.ndarray or (made.dtype, made.ndim) != (dtype, kind.ndim):
                 return False
-            if made.flags.c_contiguous < kind.is_plain or any(np.may_share_memory(made, v) for v in given):
+            flags = made.flags
+            if flags.c_contiguous < kind.is_plain:
                 return False
-            if not made.flags.c_contiguous:
+            if not flags.owndata and any(np.may_share_memory(made, v) for v in given):
+                return False
+            if not flags.c_contiguous:
                 made = np.ascontiguousarray(made)
             self._kept.append(made)
             words[at] = ctypes.c_int64.from_address(id(made) + self._data).value

@@ -16,6 +16,7 @@ WITH_NAN = np.where(X > 0.9, np.nan, X)
 EMPTY = np.empty(0)
 SORTED = np.cumsum(X)
 CUBE = RNG.random((2, 3, 6))
+WHOLE = np.floor(M * 8)  # whose products have the same sums in any order
 CALLS = {
     "np.diff(x)": [X, K, TRUTHS, SINGLE, M, X[:1], EMPTY, K.astype(np.uint8)],
     "np.nonzero(x)": [X, K, TRUTHS, WITH_NAN, EMPTY],
@@ -66,6 +67,12 @@ CALLS = {
     "np.trapezoid(x[:3], y[:3])": [(X, SORTED)],
     "np.trace(x[:2])": [M, M.T, K.reshape(5, 8)],
     "np.diagflat(x)": [X, K, M],
+    "np.diag(x) + 1": [X, K, M, M.T, EMPTY, TRUTHS],
+    "np.diag(np.diag(x)) * 2": [M, K.reshape(5, 8)],
+    "np.unravel_index(np.argmax(x), x.shape)": [M, K.reshape(5, 8)],
+    "np.tensordot(x, y, axes=1)": [(WHOLE, WHOLE.T), (K.reshape(5, 8), K.reshape(8, 5)), (K, K), (M[:, :0], M.T[:0])],
+    "np.tensordot(x, y)": [(WHOLE, WHOLE), (np.floor(CUBE * 9), np.floor(CUBE[0] * 9)), (WHOLE[::2, ::-1], WHOLE[1:4])],
+    "np.tensordot(x, y, 0)": [(K, K[:3]), (WHOLE, SINGLE[:2])],
     "np.tril(x)": [M, M > 0.5, M.T],
     "np.triu(x, 1)": [M, M.T],
     "np.flip(x) + 1": [X, K],
@@ -95,6 +102,8 @@ LEFT_TO_NUMPY = {
     "np.isin(x, y)": [(K, EMPTY.astype(int)), (K, np.array([1 << 40, 0]))],
     "np.unique(x)": [K[:0]],
     "np.interp(y, x, x)": [(EMPTY, 1.0)],
+    "np.unravel_index(x[0], (3, 4))": [K + 12, K - 30],
+    "np.tensordot(x, y, 1)": [(M, M), (X, X[:3])],
     "np.cross(x, y)": [(X[:2], X[:2]), (X[:3], X[:4])],
     "np.allclose(x, y)": [(X, WITH_NAN)],
 }

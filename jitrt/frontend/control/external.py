@@ -42,8 +42,7 @@ _REFUSED = MUTATING | frozenset(
 )
 # LAPACK's functions, to which NumPy gives copies of its own.
 _OF_ANY_ORDER = frozenset("eig eigh eigvals eigvalsh svd qr inv solve cholesky det slogdet".split())
-_LEAST_GAIN = 40  # statements of the procedure for each external call: what its loops save pays for the calls
-_WHOLE_ARRAY = 12  # statements that an operation on whole arrays counts as
+_LEAST_GAIN = 100  # statements of the procedure for each external call: what its loops save pays for the calls
 MOST_WORDS = 64
 
 
@@ -121,7 +120,7 @@ def call(r: Recorder, function: Callable[..., Any], args: Sequence[Any], kwargs:
     writes = is_numbas(function) and written_by(function, args, kwargs)
     if writes or any(n in ("out", "output") or n.startswith("overwrite") for n in _given(function, args, kwargs)):
         raise NotStaged(f"arguments of {_name(function)}")
-    before = r.recorded, r.nests
+    before = r.recorded, r.nests, r.saved
     words: list[tuple[str, Any]] = []  # a name, and the type of what is stored
     is_any_order = _name(function) in _OF_ANY_ORDER
     given = tuple(_described(r, v, words, is_any_order) for v in args)
@@ -141,7 +140,7 @@ def call(r: Recorder, function: Callable[..., Any], args: Sequence[Any], kwargs:
     status = r.external(STEP, ("host", number, r.address(memory)), (INT, INT, POINTER), INT)
     r.stop(r.machine("!=", Poly.name(status), ZERO))
     made = _received(r, result, memory)
-    r.recorded, r.nests = before  # they save nothing
+    r.recorded, r.nests, r.saved = before  # they save nothing
     return made
 
 
@@ -163,7 +162,7 @@ def _grid_of(is_open: bool, has_axes: bool, ranges: tuple[tuple[Any, Any, Any], 
 
 def is_worth_it(r: Recorder) -> bool:
     """Whether what loops save pays for the external calls in them."""
-    return r.recorded + _WHOLE_ARRAY * r.nests > _LEAST_GAIN * r.steps_in_loops
+    return r.saved >= _LEAST_GAIN * r.called
 
 
 def _name(function: Any) -> str:

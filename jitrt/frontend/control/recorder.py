@@ -40,6 +40,8 @@ from ...ir.types import NATIVE, SWAPPED, UNALIGNED
 from .values import INT, LISTED, NotStaged, View
 
 MOST_EXTENT = 1 << 47  # of an array in memory
+_WHOLE_ARRAY = 12  # statements that an operation on whole arrays counts as
+_SOME_TURNS = 8  # of a loop in a loop
 _MOST_STATEMENTS = 6000  # of one procedure; a longer one is not worth the time of compiling it
 _COMPARISONS = frozenset("== != < <= > >=".split())
 
@@ -107,7 +109,8 @@ class Recorder:
         self.first_iterations = 0  # that are recorded by themselves
         self.inlined = 0  # calls of the user's functions, those in attempts that were taken back as well
         self.steps: list[Any] = []  # that Python executes
-        self.steps_in_loops = 0
+        # In the user's loops, as often as they run: statements, and calls of functions outside.
+        self.saved = self.called = 0
         self._place: tuple[Hashable, ...] = ()
         self._places = 0
 
@@ -136,8 +139,14 @@ class Recorder:
         self._labels += 1
         return f"L{self._labels}"
 
+    @property
+    def _turns(self) -> int:
+        """About how often statements run here, in loops of the user's."""
+        return _SOME_TURNS**self.depth if self.depth else 0
+
     def emit(self, statement: Statement) -> None:
         self.recorded += 1
+        self.saved += self._turns
         if self.recorded > _MOST_STATEMENTS:
             raise NotStaged("it is too long")
         self._block.append(statement)
@@ -199,14 +208,14 @@ class Recorder:
         """A context around what may be recorded in vain; the function that it gives takes everything back."""
         block, length = self._block, len(self._block)
         known = [dict(k) for k in self._known]
-        state, first = (self.recorded, self.stores, self.nests, len(self.steps), self.steps_in_loops), self._names
+        state, first = (self.recorded, self.stores, self.nests, len(self.steps), self.saved, self.called), self._names
         natural, lists = list(self.facts.natural), [(made, made.state()) for made in self.grown]
 
         def take_back() -> None:
             assert self._block is block
             del block[length:]
             self._known = known
-            self.recorded, self.stores, self.nests, steps, self.steps_in_loops = state
+            self.recorded, self.stores, self.nests, steps, self.saved, self.called = state
             del self.steps[steps:]
             for made, its in lists:
                 made.restore(its)
@@ -231,7 +240,9 @@ class Recorder:
         `varying` loops hold whole statements of the user's: stores of one iteration are seen by the next one. Others
         are nests of operations on arrays, or bookkeeping.
         """
-        self.nests += is_nest and not varying
+        if is_nest and not varying:
+            self.nests += 1
+            self.saved += _WHOLE_ARRAY * self._turns
         index = self.name()
         ends = ([start], [stop - 1]) if step > 0 else ([stop + 1], [start])
         self.facts.bound(index, *ends)
@@ -414,7 +425,7 @@ class Recorder:
     def step(self, step: Any) -> int:
         """The number of a step that Python executes."""
         self.steps.append(step)
-        self.steps_in_loops += self.depth > 0
+        self.called += self._turns
         return len(self.steps) - 1
 
     # -- memory

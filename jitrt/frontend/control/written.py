@@ -175,6 +175,36 @@ def _trace(a: Any) -> Any:
     return np.sum(found)
 
 
+def _diag(v: Any, k: Any = 0) -> Any:
+    assert k == 0
+    if v.ndim == 2:
+        return np.diagonal(v)
+    assert v.ndim == 1
+    return _diagflat(v)
+
+
+def _unravel_index(indices: Any, shape: Any) -> Any:
+    """Of one element of an array with two axes."""
+    rows, columns = shape
+    assert 0 <= indices < rows * columns
+    row, column = divmod(indices, columns)
+    return np.intp(row), np.intp(column)
+
+
+def _tensordot(a: Any, b: Any, axes: Any = 2) -> Any:
+    assert isinstance(axes, int)
+    rows = inner = columns = 1
+    for n in a.shape[: a.ndim - axes]:
+        rows = rows * n
+    for n, m in zip(a.shape[a.ndim - axes :], b.shape[:axes]):
+        assert n == m
+        inner = inner * n
+    for n in b.shape[axes:]:
+        columns = columns * n
+    made = np.dot(a.copy().reshape(rows, inner), b.copy().reshape(inner, columns))
+    return made.reshape(a.shape[: a.ndim - axes] + b.shape[axes:])
+
+
 def _diagflat(v: Any) -> Any:
     values = v.ravel()
     made = np.zeros((len(values), len(values)), v.dtype)
@@ -296,7 +326,8 @@ WRITTEN: dict[Any, Callable[..., Any]] = {
     np.diff: _diff, np.cumsum: _cumsum, np.cumprod: _cumprod,
     np.interp: _interp, np.bincount: _bincount, np.digitize: _digitize,
     np.histogram: _histogram, np.isin: _isin, np.cross: _cross,
-    np.trapezoid: _trapezoid, np.trace: _trace, np.diagflat: _diagflat, np.tril: _tril, np.triu: _triu,
+    np.trapezoid: _trapezoid, np.trace: _trace, np.diag: _diag, np.diagflat: _diagflat, np.tril: _tril,
+    np.triu: _triu, np.unravel_index: _unravel_index, np.tensordot: _tensordot,
     np.linalg.det: _det, np.linalg.cholesky: _cholesky, np.flip: _flip, np.ptp: _ptp, np.allclose: _allclose,
     np.random.Generator.permutation: _permutation, np.random.Generator.shuffle: _shuffle, **ORDER,
 }  # fmt: skip
