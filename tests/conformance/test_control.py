@@ -108,7 +108,7 @@ def test_scan_of_several_arrays():
     def run(x, y):
         return jitrt.scan(lambda s, e: (s + e["x"], (s, e["y"].sum())), x[0], {"x": x, "y": y})
 
-    check(run, X, X**2)
+    check(run, X, np.round(8 * X))  # whose sums are the same in any order
 
 
 def test_scan_over_nothing():
