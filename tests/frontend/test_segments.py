@@ -188,7 +188,7 @@ VALUES = [
     np.array([1.0, 2.0, 3.0, 4.0]),
     np.array([0.5, 0.25, 0.125, 2.0]),
     np.array([30.0, 40.0, 50.0, 2.5]),
-    np.array([0.1, 0.2, 0.1, 0.3]),
+    np.array([0.125, 0.25, 0.125, 0.375]),  # all of them have exact sums, in any order
     np.array([-1.0, 2.0, 0.0, 9.0]),
     np.array([3.0, 1.0, 1.0, 1.0]),
 ]
