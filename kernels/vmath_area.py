@@ -19,6 +19,7 @@ from .vmath_parts import (
     format_of,
     polynomial,
     product_remainder,
+    product_with_inverse,
     quotient,
     split_constant,
     two_product,
@@ -107,8 +108,10 @@ def arctanh(x: Number) -> Number:
     """The inverse hyperbolic tangent, half the logarithm of ``(1 + x) / (1 - x)``."""
     form = format_of(x)
     magnitude = x.abs()
-    a, a_low = fast_two_sum(x.constant(1.0), magnitude)
-    b, b_low = fast_two_sum(x.constant(1.0), -magnitude)
+    outside = magnitude >= 1.0
+    inside = select(outside, 0.0, magnitude)
+    a, a_low = fast_two_sum(x.constant(1.0), inside)
+    b, b_low = fast_two_sum(x.constant(1.0), -inside)
     # The difference of the representations is nearly the binary logarithm of the quotient.
     difference = a.to_bits() - b.to_bits() + ((form.bias << form.stored) + (1 << (form.stored - 1)))
     exponent = difference.shift_right_logical(form.stored)
@@ -119,18 +122,16 @@ def arctanh(x: Number) -> Number:
     numerator, numerator_low = fast_two_sum(a, -b)
     numerator, numerator_low = fast_two_sum(numerator, numerator_low + (a_low - b_low))
     denominator, denominator_low = two_sum(a, b)
-    outside = magnitude >= 1.0
     # At one the division raises the flag of the pole, beyond it that of the domain error.
-    denominator = select(outside, 0.0, denominator)
-    pole = select(magnitude > 1.0, x.constant(0.0), 1.0)
-    s, s_low = quotient(
-        (select(outside, pole, numerator), numerator_low), (denominator, denominator_low + (a_low + b_low))
+    at_pole = select(magnitude > 1.0, x.constant(0.0), 1.0)
+    inverse = select(outside, at_pole, 1.0) / select(outside, 0.0, denominator)
+    s, s_low = product_with_inverse(
+        (numerator, numerator_low), (denominator, denominator_low + (a_low + b_low)), select(outside, 0.0, inverse)
     )
     ln2_high, ln2_low = LN2_PARTS[x.bits]
     total, error = fast_two_sum(k * (0.5 * ln2_high), s)
     value = total + (error + k.fma(0.5 * ln2_low, _artanh(s, s_low, "atanh_wide")))
-    special = select(magnitude.equals(1.0), x.constant(float("inf")), select(x.is_nan(), x, float("nan")))
-    return select(magnitude < 1.0, value, special).copysign(x)
+    return select(magnitude < 1.0, value, select(outside, inverse, x)).copysign(x)
 
 
 def _log_of_sum(x: Number, y: Number, to_natural: tuple[float, float]) -> tuple[Number, Number, Number]:
@@ -165,7 +166,7 @@ def _special_sum(x: Number, y: Number, value: Number) -> Number:
     form = format_of(x)
     infinite = (x.abs() > form.largest) | (y.abs() > form.largest)
     value = select(infinite, select(x < y, y, x) + 0.0, value)
-    return select(x.is_nan() | y.is_nan(), x + y, value)
+    return select(x.is_nan(), x, select(y.is_nan(), y, value))
 
 
 def logaddexp(x: Number, y: Number) -> Number:

@@ -45,7 +45,7 @@ def _split(x: Number) -> tuple[Number, Number]:
     """k and f of a positive x, subnormal ones among them."""
     form = format_of(x)
     tiny = x < form.smallest_normal
-    k, m = split_exponent(select(tiny, x * 2.0 ** (form.stored + 2), x))
+    k, m = split_exponent(x * select(tiny, x.constant(2.0 ** (form.stored + 2)), 1.0))
     return select(tiny, k - float(form.stored + 2), k), m - 1.0
 
 
@@ -137,11 +137,13 @@ def log10(x: Number) -> Number:
 def log1p(x: Number) -> Number:
     """``log(1 + x)`` without cancellation near zero."""
     form = format_of(x)
-    u, u_error = two_sum(x.constant(1.0), x)
+    is_usual = (x > -1.0) & (x <= form.largest)
+    inside = select(is_usual, x, 0.0)
+    u, u_error = two_sum(x.constant(1.0), inside)
     k, m = split_exponent(u)
     # 2**-k, which is the ratio of the representations of m and u; the error does not count for large x.
     scale_bits = (m.to_bits() - u.to_bits()) + form.one
-    scale = select(x < 2.0 ** (2 * form.stored), scale_bits, 0).to_float()
+    scale = select(inside < 2.0 ** (2 * form.stored), scale_bits, 0).to_float()
     f, f_low = fast_two_sum(m - 1.0, u_error * scale)
     outside = x <= -1.0
     at_pole = select(x < -1.0, x.constant(0.0), -1.0)
@@ -150,4 +152,4 @@ def log1p(x: Number) -> Number:
     low = half_square - (k.fma(ln2_low, f_low) + tail)
     result = k.fma(ln2_high, f - low).copysign(x)
     special = select(outside, tail, x)
-    return select((x > -1.0) & (x <= form.largest), result, special)
+    return select(is_usual, result, special)

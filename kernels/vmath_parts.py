@@ -167,9 +167,15 @@ def quotient(numerator: tuple[Number, Number], denominator: tuple[Number, Number
 
     ``q = n * (1/d)`` is corrected by the remainder ``n - q*d``, which is exact but for the low parts.
     """
+    return product_with_inverse(numerator, denominator, 1.0 / denominator[0])
+
+
+def product_with_inverse(
+    numerator: tuple[Number, Number], denominator: tuple[Number, Number], inverse: Number
+) -> tuple[Number, Number]:
+    """The quotient of two unevaluated sums, where the inverse of the high part of the second is known."""
     high, low = numerator
     divisor, divisor_low = denominator
-    inverse = 1.0 / divisor
     estimate = high * inverse
     remainder = (low - estimate * divisor_low) - product_remainder(estimate, divisor, high)
     return estimate, remainder * inverse

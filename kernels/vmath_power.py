@@ -42,7 +42,7 @@ def cbrt(x: Number) -> Number:
     magnitude = x.abs()
     tiny = magnitude < form.smallest_normal
     step = 54 if x.bits == 64 else 24
-    a = select(tiny, magnitude * 2.0**step, magnitude).at_most(form.largest)
+    a = (magnitude * select(tiny, x.constant(2.0**step), 1.0)).at_most(form.largest)
     # The upper bits become a float when placed in the low bits of a power of two; so does the quotient on its
     # way back.
     shift, anchor = {64: (32, 0x553EF0FF289DD796), 32: (8, 0x54A2FA8C)}[x.bits]
@@ -71,7 +71,9 @@ def hypot(x: Number, y: Number) -> Number:
     larger = select(x_size < y_size, y_size, x_size)
     smaller = select(x_size < y_size, x_size, y_size)
     half = form.bias // 2
-    huge, tiny = larger > 2.0 ** (half - 2), larger < 2.0 ** -(half - form.stored - 4)
+    # Either, for the larger one of nan and a number is either.
+    huge = (larger > 2.0 ** (half - 2)) | (smaller > 2.0 ** (half - 2))
+    tiny = larger < 2.0 ** -(half - form.stored - 4)
     scale = select(huge, x.constant(2.0 ** -(half + 8)), select(tiny, x.constant(2.0 ** (half + 8)), 1.0))
     back = select(huge, x.constant(2.0 ** (half + 8)), select(tiny, x.constant(2.0 ** -(half + 8)), 1.0))
     a, b = larger * scale, smaller * scale
@@ -125,7 +127,7 @@ def power(x: Number, y: Number) -> Number:
     base = select(is_number, size, 1.0)
     tiny = base < form.smallest_normal
     step = float(form.stored + 2)
-    k, m = split_exponent(select(tiny, base * 2.0**step, base))
+    k, m = split_exponent(base * select(tiny, base.constant(2.0**step), 1.0))
     k = select(tiny, k - step, k)
     high, low = log2_parts(x, k, m, m + 1.0)
     limit = 2.0 ** (form.bits - form.stored - 1) * 1.5
@@ -154,6 +156,6 @@ def power(x: Number, y: Number) -> Number:
     scaled = select(usual, scaled, select(marked, 1.0, limiting)) * factor
     sign = x.to_bits() & -(1 << (form.bits - 1))
     scaled = select(is_odd, (scaled.to_bits() ^ sign).to_float(), scaled)
-    scaled = select(x.is_nan() | y.is_nan(), x + y, scaled)
+    scaled = select(x.is_nan(), x, select(y.is_nan(), y, scaled))
     is_one = y.equals(0.0) | x.equals(1.0) | (size.equals(1.0) & (y.abs() > form.largest))
     return select(is_one, 1.0, scaled)

@@ -7,7 +7,7 @@ level 3 only unswitches more, which writes loops over loops twice, with and with
 One pass more stands behind it: the vector variants of functions are inlined. LLVM's loop vectoriser replaces calls of
 scalar functions by calls of their vector variants, those of `jitrt.kernels.vmath_variants`. No pass of the standard
 pipeline inlines after it, and a call of some twenty instructions would cost as much again: it saves and loads all
-registers around it.
+registers around it. And comparisons become quiet ones, see `quiet`.
 
 LLVM's strength reduction of loops is left out of code generation. It looks for the cheapest set of registers that give
 all addresses of a loop, by trying combinations of them, which takes a third of the time of code generation and more
@@ -23,6 +23,9 @@ from collections.abc import Iterator
 import llvmlite.binding as llvm
 import numba  # noqa: F401 (the whole before its parts, see `codegen`)
 from numba.core.codegen import JITCodeLibrary
+
+from ..kernels.floatflags import IS_X86
+from .quiet import with_quiet_comparisons
 
 
 class KernelLibrary(JITCodeLibrary):
@@ -46,6 +49,10 @@ class KernelLibrary(JITCodeLibrary):
             passes = llvm.create_new_module_pass_manager()
             passes.add_always_inliner_pass()
             passes.run(self._final_module, builder)
+        if IS_X86 and (text := with_quiet_comparisons(str(self._final_module))) is not None:
+            name = self._final_module.name
+            self._final_module = llvm.parse_assembly(text)
+            self._final_module.name = name
 
     def _finalize_specific(self) -> None:
         with _without_strength_reduction():

@@ -65,12 +65,12 @@ def slice_of_part(n: Node) -> Node | None:
     if x.op.kind is not Kind.ASSEMBLE or depends(n.shape, x.shape, *(p.shape for p in x.args)):
         return None
     items = _items(n["index"], x.shape)
-    if items is None or not n.type.size:
-        return None
+    if items is None or not n.type.size or not all(map(_is_stored, x.args)):
+        return None  # what nothing reads of a part is computed, too, if it may raise
     reach = [(i, i) if isinstance(i, int) else (min(i[0], i[-1]), max(i[0], i[-1])) for i in items]
     for part, start in zip(x.args, x["starts"]):
         if all(s <= low and high < s + k for (low, high), s, k in zip(reach, start, part.shape)):
-            if not _is_stored(part) or part.dtype != n.dtype:
+            if part.dtype != n.dtype:
                 return None
             moved = [
                 i - s if isinstance(i, int) else range(i.start - s, i.stop - s, i.step) for i, s in zip(items, start)

@@ -1,0 +1,81 @@
+"""Comparisons that raise no flag for nan, as NumPy's do.
+
+x86 code that LLVM makes of ``fcmp`` is quiet where it branches. Masks, of vectors and of scalars, it makes with the
+predicates that raise the invalid flag for a quiet nan, and of a selection of the smaller or larger operand one
+instruction that does so, too. What a kernel computed with a flag up is computed again by NumPy, to say what happened:
+each nan in the data would cost what was gained. The instructions that LLVM has for functions that look at flags are
+quiet everywhere; its optimiser knows little about them, so they take the place of the others behind the last pass.
+So it is with a half that becomes a wider float, in a register of which nothing else is known: whatever lies there
+beside it becomes wider, too.
+
+    %m = fcmp ogt <4 x double> %a, %b  →  %m = call <4 x i1> @llvm.experimental.constrained.fcmp.v4f64(%a, %b, "ogt")
+"""
+
+from __future__ import annotations
+
+import re
+
+_OPERAND = r"<[^>]*>|splat \([^)]*\)|[^,\s]+"
+_COMPARISON = re.compile(
+    r"^  (?P<target>%\S+) = fcmp (?:\w+ )*?(?P<order>[ou](?:lt|le|gt|ge|eq)|une|one) "
+    r"(?P<type>(?:<(?P<lanes>\d+) x )?(?P<element>double|float|half)>?) "
+    rf"(?P<x>{_OPERAND}), (?P<y>{_OPERAND})(?=,|\n)",
+    re.MULTILINE,
+)
+_WIDENING = re.compile(r"^  (?P<target>%\S+) = fpext half (?P<x>\S+) to (?P<element>double|float)$", re.MULTILINE)
+_BRANCH = re.compile(r"^  br i1 (%[^\s,]+),", re.MULTILINE)
+_INFINITY = re.compile("0x[7F]FF0000000000000|0xH[7F]C00")  # "equal" to it becomes "not less" in code generation
+_FUNCTION = re.compile(r"^define .*?^}$", re.MULTILINE | re.DOTALL)
+_SUFFIX = {"double": "f64", "float": "f32"}
+_IGNORE = 'metadata !"fpexcept.ignore"'
+
+
+def with_quiet_comparisons(text: str) -> str | None:
+    """LLVM assembly with the instructions above replaced; None if it has none.
+
+    Examples
+    --------
+    >>> text = "define void @f(<4 x float> %a) {\\n  %m = fcmp olt <4 x float> %a, zeroinitializer\\n  ret void\\n}\\n"
+    >>> "  %m = call <4 x i1> @llvm.experimental.constrained.fcmp.v4f32(<4 x f" in with_quiet_comparisons(text)
+    True
+    """
+    writer = _Writer()
+    changed = _FUNCTION.sub(writer.function, text)
+    return changed + "".join(writer.declarations.values()) if writer.declarations else None
+
+
+class _Writer:
+    """What replaces matches of the patterns above; collects the declarations of what it calls."""
+
+    def __init__(self) -> None:
+        self.declarations: dict[str, str] = {}
+        self.branches: frozenset[str] = frozenset()
+
+    def function(self, found: re.Match[str]) -> str:
+        self.branches = frozenset(_BRANCH.findall(found[0]))
+        return _WIDENING.sub(self.widening, _COMPARISON.sub(self.comparison, found[0]))
+
+    def comparison(self, found: re.Match[str]) -> str:
+        target, order, kind, lanes, element, x, y = found.groups()
+        is_order = order[1] in "lg" or _INFINITY.search(y)
+        if not is_order or (lanes is None and target in self.branches):
+            return found[0]
+        widened = ""
+        if element == "half":  # what few processors compare
+            element, wide, name = "float", kind.replace("half", "float"), f"%quiet.{target[1:]}"
+            widened = f"  {name}.x = fpext {kind} {x} to {wide}\n  {name}.y = fpext {kind} {y} to {wide}\n"
+            kind, x, y = wide, f"{name}.x", f"{name}.y"
+        vector = f"v{lanes}" if lanes else ""
+        result = f"<{lanes} x i1>" if lanes else "i1"
+        called = self._declared(f"fcmp.{vector}{_SUFFIX[element]}", result, f"{kind}, {kind}, metadata")
+        return f'{widened}  {target} = call {result} {called}({kind} {x}, {kind} {y}, metadata !"{order}", {_IGNORE})'
+
+    def widening(self, found: re.Match[str]) -> str:
+        target, x, element = found.groups()
+        called = self._declared(f"fpext.{_SUFFIX[element]}.f16", element, "half")
+        return f"  {target} = call {element} {called}(half {x}, {_IGNORE})"
+
+    def _declared(self, name: str, result: str, operands: str) -> str:
+        called = f"@llvm.experimental.constrained.{name}"
+        self.declarations[called] = f"declare {result} {called}({operands}, metadata)\n"
+        return called
