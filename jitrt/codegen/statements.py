@@ -42,6 +42,7 @@ from ..ir.loops import (
 from ..ir.ops.folds import REDUCE_ADD, REDUCE_AND, REDUCE_MAXIMUM, REDUCE_MINIMUM, REDUCE_MULTIPLY, REDUCE_OR
 from ..ir.ops.optable import OPS
 from ..kernels import external, floatflags
+from .conditions import held
 from .context import I64, call_intrinsic, declared, internal
 from .context import POINTER as BYTES
 from .folds import PairwiseSum, combine, neutral
@@ -80,6 +81,8 @@ class Statements:
         self.labels: dict[str, ir.Block] = {}
         self.folds: dict[str, Callable[[ir.Value], None]] = {}  # what takes a value into an accumulator
         self.indices: list[str] = []  # of the loops around
+        self.is_conditional = False
+        self.ways_out = 0  # how many have been emitted
         self.stopped: ir.Block | None = None
         self.stopped_by_others: Callable[[], ir.Value] | None = None  # asked where a loop may be endless
         self.domain = module.add_metadata([ir.MetaDataString(module, function.name)])
@@ -127,7 +130,10 @@ class Statements:
         emit = emitter(OPS[s.op], s.dtypes, s.dtype)
         if emit is None:
             raise Unsupported(f"{s.op} of {', '.join(map(str, s.dtypes))}")
-        self.values[s.target] = emit(self.builder, [self.values[v] for v in s.args])
+        args = [self.values[v] for v in s.args]
+        self.values[s.target] = emit(
+            self.builder, held(self.builder, args) if self.is_conditional and s.is_guarded else args
+        )
 
     def _integer(self, s: Integer) -> None:
         self.values[s.target] = self.polynomial(s.value)
@@ -327,24 +333,30 @@ class Statements:
 
     def _if(self, s: If) -> None:
         builder = self.builder
+        before, ways = self.is_conditional, self.ways_out
         then, otherwise, end = (builder.append_basic_block(n) for n in ("then", "else", "fi"))
         builder.cbranch(self.values[s.condition], then, otherwise)
         for start, body in ((then, s.then), (otherwise, s.otherwise)):
             builder.position_at_end(start)
+            self.is_conditional = True
             self.block(body)
             if not builder.block.is_terminated:
                 builder.branch(end)
+        # Where one way leaves, what stands behind is under the condition, too.
+        self.is_conditional = before or self.ways_out > ways
         builder.position_at_end(end)
 
     def _scope(self, s: Scope) -> None:
-        builder = self.builder
+        builder, before = self.builder, self.is_conditional
         end = self.labels[s.label] = builder.append_basic_block(s.label)
         self.block(s.body)
         if not builder.block.is_terminated:
             builder.branch(end)
+        self.is_conditional = before
         builder.position_at_end(end)
 
     def _leave(self, s: Leave) -> None:
+        self.ways_out += 1
         self.builder.branch(self.labels[s.label])
 
     def _forever(self, s: Forever) -> None:

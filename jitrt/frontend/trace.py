@@ -214,7 +214,7 @@ def _trace_once(request: Request, excepted: set[Place]) -> Traced:
         conditions.check(error)
         _check_control()
         state.aliases.check_error(error)
-        state.registers.forget_values()
+        _forget_values(state)
         raise
     finally:
         watch_control(False)
@@ -224,7 +224,7 @@ def _trace_once(request: Request, excepted: set[Place]) -> Traced:
     if clones.have_been_changed():
         raise Untraceable("sets an attribute of what is no argument")
     traced = _describe(result, containers, inputs, symbols, request, state)
-    state.registers.forget_values()
+    _forget_values(state)
     if state.has_forms:
         traced = replaced(traced, forms=tuple((k, form) for k, form in enumerate(forms) if form is not None))
     if fields := fields_in(request.structure):
@@ -336,6 +336,12 @@ def _check_classes(request: Request, clones: Clones) -> None:
     refused = [reason for value, reason in captures.refused.values() if not isinstance(value, type)]
     if refused and captures.asks_for_classes:
         raise Untraceable(refused[0])
+
+
+def _forget_values(state: Trace) -> None:
+    """Let arrays be freed at once: a trace lives until garbage collection."""
+    state.registers.forget_values()
+    state.breaks.made.clear()
 
 
 def _check_control() -> None:

@@ -29,6 +29,7 @@ from .types import NATIVE
 
 POINTER = "pointer"
 MOST_TRUNCATED = 2.0**62
+_ARITHMETIC = frozenset({"add", "subtract", "multiply"})
 Type = np.dtype | str  # `POINTER` for addresses
 
 
@@ -57,6 +58,11 @@ class Compute:
     def __str__(self) -> str:
         dtypes = ",".join(d.str for d in self.dtypes)
         return f"{self.target} = {self.op}[{dtypes}->{self.dtype.str}] {' '.join(self.args)}"
+
+    @property
+    def is_guarded(self) -> bool:
+        """Whether a condition may be there for its sake: it can raise an exception, and not just out of range."""
+        return self.op not in _ARITHMETIC and bool(OPS[self.op].raises(self.dtypes))
 
 
 @frozen

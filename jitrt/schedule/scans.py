@@ -28,9 +28,13 @@ def scan_parts(nodes: Sequence[Node]) -> list[list[Node]]:
         behind = max((part[a] for a in node.args if a in part), default=0)
         is_scan = node.op.kind is Kind.SCAN
         part[node] = behind + (is_scan != behind % 2)
+    first_use: dict[Node, int] = {}  # in which part
     for node in reversed(nodes):  # what only later parts need is computed there, and need not be kept
-        users = [part[n] for n in nodes if node in n.args]
-        if users and node.op.kind is not Kind.SCAN:
-            part[node] = max(part[node], min(users) & ~1)
-    parts = [[n for n in nodes if part[n] == k] for k in range(max(part.values()) + 1)]
-    return [p for p in parts if p]
+        if node in first_use and node.op.kind is not Kind.SCAN:
+            part[node] = max(part[node], first_use[node] & ~1)
+        for arg in node.args:
+            first_use[arg] = min(part[node], first_use.get(arg, part[node]))
+    parts: dict[int, list[Node]] = {}
+    for node in nodes:
+        parts.setdefault(part[node], []).append(node)
+    return [parts[k] for k in sorted(parts)]

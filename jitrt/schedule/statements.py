@@ -246,13 +246,14 @@ class MemberStatements:
         order = self.member.order
         leaves = {n for n in order if literal(n) is not None or (n in self.read and n not in self.gathered)}
         computed = [n for n in order if n not in leaves]
+        place = {n: k for k, n in enumerate(order)}
         accumulators = {n: self.kernel.accumulator() for n in computed if n.op.kind is Kind.SCAN}
         parts: list[list[Statement]] = []
         stored = [s.value for s in self.group.sinks]
         for number, part in enumerate(divided := scan_parts(computed), 1):
             # Every part loads what it needs: that is in the cache, and the part before need not keep it.
             needed = {a for n in part for a in n.args}.union(stored if number == len(divided) else ())
-            statements = [self._statement(n) for n in order if n in leaves and n in needed]
+            statements = [self._statement(n) for n in sorted(needed & leaves, key=place.__getitem__)]
             for node in part:
                 if node in accumulators:
                     acc = accumulators[node]

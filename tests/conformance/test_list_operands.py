@@ -59,7 +59,7 @@ ONE_LIST = {
     "full_like": lambda x, v: np.full_like(x, v),
     "interp": lambda x, v: np.interp(x, [-100.0, x[0] * 0, 100.0], v),
     "abs": lambda x, v: np.abs(v),
-    "cbrt": lambda x, v: np.cbrt([v, x]),
+    "square": lambda x, v: np.square([v, x]),
     "add lists": lambda x, v: np.add(v, [x[0], x, 1][:1]),
     "hypot": lambda x, v: np.hypot(v, (x[0], 2, x[1])),
     "where and out": lambda x, v: np.multiply(v, x, out=np.zeros(3), where=[True, False, True]),

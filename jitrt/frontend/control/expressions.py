@@ -487,6 +487,9 @@ class Expressions:
 
 
 def _has_effect(statement: Any) -> bool:
-    from ...ir.loops import Checked, External, For, Forever, If, Memory, Put, Scope, Stop, Store
+    """Whether more than time is lost if a statement runs that need not."""
+    from ...ir.loops import Checked, Compute, External, For, Forever, If, Memory, Put, Scope, Stop, Store
 
+    if isinstance(statement, Compute):
+        return statement.is_guarded
     return isinstance(statement, (Checked, External, For, Forever, If, Memory, Put, Scope, Stop, Store))
