@@ -157,9 +157,9 @@ def _float_extreme(order: str, ignores_nan: bool) -> Callable[..., ir.Value]:
     """
 
     def emit(builder: ir.IRBuilder, dtype: np.dtype, x: ir.Value, y: ir.Value) -> ir.Value:
-        extreme = builder.select(builder.fcmp_ordered(order, x, y), x, y)
         tested = y if ignores_nan else x
-        return builder.select(builder.fcmp_unordered("uno", tested, tested), x, extreme)
+        is_first = builder.or_(builder.fcmp_unordered("uno", tested, tested), builder.fcmp_ordered(order, x, y))
+        return builder.select(is_first, x, y)
 
     return emit
 
