@@ -366,12 +366,18 @@ class Statements:
         builder.position_at_end(head)
         if self.stopped_by_others is not None:
             self.stop_if(self.stopped_by_others())
-        self.indices.append("")
-        self.block(s.body)
-        self.indices.pop()
+        self._turn("", s.body)
         if not builder.block.is_terminated:
             builder.branch(head)
         builder.position_at_end(builder.append_basic_block("never"))
+
+    def _turn(self, index: str, body: Sequence[Statement]) -> None:
+        """A turn of a loop, which LLVM does not compute in vain: conditions around it hold nothing in it."""
+        before, self.is_conditional = self.is_conditional, False
+        self.indices.append(index)
+        self.block(body)
+        self.indices.pop()
+        self.is_conditional = before
 
     def _for(self, s: For) -> None:
         start, stop = self.polynomial(s.start), self.polynomial(s.stop)
@@ -462,9 +468,7 @@ class Statements:
 
         def turn(index: ir.Value) -> None:
             self.values[s.index] = index
-            self.indices.append(s.index)
-            self.block(s.body)
-            self.indices.pop()
+            self._turn(s.index, s.body)
 
         self._loop(start, stop, s.step, turn, not s.folds and is_plain(s.body), is_scattered(s.body))
         return [builder.load(place) for place in places]

@@ -93,6 +93,19 @@ def test_many_functions_are_called_and_give_the_same(name, dtype):
     assert few.tobytes() == many[:3].tobytes()
 
 
+def assembly_of(function, *arguments):
+    """The assembly of a staged function."""
+    staged = stage(function, arguments)
+    with global_compiler_lock:
+        name = f"test_{function.__name__}_{'_'.join(str(v.dtype) for v in arguments)}"
+        library = code_generator().create_library(name)
+        module = library.create_ir_module(library.name)
+        emit_procedure(module, staged.procedure, staged.written, name)
+        library.add_ir_module(module)
+        library.finalize()
+    return library.get_asm_str()
+
+
 def largest_change(x, y):
     for _ in range(50):
         change = x * y - x
@@ -118,15 +131,8 @@ def smallest_of_products(x, y):
 def test_extremes_in_staged_loops(function, name, dtype):
     """A loop that ends on an extreme of an array is found in vectors; a nan in any of their lanes is the result."""
     values = np.random.default_rng(1).random(100).astype(dtype)
-    staged = stage(function, (values, values))
-    with global_compiler_lock:
-        library = code_generator().create_library(f"test_{name}_{values.dtype}")
-        module = library.create_ir_module(library.name)
-        emit_procedure(module, staged.procedure, staged.written, f"test_{name}_{values.dtype}")
-        library.add_ir_module(module)
-        library.finalize()
     letter = "d" if dtype is np.float64 else "s"
-    assert re.search(rf"v{name}p{letter}\s.*%[yz]mm", library.get_asm_str())
+    assert re.search(rf"v{name}p{letter}\s.*%[yz]mm", assembly_of(function, values, values))
     compiled = jitrt.jit(function)
     for size in (1, 3, 8, 17, 100):
         for place in (None, 0, size // 2, size - 1):
@@ -135,3 +141,17 @@ def test_extremes_in_staged_loops(function, name, dtype):
                 x[place] = np.nan
             with np.errstate(invalid="ignore"):
                 np.testing.assert_allclose(compiled(x, x), function(x, x), rtol=1e-5)
+
+
+def halved_inverses(x, y):
+    if x[0] > 5:
+        for k in range(3):
+            for i in range(len(x)):
+                y[i] = 0.5 / x[i] - y[i] * k
+    return y
+
+
+@pytest.mark.skipif(widest is None, reason="not an x86-64 processor with AVX2")
+def test_conditions_around_a_loop():
+    """What conditions hold in their place is no loop as a whole."""
+    assert re.search(r"vdivpd\s.*%[yz]mm", assembly_of(halved_inverses, np.ones(100), np.ones(100)))
