@@ -99,6 +99,11 @@ def lazy(value: Any, scalars: bool = True, is_shared: bool = False, small: bool 
     return value
 
 
+def plain_array(value: np.ndarray) -> ndarray:
+    """A small array of NumPy's as a lazy one, in the same memory; nothing pending may have borrowed that."""
+    return _plain_of(value)
+
+
 def unless_small(made: Any) -> Any:
     """A lazy array, or NumPy's in place of a small one, with which NumPy alone is faster; and NumPy's scalars."""
     return made._plain if type(made) is _array and made._plain is not None else exact(made)

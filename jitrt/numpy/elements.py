@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from .. import policy
 from ..frontend.storage import Cell, fit
 from ..ir import build as b
 from ..ir.node import Node
 from ..ir.ops.updates import through
-from .calls import FAILURES, eager, is_lazy, lazy, real, store
+from .calls import FAILURES, NUMBERS, eager, is_lazy, lazy, plain_array, real, store
 from .memory import Memory
 from .pending import PENDING, NotLazy
 from .views import region_of, strides_of
@@ -31,10 +32,39 @@ def _plain_index(index: Any) -> Any:
     return index
 
 
+_POSITIONS = frozenset({int, np.int64})
+_FEW_ROWS = 16
+"""Rows that are recorded as views; who asks for more of them loops over small arrays, which are NumPy's own."""
+
+
+def _positions(index: Any) -> int:
+    """How many axes an index goes along if it has integers only; 0 for any other."""
+    if type(index) in _POSITIONS:
+        return 1
+    return len(index) if type(index) is tuple and all(type(k) in _POSITIONS for k in index) else 0
+
+
+def _known_part(array: ndarray, index: Any, positions: int) -> Any:
+    """An element or a small row of an array that is known; None if it has to be a lazy view."""
+    memory = array._memory
+    value = PENDING.read(memory, array._region)
+    if positions >= value.ndim:
+        return value[index]
+    memory.rows += 1
+    if memory.rows <= _FEW_ROWS:
+        return None
+    row = value[index]
+    return plain_array(row) if row.size < policy.SMALL_ARRAY and not PENDING.reads(row) else None
+
+
 def get_item(array: ndarray, index: Any) -> Any:
     """``array[index]``: a view of the same memory, an element, or what NumPy chooses."""
     if not array._scalar:
         with PENDING.lock:
+            if array._memory.node is None and (positions := _positions(index)):
+                found = _known_part(array, index, positions)
+                if found is not None:
+                    return found
             index = _plain_index(index)
             try:
                 region = region_of(array, index)
@@ -53,6 +83,11 @@ def set_item(array: ndarray, index: Any, value: Any) -> None:
             if not (index is Ellipsis or (isinstance(index, tuple) and not index) or is_lazy(index)):
                 raise TypeError(f"'{array.dtype}' object does not support item assignment")
             array._held, array._scalar = Memory(np.array(array._read())), False  # the standard's arrays are writable
+        elif array._memory.node is None and type(value) in NUMBERS and _positions(index):
+            known = PENDING.read(array._memory, array._region)
+            PENDING.written(known)
+            known[index] = value
+            return
         try:
             _assign(array, _plain_index(index), value)
         except FAILURES:

@@ -25,7 +25,7 @@ class Memory:
         What they will be, if they do not: one of the two is given.
     """
 
-    __slots__ = ("__weakref__", "inputs", "node", "piece", "small_updates", "value")
+    __slots__ = ("__weakref__", "inputs", "node", "piece", "rows", "small_updates", "value")
 
     def __init__(self, value: Any, node: Node | None = None):
         self.value = value
@@ -36,6 +36,8 @@ class Memory:
         """Inputs of the graph that borrow this memory, or parts of it, each with one reference to it."""
         self.small_updates = 0
         """Assignments to small parts since the elements were known."""
+        self.rows = 0
+        """Rows that were asked for by their number since the elements were known."""
 
     @property
     def type(self) -> ArrayType:

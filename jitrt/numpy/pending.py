@@ -244,8 +244,12 @@ class Pending:
 
     def written(self, target: np.ndarray) -> None:
         """Get ready for a write to `target`: what reads its memory, and is older, is computed before."""
-        if any(isinstance(v, np.ndarray) and np.may_share_memory(v, target) for v in self.values.values()):
+        if self.reads(target):
             self.compute()
+
+    def reads(self, array: np.ndarray) -> bool:
+        """Whether something that is pending reads the memory of `array`."""
+        return any(isinstance(v, np.ndarray) and np.may_share_memory(v, array) for v in self.values.values())
 
     def compute(self, wanted: Sequence[Memory] | None = None) -> None:
         """Compute the elements of `wanted` and of what leads to them, or else of all arrays that somebody holds."""
@@ -254,7 +258,7 @@ class Pending:
             chosen = live if wanted is None else self._needed(wanted, live)
             for memory, value in zip(chosen, self._compute([m.node for m in chosen if m.node is not None])):
                 memory.value, memory.node = value, None
-                memory.piece, memory.inputs, memory.small_updates = -1, {}, 0
+                memory.piece, memory.inputs, memory.small_updates, memory.rows = -1, {}, 0, 0
             if len(chosen) == len(live):
                 self._reset()
             else:

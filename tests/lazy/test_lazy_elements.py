@@ -1,0 +1,78 @@
+"""Loops over the elements and rows of lazy arrays, with writes and pending operations in between: as with NumPy."""
+
+import random
+
+import numpy
+import pytest
+
+import jitrt.numpy
+
+STATEMENTS = [
+    "x[i, j] = {k}",
+    "x[i] = {k}",
+    "x[i][j] += {k}",
+    "r = x[i]",
+    "r += {k}",
+    "r = r * {k}",
+    "rows = [row for row in x]",
+    "rows[i][j] = {k}",
+    "rows[j] *= {k}",
+    "y = x * {k}",
+    "y = x[1:] + x[:-1]",
+    "z = x + r",
+    "x = x + {k}",
+    "x += {k}",
+    "x[i] = x[j]",
+    "x[i], x[j] = x[j].copy(), x[i]",
+    "v = x.T; v[i, j] = {k}; v[j] += 1",
+    "flat = x.reshape(-1); flat[i] = {k}",
+    "w = np.broadcast_to(x[i], (3, 4)); w[j, j] = {k}",
+    "x[numpy.int64(i)] -= {k}",
+    "x[i, 9] = {k}",
+    "x[-i - 9]",
+    "float(y[j % 2, i])",
+    "s = 0.0\nfor row in x:\n    for e in row:\n        s = s + e * {k}",
+    "s = 0.0\nfor a in range(len(x)):\n    x[a] = x[a - 1] * 0.5\n    s = s + x[a, 0]",
+    "x = np.array(x)",
+    "y = numpy.asarray(x)",
+]
+
+
+@pytest.mark.filterwarnings("default")
+@pytest.mark.parametrize("seed", range(60))
+def test_elements_and_rows(seed, limit):
+    rng = random.Random(seed)
+    worlds = []
+    for np in (numpy, jitrt.numpy):
+        x = np.array(numpy.arange(16.0).reshape(4, 4))
+        worlds.append({"np": np, "numpy": numpy, "x": x, "y": x * 1, "r": x[0], "rows": list(x)})
+        for _ in range(20):
+            x[0], x[0, 0]  # a loop over rows by now
+    done = []
+    for _ in range(30):
+        text = rng.choice(STATEMENTS).replace("{k}", rng.choice(["2", "0.5", "numpy.float64(3)", "True"]))
+        positions = {"i": rng.randrange(4), "j": rng.randrange(4)}
+        done.append((text, positions))
+        raised = []
+        for names in worlds:
+            names.update(positions)
+            try:
+                exec(text, names)
+                raised.append(None)
+            except (IndexError, ValueError) as error:
+                raised.append((type(error), str(error)))
+        assert raised[0] == raised[1], done
+        if rng.random() < 0.3:
+            check(worlds, done)
+    check(worlds, done)
+
+
+def check(worlds, done):
+    names = [name for name in worlds[0] if name in {"x", "y", "z", "r", "rows", "v", "w", "s", "flat"}]
+    for name in names:
+        want, got = worlds[0][name], worlds[1][name]
+        if name == "rows":
+            want, got = numpy.stack(want), numpy.stack([numpy.asarray(row) for row in got])
+        got = numpy.asarray(got)
+        assert got.dtype == numpy.asarray(want).dtype, (name, done)
+        numpy.testing.assert_allclose(got, want, rtol=1e-12, err_msg=f"{name}: {done}")
