@@ -132,6 +132,9 @@ class Compiled:
 @contextlib.contextmanager
 def nothing_known() -> Iterator[None]:
     """Let programs be taken from the disk, or made, as in a process that has made none."""
+    from .codegen.kernels import forget_unkept
+
+    forget_unkept()
     known = dict(_known)
     _known.clear()
     try:

@@ -63,6 +63,20 @@ def test_damaged_files_are_replaced(generated, function, tmp_path):
     assert not generated
 
 
+def test_kernels_that_could_not_be_kept_are_compiled_anew(generated, monkeypatch, tmp_path):
+    def of_own_kernels(x):
+        return np.sort(x * 2.125 + 1.875) * x[0] - 7.375
+
+    (tmp_path / "file").touch()
+    with monkeypatch.context() as context:
+        context.setenv("JITRT_CACHE_DIR", str(tmp_path / "file"))
+        calls_as_in_another_process(of_own_kernels)
+    calls_as_in_another_process(of_own_kernels)
+    generated.clear()
+    calls_as_in_another_process(of_own_kernels)
+    assert not generated
+
+
 def test_an_interrupt_in_a_trace_for_any_shape_ends_the_call(monkeypatch):
     def interrupted(*_):
         raise Interrupted(KeyboardInterrupt())

@@ -174,6 +174,11 @@ def store(module: str, code: bytes, entries: Iterable[tuple[str, list[str]]], ne
         _log.info("%s and %d bytes of code went to the disk cache", module, len(code))
 
 
+def is_kept(symbol: str) -> bool:
+    """Whether this process has stored the module of a symbol, or has taken it from the cache."""
+    return symbol in _homes
+
+
 def store_program(text: str, symbols: Iterable[str], data: bytes) -> None:
     """Keep a program.
 

@@ -79,6 +79,13 @@ def kernels_of(nests: Iterable[LoopNest]) -> list[Kernel]:
         return [_kernels[key] for key in keys]
 
 
+def forget_unkept() -> None:
+    """Compile kernels anew that the disk cache does not have, as it could not be written when they were compiled."""
+    with lock:
+        for key in [key for key, kernel in _kernels.items() if not cache.is_kept(kernel.name)]:
+            del _kernels[key]
+
+
 def _load(key: str, nest: LoopNest) -> bool:
     """Take a kernel from the disk cache, if it is there."""
     found = cache.load(key)
