@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from ..base.syntax import syntax_tree
 from . import tree
 from .calls import GETITEM, NAMED, Operation, operation_named
 from .text import _TEMPORARY, dtype_and_shape
@@ -54,7 +55,7 @@ def parse(text: str) -> Expression:
     True
     """
     try:
-        statements = ast.parse(text.strip()).body
+        statements = syntax_tree(text.strip()).body
     except SyntaxError as error:
         raise ValueError(f"this is no expression: {error}") from None
     if len(statements) == 1 and isinstance(statements[0], ast.Expr):

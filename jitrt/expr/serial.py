@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import ast
 import json
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
+from ..base.syntax import syntax_tree
 from ..ir.node import Constant
 from .calls import LITERAL, Nested, Operand, Static, Template, is_source, operation_named, static_value
 from .parse import Reader, as_argument
@@ -124,9 +124,9 @@ def from_json(text: str) -> Expression:
     def value(given: Any) -> Any:
         if isinstance(given, list):
             return tuple([value(v) for v in given])
-        return (
-            as_argument(reader.value(ast.parse(given["text"], mode="eval").body)) if isinstance(given, dict) else given
-        )
+        if isinstance(given, dict):
+            return as_argument(reader.value(syntax_tree(given["text"], mode="eval").body))
+        return given
 
     data = json.loads(text)
     if not isinstance(data, dict) or data.get("expression") != 1:

@@ -6,7 +6,6 @@ Processes that are started with ``spawn`` get the hook with what they are told f
 
 from __future__ import annotations
 
-import ast
 import builtins
 import functools
 import importlib.machinery
@@ -20,6 +19,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from ..base.atwork import at_work, is_at_work
+from ..base.syntax import syntax_tree
 from . import deferred
 from .choose import DECORATOR, decorate, left
 
@@ -73,7 +73,7 @@ def code_of(path: str, source: bytes) -> types.CodeType:
     SyntaxError
         If it is no Python.
     """
-    tree = ast.parse(source, path)
+    tree = syntax_tree(source, path)
     left.extend((path, x) for x in decorate(tree))
     return compile(tree, path, "exec", dont_inherit=True)
 

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..base.syntax import syntax_tree
 from .vocabulary import FUNCTIONS, HELPERS, takes
 
 _LONGEST = 100_000
@@ -97,7 +98,7 @@ def _checked(text: str) -> tuple[ast.expr, list[str]]:
     if len(text) > _LONGEST:
         raise ValueError(f"the expression has {len(text):,} characters; the most are {_LONGEST:,}")
     try:
-        whole = ast.parse(text.strip(), "<expression>", "eval")
+        whole = syntax_tree(text.strip(), "<expression>", "eval")
     except (RecursionError, MemoryError):
         raise ValueError(f"the expression {_shown(text)} is nested too deeply") from None
     names: set[str] = set()

@@ -15,6 +15,7 @@ from collections.abc import Iterator
 from functools import lru_cache
 from typing import Any
 
+from ...base.syntax import syntax_tree
 from .values import NotStaged
 
 _SHOWN = 40  # letters of a statement in a reason
@@ -64,7 +65,7 @@ def _lines_of(code: types.CodeType) -> list[str]:
 
 def _tree_of(code: types.CodeType) -> ast.Module:
     """The tree of a definition."""
-    return _indented_block(code) or ast.parse(textwrap.dedent(inspect.getsource(code)))
+    return _indented_block(code) or syntax_tree(textwrap.dedent(inspect.getsource(code)))
 
 
 def _indented_block(code: types.CodeType) -> ast.Module | None:
@@ -81,7 +82,7 @@ def _indented_block(code: types.CodeType) -> ast.Module | None:
     ends = (k for k, text in enumerate(texts) if k and text and text[0] != "#" and margins[k] <= indent)
     for end in itertools.islice(itertools.chain(ends, [len(lines)]), _MOST_ENDS):
         try:
-            tree = ast.parse(textwrap.dedent("".join(lines[:end])))
+            tree = syntax_tree(textwrap.dedent("".join(lines[:end])))
         except (SyntaxError, ValueError):  # in the middle of decorators, brackets or a string
             continue
         return tree if len(tree.body) == 1 else None
@@ -91,7 +92,7 @@ def _indented_block(code: types.CodeType) -> ast.Module | None:
 def _compiled(definition: ast.FunctionDef, code: types.CodeType) -> types.CodeType | None:
     """The code of a definition inside of a function that has the variables which `code` finds in cells."""
     bare = ast.FunctionDef("f", definition.args, definition.body, [])
-    around = ast.parse(f"def around({', '.join(code.co_freevars)}): pass").body[0]
+    around = syntax_tree(f"def around({', '.join(code.co_freevars)}): pass").body[0]
     assert isinstance(around, ast.FunctionDef)
     around.body = [ast.copy_location(bare, definition)]
     flags = code.co_flags & __future__.annotations.compiler_flag
@@ -154,7 +155,7 @@ def _lambda_of(code: types.CodeType) -> ast.FunctionDef | None:
 
 @lru_cache(maxsize=8)
 def _file_of(text: str) -> ast.Module:
-    return ast.parse(text)
+    return syntax_tree(text)
 
 
 @lru_cache(maxsize=512)

@@ -1,0 +1,28 @@
+"""Syntax trees of texts, in processes whose other threads make some, too."""
+
+from __future__ import annotations
+
+import ast
+from typing import Any
+
+_TRIES = 16  # two trees at one time are rare, so that a second try has always done so far
+
+
+def syntax_tree(source: str | bytes, filename: str = "<unknown>", mode: str = "exec") -> Any:
+    """`ast.parse`, again where another thread was in its way.
+
+    CPython 3.11 and 3.12 have one counter of depth for all trees that are being made (python/cpython#106905). Where a
+    garbage collection in the middle of one runs Python code, another thread can make a tree meanwhile, and the first
+    ends with a SystemError.
+
+    Examples
+    --------
+    >>> ast.unparse(syntax_tree("a  +  b", mode="eval"))
+    'a + b'
+    """
+    for _ in range(_TRIES):
+        try:
+            return ast.parse(source, filename, mode)
+        except SystemError:
+            continue
+    return ast.parse(source, filename, mode)
