@@ -109,6 +109,9 @@ class Lowered:
     strides: tuple[tuple[int, ...] | None, ...]
     fired: Mapping[str, int]
 
+    def __repr__(self) -> str:
+        return f"<lowered: {self.stages[-1][1]!r}, steps={len(self.block.steps)}>"
+
 
 def lower(
     graph: Graph,

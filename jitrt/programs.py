@@ -90,6 +90,9 @@ class Compiled:
     times: dict[str, float] | None = None
     whole: Callable[[], Compiled | None] | None = None
 
+    def __repr__(self) -> str:
+        return repr(self.program)
+
     def run(self, inputs: Sequence[Any], backoff: policy.Backoff | None = None, reports: bool = True) -> list[Any]:
         """Outputs of the program; parameters and exceptions as for `Program.run`."""
         if self.whole is not None:

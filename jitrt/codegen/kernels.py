@@ -36,6 +36,9 @@ class Kernel:
     address: int
     nest: LoopNest
 
+    def __repr__(self) -> str:
+        return f"<kernel {self.name}: {self.nest!r}>"
+
     @property
     def llvm(self) -> str:
         """Optimised LLVM IR of the kernel, compiled once more for the purpose."""

@@ -111,6 +111,9 @@ class Traced:
     fields: frozenset[int] = frozenset()
     sizes: tuple[tuple[Poly, int], ...] = ()
 
+    def __repr__(self) -> str:
+        return f"<trace: breaks={len(self.breaks)}, {self.graph!r}>"
+
 
 @frozen(eq=False)
 class Request:

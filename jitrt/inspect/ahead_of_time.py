@@ -241,6 +241,9 @@ class Stages:
     def __str__(self) -> str:
         return to_text(self.sections())
 
+    def __repr__(self) -> str:
+        return f"<{self.name} before code generation: {self.graph!r}, loop nests={len(self.loop_nests)}>"
+
     def _repr_html_(self) -> str:
         return to_html(self.sections())
 

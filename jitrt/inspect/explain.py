@@ -260,6 +260,8 @@ class Explanation:
             lines.append("all of it: print(….text()); parts: .graph, .loops, .kernels, .memory, .host_calls")
         return "\n".join(lines)
 
+    __repr__ = __str__  # what is typed to see an explanation is the call alone
+
     def _executed(self) -> list[str]:
         """What NumPy executes, by function, with its lines and its share of the time; what takes most comes first."""
         where: dict[str, dict[str, None]] = {}

@@ -105,6 +105,8 @@ class Profile:
         lines.append(f"this machine: {self.bandwidth / 1e9:.1f} GB/s")
         return "\n".join(lines)
 
+    __repr__ = __str__
+
     def _repr_html_(self) -> str:
         from .pictures import bars_picture
 

@@ -197,6 +197,10 @@ class Graph(Remembering):
     def __str__(self) -> str:
         return self.text({})
 
+    def __repr__(self) -> str:
+        given, made = (" ".join(str(n.type) for n in nodes) for nodes in (self.inputs, self.outputs))
+        return f"<graph of {len(self.nodes())} nodes: ({given}) -> ({made})>"
+
     def text(self, given: Mapping[Node, str]) -> str:
         """Each node on a line, by its name in `given` where it has one of its own."""
         names: dict[Node, str] = {}

@@ -78,6 +78,9 @@ class Program:
     """Additions that calls of sizes may still take for which another program would be better."""
     _frames: list[Frame | SizedFrame] = field(default_factory=list)
 
+    def __repr__(self) -> str:
+        return f"<program: kernels={len(self.image.kernels)}, nbytes={self.image.nbytes}>"
+
     @property
     def graph(self) -> Graph:
         """The legalised graph."""

@@ -256,6 +256,9 @@ class LoopNest(Remembering):
         literals = "".join(f", c{k}: {dtype_name(t)}" for k, t in enumerate(self.literals))
         return "\n".join([f"nest({head}{literals})", *_lines(self.body, "  ")])
 
+    def __repr__(self) -> str:
+        return f"<nest of {', '.join(self.operations()) or 'copies'}: {self.axes} axes, {len(self.operands)} operands>"
+
     def blocked_axes(self) -> list[int]:
         """Axes that loops run over in blocks."""
         blocked = (s for s in self.statements() if isinstance(s, (Loop, Tiles)) and s.block_of is not None)
