@@ -23,7 +23,8 @@ from .errors import NotWorthwhile, Untraceable
 from .frontend.numpy.draws import drawing
 from .frontend.promises import check_names
 from .frontend.python.variablenames import variable_names
-from .frontend.trace import Request, trace
+from .frontend.trace import Request, Traced, trace
+from .ir.node import Node
 from .ir.rounding import Rounding
 from .pandas_engine import PandasEngine
 from .pickling import reduced, stand_in
@@ -229,7 +230,27 @@ class JitFunction(ServedFunction, Generic[P, R]):
                 raise found.error
             return Explanation(self.__name__, found.reason, loops=self._loops_of(args, found.reason))
         rolled = any(n.op.name == "loop" for n in found.traced.graph.nodes())
-        return Explanation(self.__name__, "", found.traced, found.compiled, loops=self._loops_of(args, "", rolled))
+        loops = self._loops_of(args, "", rolled)
+        names = functools.partial(self._names_of, found.traced, args, kwargs)
+        return Explanation(self.__name__, "", found.traced, found.compiled, loops=loops, names=names)
+
+    def _names_of(self, traced: Traced, args: tuple, kwargs: dict[str, Any]) -> dict[Node, str]:
+        """The user's names of the values of a trace, as far as another one finds them: those of calls keep no names."""
+        from .inspect.ahead_of_time import input_names
+
+        names = dict(zip(traced.graph.inputs, input_names(self._function, args, kwargs, traced)))
+        with contextlib.suppress(Exception), at_work():  # where the function looks at values, say
+            names |= self._traced_with_names(args, kwargs)[2]
+        return names
+
+    def _traced_with_names(self, args: tuple, kwargs: dict[str, Any]) -> tuple[Traced, list[Any], dict[Node, str]]:
+        """A trace, the values of its inputs, and the names of the user's variables that held values of its graph."""
+        call, captures = self._traced.taken(args, kwargs), self._specialisations.current_captures()
+        request = Request(self._function, call.leaves, call.structure, captures, rounding=self._options.rounding)
+        with variable_names() as names:
+            traced = trace(request)
+        inputs = [call.leaves[k] for k in traced.arguments] + [c.read() for c in traced.captured]
+        return traced, inputs, names
 
     def compile(self, /, *args: Any, **kwargs: Any) -> Explanation:
         """Compile for arguments like these without running the function.
@@ -298,20 +319,14 @@ class JitFunction(ServedFunction, Generic[P, R]):
           t0:f4[8] = add x0 1.5
           in (t0) }
         """
-        known = self._specialisations
         from .inspect.ahead_of_time import Stages, input_names, with_examples
         from .pipeline import lower
 
         args, kwargs = with_examples(args, kwargs)
-        call = self._traced.taken(args, kwargs)
         try:
             with at_work():
-                captures, rounding = known.current_captures(), self._options.rounding
-                request = Request(self._function, call.leaves, call.structure, captures, rounding=rounding)
-                with variable_names() as values:
-                    traced = trace(request)
-                inputs = [call.leaves[k] for k in traced.arguments] + [c.read() for c in traced.captured]
-                lowered = lower(replaced(traced.graph, rounding=rounding), inputs)
+                traced, inputs, values = self._traced_with_names(args, kwargs)
+                lowered = lower(replaced(traced.graph, rounding=self._options.rounding), inputs)
         except (Untraceable, NotWorthwhile) as reason:
             raise ValueError(f"{self.__name__} runs as plain NumPy: {reason}") from None
         names = input_names(self._function, args, kwargs, traced)

@@ -43,3 +43,16 @@ def test_explanations_and_profiles_are_shown_as_they_are_printed():
     profile = blur.profile(X)
     assert repr(EXPLANATION) == str(EXPLANATION) and repr(profile) == str(profile)
     assert EXPLANATION.kernels and len(repr(EXPLANATION).splitlines()) <= 5
+
+
+def test_graphs_have_the_names_of_the_users_variables():
+    trace = dict(EXPLANATION.sections())["graph after trace"]
+    assert trace.startswith("{ lambda x:f8[40,30] .") and "\n  rows:f8[40,28] = divide " in trace
+
+
+def test_graphs_have_the_names_of_parameters_where_the_function_looks_at_values():
+    @jitrt.jit
+    def doubled(image):
+        return np.sqrt(image) if image.sum() > 0 else -image
+
+    assert "{ lambda image:f8[40,30] ." in doubled.explain(X).text()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import html
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 
 from ..advice import FROM_LOOPS, Advice, advice, host_advice
@@ -33,7 +33,8 @@ _CAPTIONS = {
     "loops": "each loop of the function, and what became of it",
     "values that it looks at": "between two of them, a segment of the function is compiled",
     "segment": "what runs up to one of these values",
-    "graph after trace": "what the function computes, as it was recorded: x are arguments, t are arrays between them",
+    "graph after trace": "what the function computes, as it was recorded: with the names of variables; t are values without one",
+    "graph after constants": "with the values of what depends on constant arrays alone",
     "graph after lower": "the same in fewer kinds of operations, with broadcasts made explicit",
     "graph after simplify": "without what need not be computed",
     "graph after legalise": "with the copies that memory demands, and long sums in two stages",
@@ -66,6 +67,8 @@ class Explanation:
         The loops of the function, with their lines, and what became of each.
     numpy_shares : tuple of (str, float)
         The names of the functions that NumPy executes, and which share of the time of one run each of them took.
+    names : callable, optional
+        Gives the names that the user's code has for values of the graph.
 
     Examples
     --------
@@ -91,6 +94,7 @@ class Explanation:
     loop: str = ""
     loops: tuple[LoopLine, ...] = ()
     numpy_shares: tuple[tuple[str, float], ...] = ()
+    names: Callable[[], Mapping[Node, str]] = dict
 
     @property
     def graph(self) -> Graph | None:
@@ -183,7 +187,7 @@ class Explanation:
             for number, compiled in enumerate(self.programs[:-1]):
                 steps = _described(compiled.program.steps)
                 parts.append((f"segment {number}", f"{compiled.stages[0][1]}\n" + "\n".join(steps)))
-        parts += graph_sections(self.compiled.stages)
+        parts += graph_sections(self.compiled.stages, self.names())
         program = self.compiled.program
         steps = _described(program.steps)
         parts.append(("steps and loop nests", "\n".join(steps) or "nothing to compute"))

@@ -29,11 +29,13 @@ from ..ir.ops.movement import decode_index
 from ..ir.ops.optable import OPS, Kind
 from ..ir.rewrite import rewrite
 from ..passes import lower
+from ..passes.simplify import fold_constants, hoist_broadcast, merge_broadcasts
 from .fusion import Expression, Fusion, ScheduleError, Tensor
 from .looptree import LoopNode, Tree, bounds_of, index_texts, loop_tree, names_read, stored_axes
 from .replay import root_map
 
 _numbers = itertools.count()
+_FOLDING = (fold_constants, hoist_broadcast, merge_broadcasts)  # the count of a mean is a literal, say
 
 
 @record(eq=False)
@@ -98,7 +100,7 @@ def by_hand(graph: Graph, inputs: Sequence[str], names: Mapping[Node, str]) -> B
         If it has other operations than elementwise ones, folds, transposes, broadcasts, and views of inputs.
     """
     named = [n for n in graph.nodes() if n in names]
-    lowered = rewrite(graph.with_outputs((*graph.outputs, *named)), lower.RULES)
+    lowered = rewrite(graph.with_outputs((*graph.outputs, *named)), (*lower.RULES, *_FOLDING))
     names = {new: names[old] for old, new in zip(named, lowered.outputs[len(graph.outputs) :])}
     graph = lowered.with_outputs(lowered.outputs[: len(graph.outputs)])
     if any(literal(n) is not None for n in graph.outputs):
