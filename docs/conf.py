@@ -88,7 +88,7 @@ def write_reasons(app):
 
 
 def write_pictures(app):
-    """Make the pictures that the page about `explain` shows."""
+    """Make the pictures of `explain` that pages show."""
 
     @jitrt.jit
     def summary(x, y):
@@ -96,10 +96,17 @@ def write_pictures(app):
         w = np.sort(z, axis=1)
         return (w * y).sum(), np.sort(np.cumsum(w, axis=0) * y + z, axis=0)
 
+    @jitrt.jit
+    def spread(x):
+        d = x - x.mean(axis=1, keepdims=True)
+        return d * d
+
     explanation = summary.explain(np.ones((300, 400)), np.ones(400))
+    pictures = {what: explanation.svg(what) for what in ("graph", "memory")}
+    pictures["spread-loops"] = spread.explain(np.ones((300, 400))).svg("loops")
     (HERE / "generated").mkdir(exist_ok=True)
-    for what in ("graph", "memory"):
-        (HERE / "generated" / f"{what}.svg").write_text(explanation.svg(what), encoding="utf-8")
+    for name, picture in pictures.items():
+        (HERE / "generated" / f"{name}.svg").write_text(picture, encoding="utf-8")
 
 
 def setup(app):

@@ -33,7 +33,7 @@ _CAPTIONS = {
     "loops": "each loop of the function, and what became of it",
     "values that it looks at": "between two of them, a segment of the function is compiled",
     "segment": "what runs up to one of these values",
-    "graph after trace": "what the function computes, as it was recorded: with the names of variables; t are values without one",
+    "graph after trace": "what the function computes, as it was recorded; t are values that no variable has",
     "graph after constants": "with the values of what depends on constant arrays alone",
     "graph after lower": "the same in fewer kinds of operations, with broadcasts made explicit",
     "graph after simplify": "without what need not be computed",
