@@ -77,6 +77,18 @@ def test_kernels_that_could_not_be_kept_are_compiled_anew(generated, monkeypatch
     assert not generated
 
 
+def test_kernels_that_are_in_another_cache_are_compiled_anew(generated, monkeypatch, tmp_path):
+    def of_other_kernels(x):
+        return np.sort(np.floor(x * 2.125) - 1.875) * abs(x[0])
+
+    calls_as_in_another_process(of_other_kernels)
+    monkeypatch.setenv("JITRT_CACHE_DIR", str(tmp_path / "other"))
+    calls_as_in_another_process(of_other_kernels)
+    generated.clear()
+    calls_as_in_another_process(of_other_kernels)
+    assert not generated
+
+
 def test_an_interrupt_in_a_trace_for_any_shape_ends_the_call(monkeypatch):
     def interrupted(*_):
         raise Interrupted(KeyboardInterrupt())

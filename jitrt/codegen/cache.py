@@ -30,7 +30,7 @@ _log = logging.getLogger("jitrt.cache")
 Home = tuple[str, list[str]]  # a module, and the symbols that the process has to have for it
 
 _loaded: dict[str, dict[str, int]] = {}  # modules that this process has taken from the cache, and their symbols
-_homes: dict[str, Home] = {}  # of symbols that are in the cache
+_homes: dict[str, Home] = {}  # of symbols that were in the cache when this process last saw them there
 _lock = threading.RLock()
 forks.hold("cache", _lock)
 _complained = False
@@ -175,8 +175,13 @@ def store(module: str, code: bytes, entries: Iterable[tuple[str, list[str]]], ne
 
 
 def is_kept(symbol: str) -> bool:
-    """Whether this process has stored the module of a symbol, or has taken it from the cache."""
-    return symbol in _homes
+    """Whether the module of a symbol that this process has is in the cache.
+
+    It need not stay there: another process may delete it, and `JITRT_CACHE_DIR` may name another folder meanwhile.
+    """
+    with _Complaints("read"):
+        return symbol in _homes and cachefiles.exists(f"{_homes[symbol][0]}.module")
+    return False
 
 
 def store_program(text: str, symbols: Iterable[str], data: bytes) -> None:
@@ -193,7 +198,7 @@ def store_program(text: str, symbols: Iterable[str], data: bytes) -> None:
     """
     homes: dict[str, tuple[list[str], list[str]]] = {}
     for symbol in symbols:
-        if symbol not in _homes:
+        if not is_kept(symbol):
             return
         module, needed = _homes[symbol]
         homes.setdefault(module, (needed, []))[1].append(symbol)
