@@ -23,6 +23,7 @@ from ..kernels.floatflags import clear_flags, raised_flags
 from ..kernels.procedure import FIRST_ARGUMENT, WATCHED
 from ..passes.apart import Apart, loops_apart
 from ..passes.carried import carry
+from ..passes.raising import computed_to_raise
 from .compile import compile_module
 from .context import I64, call_intrinsic, internal
 from .context import POINTER as BYTES
@@ -82,7 +83,7 @@ class _Procedure(Statements):
     """Emission of one procedure, some of whose loops are `apart`."""
 
     def __init__(self, module: ir.Module, procedure: Procedure, function: ir.Function, apart: Mapping[str, Apart]):
-        super().__init__(module, procedure, function)
+        super().__init__(module, procedure, function, computed_to_raise(procedure))
         self.apart = apart
 
     def _for(self, s: For) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Sequence, Set
 from typing import Any
 
 import numpy as np
@@ -42,7 +42,7 @@ from ..ir.loops import (
 from ..ir.ops.folds import REDUCE_ADD, REDUCE_AND, REDUCE_MAXIMUM, REDUCE_MINIMUM, REDUCE_MULTIPLY, REDUCE_OR
 from ..ir.ops.optable import OPS
 from ..kernels import external, floatflags
-from .conditions import held
+from .conditions import Joined, held, keep
 from .context import I64, call_intrinsic, declared, internal
 from .context import POINTER as BYTES
 from .folds import PairwiseSum, combine, neutral
@@ -70,10 +70,12 @@ class Statements:
     procedure : Procedure
     function : llvmlite.ir.Function
         It gets its first block.
+    kept : set of str
+        The names of what is computed although nothing may read it.
     """
 
-    def __init__(self, module: ir.Module, procedure: Procedure, function: ir.Function):
-        self.module, self.procedure, self.function = module, procedure, function
+    def __init__(self, module: ir.Module, procedure: Procedure, function: ir.Function, kept: Set[str]):
+        self.module, self.procedure, self.function, self.kept = module, procedure, function, kept
         self.builder = ir.IRBuilder(function.append_basic_block("entry"))
         self.workspace = function.args[1]  # where pieces of memory and their sizes stand
         self.values: dict[str, ir.Value] = {}
@@ -82,6 +84,7 @@ class Statements:
         self.folds: dict[str, Callable[[ir.Value], None]] = {}  # what takes a value into an accumulator
         self.indices: list[str] = []  # of the loops around
         self.is_conditional = False
+        self.joined: Joined | None = None  # what takes what is kept, in a loop that is to be vectorised
         self.ways_out = 0  # how many have been emitted
         self.stopped: ir.Block | None = None
         self.stopped_by_others: Callable[[], ir.Value] | None = None  # asked where a loop may be endless
@@ -131,9 +134,17 @@ class Statements:
         if emit is None:
             raise Unsupported(f"{s.op} of {', '.join(map(str, s.dtypes))}")
         args = [self.values[v] for v in s.args]
-        self.values[s.target] = emit(
-            self.builder, held(self.builder, args) if self.is_conditional and s.is_guarded else args
-        )
+        if (self.is_conditional and s.is_guarded) or all(isinstance(a, ir.Constant) for a in args):
+            args = held(self.builder, args)  # LLVM computes with numbers itself, and raises nothing
+        self.values[s.target] = emit(self.builder, args)
+        if s.target in self.kept:
+            self._keep(self.values[s.target])
+
+    def _keep(self, value: ir.Value) -> None:
+        if self.joined is not None:
+            self.joined.add(self.builder, value)
+        else:
+            keep(self.builder, value)
 
     def _integer(self, s: Integer) -> None:
         self.values[s.target] = self.polynomial(s.value)
@@ -237,7 +248,10 @@ class Statements:
         self.values[s.target] = self.builder.load(self._variable(s.variable, s.type))
 
     def _put(self, s: Put) -> None:
-        self.builder.store(self.values[s.value], self._variable(s.variable, s.type))
+        value = self.values[s.value]
+        if isinstance(value, ir.Constant) and isinstance(value.type, (ir.FloatType, ir.DoubleType)):
+            (value,) = held(self.builder, (value,))
+        self.builder.store(value, self._variable(s.variable, s.type))
 
     def _memory(self, s: Memory) -> None:
         """The first piece of the site that is not in use, enlarged if it is too small."""
@@ -392,8 +406,12 @@ class Statements:
         others = [f for f in s.folds if f.name not in sums]
         for f, value in zip(others, self.counted(s, start, stop, others)):
             self.values[f.name] = value
+            if f.name in self.kept:
+                self._keep(value)
         for name, total in sums.items():
             self.values[name] = total.result(self.builder)
+            if name in self.kept:
+                self._keep(self.values[name])
 
     def _summed(self, s: For, start: ir.Value, stop: ir.Value) -> None:
         """A sum by blocks: within a block in any order, of more than one block in pairs."""
@@ -417,6 +435,8 @@ class Statements:
         with builder.if_then(several, likely=False):
             builder.store(total.result(builder), single)
         self.values[fold.name] = builder.load(single)
+        if fold.name in self.kept:
+            self._keep(self.values[fold.name])
 
     def _loop(
         self,
@@ -466,11 +486,16 @@ class Statements:
             self.folds[fold.name] = fold_into
             places.append(place)
 
+        before, joined = self.joined, Joined()
+        self.joined = joined if is_plain(s.body) else None
+
         def turn(index: ir.Value) -> None:
             self.values[s.index] = index
             self._turn(s.index, s.body)
 
         self._loop(start, stop, s.step, turn, not s.folds and is_plain(s.body), is_scattered(s.body))
+        self.joined = before
+        joined.keep(builder)
         return [builder.load(place) for place in places]
 
     def _update(self, s: Update) -> None:
