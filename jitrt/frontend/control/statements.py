@@ -32,6 +32,7 @@ _MOST_ROUNDS = 8  # until the kinds of variables that depend on each other are k
 _MOST_FIRST = 6  # iterations that are recorded by themselves
 _MOST_CALLS = 12  # of functions inside of each other
 _MOST_WRITTEN_OUT = 24  # statements of a loop over written values that are recorded for each of them
+_RETURNED = "return"  # beside the names of variables
 _MOST_INLINED = 2000  # calls; those of a function that calls itself twice double with each level
 
 
@@ -437,6 +438,9 @@ class Statements(Choices):
         bound = bind(definition, defaults, [self.kept(v) for v in args], {k: self.kept(v) for k, v in kwargs.items()})
         r, kind = self.r, None
         around = r.around()
+        path = (*self.path, e.lineno, e.col_offset, definition)
+        if (settled := self.settled.get(path)) is not None:  # found when what is around was visited before
+            kind = seen_from(r, settled[_RETURNED], around)
         for _ in range(_MOST_ROUNDS):
             with r.attempt() as take_back:
                 returns = Returns(r.label(), kind)
@@ -447,15 +451,15 @@ class Statements(Choices):
                 def returned(value: Any, returns: Returns = returns, values: list[Any] = values) -> None:
                     found = seen_from(r, kind_of(value), around)
                     values.append(value)
-                    if len(values) == 1 and is_list_of_same_place(found, returns.kind):
-                        returns.kind, returns.variable = found, Variable(r, found)  # each attempt makes another list
-                    if returns.kind is None or not is_covered(found, returns.kind):
-                        raise _ReturnsOther(found)
+                    # The first one decides; and each attempt makes another list.
+                    if returns.kind is None or (len(values) == 1 and is_list_of_same_place(found, returns.kind)):
+                        returns.kind, returns.variable = found, Variable(r, found)
+                    if not is_covered(found, returns.kind):
+                        raise _ReturnsOther(join(returns.kind, found))
                     assert returns.variable is not None
                     returns.variable.put(r, value)
                     r.leave(returns.label)
 
-                path = (*self.path, e.lineno, e.col_offset, definition)
                 inner = Statements(r, function, dict(bound), self.captures, path, returned, self)
                 live, r.live = r.live, pointers_of(inner)
                 place = r.place()
@@ -466,7 +470,8 @@ class Statements(Choices):
                             returned(None)
                 except _ReturnsOther as found:
                     take_back()
-                    kind = found.kind if kind is None else join(kind, found.kind)
+                    kind = found.kind
+                    self.settled[path] = {_RETURNED: kind}
                     continue
                 finally:
                     r.live = live
