@@ -44,8 +44,10 @@ class SavedArrays:
     def __init__(self, builder: ir.IRBuilder, procedure: Procedure, written: Sequence[int]):
         self.builder = builder
         self.arrays: list[_Array] = []
+        if not written:
+            return
         stops = _may_stop_late(procedure.body, {f"x{n}" for n in written}, False)
-        if not written or not (stops or _may_raise(procedure)):
+        if not (stops or _may_raise(procedure)):
             return
         arguments = builder.function.args[0]
         offsets = [builder.load(builder.gep(arguments, [word(k)])) for k in range(3)]

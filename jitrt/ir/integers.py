@@ -141,7 +141,10 @@ class Facts:
     def is_at_least(self, x: Poly, low: int = 0) -> bool:
         """Whether it is certain that `x` is not below `low`."""
         rest = x - low
-        return self._is_natural(rest, 12) or any(self._is_natural(rest - known, 6) for known in self.natural)
+        if self._is_natural(rest, 12):
+            return True
+        names = set(rest.names())  # what is known of other names alone does not help
+        return any(self._is_natural(rest - k, 6) for k in self.natural if not names.isdisjoint(k.names()))
 
     def _is_natural(self, x: Poly, depth: int) -> bool:
         """Whether `x` is certainly not negative, by the bounds of its names."""
