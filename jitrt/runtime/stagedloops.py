@@ -26,7 +26,7 @@ from ..errors import HalfDone, JitrtError, is_passing
 from ..frontend.control.composites import LEAVES, are_different, assign_part, holder_count, is_leaf, take_apart
 from ..frontend.control.outside import list_dtype
 from ..frontend.control.source import has_loops
-from ..frontend.control.stage import MOST_WHOLE_BYTES, STATIC, WAY, is_same_value, stage
+from ..frontend.control.stage import MOST_BYTES, MOST_WHOLE_BYTES, STATIC, WAY, is_same_value, stage
 from ..frontend.control.values import NotStaged, WholeArrays
 from ..frontend.python.captures import Capture
 from ..ir.loops import is_exact
@@ -356,7 +356,8 @@ class _Loop:
 
     def fits(self, args: tuple) -> bool:
         """Whether what the code reads from outside, and arguments whose values it was made for, are what they were."""
-        if self.is_whole and nbytes(args) > MOST_WHOLE_BYTES:
+        least, most = self.staged.sizes
+        if (least or most < MOST_BYTES) and not least <= nbytes(args) <= most:
             return False
         for k, value in self.staged.known:
             if args[k] is not value and not is_same_value(args[k], value):

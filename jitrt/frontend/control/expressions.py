@@ -169,6 +169,8 @@ class Expressions:
             found = getattr(value, name)
             self.captures.note(name, vars(value).get(name, MISSING), vars(value), name)
             return found
+        if isinstance(value, np.dtype) and name == "type":
+            return value.type
         if isinstance(value, (np.dtype, np.generic)) and not callable(found := getattr(value, name)):
             return found
         raise NotStaged(f"the attribute {name} of a {_NAMES.get(type(value), type(value).__name__)}")

@@ -17,6 +17,7 @@ from .registry import as_array, function
 from .shapes import reshape
 from .subscripts import rows_of
 from .values import INT, Array, NotStaged
+from .written_order import is_long
 
 
 def _ordered(r: Recorder, routine: str, runs: Array, *others: Array) -> None:
@@ -37,7 +38,7 @@ def _runs(r: Recorder, array: Any, axis: Any) -> tuple[Array, Array]:
     array = as_array(r, array)
     if axis is None:
         array = reshape(r, array, array.size, True)
-    elif axis not in (-1, array.ndim - 1) or not array.c_order:
+    elif axis not in (-1, array.ndim - 1) or not (array.c_order or array.ndim == 1):
         raise NotStaged("sorting along another axis")
     if not array.ndim:
         raise NotStaged("sorting of a number")
@@ -93,3 +94,9 @@ def _lexsort(r: Recorder, keys: Any, axis: Any = -1) -> Array:
         r.require_equal(key.shape[0], arrays[0].shape[0])
         _ordered(r, "argstable", _as_rows(r, key), _as_rows(r, places))
     return places
+
+
+@function(is_long)
+def _is_long(r: Recorder) -> bool:
+    r.asked_for_long = True
+    return r.is_long

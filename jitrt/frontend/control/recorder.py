@@ -106,6 +106,7 @@ class Recorder:
         self.live: Callable[[str], list[str]] = lambda origin: []  # pointers of variables into memory of that origin
         self.meanings: dict[str, tuple[str, Poly, Poly]] = {}  # of truth values that are comparisons of integers
         self.is_large = False  # whether there are arguments that large matrices may be made of
+        self.is_long = self.asked_for_long = False  # whether arguments have many elements; whether that matters
         self.first_iterations = 0  # that are recorded by themselves
         self.inlined = 0  # calls of the user's functions, those in attempts that were taken back as well
         self.steps: list[Any] = []  # that Python executes

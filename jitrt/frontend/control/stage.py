@@ -14,6 +14,7 @@ from ...ir.loops import POINTER, Parameter, Procedure, Statement, Type
 from ...ir.types import UNALIGNED
 from ...kernels.procedure import MOST_INTEGER
 from ...values.kinds import TUPLE, Tree, fields_in, leaf_count
+from ...values.memory import nbytes
 from ..forms import encoding_of
 from ..python.captures import Capture
 from . import arrays as a
@@ -53,6 +54,8 @@ from .variables import Held, Kind, NoneOr, Parts, Rows, Same, parts_of
 from .variables import Number as NumberKind
 from .written import MOST_INLINE
 
+LONG_BYTES = 1 << 13  # of arguments; for fewer, what only long arrays need is not compiled
+MOST_BYTES = 1 << 62  # of arguments
 MOST_WHOLE_BYTES = 1 << 21  # of arguments of loops over whole arrays: what one thread has in a cache of its own
 STATIC = (str, bool, np.bool, type(None))  # arguments whose values procedures are always made for
 _MOST_ROUNDS = 24  # until it is known what lists hold, and which values matter
@@ -219,6 +222,8 @@ class Staged:
         Arguments that are no parameters of the procedure.
     is_whole : bool
         Whether its loops work on whole arrays.
+    sizes : (int, int)
+        The fewest and the most bytes of arguments that it is made for.
     unrolled : frozenset of int
         Lines of loops whose iterations stand one after the other, counted from the function's first one.
     steps : tuple of Step
@@ -234,6 +239,7 @@ class Staged:
     known: tuple[tuple[int, Any], ...]
     unread: frozenset[int]
     is_whole: bool
+    sizes: tuple[int, int]
     unrolled: frozenset[int]
     steps: tuple[Step, ...]
 
@@ -306,6 +312,7 @@ def _stage(
 ) -> Staged:
     definition = definition_of(function.__code__)
     r.is_large = any(isinstance(v, np.ndarray) and min(v.shape[-2:], default=0) > MOST_INLINE for v in args)
+    r.is_long = nbytes(args) >= LONG_BYTES
     r.fields = {f"x{k}": of for k, of in fields_in((TUPLE, None, tuple(trees or ()))).items()}
     alone = range(len(args)) if trees is None else _alone(trees)
     values = [
@@ -356,7 +363,8 @@ def _stage(
     returns = [_settled_results(result, results) for result in returns]
     numbers = [k for k in range(len(args) + len(captures.arrays)) if f"x{k}" in written]
     is_whole = has_loops(function.__code__) and not is_elementwise
-    check = _size_check(r, len(args)) if is_whole else []
+    sizes = _sizes(r, is_whole)
+    check = _size_check(r, len(args), *sizes)
     procedure = Procedure(tuple(r.parameters), (*check, *r.finish()), tuple(results), r.sites())
     return Staged(
         procedure,
@@ -368,13 +376,21 @@ def _stage(
         tuple(known.items()),
         unread,
         is_whole,
+        sizes,
         frozenset(r.unrolled),
         tuple(r.steps),
     )
 
 
-def _size_check(r: Recorder, count: int) -> Sequence[Statement]:
-    """Stop where the first `count` arguments are larger than `MOST_WHOLE_BYTES`."""
+def _sizes(r: Recorder, is_whole: bool) -> tuple[int, int]:
+    """The fewest and the most bytes of arguments of a procedure."""
+    least = LONG_BYTES if r.asked_for_long and r.is_long else 0
+    most = LONG_BYTES - 1 if r.asked_for_long and not r.is_long else MOST_BYTES
+    return least, min(most, MOST_WHOLE_BYTES) if is_whole else most
+
+
+def _size_check(r: Recorder, count: int, least: int, most: int) -> Sequence[Statement]:
+    """Stop where the first `count` arguments do not have so many bytes."""
     total = Poly.number(0)
     for p in r.parameters:
         if p.ndim >= 0 and int(p.name[1:]) < count:
@@ -383,7 +399,10 @@ def _size_check(r: Recorder, count: int) -> Sequence[Statement]:
                 size = size * Poly.name(p.extent(axis))
             total = total + size
     with r.beginning() as check:
-        r.require(MOST_WHOLE_BYTES - total)
+        if least:
+            r.require(total - least)
+        if most < MOST_BYTES:
+            r.require(most - total)
     return check
 
 

@@ -8,17 +8,30 @@ from typing import Any
 import numpy as np
 
 _SORTED = 1024  # elements; of more, NumPy's selection takes less time than a sort
+_SAMPLE = 512  # elements, between two of which the wanted one is looked for
+_MARGIN = 32  # elements of the sample; almost three standard deviations of the wanted one's place in it
+_EXACT = 1 << 53  # the largest integer up to which float64 has all
+_SORTED_FOR_MANY = 16384  # elements, and for each quantile `_SORTED`: a sort takes less time than selections
+_SELECTED = 64  # quantiles; for more, NumPy parts the array once for all of them
+
+
+def is_long() -> Any:
+    """Whether the procedure is for calls with many elements; it is for the others where it is not."""
+    raise NotImplementedError  # a row of the functions that procedures have
 
 
 def _rows(a: Any, axis: Any) -> Any:
-    """A copy of an array with `axis` as the last one of two."""
+    """An array as one of two axes, of which `axis` is the last."""
     assert a.ndim == 2 or a.ndim == 3
     if axis == -1 or axis == a.ndim - 1:
-        if a.ndim == 3:
-            return a.copy().reshape(a.shape[0] * a.shape[1], a.shape[2])
-        return a.copy()
+        return a.reshape(a.shape[0] * a.shape[1], a.shape[2]) if a.ndim == 3 else a
     assert a.ndim == 2
-    return np.transpose(a).copy()
+    return np.transpose(a).copy()  # of which rows are read several times
+
+
+def _mean_dtype(dtype: Any) -> Any:
+    """The dtype of means."""
+    return np.float64 if dtype.kind in "biu" else dtype
 
 
 def _shaped(made: Any, a: Any, axis: Any) -> Any:
@@ -28,21 +41,70 @@ def _shaped(made: Any, a: Any, axis: Any) -> Any:
     return made.reshape(a.shape[0], a.shape[1])
 
 
+def _check_order(values: Any) -> None:
+    """Stop where the order is not the one of numbers: nan keeps its sign, and so do zeros, in NumPy's own order."""
+    if values.dtype.kind == "f":
+        assert np.count_nonzero((values != values) | (values == 0) & np.signbit(values)) == 0
+
+
+def _neighbours(values: Any, k: Any) -> Any:
+    """The elements `k` and `k + 1` of an array in order; where there are not so many, the last one.
+
+    Selection by a sample (Floyd and Rivest 1975), which says between which values the wanted element should be; the
+    counts of elements on both sides say where it is. The sample's steps are the golden section, so that no period of
+    the data is its own. Where many elements are equal, a value of the sample by itself parts the others.
+    """
+    kept = values
+    place = k
+    margin = _MARGIN
+    while len(kept) > _SORTED:
+        count = len(kept)
+        ordered = np.sort(kept[np.arange(_SAMPLE) * int(0.6180339887498949 * count) % count])
+        middle = place * _SAMPLE // count
+        least = ordered[max(middle - margin, 0)]
+        most = ordered[min(middle + margin, _SAMPLE - 1)]
+        below = np.count_nonzero(kept < least)
+        above = np.count_nonzero(kept > most)
+        if place < below:
+            most = np.nextafter(least, -np.inf)
+            least = values.dtype.type(-np.inf)
+        elif place >= count - above:
+            least = np.nextafter(most, np.inf)
+            most = values.dtype.type(np.inf)
+            place -= count - above
+        else:
+            place -= below
+        kept = kept[(kept >= least) & (kept <= most)]
+        if least == most:
+            break
+        margin = 0 if 8 * len(kept) > 7 * count else _MARGIN
+    ordered = np.sort(kept[:_SORTED])  # if there are more, all are the same
+    found = ordered[min(place, len(ordered) - 1)]
+    if place + 1 < len(kept):
+        return found, ordered[min(place + 1, len(ordered) - 1)]
+    return found, np.min(np.where(values > found, values, np.inf)) if k + 1 < len(values) else found
+
+
 def _middle(values: Any) -> Any:
     """The median of an array."""
     n = len(values)
     assert n > 0
+    _check_order(values)
+    if is_long():
+        if values.dtype.kind in "iu":
+            assert np.min(values) >= -_EXACT
+            assert np.max(values) <= _EXACT
+        low, high = _neighbours(values.astype(_mean_dtype(values.dtype)), (n - 1) // 2)
+        return np.mean(np.array([low, high])[: 2 - n % 2])
     assert n <= _SORTED
-    values = np.sort(values)
-    assert values[n - 1] == values[n - 1]  # the median of nan is nan, with a sign of its own
-    return np.mean(values[(n - 1) // 2 : n // 2 + 1])
+    return np.mean(np.sort(values)[(n - 1) // 2 : n // 2 + 1])
 
 
 def _median(a: Any, axis: Any = None) -> Any:
     if axis is None or a.ndim == 1:
-        return _middle(a.flatten())
+        return _middle(np.ravel(a))
     rows = _rows(a, axis)
-    made = np.empty(len(rows), np.mean(rows[:1]).dtype)
+    made = np.empty(len(rows), _mean_dtype(rows.dtype))
     for k in range(len(rows)):
         made[k] = _middle(rows[k])
     return _shaped(made, a, axis)
@@ -50,48 +112,37 @@ def _median(a: Any, axis: Any = None) -> Any:
 
 def _nanmedian(a: Any, axis: Any = None) -> Any:
     if axis is None or a.ndim == 1:
-        values = a.flatten()
-        return _middle(values[values == values])
+        return _middle(_without_nan(a))
     rows = _rows(a, axis)
-    made = np.empty(len(rows), np.mean(rows[:1]).dtype)
+    made = np.empty(len(rows), _mean_dtype(rows.dtype))
     for k in range(len(rows)):
         row = rows[k]
         made[k] = _middle(row[row == row])
     return _shaped(made, a, axis)
 
 
-def _between(values: Any, q: Any) -> Any:
-    """The quantile `q` of a sorted array, as NumPy interpolates."""
-    n = len(values)
-    assert q >= 0
-    assert q <= 1
-    place = (n - 1) * q
-    before = int(np.floor(place))
-    gamma = place - before
-    if before >= n - 1:
-        before = n - 1
-        gamma = place + 1.0
-    low = values[before]
-    step = values[min(before + 1, n - 1)] - low
-    if gamma >= 0.5:
-        return np.float64(values[min(before + 1, n - 1)] - step * (1 - gamma))
-    return np.float64(low + step * gamma)
-
-
 def _quantiles(values: Any, q: Any) -> Any:
+    """Quantiles of an array, as NumPy interpolates."""
     assert values.dtype == np.float64
     n = len(values)
     assert n > 0
-    assert n <= _SORTED
-    values = np.sort(values)
-    assert values[n - 1] == values[n - 1]
-    if np.ndim(q) == 0:
-        return _between(values, np.float64(q))
-    assert q.ndim == 1
-    q = q.astype(np.float64)
-    made = np.empty(len(q), np.float64)
-    for k in range(len(q)):
-        made[k] = _between(values, q[k])
+    _check_order(values)
+    q = np.ravel(q).astype(np.float64)
+    is_sorted = not is_long() or n <= min(_SORTED * len(q), _SORTED_FOR_MANY)
+    if is_sorted:
+        assert n <= _SORTED or is_long()
+        values = np.sort(values)
+    else:
+        assert len(q) <= _SELECTED
+    made = np.empty(len(q))
+    for j in range(len(q)):
+        assert 0 <= q[j] <= 1
+        place = (n - 1) * q[j]
+        k = int(place)
+        gamma = place - k if k < n - 1 else place + 1.0
+        low, high = (values[k], values[min(k + 1, n - 1)]) if is_sorted else _neighbours(values, k)
+        step = high - low
+        made[j] = high - step * (1 - gamma) if gamma >= 0.5 else low + step * gamma
     return made
 
 
@@ -99,12 +150,13 @@ def _quantile(a: Any, q: Any, axis: Any = None) -> Any:
     if isinstance(q, (list, tuple)):
         return _quantile(a, np.array(q), axis)
     if axis is None or a.ndim == 1:
-        return _quantiles(a.flatten(), q)
+        made = _quantiles(np.ravel(a), q)
+        return made[0] if np.ndim(q) == 0 else made
     rows = _rows(a, axis)
     assert np.ndim(q) == 0
     made = np.empty(len(rows), np.float64)
     for k in range(len(rows)):
-        made[k] = _quantiles(rows[k], q)
+        made[k] = _quantiles(rows[k], q)[0]
     return _shaped(made, a, axis)
 
 
@@ -115,7 +167,7 @@ def _percentile(a: Any, q: Any, axis: Any = None) -> Any:
 
 
 def _without_nan(a: Any) -> Any:
-    values = a.flatten()
+    values = np.ravel(a)
     return values[values == values]
 
 
