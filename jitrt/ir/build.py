@@ -260,6 +260,9 @@ def probe_dtype(function: Callable[..., Any], *args: ArrayType, **arguments: Has
 def _probed(
     function: Callable[..., Any], operands: tuple[tuple[np.dtype, int], ...], arguments: tuple[tuple[str, Any], ...]
 ) -> np.dtype:
+    wanted = dict(arguments).get("dtype")
+    if wanted is not None and np.dtype(wanted).kind != "c":  # NumPy warns where it discards imaginary parts
+        operands = tuple([(dtype.type().real.dtype if dtype.kind == "c" else dtype, ndim) for dtype, ndim in operands])
     ones = [np.ones((1,) * ndim, dtype) for dtype, ndim in operands]
     return canonical(np.asarray(function(*ones, **dict(arguments))).dtype)
 

@@ -292,6 +292,8 @@ class Recorder:
         return self._remembered(("integer", value), lambda name: Integer(name, value))
 
     def compute(self, op: str, args: Sequence[str], dtypes: Sequence[np.dtype], dtype: np.dtype) -> str:
+        if op == "cast" and dtypes[0].kind == "c" and dtype.kind in "iuf":
+            raise NotStaged("complex numbers become real ones, of which NumPy warns")
         key = op, tuple(args), tuple(d.str for d in dtypes), dtype.str
         return self._remembered(key, lambda name: Compute(name, op, tuple(args), tuple(dtypes), dtype))
 

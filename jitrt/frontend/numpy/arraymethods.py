@@ -21,6 +21,7 @@ from ..python.userline import is_ours, user_line
 from .assignment import assign, assign_item, list_node, mutate
 from .numbers import part
 from .operators import Operators
+from .silence import check_parts
 
 if TYPE_CHECKING:
     from .tracer import Tracer
@@ -241,6 +242,7 @@ class ArrayMethods(Operators):
         if not copy and target == self.dtype and (order == "K" or self._is_in_order(order)):
             return self
         node = b.cast(self._node, target)
+        check_parts(self._trace, (node,))
         self._trace.effects.operation(node)
         made = self._trace.like(node, self, order) if self.ndim > 1 else self._new(node, self._scalar)
         return self._in_form(made, swapped=False)

@@ -22,6 +22,7 @@ from ..python.userline import user_line
 from ..storage import fit
 from .numbers import fits_scalar, is_symbol, stored
 from .operators import is_tracer
+from .silence import check_parts
 
 if TYPE_CHECKING:
     from ..state import Trace
@@ -279,6 +280,7 @@ def write_ufunc_out(ufunc: np.ufunc, out: Any, result: Any, number: int, casting
         )
     out._storage().check_writable(out._region(), "output array is read-only")
     fitted = fit(result._node, out.dtype, out.shape)
+    check_parts(out._trace, (fitted, *fitted.args))
     if where is not True:
         condition = where._node if is_tracer(where) else out._trace.lift(np.asarray(where))
         fitted = b.where(b.broadcast_to(condition, out.shape), fitted, out._node)

@@ -36,6 +36,7 @@ from .numbers import fits_scalar, library_call, stored
 from .operands import phantoms, plain_shape
 from .scopes import CaughtWarnings, ErrorState, filter_warnings
 from .sequences import sequence
+from .silence import check_parts
 from .standin import StandIn
 from .tracer import Tracer
 
@@ -95,6 +96,7 @@ def _filled(state: Trace, function: Callable[..., Any], args: tuple, kwargs: dic
         if not _has_kernels(target):
             raise Untraceable(f"fills an array of {target}", user_line())
         node = b.cast(stored(state, filling, target), target)
+        check_parts(state, (node,))
     else:
         if function is not np.full:
             fill = np.ones((), dtype)[()] if fill else np.zeros((), dtype)[()]

@@ -198,6 +198,10 @@ class HostCalls:
         """Record a call whose first argument is `target`, into which it writes; return what that is afterwards."""
         trace = self._trace
         _offer(function, name)
+        leaves: list[Any] = []
+        flatten((args, kwargs), leaves)
+        if target.dtype.kind in "iuf" and any(map(_is_complex, leaves)):  # NumPy warns where it discards parts
+            raise Untraceable(f"{name} writes complex numbers into an array of real ones", user_line())
 
         def on_copy(array: Any, *args: Any, **kwargs: Any) -> Any:
             copied = np.array(array, order="C")
@@ -430,6 +434,11 @@ def _offer(function: Callable[..., Any], name: str) -> None:
 
         if has_loops_for(function):
             raise LoopsWanted(f"{name} is a loop", user_line())
+
+
+def _is_complex(value: Any) -> bool:
+    dtype = getattr(value, "dtype", None)
+    return isinstance(value, complex) if dtype is None else getattr(dtype, "kind", "") == "c"
 
 
 def _has_kernels(dtype: np.dtype) -> bool:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import contextlib
 import sys
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -18,6 +18,7 @@ from ...ir import build as b
 from ...ir.node import Node
 from ...ir.ops.assumptions import guarded
 from ...ir.ops.folds import REDUCE_OR, reduce
+from ...ir.ops.ufuncs import CAST
 from ..python.userline import user_line
 
 if TYPE_CHECKING:
@@ -36,6 +37,7 @@ def silent(trace: Trace, result: Node) -> Node:
     Warns
         If it does in this call.
     """
+    check_parts(trace, (result, *result.args))
     warns = result.op.warns(result) if result.op.warns is not None else None
     if warns is None or trace.phases.scope.silences_numpy:
         return result
@@ -46,6 +48,23 @@ def silent(trace: Trace, result: Node) -> Node:
     if not trace.assume(is_silent):
         raise Warns(f"NumPy warns in {result.op.name}", user_line())
     return result
+
+
+def check_parts(trace: Trace, nodes: Iterable[Node]) -> None:
+    """Go on if no complex number becomes a real one among `nodes`: NumPy warns that it discards imaginary parts.
+
+    Raises
+    ------
+    Warns
+    """
+    if any(map(_discards, nodes)) and not trace.phases.scope.silences_numpy:
+        raise Warns("imaginary parts are discarded, of which NumPy warns", user_line())
+
+
+def _discards(node: Node) -> bool:
+    if node.dtype.kind not in "iuf" or not (node.op is CAST or "dtype" in node.kwargs):
+        return False
+    return any(a.dtype.kind == "c" for a in node.args)
 
 
 def errors_end_trace() -> np.errstate:

@@ -219,6 +219,8 @@ class Tracer(ArrayMethods):
     def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
         if not self._node.shape and self._node.dtype.char in "gG":  # NumPy puts them into an array by way of a float
             raise Untraceable("makes an array of long doubles", user_line())
+        if dtype is not None and self.dtype.kind in "iufc" and np.dtype(dtype) != self.dtype:
+            return self.astype(dtype).__array__(None, copy)  # an operation of the graph: it may overflow
         made = self._value("an array is made of it", lambda value: np.array(value, dtype))
         if dtype is None or made.dtype == self.dtype:  # NumPy hands out the array itself
             self._trace.aliases.hand_out(made)

@@ -24,6 +24,7 @@ from .functions import wrap
 from .numbers import is_symbol, operands
 from .operands import nodes_of
 from .operators import is_tracer
+from .silence import check_parts
 
 if TYPE_CHECKING:
     from ..state import Trace
@@ -83,6 +84,7 @@ def _result(array: Tracer, ufunc: np.ufunc, method: str, inputs: tuple, kwargs: 
         if ufunc is np.matmul:
             return wrap(NUMPY_FUNCTIONS[ufunc](*nodes_of(inputs, array._trace)), array)
         node = elementwise(ufunc, inputs, array._trace)
+        check_parts(array._trace, node.args)
         return array._new(node, not node.shape)
     except NotCovered:
         return array._trace.calls.host_call(ufunc, ufunc.__name__, inputs, kwargs)
