@@ -7,8 +7,8 @@ an assembly statement without instructions, which LLVM does not move, and nothin
     if %c: %q = fdiv double %x, %y  →  if %c: %y2 = asm sideeffect "" (%y); %q = fdiv double %x2, %y2
     %q = fdiv double %x, %y         →  %q = fdiv double %x, %y; asm sideeffect "" (%q)
 
-What is computed for its exceptions alone is read by such a statement. Loops that are to be vectorised cannot have any:
-there the bits of all values are joined, which nobody has who computes less, and read behind the loop.
+What is computed for its exceptions alone is read by such a statement. What may become a loop of vectors cannot have
+any: there the bits of all values are joined, which nobody has who computes less, and read behind the loop.
 """
 
 from __future__ import annotations

@@ -80,11 +80,12 @@ class Statements:
         self.workspace = function.args[1]  # where pieces of memory and their sizes stand
         self.values: dict[str, ir.Value] = {}
         self.variables: dict[str, ir.Value] = {}
+        self.unknown: dict[str, ir.Value] = {}  # numbers that variables are given
         self.labels: dict[str, ir.Block] = {}
         self.folds: dict[str, Callable[[ir.Value], None]] = {}  # what takes a value into an accumulator
         self.indices: list[str] = []  # of the loops around
         self.is_conditional = False
-        self.joined: Joined | None = None  # what takes what is kept, in a loop that is to be vectorised
+        self.joined: Joined | None = None  # what takes what is kept, in a loop that may become one of vectors
         self.ways_out = 0  # how many have been emitted
         self.stopped: ir.Block | None = None
         self.stopped_by_others: Callable[[], ir.Value] | None = None  # asked where a loop may be endless
@@ -250,8 +251,16 @@ class Statements:
     def _put(self, s: Put) -> None:
         value = self.values[s.value]
         if isinstance(value, ir.Constant) and isinstance(value.type, (ir.FloatType, ir.DoubleType)):
-            (value,) = held(self.builder, (value,))
+            value = self._unknown(value)
         self.builder.store(value, self._variable(s.variable, s.type))
+
+    def _unknown(self, number: ir.Constant) -> ir.Value:
+        """A number that LLVM does not know, lest it compute what is made of a variable, and raise nothing."""
+        key = str(number)
+        if key not in self.unknown:
+            with self.builder.goto_entry_block():
+                (self.unknown[key],) = held(self.builder, (number,))
+        return self.unknown[key]
 
     def _memory(self, s: Memory) -> None:
         """The first piece of the site that is not in use, enlarged if it is too small."""
@@ -487,7 +496,7 @@ class Statements:
             places.append(place)
 
         before, joined = self.joined, Joined()
-        self.joined = joined if is_plain(s.body) else None
+        self.joined = joined if is_whole(s.body) else None
 
         def turn(index: ir.Value) -> None:
             self.values[s.index] = index
@@ -509,6 +518,13 @@ def _c_type(type_: Type) -> ir.Type:
 def is_plain(body: Sequence[Statement]) -> bool:
     """Whether a loop with that body only computes elements, so that vectors are all that it gains from."""
     return not any(isinstance(s, (If, Scope, Stop, Checked, Put, External)) for s in body)
+
+
+def is_whole(body: Sequence[Statement]) -> bool:
+    """Whether a loop with that body has no loop in it, and is not left before its end, unless the procedure stops."""
+    inside = list(statements_within(body))
+    labels = {s.label for s in inside if isinstance(s, Scope)}
+    return not any(isinstance(s, (For, Forever)) or (isinstance(s, Leave) and s.label not in labels) for s in inside)
 
 
 def is_scattered(body: Sequence[Statement]) -> bool:
