@@ -93,6 +93,7 @@ def arccosh(x: Number) -> Number:
     inside, inside_low = fast_two_sum(square, square.constant(-1.0))
     inside, inside_low = fast_two_sum(inside, inside_low + square_low)
     # Below one the square root of a negative number raises the flag of the domain error.
+    inside = select(x < 1.0, x - 1.0, inside)
     root, root_low = _root(inside, inside_low)
     t, t_low = fast_two_sum(a, a.constant(-1.0))
     v, v_low = two_sum(t, root)

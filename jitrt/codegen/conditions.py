@@ -1,26 +1,20 @@
-"""Operations under a condition stay there, and those that nothing reads are computed.
+"""Operations under a condition stay there.
 
 LLVM takes floating-point exceptions for nothing. Of ``if x > 0: y = 1 / x`` it computes the quotient in any case, and
 chooses afterwards: a call whose numbers are in order would look as if it had divided by zero. So operands pass through
 an assembly statement without instructions, which LLVM does not move, and nothing can be computed from them before.
 
     if %c: %q = fdiv double %x, %y  →  if %c: %y2 = asm sideeffect "" (%y); %q = fdiv double %x2, %y2
-    %q = fdiv double %x, %y         →  %q = fdiv double %x, %y; asm sideeffect "" (%q)
-
-What is computed for its exceptions alone is read by such a statement. What may become a loop of vectors cannot have
-any: there the bits of all values are joined, which nobody has who computes less, and read behind the loop.
 """
 
 from __future__ import annotations
 
-import platform
 from collections.abc import Sequence
 
 from llvmlite import ir
 
+from .kept import FLOATS, is_word
 from .scalar import make_complex
-
-_FLOATS = {"x86_64": "x", "amd64": "x", "aarch64": "w", "arm64": "w"}.get(platform.machine().lower())
 
 
 def held(builder: ir.IRBuilder, values: Sequence[ir.Value]) -> list[ir.Value]:
@@ -32,58 +26,7 @@ def _held(builder: ir.IRBuilder, value: ir.Value) -> ir.Value:
     kind = value.type
     if isinstance(kind, ir.LiteralStructType):
         return make_complex(builder, *(_held(builder, builder.extract_value(value, k)) for k in (0, 1)))
-    register = _FLOATS if isinstance(kind, (ir.FloatType, ir.DoubleType)) else "r" if _is_word(kind) else None
+    register = FLOATS if isinstance(kind, (ir.FloatType, ir.DoubleType)) else "r" if is_word(kind) else None
     if register is None:
         return value
     return builder.asm(ir.FunctionType(kind, [kind]), "", f"={register},0", [value], True)
-
-
-def keep(builder: ir.IRBuilder, value: ir.Value) -> None:
-    """Let a value be computed, although nothing may read it."""
-    for part in _parts(builder, value):
-        register = _FLOATS if isinstance(part.type, (ir.FloatType, ir.DoubleType)) else None
-        if register is None:
-            part, register = _bits(builder, part), "r"
-        builder.asm(ir.FunctionType(ir.VoidType(), [part.type]), "", register, [part], True)
-
-
-class Joined:
-    """The bits that are set in any of the values of a loop, each of which is computed then."""
-
-    def __init__(self) -> None:
-        self._places: dict[ir.Type, ir.Value] = {}
-
-    def add(self, builder: ir.IRBuilder, value: ir.Value) -> None:
-        """Join a value, in the loop."""
-        for part in _parts(builder, value):
-            bits = _bits(builder, part)
-            if bits.type not in self._places:
-                with builder.goto_entry_block():
-                    self._places[bits.type] = builder.alloca(bits.type)
-                    builder.store(ir.Constant(bits.type, 0), self._places[bits.type])
-            place = self._places[bits.type]
-            builder.store(builder.or_(builder.load(place), bits), place)
-
-    def keep(self, builder: ir.IRBuilder) -> None:
-        """Read them, behind the loop."""
-        for place in self._places.values():
-            keep(builder, builder.load(place))
-
-
-def _parts(builder: ir.IRBuilder, value: ir.Value) -> list[ir.Value]:
-    if isinstance(value.type, ir.LiteralStructType):
-        return [builder.extract_value(value, k) for k in range(len(value.type))]
-    return [value]
-
-
-def _bits(builder: ir.IRBuilder, value: ir.Value) -> ir.Value:
-    """A number as an integer of a width that registers have."""
-    kind = value.type
-    for of, width in ((ir.HalfType, 16), (ir.FloatType, 32), (ir.DoubleType, 64)):
-        if isinstance(kind, of):
-            return builder.bitcast(value, ir.IntType(width))
-    return value if _is_word(kind) else builder.zext(value, ir.IntType(8))
-
-
-def _is_word(kind: ir.Type) -> bool:
-    return isinstance(kind, ir.IntType) and kind.width in (8, 16, 32, 64)

@@ -23,13 +23,14 @@ from numba.np.numpy_support import from_dtype
 from ..base.once import once
 from ..ir.ops.optable import LIBM, SPECIAL, Op
 from ..ir.ops.relaxed import RELAXED
-from ..ir.ops.ufuncs import CUBE
+from ..ir.ops.ufuncs import COMPUTED, CUBE
 from ..ir.types import NATIVE, SWAPPED
 from ..kernels import libm, vmath
 from ..kernels.numpy_strips import emit_call
 from .arithmetic import arithmetic
 from .context import I64, call_intrinsic, context, has_avx512, has_fma
 from .integerflags import with_flags
+from .kept import keep
 from .operations import is_supported, numpys_loop
 
 _INTRINSICS = {
@@ -132,6 +133,8 @@ def inline_emitter(op: Op, operands: tuple[np.dtype, ...], result: np.dtype) -> 
         return lambda builder, args: emit_cast(builder, args[0], operands[0], result)
     if op.name == "where":
         return emit_where
+    if op is COMPUTED:
+        return emit_computed
     if op is CUBE:
         return _emit_cube if has_fma() else vmath.emitter("cube", "d", False)
     if op.library == "numpy" and len(operands) == 1 and operands[0].char in "DF":
@@ -229,6 +232,11 @@ def emit_where(builder: ir.IRBuilder, args: Sequence[ir.Value]) -> ir.Value:
         parts = [builder.select(condition, builder.extract_value(x, k), builder.extract_value(y, k)) for k in range(2)]
         return make_complex(builder, *parts)
     return builder.select(condition, x, y)
+
+
+def emit_computed(builder: ir.IRBuilder, args: Sequence[ir.Value]) -> ir.Value:
+    keep(builder, args[0])
+    return ir.Constant(I64, 1)
 
 
 def _ufunc_emitter(ufunc: np.ufunc, operands: tuple[np.dtype, ...], result: np.dtype) -> Emitter | None:

@@ -42,10 +42,11 @@ from ..ir.loops import (
 from ..ir.ops.folds import REDUCE_ADD, REDUCE_AND, REDUCE_MAXIMUM, REDUCE_MINIMUM, REDUCE_MULTIPLY, REDUCE_OR
 from ..ir.ops.optable import OPS
 from ..kernels import external, floatflags
-from .conditions import Joined, held, keep
+from .conditions import held
 from .context import I64, call_intrinsic, declared, internal
 from .context import POINTER as BYTES
 from .folds import PairwiseSum, combine, neutral
+from .kept import Joined, keep
 from .loophints import forbid_vectors, set_one_vector
 from .scalar import data_type, emitter, from_memory, to_memory, value_type
 

@@ -15,7 +15,7 @@ from ..ir import build as b
 from ..ir.control import used_results
 from ..ir.node import Graph, Node, topological_order
 from ..ir.ops.optable import Kind
-from ..ir.ops.raising import FORCE, LEFT_OUT, can_raise, force, forced, is_of_raising_control
+from ..ir.ops.raising import FORCE, LEFT_OUT, can_raise, force, forced, is_of_raising_control, parts
 
 
 def drop_harmless(graph: Graph) -> Graph:
@@ -47,13 +47,13 @@ def _together(nodes: Sequence[Node]) -> list[Node]:
         if node.op.kind is Kind.CHECK:
             found.append(node)
         else:
-            part = b.real(node)
-            alike.setdefault((part.shape, part.dtype), []).append(part)
-    for parts in alike.values():
-        while len(parts) > 1:
-            pairs = [b.elementwise(np.maximum, x, y) for x, y in zip(parts[::2], parts[1::2])]
-            parts = pairs + parts[len(parts) - len(parts) % 2 :]
-        found.extend(parts)
+            for part in parts(node):
+                alike.setdefault((part.shape, part.dtype), []).append(part)
+    for joined in alike.values():
+        while len(joined) > 1:
+            pairs = [b.elementwise(np.maximum, x, y) for x, y in zip(joined[::2], joined[1::2])]
+            joined = pairs + joined[len(joined) - len(joined) % 2 :]
+        found.extend(joined)
     return found
 
 

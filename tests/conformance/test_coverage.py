@@ -59,7 +59,7 @@ def test_every_row():
         assert isinstance(ufunc, np.ufunc) and name.endswith(f"reduce_{ufunc.__name__}")
     folds |= {f"scan_{ufunc.__name__}" for ufunc in ACCUMULATED}
     # tests/frontend/test_python_numbers.py, test_unread.py, test_warnings.py, tests/passes/test_harmless.py
-    checks = {"assume", "force", "guarded", "left_out"}
+    checks = {"assume", "computed", "force", "guarded", "left_out"}  # tests/frontend/test_unread.py
     python = {name for name, op in OPS.items() if is_python(op) or op.library == LIBM}
     relaxed = {name for name, op in OPS.items() if op.library == RELAXED}  # tests/passes/test_fastmath.py
     missing = set(OPS) - folds - with_a_test() - INTERNAL - python - checks - relaxed

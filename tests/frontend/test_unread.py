@@ -4,6 +4,7 @@ import warnings
 
 import numpy as np
 import pytest
+from test_element_loops import function_of
 
 import jitrt
 from jitrt.passes.prepare import prepared
@@ -237,3 +238,41 @@ def test_what_is_forced_is_written_in_place():
     compiled = jitrt.jit(function)
     compiled(large.copy(), large)
     assert compiled.explain(large.copy(), large).frame_bytes < large.nbytes
+
+
+RAISING = [
+    "np.sqrt(a)", "np.sqrt(a[1])", "a ** -2", "a[1] ** -2", "a ** a[1]", "a ** a", "a.sum() ** -1", "np.arccosh(a)",
+    "a.astype('i4')", "a[0].astype('i2')", "a.astype('f4')", "np.float16(a)", "1 / a", "7 // a", "a % a[0]",
+    "np.log(a) > 3", "np.where(a[0] > 0, 1 / a[0], 0.0)", "np.maximum(1 / a, np.inf)", "(1 / a).astype(bool)",
+    "(a * 1j) * (a * 1e300)", "np.isnan(a / a)", "np.sqrt(a) < 0", "(a * a) < 0", "np.abs(a * 1e200) >= 0",
+    "np.sign(1 / a)", "a.var() / a[0]", "a // 0.0", "a.mean() ** 0.5", "np.stack([a / a, a])", "(1 / a)[1:]",
+]  # fmt: skip
+SOME = [
+    [1.0, 4, 2],
+    [-1, -4, 2],
+    [1.0, 0, 0],
+    [1e200, 1e300, 3],
+    [np.inf, -np.inf, 0],
+    [1e20, -1e20, 1e10],
+    [1.0, 4, -1],
+]
+
+
+@pytest.mark.parametrize("dtype", ["f8", "f4", "f2", "i8", "i2"])
+@pytest.mark.parametrize("expression", RAISING)
+def test_each_operation_of_each_dtype(expression, dtype):
+    function = function_of(f"def f(a):\n    t = {expression}\n    return a + 1\n", "f")
+    compiled = jitrt.jit(function)
+    with np.errstate(all="ignore"):
+        calls = [np.array(values).astype(dtype) for values in SOME]
+    for a in calls + calls:
+        found = []
+        for run in (function, compiled):
+            with warnings.catch_warnings(record=True) as caught:
+                warnings.simplefilter("always")
+                try:
+                    run(a)
+                except ValueError as error:
+                    found.append(str(error))
+            found.append([(w.category, str(w.message), w.lineno) for w in caught])
+        assert found[len(found) // 2 :] == found[: len(found) // 2]

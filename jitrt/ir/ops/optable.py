@@ -81,6 +81,8 @@ class Op:
         Those of `flags` that are left where one operand is known to be a finite real number other than zero.
     integer_flags : frozenset of str
         Those that NumPy reports where all operands are integers, by a test of its own: kernels raise none for them.
+    refuses_negative : bool
+        Whether NumPy raises an error where all operands are integers and the last one is negative.
     numpys_bits : str
         Characters of the dtypes for which kernels call NumPy's own loop, whose results no kernel of ours would have.
     jumps : bool
@@ -119,6 +121,7 @@ class Op:
     complex_flags: frozenset[str] = frozenset()
     flags_beside_a_number: frozenset[str] | None = None
     integer_flags: frozenset[str] = frozenset()
+    refuses_negative: bool = False
     numpys_bits: str = ""
     jumps: bool = False
     range: Callable[..., tuple[float, float] | None] | None = None

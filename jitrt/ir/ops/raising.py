@@ -3,7 +3,7 @@
 NumPy warns of a quotient, or raises an exception, whether or not anything is done with it. So an operation that may do
 that is computed in any case: kernels raise floating-point exceptions, and checks end the program.
 
-    force (multiply (divide 1.0 x0) 2.0)  →  assume m m, m = the largest element of the product, whatever it is
+    force (multiply (divide 1.0 x0) 2.0)  →  assume m m, m = computed (the largest element of the product)
 
 Where it can only be an exception that is ignored if nobody asks for it, `left_out` may stand in its place.
 """
@@ -22,10 +22,10 @@ from ..node import Node, topological_order
 from ..types import ArrayType
 from .assumptions import ASSUME
 from .contractions import RESULT
-from .folds import REDUCE_MAXIMUM, reduce
+from .folds import REDUCE_ADD, REDUCE_MAXIMUM, reduce
 from .optable import Kind, Op, row
 from .pythonnumbers import is_python
-from .ufuncs import WHERE, elementwise_op, resolved
+from .ufuncs import CAST, COMPUTED, WHERE, elementwise_op, resolved
 
 FORCE = row(Op("force", Kind.CHECK, numpy=lambda x: np.zeros((), np.int8)))
 LEFT_OUT = row(Op("left_out", Kind.CHECK, numpy=lambda flags: np.zeros((), np.int8)))
@@ -70,6 +70,8 @@ def _exceptions(
             operands = resolved(op.ufunc, keys)[:-1]
         op = elementwise_op(op.ufunc)
     found = op.raises(operands)
+    if op is CAST and result.char == "e":
+        found = found | {"over"}  # integers do not fit either
     loop = result if op is WHERE else operands[0] if operands else result
     narrow = loop if float in keys and loop.char in "ef" else None
     return found, op.raises(operands, beside_a_number=True) if found else found, narrow
@@ -95,7 +97,15 @@ def can_raise(node: Node) -> bool:
     """Whether computing a node, and not its arguments, may end in an exception or a warning; if in doubt, it may."""
     if node.op is RESULT or node.op.kind is Kind.CONTROL:
         return False
-    return node.op.kind in (Kind.COMPOUND, Kind.CHECK) or is_python(node.op) or bool(exceptions(node))
+    return node.op.kind in (Kind.COMPOUND, Kind.CHECK) or is_python(node.op) or _refuses(node) or bool(exceptions(node))
+
+
+def _refuses(node: Node) -> bool:
+    """Whether NumPy may refuse an operand: an integer has no negative powers that are integers."""
+    if not node.op.refuses_negative or node.dtype.kind not in "iu" or node.args[-1].dtype.kind != "i":
+        return False
+    value = literal(node.args[-1])
+    return value is None or bool(value < 0)
 
 
 def is_of_raising_control(node: Node, used: Mapping[Node, set[int]]) -> bool:
@@ -119,23 +129,35 @@ def forced(node: Node) -> Node:
     """A check that computes `node`, and never fails; `node` itself if it is one."""
     if node.op.kind is Kind.CHECK:
         return node
-    node = b.real(node)
-    most = reduce(REDUCE_MAXIMUM, node, tuple(range(node.type.ndim))) if node.shape else node
-    holds = b.cast(b.elementwise(np.equal, most, most), np.dtype(np.intp))
+    holds = _computed(node)
     return Node(ASSUME, (holds, holds), b.params(extent=2), ArrayType(np.dtype(np.int8), ()))
+
+
+def _computed(node: Node) -> Node:
+    """One, which is not to be had without computing `node`."""
+    ones = [Node(COMPUTED, (_joined(part),), (), ArrayType(np.dtype(np.intp), ())) for part in parts(node)]
+    return ones[0] if len(ones) == 1 else b.elementwise(np.multiply, *ones)
+
+
+def _joined(node: Node) -> Node:
+    """A number that depends on all elements: for integers the sum, as what is out of range becomes the smallest one."""
+    op = REDUCE_ADD if node.dtype.kind in "iu" else REDUCE_MAXIMUM
+    return reduce(op, node, tuple(range(node.type.ndim))) if node.shape else node
+
+
+def parts(node: Node) -> list[Node]:
+    """The parts of complex numbers, each of which may raise; other numbers themselves."""
+    return [b.real(node), b.imag(node)] if node.dtype.kind == "c" else [node]
 
 
 def witness(nodes: Sequence[Node]) -> Node:
     """An integer that cannot be had without computing `nodes`, and says nothing else: what a body gives of them.
 
-    witness [(divide 1.0 x0)]  →  max (isnan (divide 1.0 x0))
+    witness [(divide 1.0 x0)]  →  max 0 (computed (divide 1.0 x0))
     """
     found = b.constant(np.intp(0))
     for node in nodes:
-        node = b.real(node)
-        most = reduce(REDUCE_MAXIMUM, node, tuple(range(node.type.ndim))) if node.shape else node
-        most = b.elementwise(np.isnan, most) if most.dtype.kind == "f" else most
-        found = b.elementwise(np.maximum, found, b.cast(most, np.dtype(np.intp)))
+        found = b.elementwise(np.maximum, found, _computed(node))
     return found
 
 

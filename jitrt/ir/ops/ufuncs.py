@@ -137,6 +137,8 @@ CAST = row(
 COPY = row(Op("copy", Kind.ELEMENTWISE, numpy=lambda x, number: np.array(x), view_like=True, range=RANGES["copy"]))
 CUBE = row(Op("cube", Kind.ELEMENTWISE, numpy=lambda x: x**3, cost=4, flags=frozenset({"over", "under", "invalid"})))
 ANGLE = row(Op("angle", Kind.ELEMENTWISE, numpy=np.angle, cost=16, flags=frozenset({"under"})))
+# One, for whatever has been computed: kernels compute it though no value depends on it.
+COMPUTED = row(Op("computed", Kind.ELEMENTWISE, numpy=lambda x: np.ones(np.shape(x), np.intp)))
 WHERE = row(Op("where", Kind.ELEMENTWISE, numpy=np.where, view_like=True, range=RANGES["where"]))
 
 
@@ -183,6 +185,7 @@ def _row_of_numpy_ufunc(ufunc: np.ufunc) -> Op:
             complex_flags=frozenset(_COMPLEX_FLAGS.get(name, ())),
             flags_beside_a_number=frozenset(_FLAGS_BESIDE_A_NUMBER.get(name, _FLAGS.get(name, ()))),
             integer_flags=frozenset(_INTEGER_FLAGS.get(name, ())),
+            refuses_negative=name == "power",
             numpys_bits=_NUMPYS_BITS.get(name, ""),
             jumps=name in _JUMPS or (name not in _SMOOTH and any(t[0] == "d" and t[-1] == "?" for t in ufunc.types)),
             range=RANGES.get(name),
