@@ -44,6 +44,7 @@ from .values import (
 )
 from .written import MOST_INLINE, WRITTEN
 
+_WITHOUT_AXES = frozenset({"copy", "asarray", "array", "reshape", "where"})  # what gives arrays, and never numbers
 _METHODS = {"append": (1,), "extend": (1,), "pop": (0, 1), "clear": (0,), "copy": (0,)}  # of lists: how many arguments
 _ITERATORS = ("range", "zip", "enumerate", "reversed")
 
@@ -127,7 +128,7 @@ class Calls(Expressions):
             if error.__traceback__ is not None and error.__traceback__.tb_next is None:
                 raise NotStaged(f"arguments of {name}") from None
             raise
-        return made if name in ("copy", "asarray", "array", "reshape") else library.scalar_if_0d(self.r, made)
+        return made if name in _WITHOUT_AXES else library.scalar_if_0d(self.r, made)
 
     def _scalar_method(self, value: Scalar, name: str, args: list[Any], kwargs: dict[str, Any]) -> Any:
         if args or kwargs or name not in ("item", "copy") or value.python is not False:

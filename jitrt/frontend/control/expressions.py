@@ -230,7 +230,11 @@ class Expressions:
             return self.comparison(e.ops[0], self.untouched(e.left), self.untouched(e.comparators[0]))
         if len(e.ops) == 1:
             return self.comparison(e.ops[0], *self._in_turn([e.left, e.comparators[0]], self.operand))
-        return scalars.truth_value(self.condition(e))
+        kinds: set[bool | None] = set()
+        made = self._compared(self.expression(e.left), list(zip(e.ops, e.comparators)), kinds)
+        if len(kinds) > 1 or None in kinds:
+            raise NotStaged("a truth value that is Python's or NumPy's")
+        return scalars.truth_value(made, kinds.pop())
 
     def comparison(self, op: ast.cmpop, x: Any, y: Any) -> Any:
         """One comparison."""
@@ -294,14 +298,22 @@ class Expressions:
             return bool(value)
         return scalars.truth(r, value)
 
-    def _compared(self, left: Any, parts: list[tuple[ast.cmpop, ast.expr]]) -> bool | str:
-        """A chain of comparisons: operands are evaluated once, and only if the comparisons before them hold."""
+    def _compared(
+        self, left: Any, parts: list[tuple[ast.cmpop, ast.expr]], kinds: set[bool | None] | None = None
+    ) -> bool | str:
+        """A chain of comparisons: operands are evaluated once, and only if the comparisons before them hold.
+
+        What may be its value is noted in `kinds`: Python's truth values, NumPy's, or those of which it is not known.
+        """
         (op, e), *rest = parts
         right = self.expression(e)
-        first = scalars.truth(self.r, self.comparison(op, left, right))
+        made = self.comparison(op, left, right)
+        first = scalars.truth(self.r, made)
+        if kinds is not None and (not rest or first is not True):
+            kinds.add(is_python_number(made))
         if not rest or first is False:
             return first
-        return self._chain([lambda: first, lambda: self._compared(right, rest)], True)
+        return self._chain([lambda: first, lambda: self._compared(right, rest, kinds)], True)
 
     def _chain(self, parts: list[Callable[[], bool | str]], is_and: bool) -> bool | str:
         """``and`` or ``or``: what stands behind is evaluated only if what stands before it does not decide."""

@@ -580,6 +580,8 @@ def _list_result(values: GrownList, results: list[tuple[str, Type]]) -> Listed:
         results.extend((column.base, POINTER) for column in parts)
         results.extend((extent, INT) for extent in main.extents)
         if isinstance(kind, Held):
+            if not kind.ndim:  # rows of an array of one axis are numbers
+                raise NotStaged("a result that is a list of arrays without axes")
             return Elements(main.base, main.extents, kind.dtype, kind.dtype, False, "", "", False)
         is_row, kind = isinstance(kind, Rows), kind.kind if isinstance(kind, Rows) else kind
         assert isinstance(kind, NumberKind)
