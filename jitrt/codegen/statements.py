@@ -138,6 +138,8 @@ class Statements:
         args = [self.values[v] for v in s.args]
         if (self.is_conditional and s.is_guarded) or all(isinstance(a, ir.Constant) for a in args):
             args = held(self.builder, args)  # LLVM computes with numbers itself, and raises nothing
+        elif OPS[s.op].integer_flags and isinstance(args[0], ir.Constant) and s.dtype.kind == "f":
+            args[0] = self._unknown(args[0])  # LLVM divides it by an integer that is 0 in the branch for zeros
         self.values[s.target] = emit(self.builder, args)
         if s.target in self.kept:
             self._keep(self.values[s.target])
@@ -256,7 +258,7 @@ class Statements:
         self.builder.store(value, self._variable(s.variable, s.type))
 
     def _unknown(self, number: ir.Constant) -> ir.Value:
-        """A number that LLVM does not know, lest it compute what is made of a variable, and raise nothing."""
+        """A number that LLVM does not know, lest it compute what is made of it, and raise nothing."""
         key = str(number)
         if key not in self.unknown:
             with self.builder.goto_entry_block():

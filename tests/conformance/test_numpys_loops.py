@@ -205,3 +205,8 @@ def test_cached_code_calls_the_loops_of_its_process(tmp_path):
         )
         outputs.append(run.stdout.strip())
     assert outputs == ["compiled", "loaded", "loaded"]
+
+
+def test_looking_at_powers_raises_nothing():
+    with np.errstate(all="raise"):
+        numpy_loops._is_slow_beside_zero("power", "ff->f")

@@ -12,6 +12,7 @@ import jitrt
 VALUES = {
     "quotient": ("1 / x[i]", 0.0),
     "quotient of integers": ("7 / k[i]", 0.0),
+    "floored quotient of integers": ("1.25 // k[i]", 0.0),
     "root": ("np.sqrt(x[i])", -4.0),
     "logarithm": ("np.log(x[i])", -4.0),
     "product": ("x[i] * 1e200", 1e200),
@@ -46,6 +47,7 @@ FORMS = {
     "in a loop of unknown length": "        j = 0\n        while j < i:\n            j, s = j + 1, {value} + j",
     "of which one is appended": "        found.append({value})\n        if i > 2: found.pop()",
     "in a called function": "        s += first(1.5, {value})",
+    "read by the next iteration": "        s += {value}",
     "without any effect": "        if {value} > 1e3: break",
 }
 
