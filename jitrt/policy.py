@@ -8,6 +8,7 @@ of one trace, of a pass or of native code stand where they belong.
 from __future__ import annotations
 
 SMALL_ARRAY = 1 << 15  # elements of lazy arrays that NumPy computes at once: it is done before they were recorded
+KNOWN_FOLD = 1 << 18  # elements of a known array that NumPy folds before a program for that alone would have
 
 # When a program that is run gets the compiler: `running.deferred`.
 LOADING = 600_000_000  # of work of its functions: importing it, and linking the first kernels, takes about as long

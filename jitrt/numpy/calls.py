@@ -12,6 +12,7 @@ from ..frontend.numpy.assignment import take_out
 from ..ir import build as b
 from ..ir.node import Node
 from ..ir.ops.optable import METADATA, MUTATING, SPECIAL, Kind, NotCovered
+from ..ir.ops.reductions import ONE_PASS
 from ..ir.ops.rows import NUMPY_FUNCTIONS, VIEW_FUNCTIONS
 from ..ir.ops.ufuncs import elementwise_op
 from ..values.kinds import mapped
@@ -283,6 +284,9 @@ def exact(made: Any) -> Any:
 
 def call_function(func: Callable[..., Any], args: tuple, kwargs: dict[str, Any]) -> Any:
     """``func(*args, **kwargs)``, where a lazy array is among the arguments."""
+    if _is_short_fold(func, args, kwargs):
+        with PENDING.lock:
+            return func(PENDING.read(args[0]._memory, args[0]._region))
     return exact(_called(func, args, kwargs))
 
 
@@ -306,6 +310,19 @@ def _called(func: Callable[..., Any], args: tuple, kwargs: dict[str, Any]) -> An
             pass
     targets = args[:1] if kwargs.get("overwrite_input") else ()
     return eager(func, args, kwargs, targets)
+
+
+def _is_short_fold(func: Callable[..., Any], args: tuple, kwargs: dict[str, Any]) -> bool:
+    """Whether a call folds all of an array that is known, of a size at which NumPy is faster: nothing fuses."""
+    if (
+        func not in ONE_PASS
+        or len(args) != 1
+        or type(args[0]) is not _array
+        or any(v is not None for v in kwargs.values())
+    ):
+        return False
+    is_known = args[0]._plain is None and args[0]._memory.node is None
+    return is_known and args[0].type.size < policy.KNOWN_FOLD
 
 
 def _phantoms(value: Any) -> Any:

@@ -51,6 +51,7 @@ _SMALL_UPDATES = 8  # of an array that nobody has looked at, as of the edges of 
 _EXACT = 1 << 24  # integers that every float but half precision holds
 _WORTH_A_COMPILE = 2 * 10**10  # picoseconds of NumPy's, in all calls of a piece
 _INTERPRETED_NODE = 5 * 10**6  # what Python spends on a node beside NumPy
+_INTERPRETED_PIECE = 50 * 10**6  # what it spends on a piece, and what NumPy's folds take beyond their traffic
 KINDS = frozenset("biufc")  # of dtypes
 
 
@@ -77,6 +78,7 @@ class Pending:
         """Nodes by what they are made of, for operations that come again."""
         self._pieces: dict[tuple[Graph, tuple[Any, ...]], _Piece] = {}
         self._programs = Programs(None)
+        self._reporting: Reporting | None = None
         self.number = 0
         """How often the graph has been empty."""
         self.computed = 0
@@ -89,14 +91,12 @@ class Pending:
             self.memo.clear()
         self.operations = 0
         self._inputs = 0
-        self._is_divided = False
         self._place: Any = None
         self.values: dict[Node, Any] = {}
         self._memories: list[weakref.ref[Memory]] = []
         self._copies: dict[Any, tuple[np.ndarray, Node]] = {}
         self.orders = Orders({})
         self._strided: list[tuple[Node, tuple[int, ...]]] = []
-        self._reporting: Reporting | None = None
 
     # -- recording
 
@@ -117,9 +117,8 @@ class Pending:
         if self.operations == 1:
             self._place = _users_place()
         elif self.operations > ENOUGH and (self.operations > MOST or _users_place() == self._place):
-            reporting = self._reporting
             self.compute()
-            self.operations, self._place, self._reporting = 1, _users_place(), reporting
+            self.operations, self._place = 1, _users_place()
 
     def input(self, value: Any) -> Node:
         """Another input of the graph."""
@@ -267,13 +266,11 @@ class Pending:
     def _needed(self, wanted: Sequence[Memory], live: list[Memory]) -> list[Memory]:
         """Those of `live` that are wanted, or lead to what is."""
         roots = tuple([m.node for m in wanted if m.node is not None])
-        key = "needed", roots, tuple([m.node for m in live])
-        numbers = None if self._is_divided else self.memo.get(key)
+        key = "needed", roots, tuple([m.node for m in live]), tuple(self.values)
+        numbers = self.memo.get(key)
         if numbers is None:
             needed = set(topological_order(roots, self.values)).union(roots)
-            numbers = [k for k, m in enumerate(live) if m.node in needed]
-            if not self._is_divided:
-                self.memo[key] = numbers
+            numbers = self.memo[key] = [k for k, m in enumerate(live) if m.node in needed]
         return [live[k] for k in numbers]
 
     def _compute(self, nodes: list[Node]) -> list[Any]:
@@ -297,20 +294,17 @@ class Pending:
 
     def _graph(self, roots: tuple[Node, ...]) -> tuple[Graph, list[Node]]:
         """The graph that gives these, and the inputs of all that has been recorded that it reads."""
-        key = "graph", roots, tuple(self._strided)
-        found = None if self._is_divided else self.memo.get(key)
+        key = "graph", roots, tuple(self._strided), tuple(self.values)
+        found = self.memo.get(key)
         if found is None:
             strides = [self.orders.of_result(n) if n.type.ndim > 1 else None for n in roots]
             sources = list(self.values)
             graph, read = graph_from_registers(roots, {node: k for k, node in enumerate(sources)}, strides)
-            found = graph, [sources[k] for k in read]
-            if not self._is_divided:
-                self.memo[key] = found
+            found = self.memo[key] = graph, [sources[k] for k in read]
         return found
 
     def _keep(self, pending: list[Memory]) -> None:
         """Forget what neither these nor arrays that exist need any more: a part of the graph has been computed."""
-        self._is_divided = True
         self._memories = [weakref.ref(m) for m in pending]
         roots = [m.node for m in pending if m.node is not None]
         needed = {a for n in topological_order(roots, self.values) for a in (n, *n.args)} | set(roots)
@@ -337,7 +331,8 @@ class Pending:
         if piece is None:
             if len(self._pieces) >= policy.PROGRAMS:
                 self._pieces.pop(next(iter(self._pieces)))
-            piece = self._pieces[graph, strides] = _Piece(numpy_time([graph]) + _INTERPRETED_NODE * len(graph.nodes()))
+            cost = numpy_time([graph]) + _INTERPRETED_NODE * len(graph.nodes()) + _INTERPRETED_PIECE
+            piece = self._pieces[graph, strides] = _Piece(cost)
         if piece.compiled is None and not piece.is_plain:
             piece.spent += piece.cost
             if config.disabled() or (piece.spent < _WORTH_A_COMPILE and not config.strict()):

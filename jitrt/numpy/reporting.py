@@ -33,16 +33,21 @@ class Reporting:
     def is_current(self) -> bool:
         """Whether the state is the same now."""
         filters = warnings.filters
-        if filters is not self._known or (filters and filters[0] is not self._first):
+        if filters is not self._known or len(filters) != len(self._filters):
+            return False
+        if filters and filters[0] is not self._first:
             return False
         variable = error_state()
         if variable is None:
             return np.geterr() == self._switches
         return variable.get() is self._capsule
 
-    @contextlib.contextmanager
-    def entered(self) -> Iterator[None]:
+    def entered(self) -> contextlib.AbstractContextManager[None]:
         """The state as a context."""
+        return contextlib.nullcontext() if self.is_current() else self._entered()
+
+    @contextlib.contextmanager
+    def _entered(self) -> Iterator[None]:
         with contextlib.ExitStack() as stack:
             if warnings.filters is not self._known or len(warnings.filters) != len(self._filters):
                 stack.enter_context(warnings.catch_warnings())

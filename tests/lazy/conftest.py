@@ -11,3 +11,4 @@ def limit(request, monkeypatch):
     chosen = getattr(request, "param", 0)
     if chosen is not None:
         monkeypatch.setattr(policy, "SMALL_ARRAY", chosen)
+        monkeypatch.setattr(policy, "KNOWN_FOLD", chosen)

@@ -224,6 +224,9 @@ declare(np.count_nonzero, _fold_lowering(REDUCE_ADD, _nonzero))
 declare(np.nansum, _fold_lowering(REDUCE_ADD, _without_nan(0.0), _zero), rounds=True)
 declare(np.nanprod, _fold_lowering(REDUCE_MULTIPLY, _without_nan(1.0)), rounds=True)
 
+# What NumPy does in one pass over an array.
+ONE_PASS = frozenset({np.sum, np.prod, np.max, np.min, np.amax, np.amin, np.any, np.all, np.mean})
+
 
 def _warns_of_nan(lower: Callable[[Node], Node]) -> Callable[[Node], Node | None]:
     """As NumPy's ``nanmax`` does: nothing but nan is left where all is nan."""

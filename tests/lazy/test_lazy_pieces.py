@@ -1,0 +1,85 @@
+"""What is computed at once, and what is kept, where programs go on with scalars."""
+
+import warnings
+
+import numpy
+import pytest
+
+import jitrt.numpy as np
+from jitrt.numpy import pending
+from jitrt.numpy.pending import PENDING
+
+pytestmark = [pytest.mark.parametrize("limit", [None], indirect=True), pytest.mark.filterwarnings("default")]
+ELEMENTS = numpy.random.default_rng(20).random(40_000)
+
+
+@pytest.mark.parametrize("name", ["sum", "prod", "min", "max", "mean", "any", "all"])
+@pytest.mark.parametrize("dtype", ["f8", "f4", "i8", "i4", "u1", "?", "c16"])
+def test_folds_of_known_arrays_are_numpys(name, dtype):
+    values = (ELEMENTS * 7).astype(dtype) if name != "prod" else (ELEMENTS < 2).astype(dtype)
+    x = np.array(values)
+    before = PENDING.computed
+    for got, want in (
+        (getattr(x, name)(), getattr(values, name)()),
+        (getattr(np, name)(x), getattr(numpy, name)(values)),
+    ):
+        assert type(got) is type(want)
+        assert got.tobytes() == want.tobytes()
+    part = getattr(x[1:-1:3], name)()
+    assert part.tobytes() == getattr(values[1:-1:3], name)().tobytes()
+    assert PENDING.computed == before
+
+
+def test_folds_of_what_is_pending_fuse():
+    x = np.array(ELEMENTS)
+    before = PENDING.computed
+    got = (x * 2 + 1).sum()
+    assert type(got) is numpy.float64
+    assert PENDING.computed == before + 1
+    assert numpy.isclose(got, (ELEMENTS * 2 + 1).sum(), rtol=1e-14)
+
+
+def test_folds_with_options_are_as_with_numpy():
+    x = np.array(ELEMENTS)
+    for options in ({"keepdims": True}, {"axis": 0}, {"dtype": numpy.float32}, {"where": ELEMENTS > 0.5}):
+        assert numpy.allclose(numpy.asarray(x.sum(**options)), ELEMENTS.sum(**options), rtol=1e-6)
+
+
+def test_graphs_of_parts_are_found_again(monkeypatch):
+    """Of ``(x - m) / x.std()`` the difference is pending while the deviation is computed."""
+    x = np.array(ELEMENTS)
+    made = []
+    graph_from_registers = pending.graph_from_registers
+
+    def counted(*args):
+        made.append(args)
+        return graph_from_registers(*args)
+
+    monkeypatch.setattr(pending, "graph_from_registers", counted)
+    for turn in range(6):
+        if turn == 3:
+            made.clear()
+        got = ((x - x.mean()) / x.std()).compute()
+    want = (ELEMENTS - ELEMENTS.mean()) / ELEMENTS.std()
+    assert numpy.allclose(got, want, rtol=1e-12)
+    assert not made
+
+
+def test_each_piece_reports_as_its_operations_asked():
+    x = np.array(ELEMENTS)
+    zeros = np.array(ELEMENTS * 0)
+    with warnings.catch_warnings(record=True) as noted:
+        warnings.simplefilter("always")
+        (x / zeros).compute()
+    assert [str(w.message) for w in noted] == ["divide by zero encountered in divide"]
+    with numpy.errstate(divide="ignore"):
+        quiet = x / zeros
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert numpy.isinf(quiet.compute()).all()
+        with pytest.raises(RuntimeWarning, match="divide by zero"):
+            x / zeros
+    with numpy.errstate(divide="raise"), pytest.raises(FloatingPointError, match="divide by zero"):
+        x / zeros
+    with numpy.errstate(all="ignore"):
+        assert numpy.isinf((x / zeros).compute()).all()
