@@ -1,11 +1,14 @@
 """Random calls of NumPy's functions: operands of all dtypes and layouts, arguments good and bad.
 
-python tests/conformance/numpy_calls.py 20000 7    makes so many calls from that seed, and prints what differs
+python tests/conformance/numpy_calls.py 20000 7          makes so many calls from that seed, and prints what differs
+python tests/conformance/numpy_calls.py 20000 7 loop     makes them in loops, which are staged
 """
 
 from __future__ import annotations
 
 import inspect
+import itertools
+import linecache
 import random
 import sys
 import types
@@ -63,16 +66,48 @@ _APART = APART | set(
 )
 
 
+# Where a call stands: by itself, or in a loop that is staged.
+FORMS = {
+    "alone": "def function({names}):\n    return {text}\n",
+    "loop": """def function({names}):
+    made = []
+    for turn in range(2):
+        made.append({text})
+    return made[0], made[1]
+""",
+    "numbers": """def function({names}):
+    total = 0
+    for turn in range(3):
+        total += turn
+    return {text}, total
+""",
+}
+_numbers = itertools.count()
+# In loops: what NumPy leaves open where elements are not sorted, and what NumPy gives as views.
+_APART_IN_LOOPS = frozenset(
+    "np.searchsorted np.digitize np.interp np.nonzero np.argwhere np.where x0.nonzero np.imag".split()
+)
+
+
 class Call(NamedTuple):
-    """A call as text, and what makes its operands."""
+    """A call as text, what makes its operands, and where it stands."""
 
     text: str
     operands: tuple[Callable[[], np.ndarray], ...]
+    form: str = "alone"
+
+    def function(self) -> Callable[..., Any]:
+        """A function that makes the call."""
+        names = ", ".join(f"x{k}" for k in range(len(self.operands)))
+        source, file = FORMS[self.form].format(names=names, text=self.text), f"<call {next(_numbers)}>"
+        linecache.cache[file] = len(source), None, source.splitlines(True), file
+        space: dict[str, Any] = {"np": np}
+        exec(compile(source, file, "exec"), space)
+        return space["function"]
 
     def run(self, jitted: bool) -> tuple[Any, ...]:
         """What it gives or raises, and its operands afterwards."""
-        args = [make() for make in self.operands]
-        function = eval(f"lambda {', '.join(f'x{k}' for k in range(len(args)))}: {self.text}", {"np": np})
+        function = self.function()
         found: list[Any] = []
         function = jitrt.jit(function) if jitted else function
         for _ in range(3 if jitted else 1):
@@ -187,7 +222,9 @@ def random_call(choose: random.Random, name: str) -> Call:
     if isinstance(function, np.ufunc):
         args = [array() for _ in range(function.nin)]
         if choose.random() < 0.15:
-            args.append(choose.choice(["dtype=float", "dtype='i4'", "where=x0", "casting='no'", "out=None", "axis=0"]))
+            args.append(
+                choose.choice(["dtype=float", "dtype='i4'", "where=True", "casting='no'", "out=None", "axis=0"])
+            )
     else:
         try:
             parameters = list(inspect.signature(function).parameters.values())[is_method:]
@@ -206,18 +243,20 @@ def random_call(choose: random.Random, name: str) -> Call:
     return Call(text, tuple(operands) or (operand(choose),))
 
 
-def random_calls(count: int, seed: int) -> Iterator[Call]:
+def random_calls(count: int, seed: int, form: str = "alone") -> Iterator[Call]:
     """So many calls, of all functions in turn."""
     choose, names = random.Random(seed), functions()
+    if form != "alone":
+        names = [name for name in names if name not in _APART_IN_LOOPS]
     choose.shuffle(names)
     for k in range(count):
-        yield random_call(choose, names[k % len(names)])
+        yield random_call(choose, names[k % len(names)])._replace(form=form)
 
 
 def main() -> None:
     count, seed = int(sys.argv[1]), int(sys.argv[2])
     seen: set[str] = set()
-    for k, call in enumerate(random_calls(count, seed)):
+    for k, call in enumerate(random_calls(count, seed, *sys.argv[3:4])):
         try:
             found = call.difference()
         except Exception as error:

@@ -13,6 +13,63 @@ def test_random_calls(seed):
     assert not differences, "\n".join(differences)
 
 
+@pytest.mark.parametrize("form", ["loop", "numbers"])
+@pytest.mark.parametrize("seed", range(4))
+def test_random_calls_in_loops(seed, form):
+    calls = random_calls(40, seed, form)
+    differences = [f"{call.text}: {found}" for call in calls if (found := call.difference())]
+    assert not differences, "\n".join(differences)
+
+
+@pytest.mark.parametrize("form", ["loop", "numbers"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "np.any(x0, axis=(0, 0))",
+        "np.sum(x0, axis=[0, 1])",
+        "np.prod(x0, keepdims=None)",
+        "np.mean(x0, 0, keepdims=1.5)",
+        "np.std(x0, keepdims=None)",
+        "x0.argmin(axis=())",
+        "x0[0].argmax(axis=(0,))",
+        "np.median(x0[0], 1)",
+        "np.median(x0, 2)",
+        "np.nanmedian(x0[0], 1)",
+        "np.quantile(x0[0], 0.5, axis=1)",
+        "np.percentile(x0, 50, axis=-3)",
+        "np.nanpercentile(x0[0], 50, axis=1)",
+        "np.zeros(())",
+        "np.full((), 2)",
+        "np.ones_like(0.5)",
+        "np.zeros_like(x0[0, 0])",
+        "np.ascontiguousarray(2)",
+        "np.identity(2, dtype='>f8')",
+        "np.identity(10**20)",
+        "np.zeros_like([1, 2, 3], dtype='>i4')",
+        "np.full_like(x0, 'a')",
+        "np.triu(x0, k=10**20)",
+        "x0[0, 0] + 2**63",
+        "np.negative(True)",
+        "np.imag(x0)",
+        "np.transpose(x0[0], 1)",
+        "np.transpose(x0, (0, 0))",
+        "x0.transpose(1)",
+        "np.tensordot(x0[0], x0[0])",
+        "np.diagonal(x0, offset=9)",
+        "np.hypot(3j, -1)",
+        "np.sqrt(2, 1)",
+        "np.unravel_index([0, 1], (2, 6))",
+        "np.histogram(x0, bins=[0, 1, 2], range=(0, 1))",
+        "[1] < 2",
+        "np.allclose(np.iinfo('i4').min + x0.astype('i4'), np.iinfo('i4').min + x0.astype('i4'))",
+    ],
+)
+def test_calls_in_loops_that_differed(text, form):
+    for dtype in ("f8", "i8"):
+        call = Call(text, (lambda dtype=dtype: np.arange(12).reshape(3, 4).astype(dtype),), form)
+        assert not call.difference(), call.difference()
+
+
 @pytest.mark.parametrize(
     "text",
     [

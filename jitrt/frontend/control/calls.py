@@ -44,11 +44,13 @@ from .values import (
 )
 from .written import MOST_INLINE, WRITTEN
 
-_WITHOUT_AXES = frozenset({"copy", "asarray", "array", "reshape", "where"})  # what gives arrays, and never numbers
 _METHODS = {"append": (1,), "extend": (1,), "pop": (0, 1), "clear": (0,), "copy": (0,)}  # of lists: how many arguments
 _ITERATORS = ("range", "zip", "enumerate", "reversed")
 
 
+_GIVE_ARRAYS = frozenset(  # without axes, too
+    """copy asarray array reshape where empty zeros ones full empty_like zeros_like ones_like full_like""".split()
+)
 _OF_SMALL = (np.linalg.inv, np.linalg.solve, np.linalg.det, np.linalg.cholesky)
 
 
@@ -128,7 +130,7 @@ class Calls(Expressions):
             if error.__traceback__ is not None and error.__traceback__.tb_next is None:
                 raise NotStaged(f"arguments of {name}") from None
             raise
-        return made if name in _WITHOUT_AXES else library.scalar_if_0d(self.r, made)
+        return made if name in _GIVE_ARRAYS else library.scalar_if_0d(self.r, made)
 
     def _scalar_method(self, value: Scalar, name: str, args: list[Any], kwargs: dict[str, Any]) -> Any:
         if args or kwargs or name not in ("item", "copy") or value.python is not False:
@@ -253,7 +255,7 @@ class Calls(Expressions):
                 with np.errstate(all="raise"):
                     try:
                         return function(*args)
-                    except FloatingPointError as error:
+                    except Exception as error:  # which the plain function raises
                         raise NotStaged(str(error)) from None
             return library.ufunc(r, function, scalars.settled(r, args))
         if function in scalars.MATH or function in scalars.ROUNDING or function in scalars.TESTS:

@@ -56,6 +56,8 @@ def _full(r: Recorder, shape: Any, fill_value: Any, dtype: Any = None) -> Array:
 
 @function(np.full_like)
 def _full_like(r: Recorder, like: Any, fill_value: Any, dtype: Any = None) -> Array:
+    if not is_number(fill_value):
+        raise NotStaged("an array filled with this")
     made = _like(None)(r, like, dtype)
     a.assign(r, made, fill_value)
     return made
@@ -156,7 +158,15 @@ def _copy(r: Recorder, array: Any, order: str = "C") -> Array:
     return Array(made.dtype, made.shape, made.element, made.reads, made.view)
 
 
-@function(np.array, np.asarray, np.ascontiguousarray)
+@function(np.ascontiguousarray)
+def _ascontiguousarray(r: Recorder, value: Any, dtype: Any = None) -> Array:
+    made = _array(r, value, dtype)
+    if not made.ndim:
+        raise NotStaged("an array of one number")
+    return made
+
+
+@function(np.array, np.asarray)
 def _array(r: Recorder, value: Any, dtype: Any = None) -> Array:
     made = as_array(r, value)
     if dtype is not None:

@@ -268,7 +268,10 @@ class Expressions:
         if is_number(x) and is_number(y):
             return scalars.compare(self.r, name, x, y)
         if is_static(x) and is_static(y):
-            return scalars.COMPARISONS[name][1](x, y)
+            try:
+                return scalars.COMPARISONS[name][1](x, y)
+            except TypeError as error:  # which the plain function raises
+                raise NotStaged(str(error)) from None
         raise NotStaged(f"a comparison of {type(x).__name__} and {type(y).__name__}")
 
     def condition(self, e: ast.expr) -> bool | str:

@@ -248,6 +248,8 @@ def _kind_of_result(value: Any, places: Iterator[int]) -> Any:
         return None
     if isinstance(value, (np.random.Generator, np.random.RandomState)):
         return Slot("source", next(places), INT, type(value))
+    if type(value) is np.ndarray and not (value.dtype.isnative and value.flags.writeable):
+        raise NotStaged("an external call with a result that is byte-swapped or read-only")
     if type(value) is np.ndarray and value.dtype.char in "?bhilqBHIfdFD" and value.ndim:
         at = next(places)
         for _ in value.shape:

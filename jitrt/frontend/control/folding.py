@@ -20,11 +20,20 @@ from .values import BOOL, FLOAT, INT, Array, NotStaged, Scalar, integer
 def _axes(array: Array, axis: Any) -> tuple[int, ...]:
     if axis is None:
         return tuple(range(array.ndim))
-    given = axis if isinstance(axis, (tuple, list)) else [axis]
+    given = axis if type(axis) is tuple else [axis]
     axes = tuple(sorted(static_integer(k) for k in given))
     if any(not -array.ndim <= k < array.ndim for k in axes):
         raise NotStaged("an axis that does not exist")
-    return tuple(sorted({k % array.ndim for k in axes}))
+    found = {k % array.ndim for k in axes}
+    if len(found) < len(axes):
+        raise NotStaged("the same axis twice")
+    return tuple(sorted(found))
+
+
+def _are_kept(keepdims: Any) -> bool:
+    if not isinstance(keepdims, (bool, int)):
+        raise NotStaged("keepdims that is no truth value")
+    return bool(keepdims)
 
 
 def _folding(op: str, dtype_for: Callable[[np.dtype], np.dtype], needs_elements: bool) -> Handler:
@@ -37,7 +46,7 @@ def _folding(op: str, dtype_for: Callable[[np.dtype], np.dtype], needs_elements:
                 r.require(array.shape[k] - 1)
         if made.kind == "c" and op != "add":
             raise NotStaged("an extreme of complex numbers")
-        return a.fold(r, op, array, axes, bool(keepdims), made)
+        return a.fold(r, op, array, axes, _are_kept(keepdims), made)
 
     return reduce
 
@@ -80,7 +89,7 @@ def _mean(r: Recorder, array: Any, axis: Any = None, keepdims: bool = False) -> 
     count = _count(array, axes)
     r.require(count - 1)
     dtype = array.dtype if array.dtype.kind in "fc" else FLOAT
-    total = a.fold(r, "add", array, axes, bool(keepdims), dtype)
+    total = a.fold(r, "add", array, axes, _are_kept(keepdims), dtype)
     return _divided(r, total, count, dtype)
 
 
@@ -116,7 +125,7 @@ def _variance(
         return r.compute("multiply", [name, name], [dtype] * 2, dtype)
 
     squares = Array(dtype, apart.shape, squared, apart.reads)
-    made = _divided(r, a.fold(r, "add", squares, axes, bool(keepdims), dtype), degrees, dtype)
+    made = _divided(r, a.fold(r, "add", squares, axes, _are_kept(keepdims), dtype), degrees, dtype)
     return ufunc(r, np.sqrt, [made]) if root else made
 
 
@@ -135,6 +144,8 @@ def _searching(op: str) -> Handler:
         array = a.materialise(r, as_array(r, array))
         if array.dtype.kind not in "iuf":
             raise NotStaged("the place of an extreme")
+        if type(axis) is tuple:
+            raise NotStaged("the place of an extreme along several axes")
         axes = _axes(array, axis)
         if axis is None or array.ndim == 1:
             flat = reshape(r, array, array.size, True)

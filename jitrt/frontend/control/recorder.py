@@ -287,6 +287,8 @@ class Recorder:
         """The name of a 64-bit integer."""
         if len(value.terms) == 1 and value.terms[0][1] == 1 and len(value.terms[0][0]) == 1:
             return value.terms[0][0][0]
+        if not all(-(1 << 63) <= c < 1 << 63 for _, c in value.terms):
+            raise NotStaged("an integer of more than 64 bits")
         if value.constant is not None:
             return self.literal(value.constant, INT)
         return self._remembered(("integer", value), lambda name: Integer(name, value))

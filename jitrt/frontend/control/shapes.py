@@ -21,7 +21,10 @@ from .values import BOOL, LISTED, Array, NotStaged, Scalar, dtype_of, integer, i
 @function(np.transpose, method="transpose")
 def _transpose(r: Recorder, array: Array, *axes: Any) -> Array:
     order = list(axes[0] if len(axes) == 1 and isinstance(axes[0], (tuple, list)) else axes) or range(array.ndim)[::-1]
-    return a.transpose(r, array, [static_integer(k) % array.ndim for k in order])
+    numbers = [static_integer(k) for k in order]
+    if sorted(k + array.ndim * (k < 0) for k in numbers) != list(range(array.ndim)):
+        raise NotStaged("axes that do not exist, or not all of them")
+    return a.transpose(r, array, [k % array.ndim for k in numbers])
 
 
 @function(np.ravel, method="ravel")

@@ -193,6 +193,7 @@ def _unravel_index(indices: Any, shape: Any) -> Any:
 
 def _tensordot(a: Any, b: Any, axes: Any = 2) -> Any:
     assert isinstance(axes, int)
+    assert 0 <= axes <= min(a.ndim, b.ndim)
     rows = inner = columns = 1
     for n in a.shape[: a.ndim - axes]:
         rows = rows * n
@@ -245,7 +246,8 @@ def _allclose(a: Any, b: Any, rtol: Any = 1e-05, atol: Any = 1e-08) -> Any:
         assert np.isfinite(value)
     for value in np.ravel(b):
         assert np.isfinite(value)
-    return bool(np.all(np.abs(a - b) <= atol + rtol * np.abs(b)))
+    sizes = np.abs(b.astype(np.float64) if b.dtype.kind in "biu" else b)
+    return bool(np.all(np.abs(a - b) <= atol + rtol * sizes))
 
 
 def _det(a: Any) -> Any:

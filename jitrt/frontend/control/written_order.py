@@ -20,6 +20,12 @@ def is_long() -> Any:
     raise NotImplementedError  # a row of the functions that procedures have
 
 
+def _check_axis(a: Any, axis: Any) -> None:
+    if axis is not None:
+        assert isinstance(axis, (int, np.integer))
+        assert -a.ndim <= axis < a.ndim
+
+
 def _rows(a: Any, axis: Any) -> Any:
     """An array as one of two axes, of which `axis` is the last."""
     assert a.ndim == 2 or a.ndim == 3
@@ -101,6 +107,7 @@ def _middle(values: Any) -> Any:
 
 
 def _median(a: Any, axis: Any = None) -> Any:
+    _check_axis(a, axis)
     if axis is None or a.ndim == 1:
         return _middle(np.ravel(a))
     rows = _rows(a, axis)
@@ -111,6 +118,7 @@ def _median(a: Any, axis: Any = None) -> Any:
 
 
 def _nanmedian(a: Any, axis: Any = None) -> Any:
+    _check_axis(a, axis)
     if axis is None or a.ndim == 1:
         return _middle(_without_nan(a))
     rows = _rows(a, axis)
@@ -147,6 +155,7 @@ def _quantiles(values: Any, q: Any) -> Any:
 
 
 def _quantile(a: Any, q: Any, axis: Any = None) -> Any:
+    _check_axis(a, axis)
     if isinstance(q, (list, tuple)):
         return _quantile(a, np.array(q), axis)
     if axis is None or a.ndim == 1:
@@ -172,11 +181,13 @@ def _without_nan(a: Any) -> Any:
 
 
 def _nanquantile(a: Any, q: Any, axis: Any = None) -> Any:
+    _check_axis(a, axis)
     assert axis is None or a.ndim == 1
     return _quantile(_without_nan(a), q)
 
 
 def _nanpercentile(a: Any, q: Any, axis: Any = None) -> Any:
+    _check_axis(a, axis)
     assert axis is None or a.ndim == 1
     return _percentile(_without_nan(a), q)
 
