@@ -17,8 +17,9 @@ from . import config
 from .base.atwork import at_work, is_at_work
 from .base.frozen import replaced
 from .call.options import NO_OPTIONS, Options
-from .call.site import ServedFunction, kind_of_call, small_call
+from .call.site import ServedFunction
 from .call.tree import Plain
+from .call.waiting import kind_of_call
 from .errors import NotWorthwhile, Untraceable
 from .frontend.numpy.draws import drawing
 from .frontend.promises import check_names
@@ -224,7 +225,7 @@ class JitFunction(ServedFunction, Generic[P, R]):
         call = self._traced.taken(args, kwargs)
         found = known.find(call.leaves, call.structure)
         self._end_fallback(kind_of_call(args, kwargs))  # calls like this one run what is found
-        self._note_seen(small_call(args, kwargs))
+        self._waiting.end(args, kwargs)
         if isinstance(found, Plain):
             if found.error is not None:
                 raise found.error

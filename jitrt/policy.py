@@ -27,7 +27,9 @@ SLOW_CALL = 2.0  # seconds after which people are told of a compile
 LONG_TRACE = 0.005  # seconds after which one that was in vain is worth a note on disk
 
 SMALL_CALL = 2048  # bytes of arrays of calls that the plain function serves at first: there may be no further ones,
-SMALL_CALLS = 2  # so many of a kind, and one more for each trace that has not paid
+SMALL_CALLS = 2  # so many of a kind, and one more for each trace that has not paid;
+SMALL_WORK = 1_000_000  # where there are loops, if all of them together are expected to take NumPy less than that,
+FEW_TURNS = 16  # with so many turns of a loop of which nothing is known
 
 # Whether another trace pays: `call.budget`.
 CREDIT = 64  # traces that are made before any of them has paid

@@ -151,3 +151,71 @@ def test_own_warnings_are_given_to_those_who_ask(errors):
             fast(x, str(n))
         assert "few came again" in fast.plain_reason
         assert not caught
+
+
+def recurrence(x, n=3):
+    y = np.zeros_like(x)
+    for _ in range(n):
+        for i in range(1, len(x)):
+            y[i] = 0.5 * y[i - 1] + x[i]
+    return y
+
+
+LOOPS = {  # arguments of a function with loops, and whether a glance says that NumPy is done with them soon
+    "few": ((values("f8", 4),), True),
+    "many elements": ((values("f8", 400),), False),
+    "an integer says how often": ((values("f8", 4), 100_000), False),
+    "one of NumPy's does": ((values("f8", 4), np.int64(100_000)), False),
+    "one of no dimensions does": ((values("f8", 4), np.array(100_000)), False),
+}
+
+
+@pytest.mark.parametrize("name", LOOPS)
+def test_loops_wait_where_numpy_is_done_with_them_soon(name):
+    args, waits = LOOPS[name]
+    fast = jitrt.jit(recurrence)
+    for k in range(policy.SMALL_CALLS + 1):
+        fast(*args)
+        assert bool(fast.plain_reason) == (waits and k < policy.SMALL_CALLS), k
+    np.testing.assert_array_equal(fast(args[0]), recurrence(args[0]))
+
+
+TURNS = 100_000
+
+
+def test_numbers_that_the_function_names_say_how_often():
+    def of_a_global(x):
+        for _ in range(TURNS):
+            x = x * 0.5 + 1.0
+        return x
+
+    def of_a_constant(x):
+        for _ in range(100_000):
+            x = x * 0.5 + 1.0
+        return x
+
+    for function in (of_a_global, of_a_constant):
+        fast = jitrt.jit(function)
+        assert fast(1.0) == 2.0
+        assert not fast.plain_reason
+
+
+def test_a_glance_asks_nothing_of_the_users_objects():
+    class Asked:
+        @property
+        def shape(self):
+            raise AssertionError("it was asked")
+
+        def __getattr__(self, name):
+            raise AssertionError(name)
+
+        def __index__(self):
+            raise AssertionError("it was asked")
+
+    def turns(x, held):
+        for _ in range(2):
+            x = x + 1.0
+        return x
+
+    assert jitrt.jit(turns)(1.0, [Asked()]) == 3.0
+    assert jitrt.jit(turns)(1.0, Asked()) == 3.0

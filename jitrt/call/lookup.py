@@ -297,9 +297,9 @@ class Specialisations:
         return self._budget.is_used_up(policy.CREDIT)
 
     @property
-    def small_calls(self) -> int:
-        """How many calls of a kind with small arrays run plain before one is traced."""
-        return policy.SMALL_CALLS + min(int(self._budget.unpaid), policy.CREDIT_FOR_SMALL)
+    def unpaid(self) -> float:
+        """Traces that have not paid so far."""
+        return self._budget.unpaid
 
     @property
     def calls_between_looks(self) -> int:

@@ -12,13 +12,10 @@ import contextlib
 import enum
 import functools
 import logging
-import math
 import sys
 from collections.abc import Callable, Hashable
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
-
-import numpy as np
 
 from .. import config, policy
 from ..advice import advice
@@ -40,6 +37,7 @@ from .options import NO_OPTIONS, Options
 from .traced import STAYS_IN_PYTHON, TracedCalls
 from .tracing import internal_error, warn
 from .tree import Plain, Specialisation, places_of
+from .waiting import Waiting, kind_of_call
 
 if TYPE_CHECKING:
     from ..frontend.control.looplines import LoopLine
@@ -47,30 +45,6 @@ if TYPE_CHECKING:
 _log = logging.getLogger("jitrt.trace")
 
 FIRST = Plain("one of the first calls of a kind with arrays so small", is_passing=True)
-
-
-def kind_of_call(args: tuple, kwargs: dict[str, Any]) -> Hashable:
-    """What a glance tells of a call: the classes of its arguments, and the dtypes of arrays."""
-    kinds: list[Any] = [value.dtype if type(value) is np.ndarray else type(value) for value in args]
-    if kwargs:
-        kinds += [(name, value.dtype if type(value) is np.ndarray else type(value)) for name, value in kwargs.items()]
-    return tuple(kinds)
-
-
-def small_call(args: tuple, kwargs: dict[str, Any]) -> Hashable | None:
-    """What a glance tells of a call with small arrays, which takes NumPy less than a trace; None for others."""
-    kinds: list[Any] = [*kwargs]
-    size = 0
-    for value in (*args, *kwargs.values()):
-        if type(value) is np.ndarray:
-            size += value.nbytes
-            kinds.append((value.dtype, value.shape))
-        else:
-            kinds.append(value if type(value) in _TOLD_APART else type(value))
-    return tuple(kinds) if size <= policy.SMALL_CALL else None
-
-
-_TOLD_APART = (bool, str, type(None))
 
 
 class Served(enum.Enum):
@@ -182,7 +156,7 @@ class ServedFunction(NativeCallable):
         self._sites: dict[Hashable, Site] = {}
         self._falling_back: Site | None = None  # whose calls native code lets fall back
         self._plain_calls = 0
-        self._seen: dict[Hashable, float] = {}  # how often calls with small arrays have come
+        self._waiting = Waiting(self._function, not isinstance(self._loops, NoLoops))
         if config.disabled():
             self._specialisations.run_plain("JITRT_DISABLE is set")
 
@@ -214,24 +188,25 @@ class ServedFunction(NativeCallable):
                 self._dispatch.serve_plain(self._function)
             with self._tally.runs_plain(known.plain.reason):
                 return self._function(*args, **kwargs)
+        if self._may_wait and self._waiting.is_first(args, kwargs, known.unpaid):
+            traced.last = FIRST
+            with self._tally.runs_plain(FIRST.reason):
+                return self._function(*args, **kwargs)
         failures: list[Exception] = []  # taken out of this frame, since their tracebacks lead to it and its arguments
         leaves: list[Any] = []
-        site, is_first, is_spared, tree = None, False, False, None
+        site, is_spared, tree = None, False, None
         try:
             site = self._site(kind_of_call(args, kwargs))
-            is_first = self._may_wait and self._is_first(args, kwargs)
-            is_spared = is_first or site.spares()
+            is_spared = site.spares()
             tree = None if is_spared else known.take_apart(args, kwargs, leaves)
         except Exception as error:
             failures.append(error)
         if site is None:
             site = Site()
-        plain = None if not is_spared else FIRST if is_first else site.plain or FIRST
+        plain = site.plain or FIRST if is_spared else None
         if failures:
             plain = internal_error(self.__name__, failures.pop())
             self._fall_back(site, plain)
-        elif is_first:
-            traced.last = FIRST
         elif is_spared:
             self._spare(site, args, kwargs)
         if plain is not None:
@@ -276,22 +251,6 @@ class ServedFunction(NativeCallable):
         self._fall_back(site, found)
         return traced.run_plain(found, call)
 
-    def _is_first(self, args: tuple, kwargs: dict[str, Any]) -> bool:
-        """Whether arrays are small, and few such calls have come before: they do not pay for a trace."""
-        kind = small_call(args, kwargs)
-        if kind is None:
-            return False
-        calls = self._seen.get(kind, 0)
-        is_first = calls < self._specialisations.small_calls
-        self._note_seen(kind, calls + 1 if is_first else math.inf)
-        return is_first
-
-    def _note_seen(self, kind: Hashable, calls: float = math.inf) -> None:
-        """Calls of a kind with small arrays have come so often; by default often enough."""
-        if kind not in self._seen and len(self._seen) >= policy.SEEN:
-            self._seen.pop(next(iter(self._seen)), None)
-        self._seen[kind] = calls
-
     def _with_loops(self, site: Site, args: tuple, is_called: bool) -> Any:
         """The result of a call of a function that is better made of loops over elements, if it can be.
 
@@ -321,9 +280,8 @@ class ServedFunction(NativeCallable):
 
     @property
     def _may_wait(self) -> bool:
-        """Whether first calls may run plain: nobody asks, and there are no loops, of which NumPy may take long."""
-        asked = config.strict() or (self._options.on_plain or config.on_plain()) != "ignore"
-        return isinstance(self._loops, NoLoops) and not asked
+        """Whether first calls may run plain: nobody asks."""
+        return not config.strict() and (self._options.on_plain or config.on_plain()) == "ignore"
 
     def _tell(self, plain: Plain | None) -> None:
         """Warn that the plain function runs, once for each reason, or raise, as the user has asked for."""

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import jitrt
+from jitrt import policy
 from jitrt.frontend.control.stage import stage
 
 
@@ -99,7 +100,7 @@ def test_what_tracing_leaves_to_the_plain_function_is_staged(monkeypatch):
     rng = np.random.default_rng(4)
     for rows, columns, n in ((40, 3, 9), (40, 3, 1), (7, 5, 20), (1, 1, 2)):
         given = rng.random((rows, columns)), (rng.random(rows) > 0.5) * 1.0, np.zeros(columns), n
-        for _ in range(2):
+        for _ in range(policy.SMALL_CALLS + policy.CREDIT_FOR_SMALL + 1):  # the first ones wait
             np.testing.assert_allclose(fast(*given), logistic(*given), rtol=1e-12)
         assert fast._loops.serving
         assert not fast.plain_reason

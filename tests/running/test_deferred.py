@@ -12,7 +12,8 @@ import pytest
 from jitrt import policy
 from jitrt.jitfunction import JitFunction
 from jitrt.running import deferred
-from jitrt.running.deferred import Deferred, Glance, instructions
+from jitrt.running.deferred import Deferred
+from jitrt.values.glance import Glance, instructions
 
 
 @pytest.fixture(autouse=True)
