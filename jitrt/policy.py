@@ -53,6 +53,7 @@ TRIED_CALLS = 2  # after which it is known well enough what segments compute in 
 COMPILES = 8  # calls in a row of a function traced at every call that have something to compile: it gains nothing
 STOPS = 8  # of a procedure; if it stops oftener, and more often than not, it costs more than it saves
 RENEWALS, RARELY = 64, 0.1  # times in a row that tables are made anew, with less than these seconds in between
+REFUSALS = 4  # types of arguments in a row for which loops are not compiled, before others are tried more rarely
 PROCEDURE_RENEWALS = 8  # times that a procedure's table is made anew
 
 SHARED_WORK = 512_000  # additions of two elements, of a loop of a procedure that is worth several threads

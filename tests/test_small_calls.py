@@ -219,3 +219,16 @@ def test_a_glance_asks_nothing_of_the_users_objects():
 
     assert jitrt.jit(turns)(1.0, [Asked()]) == 3.0
     assert jitrt.jit(turns)(1.0, Asked()) == 3.0
+
+
+def test_types_that_are_refused_in_a_row_are_tried_more_rarely():
+    def of_text(x, text):
+        for c in text.split():
+            x = x + float(c)
+        return x
+
+    fast = jitrt.jit(of_text)
+    kinds = [np.dtype(t).type for t in "bBhHiIlLefd"]
+    for kind, _ in itertools.product(kinds, range(policy.SMALL_CALLS + 1)):
+        assert fast(np.full(3, kind(1)), "1 2")[0] == 4
+    assert 0 < fast._loops._made < len(kinds) - 2

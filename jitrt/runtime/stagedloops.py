@@ -117,6 +117,7 @@ class LoopEngine:
         self.answering = self.serving = False
         self._looked = calls_loops or not has_loops
         self._made = 0
+        self._backoff = policy.Backoff(free=policy.REFUSALS)
         self._served = 0
         self._latest: _Loop | None = None  # that has served a call in Python
 
@@ -239,6 +240,8 @@ class LoopEngine:
             self._refused.pop(key, None)
         if key in self._refused or self._made == policy.PROCEDURES or len(made) == policy.PROCEDURES_BY_VALUE:
             return None
+        if self._backoff.spares():
+            return None
         self._made += 1
         start = time.perf_counter()
         try:
@@ -259,6 +262,8 @@ class LoopEngine:
         except NotStaged as reason:
             if isinstance(reason, WholeArrays):
                 self._left.add(key)
+            else:
+                self._backoff.note(failed=True)
             self._refused[key] = str(reason)
             if reason.is_lasting and name is not None:
                 keep_verdict(name, str(reason), isinstance(reason, WholeArrays))
@@ -272,6 +277,7 @@ class LoopEngine:
         self._loops.setdefault(key, []).append(loop)
         if loop.is_whole:
             self._whole.add(key)
+        self._backoff.note(failed=False)
         self.answering = self.serving = True
         return loop
 
