@@ -149,19 +149,24 @@ def nothing_known() -> Iterator[None]:
 def expect_compiles(function: Callable[..., Any]) -> bool:
     """Get ready for calls of `function`, so that none of them has to wait for what does not depend on it.
 
-    If no process has called it yet, for all that the disk cache knows, that is the compiler and the native driver.
+    That is the compiler and the native driver, if for all that the disk cache knows this is the first process that has
+    the function. One that others have had and never called will hardly be called by this one.
 
     Returns
     -------
     bool
-        Whether this is so.
+        Whether no process has called it yet.
     """
     if is_at_work():  # perhaps in the middle of the imports below
         return False
     with at_work():
         get_ready()
-        if cache.has_note(code_text(function)):
+        text = code_text(function)
+        if cache.has_note(text):
             return False
+        if cache.has_note(uncalled := f"decorated {text}"):
+            return True
+        cache.note(uncalled)
         from . import pipeline  # noqa: F401
         from .codegen.compile import get_compiler_ready
 

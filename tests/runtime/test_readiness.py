@@ -157,3 +157,28 @@ def test_getting_ready_never_raises(monkeypatch, caplog):
     caplog.set_level("INFO", "jitrt.cache")
     readiness.once(readiness.get_ready._function)()
     assert "the layout of Python objects" in caplog.text
+
+
+DECORATED = """
+import sys
+import numpy as np
+import jitrt
+from decorated import function
+
+fast = jitrt.jit(function)
+print("jitrt.pipeline" in sys.modules)
+if "call" in sys.argv:
+    x = np.linspace(0.0, 1.0, 5000)
+    np.testing.assert_array_equal(fast(x), function(x))
+"""
+
+
+def test_the_compiler_is_not_imported_again_for_what_is_never_called(tmp_path):
+    (tmp_path / "decorated.py").write_text("def function(x):\n    return x * 3 + 1\n")
+    environment = os.environ | {"JITRT_CACHE_DIR": str(tmp_path / "cache"), "PYTHONPATH": str(tmp_path)}
+
+    def imports(*arguments):
+        command = [sys.executable, "-c", DECORATED, *arguments]
+        return subprocess.run(command, env=environment, capture_output=True, text=True, check=True).stdout.strip()
+
+    assert [imports(), imports(), imports("call"), imports()] == ["True", "False", "False", "False"]
