@@ -66,7 +66,7 @@ class _Kernel:
         self.sums: dict[int, PairwiseSum] = {}
         self.indices: dict[int, ir.Value] = {}
         self.starts: dict[int, ir.Value] = {}  # of loops over these axes
-        self.raising = Raising(self.function)
+        self.raising = Raising(self.function.args[1])  # loops do not begin that late
         self.beside: frozenset[int] = frozenset()  # loops of the block that do a small part of its work
         self.memory = Memory(self.builder, self.function.args[0], nest, alias_scopes(module, nest.operands, name))
 
@@ -94,8 +94,9 @@ class _Kernel:
             case Literal(target, dtype, index, value):
                 self.values[target] = self.memory.literals[index] if value is None else literal_value(dtype, value)
             case Compute(target, op, args, dtypes, dtype):
-                emit = self.raising.blend if self.raising.is_blended(s) else emitter(op, dtypes, dtype)
-                self.raising.note(s)
+                is_blended = self.raising.is_blended(op, args, dtype)
+                emit = self.raising.blend if is_blended else emitter(op, dtypes, dtype)
+                self.raising.note(target, op, args, dtypes)
                 assert emit is not None, op
                 self.values[target] = emit(builder, [self.values[a] for a in args])
             case Store(operand, value):

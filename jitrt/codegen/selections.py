@@ -7,12 +7,13 @@ blended by a mask of which LLVM does not know that all its bits are equal.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 
+import numpy as np
 from llvmlite import ir
 
+from ..ir.ops.optable import Op
 from ..ir.ops.ufuncs import WHERE
-from ..schedule.loopnest import Compute
 from .context import I64
 from .scalar import emit_where, make_complex
 
@@ -20,26 +21,26 @@ _WIDTHS = {ir.HalfType: 16, ir.FloatType: 32, ir.DoubleType: 64}
 
 
 class Raising:
-    """The values of a kernel whose computation may raise, as far as kernels compute them.
+    """The values of a function whose computation may raise, as far as it computes them.
 
     Parameters
     ----------
-    function : llvmlite.ir.Function
-        The kernel.
+    word : llvmlite.ir.Value
+        A number below 2**48 and not below 0, of which LLVM does not know that.
     """
 
-    def __init__(self, function: ir.Function):
-        self._function = function
-        self._values: set[int] = set()
+    def __init__(self, word: ir.Value):
+        self._word = word
+        self._values: set[Hashable] = set()
 
-    def note(self, s: Compute) -> None:
-        """Note what `s` computes."""
-        if s.op.raises(s.dtypes) or not self._values.isdisjoint(s.args):
-            self._values.add(s.target)
+    def note(self, target: Hashable, op: Op, args: Sequence[Hashable], dtypes: tuple[np.dtype, ...]) -> None:
+        """Note that `target` is ``op(*args)``."""
+        if op.raises(dtypes) or not self._values.isdisjoint(args):
+            self._values.add(target)
 
-    def is_blended(self, s: Compute) -> bool:
-        """Whether `s` is a selection that has to compute both operands."""
-        return s.op is WHERE and s.dtype.kind in "fc" and not self._values.isdisjoint(s.args[1:])
+    def is_blended(self, op: Op, args: Sequence[Hashable], dtype: np.dtype) -> bool:
+        """Whether ``op(*args)`` is a selection that has to compute both operands."""
+        return op is WHERE and dtype.kind in "fc" and not self._values.isdisjoint(args[1:])
 
     def blend(self, builder: ir.IRBuilder, args: Sequence[ir.Value]) -> ir.Value:
         """``where(*args)`` of floats or complex numbers."""
@@ -54,7 +55,7 @@ class Raising:
         if width is None:
             return emit_where(builder, (condition, x, y))
         bits = ir.IntType(width)
-        unknown = builder.lshr(self._function.args[1], I64(48))  # zero: loops do not begin that late
+        unknown = builder.lshr(self._word, I64(48))  # zero
         unknown = unknown if width == 64 else builder.trunc(unknown, bits)
         mask = builder.xor(builder.sext(condition, bits), unknown)
         chosen = builder.and_(builder.bitcast(x, bits), mask)

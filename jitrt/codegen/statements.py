@@ -49,6 +49,7 @@ from .folds import PairwiseSum, combine, neutral
 from .kept import Joined, keep
 from .loophints import forbid_vectors, set_one_vector
 from .scalar import data_type, emitter, from_memory, to_memory, value_type
+from .selections import Raising
 
 WORDS = I64.as_pointer()
 _I1 = ir.IntType(1)
@@ -79,6 +80,7 @@ class Statements:
         self.module, self.procedure, self.function, self.kept = module, procedure, function, kept
         self.builder = ir.IRBuilder(function.append_basic_block("entry"))
         self.workspace = function.args[1]  # where pieces of memory and their sizes stand
+        self.raising = Raising(self.builder.ptrtoint(function.args[0], I64))  # addresses are below 2**47
         self.values: dict[str, ir.Value] = {}
         self.variables: dict[str, ir.Value] = {}
         self.unknown: dict[str, ir.Value] = {}  # numbers that variables are given
@@ -132,7 +134,10 @@ class Statements:
             self.values[s.target] = ir.Constant(kind, float(value) if s.dtype.kind == "f" else int(value))
 
     def _compute(self, s: Compute) -> None:
-        emit = emitter(OPS[s.op], s.dtypes, s.dtype)
+        op = OPS[s.op]
+        is_blended = self.raising.is_blended(op, s.args, s.dtype)
+        emit = self.raising.blend if is_blended else emitter(op, s.dtypes, s.dtype)
+        self.raising.note(s.target, op, s.args, s.dtypes)
         if emit is None:
             raise Unsupported(f"{s.op} of {', '.join(map(str, s.dtypes))}")
         args = [self.values[v] for v in s.args]
