@@ -16,6 +16,24 @@ class _LoopId(ir.MDValue):
         buffer += ("distinct !{ " + operands + " }", "\n")
 
 
+class AccessGroup(ir.MDValue):
+    """A distinct node without operands, by which a loop names accesses of its own."""
+
+    @staticmethod
+    def of(module: ir.Module) -> AccessGroup:
+        """A new group."""
+        return AccessGroup(module, (), name=str(len(module.metadata)))
+
+    def descr(self, buffer: list[str]) -> None:
+        buffer += ("distinct !{}", "\n")
+
+    def __eq__(self, other: object) -> bool:
+        return self is other
+
+    def __hash__(self) -> int:
+        return id(self)
+
+
 def set_hint(latch: ir.Instruction, module: ir.Module, name: str, *values: ir.Constant) -> None:
     """Give the loop that `latch`, a conditional branch, closes one property."""
     set_hints(latch, module, [(name, *values)])

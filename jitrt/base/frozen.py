@@ -202,7 +202,7 @@ def remembered(method: Callable[[S], T]) -> Callable[[S], T]:
     return answer
 
 
-def replaced(value: T, **changes: Any) -> T:
+def replaced(value: T, /, **changes: Any) -> T:
     """`value` with other fields."""
     fields = {name: getattr(value, name) for name in type(value).__slots__}  # type: ignore[attr-defined]
     return type(value)(**fields | changes)

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import Any
 
 from llvmlite import ir
 
 from ..kernels.loop_metadata import set_hint, set_hints
 from ..schedule.loopnest import Compute, Gather, Literal, Load, Loop, Statement, Store, StoreNeutral
+
+Hint = tuple[Any, ...]  # a name, and values
 
 _MOST_INLINED = 8  # elementary functions in one kernel
 _PLAIN = (Compute, Literal, Load, Store, StoreNeutral)
@@ -70,16 +73,25 @@ def set_interleaving(latch: ir.Instruction, module: ir.Module, count: int) -> No
     set_hint(latch, module, "llvm.loop.interleave.count", ir.Constant(ir.IntType(32), count))
 
 
-def set_one_vector(latch: ir.Instruction, module: ir.Module, unrolled: bool) -> None:
+def one_vector(unrolled: bool) -> list[Hint]:
     """Let a loop work on one vector at a time, or on one element; `unrolled` says that LLVM may write that twice."""
     one = ir.Constant(ir.IntType(32), 1)
-    still = [] if unrolled else [("llvm.loop.unroll.disable",)]
-    set_hints(latch, module, [("llvm.loop.interleave.count", one), *still])
+    return [("llvm.loop.interleave.count", one), *([] if unrolled else [("llvm.loop.unroll.disable",)])]
+
+
+def one_element() -> list[Hint]:
+    """Let a loop work on one element at a time."""
+    return [("llvm.loop.vectorize.enable", ir.Constant(ir.IntType(1), 0))]
+
+
+def independent(group: ir.MDValue) -> Hint:
+    """Say that no access of that group meets one of another turn, so that no pointers need be compared."""
+    return ("llvm.loop.parallel_accesses", group)
 
 
 def forbid_vectors(latch: ir.Instruction, module: ir.Module) -> None:
     """Let the loop that `latch` closes work on one element at a time."""
-    set_hint(latch, module, "llvm.loop.vectorize.enable", ir.Constant(ir.IntType(1), 0))
+    set_hints(latch, module, one_element())
 
 
 def leave_as_it_is(latch: ir.Instruction, module: ir.Module) -> None:

@@ -15,14 +15,16 @@ from collections.abc import Mapping, Sequence, Set
 import numpy as np
 from llvmlite import ir
 
-from .. import policy
+from .. import config, policy
 from ..base.stages import enters
 from ..ir.loops import Compute, For, Parameter, Procedure, Type, statements_within
 from ..ir.ops.optable import OPS
+from ..ir.verify import verify
 from ..kernels.floatflags import clear_flags, raised_flags
 from ..kernels.procedure import FIRST_ARGUMENT, WATCHED
 from ..passes.apart import Apart, loops_apart
 from ..passes.carried import carry
+from ..passes.nests import fuse_nests, independent_loops
 from ..passes.raising import computed_to_raise
 from .compile import compile_module
 from .context import I64, call_intrinsic, internal
@@ -63,8 +65,12 @@ def emit_procedure(module: ir.Module, procedure: Procedure, written: Sequence[in
         If it has an operation that cannot be emitted.
     """
     function = internal(module, ENTRY_TYPE, f"{name}_body")
-    apart = loops_apart(procedure, policy.SHARED_WORK)
-    _Procedure(module, carry(procedure), function, apart).emit({f"x{k}" for k in written})
+    fused = fuse_nests(procedure)
+    if config.strict():
+        verify(fused)
+    apart = loops_apart(fused, policy.SHARED_WORK)
+    independent = independent_loops(fused)
+    _Procedure(module, carry(fused), function, apart, independent).emit({f"x{k}" for k in written})
     entry = ir.Function(module, ENTRY_TYPE, name)
     builder = ir.IRBuilder(entry.append_basic_block("entry"))
     saved = SavedArrays(builder, procedure, written)
@@ -80,11 +86,18 @@ def emit_procedure(module: ir.Module, procedure: Procedure, written: Sequence[in
 
 
 class _Procedure(Statements):
-    """Emission of one procedure, some of whose loops are `apart`."""
+    """Emission of one procedure, some of whose loops are `apart`, and some `independent`."""
 
-    def __init__(self, module: ir.Module, procedure: Procedure, function: ir.Function, apart: Mapping[str, Apart]):
+    def __init__(
+        self,
+        module: ir.Module,
+        procedure: Procedure,
+        function: ir.Function,
+        apart: Mapping[str, Apart],
+        independent: Set[str],
+    ):
         super().__init__(module, procedure, function, computed_to_raise(procedure))
-        self.apart = apart
+        self.apart, self.independent = apart, independent
 
     def _for(self, s: For) -> None:
         if s.index in self.apart:

@@ -88,6 +88,7 @@ class _SharedLoop:
         function = internal(outer.module, KERNEL, f"{outer.function.name}.{loop.index}")
         prefer_wide_vectors(function)
         inner = Statements(outer.module, outer.procedure, function, outer.kept)
+        inner.independent = outer.independent
         builder, (given, first, last) = inner.builder, function.args
         environment = builder.bitcast(given, kind.as_pointer())
         numbers = iter(range(FIRST_FIELD, len(kind.elements)))

@@ -42,13 +42,14 @@ from ..ir.loops import (
 from ..ir.ops.folds import REDUCE_ADD, REDUCE_AND, REDUCE_MAXIMUM, REDUCE_MINIMUM, REDUCE_MULTIPLY, REDUCE_OR
 from ..ir.ops.optable import OPS
 from ..kernels import external, floatflags
+from ..kernels.loop_metadata import AccessGroup, set_hints
 from .conditions import held
 from .context import I64, call_intrinsic, declared, internal
 from .context import POINTER as BYTES
 from .folds import PairwiseSum, combine, neutral
 from .kept import Joined, keep
-from .loophints import forbid_vectors, set_one_vector
-from .scalar import data_type, emitter, from_memory, to_memory, value_type
+from .loophints import independent, one_element, one_vector
+from .scalar import data_type, emitter, from_memory, make_complex, to_memory, value_type
 from .selections import Raising
 
 WORDS = I64.as_pointer()
@@ -87,6 +88,8 @@ class Statements:
         self.labels: dict[str, ir.Block] = {}
         self.folds: dict[str, Callable[[ir.Value], None]] = {}  # what takes a value into an accumulator
         self.indices: list[str] = []  # of the loops around
+        self.independent: Set[str] = frozenset()  # indices of loops whose turns never meet in memory
+        self.group: ir.MDValue | None = None  # of the accesses of such a loop, while it is emitted
         self.is_conditional = False
         self.joined: Joined | None = None  # what takes what is kept, in a loop that may become one of vectors
         self.ways_out = 0  # how many have been emitted
@@ -208,15 +211,15 @@ class Statements:
     def _address(self, s: Address) -> None:
         self.values[s.target] = self._place(s.base, s.offset)
 
-    def _place(self, base: str, offset: Poly, itemsize: int = 0) -> ir.Value:
+    def _place(self, base: str, offset: Poly, dtype: np.dtype | None = None) -> ir.Value:
         """A pointer to a byte, or to an element, whose index in the innermost loop is added last."""
         builder = self.builder
         index = self.indices[-1] if self.indices else ""
         inner = Poly.of([(m, c) for m, c in offset.terms if m == (index,)])
-        if itemsize and inner.terms and inner.terms[0][1] % itemsize == 0:
+        if dtype is not None and inner.terms and inner.terms[0][1] % dtype.itemsize == 0:
             start = builder.gep(self._base(base), [self.polynomial(offset - inner)], inbounds=True)
-            element = builder.bitcast(start, ir.IntType(8 * itemsize).as_pointer())
-            steps = self.polynomial(Poly.of([(m, c // itemsize) for m, c in inner.terms]))
+            element = builder.bitcast(start, data_type(dtype).as_pointer())
+            steps = self.polynomial(Poly.of([(m, c // dtype.itemsize) for m, c in inner.terms]))
             return builder.bitcast(builder.gep(element, [steps], inbounds=True), BYTES)
         return builder.gep(self._base(base), [self.polynomial(offset)], inbounds=True)
 
@@ -226,24 +229,43 @@ class Statements:
         return self.builder.inttoptr(value, BYTES) if value.type == I64 else value
 
     def _pointer(self, s: Load | Store) -> ir.Value:
-        itemsize = s.dtype.itemsize if s.dtype.itemsize <= 8 else 0
-        place = self._place(s.base, s.offset, itemsize)
+        place = self._place(s.base, s.offset, s.dtype)
         return self.builder.bitcast(place, data_type(s.dtype).as_pointer())
 
     def _load(self, s: Load) -> None:
-        data = self.builder.load(self._pointer(s))
-        data.align = 1 if s.encoding else s.dtype.alignment
-        self._mark(data, s.scope)
-        self.values[s.target] = from_memory(self.builder, s.dtype, data, s.encoding)
+        parts = []
+        for pointer, dtype in self._parts(s):
+            data = self.builder.load(pointer)
+            data.align = 1 if s.encoding else dtype.alignment
+            self._mark(data, s.scope)
+            self._note_group(data)
+            parts.append(from_memory(self.builder, dtype, data, s.encoding))
+        self.values[s.target] = parts[0] if len(parts) == 1 else make_complex(self.builder, *parts)
 
     def _store(self, s: Store) -> None:
-        value = self.values[s.value]
+        builder, value = self.builder, self.values[s.value]
         if value.type == BYTES:  # an address, for a function outside
-            value = self.builder.ptrtoint(value, I64)
-        data = to_memory(self.builder, s.dtype, value, s.encoding)
-        store = self.builder.store(data, self._pointer(s))
-        store.align = 1 if s.encoding else s.dtype.alignment
-        self._mark(store, s.scope)
+            value = builder.ptrtoint(value, I64)
+        values = [value] if s.dtype.kind != "c" else [builder.extract_value(value, k) for k in range(2)]
+        for (pointer, dtype), part in zip(self._parts(s), values):
+            store = builder.store(to_memory(builder, dtype, part, s.encoding), pointer)
+            store.align = 1 if s.encoding else dtype.alignment
+            self._mark(store, s.scope)
+            self._note_group(store)
+
+    def _parts(self, s: Load | Store) -> list[tuple[ir.Value, np.dtype]]:
+        """Where the parts of a complex number lie, of which LLVM makes two accesses in any case, or the number."""
+        builder, pointer = self.builder, self._pointer(s)
+        if s.dtype.kind != "c":
+            return [(pointer, s.dtype)]
+        part = np.dtype(f"f{s.dtype.itemsize // 2}")
+        real = builder.bitcast(pointer, data_type(part).as_pointer())
+        return [(real, part), (builder.gep(real, [ir.Constant(I64, 1)], inbounds=True), part)]
+
+    def _note_group(self, access: ir.Instruction) -> None:
+        """Say that an access meets none of another turn of the innermost loop, where that is known."""
+        if self.group is not None:
+            access.set_metadata("llvm.access.group", self.group)
 
     def _variable(self, name: str, type_: Type) -> ir.Value:
         if name not in self.variables:
@@ -463,6 +485,7 @@ class Statements:
         turn: Callable[[ir.Value], None],
         is_plain: bool = False,
         is_scattered: bool = False,
+        group: ir.MDValue | None = None,
     ) -> None:
         """``for index in range(start, stop, step): turn(index)``; one vector at a time where a body is plain.
 
@@ -481,10 +504,11 @@ class Statements:
             following = builder.add(index, ir.Constant(I64, step), flags=["nsw"])
             index.add_incoming(following, builder.block)
             latch = builder.cbranch(builder.icmp_signed(order, following, stop), body, after)
-            if is_scattered:
-                forbid_vectors(latch, self.module)
-            elif is_plain:
-                set_one_vector(latch, self.module, unrolled=not self.has_many_loops)
+            hints = one_element() if is_scattered else one_vector(not self.has_many_loops) if is_plain else []
+            if group is not None:
+                hints.append(independent(group))
+            if hints:
+                set_hints(latch, self.module, hints)
         builder.position_at_end(after)
 
     def counted(self, s: For, start: ir.Value, stop: ir.Value, folds: Sequence[Fold]) -> list[ir.Value]:
@@ -503,14 +527,17 @@ class Statements:
             self.folds[fold.name] = fold_into
             places.append(place)
 
+        group = AccessGroup.of(self.module) if s.index in self.independent else None
         before, joined = self.joined, Joined()
         self.joined = joined if is_whole(s.body) else None
 
         def turn(index: ir.Value) -> None:
             self.values[s.index] = index
+            around, self.group = self.group, group
             self._turn(s.index, s.body)
+            self.group = around
 
-        self._loop(start, stop, s.step, turn, not s.folds and is_plain(s.body), is_scattered(s.body))
+        self._loop(start, stop, s.step, turn, not s.folds and is_plain(s.body), is_scattered(s.body), group)
         self.joined = before
         joined.keep(builder)
         return [builder.load(place) for place in places]

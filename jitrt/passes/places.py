@@ -12,7 +12,7 @@ inequalities: those of the loops, of the stops that have been passed, and of the
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence, Set
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from itertools import combinations_with_replacement, islice, pairwise
 
 from ..base.frozen import frozen
@@ -44,7 +44,7 @@ _MOST_PAIRS = 400  # of accesses of one loop
 
 
 @frozen
-class _Access:
+class Access:
     """What a load or a store reaches, and what is known where it stands, latest first."""
 
     root: str
@@ -60,7 +60,7 @@ class Places:
 
     Attributes
     ----------
-    accesses : dict of int to _Access
+    accesses : dict of int to Access
         By the identity of the statement.
     parameters : dict of str to Parameter
     apart : dict of str to tuple of str
@@ -68,14 +68,14 @@ class Places:
     """
 
     def __init__(self, procedure: Procedure):
-        self.accesses: dict[int, _Access] = {}
+        self.accesses: dict[int, Access] = {}
         self.parameters = {p.name: p for p in procedure.parameters if p.ndim >= 0}
         self.apart: dict[str, tuple[str, ...]] = {}
         self._integers: dict[str, Poly] = {}
         self._addresses: dict[str, tuple[str, Poly]] = {}
         self._conditions: dict[str, Statement] = {}
         self._natural = {p.extent(axis) for p in self.parameters.values() for axis in range(p.ndim)}
-        self._block(procedure.body, _onto((), map(Poly.name, sorted(self._natural))))
+        self._block(procedure.body, onto((), map(Poly.name, sorted(self._natural))))
 
     def resolved(self, p: Poly) -> Poly:
         """With what names have been computed from in place of them."""
@@ -91,9 +91,9 @@ class Places:
                 self._integers[s.target] = self.resolved(s.value)
             elif isinstance(s, (Machine, Compute)):
                 self._conditions[s.target] = s
-                facts = _onto(facts, self._extreme(s))
+                facts = onto(facts, self._extreme(s))
             elif isinstance(s, Stop):
-                facts = _onto(facts, self._implied(s.condition, False))
+                facts = onto(facts, self._implied(s.condition, False))
             elif isinstance(s, Address):
                 self._addresses[s.target] = self._place(s.base, s.offset)
             elif isinstance(s, Memory):
@@ -101,12 +101,12 @@ class Places:
             elif isinstance(s, (Load, Store)):
                 root, offset = self._place(s.base, s.offset)
                 stores = isinstance(s, Store)
-                self.accesses[id(s)] = _Access(root, offset, s.dtype.itemsize, s.scope, stores, facts)
+                self.accesses[id(s)] = Access(root, offset, s.dtype.itemsize, s.scope, stores, facts)
             elif isinstance(s, For):
-                self._block(s.body, _onto(facts, self._bounds(s)))
+                self._block(s.body, onto(facts, self._bounds(s)))
             elif isinstance(s, If):
                 for block, holds in ((s.then, True), (s.otherwise, False)):
-                    self._block(block, _onto(facts, self._implied(s.condition, holds)))
+                    self._block(block, onto(facts, self._implied(s.condition, holds)))
             else:
                 for block in blocks_of(s):
                     self._block(block, facts)
@@ -159,7 +159,7 @@ _COMPARISONS: dict[str, Callable[[Poly, Poly], list[Poly]]] = {
 _OPPOSITE = {"<": ">=", ">=": "<", ">": "<=", "<=": ">", "==": "!=", "!=": "=="}
 
 
-def _onto(facts: tuple, found: Iterable[Poly]) -> tuple:
+def onto(facts: tuple, found: Iterable[Poly]) -> tuple:
     for p in found:
         facts = (p, facts)
     return facts
@@ -176,7 +176,7 @@ def stores_apart(loop: For, inside: Sequence[Statement], places: Places) -> bool
     if any(a.stores and not a.scope for a in shared):
         return False
     defined = {loop.index, *defined_in(inside)}
-    groups: dict[str, list[_Access]] = {}
+    groups: dict[str, list[Access]] = {}
     for a in shared:
         groups.setdefault(a.root, []).append(a)
     for one in groups.values():
@@ -209,9 +209,9 @@ def _are_different(one: str, other: str, places: Places) -> bool:
     return other in places.apart.get(one, ()) or one in places.apart.get(other, ())
 
 
-def _meet_never(loop: For, group: Sequence[_Access], places: Places, defined: Set[str]) -> bool:
+def _meet_never(loop: For, group: Sequence[Access], places: Places, defined: Set[str]) -> bool:
     """Whether what one iteration stores into an array, no other one accesses."""
-    indices = _indices(group, places, defined)
+    indices = indices_of(group, places.parameters, defined)
     if indices is None:
         return False
     # Statements of one place and like conditions need one proof.
@@ -228,7 +228,7 @@ def _meet_never(loop: For, group: Sequence[_Access], places: Places, defined: Se
 
 
 def _is_apart(
-    loop: For, one: tuple[Sequence[Poly], _Access], other: tuple[Sequence[Poly], _Access], defined: Set[str]
+    loop: For, one: tuple[Sequence[Poly], Access], other: tuple[Sequence[Poly], Access], defined: Set[str]
 ) -> bool:
     """Whether no element is that of `one` in some iteration, and that of `other` in a later one."""
 
@@ -247,21 +247,26 @@ def _is_apart(
 
 def _latest(facts: tuple, defined: Set[str]) -> list[Poly]:
     """The latest of what is known, of what the loop defines and of what it does not."""
-    every = list(_listed(facts))
+    every = list(listed(facts))
     within = (p for p in every if not defined.isdisjoint(p.names()))
     outside = (p for p in every if defined.isdisjoint(p.names()))
     return [*islice(within, _MOST_FACTS), *islice(outside, _MOST_FACTS // 2)]
 
 
-def _listed(facts: tuple) -> Iterator[Poly]:
+def listed(facts: tuple) -> Iterator[Poly]:
     while facts:
         p, facts = facts
         yield p
 
 
-def _indices(group: Sequence[_Access], places: Places, defined: Set[str]) -> list[list[Poly]] | None:
-    """For each access the indices of its element, of which some differ if elements do; None if there are none."""
-    parameter = places.parameters.get(group[0].root)
+def indices_of(
+    group: Sequence[Access], parameters: Mapping[str, Parameter], defined: Set[str]
+) -> list[list[Poly]] | None:
+    """For each access the indices of its element, of which some differ if elements do; None if there are none.
+
+    The accesses are of one array; `defined` are the names that tell its elements apart.
+    """
+    parameter = parameters.get(group[0].root)
     if parameter is not None and not parameter.contiguous:
         return _strided(group, parameter)
     size = group[0].size
@@ -294,7 +299,7 @@ def _divided_by(offset: Poly, strides: Sequence[Monomial], size: int) -> list[Po
     return index
 
 
-def _strided(group: Sequence[_Access], parameter: Parameter) -> list[list[Poly]] | None:
+def _strided(group: Sequence[Access], parameter: Parameter) -> list[list[Poly]] | None:
     """The indices of an array of which it is known that no two elements share memory."""
     made = []
     axes = {parameter.stride(axis): axis for axis in range(parameter.ndim)}

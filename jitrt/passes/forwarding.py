@@ -1,0 +1,190 @@
+"""What a block has stored or computed is not loaded or computed again in it, and what nobody reads is not kept.
+
+    t1 = load x{8*i}                      t1 = load x{8*i}
+    t2 = square t1                        t2 = square t1
+    store m{8*i} t2               →       t4 = add t2 t1
+    t3 = load m{8*i}                      …
+    t5 = load x{8*i}
+    t4 = add t3 t5
+
+Exact: a name stands for the same bits, and memory that only the procedure knows and nothing loads from has no reader.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from ..base.frozen import replaced
+from ..ir.integers import Poly
+from ..ir.loops import (
+    Address,
+    Compute,
+    External,
+    For,
+    Forever,
+    Get,
+    If,
+    Integer,
+    Literal,
+    Load,
+    Machine,
+    Memory,
+    Procedure,
+    Put,
+    Scope,
+    Statement,
+    Store,
+    statements_within,
+)
+from ..ir.verify import uses
+from .pointers import Pointers
+
+_NAMES = ("args", "value", "base", "condition", "apart")
+
+
+def renamed(s: Statement, names: Mapping[str, str]) -> Statement:
+    """A statement with other names in place of those that it uses, and of an index that it defines."""
+    changes: dict[str, Any] = {}
+    for field in type(s).__annotations__:
+        value = getattr(s, field)
+        if isinstance(value, Poly):
+            for name in set(value.names()) & names.keys():
+                value = value.replaced(name, Poly.name(names[name]))
+        elif field in ("body", "then", "otherwise"):
+            value = tuple(renamed(t, names) for t in value)
+        elif field in _NAMES and isinstance(value, str):
+            value = names.get(value, value)
+        elif field in _NAMES and isinstance(value, tuple):
+            value = tuple(names.get(v, v) for v in value)
+        else:
+            continue
+        if value is not getattr(s, field):
+            changes[field] = value
+    if isinstance(s, For) and s.index in names:
+        changes["index"] = names[s.index]
+    return replaced(s, **changes) if changes else s
+
+
+def forwarded(body: Iterable[Statement], pointers: Pointers) -> tuple[Statement, ...]:
+    """A block in which names stand in place of what has been stored, loaded or computed before."""
+    made: list[Statement] = []
+    names: dict[str, str] = {}
+    computed: dict[Any, str] = {}
+    stored: dict[tuple[str, Poly, Any], str] = {}  # what lies where
+    for s in body:
+        s = renamed(s, names) if names else s
+        if isinstance(s, (Literal, Compute, Integer, Machine)):
+            key: Any = type(s), *(getattr(s, f) for f in type(s).__annotations__ if f != "target")
+            if isinstance(s, Literal):
+                key = *key, repr(s.value)  # zeros have signs
+            known = computed.setdefault(key, s.target)
+            if known != s.target:
+                names[s.target] = known
+                continue
+        elif isinstance(s, Load):
+            place = s.base, pointers.offset(s.offset), (s.dtype, s.encoding)
+            known = stored.setdefault(place, s.target)
+            if known != s.target:
+                names[s.target] = known
+                continue
+        elif isinstance(s, Store):
+            place = s.base, pointers.offset(s.offset), (s.dtype, s.encoding)
+            stored = {p: v for p, v in stored.items() if not _may_meet(p, place, pointers)}
+            if s.value not in pointers.known():  # an address is loaded as an integer
+                stored[place] = s.value
+        elif isinstance(s, (For, Forever, If, Scope)):
+            inside = list(statements_within([s]))
+            if any(isinstance(t, External) for t in inside):
+                stored = {}
+            bases = {t.base for t in inside if isinstance(t, Store)}
+            stored = {p: v for p, v in stored.items() if not any(pointers.may_meet(p[0], b) for b in bases)}
+        elif isinstance(s, (External, Memory)):
+            stored = {}
+        made.append(s)
+    return tuple(made)
+
+
+def _may_meet(one: tuple[str, Poly, Any], other: tuple[str, Poly, Any], pointers: Pointers) -> bool:
+    """Whether two elements may have memory in common."""
+    if one[0] != other[0]:
+        return pointers.may_meet(one[0], other[0])
+    distance = (one[1] - other[1]).constant
+    if distance is None:
+        return True
+    return -one[2][0].itemsize < distance < other[2][0].itemsize
+
+
+def without_unread(procedure: Procedure) -> Procedure:
+    """The procedure without variables, names and memory that nothing reads.
+
+    A value that is stored in such memory only is kept: to compute it may raise a floating-point exception.
+    """
+    every, results = list(statements_within(procedure.body)), {name for name, _ in procedure.results}
+    unread = {s.target for s in every if isinstance(s, Memory)}
+    while True:
+        live, read = _live(every, results, unread)
+        kept = live
+        if unread.isdisjoint(live):
+            kept = {s.base for s in every if isinstance(s, Store) and s.value not in live}
+        if unread.isdisjoint(kept):
+            return replaced(procedure, body=_kept(procedure.body, live, read, unread))
+        unread -= kept
+
+
+def _live(every: Sequence[Statement], results: set[str], unread: set[str]) -> tuple[set[str], set[str]]:
+    """The names and the variables that are read to some effect."""
+    live: set[str] = set()
+    read = set(results)
+    while True:
+        before = len(live) + len(read)
+        for s in reversed(every):
+            if isinstance(s, Get) and s.target in live:
+                read.add(s.variable)
+            elif isinstance(s, _PURE):
+                if s.target in live:
+                    live.update(uses(s))
+            elif isinstance(s, Put):
+                if s.variable in read:
+                    live.update(uses(s))
+            elif isinstance(s, Store):
+                if s.base not in unread:
+                    live.update(uses(s))
+            elif isinstance(s, Memory):
+                if s.target not in unread:
+                    live.update(name for name in uses(s) if name not in unread)
+            else:
+                live.update(uses(s))
+        if len(live) + len(read) == before:
+            return live, read
+
+
+_PURE = (Literal, Compute, Integer, Machine, Load, Get, Address)
+
+
+def _kept(body: Sequence[Statement], live: set[str], read: set[str], unread: set[str]) -> tuple[Statement, ...]:
+    made: list[Statement] = []
+    for s in body:
+        if isinstance(s, Store):
+            if s.base in unread:
+                continue
+        elif isinstance(s, Memory):
+            if s.target in unread:
+                continue
+            if not unread.isdisjoint(s.apart):
+                s = replaced(s, apart=tuple(p for p in s.apart if p not in unread))
+        elif isinstance(s, Put):
+            if s.variable not in read:
+                continue
+        elif isinstance(s, _PURE):
+            if s.target not in live:
+                continue
+        elif isinstance(s, (For, Forever, Scope)):
+            inner = _kept(s.body, live, read, unread)
+            if not inner and isinstance(s, For):
+                continue
+            s = replaced(s, body=inner)
+        elif isinstance(s, If):
+            s = If(s.condition, *(_kept(b, live, read, unread) for b in (s.then, s.otherwise)))
+        made.append(s)
+    return tuple(made)
