@@ -25,6 +25,7 @@ from ..kernels.procedure import FIRST_ARGUMENT, WATCHED
 from ..passes.apart import Apart, loops_apart
 from ..passes.carried import carry
 from ..passes.nests import fuse_nests, independent_loops
+from ..passes.overwriting import overwrite
 from ..passes.raising import computed_to_raise
 from .compile import compile_module
 from .context import I64, call_intrinsic, internal
@@ -70,7 +71,7 @@ def emit_procedure(module: ir.Module, procedure: Procedure, written: Sequence[in
         verify(fused)
     apart = loops_apart(fused, policy.SHARED_WORK)
     independent = independent_loops(fused)
-    _Procedure(module, carry(fused), function, apart, independent).emit({f"x{k}" for k in written})
+    _Procedure(module, carry(overwrite(fused)), function, apart, independent).emit({f"x{k}" for k in written})
     entry = ir.Function(module, ENTRY_TYPE, name)
     builder = ir.IRBuilder(entry.append_basic_block("entry"))
     saved = SavedArrays(builder, procedure, written)
