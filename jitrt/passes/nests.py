@@ -56,6 +56,9 @@ def fuse_nests(procedure: Procedure) -> Procedure:
     if sum(isinstance(s, For) and _is_nest(s) for s in every) < 2:
         return procedure
     body = _Fusion(procedure).block(procedure.body)
+    loops = (sum(isinstance(s, For) for s in inside) for inside in (every, statements_within(body)))
+    if next(loops) == next(loops):
+        return procedure
     return without_unread(replaced(procedure, body=body))
 
 
