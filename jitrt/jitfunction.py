@@ -286,7 +286,7 @@ class JitFunction(ServedFunction, Generic[P, R]):
         explanation = self._explained(args, kwargs)
         if not (explanation.plain_reason or explanation.loop):
             call = self._traced.taken(args, kwargs)
-            self._traced.serve_natively(self._specialisations.find(call.leaves, call.structure), call)
+            self._traced.serve_natively(self._specialisations.find_for_calls(call.leaves, call.structure), call)
         return explanation
 
     def lower(self, /, *args: Any, **kwargs: Any) -> Stages:

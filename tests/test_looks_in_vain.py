@@ -4,19 +4,21 @@ import numpy as np
 import pytest
 
 import jitrt
+from jitrt.call.generalprograms import GeneralPrograms
 from jitrt.call.segments import Programs
 
 
 @pytest.fixture
 def graphs(monkeypatch):
     """A list that grows with every graph that is compiled."""
-    found, compile_ = [], Programs.compile
+    found = []
+    for programs in (Programs, GeneralPrograms):
 
-    def compiling(self, graph, *args, **kwargs):
-        found.append(graph)
-        return compile_(self, graph, *args, **kwargs)
+        def compiling(self, graph, *args, plain=programs.compile, **kwargs):
+            found.append(graph)
+            return plain(self, graph, *args, **kwargs)
 
-    monkeypatch.setattr(Programs, "compile", compiling)
+        monkeypatch.setattr(programs, "compile", compiling)
     return found
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Hashable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -12,9 +13,11 @@ from .. import config, policy
 from ..base.frozen import replaced
 from ..errors import NotWorthwhile, Untraceable
 from ..ir.content import NotPortable, content
-from ..ir.extents import Sizes, formula
+from ..ir.extents import Sizes, estimate, formula
 from ..ir.integers import Poly
+from ..ir.interpret import stored
 from ..ir.node import Graph
+from ..ir.numbered import evaluate_first
 from ..ir.rounding import Rounding
 from ..ir.types import ArrayType, contiguous_strides
 from ..ir.worthwhile import first_numpy_time
@@ -29,6 +32,7 @@ from ..runtime.image import Image
 from ..runtime.mayraise import not_computed
 from ..runtime.program import UNLIMITED, Program
 from ..runtime.results import is_fortran
+from .segments import takes_numpy_long
 
 _MOST_KEPT = 8  # for one graph, whose guards differ
 
@@ -126,9 +130,15 @@ class GeneralPrograms:
             compiled = self._compiled[known] = Compiled(program, _no_details, whole=whole)
         return compiled
 
-    def execute(self, graph: Graph, values: list[Any]) -> tuple[Compiled, list[Any]]:
-        """Compute `graph` for this call, as a trace asks for it."""
+    def execute(self, graph: Graph, values: list[Any]) -> tuple[Compiled | Callable[[], Compiled], list[Any]]:
+        """Compute `graph` for this call, as a trace asks for it; like `Programs.execute_quietly`."""
         values = [*self._inputs, *values[len(self._inputs) :]]
+        if not takes_numpy_long(graph):
+            with np.errstate(all="ignore"):
+                found = evaluate_first(graph, dict(zip(graph.inputs, values)))
+            strides = graph.strides or [None] * len(found)
+            outputs = [stored(v, own and tuple(map(estimate, own))) for v, own in zip(found, strides)]
+            return partial(self.compile, graph, values, typical=False), outputs
         compiled = self.compile(graph, values, typical=False)
         return compiled, compiled.run(values, reports=False)
 

@@ -7,7 +7,6 @@ import logging
 import threading
 from collections import Counter
 from collections.abc import Callable, Sequence
-from functools import partial
 from time import perf_counter
 from typing import Any
 
@@ -170,19 +169,17 @@ class Specialisations:
                         self._function, self._name, leaves, structure, captures, None, donated, integers, answers,
                         self._programs.rounding,
                     )  # fmt: skip
-                    if is_call:
-                        sizes = self.integers.wanted(structure)
-                        may_make = partial(self._may_trace, key, leaves)
-                        general = self._templates.find(call, (structure, captures.number), key.types, sizes, may_make)
+                    sizes = self.integers.wanted(structure)
+                    try:
+                        general = self._general(call, key, sizes) if is_call else None
                         if general is not None:
                             types, found = general
                             if found not in self:
                                 self._remember(key._replace(types=types), found)
                                 self._budget.note_trace(key, found)
                             break
-                    if is_call and not self._may_trace(key, leaves):
-                        return self._give_up(key)
-                    try:
+                        if is_call and not self._may_trace(key, leaves):
+                            return self._give_up(key)
                         found = self._specialise(call, key)
                     except IntegerWanted as wanted:
                         if self.fix(structure, wanted, len(leaves)):
@@ -210,18 +207,50 @@ class Specialisations:
             return self._told_apart(found, key, replaced(call, answers=answers))
         return found
 
+    def find_for_calls(self, leaves: list[Any], structure: Tree) -> Specialisation | Plain:
+        """What will serve calls like this one, and of other sizes, too, where `find` gives what people look at."""
+        with self._lock, at_work():
+            if (key := self.signature(leaves, structure)) in self._known:
+                self._drop([key])
+        return self.find(leaves, structure, {})
+
+    def _general(
+        self, call: Call, key: Signature, sizes: frozenset[int]
+    ) -> tuple[tuple, Specialisation | Plain] | None:
+        """What serves a call and those of other sizes, with what it depends on of each leaf; None if nothing does."""
+
+        def may_make() -> bool:
+            return self._may_trace(key, call.leaves) and self._in_vain(call, key) is None
+
+        start = perf_counter()
+        found = self._templates.find(call, (call.structure, key.outside), key.types, sizes, may_make)
+        if found is not None:
+            self._note_trace(call, key, found[1], start)
+        return found
+
     def _specialise(self, call: Call, key: Signature) -> Specialisation | Plain:
         """`specialise`, unless another process has found that it is in vain."""
-        name = None if call.answers is None else traced_name(call.captures, key)
-        known = None if name is None else verdict(name)
+        known = self._in_vain(call, key)
         if known is not None:
-            _log.info("%s runs as plain NumPy: %s", self._name, known[0])
-            return Plain(known[0], is_passing=known[1])
+            _log.info("%s runs as plain NumPy: %s", self._name, known.reason)
+            return known
         start = perf_counter()
         made = specialise(call, self._programs, self.unsteady)
-        if isinstance(made, Plain) and name is not None and perf_counter() - start > policy.LONG_TRACE:
-            keep_verdict(name, made.reason, made.is_passing)
+        self._note_trace(call, key, made, start)
         return made
+
+    def _in_vain(self, call: Call, key: Signature) -> Plain | None:
+        """The plain function, if another process has traced such a call in vain."""
+        name = None if call.answers is None else traced_name(call.captures, key)
+        known = None if name is None else verdict(name)
+        return None if known is None else Plain(known[0], is_passing=known[1])
+
+    def _note_trace(self, call: Call, key: Signature, made: Specialisation | Plain, start: float) -> None:
+        """Let other processes know that a trace was in vain, if it has taken long."""
+        if isinstance(made, Plain) and call.answers is not None and perf_counter() - start > policy.LONG_TRACE:
+            name = traced_name(call.captures, key)
+            if name is not None:
+                keep_verdict(name, made.reason, made.is_passing)
 
     def signature(self, leaves: list[Any], structure: Tree) -> Signature:
         """The signature of a call."""

@@ -21,7 +21,7 @@ from ..ir.node import Graph
 from ..ir.ops.contractions import CALL
 from ..ir.ops.optable import Kind
 from ..ir.rounding import EXACT, Rounding
-from ..ir.worthwhile import numpy_time
+from ..ir.worthwhile import first_numpy_time
 from ..passes.harmless import left_out
 from ..programs import Compiled, compile_graph
 from ..runtime.errstate import UNCOMPUTED, errors
@@ -83,19 +83,19 @@ class Programs:
 
         What NumPy computes at once is compiled when the whole trace is known to pay: the first value does it.
         """
-        if not _takes_numpy_long(graph):
+        if not takes_numpy_long(graph):
             outputs = map(stored, interpret(graph, values), graph.strides or [None] * len(graph.outputs))
             return partial(self.compile, graph, values), list(outputs)
         compiled = self.compile(graph, values)
         return compiled, compiled.run(values, reports=False)
 
 
-def _takes_numpy_long(graph: Graph) -> bool:
+def takes_numpy_long(graph: Graph) -> bool:
     """Whether a graph is better compiled before anything of it is computed, or cannot be computed without."""
     nodes = graph.nodes()
     if any(n.op is CALL or n.op.kind is Kind.CONTROL for n in nodes) or any(map(encoding_of, graph.inputs)):
         return True
-    return numpy_time([graph]) > 1000 * policy.TRACE
+    return first_numpy_time([graph]) > 1000 * policy.TRACE
 
 
 @record(eq=False)

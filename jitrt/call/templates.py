@@ -1,17 +1,16 @@
 """Templates: programs with variables for extents, from which a call with arrays of a new shape gets its program.
 
-A function that has been called with arrays of several shapes, alike in all but some of their extents, is traced once
-more with an `Extent` for each extent that varies. The stages run as ever, and what comes out has formulas for numbers,
-and conditions under which they hold. Native code looks whether they do, and evaluates the formulas: calls of any shape
-that fulfils them are calls of one program. Where the function looks at values, they are calls of one trace tree, to
-which a call along a new path adds that, with its conditions.
+A function is traced with an `Extent` for each large extent of its arguments, and for each number that has varied. The
+stages run as ever, and what comes out has formulas for numbers, and conditions under which they hold. Native code looks
+whether they do, and evaluates the formulas: calls of any shape that fulfils them are calls of one program. Where the
+function looks at values, they are calls of one trace tree, to which a call along a new path adds that, with its
+conditions.
 """
 
 from __future__ import annotations
 
 import logging
 import math
-import sys
 from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
 from typing import Any
 
@@ -21,8 +20,8 @@ from .. import config, policy
 from ..base import collection
 from ..base.atwork import is_users_own
 from ..base.frozen import frozen, record, replaced
-from ..codegen import cache
-from ..errors import ControlException, Interrupted, NotWorthwhile, Untraceable
+from ..errors import ControlException, Interrupted, LoopsWanted, NotWorthwhile, Untraceable
+from ..frontend.integers import IntegerWanted
 from ..frontend.numpy.draws import drawing
 from ..frontend.python.purity import scan_call
 from ..frontend.segments import MadeCall
@@ -31,7 +30,6 @@ from ..ir.extents import LEAST, Sizes, hidden, is_extent
 from ..ir.node import Node, forget_dead
 from ..ir.ops.contractions import RESULT
 from ..ir.ops.optable import Kind
-from ..programs import code_text
 from ..runtime.formulas import (
     OpenSizes,
     evaluate,
@@ -45,7 +43,7 @@ from ..runtime.program import UNLIMITED
 from ..values.keys import is_dynamic, leaf_key
 from ..values.kinds import classes_in
 from .generalprograms import GeneralPrograms, in_fortran_order, strides_of
-from .tracing import Call
+from .tracing import Call, specialised
 from .tree import Plain, Specialisation
 
 _log = logging.getLogger("jitrt.trace")
@@ -55,14 +53,14 @@ _MOST_TEMPLATES = 8  # of one family: guards of each leave sizes out
 _MOST_MEMBERS = 64
 _MOST_ATTEMPTS = 16  # of one member
 _MOST_FAILURES = 2  # attempts that gave no template
-# Shapes after which there is a template: a process that finds its programs in the disk cache has not imported the
-# compiler, which takes longer than they do.
-_FEW_SHAPES, _SOME_SHAPES = 2, 4
+_LARGE_EXTENT = 17  # extents from here on are variables; code for smaller ones is better made for the number that it is
+
+_LARGE_EXTENT = 17
 
 Numbers = tuple[int, ...]
 """In which calls may differ that have a template in common: extents, strides of arrays with gaps, integers."""
 
-_LARGE = 1 << 52  # integers from here on are parts of a program, as they are for `rows_of`
+_TOO_LARGE = 1 << 52  # integers from here on are parts of a program, as they are for `rows_of`
 
 
 class Templates:
@@ -101,14 +99,14 @@ class Templates:
         if call.donated or call.shared is not None or config.debug() or fields() is None:
             return None
         call = replaced(call, integers=call.integers.union(_sizes_among(call, wanted)))
-        general, numbers = _taken(call, keys, wanted)
+        general, numbers, extents = _taken(call, keys, wanted)
         if not numbers:
             return None
         family = self._families.get((key, general))
         if family is None:
             while len(self._families) >= _MOST_FAMILIES:
                 self._families.pop(next(iter(self._families)))
-            family = self._families[key, general] = _Family(numbers, f"varying {code_text(call.function)} {general}")
+            family = self._families[key, general] = _Family(numbers, extents)
         template = family.find(call, numbers, wanted, self._limit, may_make)
         if template is None:
             return None
@@ -134,7 +132,7 @@ class Templates:
                         member.templates[k] = replaced(template, made=replacement)
                     elif template.made is found:
                         del member.templates[k]
-                        family.is_given_up = True
+                        family.is_given_up, family.new_paths = True, found.new_paths
                         return
 
     def note(
@@ -142,19 +140,23 @@ class Templates:
     ) -> None:
         """A call was traced, which gave `found`: there are templates for what ends with one program."""
         family = self._families.get((key, _taken(call, keys, wanted)[0]))
-        if family is not None and isinstance(found, Specialisation) and not _is_simple(found):
-            family.is_given_up = True
+        if family is not None:
+            family.note(found)
 
 
 def _sizes_among(call: Call, wanted: Collection[int]) -> list[int]:
     """Those of the `wanted` integers that may be variables."""
-    return [k for k in wanted if type(call.leaves[k]) is int and abs(call.leaves[k]) < _LARGE]
+    return [k for k in wanted if type(call.leaves[k]) is int and abs(call.leaves[k]) < _TOO_LARGE]
 
 
-def _taken(call: Call, keys: Sequence[Any], wanted: Collection[int]) -> tuple[Hashable, Numbers]:
-    """What calls have in common that may have a template in common, and the numbers in which they may differ."""
+def _taken(call: Call, keys: Sequence[Any], wanted: Collection[int]) -> tuple[Hashable, Numbers, frozenset[int]]:
+    """What calls have in common that may have a template in common, and the numbers in which they may differ.
+
+    The last part tells which of the numbers are extents.
+    """
     general: list[Any] = []
     numbers: list[int] = []
+    extents: list[int] = []
     sizes = _sizes_among(call, wanted)
     for k, (leaf, key) in enumerate(zip(call.leaves, keys)):
         if _is_ordinary(leaf):
@@ -162,13 +164,14 @@ def _taken(call: Call, keys: Sequence[Any], wanted: Collection[int]) -> tuple[Ha
             own = () if strides == strides_of(leaf, shape) else strides
             steps = tuple(_step_class(n, dtype.itemsize) for n in own) or in_fortran_order(leaf)
             general.append((dtype, tuple(min(n, LEAST) for n in shape), steps, *others))
+            extents += range(len(numbers), len(numbers) + len(shape))
             numbers += (*shape, *own)
         elif k in sizes:
             general.append(("size", max(-LEAST, min(leaf, LEAST))))  # unlike the key of an integer
             numbers.append(leaf)
         else:
             general.append(key)
-    return (*general, *keys[len(call.leaves) :]), tuple(numbers)
+    return (*general, *keys[len(call.leaves) :]), tuple(numbers), frozenset(extents)
 
 
 def _is_ordinary(leaf: Any) -> bool:
@@ -204,19 +207,19 @@ class _Family:
     with other ones have other templates.
     """
 
-    def __init__(self, numbers: Numbers, name: str):
+    def __init__(self, numbers: Numbers, extents: frozenset[int]):
         self._first = numbers
-        self._name = name  # of what is known on disk
-        # Positions that have varied in other processes, together where they have been equal.
-        self._known: list[list[int]] = cache.load_table(name).get("groups", [])
-        self._seen = {numbers}
+        self._extents = extents  # positions of numbers
         self._varying: set[int] = set()
         self._pinned: tuple[int, ...] = ()
         self._free = _Member([])
         self._members: dict[Numbers, _Member] = {}  # by the numbers that are parts of programs
         self._backoff = policy.Backoff()  # of attempts without such parts
         self._failures = 0
+        self._has_failed = False
         self.is_given_up = False
+        self.new_paths = 0
+        """How many calls in a row saw other values than all before, when templates were given up for that."""
         self._leaves_out = True
 
     def members(self) -> list[_Member]:
@@ -247,21 +250,26 @@ class _Family:
                     if template.is_preferred():
                         member.templates.insert(0, member.templates.pop(k))
                         return template
-        if self.is_given_up or (found is None and not self._is_time(numbers)):
+        if self.is_given_up:
             return found
+        self._varying |= {k for k, (n, m) in enumerate(zip(self._first, numbers)) if n != m}
         parts = set(self._pinned) if self._pinned and self._backoff.spares() else set[int]()
         member = self._member(numbers) if parts else self._free
         variables = self._variables(numbers, parts)
         if not variables or member.attempts >= _MOST_ATTEMPTS or not may_make():
             return found
         member.attempts += 1
-        made = _made(call, numbers, variables, wanted, limit, self._keep_all if self._leaves_out else None)
+        self._has_failed = False
+        try:
+            made = _made(call, numbers, variables, wanted, limit, self._keep_all if self._leaves_out else None)
+        except _OneShape:
+            self._pin({k for group in variables for k in group})
+            return found
         if made is None:
-            self._failures += 1
-            self.is_given_up = self._failures >= _MOST_FAILURES
+            self._has_failed = True
             return found
         if not parts:
-            self._note(variables, made)
+            self._pin({k for group in made.pinned for k in variables[group]})
         member = self._member(numbers) if parts or made.pinned else self._free
         member.templates.insert(0, made)
         del member.templates[_MOST_TEMPLATES:]
@@ -277,36 +285,28 @@ class _Family:
             found = self._members[own] = _Member([])
         return found
 
-    def _note(self, variables: Sequence[tuple[int, ...]], made: _Template) -> None:
-        """Remember which numbers vary, and which are parts of what was made."""
-        pinned = {k for group in made.pinned for k in variables[group]}
-        self._backoff.note(failed=bool(pinned))
-        if pinned:
-            if not pinned.issubset(self._pinned):
-                self._pinned = tuple(sorted(pinned.union(self._pinned)))
-                self._members.clear()
-        elif (groups := list(map(list, variables))) != self._known:
-            self._known = groups
-            cache.extend_table(self._name, {"groups": groups})
+    def note(self, found: Specialisation | Plain) -> None:
+        """A call was traced that no template serves, which gave `found`."""
+        self._failures += self._has_failed
+        if isinstance(found, Specialisation):
+            found.new_paths = self.new_paths
+        needs_more = isinstance(found, Specialisation) and not _is_simple(found)
+        self.is_given_up = self.is_given_up or needs_more or self._failures >= _MOST_FAILURES
 
-    def _is_time(self, numbers: Numbers) -> bool:
-        """Whether there have been enough calls for a template."""
-        self._varying |= {k for k, (n, m) in enumerate(zip(self._first, numbers)) if n != m}
-        if self._known:
-            return True
-        if numbers == self._first and not self._free.templates:
-            return False
-        if len(self._seen) < _SOME_SHAPES:
-            self._seen.add(numbers)
-        return len(self._seen) >= (_FEW_SHAPES if "jitrt.pipeline" in sys.modules else _SOME_SHAPES)
+    def _pin(self, pinned: set[int]) -> None:
+        """Remember which numbers are parts of what was made."""
+        self._backoff.note(failed=bool(pinned))
+        if not pinned.issubset(self._pinned):
+            self._pinned = tuple(sorted(pinned.union(self._pinned)))
+            self._members.clear()
 
     def _variables(self, numbers: Numbers, parts: set[int]) -> list[tuple[int, ...]]:
-        """Positions of numbers that vary, but for `parts`, together where they have been equal."""
-        known = {k: number for number, group in enumerate(self._known) for k in group}
+        """Positions of large extents and of numbers that vary, but for `parts`; together where they have been equal."""
         groups: dict[Any, list[int]] = {}
-        for k in sorted((self._varying | known.keys()) - parts):
-            if abs(numbers[k]) >= LEAST:
-                groups.setdefault((known.get(k), abs(self._first[k]), abs(numbers[k])), []).append(k)
+        for k, number in enumerate(numbers):
+            is_variable = k in self._varying or (k in self._extents and number >= _LARGE_EXTENT)
+            if is_variable and k not in parts and abs(number) >= LEAST:
+                groups.setdefault((abs(self._first[k]), abs(number)), []).append(k)
         return [tuple(group) for group in groups.values()]
 
 
@@ -384,6 +384,10 @@ class _Template:
         return tuple(found)
 
 
+class _OneShape(Exception):
+    """A function needs the values of all variables: a program for one shape is as good, and faster."""
+
+
 class _Name:
     """A number that may be any in a signature; equal to itself alone."""
 
@@ -454,7 +458,7 @@ def _made(
             programs.close(limit)
         else:
             made.arguments, made.integers = tuple(_inputs(call)), frozenset(call.integers).difference(integers)
-    except Interrupted:
+    except (Interrupted, IntegerWanted, LoopsWanted, _OneShape):
         raise
     except (Exception, ControlException) as error:
         failures.append(error)
@@ -493,13 +497,15 @@ def _specialised(
     try:
         with drawing(call.leaves, restores=True):
             traced = trace(call.request(execute=programs.execute, extents=extents, numbers=numbers))
+        if before is None and len(sizes.pinned()) == len(sizes.variables):
+            raise _OneShape
         if traced.breaks and classes_in(call.structure):
             raise Untraceable("looks at values of objects")
         if isinstance(before, Specialisation):
             before.add(traced, programs)  # type: ignore[arg-type]
             found = before
         else:
-            found = Specialisation(traced, programs, None, (), False)  # type: ignore[arg-type]
+            found = specialised(call, traced, programs)  # type: ignore[arg-type]
             found.sizes = frozenset(numbers)
     finally:
         values.clear()

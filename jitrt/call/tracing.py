@@ -24,7 +24,7 @@ from ..frontend.python.captures import Captures
 from ..frontend.python.purity import scan_call
 from ..frontend.python.stores import Arguments
 from ..frontend.storage import ReadOnly
-from ..frontend.trace import Request, trace
+from ..frontend.trace import Request, Traced, trace
 from ..ir.ops.contractions import Call as HostedCall
 from ..ir.ops.contractions import answered
 from ..ir.rounding import EXACT, Rounding
@@ -124,18 +124,11 @@ def specialise(call: Call, programs: Programs, unsteady: bool) -> Specialisation
     if is_in_numba():  # in a signal handler or a finaliser
         raise Unspecialised("this thread is in the middle of a compilation by numba")
     try:
-        classes = classes_in(call.structure)
         scan_call(call.function, call.structure, call.leaves, call.captures)
         with drawing(call.leaves, restores=True):
             enters("trace")
             traced = trace(call.request(execute=programs.execute_quietly, unsteady=unsteady))
-        for found in traced.breaks:
-            _log.info("%s looks at a value (%s) at %s", call.name, found.why, found.line)
-        for name, line in traced.host_calls:
-            _log.info("%s leaves %s to NumPy at %s", call.name, name, line)
-        parts = part_count(call.structure)
-        only_native = bool(classes) and not config.strict() and is_short([traced.graph], parts)
-        return Specialisation(traced, programs, call.shared, call.donated, only_native, parts)
+        return specialised(call, traced, programs)
     except LoopsWanted:
         raise
     except Warns as reason:
@@ -157,6 +150,23 @@ def specialise(call: Call, programs: Programs, unsteady: bool) -> Specialisation
     if call.answers is not None:
         raise Unspecialised(_raised(failures[0]), failures.pop())
     return _after_failure(call, failures.pop())
+
+
+def specialised(call: Call, traced: Traced, programs: Programs) -> Specialisation:
+    """What serves calls like `call`, of which a trace has been made, with programs that `programs` compile.
+
+    Raises
+    ------
+    NotWorthwhile
+        If the plain function is expected to be faster.
+    """
+    for found in traced.breaks:
+        _log.info("%s looks at a value (%s) at %s", call.name, found.why, found.line)
+    for name, line in traced.host_calls:
+        _log.info("%s leaves %s to NumPy at %s", call.name, name, line)
+    parts = part_count(call.structure)
+    only_native = bool(classes_in(call.structure)) and not config.strict() and is_short([traced.graph], parts)
+    return Specialisation(traced, programs, call.shared, call.donated, only_native, parts)
 
 
 def trace_and_run(call: Call, found: Specialisation, programs: Programs, unsteady: bool, arguments: Arguments) -> Any:

@@ -106,7 +106,7 @@ def _code(program: Program, args: Sequence[Any]) -> dict[str, bytes]:
     function = ServedFunction(program._function)
     with programs.nothing_known(), cachefiles.recorded() as names:
         call = function._traced.taken(tuple(args), {})
-        made = function._specialisations.find(call.leaves, call.structure)
+        made = function._specialisations.find_for_calls(call.leaves, call.structure)
     if isinstance(made, Plain):
         raise made.error or ValueError(f"such calls run as plain NumPy: {made.reason}")
     found: dict[str, bytes] = {}

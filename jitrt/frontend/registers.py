@@ -21,16 +21,19 @@ class Registers:
     inputs : sequence of Node
         The inputs of the trace, which keep their registers.
     given : sequence
-        Their values; None where these are not to be looked at.
+        Their values; None where there are none.
+    hidden : collection of int
+        Numbers of inputs whose values calls do not get that are made during the trace.
     """
 
-    def __init__(self, inputs: Sequence[Node], given: Sequence[Any]):
+    def __init__(self, inputs: Sequence[Node], given: Sequence[Any], hidden: Collection[int] = ()):
         self.inputs = len(inputs)
         self.given = list(given)
         """What each register holds; None where nothing needs it any more."""
         self.places = {node: k for k, node in enumerate(inputs)}
         """The numbers of the registers."""
-        self.values = {node: read_only(ordinary(value)) for node, value in zip(inputs, given) if value is not None}
+        self._hidden = frozenset(hidden)
+        self.values = self._visible()
         """What calls get that are made during the trace, and what they have given."""
         self._numbers: dict[int, tuple[Any, Node]] = {}
 
@@ -74,8 +77,13 @@ class Registers:
         for n, k in freed:
             del self.places[n]
             self.given[k] = None
-        self.values = {n: read_only(ordinary(self.given[k])) for n, k in self.places.items()}
+        self.values = self._visible()
         return tuple(k for _, k in freed)
+
+    def _visible(self) -> dict[Node, Any]:
+        """What registers hold that is not hidden."""
+        found = {n: self.given[k] for n, k in self.places.items() if k not in self._hidden}
+        return {n: read_only(ordinary(value)) for n, value in found.items() if value is not None}
 
     def forget_values(self) -> None:
         """Let go of the user's arrays, since what the trace was made of leads to itself and may live on for long."""

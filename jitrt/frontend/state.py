@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import weakref
-from collections.abc import Callable, Hashable, Mapping, Sequence, Set
+from collections.abc import Callable, Collection, Hashable, Mapping, Sequence, Set
 from types import MappingProxyType
 from typing import Any
 
@@ -14,7 +14,8 @@ from ..ir import build as b
 from ..ir.extents import is_extent
 from ..ir.interpret import evaluate
 from ..ir.node import Node, topological_order
-from ..ir.ops.contractions import RESULT, Call
+from ..ir.numbered import evaluate_first, is_count
+from ..ir.ops.contractions import CALL, RESULT, Call
 from ..ir.ops.optable import INPUT, Kind
 from ..ir.types import contiguous_strides
 from ..values.frozen import is_frozen
@@ -65,8 +66,9 @@ class Trace:
         What calls gave that NumPy will make again in the run behind the trace, if it is what they will give then.
     excepted : set of Place, optional
         Loops about which nothing is assumed.
-    general : bool
-        Whether extents of inputs are variables, which all that is computed reads from the inputs.
+    general : collection of int, optional
+        Where extents are variables: numbers of the inputs that have them. What is found out of such an array has to
+        hold for all extents, so nothing is.
     """
 
     def __init__(
@@ -81,12 +83,12 @@ class Trace:
         memory: dict[Hashable, Any] | None = None,
         answers: dict[Call, Any] | None = None,
         excepted: Set[Place] = frozenset(),
-        general: bool = False,
+        general: Collection[int] | None = None,
     ):
         self.loops = TracedLoops(excepted)
-        self.registers = Registers(inputs, given)
-        self.breaks = GraphBreaks(self, execute, inputs if general else ())
-        self.is_general = general
+        self.registers = Registers(inputs, given, general or ())
+        self.is_general = general is not None
+        self.breaks = GraphBreaks(self, execute, inputs if self.is_general else ())
         self.calls = HostCalls(self, unsteady, {} if answers is None else answers)
         self.integers = integers
         self.memory: dict[Hashable, Any] = {} if memory is None else memory
@@ -205,7 +207,23 @@ class Trace:
             if source in self.loops.first_values and source not in self.registers.values:
                 self.registers.values[source] = self.value_of(self.loops.first_values[source])
         with self.failures, np.errstate(all="ignore"), tracing(None):
+            if self.is_general and not self.is_known(node):
+                return self._value_at_first(node)
             return evaluate((node,), self.registers.values)[0]
+
+    def _value_at_first(self, node: Node) -> Any:
+        """What `node` is for the sizes of this call, of which others learn nothing: they look for themselves.
+
+        Raises
+        ------
+        Untraceable
+            If it depends on what NumPy has not computed yet.
+        """
+        computed = topological_order((node,), self.registers.places)
+        if any(n.op is CALL or n.op.kind is Kind.CONTROL or (n.op is INPUT and not is_count(n)) for n in computed):
+            raise Untraceable("assumes something of values that are not known before calls are made", user_line())
+        graph, inputs = self.breaks.graph_of((node,), (None,))
+        return evaluate_first(graph, dict(zip(graph.inputs, [self.registers.given[k] for k in inputs])))[0]
 
     def assume(self, condition: Node) -> bool:
         """Let the trace hold for calls in which `condition` is true; False if it is not now."""

@@ -248,11 +248,9 @@ def _begin(request: Request, given: Sequence[Any], excepted: set[Place]) -> tupl
     integers = {node: k for node, k, value in zip(inputs, numbers, given) if type(value) is int}
     strides = {k: value.strides for k, value in enumerate(given) if isinstance(value, np.ndarray)}
     strides.update((k, own) for k, (_, own) in extents.items())
-    # What is found out of an array has to hold for all extents: nothing is, where they are variables.
-    known = [None if k in extents else value for k, value in enumerate(given)]
     return inputs, Trace(
         inputs,
-        known,
+        given,
         strides,
         request.execute,
         request.unsteady or request.changing,
@@ -261,7 +259,7 @@ def _begin(request: Request, given: Sequence[Any], excepted: set[Place]) -> tupl
         request.memory,
         request.answers,
         excepted,
-        bool(extents or request.numbers),
+        extents if extents or request.numbers else None,
     )
 
 

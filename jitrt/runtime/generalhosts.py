@@ -14,7 +14,8 @@ from .. import policy
 from ..base.frozen import frozen, replaced
 from ..ir.extents import extents_in, is_extent
 from ..ir.integers import Poly
-from ..ir.node import Constant, Node, topological_order
+from ..ir.node import Constant, topological_order
+from ..ir.numbered import Numbered
 from ..ir.ops.contractions import Call
 from ..ir.types import ArrayType, contiguous_strides
 from . import formulas as kinds
@@ -136,8 +137,8 @@ class _Numbers:
     def __init__(self, variables: Mapping[str, int], quotients: Mapping[str, tuple[Poly, Poly]]):
         self._known = dict(variables)
         self._quotients = quotients
-        self._made: dict[Node, Node] = {}
-        self._types: dict[int, ArrayType] = {}  # by identity: types are parts of nodes, and few
+        numbered = Numbered(lambda extent: self.poly(extent.poly))
+        self.value, self.node = numbered.value, numbered.node
 
     def poly(self, poly: Poly) -> int:
         total = 0
@@ -152,30 +153,6 @@ class _Numbers:
             x, y = self._quotients[name]
             self._known[name] = self.poly(x) // self.poly(y)
         return self._known[name]
-
-    def value(self, value: Any) -> Any:
-        """A parameter."""
-        if is_extent(value):
-            return self.poly(value.poly)
-        if type(value) is tuple:
-            return tuple(map(self.value, value))
-        if type(value) is ArrayType:
-            return ArrayType(value.dtype, self.value(value.shape), value.weak)
-        if type(value) is slice:
-            return slice(*self.value((value.start, value.stop, value.step)))
-        return value.changed(self.value) if type(value) is Call else value
-
-    def node(self, root: Node) -> Node:
-        if root in self._made:
-            return self._made[root]
-        for node in topological_order((root,), self._made):
-            type_ = self._types.get(id(node.type))
-            if type_ is None:
-                type_ = self._types[id(node.type)] = self.value(node.type)
-            args = tuple([self._made[a] for a in node.args])
-            own = tuple([(name, self.value(value)) for name, value in node.params]) if node.params else ()
-            self._made[node] = Node(node.op, args, own, type_)
-        return self._made[root]
 
     def hosts(self, hosts: Hosts) -> Hosts:
         def room(known: Room) -> Room:

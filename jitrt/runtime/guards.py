@@ -254,7 +254,7 @@ class GuardRows:
         self.kept.append(dtype)
         row = {"kind": guard.ARRAY, "object": id(cls), "descr": id(value.dtype), "place": self.unused}
         here = self._add_numbered(found | row | self._layout(value), path)
-        mask, has_axes = 0, False
+        mask, has_axes, any_shape = 0, False, self._describe is not None
         for offset, part in _fields_of(structure):
             if part is not None:
                 self._numbered.append(None)
@@ -262,19 +262,21 @@ class GuardRows:
             leaf = next(leaves)
             place = self.places.get(len(self.leaves), self.unused)
             self.leaves.append(leaf)
-            if place in self.any_shape:
-                raise Unguarded
+            has_axes = has_axes or leaf.ndim > value.ndim
+            if place in self.any_shape:  # formulas look at the shape of the array itself
+                any_shape = True
+                if has_axes:
+                    raise Unguarded
             row = found | {"kind": guard.AGAIN, "object": id(cls), "ndim": here, "place": self.unused}
             if self._describe is not None:
                 row |= self._recorded(self._describe(leaf, place), leaf, offset, value.ndim)
-                has_axes = has_axes or leaf.ndim > value.ndim
             elif place != self.unused:
                 row["place"] = place
                 self.offsets[place], self.arrays[place] = offset, leaf
                 mask |= leaf.dtype.alignment - 1 if leaf.flags.aligned else 0
             self.rows.append(row)
         self.rows[here] |= {"mask": mask, "low": value.__array_interface__["data"][0] & mask}
-        if self._describe is not None and not has_axes:  # for code that takes fields of any shape, wherever they are
+        if any_shape and not has_axes:  # for code that takes fields of any shape, wherever they are
             self.rows[here] |= {"shape": 0, "strides": 0, "flags": value.flags.num & guard.LAYOUT}
 
     def _recorded(self, row: dict[str, int], leaf: np.ndarray, offset: int, axes: int) -> dict[str, int]:
