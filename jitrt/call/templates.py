@@ -20,6 +20,7 @@ from .. import config, policy
 from ..base import collection
 from ..base.atwork import is_users_own
 from ..base.frozen import frozen, record, replaced
+from ..base.stages import enters
 from ..errors import ControlException, Interrupted, LoopsWanted, NotWorthwhile, Untraceable
 from ..frontend.integers import IntegerWanted
 from ..frontend.numpy.draws import drawing
@@ -496,6 +497,7 @@ def _specialised(
     programs = GeneralPrograms(values, {k: own for k, (_, own) in extents.items()}, given, sizes, keep, call.rounding)
     try:
         with drawing(call.leaves, restores=True):
+            enters("trace")
             traced = trace(call.request(execute=programs.execute, extents=extents, numbers=numbers))
         if before is None and len(sizes.pinned()) == len(sizes.variables):
             raise _OneShape
