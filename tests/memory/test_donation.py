@@ -102,7 +102,7 @@ CASES = {
     "strided": lambda x, y: (np.repeat(x, 2)[::2], y),
     "Fortran order": lambda x, y: (np.asfortranarray(x.reshape(10, 100)), y.reshape(10, 100)),
     "same array twice": lambda x, y: (x, x),
-    "overlapping": lambda x, y: (np.concatenate([x, y])[:1000], np.concatenate([x, y])[500:1500]),
+    "overlapping": lambda x, y: (lambda both: (both[:1000], both[500:1500]))(np.concatenate([x, y])),
     "view of the other": lambda x, y: (y[::-1][::-1], y),
     "another type": lambda x, y: (x.astype("f4"), y),
     "scalar": lambda x, y: (3.0, y),
