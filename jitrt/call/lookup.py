@@ -13,7 +13,7 @@ from typing import Any
 from .. import config, policy
 from ..base.atwork import at_work
 from ..base.frozen import replaced
-from ..errors import Untraceable
+from ..errors import LoopsWanted, Untraceable
 from ..frontend.integers import LARGEST, SMALLEST, IntegerWanted, VaryingIntegers, VaryingNumbers
 from ..frontend.promises import donated_leaves, leaves_within, overwritable
 from ..frontend.python.captures import Captures
@@ -209,10 +209,22 @@ class Specialisations:
 
     def find_for_calls(self, leaves: list[Any], structure: Tree) -> Specialisation | Plain:
         """What will serve calls like this one, and of other sizes, too, where `find` gives what people look at."""
-        with self._lock, at_work():
-            if (key := self.signature(leaves, structure)) in self._known:
-                self._drop([key])
-        return self.find(leaves, structure, {})
+        captures, key = self.current_captures(), self.signature(leaves, structure)
+        if any(type(k) is Foreign for k in key.types):
+            return self.find(leaves, structure)
+        integers, rounding = self.integers.symbols(structure, leaves), self._programs.rounding
+        call = Call(
+            self._function, self._name, leaves, structure, captures, None, key.donated, integers, rounding=rounding
+        )
+        with self._lock, at_work(), contextlib.suppress(IntegerWanted, LoopsWanted):
+            sizes = self.integers.wanted(structure)
+            general = self._templates.find(call, (structure, key.outside), key.types, sizes, lambda: True)
+            if general is not None:
+                types, found = general
+                if found not in self:
+                    self._remember(key._replace(types=types), found)
+                return found
+        return self.find(leaves, structure)
 
     def _general(
         self, call: Call, key: Signature, sizes: frozenset[int]
