@@ -18,9 +18,11 @@ from .base.atwork import at_work, is_at_work
 from .base.frozen import replaced
 from .call.options import NO_OPTIONS, Options
 from .call.site import ServedFunction
-from .call.tree import Plain
+from .call.traced import TakenApart
+from .call.tree import Plain, Specialisation
 from .call.waiting import kind_of_call
-from .errors import NotWorthwhile, Untraceable
+from .errors import ControlException, LoopsWanted, NotWorthwhile, Untraceable
+from .frontend.context import wanting_loops
 from .frontend.numpy.draws import drawing
 from .frontend.promises import check_names
 from .frontend.python.variablenames import variable_names
@@ -31,6 +33,7 @@ from .pandas_engine import PandasEngine
 from .pickling import reduced, stand_in
 from .runtime import results
 from .runtime.dispatch import release_all
+from .runtime.loopengine import NoLoops
 from .values.kinds import rebuild
 from .values.memory import copies_of
 
@@ -223,7 +226,9 @@ class JitFunction(ServedFunction, Generic[P, R]):
         if by_position is not None and (loop := self._loops.source(by_position)):
             return Explanation(self.__name__, "", loop=loop, loops=self._loops_of(by_position))
         call = self._traced.taken(args, kwargs)
-        found = known.find(call.leaves, call.structure)
+        found = self._found_or_loops(call, args, kwargs)
+        if isinstance(found, str):
+            return Explanation(self.__name__, "", loop=found, loops=self._loops_of(args))
         self._end_fallback(kind_of_call(args, kwargs))  # calls like this one run what is found
         self._waiting.end(args, kwargs)
         if isinstance(found, Plain):
@@ -235,12 +240,25 @@ class JitFunction(ServedFunction, Generic[P, R]):
         names = functools.partial(self._names_of, found.traced, args, kwargs)
         return Explanation(self.__name__, "", found.traced, found.compiled, loops=loops, names=names)
 
+    def _found_or_loops(self, call: TakenApart, args: tuple, kwargs: dict[str, Any]) -> Specialisation | Plain | str:
+        """What a trace gives for a call, or the text of the procedure that serves it instead."""
+        known = self._specialisations
+        try:
+            with wanting_loops(not kwargs, isinstance(self._loops, NoLoops)):
+                found = known.find(call.leaves, call.structure)
+        except LoopsWanted as wanted:
+            self._take_loops(wanted.is_called)
+            return self._loops.source(args) or known.find(call.leaves, call.structure)
+        if isinstance(found, Plain) and found.error is None and not kwargs:
+            return self._loops.source(args, instead_of_plain=True) or found
+        return found
+
     def _names_of(self, traced: Traced, args: tuple, kwargs: dict[str, Any]) -> dict[Node, str]:
         """The user's names of the values of a trace, as far as another one finds them: those of calls keep no names."""
         from .inspect.ahead_of_time import input_names
 
         names = dict(zip(traced.graph.inputs, input_names(self._function, args, kwargs, traced)))
-        with contextlib.suppress(Exception), at_work():  # where the function looks at values, say
+        with contextlib.suppress(Exception, ControlException), at_work():  # where the function looks at values, say
             names |= self._traced_with_names(args, kwargs)[2]
         return names
 

@@ -256,11 +256,7 @@ class ServedFunction(NativeCallable):
 
         These are operations of its own, or loops of functions that it calls.
         """
-        if isinstance(self._loops, NoLoops) and hasattr(self._function, "__code__"):
-            from ..runtime.stagedloops import LoopEngine
-
-            options = self._options
-            self._loops = LoopEngine(self._function, options.rounding, is_called, is_called, options.threads)
+        self._take_loops(is_called)
         result = self._loops.call(args, instead_of_plain=not is_called)
         if result is MISS:
             site.tries_loops = False
@@ -268,6 +264,14 @@ class ServedFunction(NativeCallable):
         site.become(Served.STAGED)
         self._serve_loops(args, args)
         return result
+
+    def _take_loops(self, is_called: bool) -> None:
+        """Have procedures, also where the function itself has no loops."""
+        if isinstance(self._loops, NoLoops) and hasattr(self._function, "__code__"):
+            from ..runtime.stagedloops import LoopEngine
+
+            options = self._options
+            self._loops = LoopEngine(self._function, options.rounding, is_called, is_called, options.threads)
 
     def _site(self, kind: Hashable) -> Site:
         """The state of calls of that kind."""

@@ -45,7 +45,7 @@ class NoLoops:
     def tables(self, args: tuple) -> list[Words] | None:
         return None
 
-    def source(self, args: tuple) -> str:
+    def source(self, args: tuple, instead_of_plain: bool = False) -> str:
         return ""
 
     def reason(self, args: tuple) -> str:

@@ -182,12 +182,12 @@ class LoopEngine:
                 return [*loop.staged.captured, *loop.staged.arrays]
         return None
 
-    def source(self, args: tuple) -> str:
-        """The procedure that calls with such arguments run; empty if there is none."""
+    def source(self, args: tuple, instead_of_plain: bool = False) -> str:
+        """The procedure that calls with such arguments run; empty if there is none. Parameters as for `call`."""
         is_known = self._calls_loops or not self._has_loops
         if not (self.active and (is_known or has_loops(self._function.__code__))):
             return ""
-        loop = self._find(self._taken(args), not self._has_loops)
+        loop = self._find(self._taken(args), instead_of_plain or not self._has_loops)
         return "" if loop is None else str(loop.staged.procedure)
 
     def unrolled(self, args: tuple) -> frozenset[int]:

@@ -143,7 +143,8 @@ def every_function(x, a):
     return (
         x * 2, math.sqrt(a), math.sin(a), math.cos(a), math.tan(a), math.asin(a), math.acos(a), math.atan(a),
         math.sinh(a), math.cosh(a), math.tanh(a), math.asinh(a), math.acosh(1 + a), math.atanh(a), math.exp(a),
-        math.expm1(a), math.log(a), math.log2(a), math.log10(a), math.log1p(a), math.atan2(a, 0.4), a**0.3,
+        math.expm1(a), math.log(a), math.log2(a), math.log10(a), math.log1p(a), math.atan2(a, 0.4), a**0.3, math.erf(a),
+        math.erfc(a),
     )  # fmt: skip
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 import inspect
-import math
 import types
 from collections.abc import Callable
 from typing import Any, NoReturn
@@ -16,7 +15,7 @@ from ...values.functions import underlying
 from ..python.numbas import is_numbas
 from ..python.operations import operation_of, stands_for
 from . import arrays as a
-from . import choosing, complexnumbers, composites, draws, external, library, lists, numbacalls, scalars
+from . import choosing, complexnumbers, composites, draws, external, library, lists, numbacalls, scalars, vectorized
 from .arrays import ZERO
 from .asking import ASKING
 from .expressions import Expressions
@@ -162,6 +161,13 @@ class Calls(Expressions):
             return self.inlined(function.function, [function.owner, *args], kwargs, e)
         if isinstance(function, LocalFunction):
             return self.inlined(function, args, kwargs, e)
+        if function is np.vectorize:
+            return vectorized.of_call(*args, **kwargs)
+        if type(function) is np.vectorize:
+            self.captures.note_attributes(function, *vectorized.ATTRIBUTES)
+            function = vectorized.of_object(function)
+        if isinstance(function, vectorized.Vectorized) and not kwargs:
+            return self._written(function.loop(len(args)), [function.function, function.dtype, *args], {}, e)
         if (name := _global_draw(function)) is not None:
             source = self.captures.of("_rand", vars(np.random.mtrand), "_rand")
             return draws.method(r, source, name, args, kwargs)
@@ -385,7 +391,7 @@ class Calls(Expressions):
                 return function(*args)
             except (ValueError, OverflowError) as error:
                 raise NotStaged(str(error)) from None
-        if len(args) != (2 if function in (math.atan2, math.hypot) else 1):
+        if len(args) != (2 if function in scalars.OF_TWO else 1):
             raise NotStaged(f"arguments of {function.__name__}")
         if function in scalars.ROUNDING:
             (x,) = args

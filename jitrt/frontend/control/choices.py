@@ -99,6 +99,18 @@ class Choices(Assignments):
             if self.ends:
                 return
 
+    def do_Import(self, s: ast.Import) -> None:
+        for alias in s.names:
+            module = self.captures.imported(alias.name)
+            package = alias.name.partition(".")[0]
+            self.variables[alias.asname or package] = module if alias.asname else self.captures.imported(package)
+
+    def do_ImportFrom(self, s: ast.ImportFrom) -> None:
+        for alias in s.names:
+            if s.level or s.module is None or alias.name == "*":
+                raise NotStaged(f"the statement {shown(s)}")
+            self.variables[alias.asname or alias.name] = self.captures.imported(s.module, alias.name)
+
     def do_With(self, s: ast.With) -> None:
         """``with np.errstate(…)`` that ignores: where anything is raised inside, the plain function answers anyway."""
         for item in s.items:

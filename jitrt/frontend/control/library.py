@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from ..python.elsewhere import vectorized
 from . import choosing, creation, folding, ordering, products, searching, shapes  # noqa: F401 (their rows are in the table)
 from .products import product
 from .registry import FUNCTIONS, METHODS, scalar_if_0d, ufunc
@@ -22,7 +23,7 @@ def has_loops_for(function: Callable[..., Any]) -> bool:
     Those are choices by masks and indices, searches, and what is written in Python; views, folds, sorts and linear
     algebra are NumPy's where a trace leaves them to it.
     """
-    if function in (operator.getitem, operator.setitem, np.where):
+    if function in (operator.getitem, operator.setitem, np.where, vectorized):
         return True
     name = getattr(function, "__name__", "")
     if isinstance(getattr(function, "__self__", None), np.ufunc):

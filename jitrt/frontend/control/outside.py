@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import types
 from collections.abc import Callable
 from typing import Any
@@ -34,6 +35,24 @@ class Captures:
         """Note what can be replaced of a function."""
         for name in ("__code__", "__defaults__", "__kwdefaults__"):
             self.note(name, getattr(function, name), function, name)
+
+    def note_attributes(self, value: Any, *names: str) -> None:
+        """Note attributes of an object that have to stay as they are."""
+        for name in names:
+            self.note(name, vars(value)[name], vars(value), name)
+
+    def imported(self, module: str, name: str = "") -> Any:
+        """What an import statement gives: a module, or what has that name in it."""
+        found = sys.modules.get(module)
+        if found is None:
+            raise NotStaged(f"an import of {module}, which nobody has imported yet")
+        return (
+            self.of(name, vars(found), name)
+            if name in vars(found)
+            else self.imported(f"{module}.{name}")
+            if name
+            else found
+        )
 
     def of(self, name: str, space: Any, key: Any) -> Any:
         """The object of that name."""
@@ -77,7 +96,7 @@ def list_dtype(value: Any) -> np.dtype | None:
 def is_function(value: Any) -> bool:
     """Whether a value is a function that can be called while staging."""
     plain = (types.FunctionType, types.BuiltinFunctionType, np.ufunc)
-    if isinstance(value, plain) or _is_jitted(value) or is_callback(value):
+    if isinstance(value, plain) or type(value) is np.vectorize or _is_jitted(value) or is_callback(value):
         return True
     return is_numbas(value) or operation_of(value) is not None
 

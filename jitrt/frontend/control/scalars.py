@@ -610,11 +610,15 @@ def of_math(r: Recorder, name: str, args: list[Any]) -> Any:
     return Scalar(FLOAT, True, made)
 
 
-_OTHER_NAMES = {"asin": "arcsin", "acos": "arccos", "atan": "arctan", "atan2": "arctan2", "fabs": "absolute"}
+_OTHER_NAMES = {
+    "asin": "arcsin", "acos": "arccos", "atan": "arctan", "atan2": "arctan2", "fabs": "absolute", "erf": "libm_erf",
+    "erfc": "libm_erfc",
+}  # fmt: skip
+OF_TWO = frozenset({math.hypot, math.atan2, math.copysign, math.fmod})
 MATH = {
     getattr(math, name): _OTHER_NAMES.get(name, name)
-    for name in """sqrt exp log sin cos tan sinh cosh tanh log2 log10 log1p expm1 hypot asin acos atan atan2
-    fabs""".split()
+    for name in """sqrt exp exp2 log sin cos tan sinh cosh tanh log2 log10 log1p expm1 cbrt hypot asin acos atan atan2
+    fabs copysign fmod erf erfc""".split()
 }
 ROUNDING = {math.floor: "floor", math.ceil: "ceil", math.trunc: "trunc", round: "rint"}
 TESTS = {math.isnan: "isnan", math.isinf: "isinf", math.isfinite: "isfinite"}

@@ -16,6 +16,7 @@ from .recorder import Recorder
 from .registry import FUNCTIONS, as_array, function, known_dtype, ufunc
 from .scalars import dtypes_of, poly_of, static_integer
 from .values import BOOL, LISTED, Array, NotStaged, Scalar, dtype_of, integer, is_number
+from .written_maps import spread
 
 
 @function(np.transpose, method="transpose")
@@ -245,3 +246,12 @@ def _ndim(r: Recorder, value: Any) -> int:
 @function(np.size)
 def _size(r: Recorder, array: Any) -> Any:
     return integer(as_array(r, array).size)
+
+
+@function(spread)
+def _spread(r: Recorder, x: Any, *others: Any) -> Array:
+    shape = a.broadcast(r, [v.shape for v in (x, *others) if isinstance(v, Array)])
+    dtype = dtype_of(x)
+    return Array(
+        dtype, shape, lambda at: a.element_of(r, x, dtype, at), x.reads if isinstance(x, Array) else frozenset()
+    )

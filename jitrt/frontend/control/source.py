@@ -186,6 +186,8 @@ def assigned(statements: list[ast.stmt]) -> list[str]:
             raise NotStaged("a definition inside")
         if isinstance(node, ast.FunctionDef):
             found[node.name] = None
+        if isinstance(node, ast.alias):
+            found[node.asname or node.name.partition(".")[0]] = None
         if isinstance(node, (ast.FunctionDef, ast.Lambda)):
             return  # what these assign is their own
         for child in ast.iter_child_nodes(node):

@@ -31,6 +31,7 @@ from .draws import MOST_DRAWS
 from .functions import form_in
 from .operators import is_tracer
 from .silence import watched
+from .standin import users_own
 from .tracer import Tracer
 
 if TYPE_CHECKING:
@@ -79,6 +80,7 @@ class HostCalls:
         if trace.has_forms:
             check(form_in((args, kwargs)), name)
         _offer(function, name)
+        args, kwargs = tuple(map(users_own, args)), {k: users_own(v) for k, v in kwargs.items()}
         if name.rpartition(".")[2] in MUTATING or kwargs.get("out") is not None:
             raise Untraceable(f"{name} writes into an array", user_line())
         if trace.breaks.are_possible and (self._unsteady or function in VALUE_SHAPED):

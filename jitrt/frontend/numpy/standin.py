@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import types
 from collections.abc import Callable
 from typing import Any
 
@@ -10,6 +12,8 @@ import numpy as np
 from ..context import current
 
 _METHOD = type(np.add.reduce)
+USERS_NAMES = "__jitrt_names__"
+"""The name of the user's own namespace in a copy of it, if its functions may be called outside of the trace."""
 
 
 class StandIn:
@@ -55,3 +59,29 @@ class StandIn:
 def without_stand_in(value: Any) -> Any:
     """The function that `value` stands for, if it is a stand-in; otherwise `value` itself."""
     return value.function if type(value) is StandIn else value
+
+
+def users_own(function: Any) -> Any:
+    """The function that the user's code would have in place of this one, which code on symbols has or has made.
+
+    NumPy calls it with values, for every element perhaps; what stands for functions in a trace would take most of the
+    time.
+    """
+    return _own(function, {})
+
+
+def _own(value: Any, made: dict[int, types.FunctionType]) -> Any:
+    """As `users_own`; `made` has what was made so far, since a function may reach itself."""
+    value = without_stand_in(value)
+    if type(value) is not types.FunctionType or USERS_NAMES not in value.__globals__:
+        return value
+    if id(value) not in made:
+        cells = value.__closure__ and tuple([types.CellType() for _ in value.__closure__])
+        names = value.__globals__[USERS_NAMES]
+        own = types.FunctionType(value.__code__, names, value.__name__, value.__defaults__, cells)
+        own.__kwdefaults__ = value.__kwdefaults__
+        made[id(value)] = own
+        for cell, before in zip(cells or (), value.__closure__ or ()):
+            with contextlib.suppress(ValueError):  # not assigned yet
+                cell.cell_contents = _own(before.cell_contents, made)
+    return made[id(value)]

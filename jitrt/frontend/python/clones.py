@@ -24,7 +24,7 @@ from ..numpy.creation import stand_in
 from ..numpy.draws import TracedGenerator, of_object
 from ..numpy.externalcalls import external_call
 from ..numpy.operators import is_tracer, traced_complex, traced_float, traced_int, traced_len
-from ..numpy.standin import StandIn
+from ..numpy.standin import USERS_NAMES, StandIn
 from ..rolling.loopsites import only_called
 from ..rolling.rolling import traced_range
 from .captures import Place
@@ -220,7 +220,8 @@ class Clones:
             known = vars(builtins) | STAND_INS | {"__import__": self._imported}
             if self._refused:
                 known |= {name: self.of(v) for name, v in vars(builtins).items() if id(v) in self._refused}
-            self._namespaces[id(names)] = names | {"__builtins__": known}, set()
+            own = {} if self._refused else {USERS_NAMES: names}
+            self._namespaces[id(names)] = names | {"__builtins__": known} | own, set()
         return self._namespaces[id(names)][0]
 
     def _name(self, made: types.FunctionType, names: dict[str, Any]) -> None:

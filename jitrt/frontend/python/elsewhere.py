@@ -11,7 +11,7 @@ import numpy as np
 
 from ...errors import Untraceable
 from ..context import current
-from ..numpy.standin import without_stand_in
+from ..numpy.standin import users_own
 from .userline import user_line
 
 
@@ -21,20 +21,18 @@ class Vectorized:
     def __init__(self, pyfunc: Any = None, **options: Any):
         if pyfunc is None:
             raise Untraceable("np.vectorize as a decorator with arguments", user_line())
-        pyfunc = without_stand_in(pyfunc)  # which NumPy can call for every element without a look for a trace
         self._pyfunc, self._options = pyfunc, options
         self.__name__ = getattr(pyfunc, "__name__", "function")
 
     def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
-        state = current()
+        state, given = current(), (self._pyfunc, self._options, args, kwargs)
         if state is None:
-            return _vectorized(self._pyfunc, self._options, args, kwargs)
-        return state.calls.host_call(
-            _vectorized, f"vectorize({self.__name__})", (self._pyfunc, self._options, args, kwargs), {}
-        )
+            return vectorized(users_own(self._pyfunc), self._options, args, kwargs)
+        return state.calls.host_call(vectorized, f"vectorize({self.__name__})", given, {})
 
 
-def _vectorized(pyfunc: Callable[..., Any], options: dict[str, Any], args: tuple, kwargs: dict[str, Any]) -> Any:
+def vectorized(pyfunc: Callable[..., Any], options: dict[str, Any], args: tuple, kwargs: dict[str, Any]) -> Any:
+    """A call of what `np.vectorize` makes of a function."""
     return np.vectorize(pyfunc, **options)(*args, **kwargs)
 
 

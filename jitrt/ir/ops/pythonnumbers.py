@@ -39,7 +39,7 @@ LIBRARY_FUNCTIONS: dict[Callable[..., Any], Op] = {
     function: row(Op(f"libm_{name}", Kind.ELEMENTWISE, numpy=function, library=LIBM, cost=200))
     for name, function in (
         ("pow", operator.pow), *((name, getattr(math, name)) for name in """sqrt sin cos tan asin acos atan atan2 sinh
-        cosh tanh asinh acosh atanh exp expm1 log log2 log10 log1p""".split()),
+        cosh tanh asinh acosh atanh exp expm1 log log2 log10 log1p erf erfc""".split()),
     )
 }  # fmt: skip
 

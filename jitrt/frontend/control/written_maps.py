@@ -1,0 +1,58 @@
+"""What calls a function of the user's for each element, or for each row, in Python. See `written`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+
+def spread(x: Any, *others: Any) -> Any:
+    """An array or a number as an array in the shape that it has together with `others`, not to be written."""
+    raise NotImplementedError  # a row of the functions that procedures have
+
+
+def vectorized_1(function: Any, dtype: Any, x: Any) -> Any:
+    """``np.vectorize(function)(x)``: NumPy sees the type from a call with its own scalar."""
+    elements = x.ravel()
+    if dtype is None:
+        assert len(elements) > 0
+        made = np.full(len(elements), function(elements[0]))
+    else:
+        made = np.empty(len(elements), dtype)
+    for k in range(len(elements)):
+        made[k] = function(elements[k].item())
+    return made.reshape(x.shape)
+
+
+def vectorized_2(function: Any, dtype: Any, x: Any, y: Any) -> Any:
+    """``np.vectorize(function)(x, y)``."""
+    values = spread(x, y)
+    first, second = values.ravel(), spread(y, x).ravel()
+    if dtype is None:
+        assert len(first) > 0
+        made = np.full(len(first), function(first[0], second[0]))
+    else:
+        made = np.empty(len(first), dtype)
+    for k in range(len(first)):
+        made[k] = function(first[k].item(), second[k].item())
+    return made.reshape(values.shape)
+
+
+def _apply_along_axis(func1d: Any, axis: Any, arr: Any) -> Any:
+    """For functions that give a number; the first one's type is that of the result."""
+    assert arr.ndim == 2
+    assert axis == 0 or axis == 1 or axis == -1
+    rows = np.transpose(arr) if axis == 0 else arr
+    assert len(rows) > 0
+    first = func1d(rows[0])
+    assert np.ndim(first) == 0
+    made = np.full(len(rows), first)
+    for k in range(1, len(rows)):
+        made[k] = func1d(rows[k])
+    return made
+
+
+VECTORIZED: dict[int, Callable[..., Any]] = {1: vectorized_1, 2: vectorized_2}
+MAPS: dict[Any, Callable[..., Any]] = {np.apply_along_axis: _apply_along_axis}
