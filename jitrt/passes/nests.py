@@ -152,6 +152,8 @@ class _Fusion:
         extent, turned = self._pointers.offset(inner.stop), []
         row, column = Poly.name(nest.index), Poly.name(inner.index)
         for s in inner.body:
+            if isinstance(s, Store) and s.value in (nest.index, inner.index):
+                return nest
             if isinstance(s, (Load, Store)):
                 offset = self._pointers.offset(s.offset)
                 of_column = [(m, c) for m, c in offset.terms if inner.index in m]

@@ -35,7 +35,8 @@ def test_from_half(char):
 def test_to_half(char):
     with np.errstate(all="ignore"):
         source = between().astype(char) if char in "fdFD" else special(char)
-    check(lambda x: x.astype(np.float16), source)
+    # NumPy warns of imaginary parts that are lost, and computes it therefore.
+    check((lambda x: x.real.astype(np.float16)) if char in "FD" else (lambda x: x.astype(np.float16)), source)
 
 
 def test_every_operation_rounds():

@@ -7,6 +7,7 @@ import warnings
 import numpy as np
 import pytest
 
+import jitrt
 from jitrt.frontend.control.stage import stage
 from jitrt.frontend.control.values import NotStaged
 from jitrt.ir.loops import For, Memory, Scope, Store, statements_within
@@ -83,6 +84,15 @@ def test_memory_that_nobody_reads_is_gone():
 def test_rows_of_matrices_without_gaps_are_one_loop():
     _, (loop,) = fused(stepping("a = a * b"), [*arrays((3, 5)), 2])
     assert str(loop.stop) == "x0.n0*x0.n1"
+
+
+@pytest.mark.parametrize("call", ["np.argsort(a, kind='stable')", "np.argsort(a, 0, kind='stable')"])
+def test_numbers_of_rows_and_columns_that_are_stored_stay(call):
+    function = function_of(["t = 0", "for i in range(40):", "    t += i", f"return {call}, t"], "a")
+    fast = jitrt.jit(function)
+    for shape in ((40, 70), (3, 5), (2, 1)):
+        a = np.arange(np.prod(shape)).reshape(shape) % 3.0
+        np.testing.assert_array_equal(fast(a)[0], function(a)[0])
 
 
 @pytest.mark.parametrize("body", [["t = 1 / a", "b = b + 1"], ["t = 1 / a", "b = np.where(a > 1, t, b)"]])
