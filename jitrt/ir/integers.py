@@ -143,8 +143,19 @@ class Facts:
         rest = x - low
         if self._is_natural(rest, 12):
             return True
-        names = set(rest.names())  # what is known of other names alone does not help
-        return any(self._is_natural(rest - k, 6) for k in self.natural if not names.isdisjoint(k.names()))
+        names = self._reached(rest)  # what is known of names that have nothing to do with these does not help
+        return any(self._is_natural(rest - k, 6) for k in self.natural if not names.isdisjoint(self._reached(k)))
+
+    def _reached(self, x: Poly) -> set[str]:
+        """The names of `x`, and all that bound them."""
+        found: set[str] = set()
+        work = list(x.names())
+        while work:
+            name = work.pop()
+            if name not in found:
+                found.add(name)
+                work += [n for side in self.bounds_of(name) for bound in side for n in bound.names()]
+        return found
 
     def _is_natural(self, x: Poly, depth: int) -> bool:
         """Whether `x` is certainly not negative, by the bounds of its names."""

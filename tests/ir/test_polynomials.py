@@ -64,3 +64,12 @@ def test_what_loops_need_is_proved():
     assert not facts.is_at_least(M - INDEX)
     facts.natural.append(M - INDEX - 1)
     assert facts.is_at_least(M - INDEX) and facts.is_at_least(M - 2)
+
+
+def test_what_is_known_of_bounds_proves_something():
+    facts = loop_facts()
+    facts.bound("t", [N - 3])
+    turn = Poly.name("t")
+    assert not facts.is_at_least(turn - 7)
+    facts.natural.append(N - 10)
+    assert facts.is_at_least(turn - 7)

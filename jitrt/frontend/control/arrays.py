@@ -17,6 +17,7 @@ from .values import BOOL, INT, ROLLED, Array, NotStaged, Scalar, View, dtype_of,
 Shape = tuple[Poly, ...]
 Indices = tuple[Poly, ...]
 ZERO, ONE = Poly.number(0), Poly.number(1)
+_MOST_PARTS = 16  # of a loop whose elements are read from several places, one after the other
 
 
 def in_memory(r: Recorder, view: View, dtype: np.dtype, shape: Shape, c_order: bool = True) -> Array:
@@ -126,8 +127,10 @@ def nest(r: Recorder, shape: Shape, body: Callable[[Indices], None], indices: In
         _turns(r, ZERO, shape[0], lambda index: nest(r, shape[1:], body, (*indices, index)))
 
 
-def _turns(r: Recorder, start: Poly, stop: Poly, body: Callable[[Poly], None]) -> None:
+def _turns(r: Recorder, start: Poly, stop: Poly, body: Callable[[Poly], None], parts: int = _MOST_PARTS) -> None:
     """An innermost loop; where what its elements are read from changes, one behind the other."""
+    if not parts:
+        raise NotStaged("an axis that is rolled many times")
     loads, around = len(r.loads), r.innermost
     try:
         with r.attempt() as take_back, r.loop(start, stop) as index:
@@ -140,8 +143,8 @@ def _turns(r: Recorder, start: Poly, stop: Poly, body: Callable[[Poly], None]) -
         turn = split.turn
     finally:
         r.innermost = around
-    _turns(r, start, r.minimum(turn, stop), body)
-    _turns(r, r.maximum(turn, start), stop, body)
+    _turns(r, start, r.minimum(turn, stop), body, parts - 1)
+    _turns(r, r.maximum(turn, start), stop, body, parts - 1)
 
 
 def rolled(r: Recorder, array: Array, by: Poly, axis: int) -> Array:
