@@ -115,5 +115,5 @@ def test_calls_that_double_with_each_level_are_given_up():
             x[k] += _doubled(11)  # never reached: there are no elements
         return x
 
-    with pytest.raises(NotStaged, match="too many functions|too long"):
+    with pytest.raises(NotStaged, match=r"too many functions|too long"):
         stage(f, (np.zeros(0),))
