@@ -188,11 +188,16 @@ class ServedFunction(NativeCallable):
                 self._dispatch.serve_plain(self._function)
             with self._tally.runs_plain(known.plain.reason):
                 return self._function(*args, **kwargs)
-        if self._may_wait and self._waiting.is_first(args, kwargs, known.unpaid):
+        failures: list[Exception] = []  # taken out of this frame, since their tracebacks lead to it and its arguments
+        is_first = False
+        try:
+            is_first = self._may_wait and self._waiting.is_first(args, kwargs, known.unpaid)
+        except Exception as error:
+            failures.append(error)
+        if is_first:
             traced.last = FIRST
             with self._tally.runs_plain(FIRST.reason):
                 return self._function(*args, **kwargs)
-        failures: list[Exception] = []  # taken out of this frame, since their tracebacks lead to it and its arguments
         leaves: list[Any] = []
         site, is_spared, tree = None, False, None
         try:

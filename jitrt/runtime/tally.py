@@ -5,6 +5,7 @@ Native code counts the plain calls that it makes in words of the tally; calls th
 
 from __future__ import annotations
 
+from contextlib import AbstractContextManager, nullcontext
 from time import perf_counter
 from typing import Any
 
@@ -61,10 +62,16 @@ class Tally:
         """A context: Python serves a call. One in the trace of another function is part of that."""
         return _Timed(self, [0, 0.0] if is_at_work() else self.looked)
 
-    def runs_plain(self, reason: str) -> _Timed:
+    def runs_plain(self, reason: str) -> AbstractContextManager[None]:
         """A context inside of it: the plain function runs, for that reason."""
-        self.latest = reason
-        return _Timed(self, self.plain.setdefault(reason, [0, 0.0]), depth=1)
+        try:
+            self.latest = reason
+            return _Timed(self, self.plain.setdefault(reason, [0, 0.0]), depth=1)
+        except MemoryError:  # the plain function may need none
+            return _UNCOUNTED
+
+
+_UNCOUNTED = nullcontext()
 
 
 class _Timed:

@@ -241,7 +241,8 @@ def first_call(places, kind):
         assert np.allclose(found, right, rtol=1e-12)
     for found in results:
         assert np.allclose(found, np.sqrt(x) * 2 - 1 if kind == "other" else 2 * wanted[0], rtol=1e-12)
-    assert function.cache_info().compiled == 1
+    made = function.cache_info().compiled  # an explanation is of a program for these shapes alone
+    assert made == 1 or (kind == "explanation" and places and made == 2)
     return seen.lines
 
 
