@@ -249,9 +249,12 @@ class JitFunction(ServedFunction, Generic[P, R]):
         except LoopsWanted as wanted:
             self._take_loops(wanted.is_called)
             return self._loops.source(args) or known.find(call.leaves, call.structure)
-        if isinstance(found, Plain) and found.error is None and not kwargs:
-            return self._loops.source(args, instead_of_plain=True) or found
-        return found
+        if not isinstance(found, Plain) or found.error is not None:
+            return found
+        if not kwargs and (text := self._loops.source(args, instead_of_plain=True)):
+            return text
+        general = known.find_for_calls(call.leaves, call.structure, may_make=False)  # for calls with other shapes
+        return found if isinstance(general, Plain) else general
 
     def _names_of(self, traced: Traced, args: tuple, kwargs: dict[str, Any]) -> dict[Node, str]:
         """The user's names of the values of a trace, as far as another one finds them: those of calls keep no names."""

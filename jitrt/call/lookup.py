@@ -207,9 +207,15 @@ class Specialisations:
             return self._told_apart(found, key, replaced(call, answers=answers))
         return found
 
-    def find_for_calls(self, leaves: list[Any], structure: Tree) -> Specialisation | Plain:
-        """What will serve calls like this one, and of other sizes, too, where `find` gives what people look at."""
-        captures, key = self.current_captures(), self.signature(leaves, structure)
+    def find_for_calls(self, leaves: list[Any], structure: Tree, may_make: bool = True) -> Specialisation | Plain:
+        """What will serve calls like this one, and of other sizes, too, where `find` gives what people look at.
+
+        Unless it `may_make` a program for other sizes, too, it is one that is known.
+        """
+        try:
+            captures, key = self.current_captures(), self.signature(leaves, structure)
+        except Untraceable:
+            return self.find(leaves, structure)
         if any(type(k) is Foreign for k in key.types):
             return self.find(leaves, structure)
         integers, rounding = self.integers.symbols(structure, leaves), self._programs.rounding
@@ -218,7 +224,7 @@ class Specialisations:
         )
         with self._lock, at_work(), contextlib.suppress(IntegerWanted, LoopsWanted):
             sizes = self.integers.wanted(structure)
-            general = self._templates.find(call, (structure, key.outside), key.types, sizes, lambda: True)
+            general = self._templates.find(call, (structure, key.outside), key.types, sizes, lambda: may_make)
             if general is not None:
                 types, found = general
                 if found not in self:

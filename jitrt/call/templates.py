@@ -228,8 +228,15 @@ class _Family:
         return [self._free, *self._members.values()]
 
     def extended(self, call: Call, template: _Template, limit: int) -> _Template | None:
-        """A template with the path of a call, too; None if there can be none."""
-        made = _made(call, template.numbers_of(call), template.variables, template.wanted, limit, None, template)
+        """A template with the path of a call, too; None if there can be none.
+
+        It is the same one if only the plain function can follow that path, so that other calls follow theirs.
+        """
+        try:
+            made = _made(call, template.numbers_of(call), template.variables, template.wanted, limit, None, template)
+        except _NoPath as reason:
+            _log.info("%s: this path is plain NumPy's: %s", call.name, reason)
+            return template
         if made is None:
             self.is_given_up = True
         return made
@@ -389,6 +396,10 @@ class _OneShape(Exception):
     """A function needs the values of all variables: a program for one shape is as good, and faster."""
 
 
+class _NoPath(Exception):
+    """A path of a tree cannot be traced; the tree is as it was."""
+
+
 class _Name:
     """A number that may be any in a signature; equal to itself alone."""
 
@@ -459,7 +470,7 @@ def _made(
             programs.close(limit)
         else:
             made.arguments, made.integers = tuple(_inputs(call)), frozenset(call.integers).difference(integers)
-    except (Interrupted, IntegerWanted, LoopsWanted, _OneShape):
+    except (Interrupted, IntegerWanted, LoopsWanted, _OneShape, _NoPath):
         raise
     except (Exception, ControlException) as error:
         failures.append(error)
@@ -498,7 +509,12 @@ def _specialised(
     try:
         with drawing(call.leaves, restores=True):
             enters("trace")
-            traced = trace(call.request(execute=programs.execute, extents=extents, numbers=numbers))
+            try:
+                traced = trace(call.request(execute=programs.execute, extents=extents, numbers=numbers))
+            except Untraceable as reason:
+                if before is None:
+                    raise
+                raise _NoPath(str(reason)) from None
         if before is None and len(sizes.pinned()) == len(sizes.variables):
             raise _OneShape
         if traced.breaks and classes_in(call.structure):
