@@ -176,3 +176,23 @@ def test_small_extents_are_variables_once_they_vary(monkeypatch):
     for m in range(2, 17):
         np.testing.assert_array_equal(fast(np.arange(float(m))), function(np.arange(float(m))))
     assert len(made) <= 3
+
+
+@pytest.mark.parametrize("place", ["formulas.packed", "formulas.new_registers", "GeneralFrame._link"])
+def test_interrupts_leave_no_frame_by_halves(monkeypatch, place):
+    """Native code wrote registers that there were not, where an interrupt came between them and the rows."""
+    fast = jitrt.jit(elementwise)
+    fast(np.ones(300))
+    (found,) = fast._specialisations.compiled()
+    frame = found.compiled.program.new_frame()
+
+    def interrupted(*_):
+        raise KeyboardInterrupt
+
+    for n in (300, 200_000, 40):
+        x = np.linspace(0, 1, n)
+        with monkeypatch.context() as context, pytest.raises(KeyboardInterrupt):
+            context.setattr(f"jitrt.runtime.generalframes.{place}", interrupted)
+            frame._lay_out(frame.image, frame.image.nbytes)
+            frame.begin([x])
+        same(frame.run([x], 0)[0], elementwise(x))

@@ -39,8 +39,12 @@ class GeneralFrame(Frame):
         self._lay_out(image, room)
 
     def _lay_out(self, image: Image, room: int) -> None:
-        """Make a frame with so many bytes, and the rows that write what the driver reads of it."""
+        """Make a frame with so many bytes, and the rows that write what the driver reads of it.
+
+        Where an interrupt or a lack of memory ends that, `begin` does it again: native code must not follow half of it.
+        """
         assert image.formulas is not None
+        self._is_laid_out = False
         super().__init__(replaced(image, nbytes=room), self._kernels, self._limit)
         self._registers_of = image.formulas.registers()
         rows = image.formulas.rows.tolist()
@@ -58,6 +62,7 @@ class GeneralFrame(Frame):
         self._is_parallel = threads.has_pool() or self._limit == 1
         self._require_room(room)
         self._link()
+        self._is_laid_out = True
 
     def _require_room(self, room: int) -> None:
         """Guards that have a call served by another frame, or wait for the pool of threads."""
@@ -171,8 +176,9 @@ class GeneralFrame(Frame):
     def code(self) -> tuple[np.ndarray, np.ndarray]:
         """The rows, and their registers."""
         if self._code is None:
-            self._code = formulas.packed([*self._rows, *self._copies], len(self._rows))
-            self._registers = formulas.new_registers(self._code)
+            code = formulas.packed([*self._rows, *self._copies], len(self._rows))
+            self._registers = formulas.new_registers(code)
+            self._code = code  # at last: an interrupt in between leaves no code without registers
         return self._code, self._registers
 
     def saved(self) -> list[tuple[int, int, int]]:
@@ -187,6 +193,8 @@ class GeneralFrame(Frame):
 
     def begin(self, inputs: Sequence[Any]) -> list[Any]:
         arrays = tuple(inputs)
+        if not self._is_laid_out:
+            self._lay_out(self.image, self.image.nbytes)
         for place, view in self.scalars:
             view[()] = arrays[place]
         code, registers = self.code()
