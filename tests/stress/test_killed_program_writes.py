@@ -30,10 +30,12 @@ class Handler(logging.Handler):
 logging.getLogger("jitrt.cache").addHandler(Handler())
 logging.getLogger("jitrt.cache").setLevel(logging.INFO)
 
-def function(x):
-    return np.sqrt(x * x + np.arange(x.size)) - 1.25
-
 def check(n):
+    values = jitrt.frozen(np.arange(float(n)))
+
+    def function(x):
+        return np.sqrt(x * x + values) - 1.25
+
     x = np.linspace(-3.0, 7.0, n)
     np.testing.assert_array_equal(jitrt.jit(function)(x), function(x))
 
