@@ -56,8 +56,6 @@ _MOST_ATTEMPTS = 16  # of one member
 _MOST_FAILURES = 2  # attempts that gave no template
 _LARGE_EXTENT = 17  # extents from here on are variables; code for smaller ones is better made for the number that it is
 
-_LARGE_EXTENT = 17
-
 Numbers = tuple[int, ...]
 """In which calls may differ that have a template in common: extents, strides of arrays with gaps, integers."""
 

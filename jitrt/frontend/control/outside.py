@@ -46,13 +46,9 @@ class Captures:
         found = sys.modules.get(module)
         if found is None:
             raise NotStaged(f"an import of {module}, which nobody has imported yet")
-        return (
-            self.of(name, vars(found), name)
-            if name in vars(found)
-            else self.imported(f"{module}.{name}")
-            if name
-            else found
-        )
+        if not name:
+            return found
+        return self.of(name, vars(found), name) if name in vars(found) else self.imported(f"{module}.{name}")
 
     def of(self, name: str, space: Any, key: Any) -> Any:
         """The object of that name."""
