@@ -1,5 +1,6 @@
 """Functions of the user's that NumPy calls for elements or rows, functions of `math`, and imports, in loops."""
 
+import linecache
 import math
 
 import numpy as np
@@ -132,6 +133,20 @@ def test_what_raises_raises():
     assert_same(fast, abs(X))
     assert_same(fast, X)
     assert_same(fast, abs(X))
+
+
+@pytest.mark.parametrize(
+    "options", ["graded, None, 'text'", "otypes=[float]", "graded, otypes=[5]", "graded, cache=True"]
+)
+def test_other_options_are_numpys(options):
+    source = f"def f(x):\n    made = np.vectorize({options})\n    return made(x)\n"
+    name = f"<test of {options}>"
+    linecache.cache[name] = (len(source), None, source.splitlines(True), name)
+    space = {"np": np, "graded": graded}
+    exec(compile(source, name, "exec"), space)
+    fast = jitrt.jit(space["f"])
+    for _ in range(3):
+        assert_same(fast, X)
 
 
 def test_another_function_in_a_vectorize_object():

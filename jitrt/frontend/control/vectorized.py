@@ -43,7 +43,7 @@ class Vectorized:
         return VECTORIZED[count]
 
 
-def of_call(function: Any, otypes: Any = None, **others: Any) -> Vectorized:
+def of_call(function: Any = None, otypes: Any = None, *more: Any, **others: Any) -> Vectorized:
     """``np.vectorize(function, otypes=…)``.
 
     Raises
@@ -51,13 +51,16 @@ def of_call(function: Any, otypes: Any = None, **others: Any) -> Vectorized:
     NotStaged
         If there are other options, or several results.
     """
-    if any(v not in (None, False) for v in others.values()):
-        raise NotStaged(f"np.vectorize with {', '.join(others)}")
+    if function is None or more or any(v not in (None, False) for v in others.values()):
+        raise NotStaged("np.vectorize with other options")
     if otypes is None:
         return Vectorized(function, None)
     if not is_static(otypes) or len(otypes) != 1:
         raise NotStaged("np.vectorize with several results")
-    dtype = np.dtype(otypes[0])
+    try:
+        dtype = np.dtype(otypes[0])
+    except TypeError:
+        raise NotStaged("np.vectorize with what is no dtype") from None
     if dtype.kind not in "biuf":
         raise NotStaged(f"np.vectorize with {dtype}")
     return Vectorized(function, dtype)

@@ -14,14 +14,16 @@ from ..context import current
 from ..numpy.standin import users_own
 from .userline import user_line
 
+_OPTIONS = ("otypes", "doc", "excluded", "cache", "signature")  # of np.vectorize, in their order
+
 
 class Vectorized:
     """In place of `np.vectorize` objects: NumPy calls the function for every element, at every run."""
 
-    def __init__(self, pyfunc: Any = None, **options: Any):
+    def __init__(self, pyfunc: Any = None, *more: Any, **options: Any):
         if pyfunc is None:
             raise Untraceable("np.vectorize as a decorator with arguments", user_line())
-        self._pyfunc, self._options = pyfunc, options
+        self._pyfunc, self._options = pyfunc, dict(zip(_OPTIONS, more)) | options
         self.__name__ = getattr(pyfunc, "__name__", "function")
 
     def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
