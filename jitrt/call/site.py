@@ -275,8 +275,7 @@ class ServedFunction(NativeCallable):
         if isinstance(self._loops, NoLoops) and hasattr(self._function, "__code__"):
             from ..runtime.stagedloops import LoopEngine
 
-            options = self._options
-            self._loops = LoopEngine(self._function, options.rounding, is_called, is_called, options.threads)
+            self._loops = LoopEngine(self._function, self._options.rounding, is_called, self._options.threads)
 
     def _site(self, kind: Hashable) -> Site:
         """The state of calls of that kind."""

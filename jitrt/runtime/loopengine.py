@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import dis
 import types
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from ..ir.rounding import EXACT, Rounding
+from ..values.glance import has_loops
 
 if TYPE_CHECKING:
     from ..frontend.python.captures import Capture
@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     from .stagedloops import LoopEngine
 
 MISS = object()  # what a call returns that the engine does not serve
-
-_JUMPS_BACK = {code for name, code in dis.opmap.items() if name == "FOR_ITER" or "JUMP_BACKWARD" in name}
 
 
 class NoLoops:
@@ -66,13 +64,8 @@ def loop_engine(
     False
     """
     code = getattr(function, "__code__", None)
-    if not isinstance(code, types.CodeType) or not _jumps_back(code):
+    if not isinstance(code, types.CodeType) or not has_loops(code):
         return NoLoops()
     from .stagedloops import LoopEngine
 
     return LoopEngine(function, rounding, threads=threads)
-
-
-def _jumps_back(code: types.CodeType) -> bool:
-    inner = (c for c in code.co_consts if isinstance(c, types.CodeType))
-    return not _JUMPS_BACK.isdisjoint(code.co_code[::2]) or any(map(_jumps_back, inner))

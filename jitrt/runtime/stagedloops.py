@@ -25,7 +25,6 @@ from ..codegen.entries import entry_of
 from ..errors import HalfDone, JitrtError, is_passing
 from ..frontend.control.composites import LEAVES, are_different, assign_part, holder_count, is_leaf, take_apart
 from ..frontend.control.outside import list_dtype
-from ..frontend.control.source import has_loops
 from ..frontend.control.stage import MOST_BYTES, MOST_WHOLE_BYTES, STATIC, WAY, is_same_value, stage
 from ..frontend.control.values import NotStaged, WholeArrays
 from ..frontend.python.captures import Capture
@@ -79,17 +78,15 @@ class LoopEngine:
     rounding : Rounding, optional
         In what results may differ from its own.
     has_loops : bool
-        Whether it may have loops of its own. One that has none, but operations that are loops, is left to the tracer
-        until this asks for them.
-    calls_loops : bool
-        Whether functions that it calls have loops.
+        Whether it, or what it calls, has loops. One that has none, but operations that are loops, is left to the
+        tracer until this asks for them.
     threads : int, optional
         Most threads that procedures may use.
 
     Attributes
     ----------
     active : bool
-        Whether calls may be served; False once the function is known to have no loops.
+        Whether calls may be served; False after an error of ours.
     answering, serving : bool
         Whether there are procedures in use.
     compile_seconds : float
@@ -101,13 +98,11 @@ class LoopEngine:
         function: Callable[..., Any],
         rounding: Rounding = EXACT,
         has_loops: bool = True,
-        calls_loops: bool = False,
         threads: int | None = None,
     ):
         self._function, self._rounding = function, rounding
         self._threads = threads or MOST_WORKERS + 1
         self._has_loops = has_loops
-        self._calls_loops = calls_loops
         self._loops: dict[Any, list[_Loop]] = {}
         self._refused: dict[Any, str] = {}
         self._left: set[Any] = set()  # refused because their loops work on whole arrays
@@ -115,7 +110,6 @@ class LoopEngine:
         self.compile_seconds = 0.0
         self.active = True
         self.answering = self.serving = False
-        self._looked = calls_loops or not has_loops
         self._made = 0
         self._backoff = policy.Backoff(free=policy.REFUSALS)
         self._served = 0
@@ -130,11 +124,6 @@ class LoopEngine:
         if not (self._has_loops or instead_of_plain):
             return self.serve(args)
         try:
-            if not self._looked:
-                self.active = has_loops(self._function.__code__)
-                self._looked = True
-            if not self.active:
-                return MISS
             call = self._taken(args)
             loop = self._latest = self._find(call, instead_of_plain)
         except Exception as error:  # nothing has run yet
@@ -184,8 +173,7 @@ class LoopEngine:
 
     def source(self, args: tuple, instead_of_plain: bool = False) -> str:
         """The procedure that calls with such arguments run; empty if there is none. Parameters as for `call`."""
-        is_known = self._calls_loops or not self._has_loops
-        if not (self.active and (is_known or has_loops(self._function.__code__))):
+        if not self.active:
             return ""
         loop = self._find(self._taken(args), instead_of_plain or not self._has_loops)
         return "" if loop is None else str(loop.staged.procedure)

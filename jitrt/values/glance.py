@@ -17,6 +17,7 @@ from .. import policy
 
 _GLANCE = 16  # members of an argument that are looked at
 _JUMPS_BACK = {code for name, code in dis.opmap.items() if "JUMP_BACKWARD" in name}
+_LOOPS = _JUMPS_BACK | {dis.opmap["FOR_ITER"]}
 _CACHE = 0  # room behind instructions, which runs nothing
 
 
@@ -99,6 +100,22 @@ def _first(values: Iterable[Any]) -> Iterator[Any]:
     return (value for _, value in zip(range(_GLANCE), values))
 
 
+def has_loops(code: types.CodeType) -> bool:
+    """Whether a function, or one that stands in it, has loops or comprehensions.
+
+    Examples
+    --------
+    >>> has_loops((lambda x: [y + 1 for y in x]).__code__), has_loops((lambda x: x + 1).__code__)
+    (True, False)
+    """
+    return not _LOOPS.isdisjoint(code.co_code[::2]) or any(map(has_loops, _inner(code)))
+
+
+def _inner(code: types.CodeType) -> Iterator[types.CodeType]:
+    """Comprehensions and functions inside."""
+    return (inner for inner in code.co_consts if isinstance(inner, types.CodeType))
+
+
 def instructions(code: types.CodeType) -> list[int]:
     """How many instructions of a function stand in no loop, in one, in one within another, …
 
@@ -129,8 +146,7 @@ def instructions(code: types.CodeType) -> list[int]:
     for instruction, depth in zip(code.co_code[::2], itertools.accumulate(depths)):
         counts += [0] * (depth + 1 - len(counts))
         counts[depth] += instruction != _CACHE
-    for inner in code.co_consts:
-        if isinstance(inner, types.CodeType):  # a comprehension, or a function inside
-            found = [0, *instructions(inner)]
-            counts = [a + b for a, b in zip([*counts, *[0] * len(found)], [*found, *[0] * len(counts)])]
+    for inner in _inner(code):
+        found = [0, *instructions(inner)]
+        counts = [a + b for a, b in zip([*counts, *[0] * len(found)], [*found, *[0] * len(counts)])]
     return counts

@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 
 import jitrt
-from jitrt.frontend.control.source import has_loops
 from jitrt.frontend.control.stage import stage
 from jitrt.frontend.control.values import NotStaged
 from jitrt.runtime.loopengine import MISS
 from jitrt.runtime.stagedloops import LoopEngine
+from jitrt.values.glance import has_loops
 
 
 def function_of(source, name="f", **namespace):

@@ -165,16 +165,6 @@ def definition_of_lambda(e: ast.Lambda) -> ast.FunctionDef:
     return ast.copy_location(ast.FunctionDef("<lambda>", e.args, [body], []), e)
 
 
-@lru_cache(maxsize=512)
-def has_loops(code: types.CodeType) -> bool:
-    """Whether a function has a loop of its own."""
-    try:
-        tree = definition_of(code)
-    except NotStaged:
-        return False
-    return any(isinstance(n, (ast.For, ast.While, ast.ListComp, ast.GeneratorExp)) for n in ast.walk(tree))
-
-
 def assigned(statements: list[ast.stmt]) -> list[str]:
     """Names that statements assign, in the order in which they stand."""
     found: dict[str, None] = {}

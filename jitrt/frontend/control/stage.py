@@ -13,6 +13,7 @@ from ...ir.integers import Poly
 from ...ir.loops import POINTER, Parameter, Procedure, Statement, Type
 from ...ir.types import UNALIGNED
 from ...kernels.procedure import MOST_INTEGER
+from ...values.glance import has_loops
 from ...values.kinds import TUPLE, Tree, fields_in, leaf_count
 from ...values.memory import nbytes
 from ..forms import encoding_of
@@ -26,7 +27,7 @@ from .lists import GrownList, given
 from .outside import Captures, is_function, is_source, list_dtype
 from .recorder import MOST_EXTENT, Recorder
 from .scalars import poly_of, register_of, settled
-from .source import definition_of, has_loops
+from .source import definition_of
 from .statements import Statements, bind
 from .values import (
     BOOL,
