@@ -19,6 +19,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 import jitrt
+from jitrt.frontend.python.smallmatrices import MOST_ROWS, SMALL
 from jitrt.ir.ops.optable import METHODS, OPS
 from jitrt.ir.ops.rows import NUMPY_FUNCTIONS
 
@@ -237,6 +238,8 @@ def _judged(called: Any, function: Any, names: list[str]) -> tuple[str, str]:
         return "kernel", f"row `{op.name}`"
     if called in NUMPY_FUNCTIONS or called in map(_METHODS.get, METHODS):
         return "kernel", "made of rows"
+    if called in SMALL:
+        return "composition", f"operations on whole stacks of matrices of up to {MOST_ROWS} rows"
     return "composition", "NumPy's own Python code, compiled"
 
 

@@ -90,7 +90,7 @@ def test_a_kind_that_is_traced_is_not_put_off_again():
 
 @pytest.mark.filterwarnings("ignore::jitrt.JitrtPerformanceWarning")
 def test_traces_that_end_in_vain_are_fewer():
-    fast = jitrt.jit(lambda x, name: np.linalg.inv(x) * len(name))
+    fast = jitrt.jit(lambda x, name: np.linalg.eigvalsh(x) * len(name))
     for _, name in itertools.product(range(20), TABLE):
         fast(np.eye(2), name)
     assert fast.cache_info().compiled == 0

@@ -21,6 +21,7 @@ from numba.np import ufunc_db
 from numba.np.numpy_support import from_dtype
 
 from ..base.once import once
+from ..ir.ops.fused import FUSED
 from ..ir.ops.optable import LIBM, SPECIAL, Op
 from ..ir.ops.relaxed import RELAXED
 from ..ir.ops.ufuncs import COMPUTED, CUBE
@@ -137,6 +138,8 @@ def inline_emitter(op: Op, operands: tuple[np.dtype, ...], result: np.dtype) -> 
         return emit_computed
     if op is CUBE:
         return _emit_cube if has_fma() else vmath.emitter("cube", "d", False)
+    if op is FUSED:
+        return _intrinsic("fma") if has_fma() else _emit_product_and_sum
     if op.library == "numpy" and len(operands) == 1 and operands[0].char in "DF":
         own = vmath.complex_emitter(op.name, operands[0].char, has_fma(), has_avx512())
         if own is not None:
@@ -224,6 +227,11 @@ def _emit_cube(builder: ir.IRBuilder, args: Sequence[ir.Value]) -> ir.Value:
     # At infinity the errors are nan, and an error of zero would take the sign of a zero.
     inexact = builder.fcmp_ordered("!=", error, error.type(0.0))
     return builder.select(inexact, builder.fadd(cube, error), cube)
+
+
+def _emit_product_and_sum(builder: ir.IRBuilder, args: Sequence[ir.Value]) -> ir.Value:
+    x, y, z = args
+    return builder.fadd(builder.fmul(x, y), z)
 
 
 def emit_where(builder: ir.IRBuilder, args: Sequence[ir.Value]) -> ir.Value:

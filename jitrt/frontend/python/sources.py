@@ -25,6 +25,7 @@ from ...ir.ops.steps import RULES
 from .clones import Clones, is_numpy_module, names_in
 from .elsewhere import refusing
 from .purevalues import SCOPES, is_numpy
+from .smallmatrices import SMALL
 from .userline import user_line
 
 if TYPE_CHECKING:
@@ -109,7 +110,7 @@ class _Copies(Clones):
     def of(self, value: Any) -> Any:
         if value is warnings.warn:
             return refusing("NumPy warns")
-        is_source = is_numpy(value) or value in _OWN.values()
+        is_source = is_numpy(value) or getattr(value, "__module__", "") in _OF_OWN
         if isinstance(value, types.FunctionType) and is_source and value not in SCOPES:
             return self._function(value)
         found = super().of(value)
@@ -130,8 +131,9 @@ def _trace_of(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1, dtype: An
     return np.asanyarray(a).diagonal(offset, axis1, axis2).sum(-1, dtype, out)
 
 
-# Of those that NumPy has in C, or by way of what has no meaning in a trace.
-_OWN = {np.broadcast_arrays: _broadcast_arrays, np.trace: _trace_of}
+# Of those that NumPy has in C, or by way of what has no meaning in a trace. They leave some calls to NumPy.
+_OWN: dict[Any, Callable[..., Any]] = {np.broadcast_arrays: _broadcast_arrays, np.trace: _trace_of, **SMALL}
+_OF_OWN = {source.__module__ for source in _OWN.values()}
 
 
 @cache
@@ -142,7 +144,9 @@ def _copies() -> _Copies:
 @cache
 def _source_of(function: Callable[..., Any]) -> types.FunctionType | None:
     """A copy of the source of one of NumPy's functions that finds in place of NumPy what a traced function finds."""
-    source = _OWN.get(function) or getattr(function, "_implementation", None)
+    if (own := _OWN.get(function)) is not None:
+        return _copies().of(own)
+    source = getattr(function, "_implementation", None)
     if type(source) is not types.FunctionType or function in VALUE_SHAPED or function in RULES:
         return None
     return None if names_in(source.__code__) & _HANDED_ON else _copies().of(source)

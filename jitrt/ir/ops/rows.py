@@ -7,6 +7,7 @@ from . import (
     assumptions,
     contractions,
     folds,
+    fused,
     indexing,
     moments,
     movement,
@@ -24,6 +25,6 @@ from .optable import BY_VALUE_FUNCTIONS, CONTIGUOUS_FUNCTIONS, METHODS, NUMPY_FU
 __all__ = ["BY_VALUE_FUNCTIONS", "CONTIGUOUS_FUNCTIONS", "METHODS", "NUMPY_FUNCTIONS", "OPS", "VIEW_FUNCTIONS"]
 
 ROW_MODULES = (
-    angle, assembly, assumptions, contractions, control, folds, indexing, moments, movement, pythonnumbers, reductions,
-    rounding, scans, searches, selection, ufuncs, updates,
+    angle, assembly, assumptions, contractions, control, folds, fused, indexing, moments, movement, pythonnumbers,
+    reductions, rounding, scans, searches, selection, ufuncs, updates,
 )  # fmt: skip
