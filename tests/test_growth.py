@@ -137,6 +137,15 @@ KINDS = [
 ]
 
 
+@pytest.fixture(autouse=True)
+def what_earlier_tests_have_left():
+    """No collection looks at it: that would take longer than everything else here."""
+    gc.collect()
+    gc.freeze()
+    yield
+    gc.unfreeze()
+
+
 def lines(run):
     """What `run` gives, and how many lines run for that."""
     count = 0
