@@ -16,6 +16,10 @@ from .words import BYTES, I32, I64, call_api, word
 DIVIDE, OVER, UNDER, INVALID = 1, 2, 4, 8
 """``NPY_FPE_DIVIDEBYZERO`` and so on."""
 
+NUMBERS = {"divide": DIVIDE, "over": OVER, "under": UNDER, "invalid": INVALID}
+"""In the words of `numpy.errstate`."""
+
+_ALL = DIVIDE | OVER | UNDER | INVALID
 _MXCSR_FLAGS = 0x3F
 _C_FLAGS = 0x0F  # FE_INVALID, FE_DIVBYZERO, FE_OVERFLOW, FE_UNDERFLOW of AArch64
 _SIGNATURES = {
@@ -83,16 +87,22 @@ def kept_flags(builder: ir.IRBuilder) -> ir.Value:
     return place
 
 
-def restore_flags(builder: ir.IRBuilder, kept: ir.Value) -> None:
-    """Let the flags of this thread be what they were."""
+def restore_flags(builder: ir.IRBuilder, kept: ir.Value, flags: int = _ALL) -> None:
+    """Let `flags` of this thread, a sum of numbers, be what they were."""
     if IS_X86:
+        if flags != _ALL:
+            now, mask = _control_register(builder), (flags & ~INVALID) << 2 | flags >> 3
+            others = builder.and_(builder.load(now), ir.Constant(I32, ~mask))
+            own = builder.and_(builder.load(kept), ir.Constant(I32, mask))
+            builder.store(builder.or_(others, own), now)
+            kept = now
         builder.call(_intrinsic(builder, "ldmxcsr"), [builder.bitcast(kept, BYTES)])
     elif IS_KNOWN:
-        _call_on(builder, "fesetexceptflag", kept)
+        _call_on(builder, "fesetexceptflag", kept, (flags & ~INVALID) << 1 | flags >> 3)
 
 
-def _call_on(builder: ir.IRBuilder, name: str, place: ir.Value) -> None:
-    call_api(builder, name, _SIGNATURES[name], builder.bitcast(place, BYTES), ir.Constant(I32, _C_FLAGS))
+def _call_on(builder: ir.IRBuilder, name: str, place: ir.Value, flags: int = _C_FLAGS) -> None:
+    call_api(builder, name, _SIGNATURES[name], builder.bitcast(place, BYTES), ir.Constant(I32, flags))
 
 
 def _renumbered(builder: ir.IRBuilder, raised: ir.Value, divide: int) -> ir.Value:

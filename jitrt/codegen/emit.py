@@ -9,6 +9,7 @@ import numpy as np
 from llvmlite import ir
 
 from ..ir.ops.optable import Op
+from ..kernels import floatflags
 from ..kernels.vmath_rare import add_attribute
 from ..kernels.vmath_variants import CALLED
 from ..schedule.loopnest import (
@@ -71,7 +72,11 @@ class _Kernel:
         self.memory = Memory(self.builder, self.function.args[0], nest, alias_scopes(module, nest.operands, name))
 
     def emit(self) -> ir.Function:
+        ignored = sum(floatflags.NUMBERS[name] for name in self.nest.ignored)
+        kept = floatflags.kept_flags(self.builder) if ignored else None
         self.block(self.nest.body)
+        if kept is not None:
+            floatflags.restore_flags(self.builder, kept, ignored)
         self.builder.ret_void()
         return self.function
 

@@ -94,8 +94,8 @@ class Node:
 
     @property
     def numpy_kwargs(self) -> dict[str, Any]:
-        """The parameters as NumPy takes them: literals by value."""
-        return {k: v.value if isinstance(v, Constant) else v for k, v in self.params}
+        """The parameters as NumPy takes them: literals by value, and not whether exceptions are reported."""
+        return {k: v.value if isinstance(v, Constant) else v for k, v in self.params if k != "quiet"}
 
     def __repr__(self) -> str:
         return f"<{self.op.name} {self.type}>"

@@ -12,11 +12,9 @@ from numpy._core import umath
 
 from ..base.once import once
 from ..kernels import entry
-from ..kernels.floatflags import DIVIDE, INVALID, OVER, UNDER
+from ..kernels.floatflags import NUMBERS
 from . import threads
 from .objects import builtin, fields
-
-NUMBERS = {"divide": DIVIDE, "over": OVER, "under": UNDER, "invalid": INVALID}
 
 UNCOMPUTED = entry.UNCOMPUTED_BIT
 

@@ -12,9 +12,10 @@ from ..ir.node import Graph, Node
 from ..ir.ops.indexing import gathered_indices
 from ..ir.ops.movement import storage
 from ..ir.ops.optable import Kind
+from ..ir.ops.quiet import Reports, quiet_of, reports_of
 from .assignments import orderings
 from .cost import bytes_moved, is_worth_repeating
-from .groups import TOO_LONG, Group, Sink, crosses, parts_of, producer, topological, why_apart
+from .groups import REPORTS, TOO_LONG, Group, Sink, crosses, parts_of, producer, topological, why_apart
 from .sections import sections
 
 _KERNEL_KINDS = (Kind.ELEMENTWISE, Kind.REDUCTION, Kind.SCAN, Kind.GATHER, Kind.ASSEMBLE)
@@ -54,6 +55,7 @@ class _Fusion:
         self.stored = self._must_be_stored()
         self.section, handed_on = sections(self.order, self.in_nest, self.stored)
         self.stored |= handed_on
+        self.reports = self._reports()
         self.cost = self._inline_costs()
         self.groups: list[Group] = []
         self.demand: dict[Node, list[Group]] = {}  # groups that compute the node inline unless it is stored
@@ -73,6 +75,27 @@ class _Fusion:
             elif node.op.kind is Kind.GATHER and (s := storage(node.args[0])) in self.in_nest:
                 stored.add(s)
         return stored | self.apart
+
+    def _reports(self) -> dict[Node, Reports]:
+        """What kernels that compute a node, and all that is not stored for it, do with floating-point exceptions.
+
+        What is reported of one operation and ignored of another is not computed by one kernel. Nothing is noted where
+        all are reported.
+        """
+        reports: dict[Node, Reports] = {}
+        if not any(map(quiet_of, self.order)):
+            return reports
+        for node in self.order:
+            if node in self.compiled:
+                found = reports_of(node)
+                for a in node.args if node.op.kind is not Kind.ASSEMBLE else ():
+                    if a in self.in_nest and a not in self.stored:
+                        both = found.with_([reports[a]])
+                        if both is None:
+                            self.stored.add(a)
+                        found = both or found
+                reports[node] = found
+        return reports
 
     def _inline_costs(self) -> dict[Node, int]:
         cost: dict[Node, int] = {}
@@ -145,6 +168,8 @@ class _Fusion:
                 why = why or "a search runs alone"
             elif scanned is not None and not group.may_scan(scanned):
                 why = why or "its user folds, or scans along another axis"
+            elif group.reports.with_([self._reports_of(sinks)]) is None:
+                why = why or REPORTS
             elif group in readers or any(user is not group and user.reaches(group) for user in users):
                 why = "a user has to wait for all of it"
             else:
@@ -154,6 +179,7 @@ class _Fusion:
             chosen = Group(section=self.section.get(node, 0), why_alone=why)
             self.groups.append(chosen)
         chosen.sinks.extend(sinks)
+        chosen.reports = chosen.reports.with_([self._reports_of(sinks)]) or chosen.reports
         if scanned is not None:
             chosen.scanned = scanned
         others = [user for user in users if user is not chosen]
@@ -166,11 +192,16 @@ class _Fusion:
             else:
                 self._route(sink.value, chosen)
 
+    def _reports_of(self, sinks: Iterable[Sink]) -> Reports:
+        found = Reports().with_(self.reports.get(s.value if s.is_part else s.into, Reports()) for s in sinks)
+        assert found is not None
+        return found
+
     def _place_parts(self, node: Node) -> None:
         users = self.readers.pop(node, [])
         parts = parts_of(node)
         section = self.section.get(node, 0)
-        groups = [Group(sinks=[sink], section=section) for sink in parts]
+        groups = [Group(sinks=[sink], section=section, reports=self._reports_of([sink])) for sink in parts]
         for group in groups:
             group.precede(users)
         for earlier, later in orderings(node):
@@ -238,6 +269,7 @@ class _Fusion:
         """Let `group` do the work of `other`."""
         group.sinks.extend(other.sinks)
         group.loads |= other.loads
+        group.reports = group.reports.with_([other.reports]) or group.reports
         group.scanned = other.scanned if group.scanned is None else group.scanned
         self.groups.remove(other)
         group.replace([other])

@@ -14,6 +14,7 @@ from ..base.frozen import frozen, record
 from ..ir.node import Node
 from ..ir.ops.folds import EXTREME
 from ..ir.ops.optable import Kind
+from ..ir.ops.quiet import Reports
 from ..ir.ops.updates import OVERWRITE, Region
 
 _LONG_ROW = 64  # elements, of a row that is folded beside the columns
@@ -124,9 +125,10 @@ class Group:
     """Sinks that one kernel computes, or one node that is a step of its own (`host`): a check, or for NumPy to execute.
 
     `loads` are the stored arrays, inputs and constants that it reads, `scanned` is the axis of its scans, `section` the
-    part of the program that it belongs to, and `why_alone` the printed reason why it was not fused with the groups that
-    read it. With `sharing` or `sliding` the sinks are those of its members that are not local. `successors` need
-    something that it computes, `predecessors` compute something that it needs.
+    part of the program that it belongs to, `reports` what becomes of floating-point exceptions, and `why_alone` the
+    printed reason why it was not fused with the groups that read it. With `sharing` or `sliding` the sinks are those of
+    its members that are not local. `successors` need something that it computes, `predecessors` compute something that
+    it needs.
     """
 
     sinks: list[Sink] = field(default_factory=list)
@@ -135,6 +137,7 @@ class Group:
     scanned: int | None = None
     section: int = 0
     why_alone: str = ""
+    reports: Reports = Reports()
     sharing: Sharing | None = None
     sliding: Sliding | None = None
     successors: set[Group] = field(default_factory=set)
@@ -238,6 +241,7 @@ def producer(node: Node) -> Node:
 
 
 TOO_LONG = "its code would be too long"
+REPORTS = "np.errstate ignores for one of them what is reported for the other"
 
 
 def why_apart(a: Group, b: Group, ordered: bool = False) -> str:
@@ -251,6 +255,8 @@ def why_apart(a: Group, b: Group, ordered: bool = False) -> str:
         return "a search runs alone"
     if a.section != b.section:
         return TOO_LONG
+    if a.reports.with_([b.reports]) is None:
+        return REPORTS
     if any(x.scanned is not None and not y.may_scan(x.scanned) for x, y in ((a, b), (b, a))):
         return "a scan and a fold, or scans along two axes, need loops of their own"
     if a.kind[0] != b.kind[0]:

@@ -244,17 +244,21 @@ class LoopNest(Remembering):
     literals : tuple of numpy.dtype
         dtypes of the numbers that the kernel takes.
     body : tuple of Statement
+    ignored : tuple of str
+        Floating-point exceptions that it raises and nobody asks for.
     """
 
     axes: int
     operands: tuple[Operand, ...]
     literals: tuple[np.dtype, ...]
     body: tuple[Statement, ...]
+    ignored: tuple[str, ...] = ()
 
     def __str__(self) -> str:
         head = ", ".join(f"{o.name}: {_element_type(o)}({','.join(o.strides)})" for o in self.operands)
         literals = "".join(f", c{k}: {dtype_name(t)}" for k, t in enumerate(self.literals))
-        return "\n".join([f"nest({head}{literals})", *_lines(self.body, "  ")])
+        ignored = f" ignores {', '.join(self.ignored)}" if self.ignored else ""
+        return "\n".join([f"nest({head}{literals}){ignored}", *_lines(self.body, "  ")])
 
     def __repr__(self) -> str:
         return f"<nest of {', '.join(self.operations()) or 'copies'}: {self.axes} axes, {len(self.operands)} operands>"

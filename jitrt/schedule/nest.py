@@ -291,7 +291,11 @@ class _Kernel:
             body = [Loop(axis, tuple(body), axis == parallel)]
         operands = sorted(self.operands, key=lambda o: "yxt".index(o[0].name[0]))
         nest = LoopNest(
-            len(self.axes), tuple(o for o, _, _ in operands), tuple(dtype for dtype, _ in self.literals), tuple(body)
+            len(self.axes),
+            tuple(o for o, _, _ in operands),
+            tuple(dtype for dtype, _ in self.literals),
+            tuple(body),
+            tuple(sorted({name for m in self.members for name in m.group.reports.ignored})),
         )
         extents = tuple(a.extent for a in self.axes)
         shared = next((found for s in nest.statements() if (found := parallel_axis(s)) is not None), None)

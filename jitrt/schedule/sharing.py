@@ -345,7 +345,7 @@ def _may_share(group: Group) -> bool:
     """Whether the group is a nest of plain stores and folds."""
     if group.host is not None or group.scanned is not None or group.is_search or group.sliding is not None:
         return False
-    if not group.sinks or 0 in group.kind[0]:
+    if not group.sinks or 0 in group.kind[0] or group.reports.ignored:
         return False
     kinds = (Kind.ELEMENTWISE, Kind.REDUCTION, Kind.ASSEMBLE)
     return all(s.into.op.kind in kinds and not s.is_partial for s in group.sinks)

@@ -268,6 +268,8 @@ def _candidate(group: Group, number: int, layouts: Layouts, inlined: Callable[[N
     """The candidate that a group is, if it is a nest of plain stores whose loops run along memory."""
     if group.host is not None or group.scanned is not None or group.is_search or not group.sinks:
         return None
+    if group.reports.ignored:
+        return None
     kinds = (Kind.ELEMENTWISE, Kind.ASSEMBLE)
     if 0 in group.kind[0] or not group.kind[0] or any(s.into.op.kind not in kinds for s in group.sinks):
         return None

@@ -19,6 +19,7 @@ from ...base.frozen import frozen
 from ...errors import Untraceable
 from ...ir.node import Node, topological_order
 from ...ir.ops.optable import Kind
+from ...ir.ops.quiet import quieted
 from ...ir.ops.raising import exceptions
 from ..context import current
 from ..python.userline import user_line
@@ -131,6 +132,19 @@ class Phases:
     def mark(self, node: Node) -> None:
         """Note that a node is recorded now, unless it was before."""
         self._tag([node], self.number)
+
+    def recorded(self, node: Node) -> Node:
+        """An operation that is recorded now: quiet about exceptions that are ignored.
+
+        Raises
+        ------
+        Untraceable
+            As `check` does.
+        """
+        ignored = [name for name, how in self.scope.switches if how == "ignore"]
+        node = quieted(node, ignored) if ignored else node
+        self.check(node)
+        return node
 
     def check(self, node: Node) -> None:
         """Look whether an operation may be recorded now.

@@ -204,7 +204,7 @@ class Tracer(ArrayMethods):
         if made is None:
             made = trace.memory[ufunc, given] = b.elementwise(ufunc, *given)
         if trace.phases.have_begun:
-            trace.phases.check(made)
+            made = trace.phases.recorded(made)
         trace.effects.operation(made)
         return Tracer(made, trace, not made.type.shape)
 

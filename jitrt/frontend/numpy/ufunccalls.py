@@ -159,7 +159,7 @@ def elementwise(ufunc: np.ufunc, inputs: tuple, trace: Trace) -> Node:
     if node.op.library == SPECIAL and not _is_silent(node, trace):
         raise NotCovered(f"{ufunc.__name__}, whose errors are not ignored")
     if trace.phases.have_begun:
-        trace.phases.check(node)
+        node = trace.phases.recorded(node)
     trace.effects.operation(node)
     return node
 

@@ -25,6 +25,7 @@ from .contractions import RESULT
 from .folds import REDUCE_ADD, REDUCE_MAXIMUM, reduce
 from .optable import Kind, Op, row
 from .pythonnumbers import is_python
+from .quiet import quiet_of
 from .ufuncs import CAST, COMPUTED, WHERE, elementwise_op, resolved
 
 FORCE = row(Op("force", Kind.CHECK, numpy=lambda x: np.zeros((), np.int8)))
@@ -35,6 +36,8 @@ _ALL = frozenset({"divide", "over", "under", "invalid"})
 def exceptions(node: Node) -> frozenset[str]:
     """The floating-point exceptions that NumPy may report for a node, bodies and what compounds lower to left aside.
 
+    None of those that the node is quiet about.
+
     Examples
     --------
     >>> x = b.constant(np.ones(3))
@@ -44,8 +47,10 @@ def exceptions(node: Node) -> frozenset[str]:
     keys = tuple([a.type.promotion_key for a in node.args])
     found, beside_a_number, narrow = _exceptions(node.op, keys, node.dtype)
     if narrow is not None and any(_is_too_large(a, narrow) for a in node.args):
-        return found | {"over"}
-    return beside_a_number if beside_a_number is not found and any(map(_is_a_number, node.args)) else found
+        found = found | {"over"}
+    elif beside_a_number is not found and any(map(_is_a_number, node.args)):
+        found = beside_a_number
+    return found - quiet_of(node) if node.params else found
 
 
 def _is_too_large(node: Node, dtype: np.dtype) -> bool:
