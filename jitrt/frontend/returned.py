@@ -14,7 +14,7 @@ from ..ir.extents import Size, extents_in
 from ..ir.integers import Poly
 from ..ir.node import Node
 from ..ir.ops.optable import Kind
-from ..ir.ops.updates import region_between, through
+from ..ir.ops.updates import is_read_only, region_between, through
 from ..values.frozen import is_frozen, original
 from .hidden import check_no_symbol
 from .numpy.tracer import Tracer
@@ -176,12 +176,13 @@ def _memory_of(leaf: Any) -> Any:
 def _is_all_of(leaf: Tracer, base: Node) -> bool:
     """Whether a view has the elements of an array that a kernel writes, each once and in ascending order of memory.
 
-    Then the kernel can write the view's elements, and nobody has to make a view of the array.
+    Then the kernel can write the view's elements, and nobody has to make a view of the array. What is read-only stays a
+    view.
     """
     node = leaf._node
     if base.op.kind not in _WRITTEN_BY_KERNELS or (node.type.size, node.dtype) != (base.type.size, base.dtype):
         return False
-    return min(leaf._strides() or (0,)) >= 0
+    return min(leaf._strides() or (0,)) >= 0 and not is_read_only(leaf._region())
 
 
 def _plain_result(leaf: Any) -> Result:

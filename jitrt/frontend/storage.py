@@ -16,8 +16,8 @@ from ..ir import build as b
 from ..ir import strided
 from ..ir.node import Node
 from ..ir.ops.movement import as_view
-from ..ir.ops.optable import OPS, Kind
-from ..ir.ops.updates import Region, region_between, update
+from ..ir.ops.optable import Kind
+from ..ir.ops.updates import Region, is_read_only, region_between, update
 from ..ir.strided import VIEWS, Strided, depends
 from ..ir.types import contiguous_strides
 from .forms import Form
@@ -120,7 +120,7 @@ class Cell:
 
     def check_writable(self, region: Region, message: str = "assignment destination is read-only") -> None:
         """Raise `ReadOnly` if NumPy would not let the function write to a region."""
-        if not self.writable or any(OPS[name].read_only for name, *_ in region):
+        if not self.writable or is_read_only(region):
             raise ReadOnly(message)
 
     def write(self, region: Region, value: Node) -> None:

@@ -9,8 +9,7 @@ import numpy as np
 
 from ..ir.node import Node
 from ..ir.ops.movement import as_view
-from ..ir.ops.optable import OPS
-from ..ir.ops.updates import Region
+from ..ir.ops.updates import Region, is_read_only
 from ..ir.types import ArrayType, canonical
 
 
@@ -49,7 +48,7 @@ class Memory:
     def is_writable(self, region: Region) -> bool:
         """Whether NumPy would let anybody write to a part."""
         is_array = self.node is not None or self.value.flags.writeable
-        return is_array and not any(OPS[name].read_only for name, *_ in region)
+        return is_array and not is_read_only(region)
 
     def is_private(self) -> bool:
         """Whether nobody can see the elements but lazy arrays: the references to them are all known.

@@ -1,6 +1,7 @@
 """Arrays that a traced function creates."""
 
 import threading
+import warnings
 
 import helpers_elsewhere
 import numpy as np
@@ -168,6 +169,47 @@ def test_a_list_that_is_broadcast_is_a_read_only_view():
             assert (got.strides, got.flags.writeable) == (want.strides, want.flags.writeable)
     added = jitrt.jit(lambda x: x + np.broadcast_to([1.0, 2.0], (3, 2)))
     np.testing.assert_array_equal(added(np.ones((3, 2))), [[2.0, 3.0]] * 3)
+
+
+READ_ONLY = {
+    "a number": lambda x: np.broadcast_to(x.sum(), (2, 3)),
+    "of no axes": lambda x: np.broadcast_to(x.sum(), ()),
+    "as it is": lambda x: np.asarray(np.broadcast_to(x.sum(), (2, 3)), np.float64),
+    "with its class": lambda x: np.asanyarray(np.broadcast_to(x.sum(), (2, 3))),
+    "turned": lambda x: np.broadcast_to(x.sum(), (2, 3)).T,
+    "of the same shape": lambda x: np.ascontiguousarray(np.broadcast_to(x + 1, (3,)), np.float64),
+    "a part": lambda x: np.broadcast_to(x + 1, (3,))[1:],
+    "of one row": lambda x: np.broadcast_to(x + 1, (1, 3)),
+    "next to its array": lambda x: (y := x + 1, np.broadcast_to(y, (3,))),
+    "copied": lambda x: np.asarray(np.broadcast_to(x.sum(), (2, 3)), np.float32),
+    "copied for its order": lambda x: np.ascontiguousarray(np.broadcast_to(x.sum(), (2, 3))),
+    "several": lambda x: np.meshgrid(x + 1, x.sum(), copy=False),
+}
+
+
+@pytest.mark.parametrize("function", READ_ONLY.values(), ids=READ_ONLY)
+def test_what_is_broadcast_is_writable_where_numpy_copies(function):
+    def of_result(made):
+        parts = made if isinstance(made, (tuple, list)) else (made,)
+        return [(p.strides, p.flags.writeable, p.flags.owndata, p.tolist()) for p in parts]
+
+    fast = jitrt.jit(function)
+    for x in (np.arange(3.0), np.ones(3), np.ones(3)):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # NumPy's of flags that will be others
+            assert of_result(fast(x)) == of_result(function(x))
+
+
+def test_what_a_number_is_broadcast_to_is_not_written():
+    @jitrt.jit
+    def write(x):
+        y = np.broadcast_to(x.sum(), (2, 3))
+        y[0] = 1
+        return y
+
+    for _ in range(2):
+        with pytest.raises(ValueError, match="read-only"):
+            write(np.ones(3))
 
 
 PAIR = [("a", "f8"), ("b", "f4")]

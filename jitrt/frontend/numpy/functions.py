@@ -140,6 +140,9 @@ def wrap(result: Any, like: Tracer, viewed: dict[Node, Tracer] | None = None, co
     while viewed and base.op.kind is Kind.VIEW and base not in viewed:
         base = base.args[0]
     source = viewed.get(base) if viewed else None
+    if result.op.read_only and viewed is not None and (source is None or source._scalar):
+        # NumPy makes an array of what is given, and nobody can write through the view of it.
+        return like._new(trace.fresh(base))._seen_as(region_between(result, base))
     if source is None:
         return like._new(trace.fresh(result), scalar=result.shape == () and not result.op.view_like)
     if base is result:

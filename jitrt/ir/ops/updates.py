@@ -46,6 +46,11 @@ def through(base: Node, region: Region) -> Node:
     return base
 
 
+def is_read_only(region: Region) -> bool:
+    """Whether NumPy lets nobody write through such a view, though its array is writable."""
+    return any(OPS[name].read_only for name, *_ in region)
+
+
 def region_shape(region: Region, whole: tuple[int, ...]) -> tuple[int, ...]:
     """The shape of a region of an array of the shape `whole`."""
     return region[-1][2].shape if region else whole
