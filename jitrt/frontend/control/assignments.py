@@ -99,6 +99,7 @@ class Assignments(Comprehensions):
             self.need_grown(values)
         if isinstance(index, slice):
             raise NotStaged("an assignment to a part of a list")
+        self.note_lists(values, value)
         value = self._referred(values, scalars.settled(self.r, value))
         lists.write(self.r, values, scalars.index_of(self.r, index), value)
 

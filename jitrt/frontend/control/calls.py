@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import inspect
 import types
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, NoReturn
 
 import numpy as np
@@ -288,17 +288,23 @@ class Calls(Expressions):
         if values and place not in self.r.lists:  # what is empty is appended to
             return Display(values, place)
         made = self.list_at(e)
-        for value in values:
-            self.append(made, value)
+        for value, part in zip(values, _parts_of(e, len(values))):
+            self.append(made, value, part)
         return made
 
     def list_at(self, e: ast.expr) -> GrownList:
         """A new list of run time, which an expression makes."""
         return GrownList(self.r, self._place(e))
 
-    def append(self, values: GrownList, value: Any) -> None:
-        """``values.append(value)``: arrays that others know of must not change any more."""
+    def append(self, values: GrownList, value: Any, e: ast.expr | None = None) -> None:
+        """``values.append(value)``: arrays that others know of must not change any more. `e` is its expression."""
+        self.note_lists(values, value, e)
         lists.append(self.r, values, self._referred(values, value))
+
+    def note_lists(self, values: RunTimeList, value: Any, e: ast.expr | None = None) -> None:
+        """Others may know of the lists in a value whose expression `e`, if it is known, does not make them."""
+        if isinstance(values, GrownList) and not _makes_lists(e, value):
+            values.is_shared = True
 
     def _referred(self, values: GrownList, value: Any) -> Any:
         if isinstance(value, (tuple, list)):
@@ -339,7 +345,7 @@ class Calls(Expressions):
         if not isinstance(values, GrownList):
             raise NotStaged("a change of a list in a list")
         if name == "append":
-            return self.append(values, args[0])
+            return self.append(values, args[0], e.args[0])
         if name == "extend":
             return self.extend(values, args[0])
         if name == "pop":
@@ -428,3 +434,18 @@ def _global_draw(function: Any) -> str | None:
 
 def _is_numpys(function: Any) -> bool:
     return (getattr(function, "__module__", None) or "").partition(".")[0] in ("numpy", "scipy")
+
+
+def _parts_of(e: ast.expr | None, count: int) -> Sequence[ast.expr | None]:
+    """The expressions of the `count` elements of a list or a tuple; None for each where it is not written out."""
+    is_written = isinstance(e, (ast.List, ast.Tuple)) and not any(isinstance(p, ast.Starred) for p in e.elts)
+    return e.elts if is_written else [None] * count  # type: ignore[union-attr]
+
+
+def _makes_lists(e: ast.expr | None, value: Any) -> bool:
+    """Whether the expression `e` makes all lists of known length in its value, so that nobody else has them."""
+    if not isinstance(value, (tuple, list)):
+        return True
+    if isinstance(value, list) and not isinstance(e, ast.List):
+        return False
+    return all(map(_makes_lists, _parts_of(e, len(value)), value))

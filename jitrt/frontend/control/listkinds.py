@@ -29,6 +29,11 @@ def kind_of_element(value: Any) -> Kind:
     return kind
 
 
+def holds_lists(kind: Kind | None) -> bool:
+    """Whether such elements are lists of known length, or hold some."""
+    return isinstance(kind, Parts) and (kind.make is list or any(map(holds_lists, kind.kinds)))
+
+
 def leaves_of(kind: Kind) -> Iterator[Leaf]:
     """The kinds of the numbers and arrays that an element consists of."""
     if isinstance(kind, Parts):

@@ -22,7 +22,7 @@ from . import arrays as a
 from .composites import put_together, read
 from .external import Step, is_worth_it
 from .holders import pointers_of
-from .listkinds import dtypes_of_leaf, leaves_of
+from .listkinds import dtypes_of_leaf, holds_lists, leaves_of
 from .lists import GrownList, given
 from .outside import Captures, is_function, is_source, list_dtype
 from .recorder import MOST_EXTENT, Recorder
@@ -511,6 +511,8 @@ def _result(r: Recorder, value: Any, results: list[tuple[str, Type]], made: dict
     if isinstance(value, (tuple, list, dict)):
         if type(value) not in (tuple, dict, DictDisplay, Display, list):
             raise NotStaged(f"a result of type {type(value).__name__}")
+        if type(value) is list and any(holds_lists(values.kind) for values in r.grown):
+            raise NotStaged("a result that is a list which may be in another one")
         make: type = next(t for t in (list, dict, tuple) if isinstance(value, t))
         keys = tuple(value) if make is dict else ()
         return Several(make, tuple(_result(r, v, results, made) for v in parts_of(value)), keys)
@@ -567,8 +569,9 @@ def _list_result(values: GrownList, results: list[tuple[str, Type]]) -> Listed:
     results.append((values.count, INT))
     if values.kind is None:
         return Listed(values.count, Known(None))
-    if values.is_shared and not all(isinstance(leaf, NumberKind) for leaf in leaves_of(values.kind)):
-        raise NotStaged("a result that is a list of arrays which others share")
+    has_objects = holds_lists(values.kind) or not all(isinstance(leaf, NumberKind) for leaf in leaves_of(values.kind))
+    if values.is_shared and has_objects:
+        raise NotStaged("a result that is a list of arrays or lists which others share")
     columns = iter(values.columns)
 
     def elements(kind: Kind) -> Known | Elements | Several:
