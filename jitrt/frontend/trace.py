@@ -335,6 +335,8 @@ def _check_classes(request: Request, clones: Clones) -> None:
     if captures.methods_read and captures.asks_for_classes:
         raise Untraceable("asks for the class of an object, and methods read what may change")
     refused = [reason for value, reason in captures.refused.values() if not isinstance(value, type)]
+    if not refused and captures.refused and any("__class__" in code.co_names for code in captures.codes):
+        refused = [reason for _, reason in captures.refused.values()]  # it is none of what stands for these
     if refused and captures.asks_for_classes:
         raise Untraceable(refused[0])
 

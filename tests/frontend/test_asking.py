@@ -5,9 +5,11 @@ import datetime
 import decimal
 import enum
 import functools
+import math
 import numbers
 import pathlib
 import re
+import types
 import typing
 
 import numpy as np
@@ -135,3 +137,37 @@ def test_a_rebound_constant_is_heeded():
                 np.testing.assert_array_equal(fast(X), asks_for_members(X))
     finally:
         MODE = Mode.FAST
+
+
+MODULE, FUNCTION = types.ModuleType, types.FunctionType
+OF_MODULES = {
+    "type": lambda x: x * (type(math) is types.ModuleType),
+    "type by another name": lambda x: x * (type(math) is MODULE),
+    "class": lambda x: x * (math.__class__ is MODULE),
+    "class and type": lambda x: x * (math.__class__ is type(math)),
+    "name of the class": lambda x: x * len(math.__class__.__name__),
+    "name of the type": lambda x: x * len(type(math).__name__),
+    "text": lambda x: x * len(math.__doc__),
+    "name": lambda x: x * len(math.__name__),
+    "missing": lambda x: x * getattr(math, "missing", 3.0) * (1 + hasattr(math, "__path__")),
+    "in a loop": lambda x: sum(v * len(math.__class__.__name__) for v in x),
+}
+OF_CLASSES = {
+    "by two names": lambda x: x * (FUNCTION is types.FunctionType),
+    "by two names of the module": lambda x: x * (types.LambdaType is types.FunctionType),
+    "of a function": lambda x: x * (types.BuiltinFunctionType is type(len)),
+    "of a local function": lambda x: x * (type(lambda: 0) is types.FunctionType),
+    "class of a function": lambda x: x * (types.BuiltinFunctionType is len.__class__),
+    "another": lambda x: x * (1 + (type(len) is types.FunctionType)),
+    "of a class": lambda x: x * (type(Registry) is type),
+    "of a plain class": lambda x: x * (type(int) is type),
+    "text": lambda x: x * len(types.FunctionType.__doc__),
+}
+
+
+@pytest.mark.parametrize("function", [*OF_MODULES.values(), *OF_CLASSES.values()], ids=[*OF_MODULES, *OF_CLASSES])
+def test_modules_and_classes_are_what_they_are_in_python(function):
+    """Views of modules told of themselves, and what stands for a class was not the class that `type` gave."""
+    fast = jitrt.jit(function)
+    for _ in range(4):
+        np.testing.assert_array_equal(fast(X), function(X))

@@ -6,6 +6,8 @@ Symbols have the classes of what they stand for, and their attributes: a number 
 from __future__ import annotations
 
 import builtins
+from collections.abc import Mapping
+from types import MappingProxyType, ModuleType
 from typing import Any
 
 from ...errors import Untraceable
@@ -17,11 +19,14 @@ _STAND_INS = "jitrt."  # the modules of objects that stand for others, and say i
 class _Type(type):
     """The class of `traced_type`."""
 
+    _stand_ins: Mapping[type, type] = MappingProxyType({})
+
     def __call__(cls, /, *args: Any, **kwargs: Any) -> Any:
         if len(args) != 1 or kwargs:
             return builtins.type(*args, **kwargs)
         kind = builtins.type(args[0])
-        return args[0].__class__ if str(kind.__module__).startswith(_STAND_INS) else kind
+        found = args[0].__class__ if str(kind.__module__).startswith(_STAND_INS) else kind
+        return cls if found is builtins.type else cls._stand_ins.get(found, found)
 
     def __instancecheck__(cls, instance: Any) -> bool:
         return isinstance(instance, builtins.type)
@@ -49,11 +54,21 @@ class traced_type(type, metaclass=_Type):
 traced_type.__name__ = traced_type.__qualname__ = "type"
 
 
+def type_among(stand_ins: Mapping[type, type]) -> type:
+    """``type`` for code that finds `stand_ins` in place of classes: it may compare them with what this gives."""
+    return _Type("type", (traced_type,), {"_stand_ins": stand_ins}) if stand_ins else traced_type
+
+
 class _Asked(type):
     """The class of what stands for a class that a trace may ask about and not call."""
 
     _kind: type
     _reason: str
+
+    @property  # type: ignore[misc]  # nobody sets it
+    def __class__(cls) -> type:
+        """The class of the class, as `traced_type` tells it."""
+        return builtins.type(cls._kind)
 
     def __call__(cls, /, *args: Any, **kwargs: Any) -> Any:
         raise Untraceable(cls._reason, user_line())
@@ -83,12 +98,15 @@ def asked(kind: type, reason: str) -> type:
     >>> isinstance(1, stand_in), isinstance(1.5, (str, stand_in)), issubclass(bool, stand_in), stand_in == int
     (True, False, True, True)
     """
-    return _Asked(kind.__name__, (), {"_kind": kind, "_reason": reason, "__module__": kind.__module__})
+    told = {name: getattr(kind, name) for name in ("__module__", "__qualname__", "__doc__")}
+    return _Asked(kind.__name__, (), {"_kind": kind, "_reason": reason, **told})
 
 
 def _class_of_symbol(value: Any) -> type | None:
-    """The class that `value` stands for an instance of; None if it stands for nothing but itself."""
+    """The class that `value` stands for an instance of; None if its own attributes are what code is to find."""
     kind = builtins.type(value)
+    if issubclass(kind, ModuleType):  # the view of a module answers for it
+        return None
     return value.__class__ if str(kind.__module__).startswith(_STAND_INS) and value.__class__ is not kind else None
 
 

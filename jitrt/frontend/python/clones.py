@@ -28,7 +28,7 @@ from ..numpy.standin import USERS_NAMES, StandIn
 from ..rolling.loopsites import only_called
 from ..rolling.rolling import traced_range
 from .captures import Place
-from .classes import STAND_INS, asked, traced_type
+from .classes import STAND_INS, asked, type_among
 from .codescan import is_traced_through
 from .elsewhere import Logger, Remembering, of_vectorize, refusing
 from .externals import is_external
@@ -38,12 +38,25 @@ from .purevalues import PURE_FUNCTIONS, SCOPES, is_namespace_getter
 class _ModuleView(types.ModuleType):
     """A module whose functions and arrays are replaced as they are read."""
 
+    __slots__ = ("_module", "_replaced")
+
     def __init__(self, module: types.ModuleType, replaced: Callable[[Any, str, Any], Any]):
         super().__init__(module.__name__)
         self._module, self._replaced = module, replaced
+        _own(self).clear()  # its name and text are the module's, too
 
-    def __getattr__(self, name: str) -> Any:
-        return self._replaced(vars(self._module), name, getattr(self._module, name))
+    def __getattribute__(self, name: str) -> Any:
+        """What was stored here, or else the module's; its class and its text would be found here without asking."""
+        own = _own(self)
+        if name in own:
+            return own[name]
+        module = object.__getattribute__(self, "_module")
+        return object.__getattribute__(self, "_replaced")(vars(module), name, getattr(module, name))
+
+
+def _own(view: _ModuleView) -> dict[str, Any]:
+    """What code has stored in the view of a module."""
+    return object.__getattribute__(view, "__dict__")
 
 
 class Clones:
@@ -74,6 +87,8 @@ class Clones:
         self._tracers = tracers
         self._places = places
         self._refused = refused
+        self._asked = {kind: asked(kind, why) for kind, why in refused.values() if isinstance(kind, type)}
+        self._type = type_among(self._asked)
         self._known = known
         self._copies_classes = classes
         self._functions: dict[int, types.FunctionType] = {}
@@ -124,8 +139,7 @@ class Clones:
     def of(self, value: Any) -> Any:
         """What code finds in place of `value`."""
         if id(value) in self._refused:
-            reason = self._refused[id(value)][1]
-            return asked(value, reason) if isinstance(value, type) else refusing(reason)
+            return self._asked[value] if isinstance(value, type) else refusing(self._refused[id(value)][1])
         if isinstance(value, np.ndarray):
             return self._tracers.get(id(value), value)
         if id(value) in self._containers:
@@ -152,7 +166,7 @@ class Clones:
         if type(value) in GENERATORS:
             return self._generators.setdefault(id(value), of_object(value))
         if value is type:
-            return traced_type
+            return self._type
         found = stand_in(value)
         return self.class_of(value) if found is value and isinstance(value, type) else found
 
@@ -206,7 +220,7 @@ class Clones:
     def have_been_changed(self) -> bool:
         """Whether something was stored in a function, a module or a class, which only its copy knows."""
         functions = any(vars(f).keys() - _OF_SIGNATURES for f in self._functions.values())
-        modules = any(vars(v).keys() != vars(_ModuleView(v._module, self._held)).keys() for v in self._views.values())
+        modules = any(map(_own, self._views.values()))
         members = any(not _is_as_it_was(vars(kind), known) for kind, known in self._members.items())
         return functions or modules or members
 
@@ -217,7 +231,7 @@ class Clones:
     def _namespace(self, names: dict[str, Any]) -> dict[str, Any]:
         """The module's names for copies of its functions, those that are used so far replaced."""
         if id(names) not in self._namespaces:
-            known = vars(builtins) | STAND_INS | {"__import__": self._imported}
+            known = vars(builtins) | STAND_INS | {"type": self._type, "__import__": self._imported}
             if self._refused:
                 known |= {name: self.of(v) for name, v in vars(builtins).items() if id(v) in self._refused}
             own = {} if self._refused else {USERS_NAMES: names}
