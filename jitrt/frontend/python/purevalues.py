@@ -78,7 +78,8 @@ _PLAIN = (
     int, float, complex, str, bytes, bool, type(None), range, slice, type(...), enum.Enum,
     np.generic, np.dtype, np.finfo, np.iinfo, inspect.Signature, types.GenericAlias, types.UnionType,
 )  # fmt: skip
-_PLAIN_MODULES = frozenset({"typing", "datetime", "zoneinfo", "decimal", "fractions", "re", "pathlib"})
+_PATHS = pathlib.Path.__module__  # `pathlib._local` in Python 3.13
+_PLAIN_MODULES = frozenset({"typing", "datetime", "zoneinfo", "decimal", "fractions", "re", _PATHS})
 
 
 # What of their methods asks the system.
