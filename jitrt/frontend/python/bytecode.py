@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import dis
 import itertools
+import re
 import sys
 import types
 from collections.abc import Iterable
@@ -23,10 +24,14 @@ class Instruction(NamedTuple):
     arg : int
         Its operand as a number; of no meaning where the operation has none.
     argval : object
-        The name, the variable or the constant that the operand stands for, two variables in a tuple, or the offset to
-        which it jumps; otherwise the number.
+        The name, the variable or the constant that the operand stands for, or the offset to which it jumps; otherwise
+        the number.
     offset : int
         Where it stands in the code, in bytes.
+
+    Notes
+    -----
+    Instructions of Python 3.13 and later on two variables are two of these, at the same offset.
     """
 
     opname: str
@@ -43,8 +48,11 @@ def _opcodes(names: Iterable[str]) -> bytes:
 
 _EXTENDED = dis.opmap["EXTENDED_ARG"]
 _SKIPPED = frozenset(_opcodes(("CACHE", "EXTENDED_ARG", "PRECALL", "NOP", "NOT_TAKEN")))
-_PAIRS = frozenset(_opcodes(name for name in dis.opmap if name.count("FAST") == 2))
-_VARIABLES = frozenset((*dis.haslocal, *dis.hasfree)) - _PAIRS
+_PAIRS = {
+    op: re.findall("(?:LOAD|STORE)_FAST(?:_BORROW)?", dis.opname[op])
+    for op in _opcodes(name for name in dis.opmap if name.count("FAST") == 2)
+}
+_VARIABLES = frozenset((*dis.haslocal, *dis.hasfree)) - _PAIRS.keys()
 _CONSTANTS, _NAMES = frozenset(dis.hasconst), frozenset(dis.hasname)
 # The lowest bits of the operand of these say something else.
 _FLAG_BITS = dict.fromkeys(_opcodes(("LOAD_GLOBAL",)), 1) | dict.fromkeys(_opcodes(("LOAD_SUPER_ATTR",)), 2)
@@ -89,7 +97,9 @@ def decoded(code: types.CodeType) -> tuple[Instruction, ...]:
                 behind += 1
             value = 2 * (behind - arg if op in _BACKWARD else behind + arg)
         elif op in _PAIRS:
-            value = variables[arg >> 4], variables[arg & 15]
+            both = zip(_PAIRS[op], (arg >> 4, arg & 15))
+            found += [Instruction(name, which, variables[which], 2 * k) for name, which in both]
+            continue
         found.append(Instruction(opname[op], arg, value, 2 * k))
     return tuple(found)
 

@@ -43,7 +43,7 @@ from .purevalues import (
 )
 
 _LOADS = frozenset({"LOAD_GLOBAL", "LOAD_NAME"})
-_LOCAL_LOADS = frozenset({"LOAD_FAST", "LOAD_FAST_CHECK", "LOAD_DEREF", "LOAD_CLASSDEREF"})
+_LOCAL_LOADS = frozenset({"LOAD_FAST", "LOAD_FAST_BORROW", "LOAD_FAST_CHECK", "LOAD_DEREF", "LOAD_CLASSDEREF"})
 _ATTRIBUTES = frozenset({"LOAD_ATTR", "LOAD_METHOD"})
 _EFFECTS = {
     "STORE_GLOBAL": "assigns a global variable",
@@ -377,9 +377,8 @@ def appended_parameters(code: types.CodeType) -> frozenset[int]:
     used = set(code.co_cellvars)
     for k, instruction in enumerate(instructions):
         if "FAST" in instruction.opname:
-            names = instruction.argval if isinstance(instruction.argval, tuple) else (instruction.argval,)
-            one = len(names) == 1 and instruction.opname.startswith("LOAD_FAST")
-            (appended if one and _appends(instructions, k + 1) else used).update(names)
+            appends = instruction.opname.startswith("LOAD_FAST") and _appends(instructions, k + 1)
+            (appended if appends else used).add(instruction.argval)
     parameters = code.co_varnames[: code.co_argcount]
     return frozenset(k for k, name in enumerate(parameters) if name in appended - used)
 

@@ -10,7 +10,6 @@ from ...base.frozen import frozen
 from ..python.bytecode import Instruction, decoded, printed_operand
 
 _CALLS = frozenset({"CALL", "CALL_FUNCTION"})
-_STORES = frozenset({"STORE_FAST", "STORE_FAST_LOAD_FAST"})
 _RETURNS = frozenset({"RETURN_VALUE", "RETURN_CONST"})
 # Statements in the body that change a value on the stack of the frame, where nobody sees it.
 _HIDDEN = frozenset({"LIST_APPEND", "SET_ADD", "MAP_ADD", "YIELD_VALUE", "YIELD_FROM", "SEND"})
@@ -55,15 +54,15 @@ def loop_site(code: types.CodeType, call: int) -> LoopSite | None:
         return None
     head, store, end = found
     body = [i for i in decoded(code) if head.offset < i.offset < end and i is not store]
-    if store.opname not in _STORES or any(i.opname in _HIDDEN for i in body):
+    if store.opname != "STORE_FAST" or any(i.opname in _HIDDEN for i in body):
         return None
     readers = body
     if getattr(code, "co_exceptiontable", b"") or not hasattr(code, "co_exceptiontable"):
         readers = [i for i in decoded(code) if i is not store]  # handlers stand behind the loop
-    variable, *loaded = store.argval if isinstance(store.argval, tuple) else (store.argval,)
-    mentions = [i for i in readers if _mentions(i, variable)]
-    reads = variable in loaded or any(i.opname != "STORE_FAST" for i in mentions)
-    elsewhere = any(_mentions(i, variable) and i.opname != "STORE_FAST" for i in decoded(code) if i not in body)
+    variable = store.argval
+    mentions = [i for i in readers if i.argval == variable]
+    reads = any(i.opname != "STORE_FAST" for i in mentions)
+    elsewhere = any(i.argval == variable and i.opname != "STORE_FAST" for i in decoded(code) if i not in body)
     ends = any(i.opname in _RETURNS or ("JUMP" in i.opname and i.argval >= end) for i in body)
     return LoopSite(head.offset, variable, reads, bool(mentions), elsewhere, ends)
 
@@ -154,13 +153,13 @@ def only_counts(code: types.CodeType, start: int, end: int, name: str) -> bool:
     inside = [i for i in decoded(code) if start <= i.offset <= end]
     k = 0
     while k < len(inside):
-        if not _mentions(inside[k], name):
+        if inside[k].argval != name:
             k += 1
             continue
         group = inside[k : k + 4]
         names = [i.opname for i in group]
         counts = names[1:2] in (["LOAD_CONST"], ["LOAD_SMALL_INT"]) and names[2:3] == ["BINARY_OP"]
-        counts = counts and [names[0], names[3:]] == ["LOAD_FAST", ["STORE_FAST"]] and _mentions(group[3], name)
+        counts = counts and [names[0], names[3:]] == ["LOAD_FAST", ["STORE_FAST"]] and group[3].argval == name
         if not counts or type(group[1].argval) is not int:
             return False
         if printed_operand(code, group[2].offset).rstrip("=") not in ("+", "-"):
@@ -193,8 +192,3 @@ def _following(code: types.CodeType, call: int) -> tuple[Instruction, Instructio
     if get.opname != "GET_ITER" or head.opname != "FOR_ITER":
         return None
     return head, store, int(head.argval)
-
-
-def _mentions(instruction: Instruction, variable: str) -> bool:
-    argval = instruction.argval
-    return argval == variable or (isinstance(argval, tuple) and variable in argval)
