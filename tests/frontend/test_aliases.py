@@ -122,6 +122,7 @@ def shared(values):
     return [[np.shares_memory(a, b) for a in values] for b in values]
 
 
+@pytest.mark.filterwarnings("ignore:Setting the shape:DeprecationWarning")
 @pytest.mark.parametrize("order", ["C", "F"])
 @pytest.mark.parametrize("function", FUNCTIONS, ids=lambda f: f.__name__)
 def test_like_numpy(function, order):

@@ -26,6 +26,7 @@ from .silence import check_parts
 if TYPE_CHECKING:
     from .tracer import Tracer
 
+_WARNS = np.lib.NumpyVersion(np.__version__) >= "2.5.0"  # of a shape that is set
 _LONGEST_ITERATION = 1000  # an iteration over more rows is an element loop, which tracing would unroll
 
 _UNTRACEABLE_ATTRIBUTES = frozenset(
@@ -95,6 +96,8 @@ class ArrayMethods(Operators):
         self._check_array("shape")
         if self._is_given:
             raise Untraceable("sets the shape of an argument", user_line())
+        if _WARNS:
+            raise Untraceable("sets the shape of an array, of which NumPy warns", user_line())
         reshaped = self.reshape(shape)
         if reshaped._storage() is not self._storage():
             raise AttributeError(
