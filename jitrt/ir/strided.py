@@ -175,6 +175,13 @@ def _squeeze(x: Strided, axis: tuple[int, ...]) -> Strided:
     return Strided(tuple(x.shape[k] for k in kept), tuple(x.strides[k] for k in kept), x.offset)
 
 
+def _sliding_window_view(x: Strided, window_shape: Shape, axis: tuple[int, ...]) -> Strided:
+    left = list(x.shape)
+    for k, n in zip(axis, window_shape):  # an axis may be given twice
+        left[k] = left[k] - n + 1
+    return Strided((*left, *window_shape), (*x.strides, *(x.strides[k] for k in axis)), x.offset)
+
+
 def _reshape(x: Strided, shape: Shape) -> Strided | None:
     """NumPy's rule for a reshape without a copy: axes that become others have to be one run of memory each."""
     old = [(n, s) for n, s in zip(x.shape, x.strides) if n != 1]
@@ -215,6 +222,7 @@ VIEWS: dict[str, Callable[..., Strided | None]] = {
     "broadcast_to": _broadcast_to,
     "expand_dims": _expand_dims,
     "squeeze": _squeeze,
+    "sliding_window_view": _sliding_window_view,
 }
 
 

@@ -34,6 +34,10 @@ VIEWS = {
     "rot90": lambda x: (np.rot90(x), np.rot90(x, 2, (0, 2)), np.rot90(x, -1, (-1, 1)), np.rot90(x, 4), np.rot90(x, 3)),
     "einsum without sums": lambda x: (np.einsum("i...->...i", x), np.einsum("iij->ij", x[:, :2])),
     "diagonal": lambda x: (np.diagonal(x), x.diagonal(1, 1, 2), np.diagonal(x, -1, 2, 0)),
+    "sliding windows": lambda x: (
+        np.lib.stride_tricks.sliding_window_view(x, (2, 1, 3)),
+        np.lib.stride_tricks.sliding_window_view(x, (3, 2), axis=(-1, 0)),
+    ),
     "real and imag": lambda x: (np.real(x), x.real, np.imag(x), x.imag),
     "atleast": lambda x: (
         np.atleast_1d(x[0, 0, 0]),

@@ -64,6 +64,7 @@ _view("broadcast_to", lambda x, shape: np.broadcast_to(x, shape), read_only=True
 _view("expand_dims", lambda x, axis: np.expand_dims(x, axis))
 _view("squeeze", lambda x, axis: np.squeeze(x, axis))
 _view("diagonal", lambda x, offset, axis1, axis2: np.diagonal(x, offset, axis1, axis2), True)
+_view("sliding_window_view", np.lib.stride_tricks.sliding_window_view, read_only=True)
 _view("real", np.real)
 _view("imag", np.imag)
 
@@ -170,6 +171,25 @@ def squeeze(a: Any, axis: Any = None) -> Node:
 def diagonal(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Node:
     first, second = b.integer(axis1), b.integer(axis2)
     return b.view("diagonal", strong_node(a), offset=b.integer(offset), axis1=first, axis2=second)
+
+
+@numpy_function(np.lib.stride_tricks.sliding_window_view, view=True)
+def sliding_window_view(
+    x: Any, window_shape: Any, axis: Any = None, *, subok: Any = False, writeable: Any = False
+) -> Node:
+    if not isinstance(x, Node) or writeable is not False:
+        raise NotCovered("windows of a list, or such as may be written")
+    window, ndim = extents(window_shape), x.type.ndim
+    axes = tuple(range(ndim)) if axis is None else extents(axis)
+    if not window or len(window) != len(axes) or not all(-ndim <= k < ndim for k in axes):
+        raise NotCovered("no windows, or an error, which NumPy describes")
+    axes = tuple(k % ndim for k in axes)
+    left = list(x.shape)
+    for k, n in zip(axes, window):
+        left[k] = left[k] - n + 1
+        if n < 0 or left[k] < 1:
+            raise NotCovered("windows that are larger than their array, or negative")
+    return b.view("sliding_window_view", x, window_shape=window, axis=axes)
 
 
 @numpy_function(np.real, view=True)
