@@ -12,7 +12,6 @@ import importlib.machinery
 import os
 import runpy
 import sys
-import sysconfig
 import types
 from collections import Counter
 from collections.abc import Callable, Sequence
@@ -82,7 +81,7 @@ def is_own(path: str) -> bool:
     """Whether a file is one of the user's own."""
     real = os.path.realpath(path)
     inside = [root for root in _roots if real.startswith(os.path.join(root, ""))]
-    if not inside or real.startswith((_folder_of(__file__, 2), sysconfig.get_path("stdlib") + os.sep)):
+    if not inside or real.startswith(_OTHERS):
         return False
     return not any(part in _INSTALLED for part in os.path.relpath(real, min(inside, key=len)).split(os.sep))
 
@@ -97,6 +96,10 @@ def _folder_of(path: str, above: int) -> str:
     for _ in range(above):
         path = os.path.dirname(path)
     return os.path.join(os.path.realpath(path), "")
+
+
+# Not asked of `sysconfig`, which imports what it knows, and would do so within the finder.
+_OTHERS = _folder_of(__file__, 2), _folder_of(os.__file__, 1)
 
 
 def _decorator(measured: bool) -> Callable[[Any], Any]:
