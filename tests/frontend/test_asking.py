@@ -139,6 +139,22 @@ def test_a_rebound_constant_is_heeded():
         MODE = Mode.FAST
 
 
+class Rooted:
+    pass
+
+
+class Plain:
+    pass
+
+
+class Registered(Rooted):
+    made: typing.ClassVar[list] = []
+
+    def __new__(cls):
+        cls.made.append(cls)
+        return super().__new__(cls)
+
+
 MODULE, FUNCTION = types.ModuleType, types.FunctionType
 OF_MODULES = {
     "type": lambda x: x * (type(math) is types.ModuleType),
@@ -162,6 +178,9 @@ OF_CLASSES = {
     "of a class": lambda x: x * (type(Registry) is type),
     "of a plain class": lambda x: x * (type(int) is type),
     "text": lambda x: x * len(types.FunctionType.__doc__),
+    "bases": lambda x: x * issubclass(Registered, Rooted) * (1 + issubclass(Registered, int | Plain)),
+    "bases among others": lambda x: x * issubclass(Registered, (int, Rooted)) + issubclass(Registered, Registered),
+    "no bases": lambda x: x * (1 + issubclass(Rooted, Registered)),
 }
 
 

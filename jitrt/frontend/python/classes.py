@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import builtins
 from collections.abc import Mapping
-from types import MappingProxyType, ModuleType
+from types import MappingProxyType, ModuleType, UnionType
 from typing import Any
 
 from ...errors import Untraceable
@@ -131,4 +131,22 @@ def traced_getattr(value: Any, name: str, /, *default: Any) -> Any:
         raise Untraceable(f".{name} of a value that is being traced", user_line()) from None
 
 
-STAND_INS = {"type": traced_type, "hasattr": traced_hasattr, "getattr": traced_getattr}
+def traced_issubclass(kind: Any, classes: Any, /) -> bool:
+    """``issubclass``, of what stands for classes that of the classes themselves: it has other bases."""
+    return builtins.issubclass(_originals(kind), _originals(classes))
+
+
+def _originals(classes: Any) -> Any:
+    """The classes that a class, or all of a tuple or union, stand for."""
+    if isinstance(classes, tuple):
+        return tuple(map(_originals, classes))
+    if isinstance(classes, UnionType):
+        return _originals(classes.__args__)
+    if builtins.type(classes) is _Asked:
+        return classes._kind
+    return vars(classes).get("__jitrt_class__", classes) if isinstance(classes, builtins.type) else classes
+
+
+STAND_INS = {
+    "type": traced_type, "hasattr": traced_hasattr, "getattr": traced_getattr, "issubclass": traced_issubclass,
+}  # fmt: skip
