@@ -27,6 +27,9 @@ _references: dict[tuple, _Reference] = {}
 _dead: deque[_Reference] = deque()
 
 
+QUIET = "quiet"  # the parameter of operations that do not report some exceptions
+
+
 class _Reference(weakref.ref):
     """A weak reference to a node that knows under which key the node is found."""
 
@@ -95,7 +98,12 @@ class Node:
     @property
     def numpy_kwargs(self) -> dict[str, Any]:
         """The parameters as NumPy takes them: literals by value, and not whether exceptions are reported."""
-        return {k: v.value if isinstance(v, Constant) else v for k, v in self.params if k != "quiet"}
+        return {k: v.value if isinstance(v, Constant) else v for k, v in self.params if k != QUIET}
+
+    @property
+    def quiet(self) -> frozenset[str]:
+        """The floating-point exceptions that it may raise and does not report (`ops.quiet`)."""
+        return frozenset(self.kwargs.get(QUIET, ())) if self.params else frozenset()
 
     def __repr__(self) -> str:
         return f"<{self.op.name} {self.type}>"

@@ -12,7 +12,7 @@ from ..ir.node import Graph, Node
 from ..ir.ops.indexing import gathered_indices
 from ..ir.ops.movement import storage
 from ..ir.ops.optable import Kind
-from ..ir.ops.quiet import Reports, quiet_of, reports_of
+from ..ir.ops.quiet import Reports, reports_of
 from .assignments import orderings
 from .cost import bytes_moved, is_worth_repeating
 from .groups import REPORTS, TOO_LONG, Group, Sink, crosses, parts_of, producer, topological, why_apart
@@ -83,7 +83,7 @@ class _Fusion:
         all are reported.
         """
         reports: dict[Node, Reports] = {}
-        if not any(map(quiet_of, self.order)):
+        if not any(n.quiet for n in self.order):
             return reports
         for node in self.order:
             if node in self.compiled:

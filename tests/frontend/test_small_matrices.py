@@ -122,7 +122,7 @@ def test_the_result_of_slogdet_has_names():
 
 
 def test_any_number_of_matrices():
-    """One program serves all stacks of matrices of as many rows."""
+    """Programs serve stacks of other numbers of matrices, too."""
     fast = jitrt.jit(FUNCTIONS["inv"])
     for count in (40, 41, 500, 7):
         check(fast, FUNCTIONS["inv"], np.random.default_rng(count).standard_normal((count, 3, 3)))

@@ -21,8 +21,6 @@ from ..numpy.operators import is_tracer
 
 MOST_ROWS = 4  # of more, the operations on single elements take long to compile, and OpenBLAS works by blocks
 _ODD_BLOCKS = 3  # rows of which OpenBLAS's kernels for several right sides take two together, and one
-
-
 _SLOGDET = type(np.linalg.slogdet(np.eye(1)))  # a named tuple
 
 

@@ -12,23 +12,15 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable
 
 from ...base.frozen import frozen
-from ..node import Node
+from ..node import QUIET, Node
 from .optable import Kind
-
-QUIET = "quiet"  # the parameter
+from .raising import exceptions
 
 
 def quieted(node: Node, ignored: Collection[str]) -> Node:
     """An elementwise operation that does not report the exceptions `ignored`, of those that it may raise."""
-    from .raising import exceptions
-
     silent = exceptions(node).intersection(ignored) if node.op.kind is Kind.ELEMENTWISE else ()
     return Node(node.op, node.args, (*node.params, (QUIET, tuple(sorted(silent)))), node.type) if silent else node
-
-
-def quiet_of(node: Node) -> frozenset[str]:
-    """The exceptions that a node may raise and does not report."""
-    return frozenset(node.kwargs.get(QUIET, ())) if node.params else frozenset()
 
 
 @frozen
@@ -54,6 +46,4 @@ class Reports:
 
 def reports_of(node: Node) -> Reports:
     """What computing a node, and not its operands, does with exceptions."""
-    from .raising import exceptions
-
-    return Reports(quiet_of(node), exceptions(node))
+    return Reports(node.quiet, exceptions(node))

@@ -25,7 +25,6 @@ from .contractions import RESULT
 from .folds import REDUCE_ADD, REDUCE_MAXIMUM, reduce
 from .optable import Kind, Op, row
 from .pythonnumbers import is_python
-from .quiet import quiet_of
 from .ufuncs import CAST, COMPUTED, WHERE, elementwise_op, resolved
 
 FORCE = row(Op("force", Kind.CHECK, numpy=lambda x: np.zeros((), np.int8)))
@@ -50,7 +49,7 @@ def exceptions(node: Node) -> frozenset[str]:
         found = found | {"over"}
     elif beside_a_number is not found and any(map(_is_a_number, node.args)):
         found = beside_a_number
-    return found - quiet_of(node) if node.params else found
+    return found - node.quiet if node.params else found
 
 
 def _is_too_large(node: Node, dtype: np.dtype) -> bool:
