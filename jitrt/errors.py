@@ -111,10 +111,10 @@ class Untraceable(ControlException):
 class LoopsWanted(Untraceable):
     """The function has an operation that NumPy would execute, and that loops over elements are better at.
 
-    `is_called` says that it is a function that it calls whose loops are recorded iteration by iteration.
+    `is_unrolled` says that instead its loops, or those of functions that it calls, are recorded iteration by iteration.
     """
 
-    is_called = False
+    is_unrolled = False
 
 
 class Interrupted(ControlException):

@@ -22,7 +22,6 @@ from .call.traced import TakenApart
 from .call.tree import Plain, Specialisation
 from .call.waiting import kind_of_call
 from .errors import ControlException, LoopsWanted, NotWorthwhile, Untraceable
-from .frontend.context import wanting_loops
 from .frontend.numpy.draws import drawing
 from .frontend.promises import check_names
 from .frontend.python.variablenames import variable_names
@@ -33,7 +32,6 @@ from .pandas_engine import PandasEngine
 from .pickling import reduced, stand_in
 from .runtime import results
 from .runtime.dispatch import release_all
-from .runtime.loopengine import NoLoops
 from .values.kinds import rebuild
 from .values.memory import copies_of
 
@@ -242,16 +240,17 @@ class JitFunction(ServedFunction, Generic[P, R]):
 
     def _found_or_loops(self, call: TakenApart, args: tuple, kwargs: dict[str, Any]) -> Specialisation | Plain | str:
         """What a trace gives for a call, or the text of the procedure that serves it instead."""
-        known = self._specialisations
+        known, positional = self._specialisations, self._positional(args, kwargs)
         try:
-            with wanting_loops(not kwargs, isinstance(self._loops, NoLoops)):
+            with self._wanting_loops(positional):
                 found = known.find(call.leaves, call.structure)
         except LoopsWanted as wanted:
-            self._take_loops(wanted.is_called)
-            return self._loops.source(args) or known.find(call.leaves, call.structure)
+            assert positional is not None
+            self._take_loops(wanted.is_unrolled)
+            return self._loops.source(positional, instead_of_plain=True) or known.find(call.leaves, call.structure)
         if not isinstance(found, Plain) or found.error is not None:
             return found
-        if not kwargs and (text := self._loops.source(args, instead_of_plain=True)):
+        if positional is not None and (text := self._loops.source(positional, instead_of_plain=True)):
             return text
         general = known.find_for_calls(call.leaves, call.structure, may_make=False)  # for calls with other shapes
         return found if isinstance(general, Plain) else general

@@ -228,11 +228,12 @@ class ServedFunction(NativeCallable):
                 self._serve_loops(by_position, args)
                 return result
         answers: dict[HostedCall, Any] = {}
+        positional = self._positional(args, kwargs)
         call = TakenApart(tree, leaves, (), args, kwargs)
         try:
             call = call._replace(structure=known.take_all_apart(args, kwargs, leaves, tree))
             before = perf_counter()
-            wanted_loops = wanting_loops(not kwargs and site.tries_loops, isinstance(self._loops, NoLoops))
+            wanted_loops = self._wanting_loops(positional if site.tries_loops else None)
             with Compilation(self.__name__) as compiling, wanted_loops:
                 found = known.find(leaves, call.structure, answers)
             self._note_slow_call(perf_counter() - before, compiling, args)
@@ -242,40 +243,50 @@ class ServedFunction(NativeCallable):
         except (JitrtError, Warning):
             raise
         except LoopsWanted as wanted:
-            return self._with_loops(site, args, wanted.is_called)
+            return self._with_loops(site, positional, args, kwargs, wanted.is_unrolled)
         except Exception as error:  # nothing has run yet
             found = internal_error(self.__name__, error)
         if isinstance(found, Specialisation):
             return traced.run(found, call, answers)
-        if not kwargs and self._loops.active:
-            result = self._loops.call(args, instead_of_plain=True)
+        if positional is not None and self._loops.active:
+            result = self._loops.call(positional, instead_of_plain=True)
             if result is not MISS:
                 site.become(Served.STAGED)
-                self._serve_loops(args)
+                self._serve_loops(positional)
                 return result
         self._fall_back(site, found)
         return traced.run_plain(found, call)
 
-    def _with_loops(self, site: Site, args: tuple, is_called: bool) -> Any:
+    def _positional(self, args: tuple, kwargs: dict[str, Any]) -> tuple | None:
+        """The arguments of a call by their positions, for procedures; None if they do not take them."""
+        return args if not kwargs else self._loops.by_position(args, kwargs)
+
+    def _wanting_loops(self, positional: tuple | None) -> contextlib.AbstractContextManager[None]:
+        """Where a trace of a call ends with `LoopsWanted`: not where procedures do not take the arguments."""
+        if positional is None:
+            return wanting_loops(False)
+        return wanting_loops(True, self._loops.leaves(positional), isinstance(self._loops, NoLoops))
+
+    def _with_loops(self, site: Site, positional: Any, args: tuple, kwargs: dict[str, Any], is_unrolled: bool) -> Any:
         """The result of a call of a function that is better made of loops over elements, if it can be.
 
-        These are operations of its own, or loops of functions that it calls.
+        These are operations of its own, or loops, also of functions that it calls.
         """
-        self._take_loops(is_called)
-        result = self._loops.call(args, instead_of_plain=not is_called)
+        self._take_loops(is_unrolled)
+        result = self._loops.call(positional, instead_of_plain=True)
         if result is MISS:
             site.tries_loops = False
-            return self._call(args, {})
+            return self._call(args, kwargs)
         site.become(Served.STAGED)
-        self._serve_loops(args, args)
+        self._serve_loops(positional, args)
         return result
 
-    def _take_loops(self, is_called: bool) -> None:
+    def _take_loops(self, has_loops: bool) -> None:
         """Have procedures, also where the function itself has no loops."""
         if isinstance(self._loops, NoLoops) and hasattr(self._function, "__code__"):
             from ..runtime.stagedloops import LoopEngine
 
-            self._loops = LoopEngine(self._function, self._options.rounding, is_called, self._options.threads)
+            self._loops = LoopEngine(self._function, self._options.rounding, has_loops, self._options.threads)
 
     def _site(self, kind: Hashable) -> Site:
         """The state of calls of that kind."""

@@ -25,31 +25,44 @@ def wants_loops() -> bool:
     return getattr(_local, "wants_loops", False)
 
 
-def offer_loops_of_calls(line: str) -> None:
-    """Let a procedure serve the call of the whole function, if traces end for loops of functions that it calls.
+def offer_loops(line: str, seen: bool) -> None:
+    """Let a procedure serve the call of the whole function, if traces end for loops that they would unroll.
+
+    Parameters
+    ----------
+    line : str
+    seen : bool
+        Whether what has been recorded is known to be of a loop, and not only taken to be.
 
     Raises
     ------
     LoopsWanted
         If they do.
     """
-    if getattr(_local, "wants_loops_of_calls", False):
-        wanted = LoopsWanted("a function that it calls has loops", line)
-        wanted.is_called = True
+    if getattr(_local, "wants_unrolled", False) or (seen and getattr(_local, "wants_loops_of_calls", False)):
+        wanted = LoopsWanted("its loops are recorded iteration by iteration", line)
+        wanted.is_unrolled = True
         raise wanted
 
 
 @contextmanager
-def wanting_loops(wanted: bool, of_calls: bool = False) -> Iterator[None]:
+def wanting_loops(wanted: bool, unrolled: bool = False, of_calls: bool = False) -> Iterator[None]:
     """Let traces of this thread end with `LoopsWanted`, if that is `wanted`, where loops over elements are better.
 
-    With `of_calls` they do where loops of functions that it calls would be unrolled.
+    Parameters
+    ----------
+    wanted : bool
+    unrolled : bool
+        Whether they do so, too, where the function's loops would be recorded iteration by iteration.
+    of_calls : bool
+        The same of loops of functions that it calls.
     """
-    _local.wants_loops, _local.wants_loops_of_calls = wanted, wanted and of_calls
+    _local.wants_loops, _local.wants_unrolled = wanted, wanted and unrolled
+    _local.wants_loops_of_calls = wanted and of_calls
     try:
         yield
     finally:
-        _local.wants_loops = _local.wants_loops_of_calls = False
+        _local.wants_loops = _local.wants_unrolled = _local.wants_loops_of_calls = False
 
 
 @contextmanager

@@ -16,13 +16,12 @@ from ..ir.control import used_results
 from ..ir.node import Node, topological_order
 from ..ir.ops.raising import can_raise, force, is_of_raising_control
 from ..ir.worthwhile import is_worth_recording
-from .context import offer_loops_of_calls
+from .context import offer_loops
 from .python.userline import user_line
 from .storage import Cell
 
 _MOST_EFFECTS = 20_000  # a compile of as many takes seconds
-_UNROLLED = 4096  # effects from which on functions are taken to unroll loops of others that they call
-_CHECKED = 2048  # effects after which it is asked again whether to go on
+_UNROLLED = 256  # effects of loops from which on they may be better as a procedure
 
 
 class Operation(NamedTuple):
@@ -80,15 +79,13 @@ class Effects:
         Untraceable
             If there are so many that compiling them could not pay.
         LoopsWanted
-            If loops of functions that are called are unrolled, and a procedure may serve the call.
+            If they are taken to be of loops that are unrolled, and a procedure may serve the call.
         """
         count = len(self._log)
-        if count == _UNROLLED:
-            offer_loops_of_calls(user_line())
         if count >= _MOST_EFFECTS:
             raise Untraceable(f"its loops are unrolled to more than {_MOST_EFFECTS} operations", user_line())
-        if count and count % _CHECKED == 0:
-            self._check_pays(0, 1.0)
+        if count >= _UNROLLED and count & (count - 1) == 0:
+            self._check_pays(0, 1.0, seen=False)
         self._log.append(Operation(node))
 
     def check_rest(self, start: int, times: float) -> None:
@@ -108,15 +105,14 @@ class Effects:
             As for `operation`.
         """
         if times * (self.position - start) >= _UNROLLED:
-            offer_loops_of_calls(user_line())
-            self._check_pays(start, times)
+            self._check_pays(start, times, seen=True)
 
-    def _check_pays(self, start: int, times: float) -> None:
-        if config.strict():
-            return
+    def _check_pays(self, start: int, times: float, seen: bool) -> None:
         operations = self.operations(start)
         writes = [k for k, _ in self._found(Write, start, None)]  # of which each is an operation of the graph
-        if not is_worth_recording(operations, len(writes), times):
+        if not is_worth_recording(operations, len(writes), times, few=0):
+            offer_loops(user_line(), seen)
+        if not (config.strict() or is_worth_recording(operations, len(writes), times)):
             raise Untraceable("its loops are unrolled to too many operations on small arrays", user_line())
 
     def write(self, cell: Cell) -> None:

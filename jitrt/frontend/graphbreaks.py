@@ -12,7 +12,7 @@ from .. import config
 from ..errors import Untraceable
 from ..ir.node import Graph, Node
 from ..ir.worthwhile import is_worth_waiting
-from .context import offer_loops_of_calls
+from .context import offer_loops
 from .numpy.scopes import Scope, entered
 from .numpy.silence import watched
 from .python.userline import user_line
@@ -164,5 +164,5 @@ class GraphBreaks:
             self._sizes[graph] = trace.memory["size", graph]
         nodes = sum(self._sizes.values()) - max(self._sizes.values())
         if len(self.made) >= _MOST_LOOKS or len(self._sizes) > _MOST_SEGMENTS or nodes > _MOST_NODES:
-            offer_loops_of_calls(user_line())
+            offer_loops(user_line(), seen=True)
             raise Untraceable(f"looks at values more than {len(self.made)} times", user_line())

@@ -42,8 +42,8 @@ _LAUNCH = 50_000  # of a kernel
 _NATIVE_CALL = 350_000  # a call of a program of kernels
 _TAKEN_APART = 15_000_000  # what Python needs to take a call with objects, slices or functions apart
 _PART = 1_000_000  # of lists, dicts and objects, which it takes apart at every call
-_COMPILED_NODE = 200_000_000  # what it takes to compile an operation of a loop that is unrolled
-_FEW_NODES = 8_000  # for which nobody waits longer than two seconds
+_COMPILED_NODE = 1_000_000_000  # what it takes to compile an operation of a loop that is unrolled
+_FEW_NODES = 2_000  # for which nobody waits longer than two seconds
 _SEGMENTS = 4  # that may each take their part of it
 _CALLS = 100  # that may be waited for
 _SEGMENT_CALL = 4_000_000  # what Python spends on a segment: a program, and a look at a value behind it
@@ -152,7 +152,7 @@ def is_worth_waiting(traced: Graph, looks: bool = False) -> bool:
     return nodes <= few or _COMPILED_NODE * nodes < _CALLS * numpy_time([traced])
 
 
-def is_worth_recording(nodes: Sequence[Node], writes: int, times: float) -> bool:
+def is_worth_recording(nodes: Sequence[Node], writes: int, times: float, few: int = _FEW_NODES) -> bool:
     """The same of `times` as many operations as those that have been recorded so far: they only become more.
 
     Parameters
@@ -161,11 +161,13 @@ def is_worth_recording(nodes: Sequence[Node], writes: int, times: float) -> bool
     writes : int
         How many assignments to parts of arrays have been recorded beside them.
     times : float
+    few : int
+        Operations that are worth it on arrays of any size.
     """
     gain = sum(map(_numpy_time, nodes))
     if gain + writes * _NUMPY_CALL < sum(_host_time(n) for n in nodes if n.op.kind is Kind.HOST):
         return False
-    return times * (len(nodes) + writes) <= _FEW_NODES or _COMPILED_NODE * len(nodes) < _CALLS * gain
+    return times * (len(nodes) + writes) <= few or _COMPILED_NODE * len(nodes) < _CALLS * gain
 
 
 def is_worth_copying(traced: Graph, written: Sequence[int], fields: Collection[int] = ()) -> bool:

@@ -31,6 +31,9 @@ class NoLoops:
     def by_position(self, args: tuple, kwargs: dict[str, Any]) -> tuple | None:
         return None
 
+    def leaves(self, args: tuple) -> bool:
+        return False
+
     def release(self) -> None:
         pass
 

@@ -187,6 +187,10 @@ class LoopEngine:
         """Why calls with such arguments run no procedure; empty if they do."""
         return self._refused.get(self._taken(args).key, "")
 
+    def leaves(self, args: tuple) -> bool:
+        """Whether loops over whole arrays are left to the tracer in calls with such arguments."""
+        return self.active and self._taken(args).key in self._left
+
     def by_position(self, args: tuple, kwargs: dict[str, Any]) -> tuple | None:
         """The arguments of a call by their positions; None if they do not fit."""
         if not kwargs:

@@ -79,3 +79,45 @@ def test_large_arrays_are_worth_it(recorded):
     x = np.arange(1.0, 200_001.0)
     np.testing.assert_allclose(fast(x), long(x), rtol=1e-14)
     assert not fast.plain_reason
+
+
+def damped(x, turns=200):
+    """The number is compared with arrays: that is no loop of the graph, and one of statements."""
+    for k in range(turns):
+        x = np.where(x > k, x - 1.0, x * 1.01)
+    return x
+
+
+def over_a_list(x, turns=200):
+    r = np.zeros_like(x)
+    for weight in [1.0 / (k + 1) for k in range(turns)]:
+        r = np.where(r > weight, r * x, r + weight)
+    return r
+
+
+def until(x, turns=200):
+    k = 0
+    while k < turns:
+        x = np.where(x > k, x - 1.0, x * 1.01)
+        k += 1
+    return x
+
+
+@pytest.mark.parametrize("strict", ["0", "1"])
+@pytest.mark.parametrize("function", [damped, over_a_list, until])
+def test_a_procedure_takes_the_place_of_many_small_iterations(function, strict, recorded, monkeypatch):
+    monkeypatch.setenv("JITRT_STRICT", strict)
+    fast = jitrt.jit(function)
+    for n in (50, 50, 50, 80):
+        x = np.linspace(0.0, 9.0, n)
+        np.testing.assert_array_equal(fast(x, turns=220), function(x, turns=220))
+    assert fast.explain(x, turns=220).loops[-1].what == "compiled as a loop"
+    assert len(recorded) < 1000
+    np.testing.assert_array_equal(fast(x), function(x))
+
+
+def test_few_iterations_and_large_arrays_are_fused():
+    for n, turns in ((50, 9), (200_000, 100)):
+        fast, x = jitrt.jit(damped), np.linspace(0.0, 9.0, n)
+        np.testing.assert_array_equal(fast(x, turns), damped(x, turns))
+        assert fast.explain(x, turns).loops[0].what.startswith("unrolled")
