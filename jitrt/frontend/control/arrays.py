@@ -259,6 +259,15 @@ def assign(r: Recorder, target: Array, value: Any) -> None:
     _copy(r, target, materialise(r, source, always=True))
 
 
+def update(r: Recorder, target: Array, made: Any) -> None:
+    """Store what a ufunc has computed, which NumPy converts within its kind."""
+    if not np.can_cast(dtype_of(made), target.dtype, "same_kind"):
+        raise NotStaged("a conversion that NumPy refuses")
+    if isinstance(made, Array) and made.ndim > target.ndim:
+        raise NotStaged("a value of more axes than its place")
+    assign(r, target, made)
+
+
 def _without_first_axis(array: Array) -> Array:
     return Array(array.dtype, array.shape[1:], lambda indices: array.element((ZERO, *indices)), array.reads)
 

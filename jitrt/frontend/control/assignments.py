@@ -176,9 +176,4 @@ class Assignments(Comprehensions):
         """``array op= value``: computed as NumPy's ufunc does, and converted within its kind."""
         if op == "matmul":
             raise NotStaged("a product in place")
-        made = self.operation(op, array, value)
-        if not np.can_cast(dtype_of(made), array.dtype, "same_kind"):
-            raise NotStaged("a conversion that NumPy refuses")
-        if isinstance(made, Array) and made.ndim > array.ndim:
-            raise NotStaged("a value of more axes than its place")
-        a.assign(self.r, array, made)
+        a.update(self.r, array, self.operation(op, array, value))

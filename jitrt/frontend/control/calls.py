@@ -255,8 +255,11 @@ class Calls(Expressions):
         if known:
             return self._handled(library.FUNCTIONS[function], args, kwargs, function.__name__)
         if isinstance(function, np.ufunc):
+            out, args, kwargs = _output(function, args, kwargs)
             if kwargs:
                 raise NotStaged(f"keyword arguments of {function.__name__}")
+            if out is not None:
+                return self._stored(out, library.ufunc(r, function, scalars.settled(r, args)))
             if all(map(is_static, args)) and all(map(is_number, args)):
                 with np.errstate(all="raise"):
                     try:
@@ -272,6 +275,13 @@ class Calls(Expressions):
         if handler is not None and not kwargs:
             return self._handled_by_python(handler, args, e)
         raise NotStaged(f"a call of {getattr(function, '__name__', type(function).__name__)}")
+
+    def _stored(self, out: Any, made: Any) -> Any:
+        """A result that is written to the array `out`, which is the result of the call."""
+        if not isinstance(out, Array) or out.view is None or not out.ndim:
+            raise NotStaged("an output that is no array")
+        a.update(self.r, out, made)
+        return out
 
     def _handled_by_python(self, handler: Callable[..., Any], args: list[Any], e: ast.Call) -> Any:
         try:
@@ -422,6 +432,17 @@ class Calls(Expressions):
         ):
             raise NotStaged(f"a conversion to {dtype}")
         return scalars.from_register(self.r, scalars.register_of(self.r, value, dtype), dtype)
+
+
+def _output(
+    function: np.ufunc, args: list[Any], kwargs: dict[str, Any]
+) -> tuple[Any, list[Any], dict[str, Any]]:
+    """The array that a ufunc with one result writes to, if there is one, and the other arguments of a call."""
+    if len(args) == function.nargs and function.nout == 1:
+        return args[-1], args[:-1], kwargs
+    rest = {name: value for name, value in kwargs.items() if name != "out"}
+    out = kwargs.get("out")
+    return out[0] if isinstance(out, tuple) and len(out) == 1 else out, args, rest
 
 
 def _global_draw(function: Any) -> str | None:

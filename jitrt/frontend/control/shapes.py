@@ -123,7 +123,7 @@ def _axis(ndim: int, axis: Any) -> int:
 @function(np.roll)
 def _roll(r: Recorder, array: Array, shift: Any, axis: Any = None) -> Array:
     if axis is None and array.ndim > 1:
-        raise NotStaged("a roll of several axes")
+        return reshape(r, _roll(r, reshape(r, array, array.size, True), shift), array.shape, False)
     k = _axis(array.ndim, 0 if axis is None else axis)
     extent, by = array.shape[k], -poly_of(r, shift)
     r.require(extent - 1)
