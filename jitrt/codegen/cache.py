@@ -100,13 +100,6 @@ def load(text: str) -> dict[str, int] | None:
     return None
 
 
-def has_program(text: str) -> bool:
-    """Whether there is a program for that text."""
-    with _Complaints("read"):
-        return cachefiles.exists(_name(text, "program"))
-    return False
-
-
 def load_program(text: str) -> tuple[dict[str, int], bytes] | None:
     """Addresses of the kernels of a program, and what else was stored of it; None if the cache does not have it."""
     with _Complaints("read"):

@@ -30,6 +30,12 @@ class Operation(NamedTuple):
     node: Node
 
 
+class Step(NamedTuple):
+    """A call that NumPy executes."""
+
+    node: Node
+
+
 class Write(NamedTuple):
     """An assignment to memory, which held `before`."""
 
@@ -53,7 +59,7 @@ class Phase(NamedTuple):
     """Another error state begins, or random numbers are drawn: no iteration of a loop node does that."""
 
 
-Effect = Operation | Write | Guarded | Copy | Phase
+Effect = Operation | Step | Write | Guarded | Copy | Phase
 E = TypeVar("E", bound=Effect)
 
 
@@ -108,12 +114,16 @@ class Effects:
             self._check_pays(start, times, seen=True)
 
     def _check_pays(self, start: int, times: float, seen: bool) -> None:
-        operations = self.operations(start)
+        operations = self.operations(start) + [step.node for step in self.between(Step, start)]
         writes = [k for k, _ in self._found(Write, start, None)]  # of which each is an operation of the graph
         if not is_worth_recording(operations, len(writes), times, few=0):
             offer_loops(user_line(), seen)
         if not (config.strict() or is_worth_recording(operations, len(writes), times)):
             raise Untraceable("its loops are unrolled to too many operations on small arrays", user_line())
+
+    def step(self, node: Node) -> None:
+        """Note a call that NumPy executes."""
+        self._log.append(Step(node))
 
     def write(self, cell: Cell) -> None:
         """Note that memory is about to be assigned to."""

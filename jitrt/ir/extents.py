@@ -19,66 +19,13 @@ from typing import Any, Final
 import numpy as np
 
 from ..errors import ControlException
-from .integers import Poly
+from .integers import Poly, quotient_and_rest, whole_factor
+from .ranges import NO_LIMIT, Place, Range, split
 
 LEAST = 2
 """The least value of a variable: extents of 0 and 1 are special to most of what follows."""
 
-_NO_LIMIT = 1 << 62
 _OF_ARRAYS = np.ndarray.__array_ufunc__
-
-
-class _Range:
-    """What is known of a polynomial without a constant term: bounds, and values that it does not have."""
-
-    __slots__ = ("_check", "excluded", "high", "low", "natural", "poly", "value")
-
-    def __init__(self, poly: Poly, value: int, low: int, high: int, check: Callable[[], None]):
-        self._check = check  # raises an exception where nothing can be noted any more
-        self.poly, self.value, self.low, self.high, self.natural = poly, value, low, high, (low, high)
-        self.excluded: set[int] = set()
-
-    def at_most(self, limit: int) -> bool:
-        """Whether the value is not above `limit`, which is noted where it did not follow from what is known."""
-        limit = max(-_NO_LIMIT, min(limit, _NO_LIMIT - 1))  # beyond which nothing is known, nor computed
-        if self.low <= limit < self.high:
-            self._check()
-            if self.value <= limit:
-                self.high = limit
-            else:
-                self.low = limit + 1
-        return self.value <= limit
-
-    def equals(self, number: int) -> bool:
-        """Whether the value is `number`, which is noted in the same way."""
-        if abs(number) >= _NO_LIMIT:
-            self.at_most(number)
-            return False
-        if self.low <= number <= self.high and self.low < self.high and number not in self.excluded:
-            self._check()
-            if self.value == number:
-                self.low = self.high = number
-            else:
-                self.excluded.add(number)
-        return self.value == number
-
-    @property
-    def is_guarded(self) -> bool:
-        """Whether anything was noted."""
-        return (self.low, self.high) != self.natural or bool(self.excluded)
-
-    @property
-    def others(self) -> list[int]:
-        """Values between the bounds that it does not have."""
-        return sorted(n for n in self.excluded if self.low <= n <= self.high)
-
-    def __str__(self) -> str:
-        if self.low == self.high:
-            return f"{self.poly} == {self.low}"
-        low = f"{self.low} <= " if self.low > self.natural[0] else ""
-        high = f" <= {self.high}" if self.high < self.natural[1] else ""
-        parts = [f"{low}{self.poly}{high}"] if low or high else []
-        return " and ".join(parts + [f"{self.poly} != {n}" for n in self.others])
 
 
 class NotNoted(ControlException):
@@ -107,8 +54,8 @@ class Sizes:
         self._values = {f"s{k}": value for k, value in enumerate(values)}
         self.quotients: dict[str, tuple[Poly, Poly]] = {}  # by their names
         self._names: dict[tuple[Poly, Poly], str] = {}
-        self._ranges: dict[Poly, _Range] = {}
-        self._preferred: dict[Poly, _Range] = {}
+        self._ranges: dict[Poly, Range] = {}
+        self._preferred: dict[Poly, Range] = {}
         self._is_closed = False
         self.variables: Final = tuple(Extent(Poly.name(name), value, self) for name, value in self._values.items())
 
@@ -124,7 +71,7 @@ class Sizes:
     @staticmethod
     def _checked(number: int) -> int:
         """A number that bounds are known of."""
-        if abs(number) >= _NO_LIMIT:
+        if abs(number) >= NO_LIMIT:
             raise NotNoted("a number of more than 62 bits")
         return number
 
@@ -137,7 +84,7 @@ class Sizes:
             self.quotients[name] = x, y
             value = self._values[name] = self.value(x) // self.value(y)
             poly = Poly.name(name)
-            self._ranges[poly] = _Range(poly, value, low, _NO_LIMIT, self._check_open)
+            self._ranges[poly] = Range(poly, value, low, NO_LIMIT, self._check_open)
         return Poly.name(name)
 
     @staticmethod
@@ -145,28 +92,28 @@ class Sizes:
         """Whether the formulas say that `y` divides `x`, whatever the sizes."""
         poly, divisor = _poly(x), _poly(y)
         assert poly is not None and divisor is not None
-        return _multiple(poly, divisor) is not None or (
-            len(divisor.terms) == 1 and _quotient(poly, divisor)[1].constant == 0
+        return whole_factor(poly, divisor) is not None or (
+            len(divisor.terms) == 1 and quotient_and_rest(poly, divisor)[1].constant == 0
         )
 
-    def place(self, poly: Poly) -> _Place:
+    def place(self, poly: Poly) -> Place:
         """A polynomial as ``factor * range + constant``."""
-        factor, constant, rest = _split(poly)
-        return factor, constant, None if rest is None else self._range(rest)
+        factor, constant, rest = split(poly)
+        return Place(factor, constant, None if rest is None else self._range(rest))
 
     def _check_open(self) -> None:
         if self._is_closed:
             raise NotNoted("a decision by sizes behind their guards")
 
-    def _range(self, poly: Poly) -> _Range:
+    def _range(self, poly: Poly) -> Range:
         found = self._ranges.get(poly)
         if found is None:
             low, high = 0, 0
             for m, c in poly.terms:
                 ends = self._product(m)
                 low, high = low + c * ends[c < 0], high + c * ends[c > 0]
-            limits = max(low, -_NO_LIMIT), min(high, _NO_LIMIT)
-            found = self._ranges[poly] = _Range(poly, self.value(poly), *limits, self._check_open)
+            limits = max(low, -NO_LIMIT), min(high, NO_LIMIT)
+            found = self._ranges[poly] = Range(poly, self.value(poly), *limits, self._check_open)
         return found
 
     def _product(self, names: tuple[str, ...]) -> tuple[int, int]:
@@ -174,30 +121,30 @@ class Sizes:
         low = high = 1
         for name in names:
             known = self._ranges.get(Poly.name(name))
-            own = (LEAST, _NO_LIMIT) if known is None else (known.low, known.high)
+            own = (LEAST, NO_LIMIT) if known is None else (known.low, known.high)
             if own[0] < 0:
-                return -_NO_LIMIT, _NO_LIMIT
-            low, high = low * own[0], min(high * own[1], _NO_LIMIT)
+                return -NO_LIMIT, NO_LIMIT
+            low, high = low * own[0], min(high * own[1], NO_LIMIT)
         return low, high
 
     @property
-    def guards(self) -> list[_Range]:
+    def guards(self) -> list[Range]:
         """What sizes have to satisfy, beside that no variable is below `LEAST`."""
         return [known for known in self._ranges.values() if known.is_guarded]
 
     def prefers(self, poly: Poly, limit: int) -> bool:
         """Whether a polynomial was not above `limit` at first, which others may be without a loss but of speed."""
-        factor, constant, rest = _split(poly)
+        factor, constant, rest = split(poly)
         if rest is None:
             return self.value(poly) <= limit
         known = self._preferred.get(rest)
         if known is None:
             hard = self._range(rest)
-            known = self._preferred[rest] = _Range(rest, hard.value, hard.low, hard.high, self._check_open)
-        return _at_most((factor, constant, known), limit)
+            known = self._preferred[rest] = Range(rest, hard.value, hard.low, hard.high, self._check_open)
+        return Place(factor, constant, known).at_most(limit)
 
     @property
-    def preferences(self) -> list[_Range]:
+    def preferences(self) -> list[Range]:
         """What sizes have in common for which the same would be made."""
         return [known for known in self._preferred.values() if known.is_guarded]
 
@@ -242,7 +189,7 @@ class Sizes:
                 poly = Poly.from_lists(terms)
                 found = known.get(poly)
                 if found is None:
-                    found = known[poly] = _Range(poly, self.value(poly), least, most, self._check_open)
+                    found = known[poly] = Range(poly, self.value(poly), least, most, self._check_open)
                 found.low, found.high = max(found.low, low), min(found.high, high)
                 found.excluded = found.excluded.union(excluded)  # a copy has the set of the original
         return all(k.low <= k.value <= k.high and k.value not in k.excluded for k in self._ranges.values())
@@ -250,40 +197,6 @@ class Sizes:
     def close(self) -> None:
         """Let nothing be noted any more."""
         self._is_closed = True
-
-
-# A factor, a constant, and what is known of the rest.
-_Place = tuple[int, int, _Range | None]
-
-
-def _at_most(place: _Place, limit: int) -> bool:
-    """Whether what is at a place is not above `limit`."""
-    factor, constant, known = place
-    if known is None:
-        return constant <= limit
-    if factor > 0:
-        return known.at_most((limit - constant) // factor)
-    return not known.at_most(-((limit - constant) // -factor) - 1)
-
-
-def _equals(place: _Place, number: int) -> bool:
-    """Whether what is at a place has this value."""
-    factor, constant, known = place
-    if known is None:
-        return constant == number
-    return not (number - constant) % factor and known.equals((number - constant) // factor)
-
-
-def _split(poly: Poly) -> tuple[int, int, Poly | None]:
-    """A factor, a constant and a polynomial without one or a common divisor: ``factor * polynomial + constant``."""
-    constant = sum(c for m, c in poly.terms if not m)
-    rest = [(m, c) for m, c in poly.terms if m]
-    if not rest:
-        return 1, constant, None
-    factor = math.gcd(*(c for _, c in rest))
-    if rest[0][1] < 0:
-        factor = -factor
-    return factor, constant, Poly(tuple((m, c // factor) for m, c in rest))
 
 
 def _poly(value: Any) -> Poly | None:
@@ -298,30 +211,6 @@ def _is_float(value: Any) -> bool:
     return issubclass(type(value), float)
 
 
-def _quotient(x: Poly, y: Poly) -> tuple[Poly, Poly]:
-    """A polynomial with which `x` is ``quotient * y + rest``, where `y` is a single product."""
-    ((names, factor),) = y.terms
-    quotient, rest = [], []
-    for m, c in x.terms:
-        left = list(m)
-        divides = all(n in left and not left.remove(n) for n in names)  # type: ignore[func-returns-value]
-        if divides and c // factor:
-            quotient.append((tuple(left), c // factor))
-        if not divides:
-            rest.append((m, c))
-        elif c % factor:
-            rest.append((m, c % factor))
-    return Poly.of(quotient), Poly.of(rest)
-
-
-def _multiple(x: Poly, y: Poly) -> int | None:
-    """The number that `x` is `y` times, if it is a whole one."""
-    if [m for m, _ in x.terms] != [m for m, _ in y.terms]:
-        return None
-    found = {c // d if c % d == 0 else None for (_, c), (_, d) in zip(x.terms, y.terms)}
-    return found.pop() if len(found) == 1 else None
-
-
 class Extent:
     """An integer that depends on variables; made by `Sizes`."""
 
@@ -330,9 +219,9 @@ class Extent:
     def __init__(self, poly: Poly, value: int, sizes: Sizes):
         self.poly, self.value, self.sizes = poly, value, sizes
         self._made: dict[Any, Any] = {}  # by an operation and an integer
-        self._place: _Place | None = None
+        self._place: Place | None = None
 
-    def _where(self) -> _Place:
+    def _where(self) -> Place:
         """What is known of the value."""
         if self._place is None:
             self._place = self.sizes.place(self.poly)
@@ -344,7 +233,7 @@ class Extent:
 
     def _known(self) -> int:
         """The value, which is the only one from now on."""
-        assert _equals(self._where(), self.value)
+        assert self._where().equals(self.value)
         return self.value
 
     __index__ = __int__ = _known
@@ -356,7 +245,7 @@ class Extent:
         return np.asarray(self._known(), dtype)
 
     def __bool__(self) -> bool:
-        return not _equals(self._where(), 0)
+        return not self._where().equals(0)
 
     def __hash__(self) -> int:  # the same for all, so that whoever looks for one has to compare
         return id(self.sizes)
@@ -445,14 +334,14 @@ class Extent:
             raise ZeroDivisionError("integer division or modulo by zero")
         rest, whole = self.poly, Poly.number(0)
         if len(divisor.terms) == 1:
-            whole, rest = _quotient(self.poly, divisor)
-        elif (multiple := _multiple(self.poly, divisor)) is not None:
+            whole, rest = quotient_and_rest(self.poly, divisor)
+        elif (multiple := whole_factor(self.poly, divisor)) is not None:
             return multiple
         number = rest.constant
         if number is not None and number >= 0 and number < other:
             return self.sizes.make(whole, self)
         is_natural = (self.sizes.make(rest, self) if number is None else number) >= 0
-        low = 0 if is_natural and other > 0 else -_NO_LIMIT
+        low = 0 if is_natural and other > 0 else -NO_LIMIT
         return self.sizes.make(self.sizes.quotient(rest, divisor, low) + whole, self)
 
     def __rfloordiv__(self, other: Any) -> Any:
@@ -491,13 +380,13 @@ class Extent:
 
     def __eq__(self, other: object) -> bool:
         if type(other) is int:
-            return _equals(self._where(), other)
+            return self._where().equals(other)
         poly = self._other(other)
         if poly is None:
             return other == self._known() if issubclass(type(other), float) else NotImplemented
-        return _equals(self._from(poly), 0)
+        return self._from(poly).equals(0)
 
-    def _from(self, other: Poly) -> _Place:
+    def _from(self, other: Poly) -> Place:
         """What is known of the difference from another integer."""
         found = self._made.get(other.terms)
         if found is None:
@@ -519,12 +408,12 @@ class Extent:
     def _compared(self, other: Any, compare: Callable[[Any, Any], bool], factor: int, limit: int) -> Any:
         if type(other) is int:
             where = self._where()
-            return _at_most(where, other + limit) if factor > 0 else not _at_most(where, other - 1 - limit)
+            return where.at_most(other + limit) if factor > 0 else not where.at_most(other - 1 - limit)
         poly = self._other(other)
         if poly is None:
             return compare(self._known(), other) if _is_float(other) else NotImplemented
         where = self._from(poly)
-        return _at_most(where, limit) if factor > 0 else not _at_most(where, -1 - limit)
+        return where.at_most(limit) if factor > 0 else not where.at_most(-1 - limit)
 
 
 def _of_value(name: str) -> Any:

@@ -224,3 +224,27 @@ def _cofactor(x: Poly, name: str) -> Poly | None:
             rest.remove(name)
             total = total + Poly.of({tuple(rest): c})
     return total
+
+
+def quotient_and_rest(x: Poly, y: Poly) -> tuple[Poly, Poly]:
+    """A polynomial with which `x` is ``quotient * y + rest``, where `y` is a single product."""
+    ((names, factor),) = y.terms
+    quotient, rest = [], []
+    for m, c in x.terms:
+        left = list(m)
+        divides = all(n in left and not left.remove(n) for n in names)  # type: ignore[func-returns-value]
+        if divides and c // factor:
+            quotient.append((tuple(left), c // factor))
+        if not divides:
+            rest.append((m, c))
+        elif c % factor:
+            rest.append((m, c % factor))
+    return Poly.of(quotient), Poly.of(rest)
+
+
+def whole_factor(x: Poly, y: Poly) -> int | None:
+    """The number that `x` is `y` times, if it is a whole one."""
+    if [m for m, _ in x.terms] != [m for m, _ in y.terms]:
+        return None
+    found = {c // d if c % d == 0 else None for (_, c), (_, d) in zip(x.terms, y.terms)}
+    return found.pop() if len(found) == 1 else None

@@ -51,12 +51,6 @@ def provide_decorator(measured: bool) -> None:
     vars(builtins)[DECORATOR] = _decorator(measured)
 
 
-def uninstall() -> None:
-    """Import modules as they are again."""
-    _roots.clear()
-    sys.meta_path[:] = [finder for finder in sys.meta_path if not isinstance(finder, _Finder)]
-
-
 def code_of(path: str, source: bytes) -> types.CodeType:
     """The code of a module of the user's own.
 

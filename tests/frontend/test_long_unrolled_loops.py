@@ -121,3 +121,15 @@ def test_few_iterations_and_large_arrays_are_fused():
         fast, x = jitrt.jit(damped), np.linspace(0.0, 9.0, n)
         np.testing.assert_array_equal(fast(x, turns), damped(x, turns))
         assert fast.explain(x, turns).loops[0].what.startswith("unrolled")
+
+
+def test_steps_of_numpy_count(recorded):
+    def filtered(x, turns):
+        for k in range(turns):
+            x = np.fft.irfft(np.fft.rfft(x) * np.exp(-0.001 * k), len(x))
+        return x
+
+    fast, x = jitrt.jit(filtered), np.linspace(0.0, 9.0, 50)
+    np.testing.assert_array_equal(fast(x, 300), filtered(x, 300))
+    assert "too many operations on small arrays" in fast.plain_reason
+    assert len(recorded) < 200

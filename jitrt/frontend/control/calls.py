@@ -434,9 +434,7 @@ class Calls(Expressions):
         return scalars.from_register(self.r, scalars.register_of(self.r, value, dtype), dtype)
 
 
-def _output(
-    function: np.ufunc, args: list[Any], kwargs: dict[str, Any]
-) -> tuple[Any, list[Any], dict[str, Any]]:
+def _output(function: np.ufunc, args: list[Any], kwargs: dict[str, Any]) -> tuple[Any, list[Any], dict[str, Any]]:
     """The array that a ufunc with one result writes to, if there is one, and the other arguments of a call."""
     if len(args) == function.nargs and function.nout == 1:
         return args[-1], args[:-1], kwargs

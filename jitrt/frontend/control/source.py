@@ -58,9 +58,20 @@ def definition_of(code: types.CodeType) -> ast.FunctionDef:
 
 
 def _lines_of(code: types.CodeType) -> list[str]:
-    """The lines of its file."""
-    linecache.checkcache(code.co_filename)
-    return linecache.getlines(code.co_filename) or inspect.findsource(code)[0]
+    """The lines of its file.
+
+    Raises
+    ------
+    OSError
+        If there are none. `inspect.findsource` takes a tenth of a second to say so of code that was typed in: it looks
+        through the files of all modules.
+    """
+    name = code.co_filename
+    linecache.checkcache(name)
+    lines = linecache.getlines(name)
+    if not lines and name.startswith("<"):
+        raise OSError(name)
+    return lines or inspect.findsource(code)[0]
 
 
 def _tree_of(code: types.CodeType) -> ast.Module:

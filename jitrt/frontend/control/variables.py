@@ -99,7 +99,6 @@ class NoneOr:
 
 
 Kind = Number | Held | Same | Parts | Rows | NoneOr
-NONE = Same(None)
 GONE = Same(Gone())
 
 

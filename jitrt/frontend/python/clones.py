@@ -176,6 +176,8 @@ class Clones:
         return self.of(value) if found is None else found
 
     def _view(self, module: types.ModuleType) -> _ModuleView:
+        if type(module) is _ModuleView:  # copies of copied functions find it
+            module = object.__getattribute__(module, "_module")
         if id(module) not in self._views:
             self._views[id(module)] = _ModuleView(module, self._held)
         return self._views[id(module)]

@@ -52,7 +52,7 @@ def _lower_guarded(n: Node) -> Node:
     return b.view("reshape", behind, shape=value.shape)
 
 
-GUARDED = row(Op("guarded", Kind.COMPOUND, numpy=lambda value, condition: value, lower=_lower_guarded))
+row(Op("guarded", Kind.COMPOUND, numpy=lambda value, condition: value, lower=_lower_guarded))
 
 
 def guarded(value: Node, condition: Node) -> Node:

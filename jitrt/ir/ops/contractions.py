@@ -46,7 +46,7 @@ def _small_einsum(node: Node, arrays: list[np.ndarray]) -> Any:
     return np.einsum(node["subscripts"], *arrays, optimize=path)
 
 
-EINSUM = row(Op("einsum", Kind.HOST, numpy=_einsum, fold=fold_einsum, order=_small_einsum))
+row(Op("einsum", Kind.HOST, numpy=_einsum, fold=fold_einsum, order=_small_einsum))
 EINSUM_VIEW = row(
     Op("einsum_view", Kind.VIEW, numpy=lambda x, subscripts: np.einsum(subscripts, x), view_like=True)
 )  # of one operand, none of whose axes is summed

@@ -17,7 +17,7 @@ def _fold(ufunc: np.ufunc, identity: Callable[[np.dtype], Any]) -> Op:
     def compute(x: np.ndarray, axes: tuple[int, ...]) -> np.ndarray:
         return ufunc.reduce(x, axis=axes, dtype=x.dtype)
 
-    op = row(Op(f"reduce_{ufunc.__name__}", Kind.REDUCTION, numpy=compute, ufunc=ufunc, associative=True))
+    op = row(Op(f"reduce_{ufunc.__name__}", Kind.REDUCTION, numpy=compute, ufunc=ufunc))
     FOLD_IDENTITY[op] = identity
     return op
 

@@ -116,8 +116,8 @@ _EXTREMES = (REDUCE_MINIMUM, REDUCE_MAXIMUM)
 _DONE = ArrayType(np.dtype(np.int8), ())
 
 
-TAKE_AT = row(Op("take_at", Kind.COMPOUND, numpy=_take_at, lower=_lower_take_at, cost=_COST))
-TAKE_ALONG = row(Op("take_along_axis", Kind.COMPOUND, numpy=_take_along, lower=_lower_take_along, cost=_COST))
+row(Op("take_at", Kind.COMPOUND, numpy=_take_at, lower=_lower_take_at, cost=_COST))
+row(Op("take_along_axis", Kind.COMPOUND, numpy=_take_along, lower=_lower_take_along, cost=_COST))
 
 
 def _index_node(index: Any) -> Node:

@@ -63,8 +63,6 @@ class Op:
         never does.
     library : str
         Whose operation it is: names of operations mean something only together with it.
-    commutative, associative : bool
-        Exactly so for integers; for floating point only up to rounding, and rules must respect that.
     cost : int
         Cost of one element in units of an addition; the fusion policy weighs recomputation by it.
     numpy_cost : int
@@ -112,8 +110,6 @@ class Op:
     fold: Callable[[Node], Node | None] | None = None
     warns: Callable[[Node], Node | None] | None = None
     library: str = "numpy"
-    commutative: bool = False
-    associative: bool = False
     cost: int = 1
     numpy_cost: int = 0
     simple_numbers: frozenset[float] = frozenset()

@@ -61,31 +61,6 @@ _NUMPY_COSTS = {
 
 _SIMPLE_NUMBERS = {"power": (-1.0, 0.0, 0.5, 1.0, 2.0)}
 
-_COMMUTATIVE = frozenset(
-    [
-        "add",
-        "multiply",
-        "maximum",
-        "minimum",
-        "fmax",
-        "fmin",
-        "bitwise_and",
-        "bitwise_or",
-        "bitwise_xor",
-        "logical_and",
-        "logical_or",
-        "logical_xor",
-        "equal",
-        "not_equal",
-        "hypot",
-        "logaddexp",
-        "logaddexp2",
-        "gcd",
-        "lcm",
-    ]
-)
-_ASSOCIATIVE = frozenset(["add", "multiply", "maximum", "minimum", "bitwise_and", "bitwise_or", "bitwise_xor"])
-
 # What NumPy's loops of floats report, found by running them at special values; underflow depends on the C library.
 _FLAGS = {
     **dict.fromkeys(["divide", "power", "float_power"], {"divide", "over", "under", "invalid"}),
@@ -176,8 +151,6 @@ def _row_of_numpy_ufunc(ufunc: np.ufunc) -> Op:
             Kind.ELEMENTWISE,
             numpy=ufunc,
             ufunc=ufunc,
-            commutative=name in _COMMUTATIVE,
-            associative=name in _ASSOCIATIVE,
             cost=_COSTS.get(name, 1),
             numpy_cost=_NUMPY_COSTS.get(name, 0),
             simple_numbers=frozenset(_SIMPLE_NUMBERS.get(name, ())),
