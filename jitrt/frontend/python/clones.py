@@ -176,8 +176,6 @@ class Clones:
         return self.of(value) if found is None else found
 
     def _view(self, module: types.ModuleType) -> _ModuleView:
-        if type(module) is _ModuleView:  # copies of copied functions find it
-            module = object.__getattribute__(module, "_module")
         if id(module) not in self._views:
             self._views[id(module)] = _ModuleView(module, self._held)
         return self._views[id(module)]
@@ -243,7 +241,9 @@ class Clones:
     def _name(self, made: types.FunctionType, names: dict[str, Any]) -> None:
         """Let a copy of a function find what stands for the values that its code names."""
         code, (namespace, done) = made.__code__, self._namespaces[id(names)]
-        for name in names_in(code) - done:
+        for name in names_in(code):
+            if name in done:  # maybe since the loop has begun: functions name each other
+                continue
             done.add(name)
             if name in namespace:
                 namespace[name] = self._held(names, name, namespace[name])
