@@ -33,7 +33,7 @@ from .budget import TraceBudget
 from .options import Options
 from .segments import Programs
 from .templates import Templates
-from .tracing import Call, Unspecialised, internal_error, specialise, warn_if_asked
+from .tracing import Call, CallRaises, Unspecialised, internal_error, specialise, warn_if_asked
 from .tree import Plain, Specialisation
 
 _log = logging.getLogger("jitrt.trace")
@@ -181,6 +181,8 @@ class Specialisations:
                         if is_call and not self._may_trace(key, leaves):
                             return self._give_up(key)
                         found = self._specialise(call, key)
+                    except CallRaises as reason:  # another trace would say the same
+                        return self._note_failure(key, Unspecialised(str(reason)), is_call)
                     except IntegerWanted as wanted:
                         if self.fix(structure, wanted, len(leaves)):
                             return Plain(str(wanted))
@@ -222,7 +224,7 @@ class Specialisations:
         call = Call(
             self._function, self._name, leaves, structure, captures, None, key.donated, integers, rounding=rounding
         )
-        with self._lock, at_work(), contextlib.suppress(IntegerWanted, LoopsWanted):
+        with self._lock, at_work(), contextlib.suppress(CallRaises, IntegerWanted, LoopsWanted):
             sizes = self.integers.wanted(structure)
             general = self._templates.find(call, (structure, key.outside), key.types, sizes, lambda: may_make)
             if general is not None:
@@ -241,7 +243,12 @@ class Specialisations:
             return self._may_trace(key, call.leaves) and self._in_vain(call, key) is None
 
         start = perf_counter()
-        found = self._templates.find(call, (call.structure, key.outside), key.types, sizes, may_make)
+        try:
+            found = self._templates.find(call, (call.structure, key.outside), key.types, sizes, may_make)
+        except CallRaises:
+            if key not in self._failures:
+                raise
+            found = None  # it may be the sizes that it does not get on with
         if found is not None:
             self._note_trace(call, key, found[1], start)
         return found

@@ -44,7 +44,7 @@ from ..runtime.program import UNLIMITED
 from ..values.keys import is_dynamic, leaf_key
 from ..values.kinds import classes_in
 from .generalprograms import GeneralPrograms, in_fortran_order, strides_of
-from .tracing import Call, specialised
+from .tracing import Call, CallRaises, is_the_functions, raised, specialised
 from .tree import Plain, Specialisation
 
 _log = logging.getLogger("jitrt.trace")
@@ -468,7 +468,7 @@ def _made(
             programs.close(limit)
         else:
             made.arguments, made.integers = tuple(_inputs(call)), frozenset(call.integers).difference(integers)
-    except (Interrupted, IntegerWanted, LoopsWanted, _OneShape, _NoPath):
+    except (CallRaises, Interrupted, IntegerWanted, LoopsWanted, _OneShape, _NoPath):
         raise
     except (Exception, ControlException) as error:
         failures.append(error)
@@ -496,6 +496,8 @@ def _specialised(
     ------
     Untraceable
         If calls need more than a program.
+    CallRaises
+        If the function raises an exception.
     """
     inputs = _inputs(call)
     arrays = {k: value for k, value in given.items() if type(value) is tuple}
@@ -513,6 +515,10 @@ def _specialised(
                 if before is None:
                     raise
                 raise _NoPath(str(reason)) from None
+            except Exception as failure:
+                if before is None and is_the_functions(failure):
+                    raise CallRaises(raised(failure)) from None
+                raise
         if before is None and len(sizes.pinned()) == len(sizes.variables):
             raise _OneShape
         if traced.breaks and classes_in(call.structure):

@@ -49,6 +49,10 @@ class Unspecialised(Exception):
         self.error = error
 
 
+class CallRaises(Exception):
+    """A trace has ended with what the function itself raises for these arguments, in all likelihood."""
+
+
 @frozen(eq=False)
 class Call:
     """A call of a function that has not been called like this before.
@@ -148,7 +152,7 @@ def specialise(call: Call, programs: Programs, unsteady: bool) -> Specialisation
     if call.shared is None and overlap([leaf for leaf in call.leaves if isinstance(leaf, np.ndarray)]):
         raise Unspecialised("arguments overlap in memory")
     if call.answers is not None:
-        raise Unspecialised(_raised(failures[0]), failures.pop())
+        raise Unspecialised(raised(failures[0]), failures.pop())
     return _after_failure(call, failures.pop())
 
 
@@ -219,7 +223,7 @@ def _after_failure(call: Call, failure: Exception) -> Plain:
         If it was the user's, or its reason is a passing one.
     """
     if call.captures.state:  # of which a try on copies would change the originals
-        raise Unspecialised(_raised(failure), failure)
+        raise Unspecialised(raised(failure), failure)
     args, kwargs, _ = rebuild(call.structure, iter(copies_of(call.leaves)))
     raises = True
     with contextlib.suppress(Exception, Warns), kept(call.captures.generators), without_warnings():
@@ -227,16 +231,23 @@ def _after_failure(call: Call, failure: Exception) -> Plain:
             call.function(*args, **kwargs)
         raises = False
     if raises or is_passing(failure):
-        raise Unspecialised(_raised(failure), failure)
+        raise Unspecialised(raised(failure), failure)
     return internal_error(call.name, failure)
 
 
-def _raised(failure: Exception) -> str:
+def raised(failure: Exception) -> str:
+    """What a function raises, for a reason."""
     what = f"it raises {type(failure).__name__}"
     try:
         return f"{what}: {failure}"
     except Exception:  # its message is a value of the trace, which is over
         return what
+
+
+def is_the_functions(failure: Exception) -> bool:
+    """Whether a trace has ended with an exception of the function's, and not since it cannot be traced."""
+    is_ours = isinstance(failure, (Warns, ReadOnly, NotWorthwhile)) or isinstance(failure.__cause__, Untraceable)
+    return not (is_ours or is_users_own(failure) or _is_refused(failure))
 
 
 def _is_refused(failure: Exception) -> bool:

@@ -25,21 +25,26 @@ def wants_loops() -> bool:
     return getattr(_local, "wants_loops", False)
 
 
-def offer_loops(line: str, seen: bool) -> None:
-    """Let a procedure serve the call of the whole function, if traces end for loops that they would unroll.
+def wants_unrolled(seen: bool) -> bool:
+    """Whether a trace of this thread ends where it would unroll loops.
 
     Parameters
     ----------
-    line : str
     seen : bool
         Whether what has been recorded is known to be of a loop, and not only taken to be.
+    """
+    return getattr(_local, "wants_unrolled", False) or (seen and getattr(_local, "wants_loops_of_calls", False))
+
+
+def offer_loops(line: str, seen: bool) -> None:
+    """Let a procedure serve the call of the whole function, where `wants_unrolled` says so.
 
     Raises
     ------
     LoopsWanted
-        If they do.
+        If it does.
     """
-    if getattr(_local, "wants_unrolled", False) or (seen and getattr(_local, "wants_loops_of_calls", False)):
+    if wants_unrolled(seen):
         wanted = LoopsWanted("its loops are recorded iteration by iteration", line)
         wanted.is_unrolled = True
         raise wanted

@@ -16,12 +16,13 @@ from ..ir.control import used_results
 from ..ir.node import Node, topological_order
 from ..ir.ops.raising import can_raise, force, is_of_raising_control
 from ..ir.worthwhile import is_worth_recording
-from .context import offer_loops
+from .context import offer_loops, wants_unrolled
 from .python.userline import user_line
 from .storage import Cell
 
 _MOST_EFFECTS = 20_000  # a compile of as many takes seconds
 _UNROLLED = 256  # effects of loops from which on they may be better as a procedure
+_CHECKED = 2048  # effects after which it is asked again whether to go on
 
 
 class Operation(NamedTuple):
@@ -90,7 +91,7 @@ class Effects:
         count = len(self._log)
         if count >= _MOST_EFFECTS:
             raise Untraceable(f"its loops are unrolled to more than {_MOST_EFFECTS} operations", user_line())
-        if count >= _UNROLLED and count & (count - 1) == 0:
+        if count == _UNROLLED or (count and count % _CHECKED == 0):
             self._check_pays(0, 1.0, seen=False)
         self._log.append(Operation(node))
 
@@ -114,9 +115,12 @@ class Effects:
             self._check_pays(start, times, seen=True)
 
     def _check_pays(self, start: int, times: float, seen: bool) -> None:
+        is_offered = wants_unrolled(seen)
+        if config.strict() and not is_offered:
+            return
         operations = self.operations(start) + [step.node for step in self.between(Step, start)]
         writes = [k for k, _ in self._found(Write, start, None)]  # of which each is an operation of the graph
-        if not is_worth_recording(operations, len(writes), times, few=0):
+        if is_offered and not is_worth_recording(operations, len(writes), times, few=0):
             offer_loops(user_line(), seen)
         if not (config.strict() or is_worth_recording(operations, len(writes), times)):
             raise Untraceable("its loops are unrolled to too many operations on small arrays", user_line())

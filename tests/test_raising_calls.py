@@ -1,0 +1,66 @@
+"""Calls that raise are traced once, and those of the same kind that do not are compiled."""
+
+import numpy as np
+import pytest
+
+import jitrt
+import jitrt.call.templates
+import jitrt.call.tracing
+from jitrt.frontend import trace as traces
+
+
+@pytest.fixture
+def traced(monkeypatch):
+    """The functions that have been traced, one for each trace."""
+    made = []
+
+    def trace(request):
+        made.append(request.function)
+        return traces.trace(request)
+
+    monkeypatch.setattr(jitrt.call.templates, "trace", trace)
+    monkeypatch.setattr(jitrt.call.tracing, "trace", trace)
+    return made
+
+
+def checked(x, gain):
+    if not isinstance(gain, (int, float)):
+        raise TypeError(f"gain must be a number, not {type(gain).__name__}")
+    if x.ndim != 1 or len(x) < 3:
+        raise ValueError(f"shape {x.shape}")
+    return x * gain
+
+
+def test_one_trace(traced):
+    fast = jitrt.jit(checked)
+    for x, gain, error in (
+        (np.ones(5), "2", TypeError),
+        (np.ones((50, 2)), 2.0, ValueError),
+        (np.ones(50), None, TypeError),
+    ):
+        traced.clear()
+        with pytest.raises(error) as got:
+            fast(x, gain)
+        with pytest.raises(error) as want:
+            checked(x, gain)
+        assert str(got.value) == str(want.value)
+        assert len(traced) == 1
+    np.testing.assert_array_equal(fast(np.ones(50), 2.0), checked(np.ones(50), 2.0))
+    assert not fast.plain_reason
+
+
+def test_an_exception_of_the_trace_alone(traced, monkeypatch):
+    """The plain function answers, and the next call has another trace."""
+    failing = [True]
+    begin = traces._trace_once
+
+    def once(request, excepted):
+        if request.extents and failing:
+            raise KeyError("of the trace")
+        return begin(request, excepted)
+
+    monkeypatch.setattr(traces, "_trace_once", once)
+    fast, x = jitrt.jit(checked), np.arange(50.0)
+    for _ in range(3):
+        np.testing.assert_array_equal(fast(x, 2.0), checked(x, 2.0))
+    assert not fast.plain_reason and len(traced) == 3
