@@ -495,3 +495,40 @@ def test_number_behind_a_break(limit, numbers):
     if len(numbers) == 3:
         check(run2, X, limit, *numbers)
     same_as_plain(run, X, limit, *numbers)
+
+
+@pytest.mark.parametrize("limit", [1e-3, 0.4, 3.0])
+def test_comparisons_of_tuples_ask_for_what_is_no_condition(limit):
+    def run(x, limit):
+        x = x + 0
+        while (x.max(), 1) > (limit, 0):
+            x = x * 0.5
+        return x
+
+    same_as_plain(run, X, limit)
+
+
+@pytest.mark.parametrize("limit", [1e-3, 0.4, 3.0])
+def test_comprehensions_in_the_body(limit):
+    def run(x, limit):
+        x = x + 0
+        while x.max() > limit:
+            x = sum([x * k for k in range(3)]) * 0.25
+        return x
+
+    check(run, X, limit)
+
+
+@pytest.mark.parametrize("limit", [1e-3, 0.4, 3.0])
+def test_variables_that_nobody_reads_behind_the_loop_where_there_are_handlers(limit):
+    def run(x, limit):
+        x = x + 0
+        while x.max() > limit:
+            y = x * 0.5
+            x = y * 0.5
+        try:
+            return x + limit
+        except ValueError:
+            return x
+
+    check(run, X, limit)

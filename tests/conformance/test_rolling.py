@@ -666,3 +666,16 @@ def test_empty_arrays():
         return x
 
     check(run, np.zeros((0, 3)), 20)
+
+
+def test_comprehensions_in_the_body_and_around():
+    def run(x):
+        for _ in range(12):
+            x = sum([x * k for k in range(3)]) + sum({k: x + k for k in range(2)}.values())
+        return x * 1e-9
+
+    def around(x):
+        return [[x * k + j for k in range(12)] for j in range(9)]
+
+    check(run, X)
+    check(around, X, rolled=0)

@@ -1,16 +1,18 @@
-"""Instructions of code, decoded once, since several looks at a function want them.
+"""Instructions of code, alike for all versions of Python, decoded once, since several looks at a function want them.
 
 `dis` makes for each instruction also what prints it and where it stands in the source, which takes most of its time.
 """
 
 from __future__ import annotations
 
+import bisect
 import dis
 import itertools
+import operator
 import re
 import sys
 import types
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from typing import Any, NamedTuple
 
@@ -31,7 +33,8 @@ class Instruction(NamedTuple):
 
     Notes
     -----
-    Instructions of Python 3.13 and later on two variables are two of these, at the same offset.
+    Instructions of Python 3.13 and later on two variables are two of these, at the same offset. Of instructions that do
+    the same by other names, in one version or in several, all have one name here, see `NAMES`.
     """
 
     opname: str
@@ -46,12 +49,24 @@ def _opcodes(names: Iterable[str]) -> bytes:
     return bytes(code for code in codes if code < 256)  # larger ones are the compiler's own
 
 
-_EXTENDED = dis.opmap["EXTENDED_ARG"]
+_EXTENDED, _BINARY_OP = dis.opmap["EXTENDED_ARG"], dis.opmap["BINARY_OP"]
 _SKIPPED = frozenset(_opcodes(("CACHE", "EXTENDED_ARG", "PRECALL", "NOP", "NOT_TAKEN")))
 _PAIRS = {
     op: re.findall("(?:LOAD|STORE)_FAST(?:_BORROW)?", dis.opname[op])
     for op in _opcodes(name for name in dis.opmap if name.count("FAST") == 2)
 }
+NAMES = {
+    "LOAD_FAST_BORROW": "LOAD_FAST",
+    "LOAD_FAST_CHECK": "LOAD_FAST",
+    "LOAD_METHOD": "LOAD_ATTR",
+    "LOAD_SMALL_INT": "LOAD_CONST",
+    "POP_ITER": "POP_TOP",
+}
+_SUBSCRIPT = 26  # of BINARY_OP, from Python 3.14 on
+_HANDLER = "PUSH_EXC_INFO"
+_ALWAYS_JUMPS = ("JUMP_FORWARD", "JUMP_BACKWARD")
+_NO_WAY_ON = ("RETURN_VALUE", "RETURN_CONST", "RAISE_VARARGS", "RERAISE", *_ALWAYS_JUMPS)
+_OPNAME = [NAMES.get(name, name) for name in dis.opname]
 _VARIABLES = frozenset((*dis.haslocal, *dis.hasfree)) - _PAIRS.keys()
 _CONSTANTS, _NAMES = frozenset(dis.hasconst), frozenset(dis.hasname)
 # The lowest bits of the operand of these say something else.
@@ -73,7 +88,7 @@ def decoded(code: types.CodeType) -> tuple[Instruction, ...]:
     """
     inside = frozenset(code.co_varnames)
     variables = (*code.co_varnames, *(c for c in code.co_cellvars if c not in inside), *code.co_freevars)
-    names, constants, opname = code.co_names, code.co_consts, dis.opname
+    names, constants = code.co_names, code.co_consts
     ops, args = code.co_code[::2], code.co_code[1::2]
     found: list[Instruction] = []
     extended = 0
@@ -98,10 +113,82 @@ def decoded(code: types.CodeType) -> tuple[Instruction, ...]:
             value = 2 * (behind - arg if op in _BACKWARD else behind + arg)
         elif op in _PAIRS:
             both = zip(_PAIRS[op], (arg >> 4, arg & 15))
-            found += [Instruction(name, which, variables[which], 2 * k) for name, which in both]
+            found += [Instruction(NAMES.get(name, name), which, variables[which], 2 * k) for name, which in both]
             continue
-        found.append(Instruction(opname[op], arg, value, 2 * k))
+        subscript = arg == _SUBSCRIPT and op == _BINARY_OP
+        found.append(Instruction("BINARY_SUBSCR" if subscript else _OPNAME[op], arg, value, 2 * k))
     return tuple(found)
+
+
+def at(instructions: Sequence[Instruction], offset: int) -> int:
+    """The number of the first instruction at an offset or behind it: a jump may lead to one that has been left out."""
+    return min(bisect.bisect_left(instructions, offset, key=operator.attrgetter("offset")), len(instructions) - 1)
+
+
+def successors(instructions: Sequence[Instruction], k: int) -> list[int]:
+    """The numbers of those that may come behind number `k`, unless it raises an exception."""
+    name = instructions[k].opname
+    found = [at(instructions, instructions[k].argval)] if "JUMP" in name or name == "FOR_ITER" else []
+    return found if name.startswith(_NO_WAY_ON) else [k + 1, *found]
+
+
+def has_handlers(code: types.CodeType) -> bool:
+    """Whether code has handlers of exceptions that do more than to raise them again.
+
+    Examples
+    --------
+    >>> has_handlers((lambda x: [y for y in x]).__code__)
+    False
+    """
+    return any(i.opname == _HANDLER for i in decoded(code))
+
+
+@lru_cache(maxsize=1024)
+def reads_later(code: types.CodeType, offset: int, variable: str) -> bool:
+    """Whether a local variable may be read from `offset` on before something is assigned to it.
+
+    Any exception handler is taken for one that may come next.
+    """
+    if variable not in code.co_varnames or variable in code.co_cellvars:
+        return True
+    instructions = decoded(code)
+    pending = [at(instructions, offset), *(k for k, i in enumerate(instructions) if i.opname == _HANDLER)]
+    seen: set[int] = set()
+    while pending:
+        k = pending.pop()
+        instruction = instructions[k]
+        if k in seen:
+            continue
+        seen.add(k)
+        if "FAST" not in instruction.opname or instruction.argval != variable:
+            pending += successors(instructions, k)
+        elif instruction.opname != "STORE_FAST":
+            return True
+    return False
+
+
+def do_the_same(instructions: Sequence[Instruction], a: int, b: int) -> bool:
+    """Whether what comes from number `a` on does what comes from `b` on: compilers copy short ways to the end."""
+    for _ in instructions:
+        a, b = _behind_jumps(instructions, a), _behind_jumps(instructions, b)
+        if a == b:
+            return True
+        ways = len(successors(instructions, a))
+        if ways > 1 or instructions[a][:3] != instructions[b][:3]:
+            return False
+        if not ways:
+            return True
+        a, b = a + 1, b + 1
+    return False
+
+
+def _behind_jumps(instructions: Sequence[Instruction], k: int) -> int:
+    """The number of the instruction that comes after number `k`, if that jumps in any case, and so on."""
+    for _ in instructions:
+        if not instructions[k].opname.startswith(_ALWAYS_JUMPS):
+            break
+        k = at(instructions, instructions[k].argval)
+    return k
 
 
 def line_of(code: types.CodeType, offset: int) -> int:

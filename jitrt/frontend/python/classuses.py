@@ -6,7 +6,6 @@ that of the object, so that this is none of the trace's business, nor is which c
 
 from __future__ import annotations
 
-import dis
 import enum
 from collections.abc import Sequence
 
@@ -18,9 +17,9 @@ _FORMATS = frozenset({"FORMAT_VALUE", "FORMAT_SIMPLE", "CONVERT_VALUE"})
 _SHOWN = frozenset({"__name__", "__qualname__", "__module__"})
 _COMPARISONS = frozenset({"IS_OP", "COMPARE_OP", "CONTAINS_OP"})
 _NAMELESS = frozenset({"LOAD_CONST", "LOAD_FAST", "STORE_FAST", "KW_NAMES"})  # these have constants and variables
-_LOADS = frozenset("LOAD_FAST LOAD_FAST_CHECK LOAD_FAST_BORROW LOAD_DEREF LOAD_GLOBAL LOAD_CONST".split())
-# What an argument is made with, of which the depth of the stack is known.
-_OPERANDS = _LOADS | {"LOAD_ATTR", "LOAD_METHOD", "BINARY_SUBSCR"}
+_LOADS = frozenset("LOAD_FAST LOAD_DEREF LOAD_GLOBAL LOAD_CONST".split())
+# What an argument is made with, and how many more values are on the stack behind it, without what calls want there.
+_OPERANDS = dict.fromkeys(_LOADS, 1) | {"LOAD_ATTR": 0, "BINARY_SUBSCR": -1}
 
 
 class Use(enum.IntEnum):
@@ -86,14 +85,13 @@ def _behind_call(instructions: Sequence[Instruction], k: int) -> int | None:
     for number in range(k + 1, len(instructions) - 1):
         instruction = instructions[number]
         if instruction.opname == "CALL":
-            if not depth - instruction.arg:
+            if depth == instruction.arg:
                 return number + 1 if instruction.arg == 1 else None
-            depth -= instruction.arg + 1
+            depth -= instruction.arg
         elif instruction.opname in _OPERANDS:
-            code = dis.opmap[instruction.opname]
-            depth += dis.stack_effect(code, instruction.arg if code >= dis.HAVE_ARGUMENT else None)
+            depth += _OPERANDS[instruction.opname]
         else:
             return None
-        if depth < 0:  # it is an argument itself
+        if depth < 1:  # it is an argument itself, or what an attribute is looked up in
             return None
     return None

@@ -43,8 +43,8 @@ from .purevalues import (
 )
 
 _LOADS = frozenset({"LOAD_GLOBAL", "LOAD_NAME"})
-_LOCAL_LOADS = frozenset({"LOAD_FAST", "LOAD_FAST_BORROW", "LOAD_FAST_CHECK", "LOAD_DEREF", "LOAD_CLASSDEREF"})
-_ATTRIBUTES = frozenset({"LOAD_ATTR", "LOAD_METHOD"})
+_LOCAL_LOADS = frozenset({"LOAD_FAST", "LOAD_DEREF", "LOAD_CLASSDEREF"})
+_ATTRIBUTES = frozenset({"LOAD_ATTR", "LOAD_SUPER_ATTR"})
 _EFFECTS = {
     "STORE_GLOBAL": "assigns a global variable",
     "DELETE_GLOBAL": "deletes a global variable",

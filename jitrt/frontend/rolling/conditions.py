@@ -8,7 +8,6 @@ left over counts for nothing.
 
 from __future__ import annotations
 
-import sys
 import types
 from dataclasses import field
 
@@ -18,6 +17,7 @@ from ...base.frozen import record
 from ...ir import build as b
 from ...ir.node import Node
 from ..numpy.tracer import Tracer
+from ..python.bytecode import reads_later
 from ..python.userline import user_frame
 from ..state import Trace
 from ..storage import Cell
@@ -28,9 +28,9 @@ from .rebinding import finish, set_variables
 from .rolling import RollingRange
 from .states import Role, State, Unknown, has_containers, observe
 
+_ORDERS = frozenset({np.less, np.less_equal, np.greater, np.greater_equal, np.not_equal})
 _MOST_ITERATIONS = 1 << 40
 _LARGEST = 1 << 12  # of integers that are counted up: no number of iterations makes them too large for a machine
-_CAN_UNBIND = sys.version_info < (3, 13)
 
 
 @record
@@ -81,7 +81,6 @@ class Conditions:
         self._trace = trace
         self._start = Cell.made()
         self._open: list[_Assumed] = []
-        self._unbound: list[Place] = []  # loops behind which variables have no value that had one in Python
 
     def check(self, error: BaseException | None) -> None:
         """Raise `NotRolled` if an assumption is left over, or may be why the function has failed."""
@@ -89,15 +88,13 @@ class Conditions:
             raise NotRolled(self._open[-1].place) from None
         for counter in self._trace.loops.counters.values():
             raise NotRolled(counter.place) from None
-        if isinstance(error, NameError) and self._unbound:
-            raise NotRolled(self._unbound[-1]) from None
 
     def decide(self, node: Node) -> bool | None:
         """The truth of a value that the user's code asks for; None if it is not the condition of a loop."""
         frame = user_frame()
         if frame is None or node.type.size != 1:
             return None
-        site = condition_site(frame.f_code, frame.f_lasti)
+        site = condition_site(frame.f_code, frame.f_lasti, node.op.ufunc in _ORDERS)
         if site is None or (frame.f_code, site.loop) in self._trace.loops.excepted:
             return None
         assumed = self._assumed(frame, site)
@@ -110,7 +107,7 @@ class Conditions:
         assumed.states.append(state)
         assumed.looks.append(self._trace.effects.position)
         self._trace.effects.guard(node)
-        return not site.stays if self._roll(assumed) else site.stays
+        return not site.stays if self._roll(assumed, site.end) else site.stays
 
     def _assumed(self, frame: types.FrameType, site: ConditionSite) -> _Assumed | None:
         place = (frame.f_code, site.loop)
@@ -145,7 +142,7 @@ class Conditions:
         roles = (Role(None, flag, True), Role(None, assumed.counter.node, True))
         return observe(assumed.frame, assumed.left_out, self._trace, roles)
 
-    def _roll(self, assumed: _Assumed) -> bool:
+    def _roll(self, assumed: _Assumed, end: int) -> bool:
         if len(assumed.states) < 3:
             return False
         counted = self._count_integers(assumed)
@@ -168,11 +165,10 @@ class Conditions:
             if moved or (source is None and role.cell is not None and role.cell.number < assumed.oldest):
                 raise NotRolled(assumed.place)
         extra = set(assumed.frame.f_locals).difference(first.names, assumed.left_out, counted)
-        if extra and (not _CAN_UNBIND or assumed.frame.f_code.co_exceptiontable):
+        if any(reads_later(assumed.frame.f_code, end, name) for name in extra):
             raise NotRolled(assumed.place)
-        nodes = finish(assumed.frame, {}, first, third, step, assumed.left, self._trace, guarded=True, unbound=extra)
-        if extra:
-            self._unbound.append(assumed.place)
+        unset = dict.fromkeys(extra)
+        nodes = finish(assumed.frame, unset, first, third, step, assumed.left, self._trace, guarded=True)
         tracer = assumed.counter.tracer
         counts = {n: tracer(affine(step, start, nodes[1])) for n, (start, step) in counted.items()}
         set_variables(assumed.frame, counts)

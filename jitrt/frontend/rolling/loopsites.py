@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-import bisect
+import sys
 import types
+from collections.abc import Sequence
 from functools import lru_cache
 
 from ...base.frozen import frozen
-from ..python.bytecode import Instruction, decoded, printed_operand
+from ..python.bytecode import Instruction, at, decoded, do_the_same, has_handlers, printed_operand, successors
 
 _CALLS = frozenset({"CALL", "CALL_FUNCTION"})
-_RETURNS = frozenset({"RETURN_VALUE", "RETURN_CONST"})
-# Statements in the body that change a value on the stack of the frame, where nobody sees it.
-_HIDDEN = frozenset({"LIST_APPEND", "SET_ADD", "MAP_ADD", "YIELD_VALUE", "YIELD_FROM", "SEND"})
+# What changes a value on the stack of the frame, where nobody sees it: that many values down, if there is a number.
+_COLLECTS = frozenset({"LIST_APPEND", "SET_ADD", "MAP_ADD"})
+_YIELDS = frozenset({"YIELD_VALUE", "YIELD_FROM", "SEND"})
 
 
 @frozen
@@ -52,19 +53,51 @@ def loop_site(code: types.CodeType, call: int) -> LoopSite | None:
     found = _following(code, call)
     if found is None:
         return None
-    head, store, end = found
-    body = [i for i in decoded(code) if head.offset < i.offset < end and i is not store]
-    if store.opname != "STORE_FAST" or any(i.opname in _HIDDEN for i in body):
+    head, store = found
+    instructions = decoded(code)
+    repeated, may_end_early = _body(instructions, instructions.index(head))
+    body = [i for i in repeated if i is not store]
+    if store.opname != "STORE_FAST" or _changes_what_is_hidden(body):
         return None
     readers = body
-    if getattr(code, "co_exceptiontable", b"") or not hasattr(code, "co_exceptiontable"):
-        readers = [i for i in decoded(code) if i is not store]  # handlers stand behind the loop
+    if has_handlers(code):
+        readers = [i for i in decoded(code) if i is not store]  # they stand behind the loop
     variable = store.argval
     mentions = [i for i in readers if i.argval == variable]
     reads = any(i.opname != "STORE_FAST" for i in mentions)
     elsewhere = any(i.argval == variable and i.opname != "STORE_FAST" for i in decoded(code) if i not in body)
-    ends = any(i.opname in _RETURNS or ("JUMP" in i.opname and i.argval >= end) for i in body)
-    return LoopSite(head.offset, variable, reads, bool(mentions), elsewhere, ends)
+    return LoopSite(head.offset, variable, reads, bool(mentions), elsewhere, may_end_early)
+
+
+def _body(instructions: Sequence[Instruction], head: int) -> tuple[list[Instruction], bool]:
+    """What a `for` loop may repeat or raise errors with, and whether there is a way out of it.
+
+    What follows upon `break` may stand within, a copy of the end of the function.
+    """
+    inside = range(head + 1, at(instructions, instructions[head].argval))
+    found = {head} | {k for k in inside if instructions[k].opname.startswith("RAISE")}
+    known = 0
+    while known < len(found):
+        known = len(found)
+        found.update(k for k in reversed(inside) if not found.isdisjoint(successors(instructions, k)))
+    leaves = any(not found.issuperset(successors(instructions, k)) for k in found if k != head)
+    return [instructions[k] for k in sorted(found - {head})], leaves
+
+
+def _changes_what_is_hidden(body: list[Instruction]) -> bool:
+    """Whether the body of a loop changes what is on the stack of the frame since before the loop.
+
+    From Python 3.12 on comprehensions stand in the code that they are part of. What they make is below the iterators of
+    their loops. A loop is part of one if some of these are not in the body.
+    """
+    for i in body:
+        if i.opname in _YIELDS:
+            return True
+        if i.opname in _COLLECTS:
+            inside = sum(head.opname == "FOR_ITER" and head.offset < i.offset < head.argval for head in body)
+            if inside < i.arg - 1:
+                return True
+    return False
 
 
 @frozen
@@ -77,6 +110,8 @@ class ConditionSite:
         Offset that names the loop: of the first instruction of a `while` loop's body, or of the head of a `for` loop.
     stays : bool
         The truth value with which the loop goes on.
+    end : int
+        Offset of what comes next if it does not.
     is_entry : bool
         Whether this is the test of a `while` loop before its first iteration.
     is_break : bool
@@ -85,71 +120,83 @@ class ConditionSite:
 
     loop: int
     stays: bool
+    end: int
     is_entry: bool = False
     is_break: bool = False
 
 
 @lru_cache(maxsize=1024)
-def condition_site(code: types.CodeType, test: int) -> ConditionSite | None:
-    """What the truth of the value that is tested at the offset `test` decides; None if it is something else."""
+def condition_site(code: types.CodeType, test: int, is_order: bool) -> ConditionSite | None:
+    """What the truth of the value that is tested at the offset `test` decides; None if it is something else.
+
+    From Python 3.13 on comparisons ask for the truth of what they give. Those of tuples have asked before whether
+    elements are equal: `is_order` says that the value is the result of another comparison.
+    """
     instructions = decoded(code)
     k = sum(i.offset <= test for i in instructions) - 1
-    if k >= 0 and instructions[k].opname == "TO_BOOL":
+    if k >= 0 and (instructions[k].opname == "TO_BOOL" or (is_order and instructions[k].opname == "COMPARE_OP")):
         k += 1
-    return _condition(instructions, k)
+    return _condition(code, k)
 
 
-def _condition(instructions: tuple[Instruction, ...], k: int) -> ConditionSite | None:
-    found = _end_of_loop(instructions, k)
+def _condition(code: types.CodeType, k: int) -> ConditionSite | None:
+    instructions, found = decoded(code), _end_of_loop(code, k)
     if found is not None or not _is_test(instructions, k):
         return found
-    following = instructions[k + 1]
-    for later in range(k + 1, len(instructions)):
-        bottom = _end_of_loop(instructions, later)
-        if bottom is not None and not bottom.is_break and bottom.loop == following.offset:
-            stays = "TRUE" not in instructions[k].opname
-            return ConditionSite(bottom.loop, stays, is_entry=True) if stays == bottom.stays else None
+    bottoms = [_end_of_loop(code, later) for later in range(k + 1, len(instructions))]
+    loops = {(site.loop, site.stays) for site in bottoms if site is not None and not site.is_break}
+    for way, end, stays in _ways(instructions, k):
+        if (way, stays) in loops:
+            return ConditionSite(way, stays, end, is_entry=True)
     return None
 
 
-def _is_test(instructions: tuple[Instruction, ...], k: int) -> bool:
+def _ways(instructions: Sequence[Instruction], k: int) -> list[tuple[int, int, bool]]:
+    """The two ways on from a test: the offset, that of the other one, and the truth value with which it is taken."""
+    test, following = instructions[k], instructions[k + 1].offset
+    truth = "TRUE" in test.opname
+    return [(int(test.argval), following, truth), (following, int(test.argval), not truth)]
+
+
+def _is_test(instructions: Sequence[Instruction], k: int) -> bool:
     name = instructions[k].opname if 0 <= k < len(instructions) - 1 else ""
     return name.startswith("POP_JUMP") and name.endswith(("IF_TRUE", "IF_FALSE"))
 
 
-def _end_of_loop(instructions: tuple[Instruction, ...], k: int) -> ConditionSite | None:
+def _end_of_loop(code: types.CodeType, k: int) -> ConditionSite | None:
     """The condition behind the body of a loop, if a test is one."""
+    instructions = decoded(code)
     if not _is_test(instructions, k):
         return None
-    test, following = instructions[k], instructions[k + 1]
-    jumps = "TRUE" in test.opname
-    target = int(test.argval)
+    test = instructions[k].offset
     # Both ways are followed to where they go next; the one that goes back is that of the loop.
-    for way, truth in ((target, jumps), (following.offset, not jumps)):
-        back = way
-        if way > test.offset and _at(instructions, way).opname.startswith("JUMP_BACKWARD"):
-            back = int(_at(instructions, way).argval)
-        if back > test.offset:
+    for way, end, stays in _ways(instructions, k):
+        first = instructions[at(instructions, way)]
+        back = int(first.argval) if way > test and first.opname.startswith("JUMP_BACKWARD") else way
+        if back > test:
             continue
-        head = _at(instructions, back)
+        head = instructions[at(instructions, back)]
         if head.opname != "FOR_ITER":
-            return ConditionSite(head.offset, truth)
-        leaving = _at(instructions, following.offset if way == target else target)
-        jump = _at(instructions, leaving.offset + 1)
-        if leaving.opname == "POP_TOP" and jump.opname == "JUMP_FORWARD" and jump.argval == head.argval:
-            return ConditionSite(head.offset, truth, is_break=True)
+            return ConditionSite(head.offset, stays, end)
+        if _breaks(code, head, end):
+            return ConditionSite(head.offset, stays, end, is_break=True)
     return None
 
 
-def _at(instructions: tuple[Instruction, ...], offset: int) -> Instruction:
-    """The first instruction at an offset or behind it: a jump may lead to one that has been left out."""
-    return instructions[min(bisect.bisect_left([i.offset for i in instructions], offset), len(instructions) - 1)]
+def _breaks(code: types.CodeType, head: Instruction, offset: int) -> bool:
+    """Whether what comes at an offset in a `for` loop is that it ends as it does behind its last iteration."""
+    instructions = decoded(code)
+    behind = at(instructions, head.argval)
+    if instructions[behind].opname == "END_FOR":  # Python 3.12 pops the iterator, too; 3.13 as `break` does
+        behind += 1 if sys.version_info < (3, 13) else 2
+    leaving = at(instructions, offset)
+    return instructions[leaving].opname == "POP_TOP" and do_the_same(instructions, leaving + 1, behind)
 
 
 def only_counts(code: types.CodeType, start: int, end: int, name: str) -> bool:
     """Whether code between two offsets does nothing with an integer variable but to add literals to it."""
-    if getattr(code, "co_exceptiontable", b"\0"):
-        return False  # handlers stand elsewhere
+    if has_handlers(code):
+        return False  # they stand elsewhere
     inside = [i for i in decoded(code) if start <= i.offset <= end]
     k = 0
     while k < len(inside):
@@ -158,8 +205,7 @@ def only_counts(code: types.CodeType, start: int, end: int, name: str) -> bool:
             continue
         group = inside[k : k + 4]
         names = [i.opname for i in group]
-        counts = names[1:2] in (["LOAD_CONST"], ["LOAD_SMALL_INT"]) and names[2:3] == ["BINARY_OP"]
-        counts = counts and [names[0], names[3:]] == ["LOAD_FAST", ["STORE_FAST"]] and group[3].argval == name
+        counts = names == ["LOAD_FAST", "LOAD_CONST", "BINARY_OP", "STORE_FAST"] and group[3].argval == name
         if not counts or type(group[1].argval) is not int:
             return False
         if printed_operand(code, group[2].offset).rstrip("=") not in ("+", "-"):
@@ -181,8 +227,8 @@ def only_called(code: types.CodeType, name: str) -> bool:
     return bool(uses)
 
 
-def _following(code: types.CodeType, call: int) -> tuple[Instruction, Instruction, int] | None:
-    """Of a loop over the result of a call: the head, the store of the variable, the offset of the end."""
+def _following(code: types.CodeType, call: int) -> tuple[Instruction, Instruction] | None:
+    """Of a loop over the result of a call: the head and the store of the variable."""
     instructions = decoded(code)
     # While a Python function runs, its caller's offset may be that of the inline cache behind the call.
     k = sum(i.offset <= call for i in instructions) - 1
@@ -191,4 +237,4 @@ def _following(code: types.CodeType, call: int) -> tuple[Instruction, Instructio
     get, head, store = instructions[k + 1 : k + 4]
     if get.opname != "GET_ITER" or head.opname != "FOR_ITER":
         return None
-    return head, store, int(head.argval)
+    return head, store

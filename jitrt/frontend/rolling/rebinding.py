@@ -5,7 +5,7 @@ from __future__ import annotations
 import ctypes
 import sys
 import types
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from ...ir.control import Loop, loop
@@ -42,7 +42,6 @@ def finish(
     left: int | None,
     trace: Trace,
     guarded: bool = False,
-    unbound: Collection[str] = (),
     counter: Counter | None = None,
 ) -> list[Node]:
     """Bring a frame into the state after the loop; return what its roles are then.
@@ -60,8 +59,6 @@ def finish(
     trace : Trace
     guarded : bool
         Whether the first role says if there is a next iteration.
-    unbound : collection of str
-        Variables that have no value after the loop.
     counter : Counter, optional
         Of the loop, whose numbers become integers.
     """
@@ -91,8 +88,8 @@ def finish(
             trace.effects.write(cell)
             cell.content = nodes[k]
     rebinding = _Rebinding(last, nodes, cells, trace, counter)
-    values = {name: rebinding.value(value) for name, value in frame.f_locals.items() if name not in unbound}
-    set_variables(frame, values | variables, unbound)
+    values = {name: rebinding.value(value) for name, value in frame.f_locals.items() if name not in variables}
+    set_variables(frame, values | variables)
     rebinding.value(trace.named)
     return nodes
 
@@ -145,11 +142,8 @@ class _Rebinding:
         return tracer if tracer._cell is cell else Tracer(through(cell.content, region), self.trace, cell=cell)
 
 
-def set_variables(frame: types.FrameType, variables: dict[str, Any], unbound: Collection[str] = ()) -> None:
-    """Set local variables of a frame, and unset others."""
-    f_locals = frame.f_locals
-    f_locals.update(variables)
-    for name in unbound:
-        del f_locals[name]
+def set_variables(frame: types.FrameType, variables: dict[str, Any]) -> None:
+    """Set local variables of a frame."""
+    frame.f_locals.update(variables)
     if sys.version_info < (3, 13):  # later `f_locals` writes through (PEP 667)
-        ctypes.pythonapi.PyFrame_LocalsToFast(ctypes.py_object(frame), ctypes.c_int(bool(unbound)))
+        ctypes.pythonapi.PyFrame_LocalsToFast(ctypes.py_object(frame), ctypes.c_int(0))
