@@ -97,6 +97,8 @@ class Captures:
         The random generators that it names.
     refused : dict of int to (object, str)
         Functions behind branches that do what a replay would leave out, by their identity, and why.
+    modules : dict of int to module
+        Those of which the code does not show what is looked up in them, by identity.
     codes : set
         All code that has been scanned.
     appended, read : set of str
@@ -124,6 +126,7 @@ class Captures:
     computes_names: bool = False
     generators: list[Any] = field(default_factory=list)
     refused: dict[int, tuple[Any, str]] = field(default_factory=dict)
+    modules: dict[int, types.ModuleType] = field(default_factory=dict)
     codes: set[types.CodeType] = field(default_factory=set)
     appended: set[str] = field(default_factory=set)
     read: set[str] = field(default_factory=set)

@@ -294,6 +294,10 @@ class Scan:
             self.captures.note_constant(name, value, vars(builtins), name)
             self._loaded(value, name, None, attributes)
 
+    def in_module(self, module: types.ModuleType, attribute: str) -> None:
+        """Check what code may look up in a module that it has in a variable or hands on."""
+        self._loaded(module, module.__name__, None, [attribute])
+
     def _loaded(self, value: Any, name: str, place: tuple[Any, Any] | None, attributes: list[str]) -> None:
         """Follow attributes through modules, and check what is found."""
         rest = list(attributes)
@@ -309,6 +313,8 @@ class Scan:
                 place = None
             if vars(module).get(attribute) is value:
                 renew(module, attribute, value)
+        if isinstance(value, types.ModuleType) and value.__name__ not in CONSTANT_MODULES:
+            self.captures.modules[id(value)] = value
         if value is MISSING or isinstance(value, types.ModuleType):
             return
         if rest and isinstance(value, type) and has_plain_attributes(value):

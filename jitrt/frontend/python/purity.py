@@ -44,6 +44,7 @@ def scan(function: Callable[..., Any], varying: Collection[Place] = ()) -> Captu
     Scan(captures).value(function, getattr(function, "__name__", "function"), None)
     if captures.classes:
         scan_methods(function, captures.classes, captures)
+    _scan_modules(captures)
     captures.check_constants()
     return captures
 
@@ -72,8 +73,24 @@ def scan_call(called: Callable[..., Any], structure: Tree, leaves: Iterable[Any]
         captures.given.add(key)
     if classes or captures.members:
         scan_methods(called, {*classes, *captures.members}, captures)
+    _scan_modules(captures)
     captures.check_constants()
     return True
+
+
+def _scan_modules(captures: Captures) -> None:
+    """Add what is in modules by any name that stands in the code, where it does more with them than to look that up."""
+    walk = Scan(captures)
+    walk.behind_a_branch = True  # a name does not tell where it is looked up
+    done: set[tuple[int, str]] = set()
+    while captures.modules:
+        names = set().union(*map(_names, captures.codes))
+        found = {(key, name) for key, module in captures.modules.items() for name in names & vars(module).keys()} - done
+        if not found:
+            break
+        done |= found
+        for key, name in found:
+            walk.in_module(captures.modules[key], name)
 
 
 def _functions_in(tree: Tree) -> dict[Tree, tuple[Code, types.FunctionType]]:
