@@ -61,7 +61,7 @@ def test_numbers_keep_their_own():
 @pytest.mark.parametrize("dtype", ["u1", "i2", "f4", "f8", "c16", "?"])
 @pytest.mark.parametrize("number", [-3, 2.75, 300, True])
 def test_real_and_imaginary_parts_take_any_number(dtype, number):
-    """They are cast to the dtype, unlike numbers that are assigned to elements."""
+    """They are cast to the dtype, unlike numbers that are assigned to elements; NumPy 2.5 refuses large integers."""
 
     def parts(x):
         x.real = number
@@ -72,5 +72,11 @@ def test_real_and_imaginary_parts_take_any_number(dtype, number):
     compiled = jitrt.jit(parts)
     for _ in range(3):
         got, want = np.ones(3, dtype), np.ones(3, dtype)
-        np.testing.assert_array_equal(compiled(got), parts(want), strict=True)
+        try:
+            expected = parts(want)
+        except OverflowError as error:
+            with pytest.raises(OverflowError, match=str(error)):
+                compiled(got)
+        else:
+            np.testing.assert_array_equal(compiled(got), expected, strict=True)
         np.testing.assert_array_equal(got, want, strict=True)

@@ -26,7 +26,8 @@ from .silence import check_parts
 if TYPE_CHECKING:
     from .tracer import Tracer
 
-_WARNS = np.lib.NumpyVersion(np.__version__) >= "2.5.0"  # of a shape that is set
+_IS_NEW = np.lib.NumpyVersion(np.__version__) >= "2.5.0"
+_WARNS = _IS_NEW  # of a shape that is set
 _LONGEST_ITERATION = 1000  # an iteration over more rows is an element loop, which tracing would unroll
 
 _UNTRACEABLE_ATTRIBUTES = frozenset(
@@ -359,6 +360,9 @@ class ArrayMethods(Operators):
         if function is not None and (not self._scalar or hasattr(np.generic, name)):
             return lambda *args, **kwargs: function(self, *args, **kwargs)
         if self._scalar and not name.startswith("__") and not hasattr(np.ndarray, name):
+            if self.dtype.kind in "mM":  # NumPy asks for parts of a date, and tells people of other errors than these
+                Untraceable(f".{name} of a value that is being traced", user_line())  # it is noted when it is made
+                raise AttributeError(name)
             return getattr(self._value(name, lambda value: value), name)  # is_integer, as_integer_ratio, bit_count
         if name in _MEMORY and name in sys._getframe(1).f_code.co_names:  # where NumPy asks, there is none
             raise Untraceable(f".{name} of a value that is being traced", user_line())
@@ -371,8 +375,8 @@ class ArrayMethods(Operators):
 
 
 def _as_array(value: Any) -> Any:
-    """A number in the dtype that NumPy gives it alone: `real` and `imag` take what does not fit, as casts do."""
-    return np.asarray(value) if isinstance(value, (bool, int, float, complex)) else value
+    """A number in the dtype that NumPy gives it alone: until 2.5 `real` and `imag` take what does not fit, as casts do."""
+    return np.asarray(value) if isinstance(value, (bool, int, float, complex)) and not _IS_NEW else value
 
 
 def _itself(value: Any) -> Any:
