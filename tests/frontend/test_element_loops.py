@@ -26,7 +26,7 @@ def function_of(source, name="f", **namespace):
 
 
 def _bits(array):
-    """The bytes of an array; the sign of a NaN in a complex number depends on the compiler that Python was built with."""
+    """The bytes of an array; signs of NaN in complex numbers depend on the compiler that Python was built with."""
     parts = array.ravel().view(array.real.dtype) if array.dtype.kind == "c" else array
     return np.where(np.isnan(parts), np.nan, parts).tobytes() if array.dtype.kind == "c" else array.tobytes()
 

@@ -375,7 +375,7 @@ class ArrayMethods(Operators):
 
 
 def _as_array(value: Any) -> Any:
-    """A number in the dtype that NumPy gives it alone: until 2.5 `real` and `imag` take what does not fit, as casts do."""
+    """A number in the dtype that NumPy gives it alone: until 2.5 `real` and `imag` took what does not fit."""
     return np.asarray(value) if isinstance(value, (bool, int, float, complex)) and not _IS_NEW else value
 
 
