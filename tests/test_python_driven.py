@@ -87,6 +87,7 @@ def test_a_global_array_that_is_another_one(monkeypatch, new):
     np.testing.assert_allclose(fast(x), reads_a_global(x), rtol=1e-6)
 
 
+@pytest.mark.filterwarnings("ignore:Setting the shape:DeprecationWarning")  # of NumPy 2.5
 def test_a_global_array_that_has_another_shape(monkeypatch):
     own = W.copy()
     monkeypatch.setitem(globals(), "W", own)

@@ -10,6 +10,7 @@ import cmath
 import functools
 import inspect
 import math
+import sys
 import types
 import warnings
 from collections.abc import Callable
@@ -34,6 +35,7 @@ from . import draws
 from .assignment import list_node
 from .numbers import fits_scalar, library_call, stored
 from .operands import phantoms, plain_shape
+from .pythonsums import accurate_sum
 from .scopes import CaughtWarnings, ErrorState, filter_warnings
 from .sequences import sequence
 from .silence import check_parts
@@ -382,6 +384,9 @@ def _stand_ins() -> dict[int, Any]:
     for library in (math, cmath):
         numeric = [f for f in vars(library).values() if isinstance(f, types.BuiltinFunctionType)]
         found.update((id(f), StandIn(f, _number_call)) for f in numeric)
+    if sys.version_info >= (3, 12):
+        found[id(sum)] = StandIn(sum, _python_sum)
+        found[id(math.sumprod)] = StandIn(math.sumprod, _sum_of_products)
     found[id(np.vectorize)] = _in_traces(np.vectorize, Vectorized)
     found[id(np.errstate)] = _in_traces(np.errstate, ErrorState)
     found[id(warnings.catch_warnings)] = _in_traces(warnings.catch_warnings, CaughtWarnings)
@@ -410,6 +415,19 @@ def _random_stand_ins() -> dict[int, Any]:
 def _draw(name: str, state: Trace, function: Callable[..., Any], args: tuple, kwargs: dict[str, Any]) -> Any:
     """A function that draws from NumPy's own generator."""
     return getattr(draws.of_object(draws.GLOBAL), name)(*args, **kwargs)
+
+
+def _python_sum(_: Trace, function: Callable[..., Any], args: tuple, kwargs: dict[str, Any]) -> Any:
+    """``sum`` as Python adds numbers since version 3.12."""
+    is_error = len(args) + len(kwargs) > 2 or not args or isinstance((args[1:] or (0,))[0], (str, bytes, bytearray))
+    return function(*args, **kwargs) if is_error else accurate_sum(*args, **kwargs)
+
+
+def _sum_of_products(state: Trace, function: Callable[..., Any], args: tuple, kwargs: dict[str, Any]) -> Any:
+    """``math.sumprod``, which is accurate for Python's own floats alone."""
+    given = tuple(v if type(v) is Tracer else list(v) for v in args)
+    is_known = not any(type(v) is Tracer or any(type(part) is Tracer for part in v) for v in given)
+    return function(*given) if is_known else state.calls.host_call(function, function.__name__, given, kwargs)
 
 
 def _number_call(state: Trace, function: Callable[..., Any], args: tuple, kwargs: dict[str, Any]) -> Any:

@@ -231,7 +231,9 @@ class Clones:
     def _namespace(self, names: dict[str, Any]) -> dict[str, Any]:
         """The module's names for copies of its functions, those that are used so far replaced."""
         if id(names) not in self._namespaces:
-            known = vars(builtins) | STAND_INS | {"type": self._type, "__import__": self._imported}
+            known = (
+                vars(builtins) | STAND_INS | {"type": self._type, "__import__": self._imported, "sum": stand_in(sum)}
+            )
             if self._refused:
                 known |= {name: self.of(v) for name, v in vars(builtins).items() if id(v) in self._refused}
             own = {} if self._refused else {USERS_NAMES: names}
