@@ -19,6 +19,7 @@ from jitrt.ir.ops.optable import OPS
 from jitrt.ir.types import ArrayType
 from jitrt.runtime.imagefile import decode, encode
 
+FEWEST = 23  # programs that are expected: since Python 3.13 the source of a command is known, and its loops are staged
 # Functions of all kinds of steps, with their arguments; each file of arguments is made anew for every call.
 FUNCTIONS = """
 import numpy as np
@@ -182,7 +183,7 @@ def filled(tmp_path_factory):
     """A cache that a process has filled, and the results of that process."""
     directory = tmp_path_factory.mktemp("programs")
     found, results = run(directory)
-    assert found == 0 and len(files(directory)) >= 24
+    assert found == 0 and len(files(directory)) >= FEWEST
     return directory, results
 
 
@@ -191,7 +192,7 @@ def test_another_process_gets_all_programs_whole(filled, settings):
     directory, results = filled
     before = files(directory)
     found, again = run(directory, **settings)
-    assert found >= 24 and again == results
+    assert found >= FEWEST and again == results
     assert files(directory) == before  # nothing had another key
 
 
