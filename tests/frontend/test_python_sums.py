@@ -70,3 +70,15 @@ def test_sums_of_lists_of_any_length(traced, request):
     assert outcome(compiled, X, [math.inf, -math.inf, 1.0]) == outcome(run, X, [math.inf, -math.inf, 1.0])
     assert outcome(compiled, X, [-0.0, -0.0]) == outcome(run, X, [-0.0, -0.0])
     assert outcome(compiled, X, []) == outcome(run, X, [])
+
+
+def test_sums_in_loops_over_elements():
+    def run(x, values):
+        for k in range(len(x)):
+            x[k] = x[k] * sum(values)
+        return x, sum(values)
+
+    compiled = jitrt.jit(run)
+    for values in ([0.1] * 10, [HUGE, 1.0, -HUGE], [-0.0], [], [math.inf, -math.inf], [1e308, 1e308, -1e308], [0.5, 2]):
+        assert outcome(compiled, X[:9].copy(), values) == outcome(run, X[:9].copy(), values)
+    assert compiled.explain(X[:9].copy(), [0.1] * 10).loop

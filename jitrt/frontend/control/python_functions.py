@@ -40,6 +40,22 @@ def _sum_of(values: Any, start: Any) -> Any:
     return total
 
 
+def _accurate_sum_of(values: Any, start: Any) -> Any:
+    """A sum of Python's floats: with what rounding loses (Neumaier 1974), as Python adds them since version 3.12."""
+    total = start + 0.0
+    lost = 0.0
+    for value in values:
+        larger = total + value
+        if abs(total) >= abs(value):
+            lost = lost + ((total - larger) + value)
+        else:
+            lost = lost + ((value - larger) + total)
+        total = larger
+    if lost - lost == 0.0:
+        total = total + lost
+    return total
+
+
 def _largest_of(values: Any) -> Any:
     best = values[0]
     for value in values:
@@ -146,10 +162,10 @@ def _divmod(where: Calls, e: ast.Call, x: Any, y: Any) -> Any:
 
 
 def _sum(where: Calls, e: ast.Call, values: Any, start: Any = 0) -> Any:
-    _need_plain_sum(values)
-    if is_of_run_time(values):
+    is_accurate = _is_accurate(values, start)
+    if is_accurate or is_of_run_time(values):
         with where.r.library():
-            return where.inlined(_sum_of, [values, start], {}, e)
+            return where.inlined(_accurate_sum_of if is_accurate else _sum_of, [values, start], {}, e)
     if not isinstance(values, (tuple, list)):
         raise NotStaged("a sum of this")
     for value in values:
@@ -157,17 +173,24 @@ def _sum(where: Calls, e: ast.Call, values: Any, start: Any = 0) -> Any:
     return start
 
 
-def _need_plain_sum(values: Any) -> None:
-    """Python adds its own floats with less rounding since version 3.12."""
+def _is_accurate(values: Any, start: Any) -> bool:
+    """Whether these are Python's own floats, which it adds with less rounding since version 3.12."""
     if sys.version_info < (3, 12) or isinstance(values, Array):
-        return
-    kind = values.kind if isinstance(values, RunTimeList) else None
-    if isinstance(kind, Number) and kind.dtype == FLOAT and kind.python is not False:
-        raise NotStaged("a sum of Python's floats")
-    if isinstance(values, (tuple, list)) and any(
-        is_number(v) and dtype_of(v) == FLOAT and is_python_number(v) is not False for v in values
-    ):
-        raise NotStaged("a sum of Python's floats")
+        return False
+    if isinstance(values, RunTimeList):
+        kind = values.kind
+        floats = [isinstance(kind, Number) and kind.dtype == FLOAT and kind.python is not False]
+        certain = isinstance(kind, Number) and kind.python is True and not kind.unsettled
+    elif isinstance(values, (tuple, list)):
+        floats = [is_number(v) and dtype_of(v) == FLOAT and is_python_number(v) is not False for v in values]
+        certain = all(is_number(v) and is_python_number(v) is True and not getattr(v, "settled", "") for v in values)
+    else:
+        return False
+    if not any(floats):
+        return False
+    if not all(floats) or not certain or type(start) is not int or start:
+        raise NotStaged("a sum of Python's floats and other numbers")
+    return True
 
 
 def _quantified(is_all: bool, found_in: Callable[[Any], bool]) -> Callable[..., Any]:
