@@ -11,6 +11,7 @@ import numpy as np
 
 from ..errors import Untraceable
 from ..ir import build as b
+from ..ir.aliasing import is_lent
 from ..ir.extents import is_extent
 from ..ir.interpret import evaluate
 from ..ir.node import Node, topological_order
@@ -128,9 +129,9 @@ class Trace:
         return Tracer(b.view("broadcast_to", b.constant(dtype.type(0)), shape=shape), self)
 
     def fresh(self, node: Node) -> Node:
-        """A node with the value of `node` that is no view of anything but a literal."""
+        """A node with the value of `node` that is no view of anything but a literal, and in nothing else's memory."""
         base = base_of(node)
-        is_own = base is node and node.op.kind is not Kind.SOURCE
+        is_own = base is node and node.op.kind is not Kind.SOURCE and not is_lent(node)
         return node if is_own or base.op.name == "constant" else self.copy(node)
 
     def like(self, node: Node, array: Tracer, order: str) -> Tracer:

@@ -72,6 +72,11 @@ def may_alias_arguments(node: Node) -> bool:
     return node.op.kind is Kind.HOST and call is not None and may_alias(call)
 
 
+def is_lent(node: Node) -> bool:
+    """Whether a node is what NumPy has given in a call, so that it may lie in the memory of an operand."""
+    return node.op.name == "result" and may_alias_arguments(node.args[0])
+
+
 def may_alias(call: Call) -> bool:
     """Whether what a call gives may lie in the memory of an operand."""
     function = _plain(call.function)

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from .. import config
 from ..base.frozen import replaced
-from ..ir.node import Graph
+from ..ir import build as b
+from ..ir.aliasing import is_lent
+from ..ir.node import Graph, Node
 from ..ir.rewrite import USERS_RULES, rewrite
 from . import fastmath, lower, products, simplify
 from .constants import fold_constants
@@ -21,6 +23,7 @@ def prepare(graph: Graph, fired: Counter[str] | None = None) -> Iterator[tuple[s
 
     `fired` gets how often each rule has changed something.
     """
+    given = graph.outputs
     graph = drop_harmless(graph)
     control = has_control(graph)
     if control:
@@ -39,6 +42,7 @@ def prepare(graph: Graph, fired: Counter[str] | None = None) -> Iterator[tuple[s
     own = fastmath.RULES if graph.rounding.fastmath else ()
     own = (*own, *USERS_RULES)
     graph = rewrite(graph, lower.RULES + own + simplify.RULES, exhausted=lower.RULES, fired=fired)
+    graph = _with_copies(graph, given)
     yield "simplify", graph
     split = split_assemblies(graph)
     if split is not graph:
@@ -54,6 +58,15 @@ def prepare(graph: Graph, fired: Counter[str] | None = None) -> Iterator[tuple[s
     if graph.rounding.fastmath:
         graph = rewrite(graph, (fastmath.relax,), fired=fired)
         yield "relax", graph
+
+
+def _with_copies(graph: Graph, given: Sequence[Node]) -> Graph:
+    """Outputs that were computed, and are now what a call gives in the memory of an argument, in memory of their own.
+
+    multiply(result(call(x)), 1)  →  result(call(x))  →  copy(result(call(x)))
+    """
+    pairs = zip(graph.outputs, given)
+    return graph.with_outputs([b.copy(n) if is_lent(n) and not is_lent(was) else n for n, was in pairs])
 
 
 def prepared(graph: Graph) -> Graph:

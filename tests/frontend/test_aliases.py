@@ -196,3 +196,26 @@ def test_a_view_of_all_of_an_argument_is_not_the_argument(view, shape):
             parts = made if isinstance(made, tuple) else (made,)
             found.append([(part is array, np.shares_memory(part, array), part.strides) for part in parts])
         assert found[0] == found[1]
+
+
+COPIES = (
+    "v * 1", "1 * v", "v + 0", "v - 0", "v / 1", "+v", "v ** 1", "v.copy()", "np.array(v)", "np.array(v)[1]",
+    "v.astype(v.dtype)", "np.asfortranarray(v)", "np.where(True, v, 0)", "np.where(v > 9, v, v)", "v.conj()",
+    "np.copy(v, order='K')", "(v, v * 1, +v)", "np.negative(-v)", "(v * 1).T[1:]", "np.positive(v)",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("copy", COPIES)
+@pytest.mark.parametrize("dtype", [np.float64, np.int64])
+def test_copies_of_what_lies_in_the_memory_of_an_argument_have_their_own(copy, dtype):
+    function = function_of(f"def f(x, windows):\n    v = windows(x, 3, writeable=True)\n    return {copy}\n")
+    compiled = jitrt.jit(function)
+    for start in (0, 1, 2):
+        found = []
+        for f in (compiled, function):
+            x = np.arange(8, dtype=dtype) + start
+            made = f(x, windows)
+            parts = made if isinstance(made, tuple) else (made,)
+            for part in parts:
+                found.append((np.shares_memory(part, x), part.strides, part.tolist(), part.flags.writeable))
+        assert found[: len(parts)] == found[len(parts) :]
