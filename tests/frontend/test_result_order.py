@@ -4,6 +4,7 @@ import itertools
 
 import numpy as np
 import pytest
+from test_element_loops import function_of
 
 import jitrt
 
@@ -281,3 +282,29 @@ def test_parts_without_elements_decide_on_the_order(axis):
             want, got = function(*parts), fast(*parts)
             np.testing.assert_array_equal(got, want)
             assert got.strides == want.strides or want.size == 0
+
+
+VIEWED = (
+    "x", "x.T", "x[::-1].T", "x.T[::2]", "x[:1]", "x[:, 0]", "np.broadcast_to(x, (2, 4, 3))",
+    "np.broadcast_to(x[0], (4, 3))",
+    "np.broadcast_to(x, x.shape)", "np.broadcast_to(x * 2, (2, 4, 3))", "np.broadcast_to(x[0] * 2, (1, 3))",
+    "np.broadcast_to(x.T, (3, 4))", "np.broadcast_to(x[:, :1], (4, 3))", "np.repeat(x, 2, axis=0).T[:, ::2]",
+)  # fmt: skip
+MADE = (
+    "np.atleast_1d(v)", "np.atleast_2d(v)", "np.atleast_3d(v)", "np.round(v, 1)", "np.round(v)", "v.round(2)",
+    "np.tile(v, 1)", "np.where(True, v, v)", "np.where(False, 0, v)", "np.where(v > 2, v, v)",
+    "np.where([True], v, 1)", "v.ravel('K')", "v.flatten('K')", "np.ravel(v, 'A')", "v[None]", "np.expand_dims(v, 0)",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("viewed", VIEWED)
+def test_views_of_views_have_numpys_strides(viewed):
+    function = function_of(f"def f(x):\n    v = {viewed}\n    return [{', '.join(MADE)}]\n")
+    compiled = jitrt.jit(function)
+    for start in (0, 1):
+        found = []
+        for f in (compiled, function):
+            x = np.arange(12.0).reshape(4, 3) + start
+            flags = [(a.strides, a.tolist(), a.flags.writeable, np.shares_memory(a, x)) for a in f(x)]
+            found.append(dict(zip(MADE, flags, strict=True)))
+        assert found[0] == found[1]

@@ -17,7 +17,7 @@ from .assignment import copyto, mutate, take_out, write_out
 from .choices import FOLDS, fold, is_choice
 from .operands import nodes_of, operands_of, phantoms, with_elements, with_value
 from .operators import is_tracer
-from .order import by_stride
+from .order import by_stride, kept_order
 from .silence import silent
 
 if TYPE_CHECKING:
@@ -116,10 +116,10 @@ def _in_known_order(function: Callable[..., Any], a: Any, *args: Any, **kwargs: 
     known = "C"
     if not a._is_contiguous() and a.transpose()._is_contiguous():
         known = "F"
-    elif order == "K" and 0 not in strides and not a._is_contiguous():
-        a = a.transpose(by_stride(strides))
-    elif order == "K" and 0 in strides:
-        return (a, *args), kwargs
+    elif order == "K" and not a._is_contiguous():
+        if 0 in strides and min(strides) < 0:
+            return (a, *args), kwargs
+        a = a.transpose(by_stride(kept_order(a._node, [(strides, a.shape)]) if 0 in strides else strides))
     if len(args) > place:
         return (a, *args[:place], known, *args[place + 1 :]), kwargs
     return (a, *args), kwargs | {"order": known}

@@ -57,7 +57,7 @@ class Orders:
         if node.op is RESULT and min(self.strides(node) or (0,)) < 0:
             return None  # a view that NumPy gives is left as it is
         strides = self.strides(node) if strides is None else strides
-        return None if strides is None else self.normal(node, _kept_order(node, [(strides, node.shape)]))
+        return None if strides is None else self.normal(node, kept_order(node, [(strides, node.shape)]))
 
     def of_copy(
         self, node: Node, array: ArrayType, strides: tuple[int, ...] | None, order: str
@@ -98,7 +98,7 @@ class Orders:
         if not direct and node.type.ndim > 1:
             for i in arrays:
                 self.strides(i)
-            self.note(node, _kept_order(node, [(self._own(i), i.shape) for i in arrays]))
+            self.note(node, kept_order(node, [(self._own(i), i.shape) for i in arrays]))
             return
         joint = range(at, at + node.type.ndim - len(direct))
         places = [k for k in range(node.type.ndim) if k not in joint]  # of the direct axes in the result
@@ -110,6 +110,8 @@ class Orders:
             return self._of_view(n)
         if n.type.ndim < 2 or n.op is COPY or n.op.order == "C":
             return None
+        if n.op.order == "A":
+            return self.of_copy(n, n.args[0].type, self._known[n.args[0]], "A")
         if n.op.kind is Kind.UPDATE:
             return self._known[n.args[0]]
         if n.op.kind is Kind.ELEMENTWISE:
@@ -118,14 +120,14 @@ class Orders:
                 return None
             if n.op is CAST and 0 in self._own(n.args[0]):
                 return self._own(n.args[0])  # the iterator that casts an operand goes by the strides that it has
-            return _kept_order(n, [(self._own(a), a.shape) for a in operands])
+            return kept_order(n, [(self._own(a), a.shape) for a in operands])
         if n.op.kind is Kind.ASSEMBLE and any(self._known[a] is not None for a in n.args):
             return _joined_order(n, [_small(a.shape, self._own(a)) for a in n.args])
         if callable(n.op.order):
             made = n.op.order(n, [_small(a.shape, self._own(a)) for a in n.args])
             return _dense(n, by_stride(made.strides))
         if n.op.kind is Kind.SCAN and n.args[0].shape == n.shape and self._known[n.args[0]] is not None:
-            return _kept_order(n, [(self._own(n.args[0]), n.shape)])
+            return kept_order(n, [(self._own(n.args[0]), n.shape)])
         if n.kwargs.get("axis", n.kwargs.get("axes")) is not None and len(n.args) == 1:
             return self._of_fold(n)
         return None
@@ -140,11 +142,11 @@ class Orders:
             if n.shape == tuple(
                 1 if k in axes else m for k, m in enumerate(x.shape)
             ):  # the reduced axes are kept with one element
-                return _kept_order(n, [(own, n.shape)])
+                return kept_order(n, [(own, n.shape)])
             kept = [k for k in range(x.type.ndim) if k not in axes]
             if [x.shape[k] for k in kept] != list(n.shape):
                 return None
-            return _kept_order(n, [(tuple(own[k] for k in kept), n.shape)])
+            return kept_order(n, [(tuple(own[k] for k in kept), n.shape)])
         return None
 
     def _own(self, n: Node) -> tuple[int, ...]:
@@ -176,7 +178,7 @@ def _contiguity(array: ArrayType, strides: tuple[int, ...]) -> tuple[bool, bool]
     return flags.c_contiguous, flags.f_contiguous
 
 
-def _kept_order(n: Node, operands: list[tuple[tuple[int, ...], tuple[int, ...]]]) -> tuple[int, ...]:
+def kept_order(n: Node, operands: list[tuple[tuple[int, ...], tuple[int, ...]]]) -> tuple[int, ...]:
     """Strides of what NumPy's iterator allocates for operands of these strides and shapes."""
     # Two elements along an axis tell as much about its place as all of them do.
     probes = [_probe(n.shape, strides, shape) for strides, shape in operands]

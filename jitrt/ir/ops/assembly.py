@@ -89,8 +89,10 @@ def stack(arrays: Any, axis: int = 0, out: Any = None, *, dtype: Any = None, cas
 
 def _at_least(x: Node, ndim: int) -> Node:
     """`x` as ``atleast_1d`` … ``atleast_3d`` make it."""
-    shape = (getattr(np, f"atleast_{ndim}d"))(b.phantom(x.shape)).shape
-    return x if shape == x.shape else b.view("reshape", x, shape=shape)
+    if x.type.ndim == 0 < ndim:
+        return b.view("reshape", x, shape=(1,) * ndim)
+    index = {(1, 2): (None, ...), (1, 3): (None, ..., None), (2, 3): (..., None)}.get((x.type.ndim, ndim))
+    return x if index is None else getitem(x, index)
 
 
 def _declare_at_least(ndim: int) -> None:
@@ -194,6 +196,8 @@ def tile(A: Any, reps: Any) -> Node:
     counts = extents(reps)
     if any(count < 0 for count in counts):
         raise NotCovered("a negative number of copies")
+    if all(count == 1 for count in counts):
+        raise NotCovered("a copy in NumPy's order")
     ndim = max(a.type.ndim, len(counts))
     counts = (1,) * (ndim - len(counts)) + counts
     shape = (1,) * (ndim - a.type.ndim) + a.shape

@@ -93,8 +93,8 @@ class Op:
         Whether NumPy lets nobody write through this view.
     order : str or callable
         Memory order of the result: ``"K"`` where NumPy's iterator chooses it after the operands; ``"C"`` where it is
-        C-contiguous always; or what makes, from a node and small arrays in the orders of its operands, one in the
-        order of its result.
+        C-contiguous always; ``"A"`` where it is so but for an operand that is contiguous in Fortran's order; or what
+        makes, from a node and small arrays in the orders of its operands, one in the order of its result.
     takes_out : bool
         Whether `numpy`, which allocates its result, writes the same bits into an array that it is given as ``out``.
     emit : callable, optional

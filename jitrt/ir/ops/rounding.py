@@ -22,12 +22,7 @@ def _lower_round(n: Node) -> Node:
     return b.elementwise(last, b.elementwise(np.rint, b.elementwise(first, x, factor)), factor)
 
 
-def _rounded(n: Node, arrays: list[np.ndarray]) -> np.ndarray:
-    """A small array as NumPy rounds it: not in the order of the operand, but for that of Fortran."""
-    return np.round(arrays[0].astype(np.float32), n["decimals"])
-
-
-row(Op("round", Kind.COMPOUND, numpy=np.round, lower=_lower_round, order=_rounded))
+row(Op("round", Kind.COMPOUND, numpy=np.round, lower=_lower_round, order="A"))
 
 
 @numpy_function(np.round, np.around, method="round")

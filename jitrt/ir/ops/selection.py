@@ -29,7 +29,8 @@ def where(condition: Any, /, *choices: Any) -> Node:
     x, y = _wrapped(x, dtype), _wrapped(y, dtype)
     decided, shape = b.literal(c), b.broadcast_shape((c, x, y))
     if shape and (decided is not None or x is y):  # what is not chosen is no operand, so that it counts as unread
-        return b.broadcast_to(b.cast(x if decided or x is y else y, dtype), shape)
+        chosen = b.broadcast_to(b.cast(x if decided or x is y else y, dtype), shape)
+        return b.where(b.constant(np.True_), chosen, chosen)  # in the order of its operands, which a copy is not
     return b.where(c, x, y)
 
 
