@@ -49,8 +49,8 @@ def left_out(graph: Graph, values: Sequence[Any]) -> Graph:
         return graph
     extremes = {n: found for n, value in floats if (found := _extremes(value)) is not None}
     box, raising = _best(order, unread, extremes)
-    kept = topological_order(raising, read)
-    left = [n for n in unread if n not in frozenset(kept)]
+    kept = frozenset(topological_order(raising, read))
+    left = [n for n in unread if n not in kept]
     if len(left) < _LEAST_OPERATIONS + _OPERATIONS_PER_INPUT * len(floats):
         return graph
     needed = frozenset(topological_order(left))
