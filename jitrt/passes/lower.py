@@ -88,8 +88,9 @@ def _typed_literal(x: Node, dtype: np.dtype) -> Node:
     try:
         with np.errstate(over="raise"):
             return b.constant(np.asarray(x["value"].value, dtype)[()])
-    except FloatingPointError:  # of which each call has to tell NumPy's error state
-        return b.cast(b.constant(np.asarray(x["value"].value)[()]), dtype)
+    except FloatingPointError:  # of which each call has to tell NumPy's error state; kernels are given no integers
+        value = np.asarray(x["value"].value)[()]
+        return b.cast(b.constant(np.float64(value) if value.dtype.kind in "iu" else value), dtype)
 
 
 RULES = (drop_identity_cast, explicit_operands, lower_compound, short_scan)

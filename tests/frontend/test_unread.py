@@ -182,7 +182,18 @@ def test_numbers():
     check(function, (ORDINARY, 3, 2.0), (ORDINARY, 4, 3.0), (ORDINARY, 5, 0.0), (ORDINARY, 0, 2.0), (ORDINARY, 6, 0.5))
 
 
+def with_stored(x, value):
+    y = x.copy()
+    y[x > 1.5] = value
+    y[0] = value
+    return y
+
+
 LITERALS = {
+    "integer": lambda x: x < 2**40,
+    "integer divisor": lambda x: x / 2**40,
+    "stored integer": lambda x: with_stored(x, 2**40),
+    "stored": lambda x: with_stored(x, np.float64(1e300)),
     "less": lambda x: x < 1e300,
     "equal": lambda x: x == -1e300,
     "add": lambda x: x + 1e300,
@@ -203,6 +214,32 @@ def test_literals_that_overflow(unread, char, state):
 
     check(function, (ORDINARY.astype(char),), state=state)
     check(unread, (ORDINARY.astype(char),), state=state)
+
+
+NUMBERS = {
+    "less": lambda x, s: x < s,
+    "equal": lambda x, s: x == s,
+    "maximum": lambda x, s: np.maximum(x, s),
+    "where": lambda x, s: np.where(x > 2, x, s),
+    "logical": lambda x, s: np.logical_and(x, s),
+    "copysign": lambda x, s: np.copysign(x, s),
+    "full": lambda x, s: np.full(3, s, x.dtype),
+}
+
+
+@pytest.mark.parametrize("state", [{}, {"over": "raise"}], ids=str)
+@pytest.mark.parametrize("char", "efdF")
+@pytest.mark.parametrize("unread", NUMBERS.values(), ids=NUMBERS)
+def test_numbers_that_overflow_in_some_calls(unread, char, state):
+    def function(x, s):
+        try:
+            unread(x, s)
+        except TypeError:
+            return x
+        return x * 2
+
+    x = ORDINARY.astype(char)
+    check(function, (x, 0.5), (x, 1e300), (x, 0.5), (x, -1e300), state=state)
 
 
 def test_arguments_are_as_they_were():

@@ -99,6 +99,7 @@ def _filled(state: Trace, function: Callable[..., Any], args: tuple, kwargs: dic
             raise Untraceable(f"fills an array of {target}", user_line())
         node = b.cast(stored(state, filling, target), target)
         check_parts(state, (node,))
+        state.effects.operation(node)
     else:
         if function is not np.full:
             fill = np.ones((), dtype)[()] if fill else np.zeros((), dtype)[()]

@@ -53,9 +53,14 @@ def exceptions(node: Node) -> frozenset[str]:
 
 
 def _is_too_large(node: Node, dtype: np.dtype) -> bool:
-    """Whether `node` is a finite Python number that overflows where it becomes an element of `dtype`."""
-    value = literal(node) if node.type.weak and node.dtype == np.float64 else None
-    return value is not None and np.finfo(dtype).max < abs(value) < np.inf
+    """Whether `node` is, or may be, a finite Python number that overflows where it becomes an element of `dtype`."""
+    if not node.type.weak or node.dtype.kind not in "ifc":
+        return False
+    value = literal(node)
+    if value is None:
+        return True
+    parts = np.abs([value.real, value.imag])
+    return bool(np.any((np.finfo(dtype).max < parts) & (parts < np.inf)))
 
 
 @lru_cache(maxsize=4096)
@@ -77,7 +82,7 @@ def _exceptions(
     if op is CAST and result.char == "e":
         found = found | {"over"}  # integers do not fit either
     loop = result if op is WHERE else operands[0] if operands else result
-    narrow = loop if float in keys and loop.char in "ef" else None
+    narrow = loop if loop.char in "efF" and (float in keys or complex in keys or loop.char == "e") else None
     return found, op.raises(operands, beside_a_number=True) if found else found, narrow
 
 
