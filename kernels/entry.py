@@ -38,10 +38,11 @@ from .words import BYTES, I1, I32, I64, WORDS, Words, call_api, clock, counted, 
 # most that a table has. `method` is the name of the method for calls that no table describes, but for the next `spared`
 # of those that the table at `otherwise` does, which is asked after all others. `last` is the table that served the last
 # call, 0 if Python did. `error_state` is the context variable of NumPy's error state. Plain calls are counted in
-# the words at `tally`.
+# the words at `tally`. The Python function `function` is called where what Python code returns is `handed_back`: then
+# no frame of that code lies between the caller and the function.
 STATE = (
     "plain", "latest", "mask", "slots", "rows", "places", "kinds", "otherwise", "spared", "method", "error_state",
-    "last", "general", "tally",
+    "last", "general", "tally", "function", "handed_back",
 )  # fmt: skip
 # How many calls of the function are inside of each other that Python serves or that run plain, how many plain calls
 # native code has made, and the ticks of the processor's clock that the outermost of them took.
@@ -142,6 +143,16 @@ def _call_plain(builder: ir.IRBuilder, tally: ir.Value, *call: ir.Value) -> ir.V
     words.set("calls", builder.add(words["calls"], word(1)))
     words.set("depth", builder.sub(words["depth"], word(1)))
     return result
+
+
+def _unless_handed_back(builder: ir.IRBuilder, state: Words, result: ir.Value, *call: ir.Value) -> ir.Value:
+    """What Python code has returned, or the plain function's result if the code leaves the call to that."""
+    found = variable(builder)
+    builder.store(result, found)
+    with builder.if_then(builder.icmp_signed("==", result, state["handed_back"]), likely=False):
+        _call(builder, "Py_DecRef", result)
+        builder.store(_call_plain(builder, state["tally"], state["function"], *call), found)
+    return builder.load(found)
 
 
 def _method(module: ir.Module, name: str) -> tuple[ir.Function, ir.IRBuilder]:
@@ -315,7 +326,8 @@ def _emit_call(
         target = builder.gep(with_self, [builder.add(k, word(1))])
         builder.store(builder.load(builder.gep(args, [k])), target)
     count = builder.add(nargs, word(1))
-    return_(_call(builder, "PyObject_VectorcallMethod", state["method"], with_self, count, names))
+    result = _call(builder, "PyObject_VectorcallMethod", state["method"], with_self, count, names)
+    return_(_unless_handed_back(builder, state, result, args, nargs, names))
 
 
 class _Serve:
@@ -340,7 +352,9 @@ class _Serve:
         plain = table["plain"]
         with builder.if_then(builder.icmp_signed("!=", plain, word(0))):
             with builder.if_then(builder.icmp_signed("==", plain, table["function"])):
-                builder.ret(_call(builder, "PyObject_Vectorcall", plain, self.args, self.nargs, self.names))
+                call = self.args, self.nargs, self.names
+                result = _call(builder, "PyObject_Vectorcall", plain, *call)
+                builder.ret(_unless_handed_back(builder, self.state, result, *call))
             self._return_plain(plain)
         with builder.if_then(builder.icmp_signed("!=", table["procedure"], word(0))):
             emit_procedure_call(builder, table, self.args, self._current_errors, self.made)
@@ -358,8 +372,9 @@ class _Serve:
         return self.function
 
     def _return_plain(self, function: ir.Value) -> None:
-        tally = self.state["tally"]
-        self.builder.ret(_call_plain(self.builder, tally, function, self.args, self.nargs, self.names))
+        call = self.args, self.nargs, self.names
+        result = _call_plain(self.builder, self.state["tally"], function, *call)
+        self.builder.ret(_unless_handed_back(self.builder, self.state, result, *call))
 
     def _current_errors(self) -> ir.Value:
         return self.builder.call(self.errors, [self.state["error_state"]])

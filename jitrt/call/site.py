@@ -134,6 +134,7 @@ class ServedFunction(NativeCallable):
         self.__qualname__ = getattr(function, "__qualname__", self.__name__)
         self.__jitrt_function__ = function
         self._function = function
+        self._dispatch.hand_back_to(function)
         self._options = options
         self._told: set[str] = set()  # reasons that have been warned of
         self._slow_calls = 0
@@ -161,7 +162,7 @@ class ServedFunction(NativeCallable):
             self._specialisations.run_plain("JITRT_DISABLE is set")
 
     def _call(self, args: tuple, kwargs: dict[str, Any]) -> Any:
-        """A call that native code does not serve."""
+        """A call that native code does not serve: its result, or `HANDED_BACK`."""
         if is_at_work() or _is_debugged():  # in a signal handler or a finaliser, or of a function that is being traced
             return self._function(*args, **kwargs)
         traced, known = self._traced, self._specialisations
@@ -186,8 +187,7 @@ class ServedFunction(NativeCallable):
             self._plain_calls += 1
             if self._plain_calls >= policy.PLAIN_CALLS and not self._loops.serving:
                 self._dispatch.serve_plain(self._function)
-            with self._tally.runs_plain(known.plain.reason):
-                return self._function(*args, **kwargs)
+            return self._tally.hand_back(known.plain.reason)
         failures: list[Exception] = []  # taken out of this frame, since their tracebacks lead to it and its arguments
         is_first = False
         try:
@@ -196,8 +196,7 @@ class ServedFunction(NativeCallable):
             failures.append(error)
         if is_first:
             traced.last = FIRST
-            with self._tally.runs_plain(FIRST.reason):
-                return self._function(*args, **kwargs)
+            return self._tally.hand_back(FIRST.reason)
         leaves: list[Any] = []
         site, is_spared, tree = None, False, None
         try:
@@ -215,8 +214,7 @@ class ServedFunction(NativeCallable):
         elif is_spared:
             self._spare(site, args, kwargs)
         if plain is not None:
-            with self._tally.runs_plain(plain.reason):
-                return self._function(*args, **kwargs)
+            return self._tally.hand_back(plain.reason)
         if current() is not None or any(type(leaf) is Tracer for leaf in leaves):
             return self._function(*args, **kwargs)  # inside of another function's trace
         if by_position is not None and self._loops.active:

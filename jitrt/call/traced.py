@@ -32,6 +32,7 @@ from .tree import TOO_SMALL, NewPath, Plain, Specialisation, places_of
 _log = logging.getLogger("jitrt.trace")
 
 _NEW_SIZES = Plain("NumPy does most of it, and the arrays have sizes that are new", is_passing=True)
+_NEW_PATH = "a value that it looks at has led elsewhere"
 _CHANGING = "the values that it looks at are different in nearly every call"
 STAYS_IN_PYTHON = "goes through Python in every call of that kind"
 
@@ -107,7 +108,10 @@ class TracedCalls:
         return result
 
     def run_plain(self, found: Plain, call: TakenApart) -> Any:
-        """The plain function's result, where `found` says why: failures of the trace are ours if it does not fail."""
+        """Leave a call to the plain function, where `found` says why.
+
+        Failures of the trace are ours if the function does not fail.
+        """
         failures = [] if found.error is None else [found.error]
         found.error = None
         found.calls += 1
@@ -116,11 +120,13 @@ class TracedCalls:
                 self.serve_natively(found, call)
         except Exception as error:  # the plain function runs all the same
             internal_error(self._name, error, STAYS_IN_PYTHON)
+        if not failures or is_passing(failures[0]) or isinstance(failures[0], ReadOnly):
+            failures.clear()
+            return self._tally.hand_back(found.reason)
         try:
             with self._tally.runs_plain(found.reason):
                 result = self._function(*call.args, **call.kwargs)
-            if failures and not is_passing(failures[0]) and not isinstance(failures[0], ReadOnly):
-                internal_error(self._name, failures[0])
+            internal_error(self._name, failures[0])
             return result
         finally:
             failures.clear()  # their tracebacks lead to frames that lead to them
@@ -129,20 +135,19 @@ class TracedCalls:
         """A call that sees other values than earlier ones: trace it, and remember its path."""
         known = self.known
         structure, leaves, _, args, kwargs = taken
-        reason = "a value that it looks at has led elsewhere"
+        reason = _NEW_PATH
         if not found.is_changing:
             found.new_paths += 1
             if found.is_changing and (integers := found.integers(leaves)):  # which may be why
                 known.integers.fix(structure, integers)
                 known.replace(found, None)
-                return self._function(*args, **kwargs)
+                return self._tally.hand_back(reason)
             if found.is_changing:
                 self._note_changing_values(found)
         if found.open_sizes is not None:
             return self._add_a_path(found, taken)
         if found.is_changing and not found.gains_anyway:
-            with self._tally.runs_plain(_CHANGING):
-                return self._function(*args, **kwargs)
+            return self._tally.hand_back(_CHANGING)
         try:
             with drawing(leaves):
                 arguments = (args, kwargs, known.state())
@@ -171,8 +176,7 @@ class TracedCalls:
                 raise
             reason = str(error)
             _log.info("%s runs as plain NumPy: %s", self._name, reason)
-        with self._tally.runs_plain(reason):
-            return self._function(*args, **kwargs)
+        return self._tally.hand_back(reason)
 
     def _add_a_path(self, found: Specialisation, taken: TakenApart) -> Any:
         """The same where programs serve any shape: the call runs once its path is known."""
@@ -180,7 +184,7 @@ class TracedCalls:
         structure, leaves, _, args, kwargs = taken
         if found.is_changing:
             known.replace(found, None)
-            return self._function(*args, **kwargs)
+            return self._tally.hand_back(_NEW_PATH)
         captures, sizes = known.current_captures(), found.sizes
         integers, rounding = found.integers(leaves) | sizes, self.programs.rounding
         call = Call(self._function, self._name, leaves, structure, captures, integers=integers, rounding=rounding)
@@ -190,7 +194,7 @@ class TracedCalls:
                 result = found.call(leaves, (args, kwargs, known.state()))
                 found.new_paths = new_paths  # as a call along a known path sets it back
                 return result
-        return self._function(*args, **kwargs)
+        return self._tally.hand_back(_NEW_PATH)
 
     def _note_changing_values(self, found: Specialisation) -> None:
         """Say that a function is traced at every call from now on, or runs plain where that does not pay."""
@@ -302,13 +306,13 @@ class TracedCalls:
         self._dispatch.note_python()
         if isinstance(failure, NewSizes):
             self.last = _NEW_SIZES
-            with self._tally.runs_plain(_NEW_SIZES.reason):
-                return self._function(*args, **kwargs)
+            return self._tally.hand_back(_NEW_SIZES.reason)
+        self.last = Plain(f"compiled code has ended with {type(failure).__name__}, of which the plain function tells")
+        if isinstance(failure, FloatingPointRaised):
+            return self._tally.hand_back(self.last.reason)
         leaves: list[Any] = []
         structure = self.known.take_apart(args, kwargs, leaves)
-        self.last = Plain(f"compiled code has ended with {type(failure).__name__}, of which the plain function tells")
         with self._tally.runs_plain(self.last.reason):
             result = self._function(*args, **kwargs)
-        if not isinstance(failure, FloatingPointRaised):
-            self.known.forget(found, failure, leaves, structure)
+        self.known.forget(found, failure, leaves, structure)
         return result

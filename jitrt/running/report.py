@@ -205,9 +205,9 @@ def report() -> Report:
 def _of(tally: Tally) -> FunctionReport:
     reasons = {reason: tuple(sums) for reason, sums in tally.plain.items()}
     seconds_plain = sum(seconds for _, seconds in reasons.values())
-    _, calls, ticks = tally.words.tolist()
-    if calls:  # by native code, for the reason that Python has given last
-        reason = tally.latest or _RAISING
+    tally.settle()
+    for given, (calls, ticks) in tally.handed_back.items():  # by native code
+        reason = given or _RAISING
         before, seconds = reasons.get(reason, (0, 0.0))
         reasons[reason] = before + calls, seconds + ticks * _seconds_a_tick()
     plain = sorted((PlainCalls(reason, *sums) for reason, sums in reasons.items()), key=lambda p: -p.seconds)

@@ -25,7 +25,7 @@ from ..values.versions import version_of
 from . import threads
 from .errstate import error_state
 from .objects import address, bind_as_functions, builtin, fields, method
-from .tally import Tally
+from .tally import HANDED_BACK, Tally
 
 
 class Words(np.ndarray):
@@ -77,7 +77,7 @@ class Dispatch:
     def __init__(self, tally: Tally) -> None:
         values = {
             "slots": address(_NO_SLOTS), "rows": 1, "places": 1, "kinds": address(_KINDS), "method": id(_MISSED),
-            "tally": tally.address,
+            "tally": tally.address, "handed_back": id(HANDED_BACK),
         }  # fmt: skip
         self.words = words(values, native.STATE, [_NO_SLOTS])
         self._tables: dict[
@@ -90,6 +90,10 @@ class Dispatch:
         self._fallback: Words | None = None
         self._plain: Callable[..., Any] | None = None  # what the word `plain` leads to
         self._procedures: list[Words] = []
+
+    def hand_back_to(self, function: Callable[..., Any]) -> None:
+        """Let `function`, which has to live as long as this, be called where Python code hands a call back."""
+        self._set("function", id(function))
 
     def serve_plain(self, function: Callable[..., Any]) -> None:
         """From now on every call is one of `function`."""
@@ -304,10 +308,12 @@ class NativeCallable(layout.Callable):
     """An object whose calls native code serves, if one of the tables of its dispatch describes them.
 
     Other calls, and all calls on builds of Python whose objects are not known, are passed on to the method `_call` of
-    the subclass, with a tuple and a dict.
+    the subclass, with a tuple and a dict. It may hand the call back to the plain function `_function`.
     """
 
     __slots__ = ()
+
+    _function: Callable[..., Any]
 
     def __init__(self, tally: Tally) -> None:
         self._tally = tally
@@ -335,7 +341,11 @@ class NativeCallable(layout.Callable):
 
     def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
         with self._tally.looks():
-            return self._call(args, kwargs)
+            result = self._call(args, kwargs)
+        if result is not HANDED_BACK:
+            return result
+        with self._tally.runs_plain(self._tally.latest):
+            return self._function(*args, **kwargs)
 
 
 _all: dict[int, weakref.ref[NativeCallable]] = {}

@@ -5,7 +5,7 @@ Native code counts the plain calls that it makes in words of the tally; calls th
 
 from __future__ import annotations
 
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager, nullcontext, suppress
 from time import perf_counter
 from typing import Any
 
@@ -15,7 +15,11 @@ from ..base.atwork import is_at_work
 from ..kernels.entry import TALLY
 from .objects import address
 
-_DEPTH = TALLY.index("depth")
+_DEPTH, _CALLS = TALLY.index("depth"), TALLY.index("calls")
+assert TALLY[_CALLS:] == ("calls", "ticks")
+
+HANDED_BACK = object()
+"""What Python code returns that leaves a call to the plain function, with no frame of ours before it."""
 
 
 class Tally:
@@ -37,19 +41,22 @@ class Tally:
     plain : dict of str to list
         For each reason the calls among them that ran the plain function, and their seconds.
     latest : str
-        The latest of these reasons, which holds for what native code lets run plain.
+        The latest reason, which holds for the plain calls that native code counts in `words`.
+    handed_back : dict of str to list
+        For each reason before it the plain calls that native code has counted, and their ticks.
     served : list of int, float and float
         If they are timed (`running.report`): calls that compiled code served, their seconds, those of the longest.
     words : array
         What native code counts, laid out as `TALLY`.
     """
 
-    __slots__ = ("latest", "line", "looked", "name", "plain", "served", "words")
+    __slots__ = ("handed_back", "latest", "line", "looked", "name", "plain", "served", "words")
 
     def __init__(self, name: str, line: str):
         self.name, self.line, self.latest = name, line, ""
         self.looked: list[Any] = [0, 0.0]
         self.plain: dict[str, list[Any]] = {}
+        self.handed_back: dict[str, list[int]] = {}
         self.served: list[Any] | None = None
         self.words = np.zeros(len(TALLY), np.int64)
 
@@ -62,10 +69,26 @@ class Tally:
         """A context: Python serves a call. One in the trace of another function is part of that."""
         return _Timed(self, [0, 0.0] if is_at_work() else self.looked)
 
+    def hand_back(self, reason: str) -> object:
+        """`HANDED_BACK`: native code calls the plain function next, for that reason."""
+        with suppress(MemoryError):  # the plain function may need none
+            if reason != self.latest:
+                self.settle()
+                self.latest = reason
+        return HANDED_BACK
+
+    def settle(self) -> None:
+        """Note what native code has counted under the reason that holds for it."""
+        calls, ticks = self.words[_CALLS:].tolist()
+        if calls:
+            found = self.handed_back.setdefault(self.latest, [0, 0])
+            found[:] = found[0] + calls, found[1] + ticks
+            self.words[_CALLS:] = 0
+
     def runs_plain(self, reason: str) -> AbstractContextManager[None]:
         """A context inside of it: the plain function runs, for that reason."""
         try:
-            self.latest = reason
+            self.hand_back(reason)
             return _Timed(self, self.plain.setdefault(reason, [0, 0.0]), depth=1)
         except MemoryError:  # the plain function may need none
             return _UNCOUNTED

@@ -1,5 +1,6 @@
 """Warnings of NumPy come once in each call, and in the same calls: of its Python code, of casts, of conversions."""
 
+import contextlib
 import warnings
 
 import numpy as np
@@ -181,3 +182,40 @@ def test_warnings_that_come_before_a_ufunc_asks_its_operands():
 
     check(written_by_position, SINGLE.copy(), SINGLE.copy())
     check(in_a_loop_over_elements, SINGLE.copy(), SINGLE.copy())
+
+
+def told_at_line(x, s):
+    warnings.warn("told", stacklevel=2)
+    return x * s
+
+
+def told_after_a_look(x, s):
+    if x.sum() > s:
+        warnings.warn("told", stacklevel=2)
+    return x * s
+
+
+def told_after_exceptions(x, s):
+    y = 1 / x
+    if not np.isfinite(y).all():
+        warnings.warn("told", stacklevel=2)
+    return y + s
+
+
+@pytest.mark.parametrize("strict", ["0", "1"])
+@pytest.mark.parametrize("function", [told_at_line, told_after_a_look, told_after_exceptions], ids=lambda f: f.__name__)
+def test_the_line_of_the_caller_is_told(function, strict, monkeypatch):
+    """Where the plain function runs, no frame of ours stands between it and its caller."""
+    monkeypatch.setenv("JITRT_STRICT", strict)
+    compiled = jitrt.jit(function)
+    calls = [(np.arange(4.0), 1.0), (np.arange(1.0, 5.0), 100.0), (np.arange(3000.0), 2.0), ([1.0, 0.0], 1), ("a", 2)]
+    for args in [c for call in calls for c in (call,) * 12]:
+        found = []
+        for f in (compiled, function):
+            with warnings.catch_warnings(record=True) as caught, np.errstate(all="ignore"):
+                warnings.simplefilter("always")
+                with contextlib.suppress(TypeError, AttributeError):
+                    f(*args)
+            told = [w for w in caught if w.category is UserWarning]
+            found.append([(w.filename, w.lineno, str(w.message)) for w in told])
+        assert found[0] == found[1]
