@@ -151,7 +151,12 @@ def _is_dense(node: Node, strides: tuple[int, ...]) -> bool:
 
 
 class ReadOnly(ValueError):
-    """NumPy's error for an assignment to a read-only array."""
+    """NumPy's error for an assignment to a read-only array, by NumPy's name where a function catches it."""
+
+    __module__, __qualname__ = ValueError.__module__, ValueError.__qualname__
+
+
+ReadOnly.__name__ = ValueError.__name__
 
 
 def fit(value: Node, dtype: np.dtype, shape: tuple[int, ...]) -> Node:

@@ -7,6 +7,7 @@ import warnings
 
 import numpy as np
 import pytest
+from test_element_loops import function_of
 
 import jitrt
 
@@ -544,3 +545,78 @@ class TestRowsByNumpysIntegers:
             for g, w in zip(got, want):
                 np.testing.assert_array_equal(g, w)
                 assert np.shares_memory(g, one) == np.shares_memory(w, two)
+
+
+IMAGINARY = {
+    "set": "x.imag[...] = 2",
+    "one": "x.imag[0] = 2",
+    "filled": "x.imag.fill(3)",
+    "in place": "y = x.imag\n    y += 1",
+    "sorted": "x.imag.sort()",
+    "out": "np.add(x, 1, out=x.imag)",
+    "caught": "try:\n        x.imag[0] = 3\n    except ValueError as error:\n        return str(error)",
+    "returned": "return x.imag, np.imag(x), x.T.imag",
+    "whole": "x.imag = 3",
+}
+
+
+@pytest.mark.parametrize("dtype", ["f8", "i4", "?", "c16"])
+@pytest.mark.parametrize("statement", IMAGINARY.values(), ids=IMAGINARY)
+def test_imaginary_parts_of_real_numbers_are_read_only(statement, dtype):
+    function = function_of(f"def f(x):\n    {statement}\n    return x\n")
+    compiled = jitrt.jit(function)
+    for start in (0, 1):
+        found = []
+        for f in (compiled, function):
+            x = (np.arange(6.0).reshape(2, 3).T + start).astype(dtype)
+            try:
+                made = f(x)
+            except (TypeError, ValueError) as error:
+                made = repr(error)
+            parts = made if isinstance(made, tuple) else (made,)
+            forms = [(a.dtype, a.strides, a.flags.writeable) for a in parts if isinstance(a, np.ndarray)]
+            found.append((*map(str, parts), forms, x.tolist()))
+        assert found[0] == found[1]
+
+
+SETS = (
+    "y.dtype = np.int64", "y.shape = (3, 2)", "y.shape = -1", "y.shape = (5, 5)", "y.strides = (8, 16)",
+    "y.dtype = 'f4'", "y.dtype = 'U3'", "x.dtype = 'i8'", "x.shape = 6", "x.strides = (16, 8)",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("statement", SETS)
+def test_what_an_array_is_may_be_set(statement):
+    function = function_of(f"def f(x):\n    y = x * 2\n    {statement}\n    return y + 1, y\n")
+    compiled = jitrt.jit(function)
+    for start in (0, 1):
+        found = []
+        for f in (compiled, function):
+            x = np.arange(6.0).reshape(2, 3) + start
+            with warnings.catch_warnings(record=True) as caught:
+                warnings.simplefilter("always")
+                try:
+                    made = [(a.dtype, a.strides, a.tolist()) for a in f(x)]
+                except (AttributeError, TypeError, ValueError) as error:
+                    made = repr(error)
+            told = [(w.category, str(w.message), w.filename, w.lineno) for w in caught]
+            found.append((made, told, x.dtype, x.shape, x.strides, x.tolist()))
+        assert found[0] == found[1]
+
+
+@pytest.mark.parametrize("statement", ["x[1:] = z", "x[x > 2] = z", "x.fill(z)", "x[0] = z", "np.copyto(x, z)"])
+def test_complex_numbers_that_become_real_warn_at_the_line(statement):
+    function = function_of(f"def f(x):\n    z = np.complex64(1 + 2j)\n    {statement}\n    return x\n")
+    compiled = jitrt.jit(function)
+    for start in (0, 1):
+        found = []
+        for f in (compiled, function):
+            x = np.arange(6.0) + start
+            with warnings.catch_warnings(record=True) as caught:
+                warnings.simplefilter("always")
+                try:
+                    f(x)
+                except TypeError as error:
+                    found.append(str(error))
+            found.append(([(w.category, str(w.message), w.filename, w.lineno) for w in caught], x.tolist()))
+        assert found[: len(found) // 2] == found[len(found) // 2 :]

@@ -117,6 +117,10 @@ class ArrayMethods(Operators):
             self._refuse("dtype")
         return node.dtype
 
+    @dtype.setter
+    def dtype(self, dtype: Any) -> None:
+        raise Untraceable("sets the dtype of an array", user_line())
+
     @property
     def ndim(self) -> int:
         if self._choice is not None:
@@ -125,6 +129,14 @@ class ArrayMethods(Operators):
         if node.type.weak:
             self._refuse("ndim")
         return node.type.ndim
+
+    @property
+    def strides(self) -> tuple[int, ...]:
+        return self.__getattr__("strides")
+
+    @strides.setter
+    def strides(self, strides: Any) -> None:
+        raise Untraceable("sets the strides of an array", user_line())
 
     @property
     def size(self) -> int:
@@ -160,6 +172,9 @@ class ArrayMethods(Operators):
 
     @property
     def imag(self) -> Tracer:
+        if self._is_array() and self.dtype.kind != "c":
+            zeros: Any = np.zeros_like(self, order="A")
+            return zeros._apply(np.broadcast_to, self.shape)  # which nobody may write to
         return self._part("imag", np.imag)
 
     @imag.setter
@@ -292,6 +307,8 @@ class ArrayMethods(Operators):
         return self._apply(np.round, decimals, out)
 
     def __len__(self) -> int:
+        if self._scalar:
+            raise TypeError(f"object of type 'numpy.{self.dtype.type.__name__}' has no len()")
         if not self.shape:
             raise TypeError("len() of unsized object")
         return self.shape[0]
@@ -367,7 +384,9 @@ class ArrayMethods(Operators):
         if name in _MEMORY and name in sys._getframe(1).f_code.co_names:  # where NumPy asks, there is none
             raise Untraceable(f".{name} of a value that is being traced", user_line())
         if name.startswith("__") or not hasattr(np.generic if self._scalar else np.ndarray, name):
-            raise AttributeError(f"'{self.__class__.__name__}' object has no attribute {name!r}")
+            kind = self.__class__
+            module = "" if kind.__module__ == "builtins" else f"{kind.__module__}."
+            raise AttributeError(f"'{module}{kind.__qualname__}' object has no attribute {name!r}")
         if self._scalar or name in _UNTRACEABLE_ATTRIBUTES or not callable(getattr(np.ndarray, name)):
             raise Untraceable(f".{name} of a value that is being traced", user_line())
         method = getattr(np.ndarray, name)

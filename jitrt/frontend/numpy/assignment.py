@@ -75,12 +75,15 @@ def _value_node(value: Any, target: Tracer) -> Node:
         if value._scalar and not fits_scalar(target._trace, value._node, target.dtype):
             raise Untraceable(f"stores a {value.dtype} that may not fit into an array of {target.dtype}", user_line())
         return stored(target._trace, value._node, target.dtype)
+    if isinstance(value, np.complexfloating) and target.dtype.kind in "biuf":
+        raise Untraceable("stores a complex number as a real one, of which NumPy warns", user_line())
     if isinstance(value, (bool, int, float, complex, np.generic)):
         element = np.empty((), target.dtype)
         with np.errstate(all="ignore"):  # of which each call has to tell NumPy's error state
             element[()] = value  # raises what NumPy raises for a number that does not fit
-        if isinstance(value, float) and target.dtype.kind in "fc":
-            return target._trace.lift(value)
+        is_too_large = target.dtype.kind in "fc" and np.isinf(element) and np.isfinite(value)
+        if (isinstance(value, float) and target.dtype.kind in "fc") or is_too_large:
+            return target._trace.lift(np.asarray(value).astype(complex if np.iscomplexobj(value) else float).item())
         return b.constant(element[()])
     if isinstance(value, (list, tuple)):
         return list_node(target._trace, value)
@@ -275,9 +278,8 @@ def write_ufunc_out(ufunc: np.ufunc, out: Any, result: Any, number: int, casting
         return out
     shape = out.shape
     if result.shape != shape and (shape := np.broadcast_shapes(result.shape, shape)) != out.shape:
-        raise ValueError(
-            f"non-broadcastable output operand with shape {out.shape} doesn't match the broadcast shape {shape}"
-        )
+        own, whole = (str(s).replace(" ", "") for s in (out.shape, shape))
+        raise ValueError(f"non-broadcastable output operand with shape {own} doesn't match the broadcast shape {whole}")
     out._storage().check_writable(out._region(), "output array is read-only")
     fitted = fit(result._node, out.dtype, out.shape)
     check_parts(out._trace, (fitted, *fitted.args))

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 import operator
 from collections.abc import Callable
+from types import NoneType
 from typing import Any
 
 import numpy as np
@@ -58,7 +59,14 @@ def _with_another(ufunc: np.ufunc, tracer: Operators, x: Any, y: Any) -> Any:
         return ufunc(x, y)
     if is_equality and (tracer._is_array() or other is not None):  # None is left to Python by NumPy's scalars alone
         raise Untraceable(f"an array or a NumPy scalar is compared with {type(other).__name__}", user_line())
+    _check_may_answer(other)
     return NotImplemented
+
+
+def _check_may_answer(other: Any) -> None:
+    """Leave to the plain function what NumPy refuses, by the names of types that Python does not see here."""
+    if isinstance(other, (str, bytes, NoneType)):
+        raise Untraceable(f"an operation on an array or a number and {type(other).__name__}", user_line())
 
 
 _PYTHON_NUMBERS = frozenset({int, float, complex, bool, Size})
@@ -142,6 +150,7 @@ def _in_place(ufunc: np.ufunc) -> Callable[[Any, Any], Any]:
         if type(other) is LoopNumber:
             other = other.operand(self, ufunc)
         if not isinstance(other, (Operators, list, tuple, *_NUMBERS)):
+            _check_may_answer(other)
             return NotImplemented
         if ufunc is np.power:
             return power(self, other, out=self)

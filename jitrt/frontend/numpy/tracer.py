@@ -27,6 +27,7 @@ from .choices import Choice
 from .functions import call_function
 from .subscripts import item_of
 from .ufunccalls import call_ufunc
+from .wording import in_numpys_words
 
 if TYPE_CHECKING:
     from ..state import Trace
@@ -202,19 +203,28 @@ class Tracer(ArrayMethods):
         given = (node, second) if x is self else (second, node)
         made = trace.memory.get((ufunc, given))
         if made is None:
-            made = trace.memory[ufunc, given] = b.elementwise(ufunc, *given)
+            try:
+                made = trace.memory[ufunc, given] = b.elementwise(ufunc, *given)
+            except ValueError as error:
+                raise in_numpys_words(error, ufunc, (x, y), {})  # noqa: B904 - it may be itself
         if trace.phases.have_begun:
             made = trace.phases.recorded(made)
         trace.effects.operation(made)
         return Tracer(made, trace, not made.type.shape)
 
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any:
-        return call_ufunc(self, ufunc, method, inputs, kwargs)
+        try:
+            return call_ufunc(self, ufunc, method, inputs, kwargs)
+        except Exception as error:
+            raise in_numpys_words(error, getattr(ufunc, method), inputs, kwargs)  # noqa: B904 - it may be itself
 
     def __array_function__(self, func: Callable[..., Any], types: Any, args: tuple, kwargs: dict[str, Any]) -> Any:
         if not all(t is Tracer or t is np.ndarray for t in types):
             return NotImplemented
-        return call_function(self, func, args, kwargs)
+        try:
+            return call_function(self, func, args, kwargs)
+        except Exception as error:
+            raise in_numpys_words(error, func, args, kwargs)  # noqa: B904 - it may be itself
 
     def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
         if not self._node.shape and self._node.dtype.char in "gG":  # NumPy puts them into an array by way of a float

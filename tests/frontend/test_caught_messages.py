@@ -1,0 +1,76 @@
+"""What a function catches says what NumPy's exception says, and has its type."""
+
+import numpy as np
+import pytest
+from test_element_loops import function_of
+
+import jitrt
+
+REFUSED = """
+x + m
+m @ m
+x @ x[:2]
+np.add(m, x[:2])
+np.add(x, x.reshape(1, 6), out=x)
+np.exp(m, out=np.zeros(3))
+np.dot(x, x[:2])
+np.dot(m, x)
+x.dot(m)
+np.matmul(x, 2)
+np.einsum('ij,jk', m, m)
+m.reshape(4, 2)
+x.reshape(-1, -1)
+x.reshape(-1, 4)
+np.concatenate([m, x])
+np.concatenate([m, m.T])
+np.hstack([x, m])
+np.column_stack([x, x[:2]])
+np.stack([x, x[:2]])
+np.append(x, m, axis=0)
+np.broadcast_to(x, (2, 5))
+np.where(x > 2, x[:3], x)
+np.isclose(x, x[:2])
+np.cov(x, x[:2])
+np.repeat(x, -1)
+np.tile(x, -1)
+x[:0].max()
+np.nanmax(x[:0])
+np.maximum.reduce(x[:0])
+np.ptp(x[:0])
+m.sum(axis=5)
+m.sum(axis=(0, 0))
+x[7]
+x[[7]]
+m[0, 0, 0]
+m[[0, 1], [0, 1, 2]]
+x.take([9])
+np.split(x, 4)
+x[:0].argmax()
+x.__setitem__(slice(3), x)
+np.broadcast_to(x, (2, 6)).__setitem__(0, 1)
+x % 'a'
+x + 'a'
+x + None
+x < None
+x.nothing
+len(x[0])
+len(x.sum())
+np.percentile(x, 101)
+np.average(x, weights=x * 0)
+np.linalg.inv(m)
+""".strip().split("\n")
+GROUP = 7
+
+
+@pytest.mark.parametrize("first", range(0, len(REFUSED), GROUP))
+def test_messages_are_numpys(first):
+    statements = "".join(
+        f"    try:\n        found.append({text})\n    except Exception as error:\n"
+        "        found.append((type(error).__name__, str(error), repr(error)))\n"
+        for text in REFUSED[first : first + GROUP]
+    )
+    function = function_of(f"def f(x):\n    found, m = [], x.reshape(2, 3)\n{statements}    return found, m * 2\n")
+    compiled = jitrt.jit(function)
+    for start in (0, 1):
+        got, want = (f(np.arange(6.0) + start)[0] for f in (compiled, function))
+        assert got == want and len(want) == len(REFUSED[first : first + GROUP])
