@@ -1,7 +1,7 @@
 """What calls of a random program do, compiled and plain, and in what they differ.
 
 Compared are results, arguments, globals and objects with their types, dtypes, bits, memory orders and identities, which
-arrays share memory, exceptions, warnings, what is printed and the states of random generators.
+arrays share memory, exceptions and warnings with their texts, what is printed and the states of random generators.
 """
 
 import ast
@@ -15,7 +15,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from random_code import MODULE, Program, TooLong, bounded, is_moderate
+from random_code import FILE, MODULE, Program, TooLong, bounded, is_moderate
 
 import jitrt
 from jitrt.errors import ControlException, JitrtPerformanceWarning
@@ -35,7 +35,7 @@ UNITS = 4096  # in the last place of the largest number, in which inexact result
 
 @dataclasses.dataclass
 class Outcome:
-    """What a call did: its result, or the type of its exception, and all that it may have changed."""
+    """What a call did: its result, or its exception in words, and all that it may have changed."""
 
     error: str
     result: Any
@@ -63,8 +63,9 @@ def outcomes(program: Program, wrap: Callable[[Any], Any], module: str = "", is_
                 except TooLong:
                     return
                 except Exception as raised:
-                    error = type(raised).__name__
-        found = Counter(w.category.__name__ for w in caught if w.category is not JitrtPerformanceWarning)
+                    error = f"{type(raised).__name__} {raised}"
+        told = [w for w in caught if w.category is not JitrtPerformanceWarning]
+        found = Counter((w.category.__name__, str(w.message), w.filename.startswith(FILE)) for w in told)
         results.append(result)
         globals_ = {k: v for k, v in space.items() if k not in ("__builtins__", "__warningregistry__", "f")}
         drawn = np.random.get_state()  # noqa: NPY002

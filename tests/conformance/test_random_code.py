@@ -38,7 +38,7 @@ def makes_sense(program: Program) -> bool:
     """Whether no name is missing since a part was taken away."""
     try:
         return all(
-            outcome.error not in ("NameError", "UnboundLocalError")
+            not outcome.error.startswith(("NameError", "UnboundLocalError"))
             for outcome in outcomes(program, lambda function: function)
         )
     except Exception:
