@@ -11,6 +11,7 @@ from typing import Any, NoReturn
 import numpy as np
 
 from ...ir.integers import Poly
+from ...ir.ops.optable import OUT_BY_NAME
 from ...values.functions import underlying
 from ..python.numbas import is_numbas
 from ..python.operations import operation_of, stands_for
@@ -437,6 +438,8 @@ class Calls(Expressions):
 def _output(function: np.ufunc, args: list[Any], kwargs: dict[str, Any]) -> tuple[Any, list[Any], dict[str, Any]]:
     """The array that a ufunc with one result writes to, if there is one, and the other arguments of a call."""
     if len(args) == function.nargs and function.nout == 1:
+        if function in OUT_BY_NAME:
+            raise NotStaged(f"an output of {function.__name__} that is not named, of which NumPy warns")
         return args[-1], args[:-1], kwargs
     rest = {name: value for name, value in kwargs.items() if name != "out"}
     out = kwargs.get("out")
