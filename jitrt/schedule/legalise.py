@@ -58,7 +58,8 @@ def legalise(graph: Graph, layouts: Layouts) -> Graph:
     outputs: list[Node] = []
     for output in (_stored_reshaped(n, layouts) for n in graph.outputs):
         computed = output.op.kind not in (Kind.SOURCE, Kind.VIEW, Kind.CONTROL)
-        outputs.append(output if computed and output not in outputs else b.copy(output))
+        is_own = computed and (output not in outputs or output.op.kind is Kind.CHECK)  # a check is no array
+        outputs.append(output if is_own else b.copy(output))
     return graph.with_outputs(outputs)
 
 

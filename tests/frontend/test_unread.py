@@ -313,3 +313,19 @@ def test_each_operation_of_each_dtype(expression, dtype):
                     found.append(str(error))
             found.append([(w.category, str(w.message), w.lineno) for w in caught])
         assert found[len(found) // 2 :] == found[: len(found) // 2]
+
+
+def test_two_unread_operations_on_constants():
+    """They become one check, which is no array that could be copied."""
+
+    @jitrt.jit
+    def f(x):
+        one = np.full((), True)
+        np.log(one)
+        np.sum(one) / 3
+        return x
+
+    x = np.ones(3)
+    for _ in range(3):
+        assert f(x) is x
+    assert f.plain_reason == ""
