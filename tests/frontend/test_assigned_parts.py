@@ -178,3 +178,21 @@ def test_properties_are_set_by_their_functions():
         return checked.count
 
     assert jitrt.jit(raised)(Checked(), 4) == 4
+
+
+@pytest.mark.parametrize("value", [np.array([1.0]), np.array([[1.0]]), np.array(1.0), 1.0])
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+def test_an_array_is_assigned_to_one_element(value):
+    def f(x, y):
+        x[1] = y
+        return x
+
+    fast = jitrt.jit(f)
+    for _ in range(3):
+        found = []
+        for function in (f, fast):
+            try:
+                found.append(function(np.zeros(3), value).tolist())
+            except (TypeError, ValueError) as error:
+                found.append((type(error), str(error)))
+        assert found[0] == found[1]

@@ -133,6 +133,8 @@ def assign_item(array: Tracer, index: Any, value: Any) -> None:
     except NotCovered:
         mutate(array, operator.setitem, "assignment to elements", (array, index, value), {})
         return
+    if len(encoded) == array.ndim and all(type(i) is int for i in encoded) and np.ndim(value):
+        raise Untraceable("assigns an array to one element", user_line())  # with one element NumPy warns, or refuses it
     whole = all(i is Ellipsis or i == (None, None, None) for i in encoded)
     assign(array if whole else array._view(b.view("getitem", array._node, index=encoded)), value)
 
