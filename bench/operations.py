@@ -35,14 +35,16 @@ CLASSES = {
 NAMESPACES = {
     "numpy": (np, "np."), "numpy.ndarray": (np.ndarray, "x."), "numpy.linalg": (np.linalg, "np.linalg."),
     "numpy.fft": (np.fft, "np.fft."), "numpy.random.Generator": (np.random.Generator, "rng."),
+    "numpy.ma": (np.ma, "np.ma."),
 }  # fmt: skip
 # They talk to files or people, or set what all of a process shares: no work on arrays.
 APART = frozenset(
     """array2string array_repr array_str asarray_chkfinite asmatrix base_repr binary_repr bit_generator bmat
     busday_count busday_offset bytes byteswap datetime_as_string datetime_data dump dumps einsum_path
-    format_float_positional format_float_scientific from_dlpack frombuffer fromfile fromfunction fromiter
+    flatten_structured_array
+    format_float_positional format_float_scientific from_dlpack frombuffer fromfile fromflex fromfunction fromiter
     frompyfunc fromregex fromstring genfromtxt get_include get_printoptions getbufsize geterr geterrcall
-    getfield info is_busday isdtype isscalar issubdtype iterable load loadtxt may_share_memory
+    getfield info is_busday isdtype isscalar issubdtype iterable load loadtxt make_mask_descr may_share_memory
     min_scalar_type mintypecode nested_iters printoptions promote_types resize save savetxt savez
     savez_compressed set_printoptions setbufsize seterr seterrcall setfield setflags shares_memory
     show_config show_runtime spawn test to_device tobytes tofile tolist typename""".split()
@@ -55,8 +57,10 @@ _GIVEN: dict[str, Callable[[], Any]] = {
     "a": lambda: np.ones((40, 50)) + np.eye(40, 50), "m": lambda: np.stack([np.eye(4) * 3 + 0.5] * 100),
     "s": lambda: np.eye(4) * 3 + 0.5, "v": lambda: np.ones((2000, 3)), "c": lambda: np.linspace(0, 1, 2000) * 1j,
     "d": lambda: np.arange(2000).astype("M8[D]"), "u": lambda: np.arange(2000).astype(np.uint8),
-    "rng": lambda: np.random.default_rng(1),
+    "rng": lambda: np.random.default_rng(1), "w": lambda: np.ma.masked_greater(np.linspace(0.05, 0.95, 2000), 0.7),
+    "z": lambda: np.ma.masked_equal(np.ones((40, 50)) + np.eye(40, 50), 2.0),
 }  # fmt: skip
+_MASKED = "w|w, y|w, 0.5|z|w > 0.5|w > 0.5, x|w > 0.5, x, 0.0|w, 0.2, 0.5|x, 0|(w, w)|w, b, x|2000".split("|")
 _TRIED = "x|x, y|k|k, k|b|s|m|m, m|a|c|d|x, 3|3|x, k|(x, y)|b, x|5, x|50".split("|")
 _PROBES = """
 np.apply_along_axis(np.sum, 1, a) ; np.apply_over_axes(np.sum, a, [0, 1]) ; np.arange(20) ; np.argpartition(x, 3)
@@ -108,6 +112,13 @@ rng.pareto(2.0, 2000) ; rng.permutation(x) ; rng.permuted(x) ; rng.poisson(3.0, 
 rng.rayleigh(2.0, 2000) ; rng.shuffle(x) ; rng.standard_gamma(2.0, 2000) ; rng.standard_t(2.0, 2000)
 rng.triangular(0.0, 0.5, 1.0, 2000) ; rng.uniform(-1.0, 1.0, 2000) ; rng.vonmises(0.0, 1.0, 2000)
 rng.wald(1.5, 2.5, 2000) ; rng.weibull(2.0, 2000) ; rng.zipf(2.0, 2000)
+np.ma.apply_along_axis(np.sum, 0, z) ; np.ma.apply_over_axes(np.sum, z, 0) ; np.ma.bitwise_and(w > 0.5, b)
+np.ma.bitwise_or(w > 0.5, b) ; np.ma.bitwise_xor(w > 0.5, b) ; np.ma.choose(k % 2, (x, y)) ; np.ma.hsplit(z, 2)
+np.ma.indices((4, 5)) ; np.ma.left_shift(k, 1) ; np.ma.masked_equal(w, 0.5) ; np.ma.repeat(w, 2)
+np.ma.reshape(w, (40, 50)) ; np.ma.right_shift(k, 1) ; np.ma.swapaxes(z, 0, 1) ; np.ma.take(w, k)
+np.ma.where(b, w, y) ; np.ma.set_fill_value(w, 0.5) ; np.ma.put(w, k, x) ; np.ma.putmask(w, b, x)
+np.ma.polyfit(w, y, 2) ; np.ma.masked_where(b, w) ; np.ma.compress(b, w)
+np.ma.concatenate((w, x)) ; np.ma.make_mask(b) ; np.ma.mask_or(b, b)
 """
 _CALLS = {re.sub(r"^\w\.", "x.", call.partition("(")[0]): call for call in re.split(" ; |\n", _PROBES.strip())}
 
@@ -130,7 +141,8 @@ def public_functions(title: str) -> list[str]:
     Parameters
     ----------
     title : str
-        ``"numpy"``, ``"numpy.ndarray"``, ``"numpy.linalg"``, ``"numpy.fft"`` or ``"numpy.random.Generator"``.
+        ``"numpy"``, ``"numpy.ndarray"``, ``"numpy.linalg"``, ``"numpy.fft"``, ``"numpy.random.Generator"`` or
+        ``"numpy.ma"``.
 
     Returns
     -------
@@ -156,7 +168,7 @@ def _texts(prefix: str, name: str) -> Iterator[str]:
     elif prefix == "rng.":
         yield f"rng.{name}(2000)"
     else:
-        yield from (f"{prefix}{name}({arguments})" for arguments in _TRIED)
+        yield from (f"{prefix}{name}({arguments})" for arguments in (_MASKED if prefix == "np.ma." else _TRIED))
 
 
 _numbers = itertools.count()
@@ -236,6 +248,8 @@ def _judged(called: Any, function: Any, names: list[str]) -> tuple[str, str]:
     op = OPS.get(getattr(called, "__name__", ""))
     if op is not None and called in (op.numpy, op.ufunc):
         return "kernel", f"row `{op.name}`"
+    if (getattr(called, "__module__", "") or "").startswith("numpy.ma"):
+        return "composition", "operations on data and mask"
     if called in NUMPY_FUNCTIONS or called in map(_METHODS.get, METHODS):
         return "kernel", "made of rows"
     if called in SMALL:
@@ -263,8 +277,9 @@ _HEAD = """# Operations
 
 What becomes of NumPy's functions in a compiled function. Each was compiled in the call that the last column shows,
 where `x` and `y` are vectors of floats, `k` one of integers, `b` one of truth values, `a` a matrix, `s` a small square
-one, `m` a stack of these, `v` rows of three, and `rng` a generator. Other arguments may lead to another class, and
-where NumPy does most of the work on small arrays, the function runs as it would without jitrt.
+one, `m` a stack of these, `v` rows of three, `w` and `z` a masked vector and matrix, and `rng` a generator. Other
+arguments may lead to another class, and where NumPy does most of the work on small arrays, the function runs as it
+would without jitrt.
 
 """
 

@@ -12,6 +12,10 @@ MANY = 24
 ARRAY = np.linspace(0.5, 1.5, 400)
 
 
+class ForeignMasked(np.ma.MaskedArray):
+    pass
+
+
 class Foreign(np.ndarray):
     """An array with behaviour of its own."""
 
@@ -31,7 +35,7 @@ def foreign_arguments():
     yield "structured", np.zeros(5, [("a", "f8")])["a"].astype(object) + 1
     yield "objects", np.array([1.0, 2.0], object)
     yield "subclass", ARRAY.view(Foreign)
-    yield "masked", np.ma.masked_array(ARRAY, ARRAY > 1)
+    yield "masked", np.ma.masked_array(ARRAY, ARRAY > 1).view(ForeignMasked)
     pandas = pytest.importorskip("pandas")
     yield "series", pandas.Series(ARRAY)
     yield "frame", pandas.DataFrame({"a": ARRAY})
@@ -207,7 +211,7 @@ def adds_up(x):
         (smooth, ARRAY, Served.COMPILED),
         (looks_at_its_sum, ARRAY, Served.TREE),
         (adds_up, ARRAY, Served.STAGED),
-        (smooth, np.ma.masked_array(ARRAY, ARRAY > 1), Served.FALLBACK),
+        (smooth, np.ma.masked_array(ARRAY, ARRAY > 1).view(ForeignMasked), Served.FALLBACK),
     ],
     ids=lambda v: getattr(v, "name", ""),
 )

@@ -318,8 +318,11 @@ class Specialisation:
             return False
         if traced.scope and not traced.scope.only_ignores:
             return False
-        used = {number for number, _ in traced.written} | {r.index for r in traced.results if r.source == "input"}
+        returned_inputs = {r.index for r in traced.results if r.source == "input"}
+        used = {number for number, _ in traced.written} | returned_inputs
         if not used.isdisjoint(traced.fields):  # which are no objects that native code could write or return
+            return False
+        if not returned_inputs.isdisjoint(traced.data):  # as which it has the masked arrays
             return False
         if self.only_native and not can_guard_objects():
             return False

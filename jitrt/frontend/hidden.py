@@ -10,6 +10,7 @@ import numpy as np
 
 from ..errors import Untraceable
 from ..ir.node import Node
+from ..values.masked import Masked
 from .numpy.operators import Operators
 from .python.userline import user_line
 
@@ -30,7 +31,7 @@ def check_no_symbol(value: Any, what: str) -> None:
     """
     pending, seen = [value], {id(value)}
     for part in pending:  # which grows
-        if issubclass(type(part), (Operators, Node)) or len(pending) > _MOST_OBJECTS:
+        if issubclass(type(part), (Operators, Node, Masked)) or len(pending) > _MOST_OBJECTS:
             raise Untraceable(f"{what} ({type(value).__name__}) holds a value that is being traced", user_line())
         for inner in () if issubclass(type(part), _HOLD_NOTHING) else _parts(part):
             if id(inner) not in seen:

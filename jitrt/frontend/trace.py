@@ -21,7 +21,7 @@ from ..ir.rounding import EXACT, Rounding
 from ..ir.types import ArrayType
 from ..values.frozen import is_frozen
 from ..values.keys import GENERATORS, is_dynamic
-from ..values.kinds import Tree, fields_in, rebuild
+from ..values.kinds import Tree, data_in, fields_in, rebuild
 from ..values.memory import steps_into_itself
 from .context import tracing
 from .forms import Form, check, encoding_of, form_of, of_own_class
@@ -89,6 +89,8 @@ class Traced:
         Inputs that are no ordinary arrays.
     fields : frozenset of int
         Inputs that are fields of arrays of records.
+    data : frozenset of int
+        Inputs that are the data of masked arrays.
     sizes : tuple of (Poly, int)
         The extents on which views depend that are results, and for each the number of the output that it is.
     """
@@ -109,6 +111,7 @@ class Traced:
     has_state: bool = False
     forms: tuple[tuple[int, Form], ...] = ()
     fields: frozenset[int] = frozenset()
+    data: frozenset[int] = frozenset()
     sizes: tuple[tuple[Poly, int], ...] = ()
 
     def __repr__(self) -> str:
@@ -230,9 +233,11 @@ def _trace_once(request: Request, excepted: set[Place]) -> Traced:
     _forget_values(state)
     if state.has_forms:
         traced = replaced(traced, forms=tuple((k, form) for k, form in enumerate(forms) if form is not None))
-    if fields := fields_in(request.structure):
-        inputs_of = enumerate(request.arguments)
-        traced = replaced(traced, fields=frozenset(number for number, leaf in inputs_of if leaf in fields))
+    fields, data = fields_in(request.structure), data_in(request.structure)
+    if fields or data:
+        numbers = {leaf: number for number, leaf in enumerate(request.arguments)}
+        found = [frozenset(numbers[leaf] for leaf in leaves if leaf in numbers) for leaves in (fields, data)]
+        traced = replaced(traced, fields=found[0], data=found[1])
     return traced
 
 

@@ -23,6 +23,7 @@ from ..values.kinds import (
     FUNCTION,
     GROWING,
     LIST,
+    MASKED,
     NAMED,
     OBJECT,
     RECORDS,
@@ -33,6 +34,7 @@ from ..values.kinds import (
     at,
     leaf_count,
 )
+from ..values.masked import fixed_attributes, names_of
 from ..values.versions import version_address, version_of, version_offset
 from .dispatch import Words, words
 from .namespaces import words_of
@@ -227,6 +229,8 @@ class GuardRows:
             self._add_dict(names, parts, leaves, attributes, (*path, Attributes), True)
         elif kind is RECORDS:
             self._add_records(structure, leaves, found, path)
+        elif kind is MASKED:
+            self._add_masked(structure, leaves, found, path)
         elif kind is FUNCTION:
             raise Unguarded
         elif kind is GROWING:
@@ -278,6 +282,30 @@ class GuardRows:
         self.rows[here] |= {"mask": mask, "low": value.__array_interface__["data"][0] & mask}
         if any_shape and not has_axes:  # for code that takes fields of any shape, wherever they are
             self.rows[here] |= {"shape": 0, "strides": 0, "flags": value.flags.num & guard.LAYOUT}
+
+    def _add_masked(self, structure: Tree, leaves: Iterator[Any], found: dict[str, int], path: Path) -> None:
+        """Rows of a masked array, which is the data itself, and has the rest in the dict of its attributes."""
+        if self._describe is not None:
+            raise Unguarded
+        what, parts = structure[1:]
+        leaf = next(leaves)
+        row = self._description(leaf, self.places.get(len(self.leaves)))
+        self.leaves.append(leaf)
+        self.kept.append(np.ma.MaskedArray)
+        here = self._add_numbered(row | found | {"object": id(np.ma.MaskedArray)}, path)
+        attributes = {"source": guard.OWN_DICT, "base": here} | self._container(dict, len(what.names))
+        of_dict = self._at[(*path, Attributes)] = self._append(attributes)
+        trees = dict(zip(names_of(what), parts))
+        fixed = fixed_attributes(what)
+        for name in what.names:
+            item = {"source": guard.NEXT_IN_DICT, "base": of_dict, "key": id(name), "key_type": id(str)}
+            self.kept.append(name)
+            if name in trees:
+                self._add(trees[name], leaves, item, (*path, Attributes, name))
+            elif name in fixed:
+                self.rows.append(self._identical(fixed[name]) | item)
+            else:
+                self.rows.append(self._container(dict, 0) | item)
 
     def _recorded(self, row: dict[str, int], leaf: np.ndarray, offset: int, axes: int) -> dict[str, int]:
         """What writes down where a field is, for code that `row` gives an array: it gets what looks like one."""

@@ -22,6 +22,10 @@ from ..base.frozen import frozen
 from .attributes import attributes_of, has_plain_attributes, has_plain_fields, original_class
 from .functions import Code, Same, is_taken_apart, parts_of, stays
 from .growing import NOT_GROWING, Appended, Growing
+from .masked import begun, has_mask, names_of, told
+from .masked import maker as masked_maker
+from .masked import parts_of as parts_of_masked
+from .masked import put_together as put_masked_together
 from .records import Records, fields_of, has_fields, put_together
 
 Tree = Any
@@ -158,6 +162,11 @@ RECORDS = Kind(
 )
 """Of which the fields are parts."""
 
+MASKED = Kind(
+    "masked array", lambda v: (told(v), parts_of_masked(v)), begun, put_masked_together, names_of, (Attributes,)
+)
+"""Of which the data, the mask and the fill value are parts."""
+
 AGAIN = Kind("again", _nothing, None, lambda *_: None)
 """A list, dict, object or function that has occurred before, as which one."""
 
@@ -183,6 +192,8 @@ def kind_of(value: Any, objects: bool = True) -> Kind | None:
         return None if kind is DICT and objects and any(map(_is_object, value)) else kind
     if has_fields(value):
         return RECORDS if objects else None
+    if has_mask(value):
+        return MASKED if objects else None
     if issubclass(cls, tuple):
         return NAMED if hasattr(cls, "_fields") and not (objects and not _is_its_fields(value)) else None
     return OBJECT if objects and has_plain_attributes(original_class(cls)) else None
@@ -413,6 +424,18 @@ def _note_fields(
     return first
 
 
+def data_in(tree: Tree, first: int = 0) -> set[int]:
+    """The leaves that are the data of masked arrays, by their numbers."""
+    if tree is None:
+        return set()
+    kind, _, parts = tree
+    found = {first} if kind is MASKED else set[int]()
+    for part in parts:
+        found |= data_in(part, first)
+        first += leaf_count(part)
+    return found
+
+
 def is_flat(tree: Tree) -> bool:
     """Whether it is that of a tuple of leaves."""
     return tree is not None and tree[0] is TUPLE and all(part is None for part in tree[2])
@@ -463,6 +486,8 @@ def maker_of(tree: Tree, parts: Iterable[Part | None] = ()) -> Callable[[Sequenc
             keys = [repr(k) if type(k) is str else constant(k) for k in what]
             return "{" + ", ".join(f"{key}: {value}" for key, value in zip(keys, values)) + "}"
         inside = "".join(f"{v}, " for v in values)
+        if kind is MASKED:
+            return f"{constant(masked_maker(what))}({inside})"
         if kind is LIST:
             return f"[{inside}]"
         return f"({inside})" if kind is TUPLE else f"{constant(what)}({inside})"

@@ -153,7 +153,7 @@ class TestForeignArguments:
         assert type(jitrt.jit(add)(value, 1.0)) is Tagged
 
     def test_reason_is_told(self):
-        assert "MaskedArray" in jitrt.jit(add).explain(np.ma.array([1.0]), 1.0).plain_reason
+        assert "MaskedArray" in jitrt.jit(add).explain(np.ma.array([1.0], dtype=object), 1.0).plain_reason
 
 
 class TestArrays:

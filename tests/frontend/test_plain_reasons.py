@@ -67,7 +67,7 @@ def test_reasons_name_what_the_function_does_and_where(function, reason):
     "argument, reason",
     [
         (np.array(["a"], object), "takes an array of object, which has no kernels"),
-        (np.ma.masked_array(x), "takes an argument of type numpy.ma.MaskedArray, which is not compiled"),
+        (np.ma.masked_array(x.astype(object)), "takes an argument of type numpy.ma.MaskedArray, which is not compiled"),
     ],
 )
 def test_reasons_name_the_argument(argument, reason):

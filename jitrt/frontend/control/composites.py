@@ -20,7 +20,7 @@ import numpy as np
 from ...base.frozen import frozen
 from ...ir.integers import Poly
 from ...values import kinds
-from ...values.kinds import DICT, LIST, NAMED, OBJECT, RECORDS, TUPLE, Tree
+from ...values.kinds import DICT, LIST, MASKED, NAMED, OBJECT, RECORDS, TUPLE, Tree
 from ...values.records import has_fields
 from ...values.versions import version_of
 from .arrays import materialise
@@ -63,7 +63,7 @@ def is_leaf(value: Any) -> bool:
 def _kind(value: Any, depth: int) -> kinds.Kind | None:
     """The kind of a value that is taken apart as such; None for a leaf."""
     kind = None if is_leaf(value) or depth == _MOST_DEEP else kinds.kind_of(value)
-    return None if kind is LIST else kind
+    return None if kind is LIST or kind is MASKED else kind
 
 
 def are_different(args: tuple) -> bool:

@@ -26,12 +26,13 @@ from ...ir.extents import is_extent
 from ...ir.ops.operands import extents
 from ...ir.ops.optable import MUTATING, NotCovered
 from ...ir.types import canonical
+from ...values.masked import Masked
 from ..context import current
 from ..forms import check
 from ..python.elsewhere import Vectorized
 from ..python.userline import user_line
 from ..state import Trace
-from . import draws
+from . import draws, maskedfunctions
 from .assignment import list_node
 from .numbers import fits_scalar, library_call, stored
 from .operands import phantoms, plain_shape
@@ -136,6 +137,10 @@ def _converted(state: Trace, function: Callable[..., Any], args: tuple, kwargs: 
     is_twice = len(args) > 1 and "dtype" in kwargs
     if len(args) > 2 or is_twice or given or order not in ("A", "C", "F", "K"):
         return function(*args, **kwargs)
+    if isinstance(value, Masked):
+        if keeps_class:
+            raise Untraceable("converts a masked array", user_line())
+        value = value._data
     if isinstance(value, np.ndarray) and type(value) is not Tracer:
         return function(*args, **kwargs) if not copy else literal(state, function(*args, **kwargs))
     if not _is_traced(value):
@@ -401,6 +406,9 @@ def _stand_ins() -> dict[int, Any]:
         changed = types.ModuleType(module.__name__)
         vars(changed).update({name: found.get(id(value), value) for name, value in vars(module).items()})
         found[id(module)] = changed
+    numpys = vars(found[id(np)])
+    numpys["__getattr__"] = lambda name: stand_in(getattr(np, name))  # modules that NumPy imports when asked for them
+    numpys.pop("ma", None)
     return found
 
 
@@ -456,7 +464,7 @@ def renew(module: types.ModuleType, name: str, value: Any) -> None:
     """Let traced functions find `value` in a module of NumPy's or Python's, where somebody may have replaced it."""
     known = _stand_ins()
     if id(module) in known:
-        vars(known[id(module)])[name] = known.get(id(value), value)
+        vars(known[id(module)])[name] = stand_in(value)
 
 
 def renew_all(module: types.ModuleType) -> None:
@@ -467,4 +475,5 @@ def renew_all(module: types.ModuleType) -> None:
 
 def stand_in(value: Any) -> Any:
     """What a traced function finds in place of `value`: another object for NumPy and its creation functions."""
-    return _stand_ins().get(id(value), value)
+    found = _stand_ins().get(id(value))
+    return maskedfunctions.stand_in(value) if found is None else found

@@ -17,6 +17,7 @@ import numpy as np
 from ...errors import Untraceable
 from ...ir.extents import Size
 from ...ir.node import Node
+from ...values.masked import Masked
 from ..python.userline import user_line
 from ..rolling.loopnumber import LoopNumber
 from .numbers import operation, unary
@@ -35,6 +36,8 @@ def _binary(ufunc: np.ufunc, python: Callable[[Any, Any], Any], x: Any, y: Any) 
         x, y = (v.operand(w, python) if type(v) is LoopNumber else v for v, w in ((x, y), (y, x)))
     x_is_number, y_is_number = _is_number(x), _is_number(y)
     tracer = x if isinstance(x, Operators) else y
+    if isinstance(x, Masked) or isinstance(y, Masked):
+        return _with_masked(ufunc, tracer)
     if x_is_number and y_is_number:
         nodes = tuple(_number_node(v, tracer, python) for v in (x, y))
         made = operation(tracer._trace, ufunc, *nodes)
@@ -46,6 +49,13 @@ def _binary(ufunc: np.ufunc, python: Callable[[Any, Any], Any], x: Any, y: Any) 
             return tracer.__array_ufunc__(ufunc, "__call__", x, y)
         return ufunc(x, y)
     return _with_another(ufunc, tracer, x, y)
+
+
+def _with_masked(ufunc: np.ufunc, tracer: Operators) -> Any:
+    """``x <op> y`` of `tracer` and a masked array, which knows what comes of it."""
+    if not tracer._is_array() and not tracer._is_weak() and ufunc in _COMPARING:
+        raise Untraceable("compares a NumPy scalar with a masked array", user_line())
+    return NotImplemented
 
 
 def _with_another(ufunc: np.ufunc, tracer: Operators, x: Any, y: Any) -> Any:
@@ -149,6 +159,8 @@ def _in_place(ufunc: np.ufunc) -> Callable[[Any, Any], Any]:
             return NotImplemented  # scalars are immutable: Python falls back to the operator itself
         if type(other) is LoopNumber:
             other = other.operand(self, ufunc)
+        if isinstance(other, Masked):
+            raise Untraceable("writes a masked array into an array", user_line())
         if not isinstance(other, (Operators, list, tuple, *_NUMBERS)):
             _check_may_answer(other)
             return NotImplemented
@@ -289,6 +301,8 @@ _CONVERSIONS: dict[str, Callable[..., Any]] = {
     "bool": bool, "int": int, "float": float, "complex": complex, "index": operator.index, "str": str, "repr": repr,
     "format": format, "trunc": math.trunc, "floor": math.floor, "ceil": math.ceil, "contains": operator.contains,
 }  # fmt: skip
+
+_COMPARING = frozenset(ufunc for ufunc, _ in COMPARISONS.values())
 
 for _name, (_ufunc, _python) in BINARY.items():
     setattr(Operators, f"__{_name}__", _forward(_ufunc, _python))

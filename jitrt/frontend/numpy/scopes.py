@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import contextlib
 import warnings
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -128,6 +128,24 @@ class Phases:
         trace.effects.phase()
         self.have_begun = True
         self._lines.append(user_line())
+
+    @contextlib.contextmanager
+    def quiet(self, *names: str) -> Iterator[None]:
+        """A context, as short as an operation, whose elementwise operations do not report these exceptions.
+
+        It begins no phase. Where NumPy has to execute something the trace ends.
+        """
+        before, had_begun, noted = self._scopes[-1], self.have_begun, len(self._trace.calls.noted)
+        ignored = dict.fromkeys(names, "ignore")
+        self._scopes[-1] = Scope(tuple((dict(before.switches) | ignored).items()), before.filters)
+        self.have_begun = True
+        try:
+            with np.errstate(**ignored):  # type: ignore[arg-type]
+                yield
+        finally:
+            self._scopes[-1], self.have_begun = before, had_begun
+        if len(self._trace.calls.noted) > noted:
+            raise Untraceable("NumPy executes what ignores floating-point exceptions", user_line())
 
     def mark(self, node: Node) -> None:
         """Note that a node is recorded now, unless it was before."""

@@ -58,7 +58,7 @@ class StandIn:
 
 def without_stand_in(value: Any) -> Any:
     """The function that `value` stands for, if it is a stand-in; otherwise `value` itself."""
-    return value.function if type(value) is StandIn else value
+    return value.function if issubclass(type(value), StandIn) else value
 
 
 def users_own(function: Any) -> Any:

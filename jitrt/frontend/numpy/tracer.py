@@ -18,6 +18,7 @@ from ...ir import build as b
 from ...ir.extents import Size
 from ...ir.node import Node
 from ...ir.ops.updates import Region, region_between, through
+from ...values.masked import Masked
 from ..forms import Form, check
 from ..python.userline import user_line
 from ..storage import Cell
@@ -213,6 +214,8 @@ class Tracer(ArrayMethods):
         return Tracer(made, trace, not made.type.shape)
 
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any:
+        if any(isinstance(value, Masked) for value in inputs):
+            return NotImplemented
         try:
             return call_ufunc(self, ufunc, method, inputs, kwargs)
         except Exception as error:
@@ -250,7 +253,7 @@ class Tracer(ArrayMethods):
     def __getitem__(self, index: Any) -> Tracer:
         if self._is_weak():
             raise TypeError(f"{self.__class__.__name__!r} object is not subscriptable")
-        return item_of(self, index)
+        return item_of(self, index._data if isinstance(index, Masked) else index)
 
     def __setitem__(self, index: Any, value: Any) -> None:
         if not self._is_array():

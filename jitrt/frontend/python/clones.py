@@ -20,6 +20,7 @@ from ...values.attributes import has_plain_attributes
 from ...values.functions import MISSING, Code, contents, is_numpy, parts_of, stays, underlying
 from ...values.keys import GENERATORS
 from ..context import current
+from ..numpy import maskedfunctions
 from ..numpy.creation import stand_in
 from ..numpy.draws import TracedGenerator, of_object
 from ..numpy.externalcalls import external_call
@@ -88,7 +89,7 @@ class Clones:
         self._places = places
         self._refused = refused
         self._asked = {kind: asked(kind, why) for kind, why in refused.values() if isinstance(kind, type)}
-        self._type = type_among(self._asked)
+        self._type = type_among(self._asked | maskedfunctions.classes())
         self._known = known
         self._copies_classes = classes
         self._functions: dict[int, types.FunctionType] = {}

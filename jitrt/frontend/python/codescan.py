@@ -20,6 +20,7 @@ from ...values.attributes import has_plain_attributes, is_plain_class
 from ...values.frozen import is_frozen
 from ...values.functions import MISSING, PART, contents, is_numpy, underlying
 from ...values.keys import GENERATORS
+from ...values.masked import is_masked_constant
 from ..numpy.creation import renew
 from ..numpy.draws import GLOBAL, MAKERS
 from .bytecode import Instruction, decoded, line_of
@@ -100,8 +101,9 @@ class Scan:
             if value.__module__ not in PURE_MODULES and id(value) not in self.seen:
                 self.seen.add(id(value))
                 self.called(value, lambda: self.function(value, name))
-        elif isinstance(value, np.ndarray) and place is not None and is_frozen(value):
-            self.captures.values.append(Capture(name, value, *place))
+        elif is_masked_constant(value) or (isinstance(value, np.ndarray) and place is not None and is_frozen(value)):
+            if place is not None:
+                self.captures.values.append(Capture(name, value, *place))
         elif isinstance(value, np.ndarray):
             self._note_what_changes()
             if place is None:

@@ -14,7 +14,8 @@ from ...base.frozen import frozen
 from ...errors import Untraceable
 from ...values.attributes import attributes_of
 from ...values.growing import Appended
-from ...values.kinds import AGAIN, DICT, FUNCTION, GROWING, LIST, OBJECT, RECORDS, Kind, Path, Tree, kind_of
+from ...values.kinds import AGAIN, DICT, FUNCTION, GROWING, LIST, MASKED, OBJECT, RECORDS, Kind, Path, Tree, kind_of
+from ...values.masked import changes
 from ..numpy.tracer import Tracer
 
 # What a call gets: positional and keyword arguments, and the lists, dicts and objects that the function names.
@@ -136,6 +137,11 @@ class Containers:
             if kind is LIST:
                 if len(known.parts) != len(container) or any(a is not b for a, b in zip(known.parts, container)):
                     found.append(Store(known.path, None, self._flatten(tuple(container), leaves, made)))
+                continue
+            if kind is MASKED:
+                if changed := changes(container, known.what, known.parts):
+                    values = self._flatten(tuple(changed.values()), leaves, made)
+                    found.append(Store((*known.path, *kind.lead), tuple(changed), values))
                 continue
             before = dict(zip(kind.names(known.what, known.parts), known.parts))
             after = container if kind is DICT else attributes_of(container)
