@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..config import debug
-from ..frontend.control.stage import WAY, Argument, Known, Made, Number, Possibly, Result, Several
+from ..frontend.control.stage import WAY, Argument, Instance, Known, Made, Number, Possibly, Result, Several
 from ..kernels import guard
 from ..kernels import procedure as returned
 from ..kernels.procedure import FIRST_ARGUMENT
@@ -168,7 +168,7 @@ class _ReturnedRows:
             return returned.ARRAY, places[kind.address], id(kind.dtype), len(kind.extents), kind.dtype.itemsize, 0, 0
         of_python = _PYTHON_NUMBERS.get(kind.dtype.str[1:]) if isinstance(kind, Number) else None
         if not isinstance(kind, Number) or kind.strings or (kind.python is not False and of_python is None):
-            if isinstance(kind, Possibly) and isinstance(kind.value, (Argument, Several)):
+            if isinstance(kind, (Possibly, Instance)) and _names_arguments(kind):
                 raise Unguarded
             made = functools.partial(self._made, kind)
             self._kept.append(made)
@@ -182,3 +182,11 @@ class _ReturnedRows:
     def _made(self, kind: Result, *args: Any) -> Any:
         """A list of run time, or another object for which there are no rows."""
         return self._loop.results.value(kind, self._work.results, ())
+
+
+def _names_arguments(kind: Result) -> bool:
+    """Whether a result is an argument, or may hold one."""
+    if isinstance(kind, Possibly):
+        return isinstance(kind.value, Several) or _names_arguments(kind.value)
+    parts = kind.parts if isinstance(kind, (Several, Instance)) else ()
+    return isinstance(kind, Argument) or any(map(_names_arguments, parts))

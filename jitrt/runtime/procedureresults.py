@@ -13,6 +13,7 @@ from ..frontend.control.stage import (
     ComplexNumber,
     Elements,
     First,
+    Instance,
     Known,
     Listed,
     Made,
@@ -43,6 +44,8 @@ class Results:
         if isinstance(kind, Several):
             parts = [self.value(k, results, given) for k in kind.parts]
             return dict(zip(kind.keys, parts)) if kind.make is dict else kind.make(parts)
+        if isinstance(kind, Instance):
+            return kind.kind.made(kind.what, [self.value(k, results, given) for k in kind.parts])
         if isinstance(kind, Possibly):
             return None if results[self.places[kind.flag]] else self.value(kind.value, results, given)
         if isinstance(kind, Listed):
@@ -64,8 +67,11 @@ class Results:
             return self.memory(results, kind.address, [results[self.places[e]] for e in kind.extents], kind.dtype)
         return given[kind.number] if isinstance(kind, Argument) else kind.value
 
-    def elements(self, kind: Known | Elements | Several, results: Any, count: int) -> list[Any]:
+    def elements(self, kind: Known | Elements | Several | Instance, results: Any, count: int) -> list[Any]:
         """The elements of a list, or a part of each."""
+        if isinstance(kind, Instance):
+            parts = [self.elements(k, results, count) for k in kind.parts]
+            return [kind.kind.made(kind.what, values) for values in (zip(*parts) if parts else [()] * count)]
         if isinstance(kind, Several):
             parts = [self.elements(k, results, count) for k in kind.parts]
             return [kind.make(values) for values in zip(*parts)] if parts else [kind.make() for _ in range(count)]

@@ -17,6 +17,7 @@ from ..codegen import cache
 from ..frontend.python.captures import Captures
 from ..frontend.python.numbas import source_of
 from ..frontend.python.purevalues import is_plain
+from ..values.attributes import is_plain_class
 from ..values.functions import underlying
 from ..values.signature import Signature
 
@@ -64,6 +65,14 @@ def staged_name(function: Callable[..., Any], key: Hashable, values: Iterable[st
 
 def _described(function: Any, seen: set[int]) -> Iterator[str]:
     """What staging finds of a function: its code, and what it names, other functions of the user's among it."""
+    if isinstance(function, type) and id(function) not in seen and is_plain_class(function):
+        seen.add(id(function))
+        for name, member in (item for c in function.__mro__[:-1] for item in vars(c).items()):
+            found = getattr(member, "fget", None) or getattr(member, "__func__", member)
+            if callable(found) or isinstance(found, _PLAIN):
+                yield f"{name} {_value(found)}"
+            yield from _described(found, seen)
+        return
     code = getattr(function, "__code__", None)
     if not isinstance(code, types.CodeType) or id(code) in seen:  # classes of functions have something else there
         return

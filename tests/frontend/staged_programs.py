@@ -344,7 +344,7 @@ def program(seed, writer=Writer):
     source = writer(seed).write()
     filename = f"<random loops {writer.__name__} {seed}>"
     linecache.cache[filename] = (len(source), None, source.splitlines(True), filename)
-    space = {"np": np}
+    space = {"np": np, "__name__": "programs"}  # the module of its classes
     exec(compile(source, filename, "exec"), space)
     return space["f"], source
 

@@ -1,10 +1,12 @@
 """Random functions with loops give what plain NumPy gives: values, dtypes, changed arguments, exceptions."""
 
 import copy
+import enum
 import warnings
 
 import numpy as np
 import pytest
+from object_programs import ObjectWriter
 from staged_programs import StatefulWriter, Writer, arguments, program
 
 from jitrt.runtime.loopengine import MISS
@@ -29,14 +31,31 @@ def same(got, want):
         return False
     if isinstance(want, (tuple, list)):
         return len(got) == len(want) and all(map(same, got, want))
+    if type(want).__module__ == "programs" and hasattr(want, "__dict__") and not isinstance(want, enum.Enum):
+        return list(vars(got)) == list(vars(want)) and same(list(vars(got).values()), list(vars(want).values()))
     if isinstance(want, np.ndarray) and (got.dtype, got.shape) != (want.dtype, want.shape):
         return False
+    if want is None or isinstance(want, enum.Enum):
+        return got is want
     a, b = np.asarray(got), np.asarray(want)
     if a.dtype.kind not in "fc":
         return bool(np.array_equal(a, b))
     scale = max(1.0, float(np.max(np.abs(b), where=np.isfinite(b), initial=0.0)))
     tolerance = (1e-9 if a.dtype.itemsize >= 8 else 1e-3) * scale
     return bool(np.allclose(a, b, rtol=1e-9 if a.dtype.itemsize >= 8 else 1e-3, atol=tolerance, equal_nan=True))
+
+
+def objects(value, seen=None):
+    """Which objects of a result are the same ones."""
+    seen = {} if seen is None else seen
+    if isinstance(value, (tuple, list)):
+        return [objects(v, seen) for v in value]
+    if type(value).__module__ != "programs" or not hasattr(value, "__dict__") or isinstance(value, enum.Enum):
+        return None
+    if id(value) in seen:
+        return seen[id(value)]
+    seen[id(value)] = len(seen)
+    return seen[id(value)], [objects(v, seen) for v in vars(value).values()]
 
 
 def check(seed, writer=Writer):
@@ -52,7 +71,9 @@ def check(seed, writer=Writer):
         if got[0] is MISS:
             return False
         assert got[2] == want[2], f"seed {seed}, turn {turn}: {got[2]} and not {want[2]}\n{source}"
-        assert same(got[:2], want[:2]), f"seed {seed}, turn {turn}\n{source}\n{args}\n{got}\n{want}"
+        assert same(got[:2], want[:2]) and objects(got[0]) == objects(want[0]), (
+            f"seed {seed}, turn {turn}\n{source}\n{args}\n{got}\n{want}"
+        )
     return any(loop.runs for loops in engine._loops.values() for loop in loops)
 
 
@@ -64,9 +85,14 @@ def test_random_programs_with_state():
     assert sum(check(seed, StatefulWriter) for seed in range(40)) > 8
 
 
+def test_random_programs_with_objects():
+    assert sum(check(seed, ObjectWriter) for seed in range(60)) > 8
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("first", range(1000, 11000, 250))
 def test_many_random_programs(first):
     for seed in range(first, first + 250):
         check(seed)
         check(seed, StatefulWriter)
+        check(seed, ObjectWriter)

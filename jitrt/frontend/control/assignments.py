@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 
 from ...ir.integers import Poly
+from ...values.functions import MISSING
 from . import arrays as a
-from . import composites, lists, scalars, subscripts
+from . import composites, lists, objects, scalars, specialmethods, subscripts
 from .comprehensions import Comprehensions
 from .expressions import OPERATORS
 from .lists import GrownList, RunTimeList
@@ -63,6 +64,10 @@ class Assignments(Comprehensions):
             if isinstance(array, (RunTimeList, list)):
                 self._set_item(array, index, value)
                 return
+            if objects.is_object(array) and not issubclass(array.kind, tuple):
+                if specialmethods.special(self, array, "__setitem__", [index, value], target) is MISSING:
+                    raise NotStaged(f"an assignment to an item of {array.kind.__name__}")
+                return
             if isinstance(array, (Composite, DictDisplay)):
                 self._set_part(array, index, value)
                 return
@@ -75,7 +80,7 @@ class Assignments(Comprehensions):
             owner = self.expression(target.value)
             if not isinstance(owner, Composite) or owner.kind is dict:
                 raise NotStaged(f"an assignment to an attribute of {type(owner).__name__}")
-            composites.write(self.r, owner, target.attr, self.kept(value))
+            objects.assign(self, owner, target.attr, self.kept(value), target)
         else:
             raise NotStaged(f"an assignment to {type(target).__name__}")
 
@@ -100,7 +105,7 @@ class Assignments(Comprehensions):
         if isinstance(index, slice):
             raise NotStaged("an assignment to a part of a list")
         self.note_lists(values, value)
-        value = self._referred(values, scalars.settled(self.r, value))
+        value = self.referred(values, scalars.settled(self.r, value))
         lists.write(self.r, values, scalars.index_of(self.r, index), value)
 
     def unpacked(self, value: Any, count: int) -> list[Any]:
@@ -129,15 +134,17 @@ class Assignments(Comprehensions):
                     self.need_grown(old)
                 self.extend(old, value)
             else:
-                self.variables[s.target.id] = self.kept(self.operation(op, old, value))
+                self.variables[s.target.id] = self.kept(self._updated(op, old, value, s))
             return
         if isinstance(s.target, ast.Attribute):
             owner = self.expression(s.target.value)
-            old, value = self.attribute(owner, s.target.attr), self.operand(s.value)
+            old, value = self.attribute(owner, s.target.attr, s.target), self.operand(s.value)
             if isinstance(old, Array):
                 self._update(op, old, value)
-            elif isinstance(owner, Composite):
-                composites.write(self.r, owner, s.target.attr, self.kept(self.operation(op, old, value)))
+                self._check_assigned(owner, s.target.attr)
+            elif isinstance(owner, Composite) and owner.kind is not dict:
+                updated = self._updated(op, old, value, s)
+                objects.assign(self, owner, s.target.attr, self.kept(updated), s)
             else:
                 raise NotStaged(f"an assignment to an attribute of {type(owner).__name__}")
             return
@@ -150,7 +157,13 @@ class Assignments(Comprehensions):
             old = scalars.settled(self.r, lists.read(self.r, array, scalars.index_of(self.r, index)))
             if isinstance(old, Array):
                 raise NotStaged("a change of an array that a list holds")
-            self._set_item(array, index, self.operation(op, old, self.expression(s.value)))
+            self._set_item(array, index, self._updated(op, old, self.expression(s.value), s))
+            return
+        if objects.is_object(array) and not issubclass(array.kind, tuple):
+            old = specialmethods.special(self, array, "__getitem__", [index], s)
+            made = MISSING if isinstance(old, Array) else self._updated(op, old, self.expression(s.value), s)
+            if made is MISSING or specialmethods.special(self, array, "__setitem__", [index, made], s) is MISSING:
+                raise NotStaged(f"an assignment to an item of {array.kind.__name__}")
             return
         if isinstance(array, (Composite, DictDisplay)):
             old = composites.item(self.r, array, index) if isinstance(array, Composite) else array.get(index)
@@ -158,7 +171,7 @@ class Assignments(Comprehensions):
             if isinstance(old, Array):
                 self._update(op, old, value)
             else:
-                self._set_part(array, index, self.operation(op, old, value))
+                self._set_part(array, index, self._updated(op, old, value, s))
             return
         if not isinstance(array, Array):
             raise NotStaged(f"an assignment to an item of {type(array).__name__}")
@@ -167,10 +180,26 @@ class Assignments(Comprehensions):
         if isinstance(old, Array) and old.view is not None and old.reads == array.reads:
             self._update(op, old, value)
         else:
-            made = self.operation(op, old, value)
+            made = self._updated(op, old, value, s)
             if isinstance(old, Array) and not np.can_cast(dtype_of(made), old.dtype, "same_kind"):
                 raise NotStaged("a conversion that NumPy refuses")
             subscripts.assign(self.r, array, index, made)
+
+    def _updated(self, op: str, old: Any, value: Any, s: ast.AugAssign) -> Any:
+        """``old op= value`` for what makes a new value, or is an object."""
+        if objects.is_object(old):
+            return specialmethods.updated(self, op, old, value, s)
+        if isinstance(old, (list, RunTimeList)):
+            raise NotStaged("a change of a list that is an attribute")
+        self.here = s
+        return self.operation(op, old, value)
+
+    def _check_assigned(self, owner: Any, name: str) -> None:
+        """Raise `NotStaged` where Python does not assign an array that has changed in place to its own attribute."""
+        if objects.is_object(owner):
+            composites.check_assignable(owner, name)
+            if name not in owner.parts and name not in owner.cells:
+                raise NotStaged("an assignment to an attribute that is none of the object itself")
 
     def _update(self, op: str, array: Array, value: Any) -> None:
         """``array op= value``: computed as NumPy's ufunc does, and converted within its kind."""

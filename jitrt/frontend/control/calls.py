@@ -16,10 +16,25 @@ from ...values.functions import underlying
 from ..python.numbas import is_numbas
 from ..python.operations import operation_of, stands_for
 from . import arrays as a
-from . import choosing, complexnumbers, composites, draws, external, library, lists, numbacalls, scalars, vectorized
+from . import (
+    choosing,
+    complexnumbers,
+    composites,
+    draws,
+    external,
+    library,
+    lists,
+    makingobjects,
+    numbacalls,
+    objects,
+    scalars,
+    specialmethods,
+    vectorized,
+)
 from .arrays import ZERO
 from .asking import ASKING
 from .expressions import Expressions
+from .holders import holds
 from .iterations import MOST_UNROLLED
 from .lists import GrownList, RunTimeList
 from .localfunctions import LocalFunction
@@ -96,7 +111,7 @@ class Calls(Expressions):
                 return choosing.at(self.r, owner, *args)
             if isinstance(owner, (list, RunTimeList)):
                 return self._list_method(owner, e.func.attr, args, kwargs, e)
-            return self.call(self.attribute(owner, e.func.attr), args, kwargs, e)
+            return self.call(self.attribute(owner, e.func.attr, e.func), args, kwargs, e)
         (function, *args), kwargs = self._arguments(e, e.func)
         return self.call(function, args, kwargs, e)
 
@@ -158,8 +173,24 @@ class Calls(Expressions):
     def call(self, function: Any, args: list[Any], kwargs: dict[str, Any], e: ast.Call) -> Any:
         """A call of a function that is known."""
         r = self.r
-        if isinstance(function, composites.Method):
+        if isinstance(function, objects.Method):
+            if function.function is object.__init__:
+                if args or kwargs:
+                    raise NotStaged("arguments of object.__init__")
+                return None
             return self.inlined(function.function, [function.owner, *args], kwargs, e)
+        if isinstance(function, objects.Replace) and not args:
+            return makingobjects.replaced(self, function.owner, kwargs, e)
+        if objects.is_object(function) and not kwargs:
+            return specialmethods.called(self, function, args, e)
+        if function in (getattr, setattr) and len(args) == 2 + (function is setattr) and isinstance(args[1], str):
+            return self._by_name(args, e)
+        if function is super and not kwargs:
+            return objects.super_of(self, args)
+        if function is object.__setattr__ and len(args) == 3 and not kwargs:
+            return objects.set_directly(self, *args)
+        if makingobjects.is_made(function):
+            return makingobjects.make(self, function, args, kwargs, e)
         if isinstance(function, LocalFunction):
             return self.inlined(function, args, kwargs, e)
         if function is np.vectorize:
@@ -192,6 +223,16 @@ class Calls(Expressions):
         return self._known_or(
             lambda: known(function, args, kwargs, e), lambda: external.call(r, function, args, kwargs)
         )
+
+    def _by_name(self, args: list[Any], e: ast.Call) -> Any:
+        """``getattr(value, name)`` and ``setattr(value, name, what)``."""
+        value, name, *what = args
+        if not what:
+            return self.attribute(value, name, e)
+        if not objects.is_object(value):
+            raise NotStaged("an assignment to an attribute of what is no object")
+        objects.assign(self, value, name, self.kept(what[0]), e)
+        return None
 
     def _known_or(self, known: Callable[[], Any], external: Callable[[], Any]) -> Any:
         """What `known` records, or, if that cannot be staged, what `external` does."""
@@ -274,6 +315,8 @@ class Calls(Expressions):
             return self._converted(args[0], np.dtype(function))
         handler = BUILTINS.get(function) or ASKING.get(function)
         if handler is not None and not kwargs:
+            if function in BUILTINS:
+                args = [a.items if isinstance(a, Composite) and a.items is not None else a for a in args]
             return self._handled_by_python(handler, args, e)
         raise NotStaged(f"a call of {getattr(function, '__name__', type(function).__name__)}")
 
@@ -295,7 +338,7 @@ class Calls(Expressions):
 
     def display(self, values: list[Any], e: ast.expr) -> Any:
         """A list of known length, or one of run time if it is appended to later on."""
-        place = self._place(e)
+        place = self.place_of(e)
         if values and place not in self.r.lists:  # what is empty is appended to
             return Display(values, place)
         made = self.list_at(e)
@@ -305,25 +348,31 @@ class Calls(Expressions):
 
     def list_at(self, e: ast.expr) -> GrownList:
         """A new list of run time, which an expression makes."""
-        return GrownList(self.r, self._place(e))
+        return GrownList(self.r, self.place_of(e))
 
     def append(self, values: GrownList, value: Any, e: ast.expr | None = None) -> None:
         """``values.append(value)``: arrays that others know of must not change any more. `e` is its expression."""
         self.note_lists(values, value, e)
-        lists.append(self.r, values, self._referred(values, value))
+        if isinstance(value, Composite):
+            value = makingobjects.element(self, values, value, e)
+        lists.append(self.r, values, self.referred(values, value))
 
     def note_lists(self, values: RunTimeList, value: Any, e: ast.expr | None = None) -> None:
         """Others may know of the lists in a value whose expression `e`, if it is known, does not make them."""
         if isinstance(values, GrownList) and not _makes_lists(e, value):
             values.is_shared = True
 
-    def _referred(self, values: GrownList, value: Any) -> Any:
+    def referred(self, values: GrownList, value: Any) -> Any:
         if isinstance(value, (tuple, list)):
-            return type_of_copy(value)(self._referred(values, v) for v in value)
+            return type_of_copy(value)(self.referred(values, v) for v in value)
+        if isinstance(value, Composite) and value.is_value:
+            return value.with_parts({name: self.referred(values, v) for name, v in value.parts.items()})
         if isinstance(value, GrownList):
             if value.depth < self.r.depth:
                 raise NotStaged("a list that may be an element of another one several times")
             self.forget(value)
+            if holds(self.r, value):
+                raise NotStaged("a list that an object has, as an element of another one")
             return value
         if not isinstance(value, Array) or value.view is None:
             return value
@@ -336,10 +385,6 @@ class Calls(Expressions):
         if is_known:
             self.list_memory(origins - {LISTED})
         return value
-
-    def forget(self, values: GrownList) -> None:
-        """From here on, variables that hold this list must not be used."""
-        raise NotImplementedError
 
     def list_memory(self, origins: frozenset[str]) -> None:
         """From here on, what variables hold in this memory must not be written."""
@@ -390,9 +435,9 @@ class Calls(Expressions):
         """``[…] * count``."""
         if not is_number(count) or dtype_of(count).kind not in "iu":
             raise NotStaged("a list times this")
-        if isinstance(count, int) and len(values) * count <= MOST_UNROLLED and self._place(e) not in self.r.lists:
-            return Display(values * count, self._place(e))
-        if any(isinstance(v, (Array, list, GrownList)) for v in values):
+        if isinstance(count, int) and len(values) * count <= MOST_UNROLLED and self.place_of(e) not in self.r.lists:
+            return Display(values * count, self.place_of(e))
+        if any(isinstance(v, (Array, list, GrownList)) or objects.is_object(v) for v in values):
             raise NotStaged("a list of the same object several times")
         made = self.list_at(e)
         with self.r.loop(ZERO, scalars.poly_of(self.r, count), varying=True):

@@ -98,32 +98,6 @@ def holder_count(tree: Tree) -> int:
     return 0 if tree is None else 1 + sum(map(holder_count, tree[2]))
 
 
-@frozen(eq=False)
-class Method:
-    """A function of the class of an object, and the object."""
-
-    owner: Composite
-    function: Any
-
-
-def attribute(r: Recorder, value: Composite, name: str) -> Any:
-    """``value.name``."""
-    if value.kind is dict:
-        raise NotStaged(f"the method {name} of a dict")
-    if is_records(value):
-        return _of_records(value, name)
-    if value.kind is not tuple and (name in value.cells or name in value.parts):
-        return read(r, value, name)
-    found = member(value, name)
-    if isinstance(found, staticmethod):
-        return found.__func__
-    if hasattr(found, "__jitrt_function__") or isinstance(found, types.FunctionType):
-        return Method(value, getattr(found, "__jitrt_function__", found))
-    if isinstance(found, (bool, int, float, str, type(None))):
-        return found
-    raise NotStaged(f"the attribute {name} of {value.kind.__name__}")
-
-
 def item(r: Recorder, value: Composite, index: Any) -> Any:
     """``value[index]`` for an index that is known."""
     if not is_static(index) or isinstance(index, slice):
@@ -145,6 +119,11 @@ class Cell:
     variable: Variable
     is_set: str
     begins: bool
+
+    @property
+    def is_same(self) -> bool:
+        """Whether it holds one value, whatever happens."""
+        return isinstance(self.variable.kind, Same)
 
 
 def with_cells(r: Recorder, kind: type, parts: dict[Any, Any], place: Hashable) -> Composite:
@@ -179,7 +158,7 @@ def read(r: Recorder, value: Composite, name: Any) -> Any:
 
 def write(r: Recorder, owner: Composite, name: Any, value: Any) -> None:
     """``owner.name = value`` or ``owner[name] = value``."""
-    _check_assignable(owner, name)
+    check_assignable(owner, name)
     found = seen_from(r, kind_of(value), frozenset({0}))
     _check_kind(found)
     known = r.cells.setdefault(owner.place, {})
@@ -196,15 +175,25 @@ def write(r: Recorder, owner: Composite, name: Any, value: Any) -> None:
     r.put(cell.is_set, r.literal(True, BOOL), BOOL)
 
 
-def _check_assignable(owner: Composite, name: Any) -> None:
-    if owner.place is None:
+def check_assignable(owner: Composite, name: Any) -> None:
+    """Raise `NotStaged` if an attribute or an item must not be assigned, or in another way than usual."""
+    if owner.place is None and not owner.places:
         raise NotStaged("an assignment to what holds others")
     if owner.kind is dict:
         if name not in owner.parts:
             raise NotStaged("a new key of a dict")
     elif issubclass(owner.kind, tuple) or owner.kind.__setattr__ is not object.__setattr__:
         raise NotStaged(f"an assignment to {owner.kind.__name__}")
-    elif any(hasattr(type(vars(c).get(name)), "__set__") for c in owner.kind.__mro__) and name not in owner.parts:
+    else:
+        check_attribute(owner, name)
+
+
+def check_attribute(owner: Composite, name: str) -> None:
+    """Raise `NotStaged` if a class does something of its own where an attribute is assigned."""
+    descriptors = [type(vars(c).get(name)) for c in owner.kind.__mro__]
+    if owner.places:  # slots are as good as a dict
+        descriptors = [d for d in descriptors if d is not types.MemberDescriptorType]
+    if any(hasattr(d, "__set__") for d in descriptors) and name not in owner.parts:
         raise NotStaged(f"an assignment to {owner.kind.__name__}.{name}")
 
 
@@ -221,7 +210,7 @@ def is_records(value: Any) -> bool:
     return isinstance(value, Composite) and value.kind in (np.ndarray, np.recarray)
 
 
-def _of_records(value: Composite, name: str) -> Any:
+def of_records(value: Composite, name: str) -> Any:
     """An attribute of an array of records."""
     if value.kind is np.recarray and name in value.parts and not hasattr(np.recarray, name):
         return value.part(name)
@@ -252,14 +241,6 @@ def field(value: Record, name: Any) -> Any:
     if not isinstance(found, Array):
         raise NotStaged("a field of a record that is not named")
     return found
-
-
-def member(value: Composite, name: str) -> Any:
-    """What the class of an object has under a name: a function, or a value that stays as long as the class does."""
-    for c in value.kind.__mro__[:-1]:
-        if name in vars(c):
-            return vars(c)[name]
-    raise NotStaged(f"{value.kind.__name__} has no {name!r}")
 
 
 def put_together(r: Recorder, tree: Tree, leaves: Iterator[Any], place: tuple[Any, ...]) -> Any:

@@ -14,12 +14,24 @@ import numpy as np
 
 from ...values.functions import MISSING
 from . import arrays as a
-from . import complexnumbers, composites, external, library, lists, scalars, strings, subscripts
+from . import (
+    complexnumbers,
+    composites,
+    external,
+    library,
+    lists,
+    objects,
+    scalars,
+    specialmethods,
+    strings,
+    subscripts,
+)
+from .generated import NO_DEFAULT
 from .lists import RunTimeList
 from .localfunctions import LocalFunction, local_function
 from .outside import Captures
 from .recorder import Recorder
-from .source import closure_of, definition_of_lambda, shown
+from .source import closure_of, definition_of_lambda, shown, span
 from .values import (
     BOOL,
     Array,
@@ -73,6 +85,7 @@ class Expressions:
     ):
         self.r, self.function, self.captures, self.path = r, function, captures, path
         self.variables = variables
+        self.here: Any = None  # the operation whose operands have been visited
         self.cells: dict[str, Any] = {}
         if isinstance(function, LocalFunction):
             self.locals = function.locals
@@ -131,10 +144,10 @@ class Expressions:
         raise NotStaged(f"{e.id} is not defined")
 
     def of_Attribute(self, e: ast.Attribute) -> Any:
-        return self.attribute(self.expression(e.value), e.attr)
+        return self.attribute(self.expression(e.value), e.attr, e)
 
-    def attribute(self, value: Any, name: str) -> Any:
-        """``value.name``."""
+    def attribute(self, value: Any, name: str, e: ast.AST) -> Any:
+        """``value.name``, which `e` says."""
         if isinstance(value, Array):
             if name == "shape":
                 return tuple(integer(extent) for extent in value.shape)
@@ -151,7 +164,13 @@ class Expressions:
                 return a.part(self.r, value, name)
             raise NotStaged(f"the attribute {name} of an array")
         if isinstance(value, Composite):
-            return composites.attribute(self.r, value, name)
+            return objects.attribute(self, value, name, e)
+        if isinstance(value, objects.Super):
+            return objects.of_super(self, value, name, e)
+        if isinstance(value, enum.Enum) and name in ("name", "value"):
+            return self._of_member(value, name)
+        if isinstance(value, type) and not issubclass(value, np.generic):
+            return objects.of_class(self, value, name, e)
         if isinstance(value, Complex) and name in ("real", "imag"):
             return getattr(value, name)
         if isinstance(value, Scalar):
@@ -175,6 +194,12 @@ class Expressions:
             return found
         raise NotStaged(f"the attribute {name} of a {_NAMES.get(type(value), type(value).__name__)}")
 
+    def _of_member(self, value: enum.Enum, name: str) -> Any:
+        """``value.name`` or ``value.value``, unless the class has others of these names."""
+        if any(name in vars(c) for c in type(value).__mro__[: type(value).__mro__.index(enum.Enum)]):
+            raise NotStaged(f"the attribute {name} of a {type(value).__name__}")
+        return getattr(value, name)
+
     # -- operations
 
     def of_BinOp(self, e: ast.BinOp) -> Any:
@@ -182,6 +207,7 @@ class Expressions:
         if isinstance(e.op, ast.Mult) and isinstance(x, list) != isinstance(y, list):
             values, count = (x, y) if isinstance(x, list) else (y, x)
             return self.repeated(values, count, e)
+        self.here = e
         return self.operation(OPERATORS[type(e.op)], x, y)
 
     def repeated(self, values: Any, count: Any, e: ast.expr) -> Any:
@@ -190,6 +216,8 @@ class Expressions:
 
     def operation(self, op: str, x: Any, y: Any) -> Any:
         """A binary operator."""
+        if objects.is_object(x) or objects.is_object(y):
+            return specialmethods.binary(self, op, x, y, self.here)
         if complexnumbers.are_complex(x, y):
             return complexnumbers.binary(self, op, x, y)
         if all(isinstance(v, Array) or is_number(v) for v in (x, y)):
@@ -217,6 +245,8 @@ class Expressions:
             return scalars.truth_value(scalars.negation(self.r, self.condition(e.operand)))
         value = self.expression(e.operand)
         op = _UNARY[type(e.op)]
+        if objects.is_object(value):
+            return specialmethods.unary(self, op, value, e)
         if isinstance(value, Complex):
             return complexnumbers.unary(self.r, op, value)
         if isinstance(value, Array):
@@ -229,7 +259,9 @@ class Expressions:
         if len(e.ops) == 1 and isinstance(e.ops[0], (ast.Is, ast.IsNot)):
             return self.comparison(e.ops[0], self.untouched(e.left), self.untouched(e.comparators[0]))
         if len(e.ops) == 1:
-            return self.comparison(e.ops[0], *self._in_turn([e.left, e.comparators[0]], self.operand))
+            x, y = self._in_turn([e.left, e.comparators[0]], self.operand)
+            self.here = e
+            return self.comparison(e.ops[0], x, y)
         kinds: set[bool | None] = set()
         made = self._compared(self.expression(e.left), list(zip(e.ops, e.comparators)), kinds)
         if len(kinds) > 1 or None in kinds:
@@ -243,8 +275,16 @@ class Expressions:
                 if isinstance(value, Perhaps) and other is None:
                     is_not = isinstance(op, ast.IsNot)
                     return scalars.truth_value(scalars.negation(self.r, value.is_none) if is_not else value.is_none)
-            if any(v is None or isinstance(v, (bool, type, enum.Enum)) for v in (x, y)):  # which are one object each
-                return (x is y) == isinstance(op, ast.Is)
+            if all(isinstance(v, enum.Enum) or (isinstance(v, Chosen) and v.are_members) for v in (x, y)):
+                kinds = {type(s) for v in (x, y) for s in (v.strings if isinstance(v, Chosen) else (v,))}
+                if len(kinds) > 1:
+                    return isinstance(op, ast.IsNot)
+                return self.comparison(ast.Eq() if isinstance(op, ast.Is) else ast.NotEq(), x, y)
+            if any(v is NO_DEFAULT or v is None or isinstance(v, (bool, type, enum.Enum)) for v in (x, y)):
+                return (x is y) == isinstance(op, ast.Is)  # each of these is one object
+            if objects.is_object(x) or objects.is_object(y):
+                same = scalars.truth(self.r, objects.is_same(self.r, x, y))
+                return scalars.truth_value(same if isinstance(op, ast.Is) else scalars.negation(self.r, same))
             raise NotStaged("identity")
         if type(op) not in _COMPARED:
             if isinstance(y, Composite) and y.kind is dict:
@@ -255,6 +295,8 @@ class Expressions:
                 return strings.is_in(self.r, x, y, isinstance(op, ast.In))
             raise NotStaged("a test of membership")
         name = _COMPARED[type(op)]
+        if objects.is_object(x) or objects.is_object(y):
+            return specialmethods.compare(self, name, x, y, self.here)
         if isinstance(x, Chosen) or isinstance(y, Chosen):
             return strings.compare(self.r, name, x, y)
         if complexnumbers.are_complex(x, y):
@@ -284,11 +326,17 @@ class Expressions:
         if isinstance(e, ast.Compare) and len(e.ops) > 1:
             left = self.expression(e.left)
             return self._compared(left, list(zip(e.ops, e.comparators)))
-        return self.truth_of(self.expression(e))
+        value = self.expression(e)
+        self.here = e
+        return self.truth_of(value)
 
     def truth_of(self, value: Any) -> bool | str:
         """The truth of a value."""
         r = self.r
+        if isinstance(value, Composite) and value.kind is dict:
+            return bool(value.parts)
+        if objects.is_object(value):
+            return scalars.truth(r, specialmethods.truth(self, value, self.here))
         if isinstance(value, RunTimeList):
             return scalars.truth(r, integer(lists.length(r, value)))
         if isinstance(value, Array) and value.ndim == 0:
@@ -297,7 +345,11 @@ class Expressions:
             if value.size.constant != 1:
                 raise NotStaged("the truth value of an array")
             value = scalars.from_register(r, value.element((a.ZERO,) * value.ndim), value.dtype)
+        if isinstance(value, Chosen):
+            return bool(value)
         if not is_number(value) and not is_static(value):
+            if not isinstance(value, (tuple, list, dict)):
+                raise NotStaged(f"the truth value of {type(value).__name__}")
             return bool(value)
         return scalars.truth(r, value)
 
@@ -310,6 +362,7 @@ class Expressions:
         """
         (op, e), *rest = parts
         right = self.expression(e)
+        self.here = e
         made = self.comparison(op, left, right)
         first = scalars.truth(self.r, made)
         if kinds is not None and (not rest or first is not True):
@@ -386,6 +439,14 @@ class Expressions:
     def of_Lambda(self, e: ast.Lambda) -> LocalFunction:
         return local_function(definition_of_lambda(e), self)
 
+    def referred(self, values: Any, value: Any) -> Any:
+        """A value that a list is to hold: arrays that others know of must not change any more."""
+        raise NotImplementedError
+
+    def forget(self, value: Any) -> None:
+        """From here on, variables that hold this list or object must not be used."""
+        raise NotImplementedError
+
     def inlined(self, function: Any, args: list[Any], kwargs: dict[str, Any], e: ast.Call) -> Any:
         """A call of a Python function, as if its statements stood here."""
         raise NotImplementedError
@@ -406,11 +467,12 @@ class Expressions:
         keys = [None if k is None else self.expression(k) for k in e.keys]
         if not all(isinstance(k, (str, int)) for k in keys):
             raise NotStaged("keys of a dict")
-        parts, place = {k: self.kept(self.expression(v)) for k, v in zip(keys, e.values)}, self._place(e)
+        parts, place = {k: self.kept(self.expression(v)) for k, v in zip(keys, e.values)}, self.place_of(e)
         return composites.with_cells(self.r, dict, parts, place) if place in self.r.cells else DictDisplay(parts, place)
 
-    def _place(self, e: ast.expr) -> tuple[Any, ...]:
-        return (*self.path, e.lineno, e.col_offset, type(e).__name__)
+    def place_of(self, e: Any) -> tuple[Any, ...]:
+        """What tells what an expression makes from what others make."""
+        return (*self.path, e.lineno, span(e), type(e).__name__)
 
     def kept(self, value: Any) -> Any:
         """What a variable holds: arrays in memory, so that later changes of operands do not change it."""
@@ -467,6 +529,8 @@ class Expressions:
             return composites.Record(value, index)
         if isinstance(value, composites.Record):
             return subscripts.read(self.r, composites.field(value, index), value.index)
+        if objects.is_object(value) and not issubclass(value.kind, tuple):
+            return specialmethods.item(self, value, index, e)
         if isinstance(value, Composite):
             return composites.item(self.r, value, index)
         if isinstance(value, dict):

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
+from ...base.frozen import replaced
 from ...ir.loops import POINTER
 from . import lists
 from .lists import GrownList
 from .recorder import Recorder
-from .values import LISTED, Array, Composite, Perhaps, Unbound
-from .variables import GONE, Kind, Same
+from .values import LISTED, Array, Attributes, Composite, Perhaps, Unbound, held_by
+from .variables import GONE, Held, Kind, Parts, Same, join
 
 
 def is_list_of_same_place(kind: Kind, other: Kind | None) -> bool:
@@ -31,15 +32,28 @@ def listed(r: Recorder, value: Any, origins: frozenset[str] | None = None) -> An
         return Unbound(listed(r, value.value, origins), value.ran)
     if isinstance(value, Composite):
         parts = {name: listed(r, part, origins) for name, part in value.parts.items()}
-        return Composite(value.kind, parts, value.place, value.cells)
+        if not isinstance(value.parts, Attributes):
+            return value.with_parts(parts) if parts else value
+        for name, part in parts.items():  # it may still be being made
+            if part is not value.parts[name]:
+                r.change(value.parts, name, part)
     return value
 
 
-def without(value: Any, values: GrownList) -> Any:
-    """The value, of which that list must not be used."""
+def without(value: Any, values: Any) -> Any:
+    """The value, of which that list or object must not be used."""
     if type(value) in (tuple, list):
         return type(value)(without(v, values) for v in value)
-    return GONE.value if value is values else value
+    return GONE.value if _is_in(values, value) else value
+
+
+def _is_in(values: Any, value: Any) -> bool:
+    """Whether a value is that list or object, or holds it."""
+    if isinstance(value, (tuple, list)):
+        return any(_is_in(values, v) for v in value)
+    if isinstance(value, dict):
+        return any(_is_in(values, v) for v in value.values())
+    return value is values or (isinstance(value, Composite) and any(_is_in(values, v) for v in held_by(value)))
 
 
 def is_listed(value: Any) -> bool:
@@ -51,6 +65,32 @@ def is_listed(value: Any) -> bool:
     if isinstance(value, Composite):
         return any(map(is_listed, value.parts.values()))
     return isinstance(value, Array) and value.view is not None and LISTED in value.view.origins
+
+
+def holds(r: Recorder, value: Any) -> bool:
+    """Whether an attribute of an object is this list or object."""
+    kinds = [cell.variable.kind for holder in r.holders for cell in holder.cells.values()]
+    return any(_is_in(value, same) for kind in kinds for same in _known_in(kind))
+
+
+def _known_in(kind: Kind) -> Iterator[Any]:
+    """The values in one of a kind that stay the same."""
+    if isinstance(kind, Same):
+        yield kind.value
+    elif isinstance(kind, Parts):
+        for part in kind.kinds:
+            yield from _known_in(part)
+
+
+def list_attributes(r: Recorder, origins: frozenset[str]) -> None:
+    """What attributes that change hold in memory of these origins must not be written."""
+    for holder in r.holders:
+        for name, cell in holder.cells.items():
+            kind, known = cell.variable.kind, r.cells.get(holder.place, {})
+            if isinstance(kind, Held) and kind.origins & origins and LISTED not in known[name].origins:
+                listed_kind = replaced(kind, origins=kind.origins | {LISTED})
+                known[name] = join(known[name], listed_kind)
+                r.begins_again = True
 
 
 def pointers_of(call: Any) -> Callable[[str], list[str]]:

@@ -149,6 +149,8 @@ def _over(where: Expressions, value: Any) -> Iteration | list[Any]:
     if isinstance(value, (tuple, list)):
         return list(value)
     if isinstance(value, Composite):
+        if value.kind is not dict and value.items is None:
+            raise NotStaged(f"a loop over {value.kind.__name__}")
         return list(value.parts if value.kind is dict else value.items or ())
     if isinstance(value, dict):
         return list(value)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import enum
 from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 
-from .values import Array, Chosen, NotStaged, RunTime
-from .variables import Held, Kind, Number, Parts, Rows, Same, kind_of, number_dtypes, parts_of
+from .values import Array, Chosen, Composite, NotStaged, RunTime
+from .variables import Held, Kind, NoneOr, Number, Parts, Rows, Same, join, kind_of, number_dtypes, parts_of
 
 Leaf = Number | Held | Rows
 
@@ -17,6 +18,8 @@ def kind_of_element(value: Any) -> Kind:
     """The kind of an element: of an array only dtype and number of axes."""
     if isinstance(value, (tuple, list)):
         return Parts(list if isinstance(value, list) else tuple, tuple(map(kind_of_element, value)))
+    if isinstance(value, Composite) and value.is_value:
+        return kind_of(value).of(map(kind_of_element, value.parts.values()))  # type: ignore[union-attr]
     if isinstance(value, Array):
         if not value.c_order:
             raise NotStaged("a list of arrays whose memory order is not known")
@@ -24,14 +27,37 @@ def kind_of_element(value: Any) -> Kind:
     if isinstance(value, RunTime) and not isinstance(value, Chosen):
         return Rows(*value.numbers())
     kind = kind_of(value)
-    if isinstance(kind, Same) and not (value is None or isinstance(value, str)):
+    if isinstance(kind, Same) and not (value is None or isinstance(value, (str, enum.Enum))):
         raise NotStaged("a list of objects")
     return kind
+
+
+def joined(x: Kind, y: Kind) -> Kind:
+    """What holds elements of both kinds.
+
+    Raises
+    ------
+    NotStaged
+        If nothing does, or if some of them would be None.
+    """
+    made = join(x, y)
+    if _may_be_none(made):
+        raise NotStaged("a list some of whose values are None")
+    return made
+
+
+def _may_be_none(kind: Kind) -> bool:
+    return isinstance(kind, NoneOr) or (isinstance(kind, Parts) and any(map(_may_be_none, kind.kinds)))
 
 
 def holds_lists(kind: Kind | None) -> bool:
     """Whether such elements are lists of known length, or hold some."""
     return isinstance(kind, Parts) and (kind.make is list or any(map(holds_lists, kind.kinds)))
+
+
+def is_of_objects(kind: Kind | None) -> bool:
+    """Whether such elements are objects of the user's classes, and no tuples."""
+    return isinstance(kind, Parts) and bool(kind.places) and not issubclass(kind.make, tuple)
 
 
 def leaves_of(kind: Kind) -> Iterator[Leaf]:
@@ -88,6 +114,8 @@ def _sample(kind: Kind) -> Any:
         return _sample(kind.kind)
     if isinstance(kind, Held):
         return np.zeros((1,) * kind.ndim, kind.dtype)
+    if is_of_objects(kind):
+        return None
     if isinstance(kind, Parts) and all(isinstance(k, Number) and not k.strings for k in kind.kinds):
         return [_sample(k) for k in kind.kinds]
     return None

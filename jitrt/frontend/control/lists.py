@@ -21,10 +21,19 @@ from ...ir.integers import Poly
 from ...ir.loops import POINTER
 from . import arrays as a
 from .arrays import ZERO
-from .listkinds import array_dtype, axes_of_leaf, dtypes_of_leaf, kind_of_element, leaves_of, values_of
+from .listkinds import (
+    array_dtype,
+    axes_of_leaf,
+    dtypes_of_leaf,
+    is_of_objects,
+    joined,
+    kind_of_element,
+    leaves_of,
+    values_of,
+)
 from .recorder import MOST_EXTENT, Recorder
 from .subscripts import rows_of, sliced, wrapped
-from .values import BOOL, INT, LISTED, Array, ListChanges, NotStaged, RunTime, View
+from .values import BOOL, INT, LISTED, Array, Composite, ListChanges, NotStaged, RunTime, View
 from .variables import (
     Held,
     Kind,
@@ -32,6 +41,7 @@ from .variables import (
     Parts,
     Rows,
     Same,
+    assembled,
     is_covered,
     join,
     number_dtypes,
@@ -100,6 +110,15 @@ class GrownList(RunTime):
         """Forget what has become known since."""
         self.kind, self.columns, self.is_shared = state
 
+    def is_changing(self, r: Recorder) -> bool:
+        """Whether its elements are objects that change."""
+        return (self.place, "elements") in r.changing
+
+    def need_changes(self, r: Recorder) -> NoReturn:
+        """Begin again with elements that are objects and no copies."""
+        r.changing.add((self.place, "elements"))
+        raise ListChanges("an object in a list that changes")
+
     def numbers(self) -> tuple[Number, Hashable]:
         if not isinstance(self.kind, Number):
             raise NotStaged("a list of objects in a list")
@@ -123,11 +142,15 @@ class GrownList(RunTime):
 
     def accept(self, r: Recorder, value: Any) -> None:
         """Make sure that it can hold a value of this kind."""
+        if isinstance(value, Composite) and value.of is not None:
+            if self.is_changing(r) or value.is_element:
+                raise NotStaged("an object in several lists")
+            self.is_shared = True
         kind = kind_of_element(value)
         if self.kind is None:
             self._settle(r, kind)
         elif not is_covered(kind, self.kind):
-            r.lists[self.place] = kind if r.guesses.get(self.place) else join(self.kind, kind)
+            r.lists[self.place] = kind if r.guesses.get(self.place) else joined(self.kind, kind)
             if self.place in r.guesses:
                 r.guesses[self.place] = False
             raise ListChanges("a list of values of different kinds")
@@ -165,8 +188,15 @@ def _extent(r: Recorder, variable: str) -> str:
     return name
 
 
+def _check_order(r: Recorder, values: RunTimeList) -> None:
+    """Raise `NotStaged` for a list of objects that are found by their index."""
+    if isinstance(values, GrownList) and values.is_changing(r):
+        raise NotStaged("a list of changing objects that shrinks or is copied")
+
+
 def clear(r: Recorder, values: GrownList) -> None:
     """``values.clear()``."""
+    _check_order(r, values)
     r.put(values.count, r.integer(ZERO), INT)
 
 
@@ -176,14 +206,14 @@ def append(r: Recorder, values: GrownList, value: Any) -> None:
         raise NotStaged("a list that grows while a loop runs over it")
     values.accept(r, value)
     assert values.kind is not None
-    registers = _registers(r, values, value)
+    registers = _registers(r, values.kind, value)
     count = length(r, values)
     _check_extents(r, values, count, registers)
     room = Poly.name(r.get(values.room, INT, chooses=False))
     with r.block() as grow:
         _grow(r, values, count, registers)
     r.choice(r.machine(">=", count, room), grow, ())
-    _write(r, values, count, registers)
+    _write(r, values.columns, count, registers)
     r.put(values.count, r.integer(count + 1), INT)
 
 
@@ -198,11 +228,10 @@ def extend(r: Recorder, values: GrownList, others: RunTimeList | Array) -> None:
         values.is_shared = others.is_shared = True
 
 
-def _registers(r: Recorder, values: GrownList, value: Any) -> list[str | Array]:
+def _registers(r: Recorder, kind: Kind, value: Any) -> list[str | Array]:
     """For each column what it gets."""
-    assert values.kind is not None
     made: list[str | Array] = []
-    for v, leaf in zip(values_of(value, values.kind), leaves_of(values.kind)):
+    for v, leaf in zip(values_of(value, kind), leaves_of(kind)):
         if isinstance(leaf, Number):
             made.extend(number_registers(r, leaf, v))
         elif isinstance(leaf, Rows):
@@ -223,9 +252,15 @@ def _check_extents(r: Recorder, values: GrownList, count: Poly, parts: Sequence[
                 r.put(variable, r.integer(extent), INT)
         r.put(values.room, r.integer(ZERO), INT)
     r.choice(r.machine("==", count, ZERO), first, ())
-    for column, array in arrays:
-        for variable, extent in zip(column.extents, array.shape):
-            r.require_equal(Poly.name(_extent(r, variable)), extent)
+    _require_extents(r, values.columns, parts)
+
+
+def _require_extents(r: Recorder, columns: Sequence[Column], parts: Sequence[str | Array]) -> None:
+    """Stop where arrays have other shapes than the elements."""
+    for column, array in zip(columns, parts):
+        if isinstance(array, Array):
+            for variable, extent in zip(column.extents, array.shape):
+                r.require_equal(Poly.name(_extent(r, variable)), extent)
 
 
 def _grow(r: Recorder, values: GrownList, count: Poly, parts: Sequence[str | Array]) -> None:
@@ -248,8 +283,8 @@ def _view(column: Column, base: str, shape: tuple[Poly, ...]) -> View:
     return View(base, ZERO, a.contiguous_strides(shape, column.dtype), frozenset({f"m{column.site}"}))
 
 
-def _write(r: Recorder, values: GrownList, at: Poly, parts: Sequence[str | Array]) -> None:
-    for column, value in zip(values.columns, parts):
+def _write(r: Recorder, columns: Sequence[Column], at: Poly, parts: Sequence[str | Array]) -> None:
+    for column, value in zip(columns, parts):
         base = r.get(column.base, POINTER, chooses=False)
         if isinstance(value, str):
             r.store(_view(column, base, (a.ONE,)), column.dtype, (at,), value)
@@ -268,11 +303,54 @@ def element(r: Recorder, values: RunTimeList, at: Poly) -> Any:
         return number_of(r, values.kind, [_column(r, c, a.ONE).element((values.at, at)) for c in values.columns])
     if values.kind is None:  # it is appended to further below
         values.guess(r)
+    kind = values.kind
+    assert kind is not None
+    if isinstance(kind, Parts) and is_of_objects(kind):
+        names = () if values.is_changing(r) else kind.keys
+        parts = {name: attribute(r, values, at, name) for name in names}
+        return Composite(kind.make, parts, places=kind.places, depth=r.depth, of=(values, at))
+    return _made(r, values, kind, values.columns, at)
+
+
+def attribute(r: Recorder, values: GrownList, at: Poly, name: str) -> Any:
+    """An attribute of an element of a list of objects."""
+    kind, columns = _columns_of(values, name)
+    return _made(r, values, kind, columns, at)
+
+
+def set_attribute(r: Recorder, values: GrownList, at: Poly, name: str, value: Any) -> None:
+    """Assign an attribute of an element of a list of objects."""
+    kind, columns = _columns_of(values, name)
+    found = kind_of_element(value)
+    if not is_covered(found, kind):
+        objects = values.kind
+        assert isinstance(objects, Parts)
+        whole = joined(kind, found)
+        r.lists[values.place] = objects.of(whole if n == name else k for n, k in zip(objects.keys, objects.kinds))
+        raise ListChanges("an attribute of objects in a list that holds values of different kinds")
+    registers = _registers(r, kind, value)
+    _require_extents(r, columns, registers)
+    _write(r, columns, at, registers)
+
+
+def _columns_of(values: GrownList, name: str) -> tuple[Kind, list[Column]]:
+    """The kind of an attribute of the objects in a list, and its columns."""
+    assert isinstance(values.kind, Parts)
     columns = iter(values.columns)
+    for key, kind in zip(values.kind.keys, values.kind.kinds):
+        its = [next(columns) for leaf in leaves_of(kind) for _ in dtypes_of_leaf(leaf)]
+        if key == name:
+            return kind, its
+    raise NotStaged(f"{values.kind.make.__name__} has no {name!r}")
+
+
+def _made(r: Recorder, values: GrownList, kind: Kind, its_columns: Sequence[Column], at: Poly) -> Any:
+    """A value of a kind, from its columns."""
+    columns = iter(its_columns)
 
     def made(kind: Kind) -> Any:
         if isinstance(kind, Parts):
-            return kind.make(map(made, kind.kinds))
+            return assembled(kind, list(map(made, kind.kinds)))
         if isinstance(kind, Number):
             parts = [next(columns) for _ in number_dtypes(kind)]
             return number_of(r, kind, [_column(r, c, a.ONE).element((at,)) for c in parts])
@@ -285,8 +363,7 @@ def element(r: Recorder, values: RunTimeList, at: Poly) -> Any:
         assert isinstance(kind, Same)
         return kind.value
 
-    assert values.kind is not None
-    return made(values.kind)
+    return made(kind)
 
 
 def _column(r: Recorder, column: Column, count: Poly) -> Array:
@@ -303,6 +380,7 @@ def read(r: Recorder, values: RunTimeList, index: Poly) -> Any:
 
 def part(r: Recorder, values: RunTimeList, item: slice, place: Hashable) -> GrownList:
     """``values[item]``: a new list."""
+    _check_order(r, values)
     axis = sliced(r, item, length(r, values), 0)
     made = GrownList(r, place)
     with r.loop(ZERO, axis.extent, varying=True) as k:
@@ -313,18 +391,16 @@ def part(r: Recorder, values: RunTimeList, item: slice, place: Hashable) -> Grow
 
 def write(r: Recorder, values: RunTimeList, index: Poly, value: Any) -> None:
     """``values[index] = value``."""
+    _check_order(r, values)
     if isinstance(values, RowOf):
         _write_into_row(r, values, index, value)
         return
     values.accept(r, value)
-    registers = _registers(r, values, value)
-    count = length(r, values)
-    at = wrapped(r, index, count)
-    for column, v in zip(values.columns, registers):
-        if isinstance(v, Array):
-            for variable, extent in zip(column.extents, v.shape):
-                r.require_equal(Poly.name(_extent(r, variable)), extent)
-    _write(r, values, at, registers)
+    assert values.kind is not None
+    registers = _registers(r, values.kind, value)
+    at = wrapped(r, index, length(r, values))
+    _require_extents(r, values.columns, registers)
+    _write(r, values.columns, at, registers)
 
 
 def _write_into_row(r: Recorder, row: RowOf, index: Poly, value: Any) -> None:
@@ -349,6 +425,7 @@ def _write_into_row(r: Recorder, row: RowOf, index: Poly, value: Any) -> None:
 
 def pop(r: Recorder, values: GrownList) -> Any:
     """``values.pop()``."""
+    _check_order(r, values)
     if values in r.iterated:
         raise NotStaged("a list that shrinks while a loop runs over it")
     count = length(r, values)
@@ -362,6 +439,7 @@ def pop(r: Recorder, values: GrownList) -> Any:
 
 def pop_first(r: Recorder, values: GrownList) -> Any:
     """``values.pop(0)``: what stands behind moves to the front."""
+    _check_order(r, values)
     if values in r.iterated:
         raise NotStaged("a list that shrinks while a loop runs over it")
     if values.kind is None or any(c.extents for c in values.columns):

@@ -10,7 +10,7 @@ import ast
 from typing import Any
 
 from .source import assigned, check_parameters, parameter_names
-from .values import NotStaged, is_static
+from .values import Composite, NotStaged, held_by, is_static
 
 
 class LocalFunction:
@@ -52,6 +52,8 @@ def local_function(definition: ast.FunctionDef, scope: Any) -> LocalFunction:
         If it assigns names of the function around it, is no plain function, or has defaults that can change.
     """
     check_parameters(definition)
+    if definition.args.kwonlyargs:
+        raise NotStaged("parameters that have to be named")
     refused = (ast.Nonlocal, ast.Global, ast.Yield, ast.YieldFrom, ast.Await)
     if definition.decorator_list or any(isinstance(n, refused) for n in ast.walk(definition)):
         raise NotStaged(f"the definition of {definition.name}")
@@ -65,4 +67,6 @@ def outlives(value: Any, scope: Any) -> bool:
     """Whether a value holds a function that is defined in `scope`."""
     if isinstance(value, (tuple, list)):
         return any(outlives(v, scope) for v in value)
+    if isinstance(value, Composite):
+        return any(outlives(v, scope) for v in held_by(value))
     return isinstance(value, LocalFunction) and value.scope is scope

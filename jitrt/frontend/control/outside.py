@@ -14,9 +14,13 @@ from ...values.keys import GENERATORS
 from ..python.captures import Capture
 from ..python.numbas import is_numbas
 from ..python.operations import operation_of
+from .generated import NO_DEFAULT
 from .values import Array, NotStaged, Source
 
-_PLAIN = (bool, int, float, complex, str, type(None), np.dtype, type, types.ModuleType, np.ufunc, types.EllipsisType)
+_PLAIN = (
+    bool, int, float, complex, str, type(None), np.dtype, type, types.ModuleType, np.ufunc, types.EllipsisType,
+    type(NO_DEFAULT),
+)  # fmt: skip
 
 
 class Captures:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...ir.integers import Poly
-from . import complexnumbers, composites, library, lists, scalars
+from . import complexnumbers, composites, library, lists, objects, scalars, specialmethods
 from .arrays import ZERO
 from .lists import RunTimeList
 from .recorder import Recorder
@@ -94,6 +94,8 @@ def is_of_run_time(values: Any) -> bool:
 def _absolute(where: Calls, e: ast.Call, x: Any) -> Any:
     if isinstance(x, Complex):
         return complexnumbers.unary(where.r, "absolute", x)
+    if objects.is_object(x):
+        return specialmethods.absolute(where, x, e)
     return library.ufunc(where.r, np.absolute, [x]) if isinstance(x, Array) else scalars.unary(where.r, "absolute", x)
 
 
@@ -107,6 +109,8 @@ def length(where: Calls, e: Any, x: Any) -> Any:
         return integer(composites.length(x))
     if isinstance(x, Composite) and (x.kind is dict or issubclass(x.kind, tuple)):
         return len(x.parts)
+    if objects.is_object(x):
+        return specialmethods.length(where, x, e)
     if isinstance(x, (tuple, list, str, dict)):
         return len(x)
     raise NotStaged("the length of this")
@@ -168,6 +172,8 @@ def _sum(where: Calls, e: ast.Call, values: Any, start: Any = 0) -> Any:
             return where.inlined(_accurate_sum_of if is_accurate else _sum_of, [values, start], {}, e)
     if not isinstance(values, (tuple, list)):
         raise NotStaged("a sum of this")
+    if any(map(objects.is_object, (start, *values))):
+        raise NotStaged("a sum of objects")
     for value in values:
         start = where.operation("add", start, value)
     return start
@@ -199,7 +205,7 @@ def _quantified(is_all: bool, found_in: Callable[[Any], bool]) -> Callable[..., 
             return where.inlined(found_in, [values], {}, e)
         if not isinstance(values, (tuple, list)):
             raise NotStaged("any or all of this")
-        truths = [scalars.truth(where.r, v) for v in values]
+        truths = [where.truth_of(v) for v in values]
         if (not is_all) in truths:
             return not is_all
         made: bool | str = is_all
@@ -213,6 +219,7 @@ def _quantified(is_all: bool, found_in: Callable[[Any], bool]) -> Callable[..., 
 
 
 def _boolean(where: Calls, e: ast.Call, x: Any) -> Any:
+    where.here = e
     return scalars.truth_value(where.truth_of(x))
 
 

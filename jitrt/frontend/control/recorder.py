@@ -37,6 +37,7 @@ from ...ir.loops import (
     Update,
 )
 from ...ir.types import NATIVE, SWAPPED, UNALIGNED
+from ...values.functions import MISSING
 from .values import INT, LISTED, NotStaged, View
 
 MOST_EXTENT = 1 << 47  # of an array in memory
@@ -60,6 +61,11 @@ class Recorder:
         For those of which a kind was supposed, whether it still is.
     cells : dict
         The kinds of what is assigned to attributes and items, by the places of what holds them and by their names.
+    changing : set
+        Places of objects that are changed when they have been made; and, with their names, attributes that may not be
+        assigned on all ways.
+    begins_again : bool
+        Whether something has become known that what has been recorded does not consider.
     """
 
     def __init__(
@@ -67,10 +73,15 @@ class Recorder:
         lists: dict[Hashable, Any] | None = None,
         guesses: dict[Hashable, bool] | None = None,
         cells: dict[Hashable, dict[Any, Any]] | None = None,
+        changing: set[Hashable] | None = None,
     ) -> None:
         self.lists = {} if lists is None else lists
         self.guesses = {} if guesses is None else guesses
         self.cells: dict[Hashable, dict[Any, Any]] = {} if cells is None else cells
+        self.changing: set[Hashable] = set() if changing is None else changing
+        self.begins_again = False
+        self._changes: list[tuple[dict[Any, Any], Any, Any]] = []  # of objects: what was there before
+        self.given_away: list[Any] = []  # objects that lists of run time hold
         self.holders: list[Any] = []  # that have parts which are assigned
         self.grown: list[Any] = []  # lists that are made
         self.iterated: list[Any] = []  # lists that loops are running over
@@ -122,6 +133,16 @@ class Recorder:
         name = f"t{self._names}"
         self._defined[name] = self._inside[-1]
         return name
+
+    @property
+    def inside(self) -> int:
+        """The block that is recorded."""
+        return self._inside[-1]
+
+    def change(self, values: dict[Any, Any], key: Any, value: Any) -> None:
+        """Change what is known of an object, until that is taken back."""
+        self._changes.append((values, key, values.get(key, MISSING)))
+        values[key] = value
 
     def around(self) -> frozenset[int]:
         """The blocks whose names can be used here."""
@@ -211,6 +232,7 @@ class Recorder:
         known = [dict(k) for k in self._known]
         state, first = (self.recorded, self.stores, self.nests, len(self.steps), self.saved, self.called), self._names
         natural, lists = list(self.facts.natural), [(made, made.state()) for made in self.grown]
+        holders, given, changes = len(self.holders), len(self.given_away), len(self._changes)
 
         def take_back() -> None:
             assert self._block is block
@@ -221,6 +243,11 @@ class Recorder:
             for made, its in lists:
                 made.restore(its)
             self.facts.natural[:] = natural
+            del self.holders[holders:]
+            del self.given_away[given:]
+            while len(self._changes) > changes:
+                values, key, before = self._changes.pop()
+                values.pop(key) if before is MISSING else values.update({key: before})
             for k in range(first + 1, self._names + 1):
                 self._defined.pop(f"t{k}", None)
 

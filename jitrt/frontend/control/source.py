@@ -4,6 +4,7 @@ from __future__ import annotations
 import __future__
 
 import ast
+import copy
 import dis
 import inspect
 import itertools
@@ -16,7 +17,8 @@ from functools import lru_cache
 from typing import Any
 
 from ...base.syntax import syntax_tree
-from .values import NotStaged
+from .generated import initialiser
+from .values import NotStaged, is_static
 
 _SHOWN = 40  # letters of a statement in a reason
 _MOST_ENDS = 16  # of a definition that are tried
@@ -52,9 +54,25 @@ def definition_of(code: types.CodeType) -> ast.FunctionDef:
     if code.co_flags & (inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR):
         raise NotStaged("a generator")
     check_parameters(found)
+    found = _with_private_names(found, code)
     if not _are_alike(_compiled(found, code), code):  # a file that has been written since it was read
         raise NotStaged("its source is that of another function")
     return found
+
+
+def _with_private_names(definition: ast.FunctionDef, code: types.CodeType) -> ast.FunctionDef:
+    """The definition with the names that Python gives to private ones in classes: ``self.__x``, ``self._Walk__x``."""
+    *_, owner, _ = ("", "", *code.co_qualname.split("."))
+    prefix = f"_{owner.lstrip('_')}__"
+    names = [name.removeprefix(prefix) for name in code.co_names if name.startswith(prefix)]
+    private = {f"__{name}" for name in names if owner.strip("_") and not name.endswith("__")}
+    if not private:
+        return definition
+    made = copy.deepcopy(definition)
+    for node in ast.walk(made):
+        if isinstance(node, ast.Attribute) and node.attr in private:
+            node.attr = prefix + node.attr.removeprefix("__")
+    return made
 
 
 def _lines_of(code: types.CodeType) -> list[str]:
@@ -76,6 +94,8 @@ def _lines_of(code: types.CodeType) -> list[str]:
 
 def _tree_of(code: types.CodeType) -> ast.Module:
     """The tree of a definition."""
+    if (code.co_filename, code.co_name) == ("<string>", "__init__"):
+        return initialiser(code)
     return _indented_block(code) or syntax_tree(textwrap.dedent(inspect.getsource(code)))
 
 
@@ -102,7 +122,9 @@ def _indented_block(code: types.CodeType) -> ast.Module | None:
 
 def _compiled(definition: ast.FunctionDef, code: types.CodeType) -> types.CodeType | None:
     """The code of a definition inside of a function that has the variables which `code` finds in cells."""
-    bare = ast.FunctionDef("f", definition.args, definition.body, [])
+    a, none = definition.args, ast.Constant(None)  # defaults are no part of the code
+    args = ast.arguments(a.posonlyargs, a.args, None, a.kwonlyargs, [none] * len(a.kwonlyargs), None, [])
+    bare = ast.FunctionDef("f", args, definition.body, [])
     around = syntax_tree(f"def around({', '.join(code.co_freevars)}): pass").body[0]
     assert isinstance(around, ast.FunctionDef)
     around.body = [ast.copy_location(bare, definition)]
@@ -140,14 +162,18 @@ _JUMPS = frozenset((*dis.hasjrel, *dis.hasjabs))
 
 
 def check_parameters(definition: ast.FunctionDef) -> None:
-    """Raise `NotStaged` for parameters that are not given by position."""
-    arguments = definition.args
-    if arguments.vararg or arguments.kwarg or arguments.kwonlyargs:
-        raise NotStaged("parameters of other kinds than by position")
+    """Raise `NotStaged` for parameters that take any number of arguments."""
+    if definition.args.vararg or definition.args.kwarg:
+        raise NotStaged("parameters that take any number of arguments")
 
 
 def parameter_names(definition: ast.FunctionDef) -> tuple[str, ...]:
     """The names of the parameters."""
+    return (*positional_names(definition), *(a.arg for a in definition.args.kwonlyargs))
+
+
+def positional_names(definition: ast.FunctionDef) -> tuple[str, ...]:
+    """The names of the parameters that may be given by position."""
     return tuple(a.arg for a in (*definition.args.posonlyargs, *definition.args.args))
 
 
@@ -199,6 +225,24 @@ def assigned(statements: list[ast.stmt]) -> list[str]:
     return list(found)
 
 
+@lru_cache(maxsize=512)
+def returns_at_end(definition: ast.FunctionDef) -> bool:
+    """Whether a function returns nowhere but with its last statement."""
+
+    def returns(node: ast.AST) -> bool:
+        if isinstance(node, (ast.FunctionDef, ast.Lambda)):
+            return False
+        return isinstance(node, ast.Return) or any(map(returns, ast.iter_child_nodes(node)))
+
+    *others, last = definition.body
+    return not any(map(returns, others)) and (isinstance(last, ast.Return) or not returns(last))
+
+
+def span(e: Any) -> tuple[Any, ...]:
+    """What tells an expression from others that begin in the same line."""
+    return e.col_offset, getattr(e, "end_lineno", None), getattr(e, "end_col_offset", None)
+
+
 def leaves_iterations(body: list[ast.stmt]) -> bool:
     """Whether statements of a loop have a `break` or `continue` of that loop."""
     return any(
@@ -236,3 +280,32 @@ def without_continue(body: list[ast.stmt]) -> list[ast.stmt]:
 def closure_of(function: Any) -> dict[str, Any]:
     """The cells of a function by name."""
     return dict(zip(function.__code__.co_freevars, function.__closure__ or ()))
+
+
+def bind(
+    definition: ast.FunctionDef,
+    defaults: tuple[Any, ...],
+    args: list[Any],
+    kwargs: dict[str, Any],
+    named: dict[str, Any] | None = None,
+) -> dict[str, Any]:
+    """Parameters by name; `defaults` are those of the last ones, `named` those of parameters that have to be named.
+
+    Raises
+    ------
+    NotStaged
+        If the arguments do not fit.
+    """
+    names, alone = positional_names(definition), len(definition.args.posonlyargs)
+    own = [a.arg for a in definition.args.kwonlyargs]
+    if len(args) > len(names) or not kwargs.keys() <= {*names[max(len(args), alone) :], *own}:
+        raise NotStaged(f"arguments of {definition.name}")
+    bound = dict(zip(names, args)) | kwargs
+    for name, value in (*zip(names[len(names) - len(defaults) :], defaults), *(named or {}).items()):
+        if name not in bound:
+            if not is_static(value) or isinstance(value, (list, dict, set)):
+                raise NotStaged("a default that can change")
+            bound[name] = value
+    if len(bound) != len(names) + len(own):
+        raise NotStaged(f"arguments of {definition.name}")
+    return bound

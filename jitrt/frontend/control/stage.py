@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import enum
 import types
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from typing import Any
@@ -13,8 +14,9 @@ from ...ir.integers import Poly
 from ...ir.loops import POINTER, Parameter, Procedure, Statement, Type
 from ...ir.types import UNALIGNED
 from ...kernels.procedure import MOST_INTEGER
+from ...values import kinds
 from ...values.glance import has_loops
-from ...values.kinds import TUPLE, Tree, fields_in, leaf_count
+from ...values.kinds import NAMED, OBJECT, TUPLE, Tree, fields_in, leaf_count
 from ...values.memory import nbytes
 from ..forms import encoding_of
 from ..python.captures import Capture
@@ -22,13 +24,14 @@ from . import arrays as a
 from .composites import put_together, read
 from .external import Step, is_worth_it
 from .holders import pointers_of
-from .listkinds import dtypes_of_leaf, holds_lists, leaves_of
+from .listkinds import dtypes_of_leaf, holds_lists, is_of_objects, leaves_of
 from .lists import GrownList, given
+from .makingobjects import attributes_at_end, check_results
 from .outside import Captures, is_function, is_source, list_dtype
 from .recorder import MOST_EXTENT, Recorder
 from .scalars import poly_of, register_of, settled
-from .source import definition_of
-from .statements import Statements, bind
+from .source import bind, definition_of
+from .statements import Statements
 from .values import (
     BOOL,
     INT,
@@ -143,6 +146,15 @@ class Elements:
 
 
 @frozen
+class Instance:
+    """A result that is an object which the function makes: of which kind and class, and what it holds."""
+
+    kind: kinds.Kind
+    what: Any
+    parts: tuple[Any, ...]
+
+
+@frozen
 class Listed:
     """A result that is a list of run time: the variable of its length, and its elements.
 
@@ -150,7 +162,7 @@ class Listed:
     """
 
     count: str
-    elements: Known | Elements | Several
+    elements: Known | Elements | Several | Instance
 
 
 @frozen
@@ -176,7 +188,7 @@ class Possibly:
     value: Any
 
 
-Result = First | Possibly | Known | Argument | Number | Made | Several | Listed | ComplexNumber
+Result = First | Possibly | Known | Argument | Number | Made | Several | Listed | ComplexNumber | Instance
 
 
 @frozen
@@ -277,9 +289,11 @@ def stage(
     lists: dict[Hashable, Any] = {}
     guesses: dict[Hashable, bool] = {}
     cells: dict[Hashable, dict[Any, Any]] = {}
+    changing: set[Hashable] = set()
     for _ in range(_MOST_ROUNDS):
+        round_ = Recorder(lists, guesses, cells, changing)
         try:
-            return _stage(function, args, known, Recorder(lists, guesses, cells), takes_whole, trees)
+            return _stage(function, args, known, round_, takes_whole, trees)
         except ListChanges:
             continue
         except NeedsValue as needed:
@@ -287,6 +301,8 @@ def stage(
                 raise NotStaged(str(needed)) from None
             known[needed.argument] = args[needed.argument]
         except NotStaged as reason:
+            if round_.begins_again:
+                continue
             reason.is_lasting = all(isinstance(value, STATIC) for value in known.values())
             raise
     raise NotStaged("lists whose elements do not settle")
@@ -330,13 +346,14 @@ def _stage(
 
     captures = Captures(outside)
     captures.note_function(function)
-    variables = bind(definition, function.__defaults__ or (), values, {})
+    variables = bind(definition, function.__defaults__ or (), values, {}, function.__kwdefaults__)
     returns: list[Result] = []
     stores: list[tuple[Stored, ...]] = []
     results: list[tuple[str, Type]] = [(WAY, INT)]
 
     def returned(value: Any) -> None:
         made: dict[str, Any] = {}
+        check_results([value])
         returns.append(_result(r, value, results, made))
         stores.append(tuple(_stores(r, results, made)))
         _keep_apart(made)
@@ -350,6 +367,8 @@ def _stage(
         if not call.ends:
             returned(None)
     r.scope("function", body)
+    if r.begins_again:
+        raise ListChanges("an attribute that changes")
     written = r.written_to
     if not (r.has_loops or takes_whole):
         raise NotStaged("it has no loops")
@@ -518,6 +537,12 @@ def _result(r: Recorder, value: Any, results: list[tuple[str, Type]], made: dict
         return Several(make, tuple(_result(r, v, results, made) for v in parts_of(value)), keys)
     if isinstance(value, Composite) and value.kind is dict and value.cells:
         return _result(r, {name: read(r, value, name) for name in value.parts}, results, made)
+    if isinstance(value, Composite) and value.places:
+        parts = attributes_at_end(r, value)
+        is_tuple = issubclass(value.kind, tuple)
+        what: Any = value.kind if is_tuple else (value.kind, tuple(parts))
+        its = tuple(_result(r, v, results, made) for v in parts.values())
+        return Instance(NAMED if is_tuple else OBJECT, what, its)
     if isinstance(value, GrownList):
         return _kept_apart(r, value, made)
     if isinstance(value, Chosen):
@@ -544,7 +569,7 @@ def _result(r: Recorder, value: Any, results: list[tuple[str, Type]], made: dict
             r.put(variable, register_of(r, value, dtype), dtype)
         results.append((variable, INT if dtype.kind in "iu" else dtype))
         return Number(variable, dtype, python, flag)
-    if value is None or isinstance(value, (bool, int, float, complex, str, np.generic)):
+    if value is None or isinstance(value, (bool, int, float, complex, str, np.generic, enum.Enum)):
         return Known(value)
     raise NotStaged(f"a result of type {type(value).__name__}")
 
@@ -553,6 +578,8 @@ def _settled_results(result: Any, results: list[tuple[str, Type]]) -> Result:
     """The result, with lists in it described."""
     if isinstance(result, Several):
         return Several(result.make, tuple(_settled_results(p, results) for p in result.parts), result.keys)
+    if isinstance(result, Instance):
+        return Instance(result.kind, result.what, tuple(_settled_results(p, results) for p in result.parts))
     return _list_result(result, results) if isinstance(result, GrownList) else result
 
 
@@ -569,12 +596,20 @@ def _list_result(values: GrownList, results: list[tuple[str, Type]]) -> Listed:
     results.append((values.count, INT))
     if values.kind is None:
         return Listed(values.count, Known(None))
-    has_objects = holds_lists(values.kind) or not all(isinstance(leaf, NumberKind) for leaf in leaves_of(values.kind))
+    is_of_numbers = all(isinstance(leaf, NumberKind) for leaf in leaves_of(values.kind))
+    has_objects = holds_lists(values.kind) or is_of_objects(values.kind) or not is_of_numbers
     if values.is_shared and has_objects:
         raise NotStaged("a result that is a list of arrays or lists which others share")
     columns = iter(values.columns)
 
-    def elements(kind: Kind) -> Known | Elements | Several:
+    def elements(kind: Kind) -> Known | Elements | Several | Instance:
+        if isinstance(kind, Parts) and kind.places:
+            its = tuple(map(elements, kind.kinds))
+            if issubclass(kind.make, tuple):
+                return Instance(NAMED, kind.make, its)
+            if kind is not values.kind:
+                raise NotStaged("a result that is a list of what holds objects")
+            return Instance(OBJECT, (kind.make, kind.keys), its)
         if isinstance(kind, Parts):
             return Several(kind.make, tuple(map(elements, kind.kinds)))
         if isinstance(kind, Same):

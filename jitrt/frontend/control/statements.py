@@ -17,15 +17,14 @@ from typing import Any
 
 from . import scalars
 from .choices import Choices
-from .holders import is_list_of_same_place, is_listed, listed, pointers_of, without
+from .holders import is_list_of_same_place, is_listed, list_attributes, listed, pointers_of, without
 from .iterations import MOST_UNROLLED, Iteration, iteration_of, over_indices, tabled
-from .lists import GrownList
 from .localfunctions import LocalFunction, local_function, outlives
 from .outside import Captures
 from .recorder import Recorder
-from .source import assigned, definition_of, leaves_iterations, parameter_names, shown, without_continue
+from .source import assigned, bind, definition_of, leaves_iterations, returns_at_end, shown, span, without_continue
 from .temporaries import temporaries
-from .values import BOOL, Array, KindsDiffer, ListChanges, NeedsValue, NotStaged, Unbound, is_static
+from .values import BOOL, Array, KindsDiffer, ListChanges, NeedsValue, NotStaged, Unbound
 from .variables import Kind, Variable, is_covered, join, kind_of, seen_from, surviving
 
 _MOST_ROUNDS = 8  # until the kinds of variables that depend on each other are known
@@ -124,7 +123,7 @@ class Statements(Choices):
         # What variables of loops were found to hold, by the place of the loop.
         self.settled: dict[tuple[Any, ...], dict[str, Kind]] = {} if outer is None else outer.settled
 
-    def forget(self, values: GrownList) -> None:
+    def forget(self, values: Any) -> None:
         for name, value in self.variables.items():
             self.variables[name] = without(value, values)
         if self.outer is not None:
@@ -142,6 +141,8 @@ class Statements(Choices):
             self.variables[name] = listed(self.r, value, origins)
         if self.outer is not None:
             self.outer.list_memory(origins)
+        else:
+            list_attributes(self.r, origins)
 
     def live(self) -> Iterator[Any]:
         """What the variables of this call, and of those around it, hold."""
@@ -431,14 +432,18 @@ class Statements(Choices):
         if self.r.inlined > _MOST_INLINED:
             raise NotStaged("it calls too many functions")
         if isinstance(function, LocalFunction):
-            definition, defaults = function.definition, function.defaults
+            definition, defaults, named = function.definition, function.defaults, None
         else:
             definition, defaults = definition_of(function.__code__), function.__defaults__ or ()
+            named = function.__kwdefaults__
             self.captures.note_function(function)
-        bound = bind(definition, defaults, [self.kept(v) for v in args], {k: self.kept(v) for k, v in kwargs.items()})
+        kwargs = {k: self.kept(v) for k, v in kwargs.items()}
+        bound = bind(definition, defaults, [self.kept(v) for v in args], kwargs, named)
         r, kind = self.r, None
         around = r.around()
-        path = (*self.path, e.lineno, e.col_offset, definition)
+        path = (*self.path, e.lineno, span(e), definition)
+        if returns_at_end(definition):
+            return self._in_place_of_call(function, definition.body, bound, path)
         if (settled := self.settled.get(path)) is not None:  # found when what is around was visited before
             kind = seen_from(r, settled[_RETURNED], around)
         for _ in range(_MOST_ROUNDS):
@@ -481,26 +486,17 @@ class Statements(Choices):
                 return None if returns.variable is None else returns.variable.get(r)
         raise NotStaged("results whose types do not settle")
 
-
-def bind(
-    definition: ast.FunctionDef, defaults: tuple[Any, ...], args: list[Any], kwargs: dict[str, Any]
-) -> dict[str, Any]:
-    """Parameters by name; `defaults` are those of the last ones.
-
-    Raises
-    ------
-    NotStaged
-        If the arguments do not fit.
-    """
-    names = parameter_names(definition)
-    if len(args) > len(names) or not set(kwargs) <= set(names[len(args) :]):
-        raise NotStaged(f"arguments of {definition.name}")
-    bound = dict(zip(names, args)) | kwargs
-    for name, value in zip(names[len(names) - len(defaults) :], defaults):
-        if name not in bound:
-            if not is_static(value) or isinstance(value, (list, dict, set)):
-                raise NotStaged("a default that can change")
-            bound[name] = value
-    if len(bound) != len(names):
-        raise NotStaged(f"arguments of {definition.name}")
-    return bound
+    def _in_place_of_call(
+        self, function: Any, body: list[ast.stmt], variables: dict[str, Any], path: tuple[Any, ...]
+    ) -> Any:
+        """The statements of a function that returns behind the last one, as if they stood here."""
+        r, values = self.r, list[Any]()
+        inner = Statements(r, function, variables, self.captures, path, values.append, self)
+        live, r.live = r.live, pointers_of(inner)
+        place = r.place()
+        try:
+            inner.block(body)
+        finally:
+            r.live = live
+            r.begin_again(place)
+        return values[0] if values else None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import enum
 import types
 from collections.abc import Callable, Hashable, Iterable, Iterator
 from dataclasses import field
@@ -127,9 +128,15 @@ class Unread:
 _KNOWN_KINDS = (str, bool, np.bool, type(None), types.FunctionType, types.BuiltinFunctionType, np.ufunc, type)
 
 
+class Attributes(dict[str, Any]):
+    """The attributes of an object that the function makes; `is_open` says that it is still being made."""
+
+    is_open = True
+
+
 @frozen(eq=False)
 class Composite:
-    """An argument that holds others, or a dict whose items change.
+    """An argument that holds others, a dict whose items change, or an object that the function makes.
 
     Parameters
     ----------
@@ -137,15 +144,25 @@ class Composite:
     parts : dict
         By their names, keys or places.
     place : hashable
-        What tells it from others.
+        What tells it from others. None for what never changes.
     cells : dict
         What holds those parts that are assigned, by their names.
+    places : frozenset
+        The places one of which makes it; empty for arguments.
+    block, depth : int
+        Of the recorder, and of the loops around, where it is made.
+    of : pair, optional
+        The list of objects that it is an element of, and its index.
     """
 
     kind: type
     parts: dict[Any, Any]
     place: Hashable = None
     cells: dict[Any, Any] = field(default_factory=dict)
+    places: frozenset[Hashable] = frozenset()
+    block: int = -1
+    depth: int = -1
+    of: tuple[Any, Poly] | None = None
 
     def part(self, name: Any) -> Any:
         """The part of that name.
@@ -168,6 +185,26 @@ class Composite:
     def items(self) -> tuple[Any, ...] | None:
         """What a tuple holds; None for others."""
         return tuple(map(self.part, self.parts)) if issubclass(self.kind, tuple) else None
+
+    @property
+    def is_value(self) -> bool:
+        """Whether it is its attributes: no statement changes it, so that nobody sees which of its copies it is."""
+        is_whole = self.place is None and not getattr(self.parts, "is_open", False)
+        return bool(self.places) and is_whole and not self.is_element
+
+    @property
+    def is_element(self) -> bool:
+        """Whether its attributes are in the columns of a list of objects that change."""
+        return self.of is not None and not self.parts
+
+    def with_parts(self, parts: dict[Any, Any]) -> Composite:
+        """The same, with other parts."""
+        return Composite(self.kind, parts, self.place, self.cells, self.places, self.block, self.depth, self.of)
+
+
+def held_by(value: Composite) -> list[Any]:
+    """What an object holds that is known while staging: its parts, and what stays the same of those that change."""
+    return [*value.parts.values(), *(cell.variable.kind.value for cell in value.cells.values() if cell.is_same)]
 
 
 @frozen(eq=False)
@@ -246,15 +283,22 @@ class Perhaps(RunTime):
 
 
 class Chosen(RunTime):
-    """One of several strings: the register `number` says which."""
+    """One of several strings, or members of enumerations: the register `number` says which."""
 
-    def __init__(self, strings: tuple[str, ...], number: str):
+    def __init__(self, strings: tuple[Any, ...], number: str):
         self.strings, self.number = strings, number
 
     def names(self) -> Iterator[str]:
         yield self.number
 
+    @property
+    def are_members(self) -> bool:
+        """Whether all are members of enumerations, which are one object each."""
+        return all(isinstance(s, enum.Enum) for s in self.strings)
+
     def __bool__(self) -> bool:
+        if not all(isinstance(s, str) for s in self.strings):
+            raise NotStaged("the truth of a member of an enumeration that values decide on")
         found = {bool(s) for s in self.strings}
         if len(found) > 1:
             raise NotStaged("the truth of a string that values decide on")
@@ -344,8 +388,8 @@ def is_static(value: Any) -> bool:
 
 
 def is_number(value: Any) -> bool:
-    """Whether a value is a number, known or not."""
-    return isinstance(value, (Scalar, bool, int, float, complex, np.generic))
+    """Whether a value is a number, known or not; members of enumerations are not, even if they are integers, too."""
+    return isinstance(value, (Scalar, bool, int, float, complex, np.generic)) and not isinstance(value, enum.Enum)
 
 
 def is_python_number(value: Any) -> bool | None:

@@ -6,6 +6,7 @@ one, an array through its pointer and, where they differ, its extents and stride
 
 from __future__ import annotations
 
+import enum
 from collections.abc import Hashable, Iterable, Iterator, Sequence
 from typing import Any
 
@@ -26,6 +27,7 @@ from .values import (
     Array,
     Chosen,
     Complex,
+    Composite,
     Gone,
     NotStaged,
     Perhaps,
@@ -76,11 +78,19 @@ class Same:
 
 @frozen
 class Parts:
-    """A tuple, a list, a dict or a slice of such values, or a complex number."""
+    """A tuple, a list, a dict, a slice or an object of such values, or a complex number.
+
+    Objects are made at one of the `places`.
+    """
 
     make: type
     kinds: tuple[Kind, ...]
     keys: tuple[Any, ...] = ()
+    places: frozenset[Hashable] = frozenset()
+
+    def of(self, kinds: Iterable[Kind]) -> Parts:
+        """The same of values of other kinds."""
+        return Parts(self.make, tuple(kinds), self.keys, self.places)
 
 
 @frozen
@@ -119,6 +129,8 @@ def kind_of(value: Any) -> Kind:
         base = view.base if not view.offset.terms else None
         known = value.shape, contiguous, base, view.is_given
         return Held(value.dtype, value.ndim, view.origins, value.c_order, *known)
+    if isinstance(value, Composite) and value.is_value:
+        return Parts(value.kind, tuple(map(kind_of, value.parts.values())), tuple(value.parts), value.places)
     if isinstance(value, (tuple, list, slice, dict)) and not is_static(value):
         keys = tuple(value) if isinstance(value, dict) else ()
         return Parts(list if isinstance(value, list) else type(value), tuple(map(kind_of, parts_of(value))), keys)
@@ -126,14 +138,22 @@ def kind_of(value: Any) -> Kind:
 
 
 def _one_of(strings: Iterable[str]) -> Number:
-    return Number(INT, True, False, tuple(sorted(strings)))
+    return Number(INT, True, False, tuple(sorted(strings, key=lambda s: s if isinstance(s, str) else str(s))))
 
 
-def _strings(kind: Kind) -> frozenset[str]:
-    """The strings that a value of a kind may be; empty if it may be something else."""
+def _strings(kind: Kind) -> frozenset[Any]:
+    """The strings, or members of enumerations, that a value of a kind may be; empty if it may be something else."""
     if isinstance(kind, Number):
         return frozenset(kind.strings)
-    return frozenset([kind.value]) if isinstance(kind, Same) and isinstance(kind.value, str) else frozenset()
+    return frozenset([kind.value]) if isinstance(kind, Same) and _is_chosen(kind.value) else frozenset()
+
+
+def _is_chosen(value: Any) -> bool:
+    """Whether a value is equal to itself alone, or to equal strings."""
+    if isinstance(value, enum.Enum):
+        base = next(c for c in (str, int, object) if isinstance(value, c))
+        return all(getattr(type(value), name) is getattr(base, name) for name in ("__eq__", "__ne__"))
+    return isinstance(value, str)
 
 
 def parts_of(value: Any) -> Sequence[Any]:
@@ -142,6 +162,8 @@ def parts_of(value: Any) -> Sequence[Any]:
         return value.real, value.imag
     if isinstance(value, slice):
         return value.start, value.stop, value.step
+    if isinstance(value, Composite):
+        return list(value.parts.values())
     return list(value.values()) if isinstance(value, dict) else value
 
 
@@ -149,6 +171,8 @@ def assembled(kind: Parts, parts: Sequence[Any]) -> Any:
     """The value with these parts."""
     if kind.make in (slice, Complex):
         return kind.make(*parts)
+    if kind.places:
+        return Composite(kind.make, dict(zip(kind.keys, parts)), places=kind.places)
     return dict(zip(kind.keys, parts)) if kind.make is dict else kind.make(parts)
 
 
@@ -163,7 +187,7 @@ def join(x: Kind, y: Kind) -> Kind:
     if x == y:
         return x
     first, second = _strings(x), _strings(y)
-    if first and second and first != second:
+    if first and second and first != second and len({*map(type, first | second)}) == 1:
         return _one_of(first | second)
     if isinstance(x, Number) and isinstance(y, Number) and not (first or second):
         python = x.python if x.python == y.python else None
@@ -178,7 +202,7 @@ def join(x: Kind, y: Kind) -> Kind:
         known = shape, contiguous, base, x.is_given and y.is_given
         return Held(x.dtype, x.ndim, x.origins | y.origins, c_order, *known)
     if isinstance(x, Parts) and isinstance(y, Parts) and _are_alike(x, y):
-        return Parts(x.make, tuple(map(join, x.kinds, y.kinds)), x.keys)
+        return Parts(x.make, tuple(map(join, x.kinds, y.kinds)), x.keys, x.places | y.places)
     if isinstance(x, Same) and isinstance(y, Same) and _is_same(x.value, y.value):
         return x
     if GONE in (x, y):
@@ -197,10 +221,10 @@ def join(x: Kind, y: Kind) -> Kind:
 
 
 def surviving(kind: Kind, depth: int) -> Kind:
-    """The kind behind an iteration of a loop: lists that are made in it, so many loops deep, are gone."""
+    """The kind behind an iteration of a loop: lists and objects that are made in it, so many loops deep, are gone."""
     if isinstance(kind, Parts):
-        return Parts(kind.make, tuple(surviving(k, depth) for k in kind.kinds), kind.keys)
-    if isinstance(kind, Same) and isinstance(kind.value, RunTime) and kind.value.depth >= depth:
+        return kind.of(surviving(k, depth) for k in kind.kinds)
+    if isinstance(kind, Same) and isinstance(kind.value, (RunTime, Composite)) and kind.value.depth >= depth:
         return GONE
     return kind
 
@@ -218,7 +242,7 @@ def _as_parts(kind: Kind, like: Parts) -> Parts | None:
 
 
 def _are_alike(x: Parts, y: Parts) -> bool:
-    return (x.make, len(x.kinds), x.keys) == (y.make, len(y.kinds), y.keys)
+    return (x.make, len(x.kinds), x.keys, not x.places) == (y.make, len(y.kinds), y.keys, not y.places)
 
 
 def _holds(x: Number, y: Number) -> bool:
@@ -268,18 +292,20 @@ def is_covered(kind: Kind, by: Kind) -> bool:
             and (kind.is_given or not by.is_given)
         )
     if isinstance(kind, Parts) and isinstance(by, Parts) and _are_alike(kind, by):
-        return all(map(is_covered, kind.kinds, by.kinds))
+        return kind.places <= by.places and all(map(is_covered, kind.kinds, by.kinds))
     return isinstance(kind, Same) and isinstance(by, Same) and _is_same(kind.value, by.value)
 
 
 def seen_from(r: Recorder, kind: Kind, blocks: frozenset[int]) -> Kind:
     """The kind without what is known of it by names that are defined outside of `blocks`."""
     if isinstance(kind, Parts):
-        return Parts(kind.make, tuple(seen_from(r, k, blocks) for k in kind.kinds), kind.keys)
+        return kind.of(seen_from(r, k, blocks) for k in kind.kinds)
     if isinstance(kind, NoneOr):
         return NoneOr(seen_from(r, kind.kind, blocks))
     if isinstance(kind, Same) and isinstance(kind.value, RunTime):
         return kind if r.are_defined(kind.value.names(), blocks) else GONE
+    if isinstance(kind, Same) and isinstance(kind.value, Composite) and kind.value.of is not None:
+        return kind if r.are_defined(kind.value.of[1].names(), blocks) else GONE
     if not isinstance(kind, Held):
         return kind
     shape, base = kind.shape, kind.base
@@ -315,7 +341,7 @@ def number_registers(r: Recorder, kind: Number, value: Any) -> list[str]:
 
 def _place_of_string(r: Recorder, strings: tuple[str, ...], value: str | Chosen) -> str:
     """Which of the strings a value is."""
-    if isinstance(value, str):
+    if not isinstance(value, Chosen):
         return r.integer(Poly.number(strings.index(value)))
     if value.strings == strings:
         return value.number

@@ -16,6 +16,7 @@ from ...ir.ops.operands import PROMOTIONS_KEEP
 from ...ir.ops.rows import METHODS
 from ...ir.ops.ufuncs import COPY
 from ...ir.types import ArrayType
+from ..context import offer_loops
 from ..forms import Form, check
 from ..python.userline import is_ours, user_line
 from .assignment import assign, assign_item, list_node, mutate
@@ -319,6 +320,7 @@ class ArrayMethods(Operators):
         if self.ndim == 1 and self._known():
             return iter(self._value("a loop", np.asarray))
         if self.shape[0] > _LONGEST_ITERATION:
+            offer_loops(user_line(), True)
             raise Untraceable("a loop over many elements", user_line())
         return (self[k] for k in range(self.shape[0]))
 

@@ -53,6 +53,8 @@ class Capture:
         """The current value; a mark of its own if there is none."""
         if isinstance(self.container, types.FunctionType):
             return getattr(self.container, str(self.key))
+        if self.key == "__mro__" and isinstance(self.container, type):
+            return self.container.__mro__
         if self.key is not None:
             holder: Any = vars(self.container) if isinstance(self.container, type) else self.container
             try:
