@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..config import debug
-from ..frontend.control.stage import WAY, Argument, Instance, Known, Made, Number, Possibly, Result, Several
+from ..frontend.control.results import WAY, Argument, Instance, Known, Made, Number, Possibly, Result, Several
 from ..kernels import guard
 from ..kernels import procedure as returned
 from ..kernels.procedure import FIRST_ARGUMENT

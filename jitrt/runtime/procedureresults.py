@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ..frontend.control.stage import (
+from ..frontend.control.results import (
     Argument,
     ComplexNumber,
     Elements,

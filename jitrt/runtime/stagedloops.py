@@ -25,7 +25,8 @@ from ..codegen.entries import entry_of
 from ..errors import HalfDone, JitrtError, is_passing
 from ..frontend.control.composites import LEAVES, are_different, assign_part, holder_count, is_leaf, take_apart
 from ..frontend.control.outside import list_dtype
-from ..frontend.control.stage import MOST_BYTES, MOST_WHOLE_BYTES, STATIC, WAY, is_same_value, stage
+from ..frontend.control.results import WAY
+from ..frontend.control.stage import MOST_BYTES, MOST_WHOLE_BYTES, STATIC, is_same_value, stage
 from ..frontend.control.values import NotStaged, WholeArrays
 from ..frontend.python.captures import Capture
 from ..ir.loops import is_exact

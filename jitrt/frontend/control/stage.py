@@ -2,60 +2,45 @@
 
 from __future__ import annotations
 
-import enum
 import types
-from collections.abc import Callable, Hashable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from typing import Any
 
 import numpy as np
 
 from ...base.frozen import frozen
 from ...ir.integers import Poly
-from ...ir.loops import POINTER, Parameter, Procedure, Statement, Type
+from ...ir.loops import Parameter, Procedure, Statement, Type
 from ...ir.types import UNALIGNED
 from ...kernels.procedure import MOST_INTEGER
-from ...values import kinds
 from ...values.glance import has_loops
-from ...values.kinds import NAMED, OBJECT, TUPLE, Tree, fields_in, leaf_count
+from ...values.kinds import TUPLE, Tree, fields_in, leaf_count
 from ...values.memory import nbytes
 from ..forms import encoding_of
 from ..python.captures import Capture
 from . import arrays as a
-from .composites import put_together, read
+from .composites import put_together
 from .external import Step, is_worth_it
 from .holders import pointers_of
-from .listkinds import dtypes_of_leaf, holds_lists, is_of_objects, leaves_of
-from .lists import GrownList, given
-from .makingobjects import attributes_at_end, check_results
+from .lists import given
+from .makingobjects import check_results
 from .outside import Captures, is_function, is_source, list_dtype
 from .recorder import MOST_EXTENT, Recorder
-from .scalars import poly_of, register_of, settled
+from .results import WAY, Result, Stored, keep_apart, result_of, settled_results, stores_of
 from .source import bind, definition_of
 from .statements import Statements
 from .values import (
-    BOOL,
     INT,
-    LISTED,
     Array,
-    Chosen,
-    Complex,
-    Composite,
-    DictDisplay,
-    Display,
     ListChanges,
     NeedsValue,
     NotStaged,
-    Perhaps,
     Scalar,
     Source,
     Unread,
     View,
     WholeArrays,
-    dtype_of,
-    is_python_number,
 )
-from .variables import Held, Kind, NoneOr, Parts, Rows, Same, parts_of
-from .variables import Number as NumberKind
 from .written import MOST_INLINE
 
 LONG_BYTES = 1 << 13  # of arguments; for fewer, what only long arrays need is not compiled
@@ -65,151 +50,6 @@ STATIC = (str, bool, np.bool, type(None))  # arguments whose values procedures a
 _MOST_ROUNDS = 24  # until it is known what lists hold, and which values matter
 _SHORT = 32  # iterations of loops with operations on arrays: written out they are fused and computed in one go
 _MOST_KNOWN = 4  # integer arguments whose values procedures are made for
-
-
-@frozen
-class Known:
-    """A result that is a value known while staging."""
-
-    value: Any
-
-
-@frozen
-class Argument:
-    """A result that is an argument."""
-
-    number: int
-
-
-@frozen
-class Number:
-    """A result that is a number: in which variable, and whether it is Python's; None if another variable says so."""
-
-    variable: str
-    dtype: np.dtype
-    python: bool | None
-    flag: str = ""
-    strings: tuple[str, ...] = ()
-    """Those of which it is the number, if the result is one of them."""
-
-
-@frozen
-class Made:
-    """A result that is a new array: the variables of its address and its extents."""
-
-    address: str
-    extents: tuple[str, ...]
-    dtype: np.dtype
-
-
-@frozen
-class Several:
-    """A result that is a tuple, a list of known length or a dict."""
-
-    make: type
-    parts: tuple[Any, ...]
-    keys: tuple[Any, ...] = ()
-
-
-@frozen
-class Elements:
-    """What the elements of a list of run time are, or a part of each.
-
-    Parameters
-    ----------
-    address : str
-        Variable with the address of the elements.
-    extents : tuple of str
-        Variables, of elements that are arrays.
-    stored, dtype : numpy.dtype
-        Of the memory, and of the elements.
-    python : bool or None
-        Whether they are Python's numbers; None if other memory says so.
-    flags, settled : str
-        Variables with the addresses of truth values: whether elements are Python's, and of that dtype, and no integers
-        of Python's.
-    is_row : bool
-        Whether elements are lists, and not arrays.
-    strings : tuple of str
-        Those of which elements are the numbers.
-    """
-
-    address: str
-    extents: tuple[str, ...]
-    stored: np.dtype
-    dtype: np.dtype
-    python: bool | None
-    flags: str
-    settled: str
-    is_row: bool
-    strings: tuple[str, ...] = ()
-
-
-@frozen
-class Instance:
-    """A result that is an object which the function makes: of which kind and class, and what it holds."""
-
-    kind: kinds.Kind
-    what: Any
-    parts: tuple[Any, ...]
-
-
-@frozen
-class Listed:
-    """A result that is a list of run time: the variable of its length, and its elements.
-
-    These are `Elements`, values, or `Several` of them.
-    """
-
-    count: str
-    elements: Known | Elements | Several | Instance
-
-
-@frozen
-class ComplexNumber:
-    """A result that is a complex number of Python's: its parts."""
-
-    real: Any
-    imag: Any
-
-
-@frozen
-class First:
-    """A result that is the only element of a new array."""
-
-    made: Any
-
-
-@frozen
-class Possibly:
-    """A result that is None where the variable `flag` is true."""
-
-    flag: str
-    value: Any
-
-
-Result = First | Possibly | Known | Argument | Number | Made | Several | Listed | ComplexNumber | Instance
-
-
-@frozen
-class Stored:
-    """A part of an argument that the caller assigns.
-
-    Parameters
-    ----------
-    path : tuple
-        The number of the argument, and the names of the parts down to what holds it.
-    name : str or int
-        Of the attribute or the item.
-    flag : str
-        The variable of whether it has been assigned.
-    value : Result
-    """
-
-    path: tuple[Any, ...]
-    name: Any
-    flag: str
-    value: Any
 
 
 @frozen(eq=False)
@@ -255,9 +95,6 @@ class Staged:
     sizes: tuple[int, int]
     unrolled: frozenset[int]
     steps: tuple[Step, ...]
-
-
-WAY = "way"
 
 
 def stage(
@@ -354,9 +191,9 @@ def _stage(
     def returned(value: Any) -> None:
         made: dict[str, Any] = {}
         check_results([value])
-        returns.append(_result(r, value, results, made))
-        stores.append(tuple(_stores(r, results, made)))
-        _keep_apart(made)
+        returns.append(result_of(r, value, results, made))
+        stores.append(tuple(stores_of(r, results, made)))
+        keep_apart(made)
         r.put(WAY, r.literal(len(returns) - 1, INT), INT)
         r.leave("function")
 
@@ -380,7 +217,7 @@ def _stage(
         if not is_worth_it(r):
             raise NotStaged("most of it are calls of functions outside")
         r.parameters.append(Parameter("host", INT))
-    returns = [_settled_results(result, results) for result in returns]
+    returns = [settled_results(result, results) for result in returns]
     numbers = [k for k in range(len(args) + len(captures.arrays)) if f"x{k}" in written]
     is_whole = has_loops(function.__code__) and not is_elementwise
     sizes = _sizes(r, is_whole)
@@ -506,171 +343,3 @@ def _array(r: Recorder, name: str, value: np.ndarray) -> Array:
     c_order = contiguous or value.ndim == 1
     view = View(name, a.ZERO, strides, frozenset({name}), contiguous, True)
     return a.in_memory(r, view, dtype, tuple(shape), c_order)
-
-
-def _stores(r: Recorder, results: list[tuple[str, Type]], made: dict[str, Any]) -> Iterator[Stored]:
-    """Record where the caller finds what has been assigned to parts of arguments."""
-    for holder in r.holders:
-        if not isinstance(holder.place[0], int):
-            continue
-        for name, cell in holder.cells.items():
-            results.append((cell.is_set, BOOL))
-            yield Stored(holder.place, name, cell.is_set, _result(r, cell.variable.get(r), results, made))
-
-
-def _result(r: Recorder, value: Any, results: list[tuple[str, Type]], made: dict[str, Any]) -> Any:
-    """Record where the caller finds a value."""
-    if isinstance(value, Perhaps):
-        flag = r.variable()
-        r.put(flag, value.is_none, BOOL)
-        results.append((flag, BOOL))
-        return Possibly(flag, _result(r, value.value, results, made))
-    if isinstance(value, Complex):
-        return ComplexNumber(*(_result(r, v, results, made) for v in (value.real, value.imag)))
-    if isinstance(value, (tuple, list, dict)):
-        if type(value) not in (tuple, dict, DictDisplay, Display, list):
-            raise NotStaged(f"a result of type {type(value).__name__}")
-        if type(value) is list and any(holds_lists(values.kind) for values in r.grown):
-            raise NotStaged("a result that is a list which may be in another one")
-        make: type = next(t for t in (list, dict, tuple) if isinstance(value, t))
-        keys = tuple(value) if make is dict else ()
-        return Several(make, tuple(_result(r, v, results, made) for v in parts_of(value)), keys)
-    if isinstance(value, Composite) and value.kind is dict and value.cells:
-        return _result(r, {name: read(r, value, name) for name in value.parts}, results, made)
-    if isinstance(value, Composite) and value.places:
-        parts = attributes_at_end(r, value)
-        is_tuple = issubclass(value.kind, tuple)
-        what: Any = value.kind if is_tuple else (value.kind, tuple(parts))
-        its = tuple(_result(r, v, results, made) for v in parts.values())
-        return Instance(NAMED if is_tuple else OBJECT, what, its)
-    if isinstance(value, GrownList):
-        return _kept_apart(r, value, made)
-    if isinstance(value, Chosen):
-        variable = r.variable()
-        r.put(variable, value.number, INT)
-        results.append((variable, INT))
-        return Number(variable, INT, True, "", value.strings)
-    if isinstance(value, Array):
-        return _array_result(r, value, results, made)
-    if isinstance(value, Scalar):
-        value = settled(r, value)
-        if value.dtype.kind == "c":
-            return First(_array_result(r, a.in_place(r, value), results, made))
-        python = is_python_number(value)
-        dtype, flag = dtype_of(value), ""
-        variable = r.variable()
-        if python is None:
-            flag = r.variable()
-            r.put(flag, value.flag, BOOL)
-            results.append((flag, BOOL))
-        if dtype.kind in "iu":
-            r.put(variable, r.integer(poly_of(r, value)), INT)
-        else:
-            r.put(variable, register_of(r, value, dtype), dtype)
-        results.append((variable, INT if dtype.kind in "iu" else dtype))
-        return Number(variable, dtype, python, flag)
-    if value is None or isinstance(value, (bool, int, float, complex, str, np.generic, enum.Enum)):
-        return Known(value)
-    raise NotStaged(f"a result of type {type(value).__name__}")
-
-
-def _settled_results(result: Any, results: list[tuple[str, Type]]) -> Result:
-    """The result, with lists in it described."""
-    if isinstance(result, Several):
-        return Several(result.make, tuple(_settled_results(p, results) for p in result.parts), result.keys)
-    if isinstance(result, Instance):
-        return Instance(result.kind, result.what, tuple(_settled_results(p, results) for p in result.parts))
-    return _list_result(result, results) if isinstance(result, GrownList) else result
-
-
-def _kept_apart(r: Recorder, values: GrownList, made: dict[str, Any]) -> GrownList:
-    if any(known is values for known in made.values()):
-        raise NotStaged("a result that is a list of arrays which others share")
-    r.require_native()
-    made[r.variable()] = values
-    return values
-
-
-def _list_result(values: GrownList, results: list[tuple[str, Type]]) -> Listed:
-    """Where the caller finds a list; only at the end of staging it is known what it holds."""
-    results.append((values.count, INT))
-    if values.kind is None:
-        return Listed(values.count, Known(None))
-    is_of_numbers = all(isinstance(leaf, NumberKind) for leaf in leaves_of(values.kind))
-    has_objects = holds_lists(values.kind) or is_of_objects(values.kind) or not is_of_numbers
-    if values.is_shared and has_objects:
-        raise NotStaged("a result that is a list of arrays or lists which others share")
-    columns = iter(values.columns)
-
-    def elements(kind: Kind) -> Known | Elements | Several | Instance:
-        if isinstance(kind, Parts) and kind.places:
-            its = tuple(map(elements, kind.kinds))
-            if issubclass(kind.make, tuple):
-                return Instance(NAMED, kind.make, its)
-            if kind is not values.kind:
-                raise NotStaged("a result that is a list of what holds objects")
-            return Instance(OBJECT, (kind.make, kind.keys), its)
-        if isinstance(kind, Parts):
-            return Several(kind.make, tuple(map(elements, kind.kinds)))
-        if isinstance(kind, Same):
-            return Known(kind.value)
-        assert not isinstance(kind, NoneOr)
-        main, *others = parts = [next(columns) for _ in dtypes_of_leaf(kind)]
-        results.extend((column.base, POINTER) for column in parts)
-        results.extend((extent, INT) for extent in main.extents)
-        if isinstance(kind, Held):
-            if not kind.ndim:  # rows of an array of one axis are numbers
-                raise NotStaged("a result that is a list of arrays without axes")
-            return Elements(main.base, main.extents, kind.dtype, kind.dtype, False, "", "", False)
-        is_row, kind = isinstance(kind, Rows), kind.kind if isinstance(kind, Rows) else kind
-        assert isinstance(kind, NumberKind)
-        if kind.unsettled and kind.dtype.kind == "f" and kind.dtype.itemsize < 8:
-            raise NotStaged("a result that is a list of numbers of several kinds")
-        flags = others[0].base if kind.python is None else ""
-        settled = others[-1].base if kind.unsettled else ""
-        return Elements(
-            main.base, main.extents, main.dtype, kind.dtype, kind.python, flags, settled, is_row, kind.strings
-        )
-
-    return Listed(values.count, elements(values.kind))
-
-
-def _array_result(r: Recorder, value: Array, results: list[tuple[str, Type]], made: dict[str, Any]) -> Result:
-    view = value.view
-    assert view is not None
-    origins = view.origins - {LISTED}
-    given = sorted(int(origin[1:]) for origin in origins if origin.startswith("x"))
-    if given and len(origins) == 1:
-        if not view.is_given:
-            raise NotStaged("a result that is a view")
-        return Argument(given[0])
-    r.require_native()
-    if not value.c_order:
-        raise NotStaged("a result whose memory order is not known")
-    if view.strides != a.contiguous_strides(value.shape, value.dtype):
-        raise NotStaged("a result that is a view")
-    made[r.variable()] = view
-    address, *extents = (r.variable() for _ in range(1 + value.ndim))
-    r.put(address, r.address(view), POINTER)
-    for extent, variable in zip(value.shape, extents):
-        r.put(variable, r.integer(extent), INT)
-    results.append((address, POINTER))
-    results.extend((variable, INT) for variable in extents)
-    for k in given:  # where it is one of the arguments, the plain function serves the call
-        r.stop(r.same_place(view.base, f"x{k}"))
-    return Made(address, tuple(extents), value.dtype)
-
-
-def _keep_apart(made: dict[str, Any]) -> None:
-    """Results that share memory are not copied apart."""
-    seen: set[str] = set()
-    views = [v for v in made.values() if not isinstance(v, GrownList)]
-    if len(views) < len(made) and any(LISTED in view.origins for view in views):
-        raise NotStaged("results that share memory")
-    for view in views:
-        if view.origins & seen:
-            raise NotStaged("results that share memory")
-        seen |= view.origins - {LISTED}
-
-
-__all__ = ["BOOL", "Staged", "stage"]
