@@ -148,7 +148,7 @@ class LoopEngine:
     def tables(self, args: tuple) -> list[Words] | None:
         """All tables for native calls, if there are others since the call with these arguments; else None."""
         loop, self._latest = self._latest, None
-        if loop is None or not loop.renew_table(self._taken(args), len(args)):
+        if loop is None or not (loop.wants_table() and loop.renew_table(self._taken(args), len(args))):
             return None
         return [loop.table for loops in list(self._loops.values()) for loop in loops if loop.table is not None]
 
@@ -369,15 +369,20 @@ class _Loop:
                 return False
         return all(_kind(c.read()) == kind for c, kind in zip(self.staged.arrays, self.array_kinds))
 
+    def wants_table(self) -> bool:
+        """Whether there may be another table for native calls, or none any more."""
+        if self.table is None:
+            return not self.refused and self.renewals < policy.PROCEDURE_RENEWALS
+        return self.refused or self.table.is_outdated
+
     def renew_table(self, call: _Call, count: int) -> bool:
         """Make the table for native calls, if there is none, or what it says of the outside does not hold any more.
 
         The first `count` arguments are given, the others have been set by default.
         """
-        before = self.table
-        if before is not None and not self.refused and not before.is_outdated:
+        if not self.wants_table():
             return False
-        self.table = None
+        before, self.table = self.table, None
         if not self.refused and self.renewals < policy.PROCEDURE_RENEWALS:
             self.renewals += 1
             trees = (None,) * len(call.args) if call.trees is None else call.trees
