@@ -1,6 +1,7 @@
 """Loops warn of what nothing reads, of what is read on some ways only, and of what is overwritten, as NumPy does."""
 
 import itertools
+import re
 import warnings
 
 import numpy as np
@@ -72,6 +73,11 @@ def outcome(function, args):
     return [(w.category, str(w.message), w.lineno) for w in caught], result, args
 
 
+def shown(values):
+    """A text that tells values apart, but for the last places, in which logarithms of some processors differ."""
+    return re.sub(r"\d+\.\d+(e[-+]?\d+)?", lambda number: f"{float(number[0]):.13g}", repr(values))
+
+
 @pytest.mark.parametrize("form", FORMS.values(), ids=FORMS)
 @pytest.mark.parametrize(("value", "raising"), VALUES.values(), ids=VALUES)
 def test_each_value_is_computed(tmp_path, value, raising, form):
@@ -84,7 +90,7 @@ def test_each_value_is_computed(tmp_path, value, raising, form):
         args = x, y, np.ones(5), (x != 0).astype(np.int64)
         want, got = (outcome(f, args) for f in (function, fast))
         assert got[0] == want[0]
-        assert repr(got[1:]) == repr(want[1:])
+        assert shown(got[1:]) == shown(want[1:])
 
 
 @pytest.mark.parametrize("form", FORMS, ids=FORMS)

@@ -28,6 +28,7 @@ def arguments(n=200):
 
 
 @pytest.mark.parametrize("steps", [10, 100, 300])
+@pytest.mark.usefixtures("without_procedures")
 def test_the_kernels_of_an_unrolled_loop_are_few(steps):
     function = jitrt.jit(lambda y, v: positions(y, v, steps))
     args = arguments()
@@ -40,6 +41,7 @@ def test_the_kernels_of_an_unrolled_loop_are_few(steps):
 
 
 @pytest.mark.parametrize("steps", [50, 400, 1500])
+@pytest.mark.usefixtures("without_procedures")
 def test_chains(steps):
     function = jitrt.jit(lambda x, c: chain(x, c, steps))
     x, c = np.linspace(0, 1, 100), np.linspace(0.4, 0.6, 100)
