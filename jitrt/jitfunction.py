@@ -223,34 +223,35 @@ class JitFunction(ServedFunction, Generic[P, R]):
         by_position = self._loops.by_position(args, kwargs)
         if by_position is not None and (loop := self._loops.source(by_position)):
             return Explanation(self.__name__, "", loop=loop, loops=self._loops_of(by_position))
+        in_order = args if by_position is None else by_position
         call = self._traced.taken(args, kwargs)
-        found = self._found_or_loops(call, args, kwargs)
+        found = self._found_or_loops(call, by_position)
         if isinstance(found, str):
-            return Explanation(self.__name__, "", loop=found, loops=self._loops_of(args))
+            return Explanation(self.__name__, "", loop=found, loops=self._loops_of(in_order))
         self._end_fallback(kind_of_call(args, kwargs))  # calls like this one run what is found
         self._waiting.end(args, kwargs)
         if isinstance(found, Plain):
             if found.error is not None:
                 raise found.error
-            return Explanation(self.__name__, found.reason, loops=self._loops_of(args, found.reason))
+            return Explanation(self.__name__, found.reason, loops=self._loops_of(in_order, found.reason))
         rolled = any(n.op.name == "loop" for n in found.traced.graph.nodes())
-        loops = self._loops_of(args, "", rolled)
+        loops = self._loops_of(in_order, "", rolled)
         names = functools.partial(self._names_of, found.traced, args, kwargs)
         return Explanation(self.__name__, "", found.traced, found.compiled, loops=loops, names=names)
 
-    def _found_or_loops(self, call: TakenApart, args: tuple, kwargs: dict[str, Any]) -> Specialisation | Plain | str:
+    def _found_or_loops(self, call: TakenApart, by_position: tuple | None) -> Specialisation | Plain | str:
         """What a trace gives for a call, or the text of the procedure that serves it instead."""
-        known, positional = self._specialisations, self._positional(args, kwargs)
+        known = self._specialisations
         try:
-            with self._wanting_loops(positional):
+            with self._wanting_loops(by_position):
                 found = known.find(call.leaves, call.structure)
         except LoopsWanted as wanted:
-            assert positional is not None
+            assert by_position is not None
             self._take_loops(wanted.is_unrolled)
-            return self._loops.source(positional, instead_of_plain=True) or known.find(call.leaves, call.structure)
+            return self._loops.source(by_position, instead_of_plain=True) or known.find(call.leaves, call.structure)
         if not isinstance(found, Plain) or found.error is not None:
             return found
-        if positional is not None and (text := self._loops.source(positional, instead_of_plain=True)):
+        if by_position is not None and (text := self._loops.source(by_position, instead_of_plain=True)):
             return text
         general = known.find_for_calls(call.leaves, call.structure, may_make=False)  # for calls with other shapes
         return found if isinstance(general, Plain) else general

@@ -173,10 +173,10 @@ class ServedFunction(NativeCallable):
             self._is_new = False
             note_call(self._function)
         try:
-            by_position = self._loops.by_position(args, kwargs) if self._loops.active else None
+            by_position = self._loops.by_position(args, kwargs)
         except MemoryError:  # of which the plain function may need less
             return self._function(*args, **kwargs)
-        if self._loops.answering and by_position is not None:
+        if self._loops.active and self._loops.answering and by_position is not None:
             result = self._loops.serve(by_position)
             if result is not MISS:
                 self._serve_loops(by_position, args, always=False)
@@ -226,12 +226,11 @@ class ServedFunction(NativeCallable):
                 self._serve_loops(by_position, args)
                 return result
         answers: dict[HostedCall, Any] = {}
-        positional = self._positional(args, kwargs)
         call = TakenApart(tree, leaves, (), args, kwargs)
         try:
             call = call._replace(structure=known.take_all_apart(args, kwargs, leaves, tree))
             before = perf_counter()
-            wanted_loops = self._wanting_loops(positional if site.tries_loops else None)
+            wanted_loops = self._wanting_loops(by_position if site.tries_loops else None)
             with Compilation(self.__name__) as compiling, wanted_loops:
                 found = known.find(leaves, call.structure, answers)
             self._note_slow_call(perf_counter() - before, compiling, args)
@@ -241,42 +240,38 @@ class ServedFunction(NativeCallable):
         except (JitrtError, Warning):
             raise
         except LoopsWanted as wanted:
-            return self._with_loops(site, positional, args, kwargs, wanted.is_unrolled)
+            return self._with_loops(site, by_position, args, kwargs, wanted.is_unrolled)
         except Exception as error:  # nothing has run yet
             found = internal_error(self.__name__, error)
         if isinstance(found, Specialisation):
             return traced.run(found, call, answers)
-        if positional is not None and self._loops.active:
-            result = self._loops.call(positional, instead_of_plain=True)
+        if by_position is not None and self._loops.active:
+            result = self._loops.call(by_position, instead_of_plain=True)
             if result is not MISS:
                 site.become(Served.STAGED)
-                self._serve_loops(positional)
+                self._serve_loops(by_position)
                 return result
         self._fall_back(site, found)
         return traced.run_plain(found, call)
 
-    def _positional(self, args: tuple, kwargs: dict[str, Any]) -> tuple | None:
-        """The arguments of a call by their positions, for procedures; None if they do not take them."""
-        return args if not kwargs else self._loops.by_position(args, kwargs)
-
-    def _wanting_loops(self, positional: tuple | None) -> contextlib.AbstractContextManager[None]:
+    def _wanting_loops(self, by_position: tuple | None) -> contextlib.AbstractContextManager[None]:
         """Where a trace of a call ends with `LoopsWanted`: not where procedures do not take the arguments."""
-        if positional is None:
+        if by_position is None:
             return wanting_loops(False)
-        return wanting_loops(True, self._loops.leaves(positional), isinstance(self._loops, NoLoops))
+        return wanting_loops(True, self._loops.leaves(by_position), isinstance(self._loops, NoLoops))
 
-    def _with_loops(self, site: Site, positional: Any, args: tuple, kwargs: dict[str, Any], is_unrolled: bool) -> Any:
+    def _with_loops(self, site: Site, by_position: Any, args: tuple, kwargs: dict[str, Any], is_unrolled: bool) -> Any:
         """The result of a call of a function that is better made of loops over elements, if it can be.
 
         These are operations of its own, or loops, also of functions that it calls.
         """
         self._take_loops(is_unrolled)
-        result = self._loops.call(positional, instead_of_plain=True)
+        result = self._loops.call(by_position, instead_of_plain=True)
         if result is MISS:
             site.tries_loops = False
             return self._call(args, kwargs)
         site.become(Served.STAGED)
-        self._serve_loops(positional, args)
+        self._serve_loops(by_position, args)
         return result
 
     def _take_loops(self, has_loops: bool) -> None:

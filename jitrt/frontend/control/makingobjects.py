@@ -10,23 +10,14 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from ...base.syntax import syntax_tree
-from ...values.attributes import (
-    has_plain_attributes,
-    has_plain_fields,
-)
+from ...values.attributes import has_plain_attributes, has_plain_fields
 from ...values.functions import MISSING
 from . import composites, lists
 from .composites import Cell
 from .holders import holds
 from .objects import check_not_given_away, found_in, is_constant, need_identity, note_class
 from .source import bind
-from .values import (
-    BOOL,
-    Attributes,
-    Composite,
-    NotStaged,
-    held_by,
-)
+from .values import BOOL, Attributes, Composite, NotStaged, held_by
 from .variables import Kind, Variable, join, kind_of
 
 if TYPE_CHECKING:
