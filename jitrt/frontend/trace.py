@@ -304,7 +304,8 @@ def _stand_ins(
     if request.rounding.wide_constants:  # NumPy would compute with what is frozen, in its own precision
         symbolic = [_lifted(leaf, state) if _is_constant(leaf) else leaf for leaf in symbolic]
         by_place |= {c.place: _lifted(c.value, state) for c in captures.values if _is_constant(c.value)}
-    clones = Clones(by_array, captures.codes, captures.refused, not captures.asks_for_classes, by_place)
+    makes_copies = not captures.asks_for_classes
+    clones = Clones(by_array, captures.codes, captures.refused, makes_copies, by_place, captures.texts)
     given = rebuild(request.structure, map(clones.of_leaf, symbolic), clones.make)
     with tracing(state):
         clones.stand_for(captures.containers(), given[2])

@@ -488,7 +488,7 @@ class GuardRows:
             return self._identical(value) | self._version(value)
         if place is None and kind is str:
             return self._identical(value) | {"kind": guard.EQUAL}
-        if place is None and (kind in STATIC_TYPES or isinstance(value, (np.dtype, type, np.ufunc))):
+        if place is None and (kind in STATIC_TYPES or isinstance(value, (np.dtype, type, np.ufunc, types.ModuleType))):
             return self._identical(value)
         raise Unguarded
 

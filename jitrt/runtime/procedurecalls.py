@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Sequence
+from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -122,7 +123,7 @@ def _same(value: Any) -> dict[str, int]:
     """What an argument has to be of which a procedure knows the value."""
     if type(value) is str:
         return {"kind": guard.EQUAL, "object": id(value)}
-    if value is None or isinstance(value, (bool, np.bool)) or callable(value):
+    if value is None or isinstance(value, (bool, np.bool, ModuleType)) or callable(value):
         return {"kind": guard.IDENTICAL, "object": id(value)}
     if type(value) is int and -(1 << 63) <= value < 1 << 63:
         return {"kind": guard.INTEGER, "object": id(int), "ndim": value}

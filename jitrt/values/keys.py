@@ -79,7 +79,7 @@ def leaf_key(leaf: Any) -> Any:
         return kind, leaf.dtype
     if isinstance(leaf, type) and not is_known_class(leaf):
         raise Untraceable(f"takes the class {leaf.__qualname__}, which does more than others when it is used")
-    if isinstance(leaf, (np.dtype, type, np.ufunc)) or kind is logging.Logger:
+    if isinstance(leaf, (np.dtype, type, np.ufunc)) or kind in (logging.Logger, types.ModuleType):
         return (kind, leaf)
     if kind in GENERATORS:
         return kind

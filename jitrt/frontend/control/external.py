@@ -26,7 +26,7 @@ from ...ir.ops.optable import MUTATING
 from ...kernels.external import STEP
 from ..python.externals import is_scipys, signature_of
 from ..python.numbas import is_numbas, written_by
-from ..python.purevalues import is_pure_numpy
+from ..python.purevalues import why_impure_of_numpy
 from . import arrays as a
 from .arrays import ZERO
 from .recorder import MOST_EXTENT, Recorder
@@ -102,7 +102,7 @@ def is_pure(function: Any) -> bool:
     if name[0] == "_" or name in _REFUSED:
         return False
     if package == "numpy":
-        return is_pure_numpy(function)
+        return why_impure_of_numpy(function, "") is None
     return package == "scipy" and is_scipys(function)
 
 

@@ -125,7 +125,9 @@ class Unread:
     kind: type
 
 
-_KNOWN_KINDS = (str, bool, np.bool, type(None), types.FunctionType, types.BuiltinFunctionType, np.ufunc, type)
+_KNOWN_KINDS = (
+    str, bool, np.bool, type(None), types.FunctionType, types.BuiltinFunctionType, types.ModuleType, np.ufunc, type,
+)  # fmt: skip
 
 
 class Attributes(dict[str, Any]):

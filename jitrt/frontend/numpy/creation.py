@@ -26,10 +26,13 @@ from ...ir.extents import is_extent
 from ...ir.ops.operands import extents
 from ...ir.ops.optable import MUTATING, NotCovered
 from ...ir.types import canonical
+from ...values.functions import is_numpy
 from ...values.masked import Masked
 from ..context import current
 from ..forms import check
-from ..python.elsewhere import Vectorized
+from ..python.classes import asked
+from ..python.elsewhere import Vectorized, refusing
+from ..python.purevalues import why_impure
 from ..python.userline import user_line
 from ..state import Trace
 from . import draws, maskedfunctions
@@ -404,12 +407,22 @@ def _stand_ins() -> dict[int, Any]:
         found.update((id(f), StandIn(f, _ufunc_call)) for f in vars(module).values() if type(f) is np.ufunc)
     for module in (np.random, np.linalg, np.fft, np, math, cmath):
         changed = types.ModuleType(module.__name__)
-        vars(changed).update({name: found.get(id(value), value) for name, value in vars(module).items()})
+        vars(changed).update({name: found.get(id(v)) or _harmless(name, v) for name, v in vars(module).items()})
         found[id(module)] = changed
     numpys = vars(found[id(np)])
     numpys["__getattr__"] = lambda name: stand_in(getattr(np, name))  # modules that NumPy imports when asked for them
     numpys.pop("ma", None)
     return found
+
+
+def _harmless(name: str, value: Any) -> Any:
+    """What code finds under a name of a module: where it has the module in a variable, it may look up any of them."""
+    is_class = isinstance(value, type)
+    has_effects = is_numpy(value) and (not is_class or value.__module__.startswith("numpy.random"))
+    reason = why_impure(value, name) if has_effects else None
+    if reason is None:
+        return value
+    return asked(value, reason) if is_class else refusing(reason)
 
 
 def _random_stand_ins() -> dict[int, Any]:
@@ -464,7 +477,8 @@ def renew(module: types.ModuleType, name: str, value: Any) -> None:
     """Let traced functions find `value` in a module of NumPy's or Python's, where somebody may have replaced it."""
     known = _stand_ins()
     if id(module) in known:
-        vars(known[id(module)])[name] = stand_in(value)
+        found = stand_in(value)
+        vars(known[id(module)])[name] = _harmless(name, value) if found is value else found
 
 
 def renew_all(module: types.ModuleType) -> None:

@@ -12,7 +12,7 @@ import operator
 import re
 import sys
 import types
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 from typing import Any, NamedTuple
 
@@ -201,3 +201,21 @@ def line_of(code: types.CodeType, offset: int) -> int:
 def printed_operand(code: types.CodeType, offset: int) -> str:
     """The operand of the instruction at `offset` as `dis` prints it: an operator by its sign."""
     return next((i.argrepr for i in dis.get_instructions(code) if i.offset == offset), "")
+
+
+def nested(code: types.CodeType) -> Iterator[types.CodeType]:
+    """A function's code, and that of the functions and generators which it defines."""
+    yield code
+    for constant in code.co_consts:
+        if isinstance(constant, types.CodeType):
+            yield from nested(constant)
+
+
+def names_in(code: types.CodeType) -> set[str]:
+    """What a function names outside of it."""
+    return {name for c in nested(code) for name in c.co_names}
+
+
+def names_and_texts(code: types.CodeType) -> set[str]:
+    """What a function may look up: its names, and its texts, which may be names as well."""
+    return names_in(code) | {text for c in nested(code) for text in c.co_consts if isinstance(text, str)}

@@ -101,6 +101,8 @@ class Captures:
         Functions behind branches that do what a replay would leave out, by their identity, and why.
     modules : dict of int to module
         Those of which the code does not show what is looked up in them, by identity.
+    texts : set of str
+        What else than names and texts of the code may be looked up in them: texts among the arguments.
     codes : set
         All code that has been scanned.
     appended, read : set of str
@@ -129,6 +131,7 @@ class Captures:
     generators: list[Any] = field(default_factory=list)
     refused: dict[int, tuple[Any, str]] = field(default_factory=dict)
     modules: dict[int, types.ModuleType] = field(default_factory=dict)
+    texts: set[str] = field(default_factory=set)
     codes: set[types.CodeType] = field(default_factory=set)
     appended: set[str] = field(default_factory=set)
     read: set[str] = field(default_factory=set)

@@ -10,12 +10,13 @@ import functools
 import inspect
 import logging
 import types
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 
+from ...errors import Untraceable
 from ...values.attributes import has_plain_attributes
 from ...values.functions import MISSING, Code, contents, is_numpy, parts_of, stays, underlying
 from ...values.keys import GENERATORS
@@ -28,12 +29,14 @@ from ..numpy.operators import is_tracer, traced_complex, traced_float, traced_in
 from ..numpy.standin import USERS_NAMES, StandIn
 from ..rolling.loopsites import only_called
 from ..rolling.rolling import traced_range
+from .bytecode import names_and_texts, names_in, nested
 from .captures import Place
 from .classes import STAND_INS, asked, type_among
 from .codescan import is_traced_through
 from .elsewhere import Logger, Remembering, of_vectorize, refusing
 from .externals import is_external
 from .purevalues import PURE_FUNCTIONS, SCOPES, is_namespace_getter
+from .userline import user_line
 
 
 class _ModuleView(types.ModuleType):
@@ -75,6 +78,8 @@ class Clones:
         Whether the user's classes are copied, too: code that asks for the class of an object would see the copy.
     places : mapping of Place to Tracer, optional
         What stands for captured arrays, and for numbers that are inputs, by the places that hold them.
+    texts : collection of str, optional
+        What else than names and texts of the code may be looked up in modules; by default all.
     """
 
     def __init__(
@@ -84,8 +89,10 @@ class Clones:
         refused: dict[int, tuple[Any, str]],
         classes: bool,
         places: Mapping[Place, Any] = MappingProxyType({}),
+        texts: Collection[str] | None = None,
     ):
         self._tracers = tracers
+        self._texts = texts
         self._places = places
         self._refused = refused
         self._asked = {kind: asked(kind, why) for kind, why in refused.values() if isinstance(kind, type)}
@@ -121,7 +128,7 @@ class Clones:
 
     def of_leaf(self, leaf: Any) -> Any:
         """What code finds in place of an argument."""
-        return self.of(leaf) if isinstance(leaf, (type, types.FunctionType)) else leaf
+        return self.of(leaf) if isinstance(leaf, (type, types.FunctionType, types.ModuleType)) else leaf
 
     def stand_for(self, containers: Sequence[Any], copies: Sequence[Any]) -> None:
         """Let code find copies in place of lists, dicts and objects."""
@@ -176,9 +183,19 @@ class Clones:
         found = self._places.get((id(container), key))
         return self.of(value) if found is None else found
 
+    def _looked_up(self, names: dict[str, Any], name: str, value: Any) -> Any:
+        """What code finds under a name of a module, if that was looked at."""
+        if not (self._texts is None or name in self._texts or name in self._known_names or name.startswith("__")):
+            raise Untraceable(f"looks up {name} in a module by a name that it makes", user_line())
+        return self._held(names, name, value)
+
+    @functools.cached_property
+    def _known_names(self) -> frozenset[str]:
+        return frozenset().union(*map(names_and_texts, self._known))
+
     def _view(self, module: types.ModuleType) -> _ModuleView:
         if id(module) not in self._views:
-            self._views[id(module)] = _ModuleView(module, self._held)
+            self._views[id(module)] = _ModuleView(module, self._looked_up)
         return self._views[id(module)]
 
     def class_of(self, kind: type) -> type:
@@ -216,7 +233,7 @@ class Clones:
         if isinstance(member, functools.cached_property):
             return functools.cached_property(self._member(member.func))
         is_code = isinstance(member, types.FunctionType) or hasattr(member, "__jitrt_function__")
-        return self.of(member) if is_code or isinstance(member, (list, dict)) else member
+        return self.of(member) if is_code or isinstance(member, (list, dict, types.ModuleType)) else member
 
     def have_been_changed(self) -> bool:
         """Whether something was stored in a function, a module or a class, which only its copy knows."""
@@ -310,16 +327,3 @@ def is_numpy_module(module: types.ModuleType) -> bool:
 def _is_copied(kind: type) -> bool:
     """Whether a class is one of the user's, of which nothing notices that it has a subclass."""
     return has_plain_attributes(kind) and not any("__init_subclass__" in vars(c) for c in kind.__mro__[:-1])
-
-
-def nested(code: types.CodeType) -> Iterator[types.CodeType]:
-    """A function's code, and that of the functions and generators which it defines."""
-    yield code
-    for constant in code.co_consts:
-        if isinstance(constant, types.CodeType):
-            yield from nested(constant)
-
-
-def names_in(code: types.CodeType) -> set[str]:
-    """What a function names outside of it."""
-    return {name for c in nested(code) for name in c.co_names}

@@ -119,10 +119,12 @@ class Scan:
             if place is not None:
                 self.captures.values.append(Capture(name, value, *place))
             self.value(value.pyfunc if isinstance(value, np.vectorize) else value.__wrapped__, name, None)
-        elif type(value) is logging.Logger:
+        elif type(value) in (logging.Logger, types.ModuleType):
             self._note_what_changes()
             if place is not None:
                 self.captures.values.append(Capture(name, value, *place))
+            if type(value) is types.ModuleType:
+                self.captures.modules[id(value)] = value
         elif isinstance(value, functools.partial):
             if place is not None:
                 self.captures.values.append(Capture(name, loaded, *place))
@@ -315,7 +317,7 @@ class Scan:
                 place = None
             if vars(module).get(attribute) is value:
                 renew(module, attribute, value)
-        if isinstance(value, types.ModuleType) and value.__name__ not in CONSTANT_MODULES:
+        if isinstance(value, types.ModuleType):
             self.captures.modules[id(value)] = value
         if value is MISSING or isinstance(value, types.ModuleType):
             return

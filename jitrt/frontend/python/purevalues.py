@@ -145,15 +145,24 @@ def is_plain(value: Any) -> bool:
 
 def check_pure(value: Any, name: str) -> None:
     """Raise `Untraceable` if `value` is nothing that a replay may leave out."""
-    if not _is_pure_callable(value, name):
-        if isinstance(value, types.BuiltinFunctionType):
-            what = _EFFECTS.get(value)
-            raise Untraceable(what or f"calls {name}, which may have side effects or differ from call to call")
-        kind = "a class" if isinstance(value, type) else f"of type {type(value).__name__}"
-        raise Untraceable(f"uses {name}, {kind}, which may have side effects or differ from call to call")
+    if (reason := why_impure(value, name)) is not None:
+        raise Untraceable(reason)
 
 
-def _is_pure_callable(value: Any, name: str) -> bool:
+def why_impure(value: Any, name: str) -> str | None:
+    """Why a replay may not leave out what `value` does, which code knows under that name; None if it may."""
+    if is_numpy(value) and not isinstance(value, (type, np.ufunc)):
+        return why_impure_of_numpy(value, name)
+    if _is_pure_callable(value):
+        return None
+    if isinstance(value, types.BuiltinFunctionType):
+        what = _EFFECTS.get(value)
+        return what or f"calls {name}, which may have side effects or differ from call to call"
+    kind = "a class" if isinstance(value, type) else f"of type {type(value).__name__}"
+    return f"uses {name}, {kind}, which may have side effects or differ from call to call"
+
+
+def _is_pure_callable(value: Any) -> bool:
     try:
         if value in _PURE_BUILTINS or value in _PURE_CLASSES:
             return True
@@ -168,26 +177,16 @@ def _is_pure_callable(value: Any, name: str) -> bool:
         return True
     if isinstance(value, types.BuiltinFunctionType) and value.__module__ in PURE_MODULES:
         return True
-    if is_numpy(value):
-        _check_numpy(value, name)
-        return True
     return type(value).__module__ == "numpy.lib._index_tricks_impl"  # np.r_, np.mgrid, …
 
 
-def is_pure_numpy(function: Any) -> bool:
-    """Whether a function of NumPy's changes nothing but its arguments, and reads nothing else."""
-    try:
-        _check_numpy(function, "")
-    except Untraceable:
-        return False
-    return True
-
-
-def _check_numpy(value: Any, name: str) -> None:
-    module = value.__module__ or ""
+def why_impure_of_numpy(function: Any, name: str) -> str | None:
+    """The same for a function of NumPy's."""
+    module = function.__module__ or ""
     if module.startswith("numpy.random"):
-        raise Untraceable(f"calls {name}, which reads or sets the state of a random generator")
+        return f"calls {name}, which reads or sets the state of a random generator"
     if module.startswith(("numpy.testing", "numpy.ctypeslib", "numpy.f2py")):
-        raise Untraceable(f"calls {name}, which may have side effects or differ from call to call")
-    if getattr(value, "__name__", "") in _IMPURE_NUMPY:
-        raise Untraceable(f"calls {name}, which changes the process or reads from outside")
+        return f"calls {name}, which may have side effects or differ from call to call"
+    if getattr(function, "__name__", "") in _IMPURE_NUMPY:
+        return f"calls {name}, which changes the process or reads from outside"
+    return None

@@ -17,7 +17,7 @@ from ...errors import Untraceable
 from ...values.attributes import GENERATED, is_plain_class
 from ...values.functions import PART, Code
 from ...values.kinds import FUNCTION, SAME, Tree, classes_in, nodes
-from .bytecode import decoded
+from .bytecode import decoded, names_and_texts
 from .captures import Captures, Place
 from .codescan import Scan, appended_parameters
 
@@ -50,7 +50,7 @@ def scan(function: Callable[..., Any], varying: Collection[Place] = ()) -> Captu
 
 
 def scan_call(called: Callable[..., Any], structure: Tree, leaves: Iterable[Any], captures: Captures) -> bool:
-    """Add to `captures` what functions and classes depend on that are arguments of a call; whether any were new.
+    """Add to `captures` what functions, classes and modules among the arguments depend on; whether any were new.
 
     Raises
     ------
@@ -59,9 +59,13 @@ def scan_call(called: Callable[..., Any], structure: Tree, leaves: Iterable[Any]
     """
     given = {leaf for leaf in leaves if isinstance(leaf, type) and is_plain_class(leaf)}
     classes = classes_in(structure) | given
-    found = {leaf: leaf for leaf in leaves if type(leaf) is types.FunctionType} | _functions_in(structure)
+    found: dict[Any, Any] = _functions_in(structure)
+    found |= {leaf: leaf for leaf in leaves if type(leaf) in (types.FunctionType, types.ModuleType)}
     new = {key: function for key, function in found.items() if key not in captures.given}
-    if not new and classes <= captures.members.keys() and given <= captures.classes:
+    has_modules = captures.modules or any(type(key) is types.ModuleType for key in new)
+    texts = {leaf for leaf in leaves if type(leaf) is str} - captures.texts if has_modules else set[str]()
+    captures.texts |= texts
+    if not new and not texts and classes <= captures.members.keys() and given <= captures.classes:
         return False
     captures.classes |= given
     for key, function in new.items():
@@ -84,7 +88,7 @@ def _scan_modules(captures: Captures) -> None:
     walk.behind_a_branch = True  # a name does not tell where it is looked up
     done: set[tuple[int, str]] = set()
     while captures.modules:
-        names = set().union(*map(_names, captures.codes))
+        names = captures.texts.union(*map(names_and_texts, captures.codes))
         found = {(key, name) for key, module in captures.modules.items() for name in names & vars(module).keys()} - done
         if not found:
             break
@@ -116,12 +120,12 @@ def scan_methods(function: Callable[..., Any], classes: set[type], captures: Cap
     walk = Scan(captures)
     walk.behind_a_branch = True  # a name does not tell whose method it is, nor whether that is called
     walk.in_methods = True
-    names = set(_OPERATORS).union(*map(_names, captures.codes))
+    names = set(_OPERATORS).union(*map(names_and_texts, captures.codes))
     done: set[tuple[type, str, bool]] = set()
     pending: list[Any] = [function, *(c.value for c in captures.values)]
     while pending:
         code = getattr(inspect.unwrap(pending.pop()), "__code__", None)
-        names |= _names(code) if code is not None else set()
+        names |= names_and_texts(code) if code is not None else set()
         for kind in {*classes, *captures.classes}:
             makes = captures.asks_for_classes or captures.makes_objects or kind in captures.classes
             used = names | _CONSTRUCTORS if makes else names
@@ -177,11 +181,6 @@ def _functions_of(member: Any) -> list[Any]:
     if isinstance(member, functools.cached_property):
         return [member.func]
     return [] if isinstance(member, types.MemberDescriptorType) else [member]
-
-
-def _names(code: types.CodeType) -> set[str]:
-    nested = (_names(c) for c in code.co_consts if isinstance(c, types.CodeType))
-    return {*code.co_names, *(c for c in code.co_consts if isinstance(c, str))}.union(*nested)
 
 
 def catches(function: Callable[..., Any], captures: Captures) -> bool:

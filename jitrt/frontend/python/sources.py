@@ -22,7 +22,8 @@ from ...ir import build as b
 from ...ir.node import Node
 from ...ir.ops.optable import VALUE_SHAPED, NotCovered
 from ...ir.ops.steps import RULES
-from .clones import Clones, is_numpy_module, names_in
+from .bytecode import names_in
+from .clones import Clones, is_numpy_module
 from .elsewhere import refusing
 from .purevalues import SCOPES, is_numpy
 from .smallmatrices import SMALL
