@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import enum
 import weakref
 from collections.abc import Callable, Collection, Hashable, Mapping, Sequence, Set
 from types import MappingProxyType
@@ -192,6 +193,8 @@ class Trace:
             return list_node(self, value)
         if is_extent(value):
             return self._lift_scalar(int(value))
+        if isinstance(value, (int, float, complex)) and isinstance(value, enum.Enum):
+            return self._lift_scalar(np.asarray(value)[()])
         raise Untraceable(f"an operand of type {type(value).__name__}", user_line())
 
     def _lift_scalar(self, value: Any) -> Node:

@@ -208,7 +208,8 @@ def _trace_once(request: Request, excepted: set[Place]) -> Traced:
     containers = Containers(given, clones.given())
     _check_classes(request, clones)
     for value in containers.objects():
-        object.__setattr__(value, "__class__", clones.class_of(type(value)))  # also where it is frozen
+        if (stand_in := clones.class_of(type(value))) is not type(value):
+            object.__setattr__(value, "__class__", stand_in)  # also where it is frozen
     conditions = Conditions(state)
     state.loops.decide = conditions.decide
     watch_control(True)

@@ -281,6 +281,8 @@ def type_of(value: Any) -> ArrayType:
         return known
     if isinstance(value, (np.ndarray, np.generic)):
         return ArrayType(canonical(value.dtype), value.shape)
+    if isinstance(value, (int, float, complex)):  # of a class of its own, as members of `enum.IntEnum`
+        return ArrayType(np.asarray(value).dtype, ())
     raise TypeError(f"{type(value).__name__} is neither an array nor a number")
 
 

@@ -14,6 +14,7 @@ from ..config import debug
 from ..kernels import entry as native
 from ..kernels import guard
 from ..values.attributes import is_plain_class
+from ..values.constants import constant_key
 from ..values.frozen import is_frozen, original
 from ..values.functions import MISSING
 from ..values.keys import STATIC_TYPES, is_foreign
@@ -488,7 +489,8 @@ class GuardRows:
             return self._identical(value) | self._version(value)
         if place is None and kind is str:
             return self._identical(value) | {"kind": guard.EQUAL}
-        if place is None and (kind in STATIC_TYPES or isinstance(value, (np.dtype, type, np.ufunc, types.ModuleType))):
+        is_static = kind in STATIC_TYPES or isinstance(value, (np.dtype, type, np.ufunc))
+        if place is None and (is_static or constant_key(value) is not None):
             return self._identical(value)
         raise Unguarded
 

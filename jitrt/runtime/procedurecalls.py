@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import enum
 import functools
 from collections.abc import Sequence
 from types import ModuleType
@@ -123,7 +124,7 @@ def _same(value: Any) -> dict[str, int]:
     """What an argument has to be of which a procedure knows the value."""
     if type(value) is str:
         return {"kind": guard.EQUAL, "object": id(value)}
-    if value is None or isinstance(value, (bool, np.bool, ModuleType)) or callable(value):
+    if value is None or isinstance(value, (bool, np.bool, ModuleType, enum.Enum)) or callable(value):
         return {"kind": guard.IDENTICAL, "object": id(value)}
     if type(value) is int and -(1 << 63) <= value < 1 << 63:
         return {"kind": guard.INTEGER, "object": id(int), "ndim": value}

@@ -16,8 +16,8 @@ from .. import config
 from ..codegen import cache
 from ..frontend.python.captures import Captures
 from ..frontend.python.numbas import source_of
-from ..frontend.python.purevalues import is_plain
 from ..values.attributes import is_plain_class
+from ..values.constants import is_constant
 from ..values.functions import underlying
 from ..values.signature import Signature
 
@@ -49,7 +49,7 @@ def traced_name(captures: Captures, key: Signature) -> str | None:
 
 
 def _shown(value: Any) -> str:
-    return repr(value) if is_plain(value) else getattr(value, "__qualname__", type(value).__qualname__)
+    return repr(value) if is_constant(value) else getattr(value, "__qualname__", type(value).__qualname__)
 
 
 @lru_cache(maxsize=512)

@@ -38,7 +38,7 @@ _MOST_KNOWN = 1024
 
 
 def has_plain_attributes(kind: type) -> bool:
-    """Whether objects of a class are their attributes: a class of the user's, with the ways of `object`.
+    """Whether objects of a class are their attributes: `types.SimpleNamespace`, or a user's with the ways of `object`.
 
     Examples
     --------
@@ -119,6 +119,8 @@ def _has_plain_fields(kind: type) -> bool:
 
 
 def _has_plain_attributes(kind: type) -> bool:
+    if kind is types.SimpleNamespace:
+        return True
     own = kind.__mro__[:-1]
     if not own or type(kind) is not type or any(not c.__flags__ & _HEAP_TYPE for c in own):
         return False

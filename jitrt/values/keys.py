@@ -11,6 +11,7 @@ import numpy as np
 from ..base.frozen import frozen
 from ..errors import Untraceable
 from .attributes import is_known_class
+from .constants import Identity, constant_key
 from .frozen import is_frozen
 from .functions import is_named
 
@@ -29,24 +30,6 @@ class Foreign:
 
     kind: Any
     reason: str
-
-
-class Identity:
-    """The key of a value that is equal to itself alone, and that lives as long as its key."""
-
-    __slots__ = ("value",)
-
-    def __init__(self, value: Any):
-        self.value = value
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Identity) and self.value is other.value
-
-    def __hash__(self) -> int:
-        return id(self.value)
-
-    def __repr__(self) -> str:
-        return f"at 0x{id(self.value):x}"
 
 
 def leaf_key(leaf: Any) -> Any:
@@ -79,12 +62,14 @@ def leaf_key(leaf: Any) -> Any:
         return kind, leaf.dtype
     if isinstance(leaf, type) and not is_known_class(leaf):
         raise Untraceable(f"takes the class {leaf.__qualname__}, which does more than others when it is used")
-    if isinstance(leaf, (np.dtype, type, np.ufunc)) or kind in (logging.Logger, types.ModuleType):
+    if isinstance(leaf, (np.dtype, type, np.ufunc)) or kind is logging.Logger:
         return (kind, leaf)
     if kind in GENERATORS:
         return kind
     if kind is types.FunctionType and is_named(leaf) and not vars(leaf).keys() - {"__wrapped__"}:
         return (kind, leaf)
+    if (key := constant_key(leaf)) is not None:
+        return key
     reason = f"takes an argument of type {kind.__module__}.{kind.__qualname__}, which is not compiled"
     if kind is types.FunctionType or isinstance(leaf, type):
         raise Untraceable(reason)
@@ -114,4 +99,4 @@ def is_dynamic(leaf: Any) -> bool:
     """Whether a leaf is an input of the program, as against a part of the trace."""
     if isinstance(leaf, np.ndarray):
         return leaf.flags.writeable or not is_frozen(leaf)
-    return isinstance(leaf, (np.generic, float, complex))
+    return isinstance(leaf, np.generic) or type(leaf) in (float, complex)

@@ -146,7 +146,7 @@ TUPLE = Kind("tuple", lambda v: (None, v), None, lambda _, what, parts: tuple(pa
 NAMED = Kind("named tuple", lambda v: (type(v), v), None, lambda _, cls, parts: cls(*parts))
 LIST = Kind("list", lambda v: (None, v), lambda what: [], _fill_list)
 DICT = Kind("dict", lambda v: (Keys.of(v), tuple(v.values())), lambda keys: {}, _fill_dict, lambda keys: keys)
-OBJECT = Kind("object", _attributes, lambda w: object.__new__(w[0]), _fill_object, lambda w: w[1], (Attributes,))
+OBJECT = Kind("object", _attributes, lambda w: w[0].__new__(w[0]), _fill_object, lambda w: w[1], (Attributes,))
 FUNCTION = Kind(
     "function", lambda v: (Code(v), parts_of(v)), lambda code: code.make(code.namespace), _fill_function, None, (Parts,)
 )
@@ -464,7 +464,7 @@ def maker_of(tree: Tree, parts: Iterable[Part | None] = ()) -> Callable[[Sequenc
     """
     if any(kind is AGAIN for kind, _, _ in nodes(tree)):
         return _rebuilder(tree, list(parts))
-    constants: dict[str, Any] = {"new": object.__new__, "fill": _fill_object}
+    constants: dict[str, Any] = {"begin": OBJECT.begin, "fill": _fill_object}
     leaves = enumerate(itertools.chain(parts, itertools.repeat(None)))
 
     def constant(value: Any) -> str:
@@ -481,7 +481,7 @@ def maker_of(tree: Tree, parts: Iterable[Part | None] = ()) -> Callable[[Sequenc
         kind, what, inner = part
         values = [text(p) for p in inner]
         if kind is OBJECT:
-            return f"fill(new({constant(what[0])}), {constant(what)}, [{', '.join(values)}])"
+            return f"fill(begin({constant(what)}), {constant(what)}, [{', '.join(values)}])"
         if kind is DICT:
             keys = [repr(k) if type(k) is str else constant(k) for k in what]
             return "{" + ", ".join(f"{key}: {value}" for key, value in zip(keys, values)) + "}"

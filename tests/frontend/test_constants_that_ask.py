@@ -41,7 +41,7 @@ def test_a_path_is_asked_at_every_call(tmp_path, monkeypatch):
         HERE.unlink(missing_ok=True)
         touching(x)
         assert HERE.exists()
-    assert "asks a path or a date for exists" in scaled.plain_reason
+    assert "asks a constant for exists" in scaled.plain_reason
 
 
 def test_a_date_is_asked_at_every_call(monkeypatch):

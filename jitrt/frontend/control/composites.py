@@ -175,6 +175,9 @@ def write(r: Recorder, owner: Composite, name: Any, value: Any) -> None:
     r.put(cell.is_set, r.literal(True, BOOL), BOOL)
 
 
+_USUAL = (object.__setattr__, types.SimpleNamespace.__setattr__)
+
+
 def check_assignable(owner: Composite, name: Any) -> None:
     """Raise `NotStaged` if an attribute or an item must not be assigned, or in another way than usual."""
     if owner.place is None and not owner.places:
@@ -182,7 +185,7 @@ def check_assignable(owner: Composite, name: Any) -> None:
     if owner.kind is dict:
         if name not in owner.parts:
             raise NotStaged("a new key of a dict")
-    elif issubclass(owner.kind, tuple) or owner.kind.__setattr__ is not object.__setattr__:
+    elif issubclass(owner.kind, tuple) or owner.kind.__setattr__ not in _USUAL:
         raise NotStaged(f"an assignment to {owner.kind.__name__}")
     else:
         check_attribute(owner, name)

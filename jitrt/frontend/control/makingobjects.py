@@ -15,7 +15,7 @@ from ...values.functions import MISSING
 from . import composites, lists
 from .composites import Cell
 from .holders import holds
-from .objects import check_not_given_away, found_in, is_constant, need_identity, note_class
+from .objects import assign, check_not_given_away, found_in, is_constant, need_identity, note_class
 from .source import bind
 from .values import BOOL, Attributes, Composite, NotStaged, held_by
 from .variables import Kind, Variable, join, kind_of
@@ -45,6 +45,9 @@ def make(where: Expressions, kind: type, args: list[Any], kwargs: dict[str, Any]
     if isinstance(init, types.FunctionType):
         if where.inlined(init, [made, *args], kwargs, e) is not None:
             raise NotStaged(f"{kind.__name__}.__init__ returns a value")
+    elif kind is types.SimpleNamespace and not args:
+        for name, value in kwargs.items():
+            assign(where, made, name, value, e)
     elif init is not MISSING or args or kwargs:
         raise NotStaged(f"arguments of {kind.__name__}")
     check_not_given_away(r, made)

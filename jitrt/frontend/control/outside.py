@@ -95,7 +95,7 @@ def list_dtype(value: Any) -> np.dtype | None:
 
 def is_function(value: Any) -> bool:
     """Whether a value is a function that can be called while staging."""
-    plain = (types.FunctionType, types.BuiltinFunctionType, np.ufunc)
+    plain = (types.FunctionType, types.BuiltinFunctionType, type(np.sum), np.ufunc)
     if isinstance(value, plain) or type(value) is np.vectorize or _is_jitted(value) or is_callback(value):
         return True
     return is_numbas(value) or operation_of(value) is not None

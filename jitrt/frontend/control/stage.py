@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import enum
 import types
 from collections.abc import Callable, Hashable, Sequence
 from typing import Any
@@ -46,7 +47,9 @@ from .written import MOST_INLINE
 LONG_BYTES = 1 << 13  # of arguments; for fewer, what only long arrays need is not compiled
 MOST_BYTES = 1 << 62  # of arguments
 MOST_WHOLE_BYTES = 1 << 21  # of arguments of loops over whole arrays: what one thread has in a cache of its own
-STATIC = (str, bool, np.bool, type(None), types.ModuleType)  # arguments whose values procedures are always made for
+STATIC = (str, bool, np.bool, type(None), types.ModuleType, enum.Enum)
+"""Arguments whose values procedures are always made for."""
+
 _MOST_ROUNDS = 24  # until it is known what lists hold, and which values matter
 _SHORT = 32  # iterations of loops with operations on arrays: written out they are fused and computed in one go
 _MOST_KNOWN = 4  # integer arguments whose values procedures are made for

@@ -126,7 +126,8 @@ class Unread:
 
 
 _KNOWN_KINDS = (
-    str, bool, np.bool, type(None), types.FunctionType, types.BuiltinFunctionType, types.ModuleType, np.ufunc, type,
+    str, bool, np.bool, type(None), enum.Enum, types.FunctionType, types.BuiltinFunctionType, types.ModuleType, type,
+    type(np.sum), np.ufunc,
 )  # fmt: skip
 
 

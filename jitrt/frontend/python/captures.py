@@ -170,7 +170,7 @@ class Captures:
         """Raise `Untraceable` if the code may ask a constant for what is not always the same."""
         asked = sorted(self.impure) if self.computes_names else sorted(self.impure & self.read)
         if asked:
-            raise Untraceable(f"asks a path or a date for {asked[0]}, which may differ from call to call")
+            raise Untraceable(f"asks a constant for {asked[0]}, which may differ from call to call")
 
     def containers(self) -> tuple[Any, ...]:
         """The lists, dicts and objects as they are now."""

@@ -18,6 +18,7 @@ import numpy as np
 
 from ...errors import Untraceable
 from ...values.attributes import has_plain_attributes
+from ...values.constants import is_library_function
 from ...values.functions import MISSING, Code, contents, is_numpy, parts_of, stays, underlying
 from ...values.keys import GENERATORS
 from ..context import current
@@ -128,7 +129,8 @@ class Clones:
 
     def of_leaf(self, leaf: Any) -> Any:
         """What code finds in place of an argument."""
-        return self.of(leaf) if isinstance(leaf, (type, types.FunctionType, types.ModuleType)) else leaf
+        leads_to_more = isinstance(leaf, (type, types.FunctionType, types.ModuleType)) or is_library_function(leaf)
+        return self.of(leaf) if leads_to_more else leaf
 
     def stand_for(self, containers: Sequence[Any], copies: Sequence[Any]) -> None:
         """Let code find copies in place of lists, dicts and objects."""
@@ -326,4 +328,5 @@ def is_numpy_module(module: types.ModuleType) -> bool:
 
 def _is_copied(kind: type) -> bool:
     """Whether a class is one of the user's, of which nothing notices that it has a subclass."""
-    return has_plain_attributes(kind) and not any("__init_subclass__" in vars(c) for c in kind.__mro__[:-1])
+    is_users = has_plain_attributes(kind) and kind is not types.SimpleNamespace
+    return is_users and not any("__init_subclass__" in vars(c) for c in kind.__mro__[:-1])

@@ -17,6 +17,7 @@ import numpy as np
 
 from ...errors import Untraceable
 from ...values.attributes import has_plain_attributes, is_plain_class
+from ...values.constants import is_constant
 from ...values.frozen import is_frozen
 from ...values.functions import MISSING, PART, contents, is_numpy, underlying
 from ...values.keys import GENERATORS
@@ -40,7 +41,6 @@ from .purevalues import (
     is_container,
     is_namespace_getter,
     is_one_of,
-    is_plain,
 )
 
 _LOADS = frozenset({"LOAD_GLOBAL", "LOAD_NAME"})
@@ -139,7 +139,7 @@ class Scan:
         elif place is not None and is_container(value):
             self._note_what_changes()
             _add(Capture(name, value, *place), self.captures.state)
-        elif is_plain(value):
+        elif is_constant(value):
             if isinstance(value, float):
                 self.captures.floats.add(float(value))
             self.captures.impure |= impure_names(value)

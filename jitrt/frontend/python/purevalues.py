@@ -8,7 +8,6 @@ import contextlib
 import copy
 import dataclasses
 import datetime
-import enum
 import functools
 import inspect
 import itertools
@@ -23,6 +22,7 @@ import numpy as np
 
 from ...errors import Untraceable
 from ...values.attributes import has_plain_attributes
+from ...values.constants import users_members
 from ...values.functions import is_numpy
 
 _PURE_BUILTINS = frozenset(
@@ -69,17 +69,7 @@ _EFFECTS: dict[Any, str] = {
     id: "asks where an object is in memory",
     warnings.warn: "gives a warning",
 }
-_HAS_DEFAULT_FACTORY = getattr(dataclasses, "_HAS_DEFAULT_FACTORY", None)  # a default of the `__init__` of dataclasses
 _MOST_KEPT = 64  # what a list or dict may hold that is taken apart at every call
-
-
-# Data that nothing can change.
-_PLAIN = (
-    int, float, complex, str, bytes, bool, type(None), range, slice, type(...), enum.Enum,
-    np.generic, np.dtype, np.finfo, np.iinfo, inspect.Signature, types.GenericAlias, types.UnionType,
-)  # fmt: skip
-_PATHS = pathlib.Path.__module__  # `pathlib._local` in Python 3.13
-_PLAIN_MODULES = frozenset({"typing", "datetime", "zoneinfo", "decimal", "fractions", "re", _PATHS})
 
 
 # What of their methods asks the system.
@@ -101,7 +91,7 @@ def impure_names(value: Any) -> frozenset[str]:
         return frozenset[str]().union(*map(impure_names, value))
     if isinstance(value, pathlib.Path):
         return _OF_PATHS
-    return _OF_THE_CLOCK if isinstance(value, datetime.date) else frozenset()
+    return _OF_THE_CLOCK if isinstance(value, datetime.date) else users_members(value)
 
 
 def is_container(value: Any) -> bool:
@@ -130,17 +120,6 @@ def has_state(value: Any) -> bool:
     if isinstance(value, types.FunctionType):
         return not is_numpy(value)
     return isinstance(value, type) and value.__module__ not in ("builtins", "numpy")
-
-
-def is_plain(value: Any) -> bool:
-    """Whether `value` is immutable data."""
-    if isinstance(value, tuple):
-        return all(map(is_plain, value))
-    if value is _HAS_DEFAULT_FACTORY:
-        return True
-    if isinstance(value, frozenset):
-        return all(map(is_plain, value))
-    return isinstance(value, _PLAIN) or type(value).__module__ in _PLAIN_MODULES
 
 
 def check_pure(value: Any, name: str) -> None:

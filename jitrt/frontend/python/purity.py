@@ -15,6 +15,7 @@ from typing import Any
 
 from ...errors import Untraceable
 from ...values.attributes import GENERATED, is_plain_class
+from ...values.constants import constant_key
 from ...values.functions import PART, Code
 from ...values.kinds import FUNCTION, SAME, Tree, classes_in, nodes
 from .bytecode import decoded, names_and_texts
@@ -60,9 +61,9 @@ def scan_call(called: Callable[..., Any], structure: Tree, leaves: Iterable[Any]
     given = {leaf for leaf in leaves if isinstance(leaf, type) and is_plain_class(leaf)}
     classes = classes_in(structure) | given
     found: dict[Any, Any] = _functions_in(structure)
-    found |= {leaf: leaf for leaf in leaves if type(leaf) in (types.FunctionType, types.ModuleType)}
+    found |= {key: leaf for leaf in leaves if (key := _key_of(leaf)) is not None}
     new = {key: function for key, function in found.items() if key not in captures.given}
-    has_modules = captures.modules or any(type(key) is types.ModuleType for key in new)
+    has_modules = captures.modules or any(type(value) is types.ModuleType for value in new.values())
     texts = {leaf for leaf in leaves if type(leaf) is str} - captures.texts if has_modules else set[str]()
     captures.texts |= texts
     if not new and not texts and classes <= captures.members.keys() and given <= captures.classes:
@@ -73,7 +74,7 @@ def scan_call(called: Callable[..., Any], structure: Tree, leaves: Iterable[Any]
             code, callback = function
             captures.callbacks[code] = Scan(captures).callback(callback)
         else:
-            Scan(captures).value(function, function.__name__, None)
+            Scan(captures).value(function, getattr(function, "__name__", type(function).__name__), None)
         captures.given.add(key)
     if classes or captures.members:
         scan_methods(called, {*classes, *captures.members}, captures)
@@ -95,6 +96,11 @@ def _scan_modules(captures: Captures) -> None:
         done |= found
         for key, name in found:
             walk.in_module(captures.modules[key], name)
+
+
+def _key_of(leaf: Any) -> Any:
+    """What tells an argument that leads to more from others; None for those that do not."""
+    return leaf if type(leaf) is types.FunctionType else constant_key(leaf)
 
 
 def _functions_in(tree: Tree) -> dict[Tree, tuple[Code, types.FunctionType]]:
@@ -164,8 +170,8 @@ def _members(kind: type) -> set[str]:
 
 
 def _own(kind: type) -> Collection[str]:
-    """Names of what a class defines, without what is that of every tuple, with names of fields or without."""
-    if kind is tuple:
+    """Names of what a class of the user's defines, without what is that of every tuple with names of fields."""
+    if kind in (tuple, types.SimpleNamespace):
         return ()
     own = vars(kind)
     names = own.keys() - _OF_INSTANCES

@@ -1,0 +1,111 @@
+"""Values that nothing can change, and functions of Python's and NumPy's: whoever has one may use it in a trace."""
+
+from __future__ import annotations
+
+import dataclasses
+import enum
+import functools
+import inspect
+import pathlib
+import types
+from collections.abc import Hashable
+from typing import Any
+
+import numpy as np
+
+_SIMPLE = (int, float, complex, str, bytes, bool, type(None), range, slice, type(...), np.generic, np.dtype)
+# Of which there is one object each, or whose equals are not told apart.
+_ALONE = (np.finfo, np.iinfo, inspect.Signature, types.GenericAlias, types.UnionType)
+# Modules with objects that nothing can change; where they are equal, their texts tell them apart.
+_TEXTS = frozenset({"typing", "datetime", "zoneinfo", "decimal", "fractions", "re", pathlib.Path.__module__})
+_OPERATORS = frozenset(f"__{name}__" for name in "call len getitem contains iter eq hash bool float int index".split())
+_HAS_DEFAULT_FACTORY = getattr(dataclasses, "_HAS_DEFAULT_FACTORY", None)  # a default of the `__init__` of dataclasses
+
+
+class Identity:
+    """The key of a value that is equal to itself alone, and that lives as long as its key."""
+
+    __slots__ = ("value",)
+
+    def __init__(self, value: Any):
+        self.value = value
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Identity) and self.value is other.value
+
+    def __hash__(self) -> int:
+        return id(self.value)
+
+    def __repr__(self) -> str:
+        return f"at 0x{id(self.value):x}"
+
+
+def is_constant(value: Any) -> bool:
+    """Whether `value` is data that nothing can change.
+
+    Examples
+    --------
+    >>> is_constant((1.5, "a")), is_constant([1.5]), is_constant(pathlib.Path("here"))
+    (True, False, True)
+    """
+    if isinstance(value, (tuple, frozenset)):
+        return all(map(is_constant, value))
+    if isinstance(value, enum.Enum):
+        return _is_plain_member(value)
+    kind = type(value)
+    return isinstance(value, _SIMPLE + _ALONE) or kind.__module__ in _TEXTS or value is _HAS_DEFAULT_FACTORY
+
+
+def _is_plain_member(value: enum.Enum) -> bool:
+    """Whether all that a member of an enumeration has is constant, and Python's operators are not the user's."""
+    held = (part for name, part in vars(value).items() if name != "__objclass__")
+    return all(map(is_constant, held)) and not users_members(value) & _OPERATORS
+
+
+def constant_key(value: Any) -> Hashable | None:
+    """What tells a constant, a module or a function of Python's or NumPy's from all others; None for other values.
+
+    Examples
+    --------
+    >>> constant_key(pathlib.Path("a")) == constant_key(pathlib.Path("a"))
+    True
+    >>> constant_key(frozenset({1})) == constant_key(frozenset({True})), constant_key([1]) is None
+    (False, True)
+    """
+    kind = type(value)
+    if kind.__module__ in _TEXTS:
+        return kind, value, repr(value)
+    if kind is frozenset:
+        keys = [(type(part), repr(part)) for part in value]  # in the order in which it is gone through
+        return (kind, *keys) if is_constant(value) else None
+    if isinstance(value, enum.Enum):
+        return (kind, Identity(value)) if is_constant(value) else None
+    is_alone = isinstance(value, (types.ModuleType, *_ALONE)) or is_library_function(value)
+    return (kind, Identity(value)) if is_alone else None
+
+
+def is_library_function(value: Any) -> bool:
+    """Whether `value` is a function of a module in C, one of NumPy's that dispatches, or a partial one of another.
+
+    Examples
+    --------
+    >>> is_library_function(len), is_library_function(np.mean), is_library_function([].append)
+    (True, True, False)
+    """
+    if isinstance(value, types.BuiltinFunctionType):
+        return isinstance(value.__self__, types.ModuleType)
+    return isinstance(value, (type(np.sum), functools.partial))
+
+
+def users_members(value: Any) -> frozenset[str]:
+    """Names of what a member of an enumeration does by code of the user's."""
+    members = [m for c in type(value).__mro__ for m in vars(c).items()] if isinstance(value, enum.Enum) else []
+    return frozenset(name for name, member in members if type(member) in _USERS and _is_users(member))
+
+
+_USERS = (types.FunctionType, property, classmethod, staticmethod, functools.cached_property)
+
+
+def _is_users(member: Any) -> bool:
+    function = getattr(member, "fget", None) or getattr(member, "func", None) or getattr(member, "__func__", member)
+    return getattr(function, "__module__", None) not in ("enum", "builtins")
