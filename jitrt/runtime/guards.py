@@ -402,7 +402,7 @@ class GuardRows:
     def outside(self, container: Any, key: Any) -> dict[str, int]:
         """How native code finds what a dict, a class or a cell holds."""
         if isinstance(container, type):
-            if not any(issubclass(known, container) for known in self._classes):  # whose versions tell enough
+            if not any(container in known.__mro__ for known in self._classes):  # whose versions tell enough
                 self.rows.append(self._identical(container) | self._fixed(container) | self._version(container))
             return self._fixed(vars(container).get(key))
         if type(container) is tuple:  # of defaults, which does not change

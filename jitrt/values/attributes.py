@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import abc
 import sys
 import types
+import typing
 from collections import namedtuple
 from collections.abc import Callable, Iterator, MutableMapping
 from typing import Any
@@ -118,17 +120,20 @@ def _has_plain_fields(kind: type) -> bool:
     return "_fields" in vars(makes) and not hasattr(kind, "__del__") and not hasattr(kind, "__jitrt_function__")
 
 
+_METACLASSES = (type, abc.ABCMeta, type(typing.Protocol))  # which do nothing to the objects of their classes
+
+
 def _has_plain_attributes(kind: type) -> bool:
     if kind is types.SimpleNamespace:
         return True
     own = kind.__mro__[:-1]
-    if not own or type(kind) is not type or any(not c.__flags__ & _HEAP_TYPE for c in own):
+    if not own or type(kind) not in _METACLASSES or any(not c.__flags__ & _HEAP_TYPE for c in own):
         return False
     usual = all(getattr(kind, name) is getattr(object, name) for name in USUAL_WAYS)
     setting = next(c for c in kind.__mro__ if "__setattr__" in vars(c))
     usual = usual and (setting is object or getattr(vars(setting).get("__dataclass_params__"), "frozen", False))
     usual = usual and (_has_slots_alone(kind) if kind.__dictoffset__ == 0 else kind.__basicsize__ == _USUAL_SIZE)
-    usual = usual and (kind.__dictoffset__ == 0 or not hasattr(kind, "__slots__"))
+    usual = usual and (kind.__dictoffset__ == 0 or not slots_of(kind))
     is_users = package_of(kind) not in _OTHERS
     return usual and is_users and not any(hasattr(kind, name) for name in OWN_WAYS)
 

@@ -106,7 +106,7 @@ def _first(where: Expressions, x: Any, y: Any, name: str, reflected: str, e: Any
     if any(isinstance(v, Composite) and issubclass(v.kind, tuple) for v in (x, y)):
         raise NotStaged("an operation on tuples")
     are_objects = is_object(x) and is_object(y)
-    if are_objects and x.kind is not y.kind and issubclass(y.kind, x.kind):
+    if are_objects and x.kind is not y.kind and x.kind in y.kind.__mro__:
         raise NotStaged("an operation on objects of a class and of one that is made of it")
     made: Any = MISSING
     if is_object(x):

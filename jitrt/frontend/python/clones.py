@@ -211,6 +211,8 @@ class Clones:
             if not kind.__dictoffset__:
                 namespace["__slots__"] = ()
             self._classes[kind] = made = type(kind.__name__, (kind, *others), namespace)
+            if hasattr(kind, "__parameters__"):  # of `typing.Generic`, which takes them from the bases
+                made.__parameters__ = kind.__parameters__  # type: ignore[attr-defined]
             self._fill(lambda: self._fill_class(made, kind))
         return self._classes[kind]
 
@@ -329,4 +331,4 @@ def is_numpy_module(module: types.ModuleType) -> bool:
 def _is_copied(kind: type) -> bool:
     """Whether a class is one of the user's, of which nothing notices that it has a subclass."""
     is_users = has_plain_attributes(kind) and kind is not types.SimpleNamespace
-    return is_users and not any("__init_subclass__" in vars(c) for c in kind.__mro__[:-1])
+    return is_users and not any("__init_subclass__" in vars(c) for c in kind.__mro__[:-1] if c.__module__ != "typing")

@@ -171,7 +171,7 @@ def _members(kind: type) -> set[str]:
 
 def _own(kind: type) -> Collection[str]:
     """Names of what a class of the user's defines, without what is that of every tuple with names of fields."""
-    if kind in (tuple, types.SimpleNamespace):
+    if kind in (tuple, types.SimpleNamespace) or kind.__module__ in ("abc", "typing"):
         return ()
     own = vars(kind)
     names = own.keys() - _OF_INSTANCES
