@@ -38,13 +38,14 @@ from .config import configure_logging
 
 if TYPE_CHECKING:
     from . import expr, memory, schedule
+    from .decorator import clear_caches, jit
     from .errors import JitrtError, JitrtPerformanceWarning
     from .frontend.python.externals import pure
     from .frontend.python.operations import operation, register_compiler, register_rule
     from .inspect.ahead_of_time import spec, warm_up
     from .inspect.explain import Explanation
     from .ir.aliasing import non_aliasing
-    from .jitfunction import JitFunction, clear_caches, jit
+    from .jitfunction import JitFunction
     from .loops import cond, fori_loop, scan, while_loop
     from .numpy.array import compute
     from .numpy.creation import asarray
@@ -100,7 +101,8 @@ _MODULES = {
     ".inspect.ahead_of_time": ("spec", "warm_up"),
     ".errors": ("JitrtError", "JitrtPerformanceWarning"),
     ".inspect.explain": ("Explanation",),
-    ".jitfunction": ("JitFunction", "clear_caches", "jit"),
+    ".decorator": ("clear_caches", "jit"),
+    ".jitfunction": ("JitFunction",),
     ".loops": ("cond", "fori_loop", "scan", "while_loop"),
     ".ir.aliasing": ("non_aliasing",),
     ".numpy.array": ("compute",),

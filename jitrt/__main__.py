@@ -133,7 +133,8 @@ def _info() -> int:
 
 def _explain(parser: argparse.ArgumentParser, options: argparse.Namespace) -> int:
     """Print what a call of a function with such arguments runs."""
-    from .jitfunction import JitFunction, jit
+    from .decorator import jit
+    from .jitfunction import JitFunction
 
     module, _, path = options.function.partition(":")
     sys.path.insert(0, os.getcwd())

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from .base.frozen import frozen
-from .jitfunction import jit
+from .decorator import jit
 from .runtime.threads import num_threads
 
 _log = logging.getLogger("jitrt.demo")

@@ -36,6 +36,7 @@ FACE = [
     "pandas_engine",
     "pickling",
     "jitfunction",
+    "decorator",
     "running",
     "dask",
     "strings",

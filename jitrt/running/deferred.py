@@ -111,7 +111,7 @@ class Deferred(layout.Callable):
 def decorator() -> Callable[[Any], Any]:
     """What makes such functions, or jit functions at once where somebody asks for what these do."""
     if config.strict() or config.on_plain() != "ignore" or _COMPILER in sys.modules:
-        from ..jitfunction import jit
+        from ..decorator import jit
 
         return jit
     return Deferred

@@ -13,8 +13,8 @@ from typing import Any, Literal
 
 import numpy as np
 
+from ..decorator import jit
 from ..frontend.numpy.operators import Operators
-from ..jitfunction import jit
 from .grammar import function_of
 
 _Casting = Literal["no", "equiv", "safe", "same_kind", "unsafe"]
