@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import functools
-import logging
 import sys
 import types
 from collections.abc import Callable
@@ -33,7 +32,6 @@ if TYPE_CHECKING:  # what only people ask for is imported when they do
     from .inspect.explain import Explanation
     from .inspect.profile import Profile
 
-_log = logging.getLogger("jitrt.trace")
 P = ParamSpec("P")
 Q = ParamSpec("Q")
 R = TypeVar("R")

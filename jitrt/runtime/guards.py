@@ -25,11 +25,13 @@ from ..values.kinds import (
     GROWING,
     LIST,
     MASKED,
+    METHOD,
     NAMED,
     OBJECT,
     RECORDS,
     TUPLE,
     Attributes,
+    Parts,
     Path,
     Tree,
     at,
@@ -39,7 +41,7 @@ from ..values.masked import fixed_attributes, names_of
 from ..values.versions import version_address, version_of, version_offset
 from .dispatch import Words, words
 from .namespaces import words_of
-from .objects import address, dtype_word, fields, slot_offsets
+from .objects import address, dtype_word, fields, method_offsets, slot_offsets
 
 # A value that a function reads from outside: what it was, and the dict or class and the key, or the cell and None, that
 # hold it.
@@ -234,6 +236,8 @@ class GuardRows:
             self._add_masked(structure, leaves, found, path)
         elif kind is FUNCTION:
             raise Unguarded
+        elif kind is METHOD:
+            self._add_method(structure, leaves, found, path)
         elif kind is GROWING:
             self._add_numbered(found | self._typed(list), path)
         elif kind is DICT:
@@ -249,6 +253,17 @@ class GuardRows:
             here = self._add_numbered(row, path) if kind is LIST else self._append(row)
             for k, part in enumerate(parts):
                 self._add(part, leaves, {"source": source, "base": here, "key": k}, (*path, k))
+
+    def _add_method(self, structure: Tree, leaves: Iterator[Any], found: dict[str, int], path: Path) -> None:
+        """Rows of a bound method: its class, its function, and its object."""
+        places = method_offsets()
+        if self._arguments is None or path[0] > 1 or places is None:
+            raise Unguarded
+        here = self._append(found | self._typed(types.MethodType))
+        function, owner = places
+        method = at(self._arguments, path)
+        self.rows.append(self._identical(method.__func__) | {"source": guard.IN_SLOT, "base": here, "key": function})
+        self._add(structure[2][0], leaves, {"source": guard.IN_SLOT, "base": here, "key": owner}, (*path, Parts, 0))
 
     def _add_records(self, structure: Tree, leaves: Iterator[Any], found: dict[str, int], path: Path) -> None:
         """Rows of an array of records and of its fields, which are no objects: their rows find the array again."""
@@ -489,7 +504,7 @@ class GuardRows:
             return self._identical(value) | self._version(value)
         if place is None and kind is str:
             return self._identical(value) | {"kind": guard.EQUAL}
-        is_static = kind in STATIC_TYPES or isinstance(value, (np.dtype, type, np.ufunc))
+        is_static = kind in STATIC_TYPES or isinstance(value, (np.dtype, type, np.ufunc, types.FunctionType))
         if place is None and (is_static or constant_key(value) is not None):
             return self._identical(value)
         raise Unguarded

@@ -98,6 +98,17 @@ def slot_offsets(kind: type) -> dict[str, int] | None:
     return found
 
 
+@once
+def method_offsets() -> tuple[int, int] | None:
+    """Offsets in bytes of the function and of the object of a bound method; None if they are not found."""
+    probe = types.MethodType(slot_offsets, _Slot(None))
+    words = [ctypes.c_int64.from_address(id(probe) + k).value for k in range(0, object.__basicsize__ + 16, 8)]
+    found = [
+        8 * words.index(id(part)) if words.count(id(part)) == 1 else 0 for part in (probe.__func__, probe.__self__)
+    ]
+    return (found[0], found[1]) if all(found) else None
+
+
 def dtype_word(dtype: np.dtype) -> int:
     """The word of a dtype, under `guard.DTYPE_MASK`, that tells those of numbers apart."""
     return ord(dtype.kind) | ord(dtype.char) << 8 | ord(dtype.byteorder) << 16 | dtype.num << 32

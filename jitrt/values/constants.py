@@ -80,21 +80,27 @@ def constant_key(value: Any) -> Hashable | None:
         return (kind, *keys) if is_constant(value) else None
     if isinstance(value, enum.Enum):
         return (kind, Identity(value)) if is_constant(value) else None
-    is_alone = isinstance(value, (types.ModuleType, *_ALONE)) or is_library_function(value)
+    is_alone = isinstance(value, (types.ModuleType, *_ALONE)) or is_made_function(value)
     return (kind, Identity(value)) if is_alone else None
 
 
-def is_library_function(value: Any) -> bool:
-    """Whether `value` is a function of a module in C, one of NumPy's that dispatches, or a partial one of another.
+def is_made_function(value: Any) -> bool:
+    """Whether `value` is a function that is no code of Python's alone.
+
+    It is one of a module in C, one of NumPy's that dispatches, or what `functools.partial`, numba or `jit` has
+    made of another one.
 
     Examples
     --------
-    >>> is_library_function(len), is_library_function(np.mean), is_library_function([].append)
-    (True, True, False)
+    >>> is_made_function(len), is_made_function(np.mean), is_made_function([].append), is_made_function(lambda: 0)
+    (True, True, False, False)
     """
-    if isinstance(value, types.BuiltinFunctionType):
+    kind = type(value)
+    if issubclass(kind, types.BuiltinFunctionType):
         return isinstance(value.__self__, types.ModuleType)
-    return isinstance(value, (type(np.sum), functools.partial))
+    if kind.__dictoffset__ and "__jitrt_function__" in vars(value):
+        return type(value.__jitrt_function__) is types.FunctionType
+    return issubclass(kind, (type(np.sum), functools.partial)) or kind.__module__.startswith("numba.")
 
 
 def users_members(value: Any) -> frozenset[str]:

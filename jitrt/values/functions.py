@@ -68,8 +68,10 @@ class Code:
         function.__kwdefaults__ = dict(zip(self.keywords, parts[first + self.defaults :])) or None
 
 
-def parts_of(function: types.FunctionType) -> list[Any]:
-    """What a function has closed over, the values of its defaults, and those of its keywords."""
+def parts_of(function: types.FunctionType | types.MethodType) -> list[Any]:
+    """What a function has closed over, and the values of its defaults and keywords; of a method its object."""
+    if isinstance(function, types.MethodType):
+        return [function.__self__]
     cells = [contents(cell) for cell in function.__closure__ or ()]
     return [*cells, *(function.__defaults__ or ()), *(function.__kwdefaults__ or {}).values()]
 
@@ -101,6 +103,23 @@ def is_numpy(value: Any) -> bool:
 def is_taken_apart(value: Any) -> bool:
     """Whether a value is a function that is its code and what that has closed over."""
     return type(value) is types.FunctionType and not (is_named(value) or vars(value).keys() - {"__wrapped__"})
+
+
+def is_own_method(value: types.MethodType) -> bool:
+    """Whether a bound method is what the object, or the class, has under its name.
+
+    Examples
+    --------
+    >>> class Model:
+    ...     def rate(self): ...
+    >>> is_own_method(Model().rate)
+    True
+    """
+    owner, name = value.__self__, getattr(value.__func__, "__name__", "")
+    if isinstance(owner, type):
+        return getattr(getattr(owner, name, None), "__func__", None) is value.__func__
+    found = next((vars(c)[name] for c in type(owner).__mro__ if name in vars(c)), None)
+    return found is value.__func__ and name not in getattr(owner, "__dict__", ())
 
 
 def is_named(function: types.FunctionType) -> bool:

@@ -20,7 +20,7 @@ import numpy as np
 
 from ..base.frozen import frozen
 from .attributes import attributes_of, has_plain_attributes, has_plain_fields, original_class
-from .functions import Code, Same, is_taken_apart, parts_of, stays
+from .functions import Code, Same, is_own_method, is_taken_apart, parts_of, stays
 from .growing import NOT_GROWING, Appended, Growing
 from .masked import begun, has_mask, names_of, told
 from .masked import maker as masked_maker
@@ -39,7 +39,7 @@ class Attributes:
 
 
 class Parts:
-    """In a path: what the function so far has closed over, and its defaults."""
+    """In a path: what the function so far has closed over, and its defaults; the object of a method."""
 
 
 _DEEPEST = 8  # objects in objects; deeper ones, which may be circles, are leaves
@@ -150,6 +150,16 @@ OBJECT = Kind("object", _attributes, lambda w: w[0].__new__(w[0]), _fill_object,
 FUNCTION = Kind(
     "function", lambda v: (Code(v), parts_of(v)), lambda code: code.make(code.namespace), _fill_function, None, (Parts,)
 )
+METHOD = Kind(
+    "method",
+    lambda v: (v.__name__, (v.__self__,)),
+    None,
+    lambda _, name, parts: getattr(parts[0], name),
+    None,
+    (Parts,),
+)
+"""Of an object or a class that has it under its name."""
+
 GROWING = Kind("growing list", _nothing, lambda what: Appended(), lambda value, what, parts: value)
 """A list of which a call says nothing but where it is."""
 
@@ -196,6 +206,8 @@ def kind_of(value: Any, objects: bool = True) -> Kind | None:
         return MASKED if objects else None
     if issubclass(cls, tuple):
         return NAMED if hasattr(cls, "_fields") and not (objects and not _is_its_fields(value)) else None
+    if cls is types.MethodType:
+        return METHOD if objects and is_own_method(value) else None
     return OBJECT if objects and has_plain_attributes(original_class(cls)) else None
 
 
@@ -436,6 +448,11 @@ def data_in(tree: Tree, first: int = 0) -> set[int]:
     return found
 
 
+def methods_in(tree: Tree) -> set[str]:
+    """The names of the bound methods in a tree."""
+    return {name for kind, name, _ in nodes(tree) if kind is METHOD}
+
+
 def is_flat(tree: Tree) -> bool:
     """Whether it is that of a tuple of leaves."""
     return tree is not None and tree[0] is TUPLE and all(part is None for part in tree[2])
@@ -490,6 +507,8 @@ def maker_of(tree: Tree, parts: Iterable[Part | None] = ()) -> Callable[[Sequenc
             return f"{constant(masked_maker(what))}({inside})"
         if kind is LIST:
             return f"[{inside}]"
+        if kind is METHOD:
+            return f"getattr({inside}{what!r})"
         return f"({inside})" if kind is TUPLE else f"{constant(what)}({inside})"
 
     return eval(f"lambda leaves: {text(tree)}", constants)

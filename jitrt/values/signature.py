@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .keys import Foreign
-from .kinds import AGAIN, DICT, FUNCTION, MASKED, NAMED, OBJECT, SAME, TUPLE, Tree
+from .kinds import AGAIN, DICT, FUNCTION, MASKED, METHOD, NAMED, OBJECT, SAME, TUPLE, Tree
 
 log = logging.getLogger("jitrt.guards")
 
@@ -128,6 +128,8 @@ def _shape(structure: Tree, leaves: Iterator[str]) -> str:
         return f"{what.name}({', '.join(parts)})"
     if kind is OBJECT:
         return f"{what[0].__name__}({', '.join(f'{k}={part}' for k, part in zip(what[1], parts))})"
+    if kind is METHOD:
+        return f"{parts[0]}.{what}"
     if kind is MASKED:
         return f"masked array({', '.join(parts)})"
     if kind is DICT:

@@ -48,6 +48,7 @@ from .values import (
     Composite,
     Display,
     ListChanges,
+    Method,
     NeedsValue,
     NotStaged,
     Scalar,
@@ -173,7 +174,7 @@ class Calls(Expressions):
     def call(self, function: Any, args: list[Any], kwargs: dict[str, Any], e: ast.Call) -> Any:
         """A call of a function that is known."""
         r = self.r
-        if isinstance(function, objects.Method):
+        if isinstance(function, Method):
             if function.function is object.__init__:
                 if args or kwargs:
                     raise NotStaged("arguments of object.__init__")

@@ -20,16 +20,16 @@ import numpy as np
 from ...base.frozen import frozen
 from ...ir.integers import Poly
 from ...values import kinds
-from ...values.kinds import DICT, LIST, MASKED, NAMED, OBJECT, RECORDS, TUPLE, Tree
+from ...values.kinds import DICT, LIST, MASKED, METHOD, NAMED, OBJECT, RECORDS, TUPLE, Tree
 from ...values.records import has_fields
 from ...values.versions import version_of
 from .arrays import materialise
 from .recorder import Recorder
-from .values import BOOL, Array, Composite, ListChanges, NeedsValue, NotStaged, Unread, integer, is_static
+from .values import BOOL, Array, Composite, ListChanges, Method, NeedsValue, NotStaged, Unread, integer, is_static
 from .variables import Kind, Parts, Same, Variable, is_covered, join, kind_of, seen_from
 
 _MOST_DEEP = 4
-_WITHOUT_CLASS = frozenset({TUPLE, DICT, RECORDS})
+_WITHOUT_CLASS = frozenset({TUPLE, DICT, RECORDS, METHOD})
 _MOST_PARTS = 64  # of one call
 LEAVES = frozenset({np.ndarray, int, float, bool, str, type(None), np.float64, np.float32, np.int64, complex})
 
@@ -251,6 +251,11 @@ def put_together(r: Recorder, tree: Tree, leaves: Iterator[Any], place: tuple[An
     if tree is None:
         return next(leaves)
     kind, what, trees = tree
+    if kind is METHOD:
+        owner = put_together(r, trees[0], leaves, (*place, "__self__"))
+        if not isinstance(owner, Composite):
+            raise NotStaged(f"a method of {type(owner).__name__}")
+        return Method(owner, next(vars(c)[what] for c in owner.kind.__mro__ if what in vars(c)))
     cls = tuple if kind is TUPLE else dict if kind is DICT else what if kind is NAMED else what[kind is RECORDS]
     names = what._fields if kind is NAMED else kind.names(what, trees)
     parts = dict(zip(names, [put_together(r, t, leaves, (*place, name)) for name, t in zip(names, trees)]))

@@ -40,6 +40,7 @@ from .values import (
     Display,
     Gone,
     ListChanges,
+    Method,
     NotStaged,
     RunTime,
     integer,
@@ -51,14 +52,6 @@ if TYPE_CHECKING:
 
 _WAYS = (*OWN_WAYS, *USUAL_WAYS, "__setattr__", "__init__")
 NAMED_TUPLE: Any = namedtuple("NAMED_TUPLE", "")
-
-
-@frozen(eq=False)
-class Method:
-    """A function of a class, and what it gets as its first argument: an object, or the class."""
-
-    owner: Any
-    function: Any
 
 
 @frozen(eq=False)

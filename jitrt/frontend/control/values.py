@@ -211,6 +211,14 @@ def held_by(value: Composite) -> list[Any]:
 
 
 @frozen(eq=False)
+class Method:
+    """A function of a class, and what it gets as its first argument: an object, or the class."""
+
+    owner: Any
+    function: Any
+
+
+@frozen(eq=False)
 class View:
     """Memory in which an array lies.
 

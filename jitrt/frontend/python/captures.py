@@ -102,7 +102,8 @@ class Captures:
     modules : dict of int to module
         Those of which the code does not show what is looked up in them, by identity.
     texts : set of str
-        What else than names and texts of the code may be looked up in them: texts among the arguments.
+        What else than names and texts of the code may be looked up in them, and in classes: texts among the arguments,
+        and the names of methods among them.
     codes : set
         All code that has been scanned.
     appended, read : set of str

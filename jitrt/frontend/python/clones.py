@@ -18,7 +18,7 @@ import numpy as np
 
 from ...errors import Untraceable
 from ...values.attributes import has_plain_attributes
-from ...values.constants import is_library_function
+from ...values.constants import is_made_function
 from ...values.functions import MISSING, Code, contents, is_numpy, parts_of, stays, underlying
 from ...values.keys import GENERATORS
 from ..context import current
@@ -129,7 +129,7 @@ class Clones:
 
     def of_leaf(self, leaf: Any) -> Any:
         """What code finds in place of an argument."""
-        leads_to_more = isinstance(leaf, (type, types.FunctionType, types.ModuleType)) or is_library_function(leaf)
+        leads_to_more = isinstance(leaf, (type, types.FunctionType, types.ModuleType)) or is_made_function(leaf)
         return self.of(leaf) if leads_to_more else leaf
 
     def stand_for(self, containers: Sequence[Any], copies: Sequence[Any]) -> None:

@@ -17,7 +17,7 @@ from ...errors import Untraceable
 from ...values.attributes import GENERATED, is_plain_class
 from ...values.constants import constant_key
 from ...values.functions import PART, Code
-from ...values.kinds import FUNCTION, SAME, Tree, classes_in, nodes
+from ...values.kinds import FUNCTION, SAME, Tree, classes_in, methods_in, nodes
 from .bytecode import decoded, names_and_texts
 from .captures import Captures, Place
 from .codescan import Scan, appended_parameters
@@ -64,7 +64,8 @@ def scan_call(called: Callable[..., Any], structure: Tree, leaves: Iterable[Any]
     found |= {key: leaf for leaf in leaves if (key := _key_of(leaf)) is not None}
     new = {key: function for key, function in found.items() if key not in captures.given}
     has_modules = captures.modules or any(type(value) is types.ModuleType for value in new.values())
-    texts = {leaf for leaf in leaves if type(leaf) is str} - captures.texts if has_modules else set[str]()
+    texts = {leaf for leaf in leaves if type(leaf) is str} if has_modules else set[str]()
+    texts = (texts | methods_in(structure)) - captures.texts
     captures.texts |= texts
     if not new and not texts and classes <= captures.members.keys() and given <= captures.classes:
         return False
@@ -126,7 +127,7 @@ def scan_methods(function: Callable[..., Any], classes: set[type], captures: Cap
     walk = Scan(captures)
     walk.behind_a_branch = True  # a name does not tell whose method it is, nor whether that is called
     walk.in_methods = True
-    names = set(_OPERATORS).union(*map(names_and_texts, captures.codes))
+    names = captures.texts.union(_OPERATORS, *map(names_and_texts, captures.codes))
     done: set[tuple[type, str, bool]] = set()
     pending: list[Any] = [function, *(c.value for c in captures.values)]
     while pending:
