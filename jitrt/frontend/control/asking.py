@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from .containers import PYTHONS
 from .lists import RunTimeList
 from .outside import is_function
 from .values import Array, Complex, Composite, NotStaged, Scalar, Unread, is_static
@@ -39,7 +40,7 @@ def _classes_of(value: Any) -> set[type]:
     if isinstance(value, (tuple, dict)):
         return {dict} if isinstance(value, dict) else {type(value)}
     if isinstance(value, (Composite, Unread)):
-        return {value.kind}
+        return {PYTHONS.get(value.kind, value.kind)}
     if is_static(value):
         return {type(value)}
     raise NotStaged("the class of a value")

@@ -10,7 +10,7 @@ import numpy as np
 from ...ir.integers import Poly
 from ...values.functions import MISSING
 from . import arrays as a
-from . import composites, lists, objects, scalars, specialmethods, subscripts
+from . import composites, containers, lists, objects, scalars, specialmethods, subscripts
 from .comprehensions import Comprehensions
 from .expressions import OPERATORS
 from .lists import GrownList, RunTimeList
@@ -23,6 +23,10 @@ class Assignments(Comprehensions):
     temporaries: dict[ast.stmt, tuple[str, ast.stmt]]
     deferred: dict[str, int]  # temporaries, and when they were assigned
     passing: dict[ast.stmt, list[str]]  # temporaries that a statement is the last to use
+
+    def of_NamedExpr(self, e: ast.NamedExpr) -> Any:
+        self.assign(e.target, self.operand(e.value))
+        return self.expression(ast.copy_location(ast.Name(e.target.id, ast.Load()), e.target))
 
     def do_Pass(self, s: ast.Pass) -> None:
         pass
@@ -87,7 +91,7 @@ class Assignments(Comprehensions):
     def _set_part(self, owner: Composite | DictDisplay, key: Any, value: Any) -> None:
         """``owner[key] = value`` for a dict."""
         if not is_static(key):
-            raise NotStaged("a key of a dict that is not known")
+            containers.need_hashed(self.r, owner)
         if isinstance(owner, Composite) and composites.is_records(owner) and isinstance(key, str):
             field = owner.part(key)
             subscripts.assign(self.r, field, ..., scalars.stored(self.r, value, field.dtype))

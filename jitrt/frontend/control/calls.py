@@ -12,14 +12,14 @@ import numpy as np
 
 from ...ir.integers import Poly
 from ...ir.ops.optable import OUT_BY_NAME
-from ...values.functions import underlying
+from ...values.functions import MISSING, underlying
 from ..python.numbas import is_numbas
 from ..python.operations import operation_of, stands_for
 from . import arrays as a
 from . import (
     choosing,
     complexnumbers,
-    composites,
+    containers,
     draws,
     external,
     library,
@@ -59,8 +59,11 @@ from .values import (
     type_of,
 )
 from .written import MOST_INLINE, WRITTEN
+from .written_lists import insert, pop_at, sort
 
-_METHODS = {"append": (1,), "extend": (1,), "pop": (0, 1), "clear": (0,), "copy": (0,)}  # of lists: how many arguments
+_METHODS = {  # of lists: how many arguments
+    "append": (1,), "extend": (1,), "pop": (0, 1), "clear": (0,), "copy": (0,), "insert": (2,), "sort": (0,),
+}  # fmt: skip
 _ITERATORS = ("range", "zip", "enumerate", "reversed")
 
 
@@ -68,6 +71,10 @@ _GIVE_ARRAYS = frozenset(  # without axes, too
     """copy asarray array reshape where empty zeros ones full empty_like zeros_like ones_like full_like""".split()
 )
 _OF_SMALL = (np.linalg.inv, np.linalg.solve, np.linalg.det, np.linalg.cholesky)
+
+
+_ALL = ".all"  # no name of a user's
+_OF_ALL = (list, tuple, sum, min, max, any, all, sorted)  # they want all elements of their argument
 
 
 def is_iterator(e: ast.expr) -> bool:
@@ -92,7 +99,9 @@ class Calls(Expressions):
             function = self.expression(e.func)
             if function in (any, all) and isinstance(e.args[0], ast.GeneratorExp):
                 return self.quantified(e.args[0], function is all)
-            if function in (list, tuple, sum, min, max, any, all):
+            if function is dict and len(e.args) == 1 and not e.keywords:
+                return self.dict_from(e, e.args[0])
+            if function in _OF_ALL:
                 drawn = self.drawn(e.args[0])
                 rest, kwargs = self._arguments(ast.Call(e.func, e.args[1:], e.keywords), e.func)
                 return self.call(function, [drawn, *rest[1:]], kwargs, e)
@@ -104,8 +113,8 @@ class Calls(Expressions):
                 return complexnumbers.conjugate(self.r, owner)
             if isinstance(owner, Scalar):
                 return self._scalar_method(owner, e.func.attr, args, kwargs)
-            if isinstance(owner, Composite) and owner.kind is dict and e.func.attr == "get" and args and not kwargs:
-                return composites.item(self.r, owner, args[0]) if args[0] in owner.parts else (*args[1:], None)[0]
+            if not kwargs and (made := containers.method(self, owner, e.func.attr, args)) is not MISSING:
+                return made
             if isinstance(owner, Source):
                 return self._draw(owner, e.func.attr, args, kwargs, e)
             if isinstance(owner, np.ufunc) and e.func.attr == "at" and not kwargs:
@@ -119,6 +128,23 @@ class Calls(Expressions):
     def drawn(self, e: ast.expr) -> Any:
         """All that an iterator gives, as a list."""
         raise NotImplementedError
+
+    def dict_from(self, e: ast.expr, source: ast.expr) -> Any:
+        """``dict(source)`` of pairs."""
+        raise NotImplementedError
+
+    def all_of(self, value: Any, e: ast.expr) -> Any:
+        """What a container of run time holds, as a list; other values as they are."""
+        if not (isinstance(value, containers.DictView) or containers.is_container(value)):
+            return value
+        return self._with_name(value, self.drawn, e)
+
+    def _with_name(self, value: Any, visit: Callable[[ast.expr], Any], e: ast.expr) -> Any:
+        """What `visit` makes of an expression that stands for a value."""
+        self.variables[_ALL] = value
+        made = visit(ast.copy_location(ast.Name(_ALL, ast.Load()), e))
+        del self.variables[_ALL]
+        return made
 
     def quantified(self, e: ast.GeneratorExp, is_all: bool) -> Any:
         """``any(…)`` or ``all(…)``."""
@@ -190,6 +216,16 @@ class Calls(Expressions):
             return objects.super_of(self, args)
         if function is object.__setattr__ and len(args) == 3 and not kwargs:
             return objects.set_directly(self, *args)
+        if containers.is_made(function):
+            return containers.make(self, function, args, kwargs, e)
+        if function is dict and not kwargs and len(args) <= 1:
+            items = containers.items_of(self, *args)
+            if items is None:
+                return self._with_name(containers.items_in(args[0]), lambda source: self.dict_from(e, source), e)
+            return self.dict_of(items, e)
+        if function in _OF_ALL and args and isinstance(args[0], (containers.DictView, Composite)):
+            keys = containers.keys_of(self, args[0]) if function is sorted and not kwargs else None
+            args = [self.all_of(args[0], e) if keys is None else keys, *args[1:]]
         if makingobjects.is_made(function):
             return makingobjects.make(self, function, args, kwargs, e)
         if isinstance(function, LocalFunction):
@@ -405,9 +441,13 @@ class Calls(Expressions):
             return self.append(values, args[0], e.args[0])
         if name == "extend":
             return self.extend(values, args[0])
+        if name == "insert":
+            return self._written(insert, [values, *args], {}, e)
+        if name == "sort":
+            return self._written(sort, [values], {}, e)
         if name == "pop":
             if args and not (is_static(args[0]) and args[0] in (0, -1)):
-                raise NotStaged("an element from the middle of a list")
+                return self._written(pop_at, [values, *args], {}, e)
             return lists.pop_first(r, values) if args and args[0] == 0 else lists.pop(r, values)
         if name == "clear":
             return lists.clear(r, values)

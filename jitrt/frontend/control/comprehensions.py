@@ -10,12 +10,13 @@ from __future__ import annotations
 import ast
 from typing import Any
 
+from . import containers
 from .calls import Calls
 from .iterations import iteration_of
 from .source import assigned
-from .values import NotStaged
+from .values import NotStaged, is_static
 
-Comprehension = ast.ListComp | ast.GeneratorExp
+Comprehension = ast.ListComp | ast.GeneratorExp | ast.SetComp | ast.DictComp
 _MADE = ".made"  # what the loops change; no name of a user's
 
 
@@ -29,6 +30,26 @@ class Comprehensions(Calls):
     def of_ListComp(self, e: ast.ListComp) -> Any:
         return self._comprehended(e)
 
+    def of_SetComp(self, e: ast.SetComp) -> Any:
+        add = ast.Call(ast.Attribute(ast.Name(_MADE, ast.Load()), "add", ast.Load()), [e.elt], [])
+        _check_variables(e)
+        return self._looped_over(e, containers.hashed(self, (), e), [ast.Expr(add)])
+
+    def of_DictComp(self, e: ast.DictComp) -> Any:
+        _check_variables(e)
+        item = _placed(ast.Tuple([e.key, e.value], ast.Load()), e)
+        known = None if containers.is_hashed(self.r, self.place_of(e)) else self._unrolled_list(e, item)
+        if known is not None and all(is_static(key) for key, _ in known):
+            return self.dict_of(dict(known), e)
+        target = ast.Subscript(ast.Name(_MADE, ast.Load()), e.key, ast.Store())
+        return self._looped_over(e, containers.hashed(self, {}, e), [ast.Assign([target], e.value)])
+
+    def dict_from(self, e: ast.expr, source: ast.expr) -> Any:
+        """``dict(source)`` of pairs."""
+        key, value = (ast.Name(name, ast.Load()) for name in (".key", ".value"))
+        target = ast.Tuple([ast.Name(name, ast.Store()) for name in (".key", ".value")], ast.Store())
+        return self.of_DictComp(_placed(ast.DictComp(key, value, [ast.comprehension(target, source, [], 0)]), e))
+
     def drawn(self, e: ast.expr) -> Any:
         """All that an iterator gives, as a list."""
         if isinstance(e, ast.GeneratorExp):
@@ -39,13 +60,15 @@ class Comprehensions(Calls):
 
     def quantified(self, e: ast.GeneratorExp, is_all: bool) -> Any:
         """``any(…)`` or ``all(…)``, which end where the answer is known."""
+        _check_variables(e)
         test = ast.UnaryOp(ast.Not(), e.elt) if is_all else e.elt
         decided = ast.Assign([ast.Name(_MADE, ast.Store())], ast.Constant(not is_all))
         return self._looped_over(e, is_all, [ast.If(test, [decided, ast.Break()], [])], leaves=True)
 
-    def _comprehended(self, e: Comprehension) -> Any:
+    def _comprehended(self, e: ast.ListComp | ast.GeneratorExp) -> Any:
         """The list that a comprehension makes."""
-        if (known := self._unrolled_list(e)) is not None:
+        _check_variables(e)
+        if (known := self._unrolled_list(e, e.elt)) is not None:
             return self.display(known, e)
         append = ast.Call(ast.Attribute(ast.Name(_MADE, ast.Load()), "append", ast.Load()), [e.elt], [])
         return self._looped_over(e, self.list_at(e), [ast.Expr(append)])
@@ -77,21 +100,21 @@ class Comprehensions(Calls):
                 self.variables[name] = value
         return result
 
-    def _unrolled_list(self, e: Comprehension) -> list[Any] | None:
+    def _unrolled_list(self, e: Comprehension, elt: ast.expr) -> list[Any] | None:
         """The list, if it is known how long it is: a few values that are written out are gone through."""
         (source, *others) = e.generators
         if others or source.is_async:
             return None
-        before, place = dict(self.variables), self.r.place()
+        before, place, iterated = dict(self.variables), self.r.place(), list(self.r.iterated)
         with self.r.attempt() as take_back:
             values, path = iteration_of(self, source.iter), self.path
             self.path = (*path, e.lineno, e.col_offset)
-            made = self._chosen_of(values, source, e.elt) if isinstance(values, list) else None
+            made = self._chosen_of(values, source, elt) if isinstance(values, list) else None
             self.path = path
             if made is None:
                 take_back()
                 self.r.begin_again(place)
-        self.variables = before
+        self.variables, self.r.iterated = before, iterated
         return made
 
     def _chosen_of(self, values: list[Any], source: ast.comprehension, elt: ast.expr) -> list[Any] | None:
@@ -113,6 +136,12 @@ class Comprehensions(Calls):
     def assign(self, target: ast.expr, value: Any) -> None:
         """``target = value``."""
         raise NotImplementedError
+
+
+def _check_variables(e: Comprehension) -> None:
+    """Raise `NotStaged` where a comprehension assigns a variable of the function around it."""
+    if any(isinstance(node, ast.NamedExpr) for node in ast.walk(e)):
+        raise NotStaged("a variable that a comprehension assigns")
 
 
 def _placed(node: Any, e: ast.expr) -> Any:

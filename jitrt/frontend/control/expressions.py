@@ -17,11 +17,13 @@ from . import arrays as a
 from . import (
     complexnumbers,
     composites,
+    containers,
     external,
     library,
     lists,
     objects,
     scalars,
+    sequences,
     specialmethods,
     strings,
     subscripts,
@@ -291,14 +293,18 @@ class Expressions:
                 y = tuple(y.parts)
             if is_static(x) and is_static(y):
                 return (x in y) == isinstance(op, ast.In)
+            y = tuple(y) if isinstance(y, (dict, set)) else y
             if isinstance(x, Chosen):
                 return strings.is_in(self.r, x, y, isinstance(op, ast.In))
-            raise NotStaged("a test of membership")
+            found = scalars.truth(self.r, sequences.is_in(self, x, y, self.here))
+            return scalars.truth_value(found if isinstance(op, ast.In) else scalars.negation(self.r, found))
         name = _COMPARED[type(op)]
         if objects.is_object(x) or objects.is_object(y):
             return specialmethods.compare(self, name, x, y, self.here)
         if isinstance(x, Chosen) or isinstance(y, Chosen):
             return strings.compare(self.r, name, x, y)
+        if sequences.are_compared(x, y):
+            return sequences.compare(self, name, x, y)
         if complexnumbers.are_complex(x, y):
             return complexnumbers.equal(self.r, name, x, y)
         if all(is_number(v) and is_python_number(v) is not False for v in (x, y)):
@@ -322,6 +328,7 @@ class Expressions:
         if isinstance(e, ast.UnaryOp) and isinstance(e.op, ast.Not):
             return scalars.negation(r, self.condition(e.operand))
         if isinstance(e, ast.BoolOp):
+            _check_assigns_nothing(e.values[1:])
             return self._chain([partial(self.condition, v) for v in e.values], isinstance(e.op, ast.And))
         if isinstance(e, ast.Compare) and len(e.ops) > 1:
             left = self.expression(e.left)
@@ -361,6 +368,7 @@ class Expressions:
         What may be its value is noted in `kinds`: Python's truth values, NumPy's, or those of which it is not known.
         """
         (op, e), *rest = parts
+        _check_assigns_nothing([later for _, later in rest])
         right = self.expression(e)
         self.here = e
         made = self.comparison(op, left, right)
@@ -403,6 +411,7 @@ class Expressions:
         return r.get(result, BOOL)
 
     def of_BoolOp(self, e: ast.BoolOp) -> Any:
+        _check_assigns_nothing(e.values[1:])
         values = []
         for v in e.values[:-1]:
             value = self.expression(v)
@@ -430,6 +439,7 @@ class Expressions:
         condition = self.condition(e.test)
         if isinstance(condition, bool):
             return self.expression(e.body if condition else e.orelse)
+        _check_assigns_nothing([e.body, e.orelse])
         return self.chosen(condition, lambda: self.expression(e.body), lambda: self.expression(e.orelse))
 
     def chosen(self, condition: str, then: Callable[[], Any], otherwise: Callable[[], Any]) -> Any:
@@ -467,8 +477,22 @@ class Expressions:
         keys = [None if k is None else self.expression(k) for k in e.keys]
         if not all(isinstance(k, (str, int)) for k in keys):
             raise NotStaged("keys of a dict")
-        parts, place = {k: self.kept(self.expression(v)) for k, v in zip(keys, e.values)}, self.place_of(e)
+        parts = {k: self.kept(self.expression(v)) for k, v in zip(keys, e.values)}
+        return self.dict_of(parts, e)
+
+    def dict_of(self, parts: dict[Any, Any], e: ast.expr) -> Any:
+        """A dict that an expression makes."""
+        place = self.place_of(e)
+        if containers.is_hashed(self.r, place):
+            return containers.hashed(self, parts, e)
         return composites.with_cells(self.r, dict, parts, place) if place in self.r.cells else DictDisplay(parts, place)
+
+    def of_Set(self, e: ast.Set) -> Any:
+        values, place = self._several(e.elts), self.place_of(e)
+        known = containers.SetDisplay(values, place) if is_static(values) else None
+        if known is not None and not containers.is_hashed(self.r, place):
+            return known
+        return containers.hashed(self, values if known is None else known, e)
 
     def place_of(self, e: Any) -> tuple[Any, ...]:
         """What tells what an expression makes from what others make."""
@@ -531,10 +555,12 @@ class Expressions:
             return subscripts.read(self.r, composites.field(value, index), value.index)
         if objects.is_object(value) and not issubclass(value.kind, tuple):
             return specialmethods.item(self, value, index, e)
+        if isinstance(value, (Composite, dict)) and not is_static(index):
+            containers.need_hashed(self.r, value)
         if isinstance(value, Composite):
             return composites.item(self.r, value, index)
         if isinstance(value, dict):
-            if not is_static(index) or index not in value:
+            if index not in value:
                 raise NotStaged("a key of a dict")
             return value[index]
         if isinstance(value, (tuple, list)):
@@ -565,6 +591,12 @@ class Expressions:
     def need_grown(self, values: Any) -> NoReturn:
         """Begin again with a list of run time in place of one of known length."""
         raise NotImplementedError
+
+
+def _check_assigns_nothing(expressions: Sequence[ast.expr]) -> None:
+    """Raise `NotStaged` where an expression that is evaluated on some ways only assigns a variable."""
+    if any(isinstance(node, ast.NamedExpr) for e in expressions for node in ast.walk(e)):
+        raise NotStaged("a variable that a part of an expression may assign")
 
 
 def _has_effect(statement: Any) -> bool:

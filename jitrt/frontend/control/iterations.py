@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...base.frozen import frozen
 from ...ir.integers import Poly
-from . import lists, scalars, subscripts
+from . import containers, lists, scalars, subscripts
 from .arrays import ZERO, fresh, materialise
 from .lists import RunTimeList
+from .ranges import Iteration
 from .source import leaves_iterations, without_continue
-from .values import Array, Composite, NotStaged, integer
+from .values import Array, Composite, NotStaged, Scalar, integer
 from .variables import Number, number_of
 
 if TYPE_CHECKING:
@@ -22,27 +22,6 @@ if TYPE_CHECKING:
     from .recorder import Recorder
 
 MOST_UNROLLED = 16  # values of different kinds that a loop runs over
-
-
-@frozen(eq=False)
-class Iteration:
-    """A loop over a range of indices.
-
-    Parameters
-    ----------
-    start, stop : Poly
-    step : int
-    count : Poly
-        Of iterations, if it is positive.
-    bind : callable
-        From an index to the value of the loop's variable.
-    """
-
-    start: Poly
-    stop: Poly
-    step: int
-    count: Poly
-    bind: Callable[[Poly], Any]
 
 
 def iteration_of(where: Expressions, e: ast.expr) -> Iteration | list[Any]:
@@ -148,6 +127,8 @@ def _over(where: Expressions, value: Any) -> Iteration | list[Any]:
         return Iteration(ZERO, n, 1, n, lambda index: lists.element(where.r, value, index))
     if isinstance(value, (tuple, list)):
         return list(value)
+    if containers.is_container(value) or isinstance(value, containers.DictView):
+        return containers.iteration(where, value)
     if isinstance(value, Composite):
         if value.kind is not dict and value.items is None:
             raise NotStaged(f"a loop over {value.kind.__name__}")
@@ -163,6 +144,8 @@ def _range(where: Expressions, bounds: list[Any]) -> Iteration:
     if not 1 <= len(bounds) <= 3:
         raise NotStaged("a range")
     start, stop, step = (0, bounds[0], 1) if len(bounds) == 1 else (*bounds, 1)[:3]
+    if isinstance(step, Scalar) and step.argument is None:
+        return _range_of_steps(where, start, stop, step)
     by = scalars.static_integer(step)
     if by == 0:
         raise NotStaged("a range of step zero")
@@ -173,6 +156,15 @@ def _range(where: Expressions, bounds: list[Any]) -> Iteration:
         length = r.maximum(length, ZERO)
         length = Poly.name(r.machine("floordiv", length + (abs(by) - 1), Poly.number(abs(by)), [0], [length]))
     return Iteration(first, last, by, length, integer)
+
+
+def _range_of_steps(where: Expressions, start: Any, stop: Any, step: Any) -> Iteration:
+    """A range whose step is known at run time only: it has to be positive."""
+    r = where.r
+    first, last, by = (scalars.index_of(r, v) for v in (start, stop, step))
+    r.require(by - 1)
+    count = r.maximum(Poly.name(r.machine("floordiv", last - first + by - 1, by, [], [by])), ZERO)
+    return Iteration(ZERO, count, 1, count, lambda k: integer(first + k * by))
 
 
 def _reversed(source: Iteration | list[Any]) -> Iteration | list[Any]:

@@ -132,12 +132,18 @@ class GrownList(RunTime):
                 site = r.site(("list", self.place, len(self.columns)))
                 self.columns.append(Column(r.variable(), extents, dtype, site))
 
+    def suppose(self, r: Recorder) -> None:
+        """Take it, if it is empty so far, for a list of integers, until it is known what is appended."""
+        if self.kind is None and self.place not in r.guesses:
+            r.guesses[self.place] = True
+            r.lists[self.place] = Number(INT, True)
+            self._settle(r, r.lists[self.place])
+
     def guess(self, r: Recorder) -> NoReturn:
         """Begin again, as if it were a list of integers, until it is known what is appended."""
         if self.place in r.guesses:
             raise NotStaged("an element of a list that is empty")
-        r.guesses[self.place] = True
-        r.lists[self.place] = Number(INT, True)
+        self.suppose(r)
         raise ListChanges("an element of a list that is empty so far")
 
     def accept(self, r: Recorder, value: Any) -> None:

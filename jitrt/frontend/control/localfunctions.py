@@ -23,11 +23,13 @@ class LocalFunction:
     definition : ast.FunctionDef
     defaults : tuple
         Of the last parameters: values that are known.
+    named : dict
+        Defaults of parameters that have to be named.
     scope : Statements
     """
 
-    def __init__(self, definition: ast.FunctionDef, defaults: tuple[Any, ...], scope: Any):
-        self.definition, self.defaults, self.scope = definition, defaults, scope
+    def __init__(self, definition: ast.FunctionDef, defaults: tuple[Any, ...], named: dict[str, Any], scope: Any):
+        self.definition, self.defaults, self.named, self.scope = definition, defaults, named, scope
         self.name = definition.name
         self.locals = frozenset((*parameter_names(definition), *assigned(definition.body)))
 
@@ -36,7 +38,7 @@ class LocalFunction:
             type(other) is LocalFunction
             and self.definition is other.definition
             and self.scope is other.scope
-            and repr(self.defaults) == repr(other.defaults)
+            and repr((self.defaults, self.named)) == repr((other.defaults, other.named))
         )
 
     def __hash__(self) -> int:
@@ -52,15 +54,15 @@ def local_function(definition: ast.FunctionDef, scope: Any) -> LocalFunction:
         If it assigns names of the function around it, is no plain function, or has defaults that can change.
     """
     check_parameters(definition)
-    if definition.args.kwonlyargs:
-        raise NotStaged("parameters that have to be named")
     refused = (ast.Nonlocal, ast.Global, ast.Yield, ast.YieldFrom, ast.Await)
     if definition.decorator_list or any(isinstance(n, refused) for n in ast.walk(definition)):
         raise NotStaged(f"the definition of {definition.name}")
     defaults = tuple(scope.expression(e) for e in definition.args.defaults)
-    if any(not is_static(v) or isinstance(v, (list, dict, set)) for v in defaults):
+    a = definition.args
+    named = {p.arg: scope.expression(e) for p, e in zip(a.kwonlyargs, a.kw_defaults) if e is not None}
+    if any(not is_static(v) or isinstance(v, (list, dict, set)) for v in (*defaults, *named.values())):
         raise NotStaged("a default that can change")
-    return LocalFunction(definition, defaults, scope)
+    return LocalFunction(definition, defaults, named, scope)
 
 
 def outlives(value: Any, scope: Any) -> bool:

@@ -14,6 +14,7 @@ from ...values import kinds
 from ...values.kinds import NAMED, OBJECT
 from . import arrays as a
 from .composites import read
+from .containers import CONTAINER, Container, is_container, result_parts
 from .listkinds import dtypes_of_leaf, holds_lists, is_of_objects, leaves_of
 from .lists import GrownList
 from .makingobjects import attributes_at_end
@@ -124,7 +125,7 @@ class Elements:
 class Instance:
     """A result that is an object which the function makes: of which kind and class, and what it holds."""
 
-    kind: kinds.Kind
+    kind: kinds.Kind | Container
     what: Any
     parts: tuple[Any, ...]
 
@@ -216,6 +217,9 @@ def result_of(r: Recorder, value: Any, results: list[tuple[str, Type]], made: di
         return Several(make, tuple(result_of(r, v, results, made) for v in parts_of(value)), keys)
     if isinstance(value, Composite) and value.kind is dict and value.cells:
         return result_of(r, {name: read(r, value, name) for name in value.parts}, results, made)
+    if is_container(value):
+        option, held = result_parts(r, value)
+        return Instance(CONTAINER, option, tuple(result_of(r, v, results, made) for v in held))
     if isinstance(value, Composite) and value.places:
         parts = attributes_at_end(r, value)
         is_tuple = issubclass(value.kind, tuple)

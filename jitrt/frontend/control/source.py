@@ -123,7 +123,7 @@ def _indented_block(code: types.CodeType) -> ast.Module | None:
 def _compiled(definition: ast.FunctionDef, code: types.CodeType) -> types.CodeType | None:
     """The code of a definition inside of a function that has the variables which `code` finds in cells."""
     a, none = definition.args, ast.Constant(None)  # defaults are no part of the code
-    args = ast.arguments(a.posonlyargs, a.args, None, a.kwonlyargs, [none] * len(a.kwonlyargs), None, [])
+    args = ast.arguments(a.posonlyargs, a.args, a.vararg, a.kwonlyargs, [none] * len(a.kwonlyargs), None, [])
     bare = ast.FunctionDef("f", args, definition.body, [])
     around = syntax_tree(f"def around({', '.join(code.co_freevars)}): pass").body[0]
     assert isinstance(around, ast.FunctionDef)
@@ -162,14 +162,15 @@ _JUMPS = frozenset((*dis.hasjrel, *dis.hasjabs))
 
 
 def check_parameters(definition: ast.FunctionDef) -> None:
-    """Raise `NotStaged` for parameters that take any number of arguments."""
-    if definition.args.vararg or definition.args.kwarg:
-        raise NotStaged("parameters that take any number of arguments")
+    """Raise `NotStaged` for a parameter that takes any arguments that are given by name."""
+    if definition.args.kwarg:
+        raise NotStaged("a parameter that takes any arguments by name")
 
 
 def parameter_names(definition: ast.FunctionDef) -> tuple[str, ...]:
     """The names of the parameters."""
-    return (*positional_names(definition), *(a.arg for a in definition.args.kwonlyargs))
+    rest = [definition.args.vararg] if definition.args.vararg else []
+    return (*positional_names(definition), *(a.arg for a in (*definition.args.kwonlyargs, *rest)))
 
 
 def positional_names(definition: ast.FunctionDef) -> tuple[str, ...]:
@@ -298,7 +299,8 @@ def bind(
     """
     names, alone = positional_names(definition), len(definition.args.posonlyargs)
     own = [a.arg for a in definition.args.kwonlyargs]
-    if len(args) > len(names) or not kwargs.keys() <= {*names[max(len(args), alone) :], *own}:
+    rest, args = args[len(names) :], args[: len(names)]
+    if (rest and not definition.args.vararg) or not kwargs.keys() <= {*names[max(len(args), alone) :], *own}:
         raise NotStaged(f"arguments of {definition.name}")
     bound = dict(zip(names, args)) | kwargs
     for name, value in (*zip(names[len(names) - len(defaults) :], defaults), *(named or {}).items()):
@@ -308,4 +310,6 @@ def bind(
             bound[name] = value
     if len(bound) != len(names) + len(own):
         raise NotStaged(f"arguments of {definition.name}")
+    if definition.args.vararg:
+        bound[definition.args.vararg.arg] = tuple(rest)
     return bound

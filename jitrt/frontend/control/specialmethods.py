@@ -52,15 +52,15 @@ def special(where: Expressions, value: Composite, name: str, args: list[Any], e:
 
 def item(where: Expressions, value: Composite, index: Any, e: Any) -> Any:
     """``value[index]``."""
-    return _needed(special(where, value, "__getitem__", [index], e), value, "__getitem__")
+    return needed(special(where, value, "__getitem__", [index], e), value, "__getitem__")
 
 
 def called(where: Expressions, value: Composite, args: list[Any], e: Any) -> Any:
     """``value(*args)``."""
-    return _needed(special(where, value, "__call__", args, e), value, "__call__")
+    return needed(special(where, value, "__call__", args, e), value, "__call__")
 
 
-def _needed(made: Any, value: Composite, name: str) -> Any:
+def needed(made: Any, value: Composite, name: str) -> Any:
     """What a method has given, if the class has it."""
     if made is MISSING:
         raise NotStaged(f"{value.kind.__name__} has no {name!r}")
@@ -135,7 +135,7 @@ def truth(where: Expressions, value: Composite, e: Any) -> Any:
 
 def length(where: Expressions, value: Composite, e: Any) -> Any:
     """``len(value)``."""
-    made = _needed(special(where, value, "__len__", [], e), value, "__len__")
+    made = needed(special(where, value, "__len__", [], e), value, "__len__")
     if not (is_number(made) and dtype_of(made) == INT and is_python_number(made)):
         raise NotStaged("a length that is no integer of Python's")
     where.r.require(scalars.poly_of(where.r, made))
@@ -144,4 +144,4 @@ def length(where: Expressions, value: Composite, e: Any) -> Any:
 
 def absolute(where: Expressions, value: Composite, e: Any) -> Any:
     """``abs(value)``."""
-    return _needed(special(where, value, "__abs__", [], e), value, "__abs__")
+    return needed(special(where, value, "__abs__", [], e), value, "__abs__")

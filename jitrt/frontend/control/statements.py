@@ -298,9 +298,11 @@ class Statements(Choices):
 
     def condition_is_false(self, test: ast.expr) -> bool:
         """Whether a loop does not run at all."""
+        before = dict(self.variables)
         with self.r.attempt() as take_back:
             condition = self.condition(test)
             take_back()
+        self.variables = before
         return condition is False
 
     def _iteration(self, loop: _Loop, begin: Callable[[], None], body: list[ast.stmt], reads: bool = True) -> list[Any]:
@@ -432,7 +434,7 @@ class Statements(Choices):
         if self.r.inlined > _MOST_INLINED:
             raise NotStaged("it calls too many functions")
         if isinstance(function, LocalFunction):
-            definition, defaults, named = function.definition, function.defaults, None
+            definition, defaults, named = function.definition, function.defaults, function.named
         else:
             definition, defaults = definition_of(function.__code__), function.__defaults__ or ()
             named = function.__kwdefaults__

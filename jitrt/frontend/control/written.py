@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from .written_lists import LISTS
 from .written_maps import MAPS
 from .written_math import MATH
 from .written_order import ORDER
@@ -333,5 +334,6 @@ WRITTEN: dict[Any, Callable[..., Any]] = {
     np.trapezoid: _trapezoid, np.trace: _trace, np.diag: _diag, np.diagflat: _diagflat, np.tril: _tril,
     np.triu: _triu, np.unravel_index: _unravel_index, np.tensordot: _tensordot,
     np.linalg.det: _det, np.linalg.cholesky: _cholesky, np.flip: _flip, np.ptp: _ptp, np.allclose: _allclose,
-    np.random.Generator.permutation: _permutation, np.random.Generator.shuffle: _shuffle, **ORDER, **MATH, **MAPS,
+    np.random.Generator.permutation: _permutation, np.random.Generator.shuffle: _shuffle,
+    **ORDER, **MATH, **MAPS, **LISTS,
 }  # fmt: skip

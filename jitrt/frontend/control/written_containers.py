@@ -1,0 +1,252 @@
+"""Python's containers in plain Python: a staged function has objects of these classes in their place.
+
+Keys are numbers and tuples of numbers. A table of places, of which at most half are taken, says where a key is in the
+list of keys, which keeps the order in which they came (Knuth 1973, 6.4, linear probing). Where Python would raise an
+exception, an assertion fails.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from .written_lists import sorted_list
+
+_PRIME = 2147483647  # 2**31 - 1
+_LEAST = 16  # places
+
+
+def _hash(key: Any) -> int:
+    """Of equal numbers the same: 1, 1.0 and True are one key."""
+    if isinstance(key, (float, np.floating)):
+        return int(float(key) * 4096.0) % _PRIME
+    return int(key) % _PRIME * 4096 % _PRIME
+
+
+def _code(key: Any) -> Any:
+    """A number that says where in a table a key should be."""
+    if isinstance(key, tuple):
+        code = 0
+        for part in key:
+            code = (code * 31 + _hash(part)) % _PRIME
+        return code * 40503 >> 7
+    return _hash(key) * 40503 >> 7
+
+
+def _place(table: Any, keys: Any, key: Any) -> Any:
+    """Where in the table the key is, or is missing."""
+    last = len(table) - 1
+    at = _code(key) & last
+    while table[at] >= 0:
+        if keys[table[at]] in (key,):
+            break
+        at = (at + 1) & last
+    return at
+
+
+class Keys:
+    """Keys in the order in which they came."""
+
+    def __init__(self, keys: Any = ()) -> None:
+        """With keys that are different."""
+        self._keys: list[Any] = []
+        self._table = np.full(_LEAST, -1)
+        if len(keys) > 0:
+            for key in keys:
+                self._keys.append(key)
+            self._fill()
+
+    def __len__(self) -> int:
+        return len(self._keys)
+
+    def __contains__(self, key: Any) -> bool:
+        return self._table[_place(self._table, self._keys, key)] >= 0
+
+    def _enter(self, at: int, key: Any) -> None:
+        """Add a key that is missing at that place of the table."""
+        self._table[at] = len(self._keys)
+        self._keys.append(key)
+        if 2 * len(self._keys) > len(self._table):
+            self._fill()
+
+    def _fill(self) -> None:
+        """Make a table for all keys, and as many again."""
+        size = 4 * len(self._table)
+        while size < 4 * len(self._keys):
+            size = 2 * size
+        self._table = np.full(size, -1)
+        for k in range(len(self._keys)):
+            at = _code(self._keys[k]) & (size - 1)
+            while self._table[at] >= 0:
+                at = (at + 1) & (size - 1)
+            self._table[at] = k
+
+    __eq__ = None  # type: ignore[assignment]
+    __ne__ = None  # type: ignore[assignment]
+
+
+class Set(Keys):
+    """A set, to which elements are added."""
+
+    def __init__(self, values: Any = (), keys: Any = ()) -> None:
+        super().__init__(keys)
+        for value in values:
+            self.add(value)
+
+    def add(self, key: Any) -> None:
+        at = _place(self._table, self._keys, key)
+        if self._table[at] < 0:
+            self._enter(at, key)
+
+    def update(self, values: Any) -> None:
+        for value in values:
+            self.add(value)
+
+
+class Dict(Keys):
+    """A dict, whose items are added and changed."""
+
+    def __init__(self, keys: Any = (), values: Any = ()) -> None:
+        super().__init__(keys)
+        self._values: list[Any] = []
+        for value in values:
+            self._values.append(value)
+
+    def __getitem__(self, key: Any) -> Any:
+        at = self._table[_place(self._table, self._keys, key)]
+        assert at >= 0
+        return self._values[at]
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        at = _place(self._table, self._keys, key)
+        if self._table[at] >= 0:
+            self._values[self._table[at]] = value
+        else:
+            self._values.append(value)
+            self._enter(at, key)
+
+    def get(self, key: Any, default: Any = None) -> Any:
+        at = self._table[_place(self._table, self._keys, key)]
+        if at >= 0:
+            return self._values[at]
+        return default
+
+    def setdefault(self, key: Any, default: Any) -> Any:
+        at = _place(self._table, self._keys, key)
+        if self._table[at] < 0:
+            self._values.append(default)
+            self._enter(at, key)
+            return default
+        return self._values[self._table[at]]
+
+
+class Counter(Dict):
+    """A `collections.Counter`."""
+
+    def __init__(self, values: Any = ()) -> None:
+        super().__init__()
+        for value in values:
+            self[value] += 1
+
+    def __getitem__(self, key: Any) -> Any:
+        return self.get(key, 0)
+
+    def most_common(self, n: Any = None) -> Any:
+        items = [(self._keys[k], self._values[k]) for k in range(len(self._keys))]
+        found = sorted_list(items, lambda item: item[1], True)
+        if n is None:
+            return found
+        assert n >= 0
+        return found[:n]
+
+
+class DefaultDict(Dict):
+    """A `collections.defaultdict` of numbers: `default` is what its factory makes."""
+
+    def __init__(self, default: Any) -> None:
+        super().__init__()
+        self._default = default
+
+    def __getitem__(self, key: Any) -> Any:
+        return self.setdefault(key, self._default)
+
+
+class Deque:
+    """A `collections.deque`: a list, of which the first elements may be gone."""
+
+    def __init__(self, values: Any = (), maxlen: Any = None) -> None:
+        self._values: list[Any] = []
+        self._first = 0
+        if maxlen is not None:
+            assert maxlen >= 0
+        self.maxlen = maxlen
+        for value in values:
+            self.append(value)
+
+    def __len__(self) -> int:
+        return len(self._values) - self._first
+
+    def _index(self, k: Any) -> Any:
+        n = len(self._values) - self._first
+        at = int(k)
+        if at < 0:
+            at += n
+        assert 0 <= at < n
+        return self._first + at
+
+    def __getitem__(self, k: Any) -> Any:
+        return self._values[self._index(k)]
+
+    def __setitem__(self, k: Any, value: Any) -> None:
+        self._values[self._index(k)] = value
+
+    def _drop(self) -> None:
+        """Leave out the first element; once half of the list is gone, the others move to its front."""
+        self._first += 1
+        if self._first >= 32 and 2 * self._first > len(self._values):
+            n = len(self._values) - self._first
+            for k in range(n):
+                self._values[k] = self._values[k + self._first]
+            for _ in range(self._first):
+                self._values.pop()
+            self._first = 0
+
+    def append(self, value: Any) -> None:
+        self._values.append(value)
+        if self.maxlen is not None and len(self) > self.maxlen:
+            self._drop()
+
+    def appendleft(self, value: Any) -> None:
+        if self._first == 0:
+            n = len(self._values)
+            for _ in range(n + 8):
+                self._values.append(value)
+            for k in range(n - 1, -1, -1):
+                self._values[k + n + 8] = self._values[k]
+            self._first = n + 8
+        self._first -= 1
+        self._values[self._first] = value
+        if self.maxlen is not None and len(self) > self.maxlen:
+            self._values.pop()
+
+    def extend(self, values: Any) -> None:
+        for value in values:
+            self.append(value)
+
+    def pop(self) -> Any:
+        assert self._first < len(self._values)
+        return self._values.pop()
+
+    def popleft(self) -> Any:
+        assert self._first < len(self._values)
+        value = self._values[self._first]
+        self._drop()
+        return value
+
+    def clear(self) -> None:
+        self._values.clear()
+        self._first = 0
+
+    __eq__ = None  # type: ignore[assignment]
+    __ne__ = None  # type: ignore[assignment]

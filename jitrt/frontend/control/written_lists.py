@@ -1,0 +1,190 @@
+"""Functions of Python's library that change lists, in plain Python: heaps, places in sorted lists, insertion.
+
+Comparisons are those of Python's C code, in the same order.
+"""
+
+from __future__ import annotations
+
+import bisect
+import heapq
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+
+def insert(values: Any, at: Any, value: Any) -> None:
+    """``values.insert(at, value)``."""
+    n = len(values)
+    if at < 0:
+        at = max(at + n, 0)
+    values.append(value)
+    for k in range(n, at, -1):
+        values[k] = values[k - 1]
+    values[min(at, n)] = value
+
+
+def pop_at(values: Any, at: Any) -> Any:
+    """``values.pop(at)``."""
+    n = len(values)
+    if at < 0:
+        at += n
+    assert 0 <= at < n
+    value = values[at]
+    for k in range(at, n - 1):
+        values[k] = values[k + 1]
+    values.pop()
+    return value
+
+
+def sorted_list(values: Any, key: Any = None, reverse: Any = False) -> Any:
+    """``sorted(values)``: by merging, which keeps the order of what is equal, as Python does."""
+    ranks = values if key is None else [key(v) for v in values]
+    n = len(values)
+    for k in range(n):
+        rank = ranks[k]
+        assert rank in (rank,)  # no nan: it has no place in an order
+    order = np.arange(n)
+    merged = np.arange(n)
+    width = 1
+    while width < n:
+        first = 0
+        while first < n:
+            middle = min(first + width, n)
+            last = min(middle + width, n)
+            left = first
+            right = middle
+            for k in range(first, last):
+                takes_left = right >= last
+                if left < middle and right < last:
+                    x = ranks[order[left]]
+                    y = ranks[order[right]]
+                    if reverse:
+                        takes_left = not x < y
+                    else:
+                        takes_left = not y < x
+                if takes_left:
+                    merged[k] = order[left]
+                    left += 1
+                else:
+                    merged[k] = order[right]
+                    right += 1
+            first = last
+        order[:] = merged
+        width = 2 * width
+    return [values[k] for k in order]
+
+
+def sort(values: Any) -> None:
+    """``values.sort()``."""
+    made = sorted_list(values)
+    for k in range(len(made)):
+        values[k] = made[k]
+
+
+def _rise(heap: Any, first: Any, at: Any) -> None:
+    item = heap[at]
+    while at > first:
+        above = (at - 1) >> 1
+        if not item < heap[above]:
+            break
+        heap[at] = heap[above]
+        at = above
+    heap[at] = item
+
+
+def _sink(heap: Any, at: Any) -> None:
+    n = len(heap)
+    first = at
+    item = heap[at]
+    below = 2 * at + 1
+    while below < n:
+        if below + 1 < n and not heap[below] < heap[below + 1]:
+            below += 1
+        heap[at] = heap[below]
+        at = below
+        below = 2 * at + 1
+    heap[at] = item
+    _rise(heap, first, at)
+
+
+def _heappush(heap: Any, item: Any) -> None:
+    heap.append(item)
+    _rise(heap, 0, len(heap) - 1)
+
+
+def _heappop(heap: Any) -> Any:
+    item = heap.pop()
+    if len(heap) > 0:
+        first = heap[0]
+        heap[0] = item
+        _sink(heap, 0)
+        return first
+    return item
+
+
+def _heapreplace(heap: Any, item: Any) -> Any:
+    first = heap[0]
+    heap[0] = item
+    _sink(heap, 0)
+    return first
+
+
+def _heappushpop(heap: Any, item: Any) -> Any:
+    if len(heap) > 0 and heap[0] < item:
+        first = heap[0]
+        heap[0] = item
+        _sink(heap, 0)
+        return first
+    return item
+
+
+def _heapify(heap: Any) -> None:
+    for at in range(len(heap) // 2 - 1, -1, -1):
+        _sink(heap, at)
+
+
+def _bisect_right(a: Any, x: Any, lo: Any = 0, hi: Any = None) -> Any:
+    assert lo >= 0
+    last = len(a) if hi is None else hi
+    while lo < last:
+        middle = (lo + last) // 2
+        if x < a[middle]:
+            last = middle
+        else:
+            lo = middle + 1
+    return lo
+
+
+def _bisect_left(a: Any, x: Any, lo: Any = 0, hi: Any = None) -> Any:
+    assert lo >= 0
+    last = len(a) if hi is None else hi
+    while lo < last:
+        middle = (lo + last) // 2
+        if a[middle] < x:
+            lo = middle + 1
+        else:
+            last = middle
+    return lo
+
+
+def _insort_right(a: Any, x: Any, lo: Any = 0, hi: Any = None) -> None:
+    insert(a, _bisect_right(a, x, lo, hi), x)
+
+
+def _insort_left(a: Any, x: Any, lo: Any = 0, hi: Any = None) -> None:
+    insert(a, _bisect_left(a, x, lo, hi), x)
+
+
+LISTS: dict[Any, Callable[..., Any]] = {
+    sorted: sorted_list,
+    heapq.heappush: _heappush,
+    heapq.heappop: _heappop,
+    heapq.heapreplace: _heapreplace,
+    heapq.heappushpop: _heappushpop,
+    heapq.heapify: _heapify,
+    bisect.bisect_right: _bisect_right,
+    bisect.bisect_left: _bisect_left,
+    bisect.insort_right: _insort_right,
+    bisect.insort_left: _insort_left,
+}
