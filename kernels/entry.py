@@ -357,7 +357,7 @@ class _Serve:
                 builder.ret(_unless_handed_back(builder, self.state, result, *call))
             self._return_plain(plain)
         with builder.if_then(builder.icmp_signed("!=", table["procedure"], word(0))):
-            emit_procedure_call(builder, table, self.args, self._current_errors, self.made)
+            emit_procedure_call(builder, table, self.args, self.values, self._current_errors, self.made)
         watched = self._watched()
         table.set("busy", word(1))
         self.results.allocate_outputs()

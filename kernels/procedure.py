@@ -13,6 +13,7 @@ from llvmlite import ir
 
 from .guard import field
 from .pool import PROCESS
+from .results import emit_set
 from .words import BYTES, I32, I64, WORDS, Words, call_api, counted, record, variable, word
 
 PASSED_ON = 1  # no address of an object
@@ -28,6 +29,9 @@ WATCHED, THREADS, LIMIT, FIRST_ARGUMENT = 3, 4, 5, 6
 # the Python function at the address `at` returns when it is called with the arguments.
 RETURNED = ("kind", "at", "descr", "ndim", "itemsize", "flag", "otherwise")
 OBJECT, GIVEN, TUPLE, LIST, DICT, CALLED, FLOAT, INTEGER, BOOLEAN, SCALAR, ARRAY = range(11)
+# What a procedure stores if it has returned at `way` and the result number `flag` is true: row number `value` of the
+# above describes it, and `made` holds it meanwhile. `how`, `row` and `key` are those of `results.STORE`.
+STORED = ("way", "flag", "how", "row", "key", "value", "made")
 # A generator of random numbers that a procedure draws from, at the address `generator` of a table: the methods of its
 # lock, the argument by which `acquire` does not wait and what it returns then, and the memory that its state is in,
 # which is copied to `spare` before.
@@ -61,7 +65,12 @@ def _call(builder: ir.IRBuilder, name: str, *args: ir.Value) -> ir.Value:
 
 
 def emit_procedure_call(
-    builder: ir.IRBuilder, table: Words, args: ir.Value, errors: Callable[[], ir.Value], made: ir.Function
+    builder: ir.IRBuilder,
+    table: Words,
+    args: ir.Value,
+    values: ir.Value,
+    errors: Callable[[], ir.Value],
+    made: ir.Function,
 ) -> None:
     """Run the procedure of a table, and return an object, or `PASSED_ON`.
 
@@ -73,6 +82,8 @@ def emit_procedure_call(
         As `entry.TABLE`.
     args : llvmlite.ir.Value
         Where the addresses of the arguments are.
+    values : llvmlite.ir.Value
+        Where the addresses of the values of the guard's rows are.
     errors : callable
         Emits the exceptions that are not ignored.
     made : llvmlite.ir.Function
@@ -124,12 +135,60 @@ def emit_procedure_call(
     # The row of what it has returned, which depends on where.
     way = builder.load(builder.gep(results, [table["way_at"]]))
     rows = builder.inttoptr(table["ways"], WORDS)
-    result = builder.call(made, [rows, way, args, table["positional"], given[0], results])
+    place = variable(builder)
+
+    def make(row: ir.Value) -> ir.Value:
+        return builder.call(made, [rows, row, args, table["positional"], given[0], results])
+
+    builder.store(make(way), place)
+    with builder.if_then(builder.icmp_signed("!=", table["stores"], word(0))):
+        _store(builder, table, values, way, results, make, place)
     table.set("busy", word(0))
-    builder.ret(result)
+    builder.ret(builder.load(place))
     builder.position_at_end(passed_on)
     table.set("busy", word(0))
     builder.ret(word(PASSED_ON))
+
+
+def _store(
+    builder: ir.IRBuilder,
+    table: Words,
+    values: ir.Value,
+    way: ir.Value,
+    results: ir.Value,
+    make: Callable[[ir.Value], ir.Value],
+    result: ir.Value,
+) -> None:
+    """Store what the function stores; if that fails, drop the result. All of it is made before any is stored."""
+    rows, failed = builder.inttoptr(table["store_rows"], WORDS), variable(builder)
+    builder.store(builder.zext(builder.icmp_signed("==", builder.load(result), word(0)), I64), failed)
+
+    def made_of(k: ir.Value) -> ir.Value:
+        return builder.gep(rows, [builder.add(builder.mul(k, word(len(STORED))), word(STORED.index("made")))])
+
+    with counted(builder, table["stores"]) as k:
+        row = dict(zip(STORED, record(builder, rows, k, STORED)))
+        builder.store(word(0), made_of(k))
+        is_set = builder.icmp_signed("!=", builder.load(builder.gep(results, [row["flag"]])), word(0))
+        with builder.if_then(builder.and_(builder.icmp_signed("==", row["way"], way), is_set)):
+            value = make(row["value"])
+            builder.store(value, made_of(k))
+            missing = builder.zext(builder.icmp_signed("==", value, word(0)), I64)
+            builder.store(builder.or_(builder.load(failed), missing), failed)
+    with counted(builder, table["stores"]) as k:
+        row = dict(zip(STORED, record(builder, rows, k, STORED)))
+        goes_on = builder.icmp_signed("==", builder.load(failed), word(0))
+        with builder.if_then(builder.and_(goes_on, builder.icmp_signed("!=", row["made"], word(0)))):
+            container = builder.load(builder.gep(values, [row["row"]]))
+            emit_set(builder, row["how"], container, row["key"], row["made"], failed)
+    with counted(builder, table["stores"]) as k:
+        value = builder.load(made_of(k))
+        with builder.if_then(builder.icmp_signed("!=", value, word(0))):
+            _call(builder, "Py_DecRef", value)
+    with builder.if_then(builder.icmp_signed("!=", builder.load(failed), word(0)), likely=False):
+        with builder.if_then(builder.icmp_signed("!=", builder.load(result), word(0))):
+            _call(builder, "Py_DecRef", builder.load(result))
+        builder.store(word(0), result)
 
 
 def _generator(builder: ir.IRBuilder, table: Words) -> dict[str, ir.Value]:

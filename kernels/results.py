@@ -182,10 +182,7 @@ class Results:
         def does(how: int) -> ir.Value:
             return builder.icmp_signed("==", row["how"], word(how))
 
-        with builder.if_then(does(SET)):
-            note(_call(builder, "PyDict_SetItem", container, row["key"], value(word(0))))
-        with builder.if_then(does(ATTRIBUTE)):
-            note(_call(builder, "PyObject_GenericSetAttr", container, row["key"], value(word(0))))
+        emit_set(builder, row["how"], container, row["key"], value(word(0)), failed)
         with builder.if_then(does(APPEND)), counted(builder, row["count"]) as k:
             note(_call(builder, "PyList_Append", container, value(k)))
         with builder.if_then(does(REPLACE)):
@@ -228,3 +225,14 @@ class Results:
         with builder.if_then(builder.icmp_signed("==", kind, word(SCALAR))):
             builder.store(_call(builder, "PyArray_Return", builder.load(result)), result)
         return builder.load(result)
+
+
+def emit_set(
+    builder: ir.IRBuilder, how: ir.Value, container: ir.Value, key: ir.Value, value: ir.Value, failed: ir.Value
+) -> None:
+    """Set an item or an attribute, if `how` says so; note in the variable `failed` where that fails."""
+    for number, name in ((SET, "PyDict_SetItem"), (ATTRIBUTE, "PyObject_GenericSetAttr")):
+        with builder.if_then(builder.icmp_signed("==", how, word(number))):
+            status = _call(builder, name, container, key, value)
+            with builder.if_then(builder.icmp_signed("!=", status, ir.Constant(I32, 0)), likely=False):
+                builder.store(word(1), failed)

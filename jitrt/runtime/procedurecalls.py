@@ -4,19 +4,20 @@ from __future__ import annotations
 
 import enum
 import functools
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ..config import debug
-from ..frontend.control.results import WAY, Argument, Instance, Known, Made, Number, Possibly, Result, Several
+from ..frontend.control.results import WAY, Argument, Instance, Known, Made, Number, Possibly, Result, Several, Stored
 from ..kernels import guard
 from ..kernels import procedure as returned
+from ..kernels import results as made
 from ..kernels.procedure import FIRST_ARGUMENT
 from ..values.keys import GENERATORS
-from ..values.kinds import Tree
+from ..values.kinds import DICT, OBJECT, Attributes, Path, Tree
 from .dispatch import Words
 from .guards import GuardRows, Unguarded, address_of
 from .objects import dtype_word, fields
@@ -44,7 +45,7 @@ def procedure_table(
     work : Work
         What its calls work with.
     """
-    if fields() is None or debug() or len(loop.draws) > 1 or loop.staged.steps or loop.assigns:
+    if fields() is None or debug() or len(loop.draws) > 1 or loop.staged.steps:
         return None
     staged, known = loop.staged, dict(loop.staged.known)
     integers: list[int] = []
@@ -83,6 +84,7 @@ def procedure_table(
             guarded.rows.append(guarded.outside(capture.container, capture.key) | row)
         rows = _ReturnedRows(loop, work, guarded.kept)
         rows.add(staged.returns)
+        stored = [row for way, stores in enumerate(staged.stores) for row in rows.stored(way, stores, trees, guarded)]
     except Unguarded:
         return None
     guarded.kept.append(work)
@@ -99,6 +101,8 @@ def procedure_table(
             "integer_rows": address_of(integers, guarded.kept),
             "way_at": loop.places[WAY],
             "generator": generator,
+            "stores": len(stored),
+            "store_rows": address_of([word for row in stored for word in row], guarded.kept),
             "ways": address_of([word for row in rows.rows for word in row], guarded.kept),
         },
     )
@@ -150,6 +154,16 @@ class _ReturnedRows:
             self.rows[k] = self._row(kind)
         return first
 
+    def stored(
+        self, way: int, stores: Sequence[Stored], trees: Sequence[Tree], guarded: GuardRows
+    ) -> Iterator[tuple[int, ...]]:
+        """Rows of what is stored where the function returns at that place."""
+        for s in stores:
+            row = guarded.row_at(_path_in(trees, s.path))
+            how = made.SET if guarded.is_dict(row) else made.ATTRIBUTE
+            self._kept.append(s.name)
+            yield way, self._loop.places[s.flag], how, row, id(s.name), self.add([s.value]), 0
+
     def _row(self, kind: Result) -> tuple[int, ...]:
         """What makes an object of the words that a procedure gives."""
         places = self._loop.places
@@ -192,3 +206,17 @@ def _names_arguments(kind: Result) -> bool:
         return isinstance(kind.value, Several) or _names_arguments(kind.value)
     parts = kind.parts if isinstance(kind, (Several, Instance)) else ()
     return isinstance(kind, Argument) or any(map(_names_arguments, parts))
+
+
+def _path_in(trees: Sequence[Tree], path: tuple[Any, ...]) -> Path:
+    """The path of the rows of a guard that leads to what holds others in arguments."""
+    number, *steps = path
+    found: Path = (0, number)
+    tree = trees[number]
+    for step in steps:
+        if tree is None or tree[0] not in (OBJECT, DICT):
+            raise Unguarded
+        kind, what, parts = tree
+        found += (Attributes, step) if kind is OBJECT else (step,)
+        tree = parts[(what[1] if kind is OBJECT else what).index(step)]
+    return found

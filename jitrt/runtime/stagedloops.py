@@ -12,7 +12,7 @@ import ctypes
 import inspect
 import logging
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -114,7 +114,7 @@ class LoopEngine:
         self._made = 0
         self._backoff = policy.Backoff(free=policy.REFUSALS)
         self._served = 0
-        self._latest: _Loop | None = None  # that has served a call in Python
+        self._latest: tuple[_Loop, _Call] | None = None  # what has served a call in Python, and the call as it was
 
     def call(self, args: tuple, instead_of_plain: bool = False) -> Any:
         """The result of a call, or `MISS` if the tracer or the plain function has to serve it.
@@ -126,7 +126,8 @@ class LoopEngine:
             return self.serve(args)
         try:
             call = self._taken(args)
-            loop = self._latest = self._find(call, instead_of_plain)
+            loop = self._find(call, instead_of_plain)
+            self._latest = None if loop is None else (loop, call)
         except Exception as error:  # nothing has run yet
             _check_failure(error, self._function)
             self.active = self.active and is_passing(error)
@@ -138,8 +139,11 @@ class LoopEngine:
         try:
             call = self._taken(args)
             loop = next((found for found in self._loops.get(call.key, ()) if found.fits(call.leaves)), None)
+            if loop is not None and loop.refused:
+                self.answering = self.serving = any(not known.refused for known in self._all())
+                loop = None
             self._served += loop is not None
-            self._latest = loop
+            self._latest = None if loop is None else (loop, call)
         except Exception as error:
             _check_failure(error, self._function)
             return MISS
@@ -147,22 +151,24 @@ class LoopEngine:
 
     def tables(self, args: tuple) -> list[Words] | None:
         """All tables for native calls, if there are others since the call with these arguments; else None."""
-        loop, self._latest = self._latest, None
-        if loop is None or not (loop.wants_table() and loop.renew_table(self._taken(args), len(args))):
+        latest, self._latest = self._latest, None
+        if latest is None:
             return None
-        return [loop.table for loops in list(self._loops.values()) for loop in loops if loop.table is not None]
+        loop, call = latest  # which may have changed what its arguments hold
+        if not (loop.wants_table() and loop.renew_table(call, len(args))):
+            return None
+        return [loop.table for loop in self._all() if loop.table is not None]
 
     def release(self) -> None:
         """Free the memory that procedures keep for further calls."""
-        for loops in list(self._loops.values()):
-            for loop in loops:
-                loop.pool.clear()
-                loop.table = None
+        for loop in self._all():
+            loop.pool.clear()
+            loop.table = None
 
     def may_be_short(self) -> bool:
         """Whether it is time to find out if calls like this one are too short for compiled code."""
-        loop = self._latest
-        return self._served % policy.SERVED_BETWEEN == 0 or (loop is not None and loop.table is not None)
+        latest = self._latest
+        return self._served % policy.SERVED_BETWEEN == 0 or (latest is not None and latest[0].table is not None)
 
     def faster_plain(self, args: tuple, serve: Callable[..., Any]) -> list[Capture] | None:
         """If the plain function is faster than `serve` on calls like this one, what of the outside this depends on."""
@@ -205,6 +211,10 @@ class LoopEngine:
         given = dict(zip(names[len(names) - len(defaults) :], defaults)) | kwargs
         rest = names[len(args) :]
         return (*args, *(given[name] for name in rest)) if all(name in given for name in rest) else None
+
+    def _all(self) -> Iterator[_Loop]:
+        """All procedures."""
+        return (loop for loops in list(self._loops.values()) for loop in loops)
 
     def _taken(self, args: tuple) -> _Call:
         """The arguments, with those that are given by default, and what they hold."""

@@ -96,6 +96,12 @@ class Assignments(Comprehensions):
             field = owner.part(key)
             subscripts.assign(self.r, field, ..., scalars.stored(self.r, value, field.dtype))
             return
+        parts = owner if isinstance(owner, DictDisplay) else owner.parts
+        if key not in parts and owner.block == self.r.inside:  # on all ways from here on
+            value = self.kept(value)
+            self.r.change(parts, key, value)
+            if isinstance(owner, DictDisplay) or key not in owner.cells:
+                return
         if isinstance(owner, DictDisplay):
             owner = Composite(dict, dict(owner), owner.place)
         if owner.kind is not dict:

@@ -126,9 +126,9 @@ class Cell:
         return isinstance(self.variable.kind, Same)
 
 
-def with_cells(r: Recorder, kind: type, parts: dict[Any, Any], place: Hashable) -> Composite:
+def with_cells(r: Recorder, kind: type, parts: dict[Any, Any], place: Hashable, block: int = -1) -> Composite:
     """What holds these parts, with cells for those that are assigned."""
-    made = Composite(kind, parts, place)
+    made = Composite(kind, parts, place, block=block)
     for name, its in r.cells.get(place, {}).items():
         initial = [kind_of(_kept(r, made.part(name)))] if name in parts else []
         begins = bool(initial) and is_covered(initial[0], its)

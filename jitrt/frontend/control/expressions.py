@@ -485,7 +485,9 @@ class Expressions:
         place = self.place_of(e)
         if containers.is_hashed(self.r, place):
             return containers.hashed(self, parts, e)
-        return composites.with_cells(self.r, dict, parts, place) if place in self.r.cells else DictDisplay(parts, place)
+        if place in self.r.cells:
+            return composites.with_cells(self.r, dict, parts, place, self.r.inside)
+        return DictDisplay(parts, place, self.r.inside)
 
     def of_Set(self, e: ast.Set) -> Any:
         values, place = self._several(e.elts), self.place_of(e)

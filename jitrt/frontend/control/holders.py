@@ -26,6 +26,11 @@ def listed(r: Recorder, value: Any, origins: frozenset[str] | None = None) -> An
         return lists.listed(r, value) if origins is None or origins & value.view.origins else value
     if type(value) in (tuple, list):
         return type(value)(listed(r, v, origins) for v in value)
+    if isinstance(value, dict):
+        for key, v in list(value.items()):  # which has other names
+            if (part := listed(r, v, origins)) is not v:
+                r.change(value, key, part)
+        return value
     if isinstance(value, Perhaps):
         return Perhaps(listed(r, value.value, origins), value.is_none)
     if isinstance(value, Unbound):
@@ -60,6 +65,8 @@ def is_listed(value: Any) -> bool:
     """Whether a list refers to memory of this value."""
     if isinstance(value, (tuple, list)):
         return any(map(is_listed, value))
+    if isinstance(value, dict):
+        return any(map(is_listed, value.values()))
     if isinstance(value, (Unbound, Perhaps)):
         return is_listed(value.value)
     if isinstance(value, Composite):
@@ -105,6 +112,8 @@ def pointers_of(call: Any) -> Callable[[str], list[str]]:
             elif isinstance(value, (tuple, list)):
                 for v in value:
                     visit(v)
+            elif isinstance(value, dict):
+                visit(tuple(value.values()))
             elif isinstance(value, (Unbound, Perhaps)):
                 visit(value.value)
             elif isinstance(value, Composite):

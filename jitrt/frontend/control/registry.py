@@ -96,6 +96,8 @@ def shape_of(r: Recorder, value: Any) -> tuple[Poly, ...]:
 
 def known_dtype(value: Any) -> np.dtype:
     """A dtype that is an argument."""
+    if not is_static(value):
+        raise NotStaged("a dtype that is no constant")  # NumPy takes the attribute `dtype` of others
     try:
         dtype = np.dtype(value)
     except TypeError:

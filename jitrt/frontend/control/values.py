@@ -321,11 +321,14 @@ class Gone(RunTime):
 
 
 class DictDisplay(dict):
-    """A dict as it is written out; `place` tells where. Where an item is assigned, staging begins again."""
+    """A dict as it is written out; `place` tells where, `block` in which block of the recorder.
 
-    def __init__(self, values: dict[Any, Any], place: Hashable):
+    Keys may be added in that block. Where another item is assigned, staging begins again.
+    """
+
+    def __init__(self, values: dict[Any, Any], place: Hashable, block: int):
         super().__init__(values)
-        self.place = place
+        self.place, self.block = place, block
 
 
 class Display(list):

@@ -133,7 +133,8 @@ def kind_of(value: Any) -> Kind:
         return Parts(value.kind, tuple(map(kind_of, value.parts.values())), tuple(value.parts), value.places)
     if isinstance(value, (tuple, list, slice, dict)) and not is_static(value):
         keys = tuple(value) if isinstance(value, dict) else ()
-        return Parts(list if isinstance(value, list) else type(value), tuple(map(kind_of, parts_of(value))), keys)
+        make: type = next(t for t in (list, dict, type(value)) if isinstance(value, t))
+        return Parts(make, tuple(map(kind_of, parts_of(value))), keys)
     return Same(value)
 
 
