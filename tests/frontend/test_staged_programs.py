@@ -3,9 +3,11 @@
 import copy
 import enum
 import warnings
+from collections import deque
 
 import numpy as np
 import pytest
+from container_programs import NAMES, ContainerWriter
 from object_programs import ObjectWriter
 from staged_programs import StatefulWriter, Writer, arguments, program
 
@@ -29,8 +31,12 @@ def same(got, want):
     """Whether two values are the same, sums and means but for rounding."""
     if type(got) is not type(want):
         return False
-    if isinstance(want, (tuple, list)):
-        return len(got) == len(want) and all(map(same, got, want))
+    if isinstance(want, (tuple, list, set, deque)):
+        options = [getattr(v, "maxlen", None) for v in (got, want)]
+        return options[0] == options[1] and len(got) == len(want) and all(map(same, got, want))
+    if isinstance(want, dict):
+        factories = [getattr(v, "default_factory", None) for v in (got, want)]
+        return factories[0] is factories[1] and same(list(got.items()), list(want.items()))
     if type(want).__module__ == "programs" and hasattr(want, "__dict__") and not isinstance(want, enum.Enum):
         return list(vars(got)) == list(vars(want)) and same(list(vars(got).values()), list(vars(want).values()))
     if isinstance(want, np.ndarray) and (got.dtype, got.shape) != (want.dtype, want.shape):
@@ -61,6 +67,7 @@ def objects(value, seen=None):
 def check(seed, writer=Writer):
     """Whether a program was compiled; fails where a call differs from the plain function's."""
     function, source = program(seed, writer)
+    function.__globals__.update(NAMES)
     engine = LoopEngine(function)
     for turn in range(4):
         args = arguments(seed, turn)
@@ -89,6 +96,10 @@ def test_random_programs_with_objects():
     assert sum(check(seed, ObjectWriter) for seed in range(60)) > 8
 
 
+def test_random_programs_with_containers():
+    assert sum(check(seed, ContainerWriter) for seed in range(40)) > 8
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("first", range(1000, 11000, 250))
 def test_many_random_programs(first):
@@ -96,3 +107,4 @@ def test_many_random_programs(first):
         check(seed)
         check(seed, StatefulWriter)
         check(seed, ObjectWriter)
+        check(seed, ContainerWriter)
