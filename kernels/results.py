@@ -21,9 +21,9 @@ RESULT = ("kind", "place")
 ARRAY, SCALAR, OBJECT, GIVEN, FLOAT, INTEGER, BOOLEAN = range(7)
 # What happens to the dict, object or list that was the value of `row` when all has gone well: the `key`, or the
 # attribute of that name, is set to the value at the place `first`; `count` values from there on are appended; or they
-# are all that it holds from then on.
+# are all that it holds from then on. Procedures extend a list by all that another one holds (`procedure.STORED`).
 STORE = ("how", "row", "key", "first", "count")
-SET, ATTRIBUTE, APPEND, REPLACE = range(4)
+SET, ATTRIBUTE, APPEND, REPLACE, EXTEND = range(5)
 
 F64, I8 = ir.DoubleType(), ir.IntType(8)
 _SIGNATURES = {
@@ -230,9 +230,14 @@ class Results:
 def emit_set(
     builder: ir.IRBuilder, how: ir.Value, container: ir.Value, key: ir.Value, value: ir.Value, failed: ir.Value
 ) -> None:
-    """Set an item or an attribute, if `how` says so; note in the variable `failed` where that fails."""
-    for number, name in ((SET, "PyDict_SetItem"), (ATTRIBUTE, "PyObject_GenericSetAttr")):
+    """Set an item or an attribute, or extend a list, as `how` says; note in the variable `failed` where that fails."""
+    end = word((1 << 63) - 1)
+    for number, name, args in (
+        (SET, "PyDict_SetItem", (key, value)),
+        (ATTRIBUTE, "PyObject_GenericSetAttr", (key, value)),
+        (EXTEND, "PyList_SetSlice", (end, end, value)),
+    ):
         with builder.if_then(builder.icmp_signed("==", how, word(number))):
-            status = _call(builder, name, container, key, value)
+            status = _call(builder, name, container, *args)
             with builder.if_then(builder.icmp_signed("!=", status, ir.Constant(I32, 0)), likely=False):
                 builder.store(word(1), failed)

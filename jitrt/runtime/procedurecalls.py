@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import enum
 import functools
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
@@ -51,12 +51,19 @@ def procedure_table(
     integers: list[int] = []
     places = iter(range(FIRST_ARGUMENT, len(work.words)))
     generator = 0
+    leaf_rows: dict[int, int] = {}
 
     def describe(leaf: Any, number: int) -> dict[str, int]:
         if number in known:
             return _same(known[number])
+        if number in staged.listed and number not in staged.unread:
+            raise Unguarded
         if number in staged.unread:
-            return {"kind": guard.TYPED, "object": id(type(leaf))}
+            row = {"kind": guard.TYPED, "object": id(type(leaf))}
+            if number in staged.listed:
+                row["other"] = max(leaf_rows.values(), default=-1) + 1
+                leaf_rows[number] = len(guarded.rows)
+            return row
         place = next(places)
         slot = work.addresses[0] + 8 * place
         if type(leaf) is int:
@@ -84,7 +91,11 @@ def procedure_table(
             guarded.rows.append(guarded.outside(capture.container, capture.key) | row)
         rows = _ReturnedRows(loop, work, guarded.kept)
         rows.add(staged.returns)
-        stored = [row for way, stores in enumerate(staged.stores) for row in rows.stored(way, stores, trees, guarded)]
+        stored = [
+            row
+            for way, stores in enumerate(staged.stores)
+            for row in rows.stored(way, stores, trees, guarded, leaf_rows)
+        ]
     except Unguarded:
         return None
     guarded.kept.append(work)
@@ -155,12 +166,17 @@ class _ReturnedRows:
         return first
 
     def stored(
-        self, way: int, stores: Sequence[Stored], trees: Sequence[Tree], guarded: GuardRows
+        self,
+        way: int,
+        stores: Sequence[Stored],
+        trees: Sequence[Tree],
+        guarded: GuardRows,
+        leaf_rows: Mapping[int, int],
     ) -> Iterator[tuple[int, ...]]:
-        """Rows of what is stored where the function returns at that place."""
+        """Rows of what is stored where the function returns at that place; `leaf_rows` are those of leaves."""
         for s in stores:
-            row = guarded.row_at(_path_in(trees, s.path))
-            how = made.SET if guarded.is_dict(row) else made.ATTRIBUTE
+            row = guarded.row_at(_path_in(trees, s.path)) if s.appends is None else leaf_rows[s.appends]
+            how = made.EXTEND if s.appends is not None else made.SET if guarded.is_dict(row) else made.ATTRIBUTE
             self._kept.append(s.name)
             yield way, self._loop.places[s.flag], how, row, id(s.name), self.add([s.value]), 0
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -23,6 +24,8 @@ from ..frontend.control.results import (
     Several,
 )
 from ..ir.loops import Procedure
+
+_BOOL = np.dtype(bool)
 
 
 class Results:
@@ -77,24 +80,34 @@ class Results:
             return [kind.make(values) for values in zip(*parts)] if parts else [kind.make() for _ in range(count)]
         if isinstance(kind, Known):
             return [kind.value] * count
-        shape = count, *(results[self.places[extent]] for extent in kind.extents)
-        values = self.memory(results, kind.address, shape, kind.stored).astype(kind.dtype)
+        if not count:
+            return []
+        shape = tuple([results[self.places[extent]] for extent in kind.extents])
+        size = math.prod(shape, start=int(count))
+        values = self._read(results, kind.address, size, kind.stored)
+        if kind.stored != kind.dtype:
+            values = values.astype(kind.dtype)
         if kind.extents and not kind.is_row:
-            return [row.copy() for row in values]
-        values = values.ravel()
+            return [row.copy() for row in values.reshape(count, *shape)]
         made: list[Any] = values.tolist() if kind.python else list(values)
         if kind.flags:
-            is_python = self.memory(results, kind.flags, values.shape, np.dtype(bool))
+            is_python = self._read(results, kind.flags, size, _BOOL)
             made = [value.item() if own else value for value, own in zip(made, is_python)]
         if kind.settled:
-            is_settled = self.memory(results, kind.settled, values.shape, np.dtype(bool))
+            is_settled = self._read(results, kind.settled, size, _BOOL)
             made = [value if known else int(value) for value, known in zip(made, is_settled)]
         if kind.strings:
             made = [kind.strings[k] for k in made]
         if kind.is_row:
-            width = shape[1]
+            width = shape[0]
             return [made[k * width : (k + 1) * width] for k in range(count)]
         return made
+
+    def _read(self, results: Any, address: str, size: int, dtype: np.dtype) -> np.ndarray:
+        """The elements at an address, in an array that is not to be written."""
+        if not size:
+            return np.empty(0, dtype)
+        return np.frombuffer(ctypes.string_at(int(results[self.places[address]]), size * dtype.itemsize), dtype)
 
     def memory(self, results: Any, address: str, shape: Sequence[int], dtype: np.dtype) -> np.ndarray:
         """A copy of what lies at an address."""

@@ -423,6 +423,8 @@ class _Loop:
         staged, args = self.staged, call.leaves
         if self.may_be_same and not are_different(call.args):
             return MISS
+        if staged.listed and len({id(args[k]) for k in staged.listed}) < len(staged.listed):
+            return MISS
         given = (*args, *[c.read() for c in staged.arrays]) if staged.arrays else args
         try:
             work = self.pool.pop()
@@ -460,7 +462,7 @@ class _Loop:
             ]
             self.pool.append(work)
             for s, value in stored:
-                assign_part(call.args, s.path, s.name, value)
+                assign_part(call.args, s.path, s.name, value, s.appends is not None)
             return made
         except Exception as error:
             if staged.written or self.draws or self.assigns:

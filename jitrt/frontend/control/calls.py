@@ -36,7 +36,7 @@ from .asking import ASKING
 from .expressions import Expressions
 from .holders import holds
 from .iterations import MOST_UNROLLED
-from .lists import GrownList, RunTimeList
+from .lists import Appended, GrownList, RunTimeList
 from .localfunctions import LocalFunction
 from .python_functions import BUILTINS
 from .values import (
@@ -435,8 +435,10 @@ class Calls(Expressions):
             raise NotStaged(f"the method {name} of lists")
         if isinstance(values, list):
             self.need_grown(values)
-        if not isinstance(values, GrownList):
-            raise NotStaged("a change of a list in a list")
+        if not isinstance(values, GrownList) and values.argument is not None:
+            raise NeedsValue(values.argument)  # it has to be a list that is appended to
+        if not isinstance(values, GrownList) or (isinstance(values, Appended) and name not in ("append", "extend")):
+            raise NotStaged("a change of a list in a list, or of an argument")
         if name == "append":
             return self.append(values, args[0], e.args[0])
         if name == "extend":

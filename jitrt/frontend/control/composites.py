@@ -24,6 +24,7 @@ from ...values.kinds import DICT, LIST, MASKED, METHOD, NAMED, OBJECT, RECORDS, 
 from ...values.records import has_fields
 from ...values.versions import version_of
 from .arrays import materialise
+from .lists import Appended
 from .recorder import Recorder
 from .values import BOOL, Array, Composite, ListChanges, Method, NeedsValue, NotStaged, Unread, integer, is_static
 from .variables import Kind, Parts, Same, Variable, is_covered, join, kind_of, seen_from
@@ -82,15 +83,21 @@ def are_different(args: tuple) -> bool:
     return len(found) == len(set(found))
 
 
-def assign_part(args: tuple, path: tuple[Any, ...], name: Any, value: Any) -> None:
-    """``args[…].….name = value``."""
+def assign_part(args: tuple, path: tuple[Any, ...], name: Any, value: Any, appends: bool = False) -> None:
+    """``args[…].….name = value``, or what ``.extend(value)`` does there."""
     owner: Any = args
     for step in path:
-        owner = owner[step] if isinstance(owner, dict) or type(step) is int else getattr(owner, step)
-    if isinstance(owner, dict):
+        owner = _part_of(owner, step)
+    if appends:
+        _part_of(owner, name).extend(value)
+    elif isinstance(owner, dict):
         owner[name] = value
     else:
         setattr(owner, name, value)
+
+
+def _part_of(owner: Any, name: Any) -> Any:
+    return owner[name] if isinstance(owner, dict) or type(name) is int else getattr(owner, name)
 
 
 def holder_count(tree: Tree) -> int:
@@ -259,5 +266,8 @@ def put_together(r: Recorder, tree: Tree, leaves: Iterator[Any], place: tuple[An
     cls = tuple if kind is TUPLE else dict if kind is DICT else what if kind is NAMED else what[kind is RECORDS]
     names = what._fields if kind is NAMED else kind.names(what, trees)
     parts = dict(zip(names, [put_together(r, t, leaves, (*place, name)) for name, t in zip(names, trees)]))
+    for name, part in parts.items():
+        if isinstance(part, Appended):
+            part.where = place, name
     made = with_cells(r, cls, parts, place)
     return made.items if kind is TUPLE and not any(isinstance(v, Unread) for v in parts.values()) else made

@@ -162,11 +162,45 @@ class GrownList(RunTime):
             raise ListChanges("a list of values of different kinds")
 
 
-class RowOf(RunTime):
-    """A list of numbers that is an element of a list."""
+class Appended(GrownList):
+    """A list that is an argument, or a part of one: what is appended to it. It is not read.
 
-    def __init__(self, r: Recorder, values: GrownList | None, at: Poly, kind: Number, columns: list[Column]):
+    Parameters
+    ----------
+    r : Recorder
+    number : int
+        Of the argument.
+
+    Attributes
+    ----------
+    where : pair
+        The path to what holds it, and its name there.
+    """
+
+    where: tuple[tuple[Any, ...], Any]
+
+    def __init__(self, r: Recorder, number: int):
+        super().__init__(r, ("given", number))
+        self.number = number
+
+    def numbers(self) -> tuple[Number, Hashable]:
+        raise NotStaged("a list that is an argument, in another one")
+
+
+class RowOf(RunTime):
+    """A list of numbers that is an element of a list, or the argument of that number."""
+
+    def __init__(
+        self,
+        r: Recorder,
+        values: GrownList | None,
+        at: Poly,
+        kind: Number,
+        columns: list[Column],
+        argument: int | None = None,
+    ):
         self.values, self.at, self.kind, self.columns, self.depth = values, at, kind, columns, r.depth
+        self.argument = argument
 
     def names(self) -> Iterator[str]:
         return self.at.names()
@@ -177,7 +211,7 @@ def given(r: Recorder, name: str, dtype: np.dtype, count: Poly) -> RowOf:
     column = Column(r.variable(), (r.variable(),), dtype, 0)
     r.put(column.base, name, POINTER)
     r.put(column.extents[0], r.integer(count), INT)
-    return RowOf(r, None, ZERO, Number(dtype, True), [column])
+    return RowOf(r, None, ZERO, Number(dtype, True), [column], int(name[1:]))
 
 
 RunTimeList = GrownList | RowOf
@@ -185,6 +219,8 @@ RunTimeList = GrownList | RowOf
 
 def length(r: Recorder, values: RunTimeList) -> Poly:
     """The number of elements."""
+    if isinstance(values, Appended):
+        raise NotStaged("a look at a list that is an argument and is appended to")
     return Poly.name(_extent(r, values.columns[0].extents[0] if isinstance(values, RowOf) else values.count))
 
 
@@ -213,7 +249,7 @@ def append(r: Recorder, values: GrownList, value: Any) -> None:
     values.accept(r, value)
     assert values.kind is not None
     registers = _registers(r, values.kind, value)
-    count = length(r, values)
+    count = Poly.name(_extent(r, values.count))
     _check_extents(r, values, count, registers)
     room = Poly.name(r.get(values.room, INT, chooses=False))
     with r.block() as grow:

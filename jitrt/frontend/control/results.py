@@ -16,7 +16,7 @@ from . import arrays as a
 from .composites import read
 from .containers import CONTAINER, Container, is_container, result_parts
 from .listkinds import dtypes_of_leaf, holds_lists, is_of_objects, leaves_of
-from .lists import GrownList
+from .lists import Appended, GrownList
 from .makingobjects import attributes_at_end
 from .recorder import Recorder
 from .scalars import poly_of, register_of, settled
@@ -180,12 +180,15 @@ class Stored:
     flag : str
         The variable of whether it has been assigned.
     value : Result
+    appends : int, optional
+        The number of the argument that is a list, to which the elements of `value` are appended.
     """
 
     path: tuple[Any, ...]
     name: Any
     flag: str
     value: Any
+    appends: int | None = None
 
 
 def stores_of(r: Recorder, results: list[tuple[str, Type]], made: dict[str, Any]) -> Iterator[Stored]:
@@ -196,6 +199,12 @@ def stores_of(r: Recorder, results: list[tuple[str, Type]], made: dict[str, Any]
         for name, cell in holder.cells.items():
             results.append((cell.is_set, BOOL))
             yield Stored(holder.place, name, cell.is_set, result_of(r, cell.variable.get(r), results, made))
+    for values in r.grown:
+        if isinstance(values, Appended):
+            flag = r.variable()
+            r.put(flag, r.literal(True, BOOL), BOOL)
+            results.append((flag, BOOL))
+            yield Stored(*values.where, flag, _kept_apart(r, values, made), values.number)
 
 
 def result_of(r: Recorder, value: Any, results: list[tuple[str, Type]], made: dict[str, Any]) -> Any:
@@ -226,6 +235,8 @@ def result_of(r: Recorder, value: Any, results: list[tuple[str, Type]], made: di
         what: Any = value.kind if is_tuple else (value.kind, tuple(parts))
         its = tuple(result_of(r, v, results, made) for v in parts.values())
         return Instance(NAMED if is_tuple else OBJECT, what, its)
+    if isinstance(value, Appended):
+        raise NotStaged("a result that is a list which is an argument")
     if isinstance(value, GrownList):
         return _kept_apart(r, value, made)
     if isinstance(value, Chosen):

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from ...base.frozen import frozen
+from ...base.frozen import frozen, replaced
 from ...ir.integers import Poly
 from ...ir.loops import Parameter, Procedure, Statement, Type
 from ...ir.types import UNALIGNED
@@ -23,7 +23,7 @@ from . import arrays as a
 from .composites import put_together
 from .external import Step, is_worth_it
 from .holders import pointers_of
-from .lists import given
+from .lists import Appended, RunTimeList, given
 from .makingobjects import check_results
 from .outside import Captures, is_function, is_source, list_dtype
 from .recorder import MOST_EXTENT, Recorder
@@ -76,6 +76,8 @@ class Staged:
         Arguments whose values the procedure is made for.
     unread : frozenset of int
         Arguments that are no parameters of the procedure.
+    listed : frozenset of int
+        Arguments that are lists, if some of them are appended to: they have to be different ones.
     is_whole : bool
         Whether its loops work on whole arrays.
     sizes : (int, int)
@@ -94,6 +96,7 @@ class Staged:
     written: tuple[int, ...]
     known: tuple[tuple[int, Any], ...]
     unread: frozenset[int]
+    listed: frozenset[int]
     is_whole: bool
     sizes: tuple[int, int]
     unrolled: frozenset[int]
@@ -137,6 +140,9 @@ def stage(
         except ListChanges:
             continue
         except NeedsValue as needed:
+            if type(args[needed.argument]) is list:
+                changing.add(("appended", needed.argument))
+                continue
             if needed.argument in known or len(known) == _MOST_KNOWN:
                 raise NotStaged(str(needed)) from None
             known[needed.argument] = args[needed.argument]
@@ -176,10 +182,15 @@ def _stage(
         known[k] if k in known else _parameter(r, k, arg) if k in alone else _part(r, k, arg)
         for k, arg in enumerate(args)
     ]
-    unread = frozenset(k for k, value in enumerate(values) if isinstance(value, Unread))
+    unread = frozenset(k for k, value in enumerate(values) if isinstance(value, (Unread, Appended)))
+    appended = [k for k, value in enumerate(values) if isinstance(value, Appended)]
+    listed = frozenset(k for k, value in enumerate(values) if appended and isinstance(value, RunTimeList))
     if trees is not None:
         leaves = iter(values)
         values = [put_together(r, tree, leaves, (k,)) for k, tree in enumerate(trees)]
+    for k, value in enumerate(values):
+        if isinstance(value, Appended):
+            value.where = (), k
 
     def outside(capture: Capture) -> Any:
         return _parameter(r, len(args) + len(captures.arrays), capture.value)
@@ -221,6 +232,7 @@ def _stage(
             raise NotStaged("most of it are calls of functions outside")
         r.parameters.append(Parameter("host", INT))
     returns = [settled_results(result, results) for result in returns]
+    stores = [tuple(replaced(s, value=settled_results(s.value, results)) for s in its) for its in stores]
     numbers = [k for k in range(len(args) + len(captures.arrays)) if f"x{k}" in written]
     is_whole = has_loops(function.__code__) and not is_elementwise
     sizes = _sizes(r, is_whole)
@@ -235,6 +247,7 @@ def _stage(
         tuple(numbers),
         tuple(known.items()),
         unread,
+        listed,
         is_whole,
         sizes,
         frozenset(r.unrolled),
@@ -278,8 +291,11 @@ def _alone(trees: Sequence[Tree]) -> set[int]:
 
 def _part(r: Recorder, number: int, value: Any) -> Any:
     """What a part of an argument is while staging: it need not be used."""
+    if ("appended", number) in r.changing:
+        return Appended(r, number)
     known = (np.ndarray, list, int, float, np.generic, np.random.Generator, np.random.RandomState)
-    if not isinstance(value, known) or isinstance(value, (bool, np.bool)):
+    is_empty = type(value) is list and list_dtype(value) is None
+    if is_empty or not isinstance(value, known) or isinstance(value, (bool, np.bool)):
         return Unread(number, type(value))
     try:
         return _parameter(r, number, value)
@@ -292,7 +308,10 @@ def _parameter(r: Recorder, number: int, value: Any) -> Any:
     name = f"x{number}"
     if type(value) is np.ndarray:
         return _array(r, name, value)
-    if (dtype := list_dtype(value)) is not None:
+    dtype = list_dtype(value)
+    if ("appended", number) in r.changing or (type(value) is list and dtype is None):
+        return Appended(r, number)
+    if dtype is not None:
         parameter = Parameter(name, dtype, 1, True)
         r.parameters.append(parameter)
         r.facts.bound(parameter.extent(0), [0], [MOST_EXTENT])

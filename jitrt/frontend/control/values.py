@@ -179,7 +179,7 @@ class Composite:
             raise NotStaged(f"{self.kind.__name__} has no {name!r}")
         value = self.parts[name]
         if isinstance(value, Unread):
-            if issubclass(value.kind, _KNOWN_KINDS):
+            if issubclass(value.kind, _KNOWN_KINDS) or value.kind is list:
                 raise NeedsValue(value.number)
             raise NotStaged(f"an object of type {value.kind.__name__} in an argument")
         return value
