@@ -37,8 +37,8 @@ def _classes_of(value: Any) -> set[type]:
         return {complex}
     if isinstance(value, (list, RunTimeList)):
         return {list}
-    if isinstance(value, (tuple, dict)):
-        return {dict} if isinstance(value, dict) else {type(value)}
+    if isinstance(value, (tuple, dict, set)):
+        return {next(t for t in (dict, set, type(value)) if isinstance(value, t))}
     if isinstance(value, (Composite, Unread)):
         return {PYTHONS.get(value.kind, value.kind)}
     if is_static(value):

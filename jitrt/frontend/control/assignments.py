@@ -16,6 +16,9 @@ from .expressions import OPERATORS
 from .lists import GrownList, RunTimeList
 from .values import Array, Composite, DictDisplay, NotStaged, dtype_of, is_static
 
+# What may see, in an update of an item of a dict, whether the item was there before.
+_LOOKING = (ast.Call, ast.Compare, ast.NamedExpr, ast.ListComp, ast.SetComp, ast.DictComp)
+
 
 class Assignments(Comprehensions):
     """Expressions and assignments. Parameters as for `Expressions`."""
@@ -168,6 +171,11 @@ class Assignments(Comprehensions):
             if isinstance(old, Array):
                 raise NotStaged("a change of an array that a list holds")
             self._set_item(array, index, self._updated(op, old, self.expression(s.value), s))
+            return
+        if containers.has_items(array) and not any(isinstance(n, _LOOKING) for n in ast.walk(s.value)):
+            values, at = containers.slot(self, array, index, s)
+            old = lists.read(self.r, values, scalars.index_of(self.r, at))
+            self._set_item(values, at, self._updated(op, old, self.expression(s.value), s))
             return
         if objects.is_object(array) and not issubclass(array.kind, tuple):
             old = specialmethods.special(self, array, "__getitem__", [index], s)

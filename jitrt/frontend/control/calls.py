@@ -101,7 +101,7 @@ class Calls(Expressions):
                 return self.quantified(e.args[0], function is all)
             if function is dict and len(e.args) == 1 and not e.keywords:
                 return self.dict_from(e, e.args[0])
-            if function in _OF_ALL:
+            if function in _OF_ALL or containers.is_made(function):
                 drawn = self.drawn(e.args[0])
                 rest, kwargs = self._arguments(ast.Call(e.func, e.args[1:], e.keywords), e.func)
                 return self.call(function, [drawn, *rest[1:]], kwargs, e)
@@ -226,6 +226,8 @@ class Calls(Expressions):
         if function in _OF_ALL and args and isinstance(args[0], (containers.DictView, Composite)):
             keys = containers.keys_of(self, args[0]) if function is sorted and not kwargs else None
             args = [self.all_of(args[0], e) if keys is None else keys, *args[1:]]
+        if function is sorted and len(args) == 1 and isinstance(args[0], (tuple, list)) and is_static((args, kwargs)):
+            return self.display(sorted(*args, **kwargs), e)
         if makingobjects.is_made(function):
             return makingobjects.make(self, function, args, kwargs, e)
         if isinstance(function, LocalFunction):

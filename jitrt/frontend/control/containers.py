@@ -12,13 +12,12 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
-from ...base.frozen import frozen
 from ...ir.integers import Poly
 from ...values.functions import MISSING
 from . import composites, lists, makingobjects, objects, scalars
 from .arrays import ZERO
 from .ranges import Iteration
-from .values import Composite, DictDisplay, ListChanges, NotStaged, dtype_of, is_number, is_static
+from .values import Composite, DictDisplay, ListChanges, NotStaged, RunTime, dtype_of, is_number, is_static
 from .written_containers import Counter, DefaultDict, Deque, Dict, Set
 
 if TYPE_CHECKING:
@@ -33,12 +32,11 @@ _VIEWS = ("keys", "values", "items")
 _FACTORIES: dict[Any, Any] = {int: 0, float: 0.0, bool: False}
 
 
-@frozen(eq=False)
-class DictView:
+class DictView(RunTime):
     """``d.keys()``, ``d.values()`` or ``d.items()``."""
 
-    owner: Any
-    name: str
+    def __init__(self, owner: Any, name: str):
+        self.owner, self.name = owner, name
 
 
 class SetDisplay(set[Any]):
@@ -75,6 +73,17 @@ CONTAINER = Container()
 def is_container(value: Any) -> bool:
     """Whether a value is one of these containers."""
     return isinstance(value, Composite) and value.kind in PYTHONS
+
+
+def has_items(value: Any) -> bool:
+    """Whether a value is a dict of run time."""
+    return is_container(value) and issubclass(value.kind, Dict)
+
+
+def slot(where: Expressions, value: Composite, key: Any, e: Any) -> tuple[Any, Any]:
+    """The list of values of a dict, and the index of that of a key; a key that is missing gets the default value."""
+    at = where.inlined(objects.attribute(where, value, "_slot", e).function, [value, key], {}, e)
+    return objects.attribute(where, value, "_values", e), at
 
 
 def is_made(function: Any) -> bool:
@@ -160,7 +169,7 @@ def need_hashed(r: Recorder, owner: Any) -> NoReturn:
 def method(where: Expressions, value: Any, name: str, args: list[Any]) -> Any:
     """What a method of a dict or a set that is written out gives, or a view of any dict; MISSING for others."""
     is_dict = _is_dict(value)
-    if name in _VIEWS and not args and (is_dict or (is_container(value) and issubclass(value.kind, Dict))):
+    if name in _VIEWS and not args and (is_dict or has_items(value)):
         return DictView(value, name)
     if isinstance(value, SetDisplay) and name in ("add", "update"):
         need_hashed(where.r, value)

@@ -293,6 +293,8 @@ class Expressions:
                 y = tuple(y.parts)
             if is_static(x) and is_static(y):
                 return (x in y) == isinstance(op, ast.In)
+            if isinstance(y, containers.DictView) and y.name == "keys":
+                return self.comparison(op, x, y.owner)
             y = tuple(y) if isinstance(y, (dict, set)) else y
             if isinstance(x, Chosen):
                 return strings.is_in(self.r, x, y, isinstance(op, ast.In))

@@ -19,6 +19,7 @@ _LEAST = 16  # places
 
 def _hash(key: Any) -> int:
     """Of equal numbers the same: 1, 1.0 and True are one key."""
+    assert not isinstance(key, np.ndarray)
     if isinstance(key, (float, np.floating)):
         return int(float(key) * 4096.0) % _PRIME
     return int(key) % _PRIME * 4096 % _PRIME
@@ -114,9 +115,22 @@ class Dict(Keys):
             self._values.append(value)
 
     def __getitem__(self, key: Any) -> Any:
+        return self._values[self._slot(key)]
+
+    def _slot(self, key: Any) -> Any:
+        """Where in the list of values that of a key is."""
         at = self._table[_place(self._table, self._keys, key)]
         assert at >= 0
-        return self._values[at]
+        return at
+
+    def _slot_with(self, key: Any, default: Any) -> Any:
+        """The same, where a key that is missing gets a value."""
+        at = _place(self._table, self._keys, key)
+        if self._table[at] < 0:
+            self._values.append(default)
+            self._enter(at, key)
+            return len(self._values) - 1
+        return self._table[at]
 
     def __setitem__(self, key: Any, value: Any) -> None:
         at = _place(self._table, self._keys, key)
@@ -133,12 +147,7 @@ class Dict(Keys):
         return default
 
     def setdefault(self, key: Any, default: Any) -> Any:
-        at = _place(self._table, self._keys, key)
-        if self._table[at] < 0:
-            self._values.append(default)
-            self._enter(at, key)
-            return default
-        return self._values[self._table[at]]
+        return self._values[self._slot_with(key, default)]
 
 
 class Counter(Dict):
@@ -148,6 +157,9 @@ class Counter(Dict):
         super().__init__()
         for value in values:
             self[value] += 1
+
+    def _slot(self, key: Any) -> Any:
+        return self._slot_with(key, 0)
 
     def __getitem__(self, key: Any) -> Any:
         return self.get(key, 0)
@@ -168,8 +180,11 @@ class DefaultDict(Dict):
         super().__init__()
         self._default = default
 
+    def _slot(self, key: Any) -> Any:
+        return self._slot_with(key, self._default)
+
     def __getitem__(self, key: Any) -> Any:
-        return self.setdefault(key, self._default)
+        return self._values[self._slot(key)]
 
 
 class Deque:
@@ -189,9 +204,7 @@ class Deque:
 
     def _index(self, k: Any) -> Any:
         n = len(self._values) - self._first
-        at = int(k)
-        if at < 0:
-            at += n
+        at = k if k >= 0 else k + n
         assert 0 <= at < n
         return self._first + at
 

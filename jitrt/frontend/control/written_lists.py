@@ -109,11 +109,13 @@ def _sink(heap: Any, at: Any) -> None:
 
 
 def _heappush(heap: Any, item: Any) -> None:
+    assert isinstance(heap, list)
     heap.append(item)
     _rise(heap, 0, len(heap) - 1)
 
 
 def _heappop(heap: Any) -> Any:
+    assert isinstance(heap, list)
     item = heap.pop()
     if len(heap) > 0:
         first = heap[0]
@@ -124,6 +126,7 @@ def _heappop(heap: Any) -> Any:
 
 
 def _heapreplace(heap: Any, item: Any) -> Any:
+    assert isinstance(heap, list)
     first = heap[0]
     heap[0] = item
     _sink(heap, 0)
@@ -131,6 +134,7 @@ def _heapreplace(heap: Any, item: Any) -> Any:
 
 
 def _heappushpop(heap: Any, item: Any) -> Any:
+    assert isinstance(heap, list)
     if len(heap) > 0 and heap[0] < item:
         first = heap[0]
         heap[0] = item
@@ -140,6 +144,7 @@ def _heappushpop(heap: Any, item: Any) -> Any:
 
 
 def _heapify(heap: Any) -> None:
+    assert isinstance(heap, list)
     for at in range(len(heap) // 2 - 1, -1, -1):
         _sink(heap, at)
 
