@@ -101,6 +101,15 @@ BODIES = {
                 out.append(heapq.heappop(heap))
         heapq.heapify(heap)
         return out, heap, heapq.heappushpop(heap, (0.0, 3)), heapq.heapreplace(heap, (1.0, 4))""",
+    "a heap that is looked at before it is filled": """
+        heap, done, found = [], 0, {}
+        for i in range(len(x)):
+            while heap and heap[0][0] < x[i]:
+                due, k = heapq.heappop(heap)
+                done += k
+                found[k] = due
+            heapq.heappush(heap, (x[i] + 0.5, i))
+        return done, heap, found""",
     "places in a sorted list": """
         values, out = [], []
         for v in x:

@@ -14,7 +14,7 @@ from . import composites, containers, lists, objects, scalars, specialmethods, s
 from .comprehensions import Comprehensions
 from .expressions import OPERATORS
 from .lists import GrownList, RunTimeList
-from .values import Array, Composite, DictDisplay, NotStaged, dtype_of, is_static
+from .values import Array, Composite, DictDisplay, NotStaged, Scalar, dtype_of, is_static
 
 # What may see, in an update of an item of a dict, whether the item was there before.
 _LOOKING = (ast.Call, ast.Compare, ast.NamedExpr, ast.ListComp, ast.SetComp, ast.DictComp)
@@ -61,7 +61,7 @@ class Assignments(Comprehensions):
         if isinstance(target, ast.Name):
             self.variables[target.id] = self.kept(value)
         elif isinstance(target, (ast.Tuple, ast.List)):
-            values = self.unpacked(value, len(target.elts))
+            values = self.unpacked(value, len(target.elts), target)
             if len(values) > 1:
                 values = [self.kept(v) for v in values]
             for t, v in zip(target.elts, values):
@@ -121,8 +121,10 @@ class Assignments(Comprehensions):
         value = self.referred(values, scalars.settled(self.r, value))
         lists.write(self.r, values, scalars.index_of(self.r, index), value)
 
-    def unpacked(self, value: Any, count: int) -> list[Any]:
-        """The parts of what is assigned to several targets."""
+    def unpacked(self, value: Any, count: int, target: Any) -> list[Any]:
+        """The parts of what is assigned to the names of `target`."""
+        if isinstance(value, Scalar) and self.is_supposed(target):
+            return [value] * count
         if isinstance(value, Array):
             if not value.ndim:
                 raise NotStaged("unpacking of a number")

@@ -64,6 +64,7 @@ _COMPARED = {
     ast.NotEq: "not_equal",
 }  # fmt: skip
 _UNARY = {ast.USub: "negative", ast.UAdd: "positive", ast.Invert: "invert"}
+_MOST_SUPPOSED = 4  # rounds of staging
 _NAMES = {DictDisplay: "dict", types.NoneType: "None"}
 _PACKAGES = ("numpy", "scipy", "math")  # whose functions are known
 
@@ -585,7 +586,25 @@ class Expressions:
             return value[k]
         if value is np.mgrid or value is np.ogrid:
             return external.grid(self.r, value, index)
+        if isinstance(value, Scalar) and self.is_supposed(e):
+            return value
         raise NotStaged(f"an item of {type(value).__name__}")
+
+    def is_supposed(self, e: Any) -> bool:
+        """Whether a number may be an element of a list of which it is not known what it holds: staging goes on then.
+
+        It begins again behind the end, by when something may have been appended to the list.
+        """
+        r = self.r
+        keys = [(self.place_of(e), "supposed", k) for k in range(_MOST_SUPPOSED)]
+        if True not in r.guesses.values() or (r.changing.issuperset(keys) and r.supposed.isdisjoint(keys)):
+            return False
+        if r.supposed.isdisjoint(keys):
+            key = next(k for k in keys if k not in r.changing)
+            r.changing.add(key)
+            r.supposed.add(key)
+        r.begins_again = True
+        return True
 
     def _list_item(self, values: RunTimeList, index: Any) -> Any:
         if isinstance(index, slice):

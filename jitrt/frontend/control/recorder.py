@@ -85,6 +85,7 @@ class Recorder:
         self.holders: list[Any] = []  # that have parts which are assigned
         self.grown: list[Any] = []  # lists that are made
         self.iterated: list[Any] = []  # lists that loops are running over
+        self.supposed: set[Hashable] = set()  # uses of what a list may hold, before that is known
         self.facts = Facts()
         self.parameters: list[Parameter] = []
         self._block: list[Statement] = []
