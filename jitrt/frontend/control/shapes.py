@@ -207,8 +207,7 @@ def _where(r: Recorder, condition: Any, x: Any = None, y: Any = None) -> Any:
         return FUNCTIONS[np.nonzero](r, condition)
     values = [v if is_number(v) else as_array(r, v) for v in (x, y)]
     dtype = dtypes_of(np.add, values)[-1] if any(dtype_of(v) != BOOL for v in values) else BOOL
-    if is_number(condition):
-        condition = as_array(r, condition)
+    condition = as_array(r, condition)
     if condition.dtype != BOOL:
         raise NotStaged("a condition that is no truth value")
     return a.elementwise(r, "where", [condition, *values], [BOOL, dtype, dtype], dtype)
