@@ -1,6 +1,7 @@
 """Settings of all tests: internal errors raise, and golden files can be renewed."""
 
 import atexit
+import gc
 import os
 import shutil
 import tempfile
@@ -13,6 +14,7 @@ if "JITRT_CACHE_DIR" not in os.environ:
 from pathlib import Path
 
 import pytest
+from covering import leave_for_slow_runs
 
 from jitrt.call.templates import Templates
 from jitrt.runtime.loopengine import NoLoops
@@ -24,13 +26,21 @@ def pytest_addoption(parser):
     parser.addoption("--update-golden", action="store_true", help="rewrite the golden files")
 
 
+@pytest.hookimpl(tryfirst=True)  # before -m chooses
 def pytest_collection_modifyitems(config, items):
     """Leave out slow tests unless a -m expression asks for them."""
+    leave_for_slow_runs(items)
     if config.option.markexpr:
         return
     chosen = [item for item in items if "slow" not in item.keywords]
     config.hook.pytest_deselected(items=[item for item in items if "slow" in item.keywords])
     items[:] = chosen
+
+
+def pytest_collection_finish():
+    """Let collections of garbage pass over what was imported, so that they take a moment."""
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.fixture

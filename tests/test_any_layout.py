@@ -4,6 +4,7 @@ import random
 
 import numpy as np
 import pytest
+from covering import few
 
 import jitrt
 from jitrt.call import templates
@@ -76,7 +77,7 @@ def check(many, plain, args):
         same(got, want)
 
 
-@pytest.mark.parametrize("seed", range(40))
+@pytest.mark.parametrize("seed", few(range(40), 10))
 def test_arrays_with_gaps(seed):
     chosen, generator = random.Random(seed), np.random.default_rng(seed)
     operation = chosen.choice(OPERATIONS)
@@ -111,6 +112,7 @@ def shifted(x):
     return x.max(initial=0)
 
 
+@pytest.mark.wide(pairs=True)
 @pytest.mark.parametrize("function", [smoothed, shifted])
 @pytest.mark.parametrize("cut", CUTS[:8] + CUTS[11:])
 @pytest.mark.parametrize("least", [4, 300])

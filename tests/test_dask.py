@@ -7,6 +7,7 @@ import sys
 
 import numpy as np
 import pytest
+from covering import few
 
 da = pytest.importorskip("dask.array")
 
@@ -107,6 +108,7 @@ def test_pipelines_give_what_dask_gives(name):
     compare(lambda: PIPELINES[name](numbers()))
 
 
+@pytest.mark.wide(times=2)
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
 @pytest.mark.parametrize("dtype", ["f4", "i4", "u1", "c16", "b1"])
 @pytest.mark.parametrize("name", ["comparisons", "elementwise", "reduced", "slices", "variance"])
@@ -135,7 +137,7 @@ def test_special_values_keep_their_bits():
         compare(lambda: (da.from_array(special, chunks=9) * -1.0 + 0.0) / 3 - 1, exact=True)
 
 
-@pytest.mark.parametrize("seed", range(25))
+@pytest.mark.parametrize("seed", few(range(25), 8))
 def test_random_graphs(seed):
     rng = np.random.default_rng(seed)
     unary = [

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from covering import few
 
 import jitrt
 from jitrt import policy
@@ -171,7 +172,7 @@ def test_clear_lets_a_function_be_looked_at_again():
     assert function.plain_reason == ""
 
 
-@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize("seed", few(range(20), 6))
 def test_states_of_a_call_site(seed):
     rng = np.random.default_rng(seed)
     site, in_a_row = Site(), 0

@@ -195,6 +195,7 @@ def stages(function, size):
     return count
 
 
+@pytest.mark.wide
 @pytest.mark.parametrize("size", [1000, 40_000])
 @pytest.mark.parametrize("kind", KINDS)
 def test_twice_as_many_operations(kind, size):

@@ -59,6 +59,7 @@ def keeps_what_it_looked_at(a):
     return b - 1.0, c, n, a
 
 
+@pytest.mark.wide(times=2)
 @pytest.mark.parametrize("layout", LAYOUTS)
 @pytest.mark.parametrize("kind", ["f8", "f4", "i4", "c16"])
 @pytest.mark.parametrize("shape", [(5, 7), (1, 9), (70, 60)])

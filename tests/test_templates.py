@@ -181,6 +181,7 @@ def anew(monkeypatch):
     monkeypatch.setattr(templates.GeneralPrograms, "_key", lambda *_: None)
 
 
+@pytest.mark.wide(times=2)
 @pytest.mark.parametrize("seed", range(12))
 @pytest.mark.parametrize("function", FUNCTIONS)
 def test_a_template_says_what_one_for_the_shape_says(function, seed, anew):
@@ -216,6 +217,7 @@ def close(got, want):
         np.testing.assert_allclose(a, b, tolerance, tolerance)
 
 
+@pytest.mark.wide
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 @pytest.mark.parametrize("function", FUNCTIONS)

@@ -58,7 +58,7 @@ jitrt.jti(total)
 def _mypy(folder, text):
     """What mypy prints about the file of that text, line by line, without its summary."""
     (folder / "user.py").write_text(text, encoding="utf-8")
-    options = ["--strict", "--follow-imports=silent", "--cache-dir", str(folder)]
+    options = ["--strict", "--follow-imports=silent", "--cache-dir", str(folder.parent / "known")]
     environment = os.environ | {"MYPYPATH": str(ROOT)}
     command = [sys.executable, "-m", "mypy", *options, "user.py"]
     shown = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True)

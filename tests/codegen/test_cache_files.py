@@ -223,6 +223,7 @@ def planted(known, tmp_path_factory):
     return directory
 
 
+@pytest.mark.wide
 @on_unix
 @pytest.mark.parametrize("how", ["owner", "group", "others"])
 @pytest.mark.parametrize("what", ["directory", "folder", "program", "module"])

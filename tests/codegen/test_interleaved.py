@@ -38,6 +38,7 @@ def test_nothing_is_read_behind_the_last_element(last_bytes, dtype, step):
         np.testing.assert_array_equal(fast(memory[::step]), memory[::step] * 2)
 
 
+@pytest.mark.wide
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("channels", [2, 3, 4])
 def test_channels(dtype, channels):

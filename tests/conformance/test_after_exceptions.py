@@ -87,6 +87,7 @@ def check(compiled, text, size, is_bad, donated=""):
     return seen[0][0] is not None
 
 
+@pytest.mark.wide
 @pytest.mark.parametrize("name", FAILING)
 @pytest.mark.parametrize("size", SIZES)
 def test_like_numpy(name, size):
@@ -98,6 +99,7 @@ def test_like_numpy(name, size):
     assert failures == 15
 
 
+@pytest.mark.wide
 @pytest.mark.parametrize("name", FAILING)
 @pytest.mark.parametrize("donated", ["x", "y", "z"])
 def test_what_is_donated(name, donated):

@@ -59,6 +59,7 @@ def programs():
     return [[s] for s in STATEMENTS] + chosen
 
 
+@pytest.mark.wide
 @pytest.mark.parametrize("statements", programs(), ids=lambda s: " | ".join(s))
 @pytest.mark.parametrize("strict", [True, False])
 def test_like_numpy(statements, strict, monkeypatch):

@@ -39,6 +39,7 @@ CASES = {
 }
 
 
+@pytest.mark.wide(kinds=True)
 @pytest.mark.parametrize("char", "?ilfdFDe")
 def test_contractions(char):
     a, b = ordinary(char, 12).reshape(3, 4), ordinary(char, 12, 1).reshape(4, 3)
@@ -62,6 +63,7 @@ def test_mixed_dtypes():
     check(lambda a, b: (a @ b, np.dot(a, b), np.einsum("ij,jk", a, b), np.outer(a, b)), a, b, ulp=8, relative=1e-14)
 
 
+@pytest.mark.wide(kinds=True)
 @pytest.mark.parametrize("char", "?lfD")
 def test_outer_of_ufuncs(char):
     a, v = np.abs(ordinary(char, 6)).astype(char).reshape(2, 3), ordinary("d", 4)

@@ -24,6 +24,7 @@ def zeros(size, char, seed=0):
     return x.astype(char)
 
 
+@pytest.mark.wide
 @pytest.mark.parametrize("char", "efd")
 @pytest.mark.parametrize("function", [np.maximum, np.minimum])
 def test_operands(function, char):
@@ -72,6 +73,7 @@ def test_clip(char):
         check(together(cases), zeros(size, char), zeros(size, char, 1))
 
 
+@pytest.mark.wide
 @pytest.mark.parametrize("char", "fdFD")
 @pytest.mark.parametrize("value", [np.inf, -np.inf, np.nan, 0.0, -0.0])
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")

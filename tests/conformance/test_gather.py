@@ -30,6 +30,7 @@ def test_indices():
     check(together(literal), cube)
 
 
+@pytest.mark.wide(kinds=True)
 @pytest.mark.parametrize("char", "?bBhHiIlLefdgFDG")
 def test_dtypes_and_layouts(char):
     arrays = [make(ordinary(char, 35)) for name, make in (LINES | MATRICES).items() if name not in ("0-d", "scalar")]
@@ -78,6 +79,7 @@ def test_take_along_axis():
     check(lambda x, c: np.take_along_axis(x[:1], c, 2), x, column)
 
 
+@pytest.mark.wide
 @pytest.mark.parametrize(
     "call",
     [

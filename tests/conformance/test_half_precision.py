@@ -122,6 +122,7 @@ ROUNDED = {
 }
 
 
+@pytest.mark.wide(times=2)
 @pytest.mark.parametrize("name", ROUNDED)
 @pytest.mark.parametrize("shape", [(6000,), (6000, 3), (3, 6000), (40, 3, 50)])
 def test_sums_are_rounded_where_numpy_rounds_them(name, shape):

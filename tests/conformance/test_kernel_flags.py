@@ -70,6 +70,7 @@ def compiled_for(ufunc, char):
     return kernel(ufunc, arguments)
 
 
+@pytest.mark.wide(times=2)
 @pytest.mark.parametrize("char", "efd")
 @pytest.mark.parametrize("ufunc", UFUNCS, ids=lambda u: u.__name__)
 def test_nothing_is_missed(ufunc, char):
@@ -95,6 +96,7 @@ FURTHER = {
 }
 
 
+@pytest.mark.wide(times=2)
 @pytest.mark.parametrize("char", "efd")
 @pytest.mark.parametrize("ufunc", [*UFUNCS, *SPECIAL_FUNCTIONS], ids=lambda u: u.__name__)
 def test_special_values_raise_nothing_else(ufunc, char):
@@ -110,6 +112,7 @@ def test_special_values_raise_nothing_else(ufunc, char):
         assert got & ~want == 0, point
 
 
+@pytest.mark.wide
 @pytest.mark.parametrize("char", "fd")
 @pytest.mark.parametrize("ufunc", UFUNCS, ids=lambda u: u.__name__)
 def test_ordinary_operands_raise_nothing(ufunc, char):

@@ -84,6 +84,7 @@ ONE_LIST = {
 }
 
 
+@pytest.mark.wide(times=2)
 @pytest.mark.parametrize("made", LISTS.values(), ids=LISTS)
 @pytest.mark.parametrize("function", ONE_LIST.values(), ids=ONE_LIST)
 def test_lists_are_what_numpy_makes_of_them(function, made):
@@ -193,6 +194,7 @@ CONCATENATED = {
 }
 
 
+@pytest.mark.wide(times=2)
 @pytest.mark.parametrize("dtype", "?bHiqfdF")
 @pytest.mark.parametrize("function", CONCATENATED.values(), ids=CONCATENATED)
 def test_concatenators(function, dtype):
@@ -240,6 +242,7 @@ def test_lists_of_several_arrays(name):
     agree(lambda x: function([x, 2 * x])[0], np.array([0.5, -1.25, 2.0]))
 
 
+@pytest.mark.wide(times=2)
 @pytest.mark.parametrize("number", [np.longdouble(1) / 3, np.clongdouble(1j) / 3, np.finfo(np.longdouble).min, 0.1])
 @pytest.mark.parametrize("name", ["minimum", "add", "multiply", "hypot", "array", "concatenate", "stack", "sum"])
 def test_long_doubles_in_lists(name, number, monkeypatch):

@@ -141,6 +141,7 @@ def after(result, operator):
     return operator(result)
 
 
+@pytest.mark.wide(kinds=True)
 @pytest.mark.parametrize("char", DTYPES)
 def test_views(char):
     cases = {**VIEWS, **SPLITS}
@@ -149,12 +150,14 @@ def test_views(char):
     check(together(cases), np.asfortranarray(operand(char)))
 
 
+@pytest.mark.wide(kinds=True)
 @pytest.mark.parametrize("char", DTYPES)
 def test_joins(char):
     check(together(JOINS), operand(char), operand(char, 1))
     check(together(JOINS), operand(char)[:, ::-1], np.asfortranarray(operand(char, 1)))
 
 
+@pytest.mark.wide(kinds=True)
 @pytest.mark.parametrize("char", "bid")
 def test_between_elementwise_operations(char):
     cases = {name: between(f, np.square) for name, f in {**VIEWS, **SPLITS}.items() if name != "real and imag"}
@@ -228,6 +231,7 @@ def test_clip():
 CASTS = "?bBhHiIlLefdgFDG"
 
 
+@pytest.mark.wide(kinds=True)
 @pytest.mark.parametrize("source", CASTS)
 def test_astype(source):
     """All pairs of dtypes; numbers in the range of both, since C leaves the others open."""

@@ -13,6 +13,7 @@ def test_random_calls(seed):
     assert not differences, "\n".join(differences)
 
 
+@pytest.mark.wide
 @pytest.mark.parametrize("form", ["loop", "numbers"])
 @pytest.mark.parametrize("seed", range(4))
 def test_random_calls_in_loops(seed, form):

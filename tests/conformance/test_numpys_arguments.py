@@ -44,6 +44,7 @@ def copied(array, value, casting):
     return array
 
 
+@pytest.mark.wide(times=2)
 @pytest.mark.parametrize("casting", ["no", "safe", "same_kind", "unsafe"])
 @pytest.mark.parametrize("array", ARRAYS, ids=lambda a: a.dtype.char)
 def test_copyto(array, casting):
@@ -54,6 +55,7 @@ def test_copyto(array, casting):
             check_outcome(lambda a, value: copied(a, value, casting), array, value)
 
 
+@pytest.mark.wide(times=2)
 @pytest.mark.parametrize("name", ["max", "min", "sum", "prod"])
 @pytest.mark.parametrize("array", ARRAYS, ids=lambda a: a.dtype.char)
 def test_initial(array, name):
@@ -146,6 +148,7 @@ CASTING = {
 }
 
 
+@pytest.mark.wide(times=2)
 @pytest.mark.parametrize("casting", ["no", "equiv", "safe", "same_kind", "unsafe", "same_value", "none"])
 @pytest.mark.parametrize("name", CASTING)
 def test_casting_rules(name, casting):
@@ -222,6 +225,7 @@ def test_numbers_that_do_not_decide_the_dtype(number):
         check(lambda x: (np.stack([x[0], number]), np.hstack([x, number]), np.append(x, number)), array)
 
 
+@pytest.mark.wide(kinds=True)
 @pytest.mark.parametrize("char", "fdFDil")
 def test_variance_about_a_given_mean(char):
     """As close to NumPy's as without one."""

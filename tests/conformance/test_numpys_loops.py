@@ -130,6 +130,7 @@ def _chosen(x):
     return np.where(x > 0, x**3, x)
 
 
+@pytest.mark.wide(times=2)
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
 @pytest.mark.parametrize(
     "function", [_in_place, _rows, _scanned, _searched, _across, _by_rows, _neighbours, _gathered, _chosen]

@@ -115,6 +115,7 @@ def check(compiled, step, other, here, there, size):
     assert seen[0] == seen[1], (step, other, here, there)
 
 
+@pytest.mark.wide(pairs=True)
 @pytest.mark.parametrize(("size", "strict"), [(SIZES[0], True), (SIZES[1], True), (SIZES[1], False)])
 @pytest.mark.parametrize("function", FUNCTIONS)
 def test_like_numpy(function, size, strict, monkeypatch):
@@ -164,6 +165,7 @@ def writes_at_the_last_look(x, y):
     return t
 
 
+@pytest.mark.wide(pairs=True)
 @pytest.mark.parametrize("size", SIZES)
 @pytest.mark.parametrize("function", [writes_one_way, writes_the_other, writes_at_the_last_look])
 @pytest.mark.parametrize("seed", range(4))
@@ -185,6 +187,7 @@ def test_each_way_with_each_place(function, size, seed):
         assert seen[0] == seen[1], (call, here, there, low, high)
 
 
+@pytest.mark.wide(pairs=True)
 @pytest.mark.parametrize("size", SIZES)
 @pytest.mark.parametrize("name", ["x", "y"])
 @pytest.mark.parametrize("function", [first, last, both, behind_a_look, with_a_step_of_numpy, lambda x, y: x * 2.0 + y])

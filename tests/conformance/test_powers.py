@@ -29,6 +29,7 @@ def _raised(x, y):
     return x
 
 
+@pytest.mark.wide(times=2)
 @pytest.mark.parametrize("function", [_power, _raised])
 @pytest.mark.parametrize("exponent", [0.5, np.float64(0.5), -1.0, 2.0, 1, 0.0], ids=repr)
 @pytest.mark.parametrize("char", "fd")
@@ -64,6 +65,7 @@ def _assert_close(result, expected, ulps):
     np.testing.assert_array_equal(np.signbit(one), np.signbit(other))
 
 
+@pytest.mark.wide(pairs=True)
 @pytest.mark.parametrize("exponent", [-1, 0, 1, 3, -3, 4, 7, 99, -99, 100, -1.0, 2.0, 2.5, 1 + 1j, 0.5j], ids=repr)
 @pytest.mark.parametrize("function", [_power, _operator, _raised])
 @pytest.mark.parametrize("char", "FD")

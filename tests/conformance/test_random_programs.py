@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from covering import few
 from programs import Program, Writer, shrunk
 
 import jitrt
@@ -102,7 +103,7 @@ def _safely(program):
         return ""
 
 
-@pytest.mark.parametrize("block", range(10))
+@pytest.mark.parametrize("block", few(range(10), 3))
 def test_random_programs(block):
     check(range(20 * block, 20 * block + 20))
 

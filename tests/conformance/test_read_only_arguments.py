@@ -211,6 +211,7 @@ def check(compiled, make, size, seed=1, donated=""):
     assert may_differ or seen[0][-1] == seen[1][-1]
 
 
+@pytest.mark.wide(pairs=True)
 @pytest.mark.parametrize("strict", [True, False])
 @pytest.mark.parametrize("size", [SMALL, LARGE])
 @pytest.mark.parametrize("function", [*PAIRS, in_a_list, in_a_dict, in_an_object, from_outside])
@@ -229,6 +230,7 @@ def test_like_numpy(function, size, strict, monkeypatch):
             check(compiled, make, size)
 
 
+@pytest.mark.wide(pairs=True)
 @pytest.mark.parametrize("size", [SMALL, LARGE])
 @pytest.mark.parametrize("name", ["x", "y"])
 @pytest.mark.parametrize("function", PAIRS)

@@ -1,8 +1,11 @@
 """Every reduction row against NumPy: axes, dtypes, layouts, sizes, nans, and the arguments that they take."""
 
+import itertools
+
 import numpy as np
 import pytest
 from compare import check, together
+from covering import few
 from operands import LINES, ordinary
 
 FUNCTIONS = (
@@ -55,12 +58,22 @@ def call_where(function, **kwargs):
     return lambda x, mask: function(x, where=mask, **dict(items))
 
 
-@pytest.mark.parametrize("char", DTYPES)
-@pytest.mark.parametrize("nans", [False, True])
-def test_axes(char, nans):
+@pytest.mark.parametrize(
+    "case",
+    few(
+        [
+            *itertools.product("?Blf", [False]),
+            *itertools.product("edF", [True]),
+            *itertools.product("bhHiILedFgDG", [False]),
+            *itertools.product("fgDG", [True]),
+        ],
+        7,
+    ),
+    ids=lambda case: f"{case[0]}-{case[1]}",
+)
+def test_axes(case):
+    char, nans = case
     x = values(char, (4, 3, 5), nans)
-    if nans and x.dtype.kind not in "fc":
-        pytest.skip("no nan in this dtype")
     cases = {}
     for function in FUNCTIONS:
         for axis in AXES:
@@ -72,7 +85,7 @@ def test_axes(char, nans):
     check(together(cases, silent=True), x, **tolerance(char))
 
 
-@pytest.mark.parametrize("char", DTYPES)
+@pytest.mark.parametrize("char", few("?BlfdFbhHiILegDG", 6))
 def test_indices_and_scans(char):
     x = values(char, (4, 5))
     y = values(char, (4, 5), nans=True)
@@ -92,7 +105,7 @@ def pair(function, axis):
     return lambda x, y: (function(x, axis=axis), function(y, axis), function(x[::-1, ::2].T, axis))
 
 
-@pytest.mark.parametrize("char", "?bBilLfdFD")
+@pytest.mark.parametrize("char", few("?ldfDbBiLF", 5))
 def test_arguments(char):
     """dtype, initial, where, ddof."""
     x = values(char, (6, 7))
@@ -128,7 +141,7 @@ def test_sum_from_negative_zero(size):
     check(lambda x: (x.sum(), x.sum(initial=-0.0), np.sum(x, axis=1, initial=-0.0), x.mean(axis=0)), x)
 
 
-@pytest.mark.parametrize("char", DTYPES)
+@pytest.mark.parametrize("char", few("?BlfdFbhHiILegDG", 6))
 def test_methods(char):
     x = values(char, (3, 8))
     cases = {}
@@ -143,39 +156,45 @@ def methods(name):
     return eval(f"lambda x: ({', '.join(calls)})")
 
 
-@pytest.mark.parametrize("size", [0, 1, 2, 15, 17, 511, 513, 1025, 32769, 40001])
-def test_sizes(size):
+@pytest.mark.wide(times=2)
+@pytest.mark.parametrize(
+    ("size", "char"),
+    [
+        *itertools.product([0, 1, 2, 15, 17, 511, 513, 1025], "dfil?D"),
+        *itertools.product([32769, 40001], "df?"),
+    ],
+)
+def test_sizes(size, char):
     """Around the blocks of pairwise sums and of folds in two stages, in every layout."""
-    for char in "dfil?D" if size < 2000 else "df?":
-        cases, args = {}, []
-        for layout, make in LINES.items():
-            x = make(ordinary(char, size))
-            if char in "il":
-                x = make(x % 2 + 1)
-            args.append(x)
-            for function in FUNCTIONS:
-                if allowed(function, x):
-                    cases[f"{function.__name__} {layout}"] = one_of(function, len(args) - 1)
-        check(together(cases, silent=True), *args, **tolerance(char, size))
+    cases, args = {}, []
+    for layout, make in LINES.items():
+        x = make(ordinary(char, size))
+        if char in "il":
+            x = make(x % 2 + 1)
+        args.append(x)
+        for function in FUNCTIONS:
+            if allowed(function, x):
+                cases[f"{function.__name__} {layout}"] = one_of(function, len(args) - 1)
+    check(together(cases, silent=True), *args, **tolerance(char, size))
 
 
 def one_of(function, k):
     return lambda *a: function(a[k])
 
 
-SHAPES = [(0, 3), (3, 0), (0, 0), (2, 0, 3), (1, 1), (1, 40), (600, 2), (3, 600), (250, 170), (2, 3, 7000)]
+SHAPES = [(0, 3), (3, 0), (0, 0), (2, 0, 3), (1, 1), (1, 40), (600, 2), (3, 600), (250, 170)]
 
 
-@pytest.mark.parametrize("shape", SHAPES)
-def test_shapes(shape):
-    for char in "dlf" if max(shape) < 1000 else "d":
-        x = values(char, shape)
-        cases = {}
-        for function in FUNCTIONS:
-            for axis in (*range(len(shape)), None, tuple(range(len(shape)))[::-2]):
-                if allowed(function, x, axis=axis):
-                    cases[f"{function.__name__} {axis}"] = both_orders(function, axis)
-        check(together(cases, silent=True), x, np.asfortranarray(x), **tolerance(char, x.size))
+@pytest.mark.wide
+@pytest.mark.parametrize(("shape", "char"), [*itertools.product(SHAPES, "dlf"), ((2, 3, 7000), "d")])
+def test_shapes(shape, char):
+    x = values(char, shape)
+    cases = {}
+    for function in FUNCTIONS:
+        for axis in (*range(len(shape)), None, tuple(range(len(shape)))[::-2]):
+            if allowed(function, x, axis=axis):
+                cases[f"{function.__name__} {axis}"] = both_orders(function, axis)
+    check(together(cases, silent=True), x, np.asfortranarray(x), **tolerance(char, x.size))
 
 
 def both_orders(function, axis):

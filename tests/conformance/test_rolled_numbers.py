@@ -31,6 +31,7 @@ FORMS = (
 )
 
 
+@pytest.mark.wide
 @pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("numbers", ["steps", "2, steps, 3", "steps, 0, -1"])
 def test_arithmetic(form, numbers):

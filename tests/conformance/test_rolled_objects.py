@@ -70,7 +70,7 @@ def in_place(model, count):
 
 
 def until(model, count):
-    while model.u.max() - model.u.min() > 1e-3:
+    while model.u.max() - model.u.min() > 0.3:
         model.step(0.3)
         model.inner.level = model.t
     return model.t

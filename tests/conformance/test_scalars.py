@@ -6,6 +6,7 @@ import warnings
 import numpy as np
 import pytest
 from compare import check, together
+from covering import few
 from operands import ordinary
 
 import jitrt
@@ -51,7 +52,7 @@ def tolerance(char):
     return {"ulp": 4.0 if char not in "FDG" else 8.0, "zeros": False}
 
 
-@pytest.mark.parametrize("char", DTYPES)
+@pytest.mark.parametrize("char", few("?BlfdFbhHiILegDG", 6))
 def test_python_numbers(char):
     x = operand(char)
     for shaped in (x, x[2:3].reshape(())):
@@ -66,7 +67,7 @@ def test_python_numbers(char):
             check(together(powers), shaped, **tolerance(char))
 
 
-@pytest.mark.parametrize("char", DTYPES)
+@pytest.mark.parametrize("char", few("?BlfdFbhHiILegDG", 6))
 def test_numpy_scalars(char):
     x = operand(char)
     cases = {}
@@ -78,7 +79,7 @@ def test_numpy_scalars(char):
     check(together(cases), x, zeros=False)
 
 
-@pytest.mark.parametrize("char", DTYPES)
+@pytest.mark.parametrize("char", few("?BlfdFbhHiILegDG", 6))
 def test_scalar_arguments(char):
     """Numbers that are arguments of the function, and what is computed from them before an array joins."""
     x, scalar = operand(char), operand(char)[3]
@@ -223,6 +224,7 @@ SCALAR_OPERATIONS = {
 }
 
 
+@pytest.mark.wide(times=2)
 @pytest.mark.parametrize("char", "bBhHiIlL")
 @pytest.mark.parametrize("function", SCALAR_OPERATIONS.values(), ids=SCALAR_OPERATIONS)
 def test_integer_scalars_report_what_overflows(function, char):

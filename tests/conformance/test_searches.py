@@ -27,6 +27,7 @@ def edge_cases(char, size):
     return x
 
 
+@pytest.mark.wide
 @pytest.mark.parametrize("char", "?bBhHiIlLefd")
 @pytest.mark.parametrize("size", [1, 2, 7, 255, 256, 257, 600, 1100])
 def test_rows(char, size):

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from compare import check, together
+from covering import few
 from operands import LINES, MATRICES, ordinary
 from test_ufunc_loops import UFUNCS, loops, tolerance
 
@@ -54,12 +55,12 @@ def check_layouts(ufunc, layouts, sizes):
     check(together(cases), *args, **tolerance(ufunc, any(t.kind == "c" for t in types)))
 
 
-@pytest.mark.parametrize("ufunc", UFUNCS, ids=lambda u: u.__name__)
+@pytest.mark.parametrize("ufunc", few(UFUNCS[::3] + UFUNCS[1::3] + UFUNCS[2::3], 28), ids=lambda u: u.__name__)
 def test_lines(ufunc):
     check_layouts(ufunc, LINES, LENGTHS if ufunc in (np.add, np.exp, np.maximum) else (0, 1, 17))
 
 
-@pytest.mark.parametrize("ufunc", UFUNCS, ids=lambda u: u.__name__)
+@pytest.mark.parametrize("ufunc", few(UFUNCS[1::3] + UFUNCS[2::3] + UFUNCS[::3], 28), ids=lambda u: u.__name__)
 def test_matrices(ufunc):
     check_layouts(ufunc, MATRICES, (35,))
 

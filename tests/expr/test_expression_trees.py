@@ -188,6 +188,7 @@ def test_a_picture_shows_each_node():
     assert text.count("<rect") == 4 and "a&lt;b" in text
 
 
+@pytest.mark.wide(times=2)
 @pytest.mark.parametrize("ufunc", [np.add, np.subtract, np.multiply, np.maximum, np.floor_divide, np.less, np.arctan2])
 @pytest.mark.parametrize("dtype", ["u1", "i1", "u8", "i4", "f4"])
 @pytest.mark.parametrize("number", [-3, 300, 2**63 - 1, -(2**63), True, 1.5])

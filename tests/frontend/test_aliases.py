@@ -157,6 +157,7 @@ LAYOUTS = {
 }
 
 
+@pytest.mark.wide(times=2)
 @pytest.mark.parametrize("layout", LAYOUTS)
 @pytest.mark.parametrize("flattened", FLATTENED)
 def test_what_is_flattened_is_a_view_or_a_copy_as_in_numpy(flattened, layout):

@@ -249,6 +249,7 @@ def compare(got, want, given, expected):
         assert got == want
 
 
+@pytest.mark.wide(times=2)
 @pytest.mark.parametrize("form", FORMS, ids=lambda f: f.__name__)
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_results_are_those_of_numpy(name, form, tmp_path):

@@ -83,6 +83,7 @@ def change(rng, held):
         held[one][1:] += 1.0
 
 
+@pytest.mark.wide(times=2)
 @pytest.mark.parametrize("seed", range(6))
 @pytest.mark.parametrize(
     ("where", "body"),

@@ -51,6 +51,7 @@ def test_results_are_those_of_numpy(function, n):
         assert fast._loops.serving
 
 
+@pytest.mark.wide(times=2)
 @pytest.mark.parametrize("shape", [(1,), (2,), (7,), (5, 4), (1, 6), (3, 1), (2, 3, 4)])
 @pytest.mark.parametrize("shift", [-9, -1, 0, 1, 3, 8])
 def test_rolls_of_any_axis(shape, shift):

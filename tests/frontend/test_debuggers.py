@@ -70,6 +70,7 @@ class Quitting(bdb.Bdb):
             self.set_quit()
 
 
+@pytest.mark.wide(pairs=True)
 @pytest.mark.parametrize("calls", [0, 5])
 @pytest.mark.parametrize("number", [1, 2])
 @pytest.mark.parametrize("error", [bdb.BdbQuit(), Stopped(), KeyboardInterrupt(), SystemExit(), GeneratorExit()])

@@ -461,6 +461,7 @@ def test_values_that_do_not_fit_are_left_to_numpy():
     agrees(_small, (x, np.array([3, -4])), (x, np.array([300, -4])), (x, np.array([63, 64])), (x, np.array([1, 2])))
 
 
+@pytest.mark.wide(times=2)
 @pytest.mark.parametrize("target", ["i1", "i2", "i4", "i8", "u1", "u2", "u4"])
 @pytest.mark.parametrize("source", ["i1", "i2", "i4", "i8", "u1", "u2", "u4", "f4", "f8"])
 def test_numbers_of_numpy_that_do_not_fit(source, target):

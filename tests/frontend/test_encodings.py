@@ -90,6 +90,7 @@ def checked(plain, *args, compiled=True):
         assert fast.plain_reason == "", fast.plain_reason
 
 
+@pytest.mark.wide
 @pytest.mark.parametrize("form", FORMS, ids=lambda f: f.__name__)
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_read(dtype, form):
@@ -106,6 +107,7 @@ def test_read(dtype, form):
         checked(lambda x: x[...] == x, (form, np.array(x[0, 0])))
 
 
+@pytest.mark.wide(times=2)
 @pytest.mark.parametrize("form", FORMS, ids=lambda f: f.__name__)
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("shape", [(7, 9), (300, 200), (0, 2)])
@@ -131,6 +133,7 @@ def test_written(dtype, form, shape):
         checked(computed, x, y)
 
 
+@pytest.mark.wide
 @pytest.mark.parametrize("form", FORMS, ids=lambda f: f.__name__)
 @pytest.mark.parametrize("dtype", ["?", "i2", "u4", "i8", "f4", "f8", "c8", "c16"])
 def test_in_loops(dtype, form):

@@ -24,6 +24,7 @@ OTHERS = [None, "a", b"a", len, float, {}, Unequal(), range(3), [1, 2, 3], (1.0,
 VALUES = [np.arange(3.0), np.arange(3), np.array(2.0), np.float64(2), np.int8(2), 2.0, 2]
 
 
+@pytest.mark.wide
 @pytest.mark.parametrize("other", OTHERS, ids=lambda other: type(other).__name__)
 @pytest.mark.parametrize("compare", [operator.eq, operator.ne])
 @pytest.mark.parametrize("is_reflected", [False, True])

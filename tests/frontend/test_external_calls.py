@@ -68,6 +68,7 @@ CASES += [(e, s) for e in DRAWS["new"].split(" rng") for s in SOURCES if s != "l
 CASES += [(e, "legacy") for e in DRAWS["old"].split(" rng")]
 
 
+@pytest.mark.wide
 @pytest.mark.parametrize(("expression", "source"), CASES)
 def test_draws_have_numpys_bits_and_leave_its_state(expression, source):
     text = expression.strip()

@@ -37,6 +37,7 @@ CALLS = {
 }
 
 
+@pytest.mark.wide
 @pytest.mark.parametrize("is_temporary", [True, False], ids=["temporary", "argument"])
 @pytest.mark.parametrize("name", CALLS)
 def test_calls_of_scipy_are_steps(name, is_temporary):

@@ -383,6 +383,7 @@ def restored():
         del Derived.s
 
 
+@pytest.mark.wide(times=2)
 @pytest.mark.parametrize(
     "change", [change_value, change_table, replace_table, change_derived, replace_history], ids=lambda c: c.__name__
 )

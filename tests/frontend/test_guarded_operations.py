@@ -34,6 +34,7 @@ def function_of(tmp_path, guard, value, form):
     return scope["f"]
 
 
+@pytest.mark.wide(times=2)
 @pytest.mark.parametrize("form", FORMS.values(), ids=FORMS)
 @pytest.mark.parametrize(("guard", "value"), OPERATIONS.values(), ids=OPERATIONS)
 def test_nothing_is_raised_where_the_condition_does_not_hold(tmp_path, guard, value, form):

@@ -164,6 +164,7 @@ OTHERS = [
 ]
 
 
+@pytest.mark.wide(times=2)
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("array", ARRAYS, ids=lambda a: str(a.dtype))
 @pytest.mark.parametrize("function", ARITHMETIC, ids=lambda f: f.__name__)
@@ -171,6 +172,7 @@ def test_arithmetic(function, array):
     check(function, array)
 
 
+@pytest.mark.wide
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("array", ARRAYS[1:4], ids=lambda a: str(a.dtype))
 @pytest.mark.parametrize("function", OTHERS, ids=lambda f: f.__name__)

@@ -130,6 +130,7 @@ def test_attributes_can_be_asked_for(name):
         assert jitrt.jit(function)(V, 0.5) is function(V, 0.5)
 
 
+@pytest.mark.wide(pairs=True)
 @pytest.mark.parametrize("keepdims", [False, True])
 @pytest.mark.parametrize("axis", [0, -1, None, ()])
 @pytest.mark.parametrize(

@@ -52,6 +52,7 @@ CALLS = [
 ]
 
 
+@pytest.mark.wide(pairs=True)
 @pytest.mark.parametrize("size", SIZES)
 @pytest.mark.parametrize("number", range(len(CALLS)))
 @pytest.mark.parametrize("writeable", [True, False])
@@ -129,6 +130,7 @@ WITH_FIELDS = [
 ]
 
 
+@pytest.mark.wide
 @pytest.mark.parametrize("dtype", ["i4", "i8", "f8"])
 @pytest.mark.parametrize("number", range(len(WITH_FIELDS)))
 def test_casts_to_integers_with_fields(number, dtype):
@@ -143,6 +145,7 @@ def test_casts_to_integers_with_fields(number, dtype):
         assert np.array_equal(got, want)
 
 
+@pytest.mark.wide
 @pytest.mark.parametrize("condition", [True, False, np.array([True, False])])
 @pytest.mark.parametrize("value", [1e150, -1e300, 1e300j, 1.0, float("inf")])
 @pytest.mark.parametrize("dtype", ["f4", "f2", "c8", "f8"])

@@ -63,6 +63,7 @@ def arrays(dtype):
         yield x[::-1][1:]
 
 
+@pytest.mark.wide(times=2)
 @pytest.mark.parametrize("name", FOLDS)
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_like_numpy(name, dtype):
@@ -82,6 +83,7 @@ def test_no_array_is_made():
     assert not fast.explain(x).traced.host_calls
 
 
+@pytest.mark.wide(times=3)
 @pytest.mark.parametrize("ufunc", [np.add, np.multiply, np.maximum, np.minimum, np.logical_or, np.logical_and])
 @pytest.mark.parametrize("dtype", ["f8", "f4", "i8", bool, None])
 @pytest.mark.parametrize("of", ["f8", "f4", "i4", "b1"])

@@ -560,6 +560,7 @@ IMAGINARY = {
 }
 
 
+@pytest.mark.wide
 @pytest.mark.parametrize("dtype", ["f8", "i4", "?", "c16"])
 @pytest.mark.parametrize("statement", IMAGINARY.values(), ids=IMAGINARY)
 def test_imaginary_parts_of_real_numbers_are_read_only(statement, dtype):

@@ -19,6 +19,7 @@ USES = {
 }
 
 
+@pytest.mark.wide(times=2)
 @pytest.mark.parametrize("use", USES)
 @pytest.mark.parametrize("number", [2.5, 7, True, 1 + 2j])
 def test_they_refuse_what_python_refuses(use, number):
@@ -57,6 +58,7 @@ def test_numbers_keep_their_own():
         np.testing.assert_array_equal(compiled(np.ones(3), y), own(np.ones(3), y))
 
 
+@pytest.mark.wide(times=2)
 @pytest.mark.filterwarnings("ignore:invalid value:RuntimeWarning")
 @pytest.mark.parametrize("dtype", ["u1", "i2", "f4", "f8", "c16", "?"])
 @pytest.mark.parametrize("number", [-3, 2.75, 300, True])

@@ -171,6 +171,7 @@ def with_special(x):
         yield special
 
 
+@pytest.mark.wide(times=2)
 @pytest.mark.parametrize("name", CHOOSING)
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_choosing(name, dtype):
@@ -183,6 +184,7 @@ def test_choosing(name, dtype):
                     assert_alike(outcome(fast, array, mask), outcome(CHOOSING[name], array, mask))
 
 
+@pytest.mark.wide
 @pytest.mark.parametrize("function", BY_INDEX, ids=lambda f: f.__name__)
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_scattering(function, dtype):
@@ -200,6 +202,7 @@ def test_scattering(function, dtype):
             assert_alike(outcome(fast, x, i, v), outcome(function, x, i, v))
 
 
+@pytest.mark.wide
 @pytest.mark.parametrize("function", BY_MASK, ids=lambda f: f.__name__)
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_scattering_by_masks(function, dtype):
@@ -212,6 +215,7 @@ def test_scattering_by_masks(function, dtype):
                     assert_alike(outcome(fast, x, mask, v), outcome(function, x, mask, v))
 
 
+@pytest.mark.wide(times=2)
 @pytest.mark.parametrize("name", SEARCHING)
 @pytest.mark.parametrize("dtype", DTYPES[:-1])
 def test_searching(name, dtype):

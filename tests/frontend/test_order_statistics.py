@@ -47,6 +47,7 @@ def never_stopped(fast):
     return bool(loops) and not any(loop.stops or loop.refused for loop in loops)
 
 
+@pytest.mark.wide(times=2)
 @pytest.mark.parametrize("data", DATA)
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_order_statistics_of_long_arrays(name, data):
@@ -54,6 +55,7 @@ def test_order_statistics_of_long_arrays(name, data):
         assert never_stopped(same(FUNCTIONS[name], DATA[data](n))), n
 
 
+@pytest.mark.wide
 @pytest.mark.parametrize("dtype", "efbhilBHILq")
 @pytest.mark.parametrize("n", [1500, 9000])
 def test_medians_of_other_types(dtype, n):

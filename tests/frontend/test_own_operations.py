@@ -29,6 +29,7 @@ def assert_same(mine, other):
     np.testing.assert_array_equal(mine, other)
 
 
+@pytest.mark.wide(times=2)
 @pytest.mark.parametrize(("first", "second"), list(itertools.product(TYPES, TYPES)))
 def test_types(first, second):
     op = scaled()

@@ -42,6 +42,7 @@ def outcome(function, *args):
         return repr(error)
 
 
+@pytest.mark.wide
 @pytest.mark.parametrize("traced", [False, True])
 @pytest.mark.parametrize("name", SUMS)
 def test_sums_are_pythons(name, traced, request):

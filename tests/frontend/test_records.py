@@ -123,6 +123,7 @@ def compare(got, want, given, expected):
         assert got == want or got == pytest.approx(want)
 
 
+@pytest.mark.wide(pairs=True)
 @pytest.mark.parametrize("form", FORMS, ids=lambda f: f.__name__.strip("_"))
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize(

@@ -184,6 +184,7 @@ def _call(world, name):
     return getattr(world, name), (X, *arguments)
 
 
+@pytest.mark.wide(times=2)
 @pytest.mark.parametrize("calls", [1, 2, 20])
 @pytest.mark.parametrize(("name", "change"), CHANGES, ids=lambda v: getattr(v, "__name__", v))
 def test_replaced(name, change, calls):

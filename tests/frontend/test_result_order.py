@@ -97,6 +97,7 @@ FUNCTIONS = {
 }
 
 
+@pytest.mark.wide(times=2)
 @pytest.mark.parametrize("layout", LAYOUTS)
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_results_have_numpys_strides(name, layout):
@@ -243,6 +244,7 @@ TAKEN = {
 }
 
 
+@pytest.mark.wide(pairs=True)
 @pytest.mark.parametrize("rows", ROWS)
 @pytest.mark.parametrize("columns", COLUMNS)
 @pytest.mark.parametrize("taken", TAKEN)

@@ -69,6 +69,7 @@ def outcome(function, b):
     return type(t), np.asarray(t).copy(), b
 
 
+@pytest.mark.wide(times=2)
 @pytest.mark.parametrize("write", WRITES.values(), ids=WRITES)
 @pytest.mark.parametrize("made", (SCALARS | ARRAYS).values(), ids=SCALARS | ARRAYS)
 def test_writes(made, write):

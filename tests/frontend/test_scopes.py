@@ -162,6 +162,7 @@ def outcome(function, args):
     return value, sorted({str(w.message) for w in caught})
 
 
+@pytest.mark.wide(times=2)
 @pytest.mark.parametrize("state", [{}, {"all": "ignore"}, {"all": "raise"}, {"divide": "raise"}], ids=str)
 @pytest.mark.parametrize("function", FUNCTIONS, ids=lambda f: f.__name__)
 def test_exceptions_are_those_of_numpy(function, state):

@@ -105,6 +105,7 @@ def same(want, got):
         np.testing.assert_array_equal(got, want, strict=True)
 
 
+@pytest.mark.wide
 @pytest.mark.parametrize("given", [True, False], ids=["argument", "literal"])
 @pytest.mark.parametrize("function", FUNCTIONS.values(), ids=FUNCTIONS)
 def test_kinds_of_integers(function, given):

@@ -4,6 +4,7 @@ import warnings
 
 import numpy as np
 import pytest
+from covering import few
 
 import jitrt
 from jitrt.frontend.python.smallmatrices import MOST_ROWS
@@ -67,13 +68,14 @@ def matrices(rng, stack, rows):
         yield a.astype(dtype)
 
 
+@pytest.mark.wide
 @pytest.mark.parametrize("stack", STACKS, ids=str)
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_as_numpy(name, stack):
     rng = np.random.default_rng(0)
     for rows in range(1, MOST_ROWS + 2):
+        fast = jitrt.jit(FUNCTIONS[name])
         for a in matrices(rng, stack, rows):
-            fast = jitrt.jit(FUNCTIONS[name])
             for _ in range(2):
                 check(fast, FUNCTIONS[name], a)
 
@@ -84,7 +86,7 @@ def test_shapes_that_have_none(name, shape):
     check(jitrt.jit(FUNCTIONS[name]), FUNCTIONS[name], np.ones(shape))
 
 
-@pytest.mark.parametrize("columns", [None, 1, 2, 0, 7])
+@pytest.mark.parametrize("columns", few([None, 2, 0, 1, 7], 3))
 def test_equations(columns):
     def solved(a, b):
         return np.linalg.solve(a, b)

@@ -37,6 +37,7 @@ def operands(count, dtype):
     return [v.astype(dtype) for v in (y, x, np.roll(x, 5), np.roll(y, 3))[:count]]
 
 
+@pytest.mark.wide
 @pytest.mark.parametrize("dtype", ["f8", "f4"])
 @pytest.mark.parametrize("names", GROUPS, ids=lambda names: names[0])
 def test_all(names, dtype):

@@ -154,6 +154,7 @@ def function_with(body):
     return function_of("def f(x, n):" + body.replace("\n    ", "\n"))
 
 
+@pytest.mark.wide(times=2)
 @pytest.mark.parametrize("name", BODIES)
 @pytest.mark.parametrize("dtype", [np.float64, np.float32, np.int32])
 def test_agrees_with_python(name, dtype):

@@ -8,6 +8,7 @@ import textwrap
 
 import numpy as np
 import pytest
+from covering import few
 
 import jitrt
 
@@ -116,7 +117,7 @@ def _program(seed):
     )  # fmt: skip
 
 
-@pytest.mark.parametrize("seed", range(40))
+@pytest.mark.parametrize("seed", few(range(40), 12))
 def test_random_statements_of_whole_arrays(seed):
     f = _function("f", _program(seed))
     rng = np.random.default_rng(seed)
@@ -129,6 +130,7 @@ def test_random_statements_of_whole_arrays(seed):
                 np.testing.assert_allclose(y, x, rtol=1e-12, atol=1e-12)
 
 
+@pytest.mark.wide
 @pytest.mark.parametrize("axis", [0, 1, None])
 @pytest.mark.parametrize("shift", [0, 1, -1, 3, 7, -12, "k", "-k", "n"])
 def test_rolls(shift, axis):

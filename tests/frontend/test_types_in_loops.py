@@ -27,6 +27,7 @@ def types_of(value):
     return [types_of(v) for v in value] if isinstance(value, (list, tuple)) else (type(value), repr(value))
 
 
+@pytest.mark.wide
 @pytest.mark.parametrize("form", FORMS.values(), ids=FORMS)
 @pytest.mark.parametrize("expression", EXPRESSIONS)
 def test_types(expression, form):

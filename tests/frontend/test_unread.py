@@ -158,6 +158,7 @@ FUNCTIONS = [
 ]  # fmt: skip
 
 
+@pytest.mark.wide(times=2)
 @pytest.mark.parametrize("state", [{}, {"all": "raise"}, {"all": "ignore"}, {"divide": "raise"}], ids=str)
 @pytest.mark.parametrize("function", FUNCTIONS, ids=lambda f: f.__name__)
 def test_floating_point_exceptions(function, state):
@@ -204,6 +205,7 @@ LITERALS = {
 }
 
 
+@pytest.mark.wide(times=2)
 @pytest.mark.parametrize("state", [{}, {"over": "raise"}], ids=str)
 @pytest.mark.parametrize("char", "efd")
 @pytest.mark.parametrize("unread", LITERALS.values(), ids=LITERALS)
@@ -227,6 +229,7 @@ NUMBERS = {
 }
 
 
+@pytest.mark.wide(times=2)
 @pytest.mark.parametrize("state", [{}, {"over": "raise"}], ids=str)
 @pytest.mark.parametrize("char", "efdF")
 @pytest.mark.parametrize("unread", NUMBERS.values(), ids=NUMBERS)
@@ -295,6 +298,7 @@ SOME = [
 ]
 
 
+@pytest.mark.wide(times=2)
 @pytest.mark.parametrize("dtype", ["f8", "f4", "f2", "i8", "i2"])
 @pytest.mark.parametrize("expression", RAISING)
 def test_each_operation_of_each_dtype(expression, dtype):

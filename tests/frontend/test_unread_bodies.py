@@ -51,6 +51,7 @@ def outcome(function, x, **states):
     return repr(found), {str(w.message) for w in caught}
 
 
+@pytest.mark.wide(times=2)
 @pytest.mark.parametrize("body", BODIES)
 @pytest.mark.parametrize("name", OPERATIONS)
 def test_like_numpy(name, body, monkeypatch):

@@ -114,6 +114,7 @@ def assert_same(fast, *args):
     np.testing.assert_allclose(found, expected, rtol=1e-13)
 
 
+@pytest.mark.wide
 @pytest.mark.parametrize("function", FUNCTIONS, ids=lambda f: f.__name__)
 @pytest.mark.parametrize("dtype", [float, np.float32, int, bool])
 def test_results_are_numpys(function, dtype):

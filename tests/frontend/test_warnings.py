@@ -83,6 +83,7 @@ FUNCTIONS = [
 ]  # fmt: skip
 
 
+@pytest.mark.wide
 @pytest.mark.parametrize("state", [{}, {"all": "ignore"}], ids=str)
 @pytest.mark.parametrize("number", range(len(FUNCTIONS)))
 @pytest.mark.parametrize("first", [FULL, NAN_ROW], ids=["ordinary", "nan"])

@@ -47,6 +47,7 @@ ROWS_OF_TARGETS = [
 ]
 
 
+@pytest.mark.wide(pairs=True)
 @pytest.mark.parametrize(("name", "char", "fma", "avx512"), ROWS_OF_TARGETS)
 def test_within_one_ulp(name: str, char: str, fma: bool, avx512: bool) -> None:
     arguments = _arguments(name, char, 700)

@@ -4,6 +4,7 @@ import random
 
 import numpy
 import pytest
+from covering import few
 
 import jitrt.numpy
 
@@ -39,7 +40,7 @@ STATEMENTS = [
 
 
 @pytest.mark.filterwarnings("default")
-@pytest.mark.parametrize("seed", range(60))
+@pytest.mark.parametrize("seed", few(range(60), 25))
 def test_elements_and_rows(seed, limit):
     rng = random.Random(seed)
     worlds = []

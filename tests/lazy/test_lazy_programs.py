@@ -87,6 +87,7 @@ def assert_same(got, want, tolerance, path):
             numpy.testing.assert_array_equal(got, want, path)
 
 
+@pytest.mark.wide
 @pytest.mark.parametrize("name", EXAMPLES)
 @pytest.mark.parametrize(
     ("is_compiled", "limit"),

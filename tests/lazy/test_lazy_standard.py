@@ -221,6 +221,7 @@ def compare(got, want):
     numpy.testing.assert_allclose(numpy.asarray(got), want, rtol=rtol, atol=1e-5 if rtol > 1e-5 else 1e-12)
 
 
+@pytest.mark.wide
 @pytest.mark.parametrize("limit", [0, None], indirect=True, ids=["recorded", "by NumPy where small"])
 @pytest.mark.parametrize(("part", "name"), NAMES)
 def test_agrees_with_the_reference(part, name, limit, monkeypatch):

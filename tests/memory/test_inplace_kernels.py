@@ -45,6 +45,7 @@ def assembled(x):
 FUNCTIONS = {f.__name__: f for f in (chain, rows, shifted, updated, assembled)}
 
 
+@pytest.mark.wide
 @pytest.mark.parametrize("dtype", ["f8", "i4"])
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_results(name, dtype):

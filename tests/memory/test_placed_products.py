@@ -61,6 +61,7 @@ def assert_same(got, want):
         np.testing.assert_allclose(g, w, rtol=ulps, atol=ulps * np.abs(w).max())
 
 
+@pytest.mark.wide(pairs=True)
 @pytest.mark.parametrize("name", FUNCTIONS)
 @pytest.mark.parametrize("dtype", ["f8", "f4", "i8", "c16"])
 @pytest.mark.parametrize("debug", ["", "1"])

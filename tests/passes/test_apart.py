@@ -7,6 +7,7 @@ import random
 
 import numpy as np
 import pytest
+from covering import few
 
 from jitrt.frontend.control.stage import stage
 from jitrt.frontend.control.values import NotStaged
@@ -176,7 +177,7 @@ def generated(rng):
     return first, body
 
 
-@pytest.mark.parametrize("seed", range(30))
+@pytest.mark.parametrize("seed", few(range(30), 10))
 def test_generated_iterations_touch_what_no_other_one_stores(seed):
     rng = random.Random(seed)
     proved = 0

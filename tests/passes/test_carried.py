@@ -63,6 +63,7 @@ LOOPS = {
 }
 
 
+@pytest.mark.wide(times=2)
 @pytest.mark.parametrize("dtype", ["f8", "f4", "i8", "i4", "u1", "c16"])
 @pytest.mark.parametrize("name", LOOPS)
 def test_recursions(name, dtype):

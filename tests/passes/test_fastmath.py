@@ -61,6 +61,7 @@ def _random_function(seed):
     return function
 
 
+@pytest.mark.wide
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 @pytest.mark.parametrize("seed", range(25))
 def test_random_functions_differ_in_their_last_places_alone(seed, dtype):

@@ -6,6 +6,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from covering import few
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 ENVIRONMENT = {k: v for k, v in os.environ.items() if k != "JITRT_STRICT"}
@@ -39,7 +40,7 @@ SMALL = {
 }
 
 
-@pytest.mark.parametrize("name", SMALL)
+@pytest.mark.parametrize("name", few(SMALL, 2))
 def test_examples_print_the_same(name, tmp_path):
     path = EXAMPLES / f"{name}.py"
     assert len(path.read_text().splitlines()) >= 100
@@ -248,7 +249,7 @@ if __name__ == "__main__":
 """
 
 
-@pytest.mark.parametrize("method", ["spawn", "fork", "forkserver"])
+@pytest.mark.parametrize("method", few(["spawn", "fork", "forkserver"], 2))
 def test_processes(tmp_path, method):
     write(tmp_path, main=WORKERS)
     plain, compiled = both(tmp_path, "main.py", method)

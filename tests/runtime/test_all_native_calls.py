@@ -67,6 +67,7 @@ def decayed(x, y, k):
     y[1] = x[k]
 
 
+@pytest.mark.wide
 @pytest.mark.parametrize("step", [1, 2, -3])
 @pytest.mark.parametrize("dtype", ["f8", "f4", "i4", "c16"])
 def test_what_was_written_is_taken_back(dtype, step):

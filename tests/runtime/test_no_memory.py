@@ -52,11 +52,12 @@ def in_a_loop(x, o):
 x = np.arange(3000.0) + 0.5
 gc.disable()
 for function in (several, named, keyed, listed, stored, written, in_a_loop):
-    want = repr(function(x, Box()))
+    want, compiled = repr(function(x, Box())), jitrt.jit(function)
+    for _ in range(12):
+        compiled(x, Box())
     for first in range(9):
-        compiled, box, raised = jitrt.jit(function), Box(), None
-        for _ in range(12):
-            compiled(x, box)
+        box, raised = Box(), None
+        compiled(x, box)
         numbers = [float(k) for k in range(300)]  # no memory of earlier ones is left
         _testcapi.set_nomemory(first, first + 1)
         try:

@@ -117,6 +117,7 @@ def filled(tmp_path_factory):
     return directory
 
 
+@pytest.mark.wide
 @pytest.mark.parametrize("kind", ["module", "entry"])
 @pytest.mark.parametrize("damage", ["flipped", "cut", "deleted", "a folder"])
 def test_decoration_survives_a_damaged_cache(filled, tmp_path, kind, damage):

@@ -36,6 +36,7 @@ def test_results_do_not_depend_on_the_number_of_threads(shape):
         np.testing.assert_array_equal(p, q)
 
 
+@pytest.mark.wide
 @pytest.mark.parametrize(
     "shape", [(3000, 70), (70, 3000), (3, 70001), (2, 400, 300), (60000, 3), (50, 60, 70), (1, 5, 40001)]
 )

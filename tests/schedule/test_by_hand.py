@@ -75,6 +75,7 @@ def transformed(made, rng):
                 tensor.domain = before
 
 
+@pytest.mark.wide(times=2)
 @pytest.mark.parametrize("function", FUNCTIONS, ids=lambda f: f.__name__)
 @pytest.mark.parametrize("seed", range(40))
 def test_random_schedules(function, seed):

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from covering import few
 
 import jitrt
 
@@ -51,6 +52,7 @@ def explained(function, *args):
     return compiled[0].explain(*args)
 
 
+@pytest.mark.wide
 @pytest.mark.parametrize("function", [centred, standardised, scaled])
 @pytest.mark.parametrize(
     "x",
@@ -115,7 +117,7 @@ def test_extremes_of_few_rows_are_numpys_to_the_bit():
         assert got.tobytes() == want.tobytes()
 
 
-@pytest.mark.parametrize("seed", range(16))
+@pytest.mark.parametrize("seed", few(range(16), 5))
 def test_random_programs(seed):
     rng = np.random.default_rng(seed)
     shape = [(3, 70_000), (40, 20_000), (100, 9000), (250, 8200), (260, 8200), (8, 5, 9000), (6, 30, 500)][

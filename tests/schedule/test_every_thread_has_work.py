@@ -47,6 +47,7 @@ def test_turns_are_enough(name):
             assert call.work < MUCH or call.span >= ENOUGH, (shape, str(call.nest), call.extents)
 
 
+@pytest.mark.wide
 @pytest.mark.parametrize("shape", [(1, 300_000), (3, 100_000), (300_000, 1), (3, 300, 301)])
 @pytest.mark.parametrize("name", ["total", "rows", "columns", "standardised rows", "normalised", "softmax"])
 def test_results_do_not_depend_on_threads(name, shape):

@@ -31,6 +31,7 @@ def layouts(x):
     return {"C": x, "F": np.asfortranarray(x), "strided": np.repeat(x, 2, 1)[:, ::2], "reversed": x[::-1, ::-1]}
 
 
+@pytest.mark.wide(pairs=True)
 @pytest.mark.parametrize("layout", ["C", "F", "strided", "reversed"])
 @pytest.mark.parametrize("shape", SHAPES)
 @pytest.mark.parametrize("function", [sums, several, cheap, weighted])

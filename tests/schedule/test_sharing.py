@@ -42,6 +42,7 @@ def logsumexp(x):
 ROWS = [(40, 1), (40, 2), (40, 7), (31, 64), (9, 513), (20, 4096), (9, 5000), (700, 3)]
 
 
+@pytest.mark.wide
 @pytest.mark.parametrize("function", [softmax, standardised_rows, logsumexp, lambda x: x.var(axis=1)])
 @pytest.mark.parametrize("shape", ROWS)
 def test_a_row_loop_keeps_nothing_in_memory(function, shape):

@@ -18,6 +18,7 @@ def pairs(function, *args):
     return zip(want, got, strict=True)
 
 
+@pytest.mark.wide(times=2)
 @pytest.mark.parametrize("shape", SHAPES)
 @pytest.mark.parametrize("char", "?bhfdFDM")
 def test_transposes(shape, char):
@@ -73,6 +74,7 @@ def test_loop_nest(golden):
     golden("schedule/in_tiles", str(nest))
 
 
+@pytest.mark.wide
 @pytest.mark.parametrize("step", [1, 2, 3, 4, 5, 9])
 @pytest.mark.parametrize("dtype", ["f8", "f4", "u1", "c16"])
 def test_every_other_element_of_a_transposed_matrix(step, dtype):

@@ -58,6 +58,7 @@ def loops(explanation):
     return [s for n in explanation.loop_nests for s in n.statements() if isinstance(s, Loop)]
 
 
+@pytest.mark.wide
 @pytest.mark.parametrize("shape", [(30, 100), (200, 1024), (9, 4000), (12, 20, 20), (5, 6, 5, 64), (64, 68, 1)])
 @pytest.mark.parametrize("dtype", ["f8", "f4", "i4"])
 def test_horizontal_diffusion_keeps_nothing_in_memory(shape, dtype):

@@ -203,6 +203,7 @@ def traceback_of(error):
 PLACES = [pytest.param(12, id="short"), pytest.param(600, id="long", marks=pytest.mark.slow)]
 
 
+@pytest.mark.wide
 @pytest.mark.parametrize("places", PLACES)
 @pytest.mark.parametrize("error", [KeyboardInterrupt, MemoryError])
 @pytest.mark.parametrize("plain", PROCEDURES)
@@ -210,6 +211,7 @@ def test_calls_of_procedures_that_are_interrupted(plain, error, places, monkeypa
     interrupted(plain, error, places, monkeypatch, caplog)
 
 
+@pytest.mark.wide
 @pytest.mark.parametrize("places", PLACES)
 @pytest.mark.parametrize("error", [KeyboardInterrupt, MemoryError])
 @pytest.mark.parametrize("plain", FUNCTIONS)

@@ -8,6 +8,7 @@ import subprocess
 import sys
 
 import pytest
+from covering import few
 
 from jitrt.codegen.cachefiles import content
 
@@ -148,7 +149,7 @@ def test_killed_at_random(known, tmp_path, rounds):
     assert start(tmp_path, READ, SIZES=sizes) == (0, [len(sizes), [], False])
 
 
-@pytest.mark.parametrize("step", ["opened", "half", "written", "renamed"])
+@pytest.mark.parametrize("step", few(["half", "renamed", "opened", "written"], 2))
 def test_killed_at_every_step(known, tmp_path, step):
     shutil.copytree(known, tmp_path, dirs_exist_ok=True)
     assert start(tmp_path, KILLED_AT, STEP=step) == (-signal.SIGKILL, [])
