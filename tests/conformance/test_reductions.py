@@ -62,12 +62,12 @@ def call_where(function, **kwargs):
     "case",
     few(
         [
-            *itertools.product("?Blf", [False]),
+            *itertools.product("?Blfe", [False]),
             *itertools.product("edF", [True]),
-            *itertools.product("bhHiILedFgDG", [False]),
+            *itertools.product("bhHiILdFgDG", [False]),
             *itertools.product("fgDG", [True]),
         ],
-        7,
+        8,
     ),
     ids=lambda case: f"{case[0]}-{case[1]}",
 )
