@@ -261,3 +261,20 @@ def test_arrays_that_are_no_copies(order, copy):
         base = full.copy()
         got, want = outcome(fast, base[::2, ::3]), outcome(f, full.copy()[::2, ::3])
         assert got[:-1] == want[:-1] and np.array_equal(got[-1], want[-1])
+
+
+def written_without_axes(x, n):
+    total = np.zeros(())
+    total[...] = x.sum()
+    total += n
+    is_large = np.full_like(n, False, dtype=bool)
+    np.greater_equal(np.abs(n), 3, where=~np.isnan(n), out=is_large)
+    return np.where(is_large, total, -total), is_large
+
+
+@pytest.mark.parametrize("n", [2, 4, 2.5, 4.5])
+def test_arrays_without_axes_that_are_made_may_be_written(n):
+    fast, x = jitrt.jit(written_without_axes), np.ones(5)
+    for _ in range(3):
+        for got, want in zip(fast(x, n), written_without_axes(x, n)):
+            assert type(got) is type(want) and np.array_equal(got, want)

@@ -205,7 +205,7 @@ def literal(state: Trace, value: Any) -> Any:
         return made
     if type(value) in (list, tuple):
         return type(value)(literal(state, v) for v in value)
-    return value
+    return value.copy() if type(value) is np.ndarray and not value.ndim else value  # which may be written to
 
 
 def _literal_call(state: Trace, function: Callable[..., Any], args: tuple, kwargs: dict[str, Any]) -> Any:
