@@ -8,6 +8,9 @@ quiet everywhere; its optimiser knows little about them, so they take the place 
 So it is with a half that becomes a wider float, in a register of which nothing else is known: whatever lies there
 beside it becomes wider, too.
 
+Conversions to integers are the opposite: what is out of range has to raise the flag, whether or not the integer is
+chosen in the end. LLVM makes branches of selections, and moves what only one side wants behind them.
+
     %m = fcmp ogt <4 x double> %a, %b  →  %m = call <4 x i1> @llvm.experimental.constrained.fcmp.v4f64(%a, %b, "ogt")
 """
 
@@ -23,11 +26,16 @@ _COMPARISON = re.compile(
     re.MULTILINE,
 )
 _WIDENING = re.compile(r"^  (?P<target>%\S+) = fpext half (?P<x>\S+) to (?P<element>double|float)$", re.MULTILINE)
+_TRUNCATION = re.compile(
+    r"^  (?P<target>%\S+) = fpto(?P<sign>[su])i (?P<element>double|float) (?P<x>[^,\s]+) to (?P<type>i\d+)(?=,|\n)",
+    re.MULTILINE,
+)
 _BRANCH = re.compile(r"^  br i1 (%[^\s,]+),", re.MULTILINE)
 _INFINITY = re.compile("0x[7F]FF0000000000000|0xH[7F]C00")  # "equal" to it becomes "not less" in code generation
 _FUNCTION = re.compile(r"^define .*?^}$", re.MULTILINE | re.DOTALL)
 _SUFFIX = {"double": "f64", "float": "f32"}
 _IGNORE = 'metadata !"fpexcept.ignore"'
+_STRICT = 'metadata !"fpexcept.strict"'
 
 
 def with_quiet_comparisons(text: str) -> str | None:
@@ -53,7 +61,8 @@ class _Writer:
 
     def function(self, found: re.Match[str]) -> str:
         self.branches = frozenset(_BRANCH.findall(found[0]))
-        return _WIDENING.sub(self.widening, _COMPARISON.sub(self.comparison, found[0]))
+        text = _TRUNCATION.sub(self.truncation, found[0])
+        return _WIDENING.sub(self.widening, _COMPARISON.sub(self.comparison, text))
 
     def comparison(self, found: re.Match[str]) -> str:
         target, order, kind, lanes, element, x, y = found.groups()
@@ -74,6 +83,11 @@ class _Writer:
         target, x, element = found.groups()
         called = self._declared(f"fpext.{_SUFFIX[element]}.f16", element, "half")
         return f"  {target} = call {element} {called}(half {x}, {_IGNORE})"
+
+    def truncation(self, found: re.Match[str]) -> str:
+        target, sign, element, x, kind = found.groups()
+        called = self._declared(f"fpto{sign}i.{kind}.{_SUFFIX[element]}", kind, element)
+        return f"  {target} = call {kind} {called}({element} {x}, {_STRICT})"
 
     def _declared(self, name: str, result: str, operands: str) -> str:
         called = f"@llvm.experimental.constrained.{name}"

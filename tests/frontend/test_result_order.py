@@ -84,6 +84,15 @@ FUNCTIONS = {
         np.pad(x, 1),
         np.pad(x + 1, 1, mode="edge") if x.size else x,
     ),
+    "rolled": lambda x: (np.roll(x, 1, 1), np.roll(x, (1, 2), (0, 1)), np.roll(x[:2], 1, 0), np.roll(x, 1)),
+    "decided": lambda x: (
+        np.where(True, x, np.zeros(x.shape)),
+        np.where(False, x, np.ones(x.shape)),
+        np.where(True, np.ones(x.shape), x * 2),
+        np.where(True, x, x.T.copy().T),
+        np.where(x > 0, x * 2, x * 2),
+        np.where(np.zeros(x.shape) > 0, x, x),
+    ),
     "products": lambda x: (
         np.einsum("...ij->...ji", x),
         np.einsum("...ij,...kj->...ki", x + 1, x),

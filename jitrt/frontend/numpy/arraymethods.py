@@ -234,6 +234,8 @@ class ArrayMethods(Operators):
 
     # Methods whose arguments differ from those of the function.
     def reshape(self, *shape: Any, order: str = "C", copy: Any = None) -> Tracer:
+        if not shape:
+            raise TypeError("reshape() takes exactly 1 argument (0 given)")
         wanted = shape[0] if len(shape) == 1 else shape
         return self._apply(np.reshape, wanted, order=order)
 

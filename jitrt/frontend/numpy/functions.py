@@ -11,7 +11,9 @@ from ...ir import build as b
 from ...ir.node import Node
 from ...ir.ops.optable import METADATA, MUTATING, Kind, NotCovered, ValueWanted
 from ...ir.ops.rows import BY_VALUE_FUNCTIONS, CONTIGUOUS_FUNCTIONS, NUMPY_FUNCTIONS, VIEW_FUNCTIONS
+from ...ir.ops.ufuncs import WHERE
 from ...ir.ops.updates import region_between
+from ...ir.types import contiguous_strides
 from ..forms import Form, check
 from .assignment import copyto, mutate, take_out, write_out
 from .choices import FOLDS, fold, is_choice
@@ -78,12 +80,31 @@ def call_function(array: Tracer, func: Callable[..., Any], args: tuple, kwargs: 
     made = wrap(result, array, viewed, func in CONTIGUOUS_FUNCTIONS)
     if form is not None and func in _SAME_MEMORY and made._storage() is not array._storage():
         check(form, func.__name__)
+    if func is np.where:
+        return _in_order_of_choices(made, *args)
+    if func is np.roll and is_tracer(args[0]) and (args[2] if len(args) > 2 else kwargs.get("axis")) is not None:
+        return trace.like(made._node, args[0], "K")
     if func in _LIKE_FUNCTIONS and is_tracer(args[0]):
         order = kwargs.get("order", _LIKE_FUNCTIONS[func])
         if made.ndim != args[0].ndim and order in ("A", "K"):
             is_turned = args[0].transpose()._is_contiguous() and not args[0]._is_contiguous()
             order = "F" if order == "A" and is_turned else "C"
         return trace.like(made._node, args[0], order)
+    return made
+
+
+def _in_order_of_choices(made: Tracer, *operands: Any) -> Tracer:
+    """What `numpy.where` gives in the memory order of all its operands, where the chosen one is the only one left."""
+    orders, node = made._trace.orders, made._node
+    if node.type.ndim < 2 or node.op is not WHERE or node.args[0].shape:
+        return made
+    known = [(v._strides() or contiguous_strides(v.shape, v.dtype.itemsize), v.shape) for v in operands if is_tracer(v)]
+    known += [(v.strides, v.shape) for v in map(np.asanyarray, (v for v in operands if not is_tracer(v)))]
+    strides = orders.normal(node, kept_order(node, [(s, shape) for s, shape in known if shape]))
+    if strides == orders.of_result(node):
+        return made
+    made = made._new(made._trace.in_order(node, strides))
+    made._own(strides)
     return made
 
 

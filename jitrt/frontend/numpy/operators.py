@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import operator
 from collections.abc import Callable
-from types import NoneType
+from types import FunctionType, NoneType
 from typing import Any
 
 import numpy as np
@@ -69,14 +69,28 @@ def _with_another(ufunc: np.ufunc, tracer: Operators, x: Any, y: Any) -> Any:
         return ufunc(x, y)
     if is_equality and (tracer._is_array() or other is not None):  # None is left to Python by NumPy's scalars alone
         raise Untraceable(f"an array or a NumPy scalar is compared with {type(other).__name__}", user_line())
-    _check_may_answer(other)
+    _check_may_answer(tracer, other)
     return NotImplemented
 
 
-def _check_may_answer(other: Any) -> None:
-    """Leave to the plain function what NumPy refuses, by the names of types that Python does not see here."""
-    if isinstance(other, (str, bytes, NoneType)):
+def _check_may_answer(tracer: Operators, other: Any) -> None:
+    """Leave to the plain function what NumPy does not leave to `other`.
+
+    It refuses it by the names of types that Python does not see here, or makes an array of objects of it.
+    """
+    if isinstance(other, (str, bytes, NoneType)) or not (tracer._is_weak() or _is_asked(other, tracer)):
         raise Untraceable(f"an operation on an array or a number and {type(other).__name__}", user_line())
+
+
+def _is_asked(other: Any, tracer: Operators) -> bool:
+    """Whether NumPy's operators leave an operation of what `tracer` stands for to `other` (NEP 13)."""
+    if type(other) in (list, tuple) or hasattr(type(other), "__array_ufunc__"):
+        return True
+    own = 0 if tracer._is_array() else _LOWEST_PRIORITY
+    return getattr(type(other), "__array_priority__", _LOWEST_PRIORITY) > own
+
+
+_LOWEST_PRIORITY = -1_000_000.0  # of NumPy's scalars, and of what names none
 
 
 _PYTHON_NUMBERS = frozenset({int, float, complex, bool, Size})
@@ -162,7 +176,7 @@ def _in_place(ufunc: np.ufunc) -> Callable[[Any, Any], Any]:
         if isinstance(other, Masked):
             raise Untraceable("writes a masked array into an array", user_line())
         if not isinstance(other, (Operators, list, tuple, *_NUMBERS)):
-            _check_may_answer(other)
+            _check_may_answer(self, other)
             return NotImplemented
         if ufunc is np.power:
             return power(self, other, out=self)
@@ -255,7 +269,18 @@ def is_tracer(value: Any) -> bool:
 
 def traced_float(*args: Any) -> Any:
     """What a function that is traced finds in the place of ``float``."""
-    return args[0]._as_float() if len(args) == 1 and is_tracer(args[0]) else float(*args)
+    if len(args) != 1:
+        return float(*args)
+    (value,) = args
+    if is_tracer(value):
+        return value._as_float()
+    convert = getattr(type(value), "__float__", None)
+    if type(convert) is not FunctionType:
+        return float(value)
+    made = convert(value)  # of a class that is written in Python: it may give what stands for a float
+    if type(made) is float or (is_tracer(made) and made._is_weak() and made.dtype.kind == "f"):
+        return made
+    raise Untraceable(f"{type(value).__name__}.__float__ gives no float of Python's", user_line())
 
 
 def traced_len(value: Any, /) -> Any:
