@@ -7,6 +7,14 @@ from test_element_loops import function_of
 import jitrt
 
 REFUSED = """
+x[0][0]
+x.sum()[0:1]
+x[0][[0]]
+list(x[0])
+list(np.sum(x, keepdims=True)[0])
+x[0].astype(int, casting='safe')
+x.astype(int, casting='safe')
+m.reshape()
 x + m
 m @ m
 x @ x[:2]

@@ -38,6 +38,36 @@ def check(function, *calls, state=None):
     return compiled
 
 
+def where(function, *args):
+    """Of each warning of a call its text, and the file and line that it names."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        function(*args)
+    told = [w for w in caught if w.category is not jitrt.JitrtPerformanceWarning]
+    return [(w.category, str(w.message), w.filename, w.lineno) for w in told]
+
+
+WARNING_IN_C = {
+    "concatenate": lambda x: np.concatenate([x, x], dtype=float, casting="unsafe"),
+    "stack": lambda x: np.stack([x, x], dtype=float, casting="unsafe"),
+    "insert": lambda x: np.insert(np.ones(2), 0, x[0]),
+    "linspace": lambda x: np.linspace(x[0], 1, 3, dtype=float),
+    "einsum": lambda x: np.einsum("i->", x, dtype=float, casting="unsafe"),
+    "behind a kernel": lambda x: np.concatenate([x * 2, x + 1], dtype=float, casting="unsafe") * 2,
+    "row_stack": lambda x: np.row_stack([x, x * 2]) if hasattr(np, "row_stack") else x,  # noqa: NPY201
+}
+
+
+@pytest.mark.parametrize("name", WARNING_IN_C)
+@pytest.mark.parametrize("is_strict", ["0", "1"])
+def test_whose_line_a_warning_names(name, is_strict, monkeypatch):
+    monkeypatch.setenv("JITRT_STRICT", is_strict)
+    function = WARNING_IN_C[name]
+    compiled = jitrt.jit(function)
+    for _ in range(5):
+        assert where(compiled, COMPLEX) == where(function, COMPLEX)
+
+
 def silent(x):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", RuntimeWarning)

@@ -21,7 +21,7 @@ from ..forms import Form, check
 from ..python.userline import is_ours, user_line
 from .assignment import assign, assign_item, list_node, mutate
 from .numbers import part
-from .operators import Operators
+from .operators import Operators, type_name
 from .silence import check_parts
 
 if TYPE_CHECKING:
@@ -258,7 +258,8 @@ class ArrayMethods(Operators):
             given = {"order": order, "casting": casting, "copy": copy}
             return self._trace.calls.host_call(_astype, "astype", (self, target), given)
         if not np.can_cast(self.dtype, target, casting):  # type: ignore[arg-type]
-            raise TypeError(f"Cannot cast array data from {self.dtype} to {target} according to the rule {casting!r}")
+            what = "array data" if self._is_array() else "scalar"
+            raise TypeError(f"Cannot cast {what} from {self.dtype!r} to {target!r} according to the rule {casting!r}")
         if self._form() is not None and (casting == "no" or not (copy and subok)):
             check(self._form(), "astype")
         if not copy and target == self.dtype and (order == "K" or self._is_in_order(order)):
@@ -318,7 +319,8 @@ class ArrayMethods(Operators):
 
     def __iter__(self) -> Iterator[Tracer]:
         if not self.shape:
-            raise TypeError("iteration over a 0-d array")
+            named = "iteration over a 0-d array" if self._is_array() else f"{type_name(self)!r} object is not iterable"
+            raise TypeError(named)
         if self.ndim == 1 and self._known():
             return iter(self._value("a loop", np.asarray))
         if self.shape[0] > _LONGEST_ITERATION:

@@ -401,6 +401,8 @@ def _stand_ins() -> dict[int, Any]:
     found[id(warnings.catch_warnings)] = _in_traces(warnings.catch_warnings, CaughtWarnings)
     for function in (warnings.simplefilter, warnings.filterwarnings):
         found[id(function)] = StandIn(function, filter_warnings)
+    if hasattr(np, "row_stack"):  # which NumPy 2 warns of, and no dispatcher knows
+        found[id(np.row_stack)] = refusing("np.row_stack, of which NumPy warns")  # noqa: NPY201
     for module in (np, np.linalg, np.fft):
         dispatchers = [f for f in vars(module).values() if type(f) is type(np.max) and id(f) not in found]
         found.update((id(f), StandIn(f, _array_call)) for f in dispatchers)

@@ -267,6 +267,12 @@ def is_tracer(value: Any) -> bool:
     return issubclass(type(value), Operators)
 
 
+def type_name(value: Any) -> str:
+    """The name that exceptions have for the type of what a tracer stands for."""
+    kind = value.__class__
+    return f"numpy.{kind.__name__}" if kind.__module__ == "numpy" else kind.__name__
+
+
 def traced_float(*args: Any) -> Any:
     """What a function that is traced finds in the place of ``float``."""
     if len(args) != 1:

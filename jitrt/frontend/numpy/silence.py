@@ -84,16 +84,20 @@ def watched(trace: Trace, name: str) -> contextlib.AbstractContextManager[None]:
     return contextlib.nullcontext() if trace.phases.scope.silences_numpy else _ended_by_warnings(name)
 
 
+_SHOWING = warnings._showwarnmsg.__code__  # type: ignore[attr-defined]
+
+
 @contextlib.contextmanager
 def _ended_by_warnings(name: str) -> Iterator[None]:
-    """A context in which Python code raises `Warns` where it would warn.
+    """A context in which code raises `Warns` where it would warn.
 
-    Nothing that other threads see is changed. Warnings of code in C are not found, and none where the thread is
-    profiled.
+    Nothing that other threads see is changed. Of code in C the warnings are found that no filter silences. Where the
+    thread is profiled none is found.
     """
 
     def look(frame: Any, event: str, arg: Any) -> None:
-        if event == "c_call" and arg is warnings.warn:
+        is_shown = event == "call" and frame.f_code is _SHOWING  # as C has it, in the name of the last line of Python
+        if is_shown or (event == "c_call" and arg is warnings.warn):
             raise Warns(f"NumPy warns in {name}", user_line())
 
     if sys.getprofile() is not None:

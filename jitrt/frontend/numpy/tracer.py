@@ -26,6 +26,7 @@ from .arraymethods import ArrayMethods
 from .assignment import assign_item
 from .choices import Choice
 from .functions import call_function
+from .operators import type_name
 from .subscripts import item_of
 from .ufunccalls import call_ufunc
 from .wording import in_numpys_words
@@ -253,9 +254,15 @@ class Tracer(ArrayMethods):
     def __getitem__(self, index: Any) -> Tracer:
         if self._is_weak():
             raise TypeError(f"{self.__class__.__name__!r} object is not subscriptable")
-        return item_of(self, index._data if isinstance(index, Masked) else index)
+        index = index._data if isinstance(index, Masked) else index
+        if not self._scalar:
+            return item_of(self, index)
+        try:
+            return item_of(self, index)
+        except IndexError:  # as NumPy's scalars say whatever is wrong
+            raise IndexError("invalid index to scalar variable.") from None
 
     def __setitem__(self, index: Any, value: Any) -> None:
         if not self._is_array():
-            raise TypeError(f"{self.__class__.__name__!r} object does not support item assignment")
+            raise TypeError(f"{type_name(self)!r} object does not support item assignment")
         assign_item(self, index, value)
