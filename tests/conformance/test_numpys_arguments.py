@@ -95,6 +95,33 @@ def test_out_may_ask_for_an_array():
     check(lambda x: (np.sqrt(x[0]), np.add(x[0], 1, dtype=float), np.add(x, 1, out=...), np.add.reduce(x)), X)
 
 
+@pytest.mark.parametrize("name", "sum prod max min mean std var any all round clip argmax".split())
+def test_what_is_given_where_an_array_without_axes_is_written(name):
+    """Methods of scalars give scalars then, and functions call them."""
+    more = (0, 9) if name == "clip" else ()
+    for apply in (getattr(np, name), lambda v, *args, **kwargs: getattr(v, name)(*args, **kwargs)):
+        for of in (lambda x: x[0], lambda x: x[:1].reshape(()), lambda x: x):
+            check_out(lambda x, out, apply=apply, of=of: apply(of(x), *more, out=out))
+
+
+def test_products_give_no_array_without_axes():
+    for apply in (np.dot, np.matmul, np.vecdot, lambda x, y, out: np.einsum("i,i", x, y, out=out)):
+        check_out(lambda x, out, apply=apply: apply(x, x, out=out))
+    check_out(lambda x, out: x.dot(x, out))
+    check_out(lambda x, out: np.linalg.multi_dot([x, x], out=out))
+
+
+def check_out(function):
+    def call(x, out):
+        made = function(x, out)
+        return made, type(made).__name__, made is out
+
+    compiled = jitrt.jit(call)
+    for out in (np.zeros(()), np.zeros((), bool)):
+        for _ in range(2):
+            assert repr(outcome(compiled, X, out.copy())) == repr(outcome(call, X, out.copy()))
+
+
 WITH_OUT = {
     "concatenate": lambda x, y, **kwargs: np.concatenate((x, y), **kwargs),
     "concatenate of all": lambda x, y, **kwargs: np.concatenate((x, y), axis=None, **kwargs),

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
 _LIKE_FUNCTIONS = {np.zeros_like: "K", np.ones_like: "K", np.empty_like: "K", np.full_like: "K", np.pad: "A"}
 """What they make is like a copy of their first argument in this memory order."""
+_OF_SCALARS = frozenset({np.dot, np.linalg.multi_dot})  # which give no array without axes
 _ATTRIBUTES = frozenset({np.real, np.imag})  # which they ask numbers of Python's for
 _READ_IN_ORDER = frozenset({np.ravel, np.reshape})
 # What gives ordinary arrays even of those that are mapped from a file or byte-swapped, and what gives views of them.
@@ -58,7 +59,8 @@ def call_function(array: Tracer, func: Callable[..., Any], args: tuple, kwargs: 
             return folded
     out, args, kwargs = take_out(func, args, kwargs)
     if out is not None:
-        return write_out(func.__name__, out, func(*args, **kwargs))
+        written = write_out(func.__name__, out, func(*args, **kwargs))
+        return written if written.ndim or not _gives_scalar(func, args) else written[()]
     form = form_in((args, kwargs)) if trace.has_forms else None
     if form is not None and func not in _ORDINARY_RESULTS | _SAME_MEMORY:
         check(form, func.__name__)
@@ -91,6 +93,15 @@ def call_function(array: Tracer, func: Callable[..., Any], args: tuple, kwargs: 
             order = "F" if order == "A" and is_turned else "C"
         return trace.like(made._node, args[0], order)
     return made
+
+
+def _gives_scalar(function: Callable[..., Any], args: tuple) -> bool:
+    """Whether NumPy gives the number, and not the array without axes that it has written it to.
+
+    Methods of scalars do, which functions of their names call.
+    """
+    of_scalar = bool(args) and is_tracer(args[0]) and args[0]._scalar and hasattr(np.generic, function.__name__)
+    return function in _OF_SCALARS or of_scalar
 
 
 def _in_order_of_choices(made: Tracer, *operands: Any) -> Tracer:
