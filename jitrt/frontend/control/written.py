@@ -245,6 +245,8 @@ def _ptp(a: Any) -> Any:
 
 
 def _allclose(a: Any, b: Any, rtol: Any = 1e-05, atol: Any = 1e-08) -> Any:
+    assert np.isfinite(rtol)  # of others NumPy warns
+    assert np.isfinite(atol)
     for value in np.ravel(a):
         assert np.isfinite(value)
     for value in np.ravel(b):
