@@ -30,6 +30,7 @@ from ..values.kinds import (
     OBJECT,
     RECORDS,
     TUPLE,
+    UNREAD,
     Attributes,
     Parts,
     Path,
@@ -236,6 +237,8 @@ class GuardRows:
             self._add_masked(structure, leaves, found, path)
         elif kind is FUNCTION:
             raise Unguarded
+        elif kind is UNREAD:
+            self._append(found | self._typed(what))
         elif kind is METHOD:
             self._add_method(structure, leaves, found, path)
         elif kind is GROWING:

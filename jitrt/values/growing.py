@@ -1,4 +1,4 @@
-"""Lists that grow from call to call, of which a call says nothing but where they are."""
+"""Of what a call says nothing but where it is: lists that grow from call to call, and attributes that nobody reads."""
 
 from __future__ import annotations
 
@@ -43,6 +43,26 @@ class Appended:
         return self.__getattr__("__getitem__")
 
 
+class Unread:
+    """Stands for an attribute of an object which no name in the code leads to, during a trace."""
+
+    __slots__ = ()
+
+    def __getattr__(self, name: str) -> Any:
+        raise Untraceable("comes to an attribute that it does not name, of a type that is not compiled")
+
+    def __eq__(self, other: object) -> bool:
+        return self.__getattr__("__eq__")
+
+    def __bool__(self) -> bool:
+        return self.__getattr__("__bool__")
+
+    def __repr__(self) -> str:
+        return self.__getattr__("__repr__")
+
+    __hash__ = object.__hash__
+
+
 @frozen
 class Growing:
     """The lists with which a function does nothing, or that it only appends to: what they hold is no part of a call.
@@ -69,6 +89,10 @@ class Growing:
     def has(self, attribute: str) -> bool:
         """Whether a list that objects have as this attribute is one of these."""
         return attribute in self.attributes or (self.read is not None and attribute not in self.read)
+
+    def is_unread(self, attribute: str) -> bool:
+        """Whether the function does nothing with this attribute of objects."""
+        return self.read is not None and attribute not in self.read and attribute not in self.attributes
 
 
 NOT_GROWING = Growing()

@@ -21,7 +21,8 @@ import numpy as np
 from ..base.frozen import frozen
 from .attributes import attributes_of, has_plain_attributes, has_plain_fields, original_class
 from .functions import Code, Same, is_own_method, is_taken_apart, parts_of, stays
-from .growing import NOT_GROWING, Appended, Growing
+from .growing import NOT_GROWING, Appended, Growing, Unread
+from .keys import is_foreign
 from .masked import begun, has_mask, names_of, told
 from .masked import maker as masked_maker
 from .masked import parts_of as parts_of_masked
@@ -162,6 +163,9 @@ METHOD = Kind(
 
 GROWING = Kind("growing list", _nothing, lambda what: Appended(), lambda value, what, parts: value)
 """A list of which a call says nothing but where it is."""
+
+UNREAD = Kind("unread attribute", lambda v: (type(v), ()), None, lambda *_: Unread())
+"""Of an object: what has no kernels, or holds such things, where the function does nothing with it."""
 
 RECORDS = Kind(
     "array of records",
@@ -339,7 +343,11 @@ def _flatten(value: Any, leaves: list[Any], seen: _Seen | None, depth: int, grow
     what, parts = kind.take(value)
     if seen is not None and kind is OBJECT:
         found = [
-            _grown(v, seen) if type(v) is list and growing.has(name) else _flatten(v, leaves, seen, depth, growing)
+            _grown(v, seen)
+            if type(v) is list and growing.has(name)
+            else (UNREAD, type(v), ())
+            if growing.is_unread(name) and _leads_to_foreign(v, set())
+            else _flatten(v, leaves, seen, depth, growing)
             for name, v in zip(what[1], parts)
         ]
     elif seen is not None and kind is FUNCTION:
@@ -355,6 +363,17 @@ def _flatten(value: Any, leaves: list[Any], seen: _Seen | None, depth: int, grow
     else:
         found = [_flatten(v, leaves, seen, depth, growing) for v in parts]
     return (kind, what, tuple(found))
+
+
+def _leads_to_foreign(value: Any, seen: set[int]) -> bool:
+    """Whether a value has no kernels, or holds such things, or is so large that nobody knows."""
+    kind = kind_of(value)
+    if kind is None:
+        return is_foreign(value) and not (type(value) is types.FunctionType and is_taken_apart(value))
+    if id(value) in seen:
+        return False
+    seen.add(id(value))
+    return len(seen) > _MOST_LEAVES or any(_leads_to_foreign(part, seen) for part in kind.take(value)[1])
 
 
 Make = Callable[[Code], types.FunctionType]

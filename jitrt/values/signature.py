@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .keys import Foreign
-from .kinds import AGAIN, DICT, FUNCTION, MASKED, METHOD, NAMED, OBJECT, SAME, TUPLE, Tree
+from .kinds import AGAIN, DICT, FUNCTION, MASKED, METHOD, NAMED, OBJECT, SAME, TUPLE, UNREAD, Tree
 
 log = logging.getLogger("jitrt.guards")
 
@@ -121,7 +121,7 @@ def _shape(structure: Tree, leaves: Iterator[str]) -> str:
     kind, what, inner = structure
     if kind is AGAIN:
         return "the same object"
-    if kind is SAME:
+    if kind is SAME or kind is UNREAD:
         return "..."
     parts = [_shape(part, leaves) for part in inner]
     if kind is FUNCTION:

@@ -216,7 +216,7 @@ def test_they_become_one_node(function):
     assert any(node.op.name == "loop" for node in explanation.graph.nodes())
 
 
-def test_long_unrolled_simulations_run_plain():
+def test_long_unrolled_simulations_run_plain(without_procedures):
     compiled, model, other = jitrt.jit(records), Model(numbers()), Model(numbers())
     compiled(model, 500)
     records(other, 500)

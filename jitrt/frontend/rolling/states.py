@@ -14,7 +14,7 @@ from ...ir.node import Node
 from ...ir.ops.updates import Region
 from ...values.attributes import attributes_of
 from ...values.functions import MISSING, contents
-from ...values.growing import Appended
+from ...values.growing import Appended, Unread
 from ...values.kinds import DICT, OBJECT, Kind, kind_of
 from ..numpy.draws import TracedGenerator
 from ..numpy.tracer import Tracer
@@ -159,7 +159,7 @@ class _Walk:
             return (types.MethodType, self.value(value.__self__), self.value(value.__func__))
         if kind is Appended:
             return (Appended, id(value), len(value.items))
-        if kind is TracedGenerator or kind is Logger:
+        if kind is TracedGenerator or kind is Logger or kind is Unread:
             return (kind, id(value))
         if kind is np.ndarray and value.dtype.kind in "biufcmM" and value.nbytes <= _LARGE:
             return (np.ndarray, id(value), value.tobytes())
