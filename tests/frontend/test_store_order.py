@@ -75,6 +75,11 @@ def removed_and_set_again(h, x):
     return x
 
 
+def moved_to_the_end(h, x):
+    h.table["x"] = h.table.pop("x")
+    return x
+
+
 def attribute_removed(h, x):
     h.new = x
     if hasattr(h, "b"):

@@ -147,10 +147,9 @@ class Containers:
             after = container if kind is DICT else attributes_of(container)
             keys = tuple(k for k, v in after.items() if k not in before or v is not before[k])
             removed = tuple(k for k in before if k not in after)
+            if list(after) != [*(k for k in before if k in after), *(k for k in keys if k not in before)]:
+                raise Untraceable("deletes a key or attribute and sets it again")
             if keys or removed:
-                order = [*(k for k in before if k in after), *(k for k in keys if k not in before)]
-                if list(after) != order:
-                    raise Untraceable("deletes a key or attribute and sets it again")
                 made_keys = tuple(map(_known_key, keys))
                 values = self._flatten(tuple(after[k] for k in keys), leaves, made)
                 found.append(Store((*known.path, *kind.lead), made_keys, values, removed))
