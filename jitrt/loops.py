@@ -8,7 +8,7 @@ from typing import Any, TypeVar, cast
 import numpy as np
 
 from .frontend.numpy.tracer import Tracer
-from .frontend.rolling.loops import NotOneNode, record_cond, record_fori, record_scan, record_while, trace_of
+from .frontend.rolling.loops import NotOneNode, record_cond, record_fori, record_scan, record_while, run_once, trace_of
 from .values.kinds import flatten, rebuild
 
 S = TypeVar("S")
@@ -63,7 +63,8 @@ def fori_loop(lower: int, upper: int, body: Callable[[int, S], S], init: S = _NO
         return while_loop(lambda s: s[0] < upper, lambda s: (s[0] + 1, body(s[0], s[1])), state)[1]
     trace = trace_of(init, body)
     if trace is not None and upper > lower:
-        return record_fori(trace, range(lower, upper), body, init)
+        with run_once(body):
+            return record_fori(trace, range(lower, upper), body, init)
     for i in range(lower, upper):
         init = body(i, init)
     return init
@@ -99,7 +100,8 @@ def while_loop(condition: Callable[[S], Any], body: Callable[[S], S], init: S) -
     """
     trace = trace_of(init, body, condition)
     if trace is not None:
-        return record_while(trace, condition, body, init)
+        with run_once(condition, body):
+            return record_while(trace, condition, body, init)
     while condition(init):
         init = body(init)
     return init
@@ -147,7 +149,8 @@ def scan(body: Callable[[S, Any], tuple[S, Any]], init: S, xs: Any) -> tuple[S, 
     trace = trace_of(init, xs, body)
     if trace is not None:
         try:
-            return record_scan(trace, body, init, xs, length)
+            with run_once(body):
+                return record_scan(trace, body, init, xs, length)
         except NotOneNode:
             pass
     made: list[Any] = []
@@ -186,5 +189,6 @@ def cond(condition: Any, then: Callable[..., Any], otherwise: Callable[..., Any]
     array([-4., -2.,  6.])
     """
     if type(condition) is Tracer:
-        return record_cond(condition._trace, condition, then, otherwise, args)
+        with run_once(then, otherwise):
+            return record_cond(condition._trace, condition, then, otherwise, args)
     return then(*args) if condition else otherwise(*args)

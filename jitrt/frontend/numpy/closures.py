@@ -14,6 +14,7 @@ import numpy as np
 
 from ...errors import Untraceable
 from ...values.functions import MISSING, contents
+from ..python.bytecode import assigns_nonlocals, names_in
 from ..python.userline import user_line
 from .standin import StandIn
 from .tracer import Tracer
@@ -39,6 +40,8 @@ class FunctionTemplate:
 
     def __init__(self, function: types.FunctionType, replaced: Callable[[Any], Any]):
         self._function = function
+        if assigns_nonlocals(function.__code__):
+            raise Untraceable(f"NumPy calls {function.__name__}, which assigns a nonlocal variable", user_line())
         cells = [contents(cell) for cell in function.__closure__ or ()]
         for value in cells:
             if not (value is MISSING or isinstance(value, _READ)):
@@ -46,7 +49,7 @@ class FunctionTemplate:
                 raise Untraceable(reason, user_line())
         self._cells = [None if v is MISSING else (v, replaced(v)) for v in cells]
         self._globals = {}
-        for name in _names(function.__code__):
+        for name in names_in(function.__code__):
             value = function.__globals__.get(name)
             if type(value) is Tracer or isinstance(value, types.FunctionType):
                 made = replaced(value)
@@ -66,8 +69,3 @@ class FunctionTemplate:
         made = types.FunctionType(f.__code__, namespace, f.__name__, f.__defaults__, cells)
         made.__kwdefaults__ = f.__kwdefaults__
         return made
-
-
-def _names(code: types.CodeType) -> set[str]:
-    nested = (_names(c) for c in code.co_consts if isinstance(c, types.CodeType))
-    return set(code.co_names).union(*nested)

@@ -219,3 +219,8 @@ def names_in(code: types.CodeType) -> set[str]:
 def names_and_texts(code: types.CodeType) -> set[str]:
     """What a function may look up: its names, and its texts, which may be names as well."""
     return names_in(code) | {text for c in nested(code) for text in c.co_consts if isinstance(text, str)}
+
+
+def assigns_nonlocals(code: types.CodeType) -> bool:
+    """Whether a function, or one that it defines, assigns a variable of a scope around itself."""
+    return any(i.opname == "STORE_DEREF" and i.argval in c.co_freevars for c in nested(code) for i in decoded(c))

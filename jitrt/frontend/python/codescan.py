@@ -272,7 +272,7 @@ class Scan:
         augments = name == "COPY" and instructions[k + 1].opname == "LOAD_ATTR"
         if (name in _STORES or augments) and _is_captured(instructions, k, function):
             raise Untraceable(f"{code.co_name} sets an attribute of what is no argument")
-        if name == "STORE_DEREF" and operand in code.co_freevars:
+        if name == "STORE_DEREF" and operand in free:
             raise Untraceable(f"{code.co_name} assigns a nonlocal variable")
         if name in _LOADS:
             self._global(function, operand, _attributes(instructions, k + 1))

@@ -27,12 +27,13 @@ from ...values.functions import is_numpy
 
 _PURE_BUILTINS = frozenset(
     getattr(builtins, name)
-    for name in """abs all any bool bytes callable complex dict divmod enumerate filter float format frozenset hasattr
-    int isinstance issubclass iter len list map max min next object pow range repr reversed round set slice sorted
+    for name in """abs all any ascii bin bool bytes callable chr complex dict divmod enumerate filter float format
+    frozenset hasattr hex int isinstance issubclass iter len list map max min next object oct ord pow range repr
+    reversed round set slice sorted
     str sum super tuple type zip NotImplemented Ellipsis""".split()
 )
 PURE_MODULES = frozenset(
-    {"math", "cmath", "operator", "_operator", "itertools", "functools", "_functools", "numbers", "typing"}
+    {"math", "cmath", "operator", "_operator", "itertools", "functools", "_functools", "numbers", "typing", "_bisect"}
 )
 # Functions of Python's library that do with objects what its code could do itself.
 PURE_FUNCTIONS = frozenset({dataclasses.replace, copy.copy, copy.deepcopy, inspect.signature})

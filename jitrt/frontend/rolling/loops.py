@@ -6,6 +6,7 @@ The body runs once, on tracers that stand for what one iteration hands to the ne
 from __future__ import annotations
 
 import itertools
+import types
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
@@ -21,9 +22,11 @@ from ...ir.ops.optable import INPUT
 from ...ir.ops.optable import Kind as OpKind
 from ...ir.ops.raising import can_raise, witness
 from ...ir.types import ArrayType
+from ...values.functions import contents
 from ...values.kinds import Tree, flatten, rebuild
 from ..effects import Write, forced_of
 from ..numpy.tracer import Tracer
+from ..python.bytecode import assigns_nonlocals
 from ..state import Trace
 from ..storage import Cell
 
@@ -64,6 +67,37 @@ def trace_of(*values: Any) -> Trace | None:
                 if inner is not None:
                     return inner._trace
     return None
+
+
+@contextmanager
+def run_once(*functions: Callable[..., Any]) -> Iterator[None]:
+    """A context in which functions run once for all the times that they would.
+
+    Raises
+    ------
+    Untraceable
+        If they assign variables around themselves, or change what these hold.
+    """
+    cells = [contents(cell) for f in functions for cell in getattr(f, "__closure__", None) or ()]
+    for part in (*functions, *cells):
+        if isinstance(part, types.FunctionType) and assigns_nonlocals(part.__code__):
+            raise Untraceable(f"{part.__name__} assigns a nonlocal variable", _definition(part))
+    before = _taken_apart(cells)
+    yield
+    after = _taken_apart(cells)
+    if before[0] != after[0] or any(x is not y for x, y in zip(before[1], after[1])):
+        raise Untraceable("a function that runs once changes what it has closed over", _definition(functions[0]))
+
+
+def _definition(function: Callable[..., Any]) -> str:
+    """The line where a function begins."""
+    code = getattr(function, "__code__", None)
+    return "" if code is None else f"{code.co_filename}:{code.co_firstlineno}"
+
+
+def _taken_apart(values: list[Any]) -> tuple[Tree, list[Any]]:
+    leaves: list[Any] = []
+    return flatten(values, leaves, objects=True), leaves
 
 
 def record_fori(state: Trace, numbers: range, body: Callable[[int, Any], Any], init: Any) -> Any:
