@@ -668,7 +668,7 @@ def test_empty_arrays():
     check(run, np.zeros((0, 3)), 20)
 
 
-def test_comprehensions_in_the_body_and_around(without_procedures):
+def test_comprehensions_in_the_body_and_around():
     def run(x):
         for _ in range(12):
             x = sum([x * k for k in range(3)]) + sum({k: x + k for k in range(2)}.values())

@@ -205,7 +205,8 @@ class Calls(Expressions):
                 if args or kwargs:
                     raise NotStaged("arguments of object.__init__")
                 return None
-            return self.inlined(function.function, [function.owner, *args], kwargs, e)
+            with r.aside(containers.is_container(function.owner)):
+                return self.inlined(function.function, [function.owner, *args], kwargs, e)
         if isinstance(function, objects.Replace) and not args:
             return makingobjects.replaced(self, function.owner, kwargs, e)
         if objects.is_object(function) and not kwargs:

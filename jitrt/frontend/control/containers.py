@@ -82,7 +82,8 @@ def has_items(value: Any) -> bool:
 
 def slot(where: Expressions, value: Composite, key: Any, e: Any) -> tuple[Any, Any]:
     """The list of values of a dict, and the index of that of a key; a key that is missing gets the default value."""
-    at = where.inlined(objects.attribute(where, value, "_slot", e).function, [value, key], {}, e)
+    with where.r.aside():
+        at = where.inlined(objects.attribute(where, value, "_slot", e).function, [value, key], {}, e)
     return objects.attribute(where, value, "_values", e), at
 
 
@@ -108,7 +109,8 @@ def _made(where: Expressions, own: type, args: list[Any], kwargs: Mapping[str, A
     r = where.r
     r.changing.add(where.place_of(e))
     count = len(r.grown)
-    made = makingobjects.make(where, own, args, dict(kwargs), e)
+    with r.aside():
+        made = makingobjects.make(where, own, args, dict(kwargs), e)
     for values in r.grown[count:]:
         values.suppose(r)
     return made

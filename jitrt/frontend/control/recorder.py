@@ -429,6 +429,14 @@ class Recorder:
         if runs_over_elements:
             self.most_trips = math.inf
 
+    @contextlib.contextmanager
+    def aside(self, really: bool = True) -> Iterator[None]:
+        """A context around what Python's containers do: their loops are nobody's, and no work on arrays."""
+        before = self.has_loops, self.looks_at_values, self.most_trips, self.is_elementwise
+        yield
+        if really:
+            self.has_loops, self.looks_at_values, self.most_trips, self.is_elementwise = before
+
     def choose_by_values(self) -> None:
         """Note that values of an array choose a part of one."""
         if self.depth:

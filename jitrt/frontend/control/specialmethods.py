@@ -6,7 +6,7 @@ import types
 from typing import TYPE_CHECKING, Any
 
 from ...values.functions import MISSING
-from . import scalars
+from . import containers, scalars
 from .objects import is_object, is_same, member
 from .values import (
     BOOL,
@@ -47,7 +47,8 @@ def special(where: Expressions, value: Composite, name: str, args: list[Any], e:
         return MISSING
     if not isinstance(found, types.FunctionType):
         raise NotStaged(f"{value.kind.__name__}.{name}")
-    return where.inlined(found, [value, *args], {}, e)
+    with where.r.aside(containers.is_container(value)):
+        return where.inlined(found, [value, *args], {}, e)
 
 
 def item(where: Expressions, value: Composite, index: Any, e: Any) -> Any:
