@@ -108,6 +108,11 @@ ADVICE = (
         "use np.where, masks or jitrt.cond in place of `if` on the value of an array",
     ),
     Advice(
+        "Bodies of loops as functions",
+        "runs once",
+        "hand it from one iteration to the next, as a part of the state",
+    ),
+    Advice(
         "Lists and dicts",
         "list|dict|append|setdefault|key of|tuple|unpacking|starred|comprehension|values in its",
         "make an array of the right size first, and assign to its elements",
@@ -126,7 +131,7 @@ ADVICE = (
     Advice(
         "Names from outside",
         "reads |is not assigned|may not be assigned|is not defined|nonlocal|replaced|default that|keeps"
-        "|outside|source is",
+        "|outside|source is|name that it makes",
         "take it as an argument, or assign it once in front of the first call",
     ),
     Advice(

@@ -81,7 +81,7 @@ def run_once(*functions: Callable[..., Any]) -> Iterator[None]:
     cells = [contents(cell) for f in functions for cell in getattr(f, "__closure__", None) or ()]
     for part in (*functions, *cells):
         if isinstance(part, types.FunctionType) and assigns_nonlocals(part.__code__):
-            raise Untraceable(f"{part.__name__} assigns a nonlocal variable", _definition(part))
+            raise Untraceable(f"{part.__name__}, which runs once, assigns a nonlocal variable", _definition(part))
     before = _taken_apart(cells)
     yield
     after = _taken_apart(cells)
