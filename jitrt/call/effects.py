@@ -23,7 +23,8 @@ from ..ir.ops.movement import decode_index
 from ..ir.ops.optable import OPS
 from ..ir.ops.updates import Region, region_between, through
 from ..programs import Compiled
-from ..values.kinds import Part, at, maker_of, rebuild_all
+from ..values.kinds import at, rebuild_all
+from ..values.trees import Part, maker_of
 
 _WRITTEN_IN_PLACE = 1 << 17  # bytes
 

@@ -42,7 +42,7 @@ from ..runtime.formulas import (
 from ..runtime.objects import fields
 from ..runtime.program import UNLIMITED
 from ..values.keys import is_dynamic, leaf_key
-from ..values.kinds import classes_in
+from ..values.trees import classes_in
 from .generalprograms import GeneralPrograms, in_fortran_order, strides_of
 from .tracing import Call, CallRaises, is_the_functions, raised, specialised
 from .tree import Plain, Specialisation

@@ -29,8 +29,9 @@ from ..ir.ops.contractions import Call as HostedCall
 from ..ir.ops.contractions import answered
 from ..ir.rounding import EXACT, Rounding
 from ..ir.worthwhile import is_short
-from ..values.kinds import Tree, classes_in, part_count, rebuild
+from ..values.kinds import Tree, rebuild
 from ..values.memory import copies_of, overlap, sharing
+from ..values.trees import classes_in, part_count
 from .effects import finish
 from .segments import Programs
 from .tree import Plain, Specialisation

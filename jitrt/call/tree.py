@@ -32,8 +32,8 @@ from ..runtime.entry import Returned, make_plain_table, make_table
 from ..runtime.formulas import OpenSizes
 from ..runtime.guards import Captured, TakenApart, can_guard_objects
 from ..runtime.program import Program
-from ..values.kinds import is_flat, leaf_count
 from ..values.memory import sharing
+from ..values.trees import is_flat, leaf_count
 from .effects import direct, finish, viewing, written_in_place
 from .segments import Programs, Segment
 

@@ -19,7 +19,8 @@ from ..ir.ops.optable import CONSTANT, INPUT, Kind, Op
 from ..passes.prepare import prepare
 from ..schedule.byhand import ByHand
 from ..schedule.byhand import by_hand as schedule_by_hand
-from ..values.kinds import leaf_count, rebuild
+from ..values.kinds import rebuild
+from ..values.trees import leaf_count
 from .calls import GETITEM, Operation, method, operation_named
 from .program import Program, example
 from .program import compile as program_of

@@ -9,7 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from ..values.kinds import Tree, leaf_count
+from ..values.kinds import Tree
+from ..values.trees import leaf_count
 
 
 def check_names(function: Callable[..., Any], names: Collection[str], option: str) -> None:

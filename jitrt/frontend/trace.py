@@ -21,8 +21,9 @@ from ..ir.rounding import EXACT, Rounding
 from ..ir.types import ArrayType
 from ..values.frozen import is_frozen
 from ..values.keys import GENERATORS, is_dynamic
-from ..values.kinds import Tree, data_in, fields_in, rebuild
+from ..values.kinds import Tree, rebuild
 from ..values.memory import steps_into_itself
+from ..values.trees import data_in, fields_in
 from .context import tracing
 from .forms import Form, check, encoding_of, form_of, of_own_class
 from .graphbreaks import check_wait

@@ -12,7 +12,8 @@ from ..config import debug
 from ..frontend.python.stores import Store
 from ..kernels import entry as native
 from ..kernels import results as made
-from ..values.kinds import Tree, is_flat, maker_of
+from ..values.kinds import Tree
+from ..values.trees import is_flat, maker_of
 from .dispatch import Words
 from .errstate import NUMBERS, UNCOMPUTED
 from .formulas import OpenSizes, new_registers, packed, placed

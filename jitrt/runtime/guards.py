@@ -36,9 +36,9 @@ from ..values.kinds import (
     Path,
     Tree,
     at,
-    leaf_count,
 )
 from ..values.masked import fixed_attributes, names_of
+from ..values.trees import leaf_count
 from ..values.versions import version_address, version_of, version_offset
 from .dispatch import Words, words
 from .namespaces import words_of

@@ -15,8 +15,9 @@ from ...ir.loops import Parameter, Procedure, Statement, Type
 from ...ir.types import UNALIGNED
 from ...kernels.procedure import MOST_INTEGER
 from ...values.glance import has_loops
-from ...values.kinds import TUPLE, Tree, fields_in, leaf_count
+from ...values.kinds import TUPLE, Tree
 from ...values.memory import nbytes
+from ...values.trees import fields_in, leaf_count
 from ..forms import encoding_of
 from ..python.captures import Capture
 from . import arrays as a

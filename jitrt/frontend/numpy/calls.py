@@ -10,7 +10,8 @@ import numpy as np
 
 from ...ir.node import Node
 from ...ir.ops.contractions import Call, call
-from ...values.kinds import flatten, is_flat, kind_of, rebuild
+from ...values.kinds import flatten, kind_of, rebuild
+from ...values.trees import is_flat
 from ..hidden import check_no_symbol
 from ..python.userline import user_line
 from .closures import FunctionTemplate

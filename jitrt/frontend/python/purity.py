@@ -17,7 +17,8 @@ from ...errors import Untraceable
 from ...values.attributes import GENERATED, is_plain_class
 from ...values.constants import constant_key
 from ...values.functions import PART, Code
-from ...values.kinds import FUNCTION, SAME, Tree, classes_in, methods_in, nodes
+from ...values.kinds import FUNCTION, SAME, Tree
+from ...values.trees import classes_in, methods_in, nodes
 from .bytecode import decoded, names_and_texts
 from .captures import Captures, Place
 from .codescan import Scan, appended_parameters
