@@ -96,6 +96,7 @@ def maker_of(tree: Tree, parts: Iterable[Part | None] = ()) -> Callable[[Sequenc
 
     Examples
     --------
+    >>> from jitrt.values.kinds import flatten
     >>> tree = flatten({"a": (1.0, [2.0]), "b": 3.0}, [])
     >>> maker_of(tree)(("x", "y", "z"))
     {'a': ('x', ['y']), 'b': 'z'}
