@@ -10,8 +10,9 @@ import numpy as np
 from ...ir.integers import Poly
 from ...ir.loops import Fold
 from ...ir.ops.optable import OPS
+from .arithmetic import in_range, rounded
 from .recorder import Recorder, place
-from .scalars import dtypes_of, from_register, in_range, poly_of, register_of, rounded
+from .scalars import dtypes_of, from_register, poly_of, register_of
 from .values import BOOL, INT, ROLLED, Array, NotStaged, Scalar, View, dtype_of, integer, is_number, is_static
 
 Shape = tuple[Poly, ...]

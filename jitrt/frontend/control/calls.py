@@ -15,8 +15,8 @@ from ...ir.ops.optable import OUT_BY_NAME
 from ...values.functions import MISSING, underlying
 from ..python.numbas import is_numbas
 from ..python.operations import operation_of, stands_for
-from . import arrays as a
 from . import (
+    arithmetic,
     choosing,
     complexnumbers,
     containers,
@@ -31,6 +31,7 @@ from . import (
     specialmethods,
     vectorized,
 )
+from . import arrays as a
 from .arrays import ZERO
 from .asking import ASKING
 from .expressions import Expressions
@@ -349,7 +350,7 @@ class Calls(Expressions):
                     except Exception as error:  # which the plain function raises
                         raise NotStaged(str(error)) from None
             return library.ufunc(r, function, scalars.settled(r, args))
-        if function in scalars.MATH or function in scalars.ROUNDING or function in scalars.TESTS:
+        if function in arithmetic.MATH or function in arithmetic.ROUNDING or function in arithmetic.TESTS:
             return self._math(function, args, kwargs)
         if isinstance(function, type) and issubclass(function, np.generic) and len(args) == 1 and not kwargs:
             return self._converted(args[0], np.dtype(function))
@@ -499,19 +500,19 @@ class Calls(Expressions):
                 return function(*args)
             except (ValueError, OverflowError) as error:
                 raise NotStaged(str(error)) from None
-        if len(args) != (2 if function in scalars.OF_TWO else 1):
+        if len(args) != (2 if function in arithmetic.OF_TWO else 1):
             raise NotStaged(f"arguments of {function.__name__}")
-        if function in scalars.ROUNDING:
+        if function in arithmetic.ROUNDING:
             (x,) = args
             if dtype_of(x).kind in "iu" and x.python:
                 return x
             if dtype_of(x) != np.dtype(float) or (function is round and x.python is not True):
                 raise NotStaged("rounding of this")
-            return scalars.rounded(self.r, x, scalars.ROUNDING[function])
-        if function in scalars.TESTS:
+            return arithmetic.rounded(self.r, x, arithmetic.ROUNDING[function])
+        if function in arithmetic.TESTS:
             name = scalars.register_of(self.r, args[0], np.dtype(float))
-            return Scalar(BOOL, True, self.r.compute(scalars.TESTS[function], [name], [np.dtype(float)], BOOL))
-        return scalars.of_math(self.r, scalars.MATH[function], args)
+            return Scalar(BOOL, True, self.r.compute(arithmetic.TESTS[function], [name], [np.dtype(float)], BOOL))
+        return arithmetic.of_math(self.r, arithmetic.MATH[function], args)
 
     def _converted(self, value: Any, dtype: np.dtype) -> Any:
         """``np.float64(x)`` and the like."""

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...ir.integers import Poly
-from . import scalars
+from . import arithmetic, scalars
 from .recorder import Recorder
 from .values import BOOL, FLOAT, Array, Complex, NotStaged, Scalar, View, is_number, is_python_number, is_static
 
@@ -36,14 +36,14 @@ def parts_of(r: Recorder, value: Any) -> tuple[Any, Any]:
         raise NotStaged("a complex number of Python's beside one of NumPy's")
     if sys.version_info >= (3, 14):
         raise NotStaged("a complex number beside a real one")
-    return scalars.as_float(r, scalars.settled(r, value)), 0.0
+    return arithmetic.as_float(r, scalars.settled(r, value)), 0.0
 
 
 def made_of(r: Recorder, real: Any, imag: Any = 0.0) -> Any:
     """``complex(real, imag)``."""
     if not all(is_number(v) and not is_complex(v) for v in (real, imag)):
         raise NotStaged("a complex number of this")
-    parts = [scalars.as_float(r, scalars.settled(r, v)) for v in (real, imag)]
+    parts = [arithmetic.as_float(r, scalars.settled(r, v)) for v in (real, imag)]
     return _joined(*parts)
 
 
@@ -65,7 +65,7 @@ def binary(where: Expressions, op: str, x: Any, y: Any) -> Any:
         return _power(r, x, y)
     (a, b), (c, d) = parts_of(r, x), parts_of(r, y)
     if op in ("add", "subtract"):
-        return _joined(scalars.binary(r, op, a, c), scalars.binary(r, op, b, d))
+        return _joined(arithmetic.binary(r, op, a, c), arithmetic.binary(r, op, b, d))
     if op == "multiply" and sys.version_info < (3, 14):
         return _joined(*_product(r, (a, b), (c, d)))
     if op == "divide" and sys.version_info < (3, 14):
@@ -77,7 +77,7 @@ def _product(r: Recorder, x: tuple[Any, Any], y: tuple[Any, Any]) -> tuple[Any, 
     """``_Py_c_prod``."""
 
     def combined(op: str, a: Any, b: Any, c: Any, d: Any) -> Any:
-        return scalars.binary(r, op, scalars.binary(r, "multiply", a, b), scalars.binary(r, "multiply", c, d))
+        return arithmetic.binary(r, op, arithmetic.binary(r, "multiply", a, b), arithmetic.binary(r, "multiply", c, d))
 
     return combined("subtract", x[0], y[0], x[1], y[1]), combined("add", x[0], y[1], x[1], y[0])
 
@@ -117,7 +117,7 @@ def equal(r: Recorder, op: str, x: Any, y: Any) -> Any:
     """``x == y`` or ``x != y``."""
     if op not in ("equal", "not_equal"):
         raise NotStaged("an order of complex numbers")
-    same = [scalars.truth(r, scalars.compare(r, "equal", p, q)) for p, q in zip(parts_of(r, x), parts_of(r, y))]
+    same = [scalars.truth(r, arithmetic.compare(r, "equal", p, q)) for p, q in zip(parts_of(r, x), parts_of(r, y))]
     if False in same:
         both: bool | str = False
     else:
@@ -131,9 +131,9 @@ def unary(r: Recorder, op: str, x: Complex) -> Any:
     if op == "positive":
         return x
     if op == "negative":
-        return Complex(scalars.unary(r, op, x.real), scalars.unary(r, op, x.imag))
+        return Complex(arithmetic.unary(r, op, x.real), arithmetic.unary(r, op, x.imag))
     if op == "absolute":
-        return scalars.of_math(r, "hypot", [x.real, x.imag])
+        return arithmetic.of_math(r, "hypot", [x.real, x.imag])
     raise NotStaged(f"{op} of a complex number")
 
 
@@ -145,7 +145,7 @@ def magnitude(r: Recorder, x: Complex) -> Scalar:
 
 def conjugate(r: Recorder, x: Complex) -> Complex:
     """``x.conjugate()``."""
-    return Complex(x.real, scalars.unary(r, "negative", x.imag))
+    return Complex(x.real, arithmetic.unary(r, "negative", x.imag))
 
 
 def store(r: Recorder, array: Array, indices: tuple[Poly, ...], value: Complex) -> None:

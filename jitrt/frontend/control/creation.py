@@ -8,11 +8,12 @@ import numpy as np
 
 from ...ir.integers import Poly
 from . import arrays as a
+from .arithmetic import as_float, binary, rounded
 from .arrays import ZERO
 from .lists import RunTimeList
 from .recorder import Recorder
 from .registry import FUNCTIONS, Handler, as_array, function, known_dtype, shape_of
-from .scalars import as_float, binary, poly_of, register_of, rounded, static_integer
+from .scalars import poly_of, register_of, static_integer
 from .values import BOOL, FLOAT, INT, Array, NotStaged, dtype_of, is_number, is_static
 
 

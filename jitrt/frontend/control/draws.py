@@ -18,10 +18,11 @@ from ...kernels import libm
 from ...kernels.external import draws
 from . import arrays as a
 from . import external, subscripts
+from .arithmetic import as_float, binary
 from .arrays import ZERO
 from .recorder import Recorder
 from .registry import function, shape_of
-from .scalars import as_float, binary, poly_of, register_of
+from .scalars import poly_of, register_of
 from .values import BOOL, FLOAT, INT, Array, NotStaged, Scalar, Source, View, dtype_of, integer, is_number
 from .written import interval
 

@@ -13,8 +13,8 @@ from typing import Any, NoReturn
 import numpy as np
 
 from ...values.functions import MISSING
-from . import arrays as a
 from . import (
+    arithmetic,
     complexnumbers,
     composites,
     containers,
@@ -28,6 +28,7 @@ from . import (
     strings,
     subscripts,
 )
+from . import arrays as a
 from .generated import NO_DEFAULT
 from .lists import RunTimeList
 from .localfunctions import LocalFunction, local_function
@@ -224,7 +225,7 @@ class Expressions:
         if complexnumbers.are_complex(x, y):
             return complexnumbers.binary(self, op, x, y)
         if all(isinstance(v, Array) or is_number(v) for v in (x, y)):
-            if (made := scalars.mixed(self.r, op, x, y)) is not None:
+            if (made := arithmetic.mixed(self.r, op, x, y)) is not None:
                 return made
             x, y = scalars.beside(self.r, x, y), scalars.beside(self.r, y, x)
         if isinstance(x, Array) or isinstance(y, Array):
@@ -234,11 +235,11 @@ class Expressions:
                 return library.scalar_if_0d(self.r, library.product(self.r, x, y))
             return library.ufunc(self.r, getattr(np, op), [x, y])
         if is_number(x) and is_number(y):
-            return scalars.binary(self.r, op, x, y)
+            return arithmetic.binary(self.r, op, x, y)
         if isinstance(x, tuple) and isinstance(y, tuple) and op == "add":
             return x + y
         if is_static(x) and is_static(y) and type(x) in (str, tuple, int) and type(y) in (str, tuple, int):
-            return scalars.BINARY[op](x, y)
+            return arithmetic.BINARY[op](x, y)
         if op == "bitwise_or" and all(v is None or isinstance(v, (type, types.UnionType)) for v in (x, y)):
             return x | y  # classes to ask for
         raise NotStaged(f"{op} of {type(x).__name__} and {type(y).__name__}")
@@ -256,7 +257,7 @@ class Expressions:
             return library.ufunc(self.r, getattr(np, op), [value])
         if not is_number(value):
             raise NotStaged(f"{op} of {type(value).__name__}")
-        return scalars.unary(self.r, op, value)
+        return arithmetic.unary(self.r, op, value)
 
     def of_Compare(self, e: ast.Compare) -> Any:
         if len(e.ops) == 1 and isinstance(e.ops[0], (ast.Is, ast.IsNot)):
@@ -311,16 +312,16 @@ class Expressions:
         if complexnumbers.are_complex(x, y):
             return complexnumbers.equal(self.r, name, x, y)
         if all(is_number(v) and is_python_number(v) is not False for v in (x, y)):
-            x, y = scalars.comparable(x), scalars.comparable(y)
+            x, y = arithmetic.comparable(x), arithmetic.comparable(y)
         if all(isinstance(v, Array) or is_number(v) for v in (x, y)):
             x, y = scalars.beside(self.r, x, y), scalars.beside(self.r, y, x)
         if isinstance(x, Array) or isinstance(y, Array):
             return library.ufunc(self.r, getattr(np, name), [x, y])
         if is_number(x) and is_number(y):
-            return scalars.compare(self.r, name, x, y)
+            return arithmetic.compare(self.r, name, x, y)
         if is_static(x) and is_static(y):
             try:
-                return scalars.COMPARISONS[name][1](x, y)
+                return arithmetic.COMPARISONS[name][1](x, y)
             except TypeError as error:  # which the plain function raises
                 raise NotStaged(str(error)) from None
         raise NotStaged(f"a comparison of {type(x).__name__} and {type(y).__name__}")

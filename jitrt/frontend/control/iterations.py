@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...ir.integers import Poly
-from . import containers, lists, scalars, subscripts
+from . import arithmetic, containers, lists, scalars, subscripts
 from .arrays import ZERO, fresh, materialise
 from .lists import RunTimeList
 from .ranges import Iteration
@@ -179,7 +179,7 @@ def _reversed(source: Iteration | list[Any]) -> Iteration | list[Any]:
 
 def _enumerated(where: Expressions, source: Iteration | list[Any], first: Any) -> Iteration | list[Any]:
     if isinstance(source, list):
-        return [(scalars.binary(where.r, "add", first, k), v) for k, v in enumerate(source)]
+        return [(arithmetic.binary(where.r, "add", first, k), v) for k, v in enumerate(source)]
     begin, bind = scalars.poly_of(where.r, first), source.bind
 
     def bound(index: Poly) -> Any:

@@ -29,7 +29,7 @@ from ...values.attributes import (
     slots_of,
 )
 from ...values.functions import MISSING
-from . import composites, lists, scalars
+from . import arithmetic, composites, lists
 from .composites import Cell
 from .recorder import Recorder
 from .values import (
@@ -283,7 +283,7 @@ def is_same(r: Recorder, x: Any, y: Any) -> Any:
     if len(objects) == 2 and all(value.of is not None for value in objects) and x.of[0] is y.of[0]:
         if not x.is_element:
             x.of[0].need_changes(r)
-        return scalars.compare(r, "equal", integer(x.of[1]), integer(y.of[1]))
+        return arithmetic.compare(r, "equal", integer(x.of[1]), integer(y.of[1]))
     for value in objects:
         if len(objects) == 2 and value.is_value:
             need_identity(r, value)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...ir.integers import Poly
-from . import complexnumbers, composites, library, lists, objects, scalars, specialmethods
+from . import arithmetic, complexnumbers, composites, library, lists, objects, scalars, specialmethods
 from .arrays import ZERO
 from .lists import RunTimeList
 from .recorder import Recorder
@@ -96,7 +96,9 @@ def _absolute(where: Calls, e: ast.Call, x: Any) -> Any:
         return complexnumbers.unary(where.r, "absolute", x)
     if objects.is_object(x):
         return specialmethods.absolute(where, x, e)
-    return library.ufunc(where.r, np.absolute, [x]) if isinstance(x, Array) else scalars.unary(where.r, "absolute", x)
+    return (
+        library.ufunc(where.r, np.absolute, [x]) if isinstance(x, Array) else arithmetic.unary(where.r, "absolute", x)
+    )
 
 
 def length(where: Calls, e: Any, x: Any) -> Any:
@@ -138,7 +140,7 @@ def _better(r: Recorder, op: str, best: Any, other: Any) -> Any:
     kinds = dtype_of(best), dtype_of(other)
     flags = is_python_number(best), is_python_number(other)
     python = flags[0] if flags[0] == flags[1] else None
-    condition = scalars.truth(r, scalars.compare(r, op, other, best))
+    condition = scalars.truth(r, arithmetic.compare(r, op, other, best))
     if isinstance(condition, bool):
         return other if condition else best
     flag = ""
@@ -152,7 +154,7 @@ def _better(r: Recorder, op: str, best: Any, other: Any) -> Any:
         found = r.minimum(x, y) if op == "less" else r.maximum(x, y)
         return integer(found, kinds[flags[0] is True], python, flag)
     dtype = FLOAT if set(flags) == {True} else kinds[flags[0] is True]
-    names = [scalars.exactly(r, v, dtype) for v in (other, best)]
+    names = [arithmetic.exactly(r, v, dtype) for v in (other, best)]
     name = r.compute("where", [condition, *names], [BOOL, dtype, dtype], dtype)
     settled = ""
     if kinds[0] != kinds[1] or any(isinstance(v, Scalar) and v.settled for v in (best, other)):
@@ -258,8 +260,8 @@ def _list(where: Calls, e: ast.Call, values: Any = ()) -> Any:
 
 BUILTINS: dict[Any, Callable[..., Any]] = {
     abs: _absolute, len: length, divmod: _divmod, sum: _sum, bool: _boolean,
-    complex: lambda where, e, *args: complexnumbers.made_of(where.r, *args), int: _number(scalars.as_int),
-    float: _number(scalars.as_float), min: _extreme("less", _smallest_of), max: _extreme("greater", _largest_of),
+    complex: lambda where, e, *args: complexnumbers.made_of(where.r, *args), int: _number(arithmetic.as_int),
+    float: _number(arithmetic.as_float), min: _extreme("less", _smallest_of), max: _extreme("greater", _largest_of),
     any: _quantified(False, _any_of), all: _quantified(True, _all_of), slice: lambda where, e, *args: slice(*args),
     tuple: _tuple, list: _list,
 }  # fmt: skip

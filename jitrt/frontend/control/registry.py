@@ -10,9 +10,10 @@ import numpy as np
 from ...ir.integers import Poly
 from . import arrays as a
 from . import complexnumbers, lists, subscripts
+from .arithmetic import apply
 from .lists import RunTimeList
 from .recorder import Recorder
-from .scalars import apply, from_register, poly_of, register_of
+from .scalars import from_register, poly_of, register_of
 from .values import Array, Complex, NotStaged, dtype_of, is_number, is_static
 
 Handler = Callable[..., Any]

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from . import library, scalars, specialmethods
+from . import arithmetic, library, scalars, specialmethods
 from .lists import RunTimeList
 from .objects import is_object
 from .recorder import Recorder
@@ -33,7 +33,7 @@ def compare(where: Expressions, name: str, x: tuple[Any, ...], y: tuple[Any, ...
     if name in ("equal", "not_equal"):
         same = _equal(where, x, y)
         return scalars.truth_value(same if name == "equal" else scalars.negation(r, same))
-    made: bool | str = scalars.COMPARISONS[name][1](len(x), len(y))
+    made: bool | str = arithmetic.COMPARISONS[name][1](len(x), len(y))
     python: bool | str = True  # the comparison gives what that of the elements gives
     for v, w in reversed(list(zip(x, y))):
         same = _equal(where, (v,), (w,))
@@ -54,7 +54,7 @@ def _element(where: Expressions, name: str, v: Any, w: Any) -> Any:
         return compare(where, name, v, w)
     if not (is_number(v) and is_number(w)):
         raise NotStaged("a comparison of tuples of other values than numbers")
-    return scalars.compare(where.r, name, v, w)
+    return arithmetic.compare(where.r, name, v, w)
 
 
 def _equal(where: Expressions, x: tuple[Any, ...], y: tuple[Any, ...]) -> bool | str:
@@ -77,7 +77,7 @@ def is_same_or_equal(where: Expressions, v: Any, w: Any) -> bool | str:
         if all(dtype_of(x).kind == "f" for x in (v, w)):
             name = scalars.register_of(r, v, FLOAT)
             r.stop(r.compute("not_equal", [name, name], [FLOAT] * 2, BOOL))
-        return scalars.truth(r, scalars.compare(r, "equal", v, w))
+        return scalars.truth(r, arithmetic.compare(r, "equal", v, w))
     if is_static(v) and is_static(w):
         return bool(v is w or v == w)
     if isinstance(v, Chosen) or isinstance(w, Chosen) or any(map(_is_other, (v, w))):

@@ -15,11 +15,12 @@ import numpy as np
 from ...base.frozen import frozen
 from ...ir.integers import Poly
 from ...ir.loops import POINTER
+from .arithmetic import exactly, in_range
 from .arrays import ZERO, Shape, contiguous_strides, in_memory
 from .complexnumbers import is_complex
 from .localfunctions import LocalFunction
 from .recorder import MOST_EXTENT, Recorder
-from .scalars import exactly, flag_of, in_range, poly_of, settled_flag
+from .scalars import flag_of, poly_of, settled_flag
 from .values import (
     BOOL,
     FLOAT,

@@ -1,0 +1,431 @@
+"""Arithmetic of numbers that are known only at run time: Python's for Python's numbers, NumPy's where one is NumPy's.
+
+Whatever straight machine code would do otherwise stops the procedure: a division by zero of Python's numbers, an
+integer that leaves its range, a function of `math` without a result.
+"""
+
+from __future__ import annotations
+
+import math
+import operator
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from ...ir.integers import Poly
+from ...ir.ops import ufuncs  # noqa: F401 (its rows are in the op table then)
+from ...ir.ops.optable import OPS
+from .recorder import Recorder
+from .scalars import (
+    _decided,
+    dtypes_of,
+    flag_of,
+    from_register,
+    negation,
+    poly_of,
+    register_of,
+    settled,
+    settled_flag,
+    static_integer,
+    truth_value,
+)
+from .values import (
+    BOOL,
+    FLOAT,
+    INT,
+    NotStaged,
+    Scalar,
+    both,
+    dtype_of,
+    integer,
+    is_number,
+    is_python_number,
+    is_static,
+)
+
+_EXACT = 1 << 53  # up to which integers are floats
+
+BINARY: dict[str, Callable[[Any, Any], Any]] = {
+    "add": operator.add, "subtract": operator.sub, "multiply": operator.mul, "divide": operator.truediv,
+    "floor_divide": operator.floordiv, "remainder": operator.mod, "power": operator.pow,
+    "left_shift": operator.lshift, "right_shift": operator.rshift, "bitwise_and": operator.and_,
+    "bitwise_or": operator.or_, "bitwise_xor": operator.xor,
+}  # fmt: skip
+COMPARISONS: dict[str, tuple[str, Callable[[Any, Any], Any]]] = {
+    "less": ("<", operator.lt), "less_equal": ("<=", operator.le), "greater": (">", operator.gt),
+    "greater_equal": (">=", operator.ge), "equal": ("==", operator.eq), "not_equal": ("!=", operator.ne),
+}  # fmt: skip
+_POLY = {"add": operator.add, "subtract": operator.sub, "multiply": operator.mul}
+_CHECKED = {"add": "add", "subtract": "sub", "multiply": "mul"}
+_BITS = {"left_shift": "shl", "right_shift": "shr", "bitwise_and": "and", "bitwise_or": "or", "bitwise_xor": "xor"}
+
+
+def mixed(r: Recorder, op: str, x: Any, y: Any) -> Scalar | None:
+    """A sum, difference or product of Python's numbers that may be integers or floats; None for others.
+
+    Floats hold integers exactly, so that only the kind of the result has to be found out.
+    """
+    if op not in ("add", "subtract", "multiply") or not all(map(_is_mixed, (x, y))):
+        return None
+    if not any(isinstance(v, Scalar) and v.settled for v in (x, y)):
+        return None
+    made = r.compute(op, [exactly(r, v, FLOAT) for v in (x, y)], [FLOAT] * 2, FLOAT)
+    is_float = r.compute("logical_or", [settled_flag(r, v, FLOAT) for v in (x, y)], [BOOL] * 2, BOOL)
+    zero, limit = r.literal(0.0, FLOAT), r.literal(float(_EXACT), FLOAT)
+    without_sign = r.compute("add", [made, zero], [FLOAT] * 2, FLOAT)  # there is one zero among integers
+    size = r.compute("absolute", [made], [FLOAT], FLOAT)
+    is_small = r.compute("less", [size, limit], [FLOAT] * 2, BOOL)
+    r.stop(negation(r, r.compute("logical_or", [is_float, is_small], [BOOL] * 2, BOOL)))  # type: ignore[arg-type]
+    name = r.compute("where", [is_float, made, without_sign], [BOOL, FLOAT, FLOAT], FLOAT)
+    return Scalar(FLOAT, True, name, None, None, "", is_float)
+
+
+def _is_mixed(value: Any) -> bool:
+    if not is_number(value) or is_python_number(value) is not True:
+        return False
+    return dtype_of(value) == INT or (isinstance(value, Scalar) and value.dtype == FLOAT and bool(value.settled))
+
+
+def comparable(value: Any) -> Any:
+    """The number as an operand of a comparison: floats compare as the integers that they hold."""
+    if isinstance(value, Scalar) and value.settled and value.dtype == FLOAT and value.python is not False:
+        return Scalar(FLOAT, value.python, value.name, None, None, value.flag)
+    return value
+
+
+def exactly(r: Recorder, value: Any, dtype: np.dtype) -> str:
+    """A number in a register of another dtype, which holds it exactly."""
+    source = dtype_of(value)
+    if source == dtype:
+        return register_of(r, value, dtype)
+    if source.kind in "iu" and dtype.kind in "fc":
+        limit = 1 << (53 if dtype in (FLOAT, np.dtype(complex)) else 24)
+        r.require(limit - poly_of(r, value))
+        r.require(poly_of(r, value) + limit)
+        return register_of(r, value, dtype)
+    if source == FLOAT and (dtype == np.dtype(complex) or (dtype.kind == "c" and is_static(value) and value == 0)):
+        return register_of(r, value, dtype)
+    if source == FLOAT and dtype.kind == "f" and is_static(value) and float(dtype.type(value)) == float(value):
+        return register_of(r, value, dtype)
+    raise NotStaged(f"a variable that is {source} and {dtype}")
+
+
+def _flagged(r: Recorder, made: Any, x: Any, y: Any) -> Any:
+    """The result of an operation on numbers: it is Python's if both are."""
+    if not isinstance(made, Scalar) or made.python is not None:
+        return made
+    flag = r.compute("logical_and", [flag_of(r, x), flag_of(r, y)], [BOOL] * 2, BOOL)
+    return Scalar(made.dtype, None, made.name, made.value, None, flag)
+
+
+def compare(r: Recorder, op: str, x: Any, y: Any) -> Any:
+    """A comparison of two numbers by the name of its ufunc."""
+    return _flagged(r, _compared(r, op, x, y), x, y)
+
+
+def _compared(r: Recorder, op: str, x: Any, y: Any) -> Any:
+    symbol, function = COMPARISONS[op]
+    if is_static(x) and is_static(y):
+        return function(x, y)
+    python = both(is_python_number(x), is_python_number(y))
+    kinds = dtype_of(x).kind + dtype_of(y).kind
+    if set(kinds) <= set("biu"):
+        left, right = poly_of(r, x), poly_of(r, y)
+        known = _decided(r, symbol, left - right)
+        return truth_value(r.machine(symbol, left, right) if known is None else known, python)
+    if "c" in kinds:
+        raise NotStaged("a comparison of complex numbers")
+    dtype = FLOAT if python else dtypes_of(getattr(np, op), (x, y))[0]
+    if python is not False:
+        for v in (x, y):
+            _need_exact(r, v)
+    names = [register_of(r, v, dtype) for v in (x, y)]
+    return truth_value(r.compute(op, names, [dtype] * 2, BOOL), python)
+
+
+def _need_exact(r: Recorder, x: Any) -> None:
+    """Stop where an integer is no float."""
+    if isinstance(x, Scalar) and x.value is not None:
+        r.require(_EXACT - x.poly)
+        r.require(x.poly + _EXACT)
+    elif isinstance(x, int) and abs(x) > _EXACT:
+        raise NotStaged("an integer that is no float")
+
+
+def binary(r: Recorder, op: str, x: Any, y: Any) -> Any:
+    """``x op y`` for two numbers."""
+    return _flagged(r, _binary(r, op, x, y), x, y)
+
+
+def _binary(r: Recorder, op: str, x: Any, y: Any) -> Any:
+    if is_static(x) and is_static(y):
+        with np.errstate(all="raise"):
+            try:
+                return BINARY[op](x, y)
+            except Exception as error:  # which the plain function raises where it comes to it
+                raise NotStaged(str(error)) from None
+    python = both(is_python_number(x), is_python_number(y))
+    kinds: set[str] = {dtype_of(x).kind, dtype_of(y).kind}
+    if python is not False and "c" not in kinds:
+        return _python_binary(r, op, x, y, kinds, python)
+    ufunc = getattr(np, op)
+    operands = dtypes_of(ufunc, (x, y))
+    dtype = operands[-1]
+    if dtype.kind in "iu" and op != "power":
+        return _integer_binary(r, op, x, y, dtype, False)
+    if op == "power" and isinstance(y, (int, float)) and y == 2 and dtype.kind in "fc":
+        name = register_of(r, x, dtype)
+        return Scalar(dtype, False, r.compute("square", [name], [dtype], dtype))
+    if dtype.kind in "iu":
+        return _integer_power(r, x, y, dtype, False)
+    names = [register_of(r, v, d) for v, d in zip((x, y), operands)]
+    return from_register(r, r.compute(op, names, operands[:2], dtype), dtype)
+
+
+def _python_binary(r: Recorder, op: str, x: Any, y: Any, kinds: set[str], python: bool | None) -> Any:
+    if python is None and (kinds & {"b"} or any(dtype_of(v) not in (INT, FLOAT) for v in (x, y))):
+        raise NotStaged("a number that is Python's or NumPy's")
+    if kinds == {"b"} and op.startswith("bitwise"):
+        name = r.compute(op, [register_of(r, v, BOOL) for v in (x, y)], [BOOL] * 2, BOOL)
+        return Scalar(BOOL, True, name)
+    if kinds <= {"b", "i"} and op == "power":
+        return _integer_power(r, x, y, INT, python)
+    if kinds <= {"b", "i"} and op != "divide":
+        return _integer_binary(r, op, x, y, INT, python)
+    for v in (x, y):
+        _need_exact(r, v)
+    names = [register_of(r, v, FLOAT) for v in (x, y)]
+    if op in ("divide", "floor_divide", "remainder") and not (is_static(y) and y):
+        r.stop(r.compute("equal", [names[1], r.literal(0.0, FLOAT)], [FLOAT] * 2, BOOL))
+    if op == "power":
+        return _float_power(r, y, names, python)
+    return Scalar(FLOAT, python, r.compute(op, names, [FLOAT] * 2, FLOAT))
+
+
+def _float_power(r: Recorder, y: Any, names: list[str], python: bool | None) -> Scalar:
+    """Python's power: an exception where it is infinite, a complex number where it is no number."""
+    made = (
+        r.compute("square", names[:1], [FLOAT], FLOAT)
+        if is_static(y) and y == 2
+        else (r.compute("power", names, [FLOAT] * 2, FLOAT))
+    )
+    _stop_unless_finite(r, made, names)
+    return Scalar(FLOAT, python, made)
+
+
+def _stop_unless_finite(r: Recorder, made: str, operands: list[str]) -> None:
+    """Stop where finite operands give no finite number: Python raises there."""
+    ends = r.compute("logical_not", [r.compute("isfinite", [made], [FLOAT], BOOL)], [BOOL], BOOL)
+    for operand in operands:
+        finite = r.compute("isfinite", [operand], [FLOAT], BOOL)
+        ends = r.compute("logical_and", [ends, finite], [BOOL] * 2, BOOL)
+    r.stop(ends)
+
+
+def _integer_power(r: Recorder, x: Any, y: Any, dtype: np.dtype, python: bool | None) -> Any:
+    exponent = static_integer(y)
+    if not 0 <= exponent <= 16:
+        raise NotStaged("a power of an integer")
+    result: Any = 1 if python is not False else dtype.type(1)
+    for _ in range(exponent):
+        result = _integer_binary(r, "multiply", result, x, dtype, python)
+    return result
+
+
+def _integer_binary(r: Recorder, op: str, x: Any, y: Any, dtype: np.dtype, python: bool | None) -> Any:
+    left, right = poly_of(r, x), poly_of(r, y)
+    limits = np.iinfo(dtype)
+    if dtype.kind == "u" and dtype.itemsize == 8:
+        raise NotStaged("an unsigned integer of 64 bits")
+    if python is False and dtype.itemsize < 8:
+        left, right = (
+            v if is_python_number(n) is False else in_range(r, v, limits) for n, v in ((x, left), (y, right))
+        )
+    if op in _POLY:
+        exact = _POLY[op](left, right)
+        low, high = r.facts.interval(exact)
+        if not (limits.min <= low and high <= limits.max):
+            low, high = (-(1 << 63), (1 << 63) - 1) if dtype.itemsize == 8 else (low, high)
+            if not (low >= -(1 << 63) and high < 1 << 63):
+                raise NotStaged("integers that are too long")
+            exact = r.checked(_CHECKED[op], left, right) if dtype.itemsize == 8 else in_range(r, exact, limits)
+        return integer(exact, dtype, python)
+    if op in ("floor_divide", "remainder"):
+        if right.constant == 0:
+            raise NotStaged("division by zero")
+        if right.constant is None and not (r.facts.is_at_least(right, 1) or r.facts.is_at_least(-right, 1)):
+            r.stop(r.machine("==", right, Poly.number(0)))
+        if r.facts.interval(left)[0] == -(1 << 63) and not r.facts.is_at_least(right, 0):
+            r.stop(r.machine("==", right, Poly.number(-1)))
+        return integer(_quotient(r, op, left, right), dtype, python)
+    if op in _BITS:
+        if "shift" in op:
+            count = static_integer(y)
+            if not 0 <= count < 63:
+                raise NotStaged("a shift")
+            if op == "left_shift":
+                return _integer_binary(r, "multiply", x, 1 << count, dtype, python)
+        low, high = limits.min, limits.max
+        if op == "bitwise_and" and (right.constant or -1) >= 0:
+            low, high = 0, right.constant or 0
+        elif all(r.facts.is_at_least(v) for v in (left, right)):
+            low, high = 0, (1 << max(r.facts.interval(v)[1] for v in (left, right)).bit_length()) - 1
+            high = min(high, (1 << 63) - 1)
+        return integer(Poly.name(r.machine(_BITS[op], left, right, [int(low)], [int(high)])), dtype, python)
+    raise NotStaged(f"{op} of integers")
+
+
+def in_range(r: Recorder, value: Poly, limits: Any) -> Poly:
+    """An integer that the procedure stops for if it is out of range."""
+    low, high = r.facts.interval(value)
+    if limits.min <= low and high <= limits.max:
+        return value
+    r.require(value - int(limits.min))
+    r.require(int(limits.max) - value)
+    return r.narrowed(value, int(limits.min), int(limits.max))
+
+
+def _quotient(r: Recorder, op: str, x: Poly, y: Poly) -> Poly:
+    """The quotient or the remainder in Python's sense."""
+    c = y.constant
+    divides = op == "floor_divide"
+    if c is not None and c > 0 and all(k % c == 0 for _, k in x.terms):
+        return Poly.of({m: k // c for m, k in x.terms}) if divides else Poly.number(0)
+    low, high = r.facts.interval(x)
+    if divides:
+        ends = sorted((low // c, high // c)) if c else [-max(abs(low), abs(high)), max(abs(low), abs(high))]
+        lows: list[Any] = [ends[0]]
+        highs: list[Any] = [ends[1]]
+        if r.facts.is_at_least(x) and r.facts.is_at_least(y, 1):
+            lows, highs = [0], [*highs, x]
+        if c is not None and c > 0 and c & (c - 1) == 0:
+            return Poly.name(r.machine("shr", x, Poly.number(c.bit_length() - 1), lows, highs))
+        op = "udiv" if r.facts.is_at_least(x) and r.facts.is_at_least(y, 1) else "floordiv"
+        return Poly.name(r.machine(op, x, y, lows, highs))
+    if c is not None and c > 0 and c & (c - 1) == 0:
+        return Poly.name(r.machine("and", x, Poly.number(c - 1), [0], [c - 1]))
+    if r.facts.is_at_least(x) and r.facts.is_at_least(y, 1):
+        return Poly.name(r.machine("urem", x, y, [0], [y - 1, x]))
+    if r.facts.is_at_least(y, 1):
+        return Poly.name(r.machine("mod", x, y, [0], [y - 1]))
+    return Poly.name(r.machine("mod", x, y, [-(1 << 62)], [1 << 62]))
+
+
+_UNARY: dict[str, Callable[[Any], Any]] = {
+    "negative": operator.neg, "positive": operator.pos, "invert": operator.inv, "absolute": abs,
+}  # fmt: skip
+
+
+def unary(r: Recorder, op: str, x: Any) -> Any:
+    """``negative``, ``positive``, ``invert`` or ``absolute`` of a number."""
+    x = settled(r, x)
+    return _flagged(r, _unary(r, op, x), x, x)
+
+
+def _unary(r: Recorder, op: str, x: Any) -> Any:
+    if is_static(x):
+        return _UNARY[op](x)
+    dtype, python = x.dtype, x.python
+    if dtype == BOOL and not python and op == "invert":
+        return truth_value(negation(r, x.name), False)
+    if dtype.kind in "iub":
+        if dtype == BOOL and not python:
+            raise NotStaged(f"{op} of a truth value")
+        dtype = INT if dtype == BOOL else dtype
+        if op == "positive":
+            return integer(poly_of(r, x), dtype, python)
+        if op == "invert":
+            return _integer_binary(r, "subtract", -1, x, dtype, python)
+        if op == "negative":
+            return _integer_binary(r, "subtract", 0, x, dtype, python)
+        negative = poly_of(r, _integer_binary(r, "subtract", 0, x, dtype, python))
+        return integer(r.maximum(poly_of(r, x), negative), dtype, python)
+    if op == "invert":
+        raise NotStaged("the inverse of a float")
+    if op == "positive":
+        return x
+    result = np.dtype(f"f{dtype.itemsize // 2}") if op == "absolute" and dtype.kind == "c" else dtype
+    return Scalar(result, python, r.compute(op, [x.name], [dtype], result))
+
+
+def apply(r: Recorder, ufunc: np.ufunc, args: list[Any]) -> Any:
+    """A ufunc of NumPy's on numbers."""
+    name = ufunc.__name__
+    if name in BINARY and len(args) == 2:
+        x, y = (np.asarray(a)[()] if is_static(a) else Scalar(a.dtype, False, a.name, a.value) for a in args)
+        weak = [is_python_number(a) for a in args]
+        # A function of NumPy's makes a NumPy number of Python's; beside a NumPy number Python's stay weak.
+        made = binary(r, name, *((x, y) if all(weak) else args))
+        return Scalar(made.dtype, False, made.name, made.value) if isinstance(made, Scalar) else made
+    if name in COMPARISONS:
+        made = compare(r, name, *args)
+        return np.bool(made) if is_static(made) else Scalar(BOOL, False, made.name)
+    if name in ("absolute", "negative", "positive", "invert") or (
+        name == "conjugate" and dtype_of(args[0]).kind != "c"
+    ):
+        made = unary(r, "positive" if name == "conjugate" else name, args[0])
+        return made if is_static(made) else Scalar(made.dtype, False, made.name, made.value)
+    operands = dtypes_of(ufunc, args)
+    *inputs, dtype = operands
+    if name in ("maximum", "minimum", "fmax", "fmin") and dtype.kind in "iu":
+        left, right = (poly_of(r, a) for a in args)
+        return integer((r.maximum if "max" in name else r.minimum)(left, right), dtype, False)
+    if name not in OPS:
+        raise NotStaged(f"numpy.{name}")
+    return from_register(r, r.compute(name, [register_of(r, a, d) for a, d in zip(args, inputs)], inputs, dtype), dtype)
+
+
+def as_float(r: Recorder, x: Any) -> Any:
+    """Python's ``float(x)``."""
+    if is_static(x):
+        return float(x)
+    if x.dtype.kind == "c":
+        raise NotStaged("a float of a complex number")
+    _need_exact(r, x)
+    return Scalar(FLOAT, True, register_of(r, x, FLOAT))
+
+
+def as_int(r: Recorder, x: Any) -> Any:
+    """Python's ``int(x)``."""
+    if is_static(x):
+        return int(x)
+    if x.dtype.kind in "iub":
+        return integer(poly_of(r, x))
+    if x.dtype.kind != "f":
+        raise NotStaged("an integer of a complex number")
+    return rounded(r, x, "trunc")
+
+
+def rounded(r: Recorder, x: Any, how: str) -> Any:
+    """A float as an integer of Python's: ``trunc``, ``floor``, ``ceil`` or ``rint``."""
+    name = register_of(r, x, FLOAT)
+    return integer(r.truncated(name if how == "trunc" else r.compute(how, [name], [FLOAT], FLOAT)))
+
+
+def of_math(r: Recorder, name: str, args: list[Any]) -> Any:
+    """A function of Python's module `math` of floats; where it raises, the procedure stops."""
+    for a in args:
+        _need_exact(r, a)
+    names = [register_of(r, a, FLOAT) for a in args]
+    made = r.compute(name, names, [FLOAT] * len(names), FLOAT)
+    if name != "absolute":
+        _stop_unless_finite(r, made, names)
+        if name in ("sin", "cos", "tan"):
+            for n in names:
+                r.stop(r.compute("isinf", [n], [FLOAT], BOOL))
+    return Scalar(FLOAT, True, made)
+
+
+_OTHER_NAMES = {
+    "asin": "arcsin", "acos": "arccos", "atan": "arctan", "atan2": "arctan2", "fabs": "absolute", "erf": "libm_erf",
+    "erfc": "libm_erfc",
+}  # fmt: skip
+OF_TWO = frozenset({math.hypot, math.atan2, math.copysign, math.fmod})
+MATH = {
+    getattr(math, name): _OTHER_NAMES.get(name, name)
+    for name in """sqrt exp exp2 log sin cos tan sinh cosh tanh log2 log10 log1p expm1 cbrt hypot asin acos atan atan2
+    fabs copysign fmod erf erfc""".split()
+}
+ROUNDING = {math.floor: "floor", math.ceil: "ceil", math.trunc: "trunc", round: "rint"}
+TESTS = {math.isnan: "isnan", math.isinf: "isinf", math.isfinite: "isfinite"}
