@@ -116,5 +116,5 @@ def test_a_state_that_is_an_integer_at_first_and_computed_later():
     for _ in range(5):
         prices = 100 + rng.normal(size=60)
         got = engine.call((prices, 3))
-        assert got is not MISS and not engine._latest.stops
+        assert got is not MISS and not engine._latest[0].stops
         same(got, traded(prices, 3))

@@ -18,7 +18,7 @@ from ...ir.ops import ufuncs  # noqa: F401 (its rows are in the op table then)
 from ...ir.ops.optable import OPS
 from .recorder import Recorder
 from .scalars import (
-    _decided,
+    decided,
     dtypes_of,
     flag_of,
     from_register,
@@ -132,7 +132,7 @@ def _compared(r: Recorder, op: str, x: Any, y: Any) -> Any:
     kinds = dtype_of(x).kind + dtype_of(y).kind
     if set(kinds) <= set("biu"):
         left, right = poly_of(r, x), poly_of(r, y)
-        known = _decided(r, symbol, left - right)
+        known = decided(r, symbol, left - right)
         return truth_value(r.machine(symbol, left, right) if known is None else known, python)
     if "c" in kinds:
         raise NotStaged("a comparison of complex numbers")

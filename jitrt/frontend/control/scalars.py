@@ -135,7 +135,7 @@ def truth(r: Recorder, value: Any) -> bool | str:
     if not isinstance(value, Scalar):
         raise NotStaged("the truth value of an array")
     if value.value is not None:
-        known = _decided(r, "!=", value.poly)
+        known = decided(r, "!=", value.poly)
         return r.machine("!=", value.poly, Poly.number(0)) if known is None else known
     if value.dtype == BOOL:
         return value.name
@@ -158,7 +158,7 @@ def truth_value(condition: bool | str, python: bool | None = True) -> Any:
     return Scalar(BOOL, python, condition)
 
 
-def _decided(r: Recorder, op: str, difference: Poly) -> bool | None:
+def decided(r: Recorder, op: str, difference: Poly) -> bool | None:
     """What a comparison of a difference with 0 gives, if that is certain."""
     positive, negative = r.facts.is_at_least(difference, 1), r.facts.is_at_least(-difference, 1)
     natural, opposite = r.facts.is_at_least(difference), r.facts.is_at_least(-difference)
