@@ -10,6 +10,7 @@ import numpy as np
 
 from ...errors import Untraceable
 from ...ir import build as b
+from ...ir.aliasing import is_lent
 from ...ir.extents import hidden
 from ...ir.node import Node
 from ...ir.ops.operands import PROMOTIONS_KEEP
@@ -19,6 +20,7 @@ from ...ir.types import ArrayType
 from ..context import offer_loops
 from ..forms import Form, check
 from ..python.userline import is_ours, user_line
+from ..storage import base_of
 from .assignment import assign, assign_item, list_node, mutate
 from .numbers import part
 from .operators import Operators, type_name
@@ -265,6 +267,8 @@ class ArrayMethods(Operators):
         if not copy and target == self.dtype and (order == "K" or self._is_in_order(order)):
             return self
         node = b.cast(self._node, target)
+        if node is self._node and is_lent(base_of(node)):
+            node = self._trace.fresh(node)
         check_parts(self._trace, (node,))
         self._trace.effects.operation(node)
         made = self._trace.like(node, self, order) if self.ndim > 1 else self._new(node, self._scalar)
