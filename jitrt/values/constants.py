@@ -87,8 +87,7 @@ def constant_key(value: Any) -> Hashable | None:
 def is_made_function(value: Any) -> bool:
     """Whether `value` is a function that is no code of Python's alone.
 
-    It is one of a module in C, one of NumPy's that dispatches, or what `functools.partial`, numba or `jit` has
-    made of another one.
+    It is one of a module in C, one of NumPy's that dispatches, or what numba or `jit` has made of another one.
 
     Examples
     --------
@@ -100,7 +99,7 @@ def is_made_function(value: Any) -> bool:
         return isinstance(value.__self__, types.ModuleType)
     if kind.__dictoffset__ and "__jitrt_function__" in vars(value):
         return type(value.__jitrt_function__) is types.FunctionType
-    return issubclass(kind, (type(np.sum), functools.partial)) or kind.__module__.startswith("numba.")
+    return issubclass(kind, type(np.sum)) or kind.__module__.startswith("numba.")
 
 
 def users_members(value: Any) -> frozenset[str]:

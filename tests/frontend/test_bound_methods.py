@@ -1,7 +1,5 @@
 """Methods, compiled functions and the like as arguments: ``solve(model.rhs, y)``."""
 
-import functools
-
 import numba
 import numpy as np
 import pytest
@@ -82,7 +80,6 @@ FUNCTIONS = {
     "compiled": lambda m: compiled,
     "compiled closure": lambda m: closed_over(m.k),
     "numba's": lambda m: by_numba,
-    "partial": lambda m: functools.partial(np.multiply),
 }
 
 

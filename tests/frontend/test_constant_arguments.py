@@ -132,7 +132,6 @@ CALLS = [
     (by_pair, [(Pair(Order.FIRST, Edge.ZERO),), (Pair(Order.SECOND, Edge.WRAP),)]),
     (by_attribute, [(Holder(Edge.ZERO),), (Holder(Edge.WRAP),)]),
     (applied, [(np.sin,), (np.sort,), (np.cumsum,), (abs,), (operator.neg,)]),
-    (applied, [(functools.partial(np.multiply, 3.0),), (functools.partial(np.round, decimals=1),)]),
     (folded, [(np.mean,), (np.sum, 0), (np.median,), (np.max, 1)]),
     (made, [(np.zeros,), (np.ones,), (np.arange,)]),
     (by_limits, [(np.finfo(float),), (np.finfo(np.float32),)]),
