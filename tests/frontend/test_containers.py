@@ -10,6 +10,7 @@ import pytest
 from test_element_loops import function_of
 
 import jitrt
+from jitrt.frontend.control.written_containers import _code
 
 X = np.random.default_rng(3).normal(size=90)
 K = np.random.default_rng(4).integers(-20, 20, 90)
@@ -308,3 +309,20 @@ def test_functions_of_any_arguments():
         for _ in range(2):
             assert shown(compiled(*args)) == shown(weighted(*args))
     assert shown(compiled(X, X, scale=3)) == shown(weighted(X, X, scale=3))
+
+
+KEYS = {
+    "numbers": range(1000),
+    "multiples": range(0, 64_000, 64),
+    "large multiples": range(0, 4_096_000, 4096),
+    "below zero": range(-500, 500),
+    "tenths": [0.1 * k for k in range(1000)],
+    "pairs": [(i, j) for i in range(32) for j in range(32)],
+    "equal pairs": [(i, i) for i in range(1000)],
+    "floats": [(0.1 * i, 0.1 * j) for i in range(32) for j in range(32)],
+}
+
+
+@pytest.mark.parametrize("keys", KEYS.values(), ids=KEYS)
+def test_keys_are_spread_over_the_table(keys):
+    assert len({_code(key) & 4095 for key in keys}) > 200

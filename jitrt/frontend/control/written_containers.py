@@ -14,6 +14,7 @@ import numpy as np
 from .written_lists import sorted_list
 
 _PRIME = 2147483647  # 2**31 - 1
+_MIX = 1640531527  # 2**32 times (3 - sqrt(5)) / 2: Fibonacci hashing
 _LEAST = 16  # places
 
 
@@ -30,9 +31,9 @@ def _code(key: Any) -> Any:
     if isinstance(key, tuple):
         code = 0
         for part in key:
-            code = (code * 31 + _hash(part)) % _PRIME
-        return code * 40503 >> 7
-    return _hash(key) * 40503 >> 7
+            code = (code * 1000003 + _hash(part)) % _PRIME
+        return code * _MIX >> 31
+    return _hash(key) * _MIX >> 31
 
 
 def _place(table: Any, keys: Any, key: Any) -> Any:
