@@ -227,3 +227,28 @@ def test_the_order_without_lower_is_refused():
     for wrong in (lambda: jitrt.fori_loop(3, lambda i, s: s, 0), lambda: jitrt.fori_loop(3, lambda i, s: s, 0, 1)):
         with pytest.raises(TypeError, match=r"fori_loop\(n, body, init\) is fori_loop\(0, n, body, init\)"):
             wrong()
+
+
+def changes_structure(x):
+    def body(s, v):
+        return ((s[0] + 1, v) if type(s) is tuple else (v * 1, v.sum())), v
+
+    return jitrt.scan(body, x[0], x)[0][0]
+
+
+def writes_and_changes_structure(x):
+    total = np.zeros(2)
+
+    def body(s, v):
+        total[0] += v[0]
+        return ((s[0] + 1, v) if type(s) is tuple else (v * 1, v.sum())), v
+
+    return jitrt.scan(body, x[0], x)[0][0] + total.sum()
+
+
+@pytest.mark.parametrize("function", [changes_structure, writes_and_changes_structure])
+def test_nothing_is_left_of_a_body_that_is_no_node(function):
+    compiled = jitrt.jit(function)
+    for factor in (1, 2, 3):
+        np.testing.assert_allclose(compiled(X * factor), function(X * factor))
+    assert compiled.plain_reason == ""

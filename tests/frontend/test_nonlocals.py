@@ -170,7 +170,17 @@ def chosen(x):
     return jitrt.cond(x.sum() > 60, then, otherwise, x), d["n"]
 
 
-OTHERS = [looked_for, by_numpy, body_assigns, body_changes_a_list, scanned, condition_counts, chosen]
+def scanned_plainly(x):
+    seen = []
+
+    def body(s, v):
+        seen.append(1)
+        return ((s[0] + 1, v) if type(s) is tuple else (v * 1, v.sum())), v
+
+    return jitrt.scan(body, x[:5], x.reshape(-1, 5))[0][0], len(seen)
+
+
+OTHERS = [scanned_plainly, looked_for, by_numpy, body_assigns, body_changes_a_list, scanned, condition_counts, chosen]
 
 
 @pytest.mark.parametrize("size", [30, 5000])

@@ -82,11 +82,13 @@ def run_once(*functions: Callable[..., Any]) -> Iterator[None]:
     for part in (*functions, *cells):
         if isinstance(part, types.FunctionType) and assigns_nonlocals(part.__code__):
             raise Untraceable(f"{part.__name__}, which runs once, assigns a nonlocal variable", _definition(part))
-    before = _taken_apart(cells)
-    yield
-    after = _taken_apart(cells)
-    if before[0] != after[0] or any(x is not y for x, y in zip(before[1], after[1])):
-        raise Untraceable("a function that runs once changes what it has closed over", _definition(functions[0]))
+    structure, leaves = _taken_apart(cells)
+    try:
+        yield
+    finally:  # also where they have to run again
+        after, changed = _taken_apart(cells)
+        if structure != after or any(x is not y for x, y in zip(leaves, changed)):
+            raise Untraceable("a function that runs once changes what it has closed over", _definition(functions[0]))
 
 
 def _definition(function: Callable[..., Any]) -> str:
@@ -304,16 +306,23 @@ def _raising_part(unread: Sequence[Node]) -> Callable[[Node], bool]:
 def _closed(state: Trace) -> Iterator[list[Node]]:
     """Let a body write into arrays alone that it makes: the first value of what is carried is the caller's.
 
-    What it records is in the list that it gives afterwards, and no longer in the trace.
+    What it records is in the list that it gives afterwards, and no longer in the trace. Of a body that cannot be
+    recorded nothing is left.
 
     Raises
     ------
     Untraceable
         If it writes into an array from outside, which is then as it was.
     """
-    made, start = Cell.made(), state.effects.position
+    made, start, mark = Cell.made(), state.effects.position, state.mark()
     recorded: list[Node] = []
-    yield recorded
+    try:
+        yield recorded
+    except (NotOneNode, Untraceable):
+        for write in reversed(list(state.effects.between(Write, start))):
+            write.cell.content = write.before
+        state.take_back(mark)
+        raise
     recorded += state.effects.operations(start)
     state.effects.take(start)
     outside = [write for write in state.effects.between(Write, start) if write.cell.number < made]
