@@ -16,8 +16,16 @@ import numpy as np
 _SIMPLE = (int, float, complex, str, bytes, bool, type(None), range, slice, type(...), np.generic, np.dtype)
 # Of which there is one object each, or whose equals are not told apart.
 _ALONE = (np.finfo, np.iinfo, inspect.Signature, types.GenericAlias, types.UnionType)
-# Modules with objects that nothing can change; where they are equal, their texts tell them apart.
-_TEXTS = frozenset({"typing", "datetime", "zoneinfo", "decimal", "fractions", "re", pathlib.Path.__module__})
+# Classes whose objects nothing can change; where these are equal, their texts tell them apart.
+_TOLD_BY_TEXTS = frozenset(
+    f"{module}.{name}"
+    for module, names in {
+        "datetime": "date datetime time timedelta timezone", "zoneinfo": "ZoneInfo", "decimal": "Decimal",
+        "fractions": "Fraction", "re": "Pattern",
+        pathlib.Path.__module__: "PurePosixPath PosixPath PureWindowsPath WindowsPath",
+    }.items()
+    for name in names.split()
+)  # fmt: skip
 _OPERATORS = frozenset(f"__{name}__" for name in "call len getitem contains iter eq hash bool float int index".split())
 _HAS_DEFAULT_FACTORY = getattr(dataclasses, "_HAS_DEFAULT_FACTORY", None)  # a default of the `__init__` of dataclasses
 
@@ -52,14 +60,21 @@ def is_constant(value: Any) -> bool:
         return all(map(is_constant, value))
     if isinstance(value, enum.Enum):
         return _is_plain_member(value)
-    kind = type(value)
-    return isinstance(value, _SIMPLE + _ALONE) or kind.__module__ in _TEXTS or value is _HAS_DEFAULT_FACTORY
+    return isinstance(value, _SIMPLE) or _is_alone(value) or _is_told_by_text(value) or value is _HAS_DEFAULT_FACTORY
+
+
+def _is_told_by_text(value: Any) -> bool:
+    return f"{type(value).__module__}.{type(value).__qualname__}" in _TOLD_BY_TEXTS
+
+
+def _is_alone(value: Any) -> bool:
+    return isinstance(value, _ALONE) or type(value).__module__ == "typing"
 
 
 def _is_plain_member(value: enum.Enum) -> bool:
     """Whether all that a member of an enumeration has is constant, and Python's operators are not the user's."""
     held = (part for name, part in vars(value).items() if name != "__objclass__")
-    return all(map(is_constant, held)) and not users_members(value) & _OPERATORS
+    return all(map(is_constant, held)) and not _users_among(type(value), _OPERATORS)
 
 
 def constant_key(value: Any) -> Hashable | None:
@@ -73,14 +88,14 @@ def constant_key(value: Any) -> Hashable | None:
     (False, True)
     """
     kind = type(value)
-    if kind.__module__ in _TEXTS:
+    if _is_told_by_text(value):
         return kind, value, repr(value)
     if kind is frozenset:
         keys = [(type(part), repr(part)) for part in value]  # in the order in which it is gone through
         return (kind, *keys) if is_constant(value) else None
     if isinstance(value, enum.Enum):
         return (kind, Identity(value)) if is_constant(value) else None
-    is_alone = isinstance(value, (types.ModuleType, *_ALONE)) or is_made_function(value)
+    is_alone = isinstance(value, types.ModuleType) or _is_alone(value) or is_made_function(value)
     return (kind, Identity(value)) if is_alone else None
 
 
@@ -104,11 +119,19 @@ def is_made_function(value: Any) -> bool:
 
 def users_members(value: Any) -> frozenset[str]:
     """Names of what a member of an enumeration does by code of the user's."""
-    members = [m for c in type(value).__mro__ for m in vars(c).items()] if isinstance(value, enum.Enum) else []
-    return frozenset(name for name, member in members if type(member) in _USERS and _is_users(member))
+    kind = type(value)
+    return (
+        _users_among(kind, frozenset().union(*map(vars, kind.__mro__))) if isinstance(value, enum.Enum) else frozenset()
+    )
 
 
 _USERS = (types.FunctionType, property, classmethod, staticmethod, functools.cached_property)
+
+
+def _users_among(kind: type, names: frozenset[str]) -> frozenset[str]:
+    """Those of these names under which a class or one of its bases has code of the user's."""
+    members = ((name, vars(c)[name]) for c in kind.__mro__ for name in names & vars(c).keys())
+    return frozenset(name for name, member in members if type(member) in _USERS and _is_users(member))
 
 
 def _is_users(member: Any) -> bool:

@@ -21,7 +21,7 @@ from ..base.frozen import frozen
 from .attributes import attributes_of, has_plain_attributes, has_plain_fields, original_class
 from .functions import Code, Same, is_own_method, is_taken_apart, parts_of, stays
 from .growing import NOT_GROWING, Appended, Growing, Unread
-from .keys import is_foreign
+from .keys import STATIC_TYPES, is_foreign
 from .masked import begun, has_mask, names_of, told
 from .masked import parts_of as parts_of_masked
 from .masked import put_together as put_masked_together
@@ -340,14 +340,7 @@ def _flatten(value: Any, leaves: list[Any], seen: _Seen | None, depth: int, grow
         seen[id(value)] = len(seen)
     what, parts = kind.take(value)
     if seen is not None and kind is OBJECT:
-        found = [
-            _grown(v, seen)
-            if type(v) is list and growing.has(name)
-            else (UNREAD, type(v), ())
-            if growing.is_unread(name) and _leads_to_foreign(v, set())
-            else _flatten(v, leaves, seen, depth, growing)
-            for name, v in zip(what[1], parts)
-        ]
+        found = [_attribute(name, v, leaves, seen, depth, growing) for name, v in zip(what[1], parts)]
     elif seen is not None and kind is FUNCTION:
         lists = growing.callbacks.get(what, frozenset())
         found = [
@@ -363,8 +356,18 @@ def _flatten(value: Any, leaves: list[Any], seen: _Seen | None, depth: int, grow
     return (kind, what, tuple(found))
 
 
+def _attribute(name: str, value: Any, leaves: list[Any], seen: _Seen, depth: int, growing: Growing) -> Tree:
+    if type(value) is list and growing.has(name):
+        return _grown(value, seen)
+    if growing.is_unread(name) and _leads_to_foreign(value, set()):
+        return (UNREAD, type(value), ())
+    return _flatten(value, leaves, seen, depth, growing)
+
+
 def _leads_to_foreign(value: Any, seen: set[int]) -> bool:
     """Whether a value has no kernels, or holds such things, or is so large that nobody knows."""
+    if type(value) is float or type(value) in STATIC_TYPES:
+        return False
     kind = kind_of(value)
     if kind is None:
         return is_foreign(value) and not (type(value) is types.FunctionType and is_taken_apart(value))

@@ -8,9 +8,9 @@ import math
 import operator
 import pathlib
 import re
-from decimal import Decimal
+from decimal import Context, Decimal
 from fractions import Fraction
-from typing import NamedTuple
+from typing import Annotated, Literal, NamedTuple
 
 import numpy as np
 import pytest
@@ -180,6 +180,21 @@ def test_equal_values_that_differ_are_told_apart(values):
     assert values[0] == values[1]
     for value in values * 4:
         assert np.array_equal(fast(X, value), scaled(X, value))
+
+
+@pytest.mark.parametrize("value", [Annotated[int, [1]], int | None, Literal["a"]], ids=repr)
+def test_types_that_have_no_hash(value):
+    fast = jitrt.jit(lambda x, kind: x * 2 if kind is value else x)
+    for _ in range(3):
+        assert np.array_equal(fast(X, value), X * 2)
+
+
+def test_what_can_change_is_no_constant():
+    context = Context(prec=3)
+    fast = jitrt.jit(lambda x, context: x * context.prec)
+    for precision in (3, 3, 5, 7):
+        context.prec = precision
+        assert np.array_equal(fast(X, context), X * precision)
 
 
 class Kernel(enum.Enum):

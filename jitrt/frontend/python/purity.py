@@ -13,10 +13,13 @@ import types
 from collections.abc import Callable, Collection, Iterable
 from typing import Any
 
+import numpy as np
+
 from ...errors import Untraceable
 from ...values.attributes import GENERATED, is_plain_class
 from ...values.constants import constant_key
 from ...values.functions import PART, Code
+from ...values.keys import STATIC_TYPES
 from ...values.kinds import FUNCTION, SAME, Tree
 from ...values.trees import classes_in, methods_in, nodes
 from .bytecode import decoded, names_and_texts
@@ -64,8 +67,8 @@ def scan_call(called: Callable[..., Any], structure: Tree, leaves: Iterable[Any]
     found: dict[Any, Any] = _functions_in(structure)
     found |= {key: leaf for leaf in leaves if (key := _key_of(leaf)) is not None}
     new = {key: function for key, function in found.items() if key not in captures.given}
-    has_modules = captures.modules or any(type(value) is types.ModuleType for value in new.values())
-    texts = {leaf for leaf in leaves if type(leaf) is str} if has_modules else set[str]()
+    modules = [*captures.modules.values(), *(v for v in new.values() if type(v) is types.ModuleType)]
+    texts = {leaf for leaf in leaves if type(leaf) is str and any(leaf in vars(m) for m in modules)}
     texts = (texts | methods_in(structure)) - captures.texts
     captures.texts |= texts
     if not new and not texts and classes <= captures.members.keys() and given <= captures.classes:
@@ -100,8 +103,13 @@ def _scan_modules(captures: Captures) -> None:
             walk.in_module(captures.modules[key], name)
 
 
+_LEAD_NOWHERE = STATIC_TYPES | {np.ndarray, float, complex, np.float64}
+
+
 def _key_of(leaf: Any) -> Any:
     """What tells an argument that leads to more from others; None for those that do not."""
+    if type(leaf) in _LEAD_NOWHERE:
+        return None
     return leaf if type(leaf) is types.FunctionType else constant_key(leaf)
 
 
