@@ -61,6 +61,7 @@ SHARED_WORK = 512_000  # additions of two elements, of a loop of a procedure tha
 # Which calls are so short that the plain function may be faster than native code.
 LITTLE_WORK = 64  # trips of loops
 TRIALS = 5  # calls that are timed: both give the same bits
+CLEARLY_SLOWER = 4.0  # times what the other took: one trial is enough
 SERVED_BETWEEN = 16  # calls between two that may be timed
 
 # How much one function keeps.

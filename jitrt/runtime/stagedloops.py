@@ -18,6 +18,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .. import config, policy
+from ..base import collection
 from ..base.atwork import at_work, is_users_own
 from ..base.frozen import replaced
 from ..base.stages import enters
@@ -255,7 +256,7 @@ class LoopEngine:
             known = None if name is None else verdict(name)
             if known is not None:
                 raise WholeArrays if known[1] else NotStaged(known[0])
-            with at_work():
+            with at_work(), collection.paused():
                 loop = _Loop(self._function, call, self._rounding, instead_of_plain, self._threads)
             self.compile_seconds = time.perf_counter() - start
             enters("")  # it runs next
@@ -493,16 +494,17 @@ class _Loop:
         if self.refused or self.native(trial) is MISS:
             self.stops = stops
             return False  # the plain function has effects that the procedure has not, and has them at each trial
-        best = []
-        for run in (serve, self.function):
-            seconds = []
-            for _ in range(policy.TRIALS):
-                args = self._copy(call).args
-                before = time.perf_counter()
-                run(*args)
-                seconds.append(time.perf_counter() - before)
-            best.append(min(seconds))
-        return best[1] < best[0]
+        native = min(self._seconds(serve, call) for _ in range(policy.TRIALS))
+        plain = self._seconds(self.function, call)
+        if plain > policy.CLEARLY_SLOWER * native:  # no further trial would change that, and it may take long
+            return False
+        return min(plain, *(self._seconds(self.function, call) for _ in range(policy.TRIALS - 1))) < native
+
+    def _seconds(self, run: Callable[..., Any], call: _Call) -> float:
+        args = self._copy(call).args
+        before = time.perf_counter()
+        run(*args)
+        return time.perf_counter() - before
 
     def _copy(self, call: _Call) -> _Call:
         """The call with copies of what the procedure writes into, all of it arguments and no parts of others."""
