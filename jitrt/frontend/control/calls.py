@@ -29,6 +29,7 @@ from . import (
     objects,
     scalars,
     specialmethods,
+    ufuncs,
     vectorized,
 )
 from . import arrays as a
@@ -61,6 +62,7 @@ from .values import (
 )
 from .written import MOST_INLINE, WRITTEN
 from .written_lists import insert, pop_at, sort
+from .written_ufuncs import UFUNC_METHODS
 
 _METHODS = {  # of lists: how many arguments
     "append": (1,), "extend": (1,), "pop": (0, 1), "clear": (0,), "copy": (0,), "insert": (2,), "sort": (0,),
@@ -118,8 +120,8 @@ class Calls(Expressions):
                 return made
             if isinstance(owner, Source):
                 return self._draw(owner, e.func.attr, args, kwargs, e)
-            if isinstance(owner, np.ufunc) and e.func.attr == "at" and not kwargs:
-                return choosing.at(self.r, owner, *args)
+            if isinstance(owner, np.ufunc):
+                return self._ufunc_method(owner, e.func.attr, args, kwargs, e)
             if isinstance(owner, (list, RunTimeList)):
                 return self._list_method(owner, e.func.attr, args, kwargs, e)
             return self.call(self.attribute(owner, e.func.attr, e.func), args, kwargs, e)
@@ -174,6 +176,16 @@ class Calls(Expressions):
                 raise NotStaged(f"arguments of {name}") from None
             raise
         return made if name in _GIVE_ARRAYS else library.scalar_if_0d(self.r, made)
+
+    def _ufunc_method(self, function: np.ufunc, name: str, args: list[Any], kwargs: dict[str, Any], e: ast.Call) -> Any:
+        if name == "at" and not kwargs:
+            return choosing.at(self.r, function, *args)
+        if name == "reduce" and function in ufuncs.FOLDS and len(args) <= 2:
+            axis = {} if len(args) == 2 else {"axis": 0}
+            return self.call(ufuncs.FOLDS[function], args, axis | kwargs, e)
+        if name not in UFUNC_METHODS:
+            raise NotStaged(f"the method {name} of {function.__name__}")
+        return self._written(UFUNC_METHODS[name], [function, *args], kwargs, e)
 
     def _scalar_method(self, value: Scalar, name: str, args: list[Any], kwargs: dict[str, Any]) -> Any:
         if args or kwargs or name not in ("item", "copy") or value.python is not False:
@@ -339,6 +351,9 @@ class Calls(Expressions):
             return self._handled(library.FUNCTIONS[function], args, kwargs, function.__name__)
         if isinstance(function, np.ufunc):
             out, args, kwargs = _output(function, args, kwargs)
+            if kwargs.keys() == {"where"}:
+                given, where = scalars.settled(self.r, (args, kwargs["where"]))
+                return ufuncs.masked(self.r, function, list(given), out, where)
             if kwargs:
                 raise NotStaged(f"keyword arguments of {function.__name__}")
             if out is not None:

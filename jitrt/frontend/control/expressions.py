@@ -68,6 +68,7 @@ _UNARY = {ast.USub: "negative", ast.UAdd: "positive", ast.Invert: "invert"}
 _MOST_SUPPOSED = 4  # rounds of staging
 _NAMES = {DictDisplay: "dict", types.NoneType: "None"}
 _PACKAGES = ("numpy", "scipy", "math")  # whose functions are known
+_ONE_OBJECT = (bool, type, enum.Enum, np.ufunc, types.FunctionType, types.BuiltinFunctionType, types.ModuleType)
 
 
 class Expressions:
@@ -284,7 +285,7 @@ class Expressions:
                 if len(kinds) > 1:
                     return isinstance(op, ast.IsNot)
                 return self.comparison(ast.Eq() if isinstance(op, ast.Is) else ast.NotEq(), x, y)
-            if any(v is NO_DEFAULT or v is None or isinstance(v, (bool, type, enum.Enum)) for v in (x, y)):
+            if any(v is NO_DEFAULT or v is None or isinstance(v, _ONE_OBJECT) for v in (x, y)):
                 return (x is y) == isinstance(op, ast.Is)  # each of these is one object
             if objects.is_object(x) or objects.is_object(y):
                 same = scalars.truth(self.r, objects.is_same(self.r, x, y))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from typing import Any
 
@@ -160,6 +161,50 @@ def _concatenate(r: Recorder, parts: Any, axis: Any = 0) -> Array:
         a.assign(r, subscripts.view_of(r, made, axes), p)
         start = start + p.shape[k]
     return made
+
+
+@function(np.split)
+def _split(r: Recorder, array: Array, indices_or_sections: Any, axis: Any = 0) -> list[Array]:
+    if not is_number(indices_or_sections):
+        return _parts(r, array, [None, *indices_or_sections, None], _axis(array.ndim, axis))
+    count, extent = static_integer(indices_or_sections), array.shape[_axis(array.ndim, axis)]
+    if count < 1:
+        raise NotStaged("no sections")
+    r.require_equal(count * Poly.name(r.machine("udiv", extent, Poly.number(count), [0], [extent])), extent)
+    return _array_split(r, array, count, axis)
+
+
+@function(np.array_split)
+def _array_split(r: Recorder, array: Array, indices_or_sections: Any, axis: Any = 0) -> list[Array]:
+    k = _axis(array.ndim, axis)
+    if not is_number(indices_or_sections):
+        return _parts(r, array, [None, *indices_or_sections, None], k)
+    count, extent = static_integer(indices_or_sections), array.shape[k]
+    if count < 1:
+        raise NotStaged("no sections")
+    each = Poly.name(r.machine("udiv", extent, Poly.number(count), [0], [extent]))
+    longer = extent - count * each  # so many have one element more, the first ones
+    bounds = [integer(n * each + r.minimum(Poly.number(n), longer)) for n in range(count + 1)]
+    return _parts(r, array, bounds, k)
+
+
+@function(np.hsplit)
+def _hsplit(r: Recorder, array: Array, indices_or_sections: Any) -> list[Array]:
+    return _split(r, array, indices_or_sections, min(array.ndim - 1, 1))
+
+
+@function(np.vsplit)
+def _vsplit(r: Recorder, array: Array, indices_or_sections: Any) -> list[Array]:
+    if array.ndim < 2:
+        raise NotStaged("rows of what has none")
+    return _split(r, array, indices_or_sections)
+
+
+def _parts(r: Recorder, array: Array, bounds: list[Any], axis: int) -> list[Array]:
+    """Views of an array between neighbouring bounds along an axis."""
+    array = a.materialise(r, array)
+    whole = [slice(None)] * axis
+    return [subscripts.read(r, array, (*whole, slice(*pair))) for pair in itertools.pairwise(bounds)]
 
 
 def _joined_rows(r: Recorder, rows: Array, axis: Any) -> Array:

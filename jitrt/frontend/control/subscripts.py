@@ -354,9 +354,10 @@ def assign(r: Recorder, array: Array, index: Any, value: Any) -> None:
     if any(map(_is_advanced, items)):
         _scatter(r, array, items, value)
         return
-    if isinstance(value, (list, tuple)):
-        raise NotStaged("an assignment of a list")
     axes = axes_of(r, array, items, written=True)
+    if isinstance(value, (list, tuple)):
+        _assign_numbers(r, view_of(r, array, axes), value)
+        return
     if all(not axis.kept for axis in axes) and len(items) == array.ndim:
         if isinstance(value, Array):
             if value.ndim:
@@ -369,6 +370,21 @@ def assign(r: Recorder, array: Array, index: Any, value: Any) -> None:
         r.store(array.view, array.dtype, tuple(axis.start for axis in axes), name)
         return
     a.assign(r, view_of(r, array, axes), value)
+
+
+def _assign_numbers(r: Recorder, row: Array, values: Sequence[Any]) -> None:
+    """``row[:] = (x, y, …)``: NumPy converts each number by itself to what the row holds."""
+    if row.ndim != 1 or row.dtype.kind == "c" or not all(map(is_number, values)):
+        raise NotStaged("an assignment of a list")
+    if len(values) == 1:
+        a.assign(r, row, values[0])
+        return
+    view = row.view
+    assert view is not None
+    r.require_equal(row.shape[0], Poly.number(len(values)))
+    names = [a._converted(r, v, row.dtype) for v in values]
+    for k, name in enumerate(names):
+        r.store(view, row.dtype, (Poly.number(k),), name)
 
 
 def _scatter(r: Recorder, array: Array, items: list[Any], value: Any) -> None:
