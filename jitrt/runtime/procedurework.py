@@ -10,6 +10,7 @@ import numpy as np
 
 from ..frontend.control.external import Step
 from ..frontend.control.outside import list_dtype
+from ..frontend.control.strings import codes
 from ..ir.loops import Procedure
 from ..kernels.external import unregister
 from ..kernels.procedure import FIRST_ARGUMENT, LIMIT, MOST_INTEGER, THREADS
@@ -70,6 +71,9 @@ class Work:
                 return False
             self.words[at] = id(array)
             return dtype is not None
+        elif kind is str:
+            array = self.arrays[at] = codes(value)
+            self.words[at] = id(array)
         elif kind in GENERATORS:
             self.words[at] = word_of(value)
             if self.host is not None:

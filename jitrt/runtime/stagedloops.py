@@ -288,6 +288,8 @@ class LoopEngine:
 
 def _kind(value: Any) -> Any:
     """What the compiled code depends on."""
+    if type(value) is str:
+        return str, value.isascii()  # a text of other characters is a constant
     return list_dtype(value) if type(value) is list else layout_key(value)
 
 
@@ -299,6 +301,8 @@ def _work(args: tuple) -> float:
             work += a.size
         elif isinstance(a, (int, np.integer)):
             work += abs(int(a))
+        elif isinstance(a, (list, str)):
+            work += len(a)
     return work
 
 

@@ -11,6 +11,7 @@ import numpy as np
 from .containers import PYTHONS
 from .lists import RunTimeList
 from .outside import is_function
+from .strings import Text
 from .values import Array, Complex, Composite, NotStaged, Scalar, Unread, is_static
 
 if TYPE_CHECKING:
@@ -37,6 +38,8 @@ def _classes_of(value: Any) -> set[type]:
         return {complex}
     if isinstance(value, (list, RunTimeList)):
         return {list}
+    if isinstance(value, Text):
+        return {str}
     if isinstance(value, (tuple, dict, set)):
         return {next(t for t in (dict, set, type(value)) if isinstance(value, t))}
     if isinstance(value, (Composite, Unread)):

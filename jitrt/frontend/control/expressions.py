@@ -18,7 +18,7 @@ from . import (
     complexnumbers,
     composites,
     containers,
-    external,
+    items,
     library,
     lists,
     objects,
@@ -26,7 +26,6 @@ from . import (
     sequences,
     specialmethods,
     strings,
-    subscripts,
 )
 from . import arrays as a
 from .generated import NO_DEFAULT
@@ -301,6 +300,8 @@ class Expressions:
             y = tuple(y) if isinstance(y, (dict, set)) else y
             if isinstance(x, Chosen):
                 return strings.is_in(self.r, x, y, isinstance(op, ast.In))
+            if isinstance(y, strings.Text):
+                raise NotStaged("a part of a text")
             found = scalars.truth(self.r, sequences.is_in(self, x, y, self.here))
             return scalars.truth_value(found if isinstance(op, ast.In) else scalars.negation(self.r, found))
         name = _COMPARED[type(op)]
@@ -552,45 +553,7 @@ class Expressions:
 
     def of_Subscript(self, e: ast.Subscript) -> Any:
         value, index = self._in_turn([e.value, e.slice], self.expression)
-        if isinstance(value, Array):
-            return subscripts.read(self.r, value, index)
-        if isinstance(value, RunTimeList):
-            return self._list_item(value, index)
-        if composites.is_records(value) and not isinstance(index, str):
-            return composites.Record(value, index)
-        if isinstance(value, composites.Record):
-            return subscripts.read(self.r, composites.field(value, index), value.index)
-        if objects.is_object(value) and not issubclass(value.kind, tuple):
-            return specialmethods.item(self, value, index, e)
-        if isinstance(value, (Composite, dict)) and not is_static(index):
-            containers.need_hashed(self.r, value)
-        if isinstance(value, Composite):
-            return composites.item(self.r, value, index)
-        if isinstance(value, dict):
-            if index not in value:
-                raise NotStaged("a key of a dict")
-            return value[index]
-        if isinstance(value, (tuple, list)):
-            if isinstance(index, Scalar) and isinstance(value, Display) and index.argument is None:
-                self.need_grown(value)
-            if isinstance(index, slice):
-                return value[
-                    slice(
-                        *(
-                            None if v is None else scalars.static_integer(v)
-                            for v in (index.start, index.stop, index.step)
-                        )
-                    )
-                ]
-            k = scalars.static_integer(index)
-            if not -len(value) <= k < len(value):
-                raise NotStaged("an index out of range")
-            return value[k]
-        if value is np.mgrid or value is np.ogrid:
-            return external.grid(self.r, value, index)
-        if isinstance(value, Scalar) and self.is_supposed(e):
-            return value
-        raise NotStaged(f"an item of {type(value).__name__}")
+        return items.read(self, value, index, e)
 
     def is_supposed(self, e: Any) -> bool:
         """Whether a number may be an element of a list of which it is not known what it holds: staging goes on then.
@@ -607,11 +570,6 @@ class Expressions:
             r.supposed.add(key)
         r.begins_again = True
         return True
-
-    def _list_item(self, values: RunTimeList, index: Any) -> Any:
-        if isinstance(index, slice):
-            return lists.part(self.r, values, index, ("part", self.path, self.r.next_place()))
-        return lists.read(self.r, values, scalars.index_of(self.r, index))
 
     def need_grown(self, values: Any) -> NoReturn:
         """Begin again with a list of run time in place of one of known length."""

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...ir.integers import Poly
-from . import arithmetic, containers, lists, scalars, subscripts
+from . import arithmetic, containers, lists, scalars, strings, subscripts
 from .arrays import ZERO, fresh, materialise
 from .lists import RunTimeList
 from .ranges import Iteration
@@ -117,6 +117,7 @@ def over_indices(where: Any, s: ast.For) -> list[ast.stmt] | None:
 
 
 def _over(where: Expressions, value: Any) -> Iteration | list[Any]:
+    value = strings.characters(value)
     if isinstance(value, Array) and value.ndim:
         value = materialise(where.r, value)
         n = value.shape[0]

@@ -206,12 +206,12 @@ class RowOf(RunTime):
         return self.at.names()
 
 
-def given(r: Recorder, name: str, dtype: np.dtype, count: Poly) -> RowOf:
-    """A list that is an argument, of Python's numbers of one type, which the caller has made an array of."""
-    column = Column(r.variable(), (r.variable(),), dtype, 0)
+def given(r: Recorder, name: str, kind: Number, count: Poly) -> RowOf:
+    """A list that is an argument, of elements of one kind, of which the caller has made an array."""
+    column = Column(r.variable(), (r.variable(),), kind.dtype, 0)
     r.put(column.base, name, POINTER)
     r.put(column.extents[0], r.integer(count), INT)
-    return RowOf(r, None, ZERO, Number(dtype, True), [column], int(name[1:]))
+    return RowOf(r, None, ZERO, kind, [column], int(name[1:]))
 
 
 RunTimeList = GrownList | RowOf

@@ -15,12 +15,19 @@ from ..python.captures import Capture
 from ..python.numbas import is_numbas
 from ..python.operations import operation_of
 from .generated import NO_DEFAULT
-from .values import Array, NotStaged, Source
+from .values import Array, NotStaged, RunTime, Source
 
 _PLAIN = (
     bool, int, float, complex, str, type(None), np.dtype, type, types.ModuleType, np.ufunc, types.EllipsisType,
     type(NO_DEFAULT),
 )  # fmt: skip
+
+
+class Settings(RunTime):
+    """A dict of outside, of which items are read: they have to stay, the others need not."""
+
+    def __init__(self, name: str, values: dict[Any, Any]):
+        self.name, self.values = name, values
 
 
 class Captures:
@@ -44,6 +51,17 @@ class Captures:
         """Note attributes of an object that have to stay as they are."""
         for name in names:
             self.note(name, vars(value)[name], vars(value), name)
+
+    def item(self, settings: Settings, key: Any) -> Any:
+        """An item of a dict of outside."""
+        if key not in settings.values:
+            raise NotStaged(f"a key of {settings.name}")
+        name = f"{settings.name}[{key!r}]"
+        value = settings.values[key]
+        if not isinstance(value, (*_PLAIN, np.generic)):
+            raise NotStaged(f"{name}, of type {type(value).__name__}")
+        self.note(name, value, settings.values, key)
+        return value
 
     def imported(self, module: str, name: str = "") -> Any:
         """What an import statement gives: a module, or what has that name in it."""
@@ -70,6 +88,9 @@ class Captures:
             return made
         if isinstance(value, types.ModuleType):
             return value
+        if type(value) is dict:
+            self.objects[at] = capture
+            return Settings(name, value)
         parts = value if isinstance(value, tuple) else (value,)
         if not (is_function(value) or all(isinstance(v, (*_PLAIN, np.generic)) for v in parts)):
             raise NotStaged(f"{name}, of type {type(value).__name__}")

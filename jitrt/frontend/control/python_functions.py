@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...ir.integers import Poly
-from . import arithmetic, complexnumbers, composites, library, lists, objects, scalars, specialmethods
+from . import arithmetic, complexnumbers, composites, library, lists, objects, scalars, specialmethods, strings
 from .arrays import ZERO
 from .lists import RunTimeList
 from .recorder import Recorder
@@ -103,6 +103,7 @@ def _absolute(where: Calls, e: ast.Call, x: Any) -> Any:
 
 def length(where: Calls, e: Any, x: Any) -> Any:
     """``len(x)``."""
+    x = strings.characters(x)
     if isinstance(x, Array) and x.ndim:
         return integer(x.shape[0])
     if isinstance(x, RunTimeList):
@@ -243,6 +244,7 @@ def _tuple(where: Calls, e: ast.Call, values: Any = ()) -> Any:
 
 
 def _list(where: Calls, e: ast.Call, values: Any = ()) -> Any:
+    values = strings.characters(values)
     if isinstance(values, (tuple, list)):
         return where.display(list(values), e)
     if not isinstance(values, RunTimeList | range) and not is_of_run_time(values):
@@ -263,5 +265,6 @@ BUILTINS: dict[Any, Callable[..., Any]] = {
     complex: lambda where, e, *args: complexnumbers.made_of(where.r, *args), int: _number(arithmetic.as_int),
     float: _number(arithmetic.as_float), min: _extreme("less", _smallest_of), max: _extreme("greater", _largest_of),
     any: _quantified(False, _any_of), all: _quantified(True, _all_of), slice: lambda where, e, *args: slice(*args),
-    tuple: _tuple, list: _list,
+    tuple: _tuple, list: _list, ord: lambda where, e, x: integer(strings.code(where.r, x)),
+    chr: lambda where, e, x: strings.character(where.r, x),
 }  # fmt: skip

@@ -21,6 +21,7 @@ from ...values.trees import fields_in, leaf_count
 from ..forms import encoding_of
 from ..python.captures import Capture
 from . import arrays as a
+from . import strings
 from .composites import put_together
 from .external import Step, is_worth_it
 from .holders import pointers_of
@@ -43,6 +44,7 @@ from .values import (
     View,
     WholeArrays,
 )
+from .variables import Number
 from .written import MOST_INLINE
 
 LONG_BYTES = 1 << 13  # of arguments; for fewer, what only long arrays need is not compiled
@@ -134,6 +136,7 @@ def stage(
     guesses: dict[Hashable, bool] = {}
     cells: dict[Hashable, dict[Any, Any]] = {}
     changing: set[Hashable] = set()
+    first: NotStaged | None = None  # why texts have to be known
     for _ in range(_MOST_ROUNDS):
         round_ = Recorder(lists, guesses, cells, changing)
         try:
@@ -150,8 +153,14 @@ def stage(
         except NotStaged as reason:
             if round_.begins_again:
                 continue
+            texts = [k for k, value in enumerate(args) if type(value) is str and k not in known]
+            if texts and len(known) + len(texts) <= _MOST_KNOWN:  # more can be done with what is known of them
+                known.update((k, args[k]) for k in texts)
+                first = first or reason
+                continue
+            reason = first or reason
             reason.is_lasting = all(isinstance(value, STATIC) for value in known.values())
-            raise
+            raise reason
     raise NotStaged("lists whose elements do not settle")
 
 
@@ -316,7 +325,12 @@ def _parameter(r: Recorder, number: int, value: Any) -> Any:
         parameter = Parameter(name, dtype, 1, True)
         r.parameters.append(parameter)
         r.facts.bound(parameter.extent(0), [0], [MOST_EXTENT])
-        return given(r, name, dtype, Poly.name(parameter.extent(0)))
+        return given(r, name, Number(dtype, True), Poly.name(parameter.extent(0)))
+    if type(value) is str and value.isascii():
+        parameter = Parameter(name, INT, 1, True)
+        r.parameters.append(parameter)
+        r.facts.bound(parameter.extent(0), [0], [MOST_EXTENT])
+        return strings.text(r, name, Poly.name(parameter.extent(0)))
     if is_source(value):
         r.parameters.append(Parameter(name, INT))
         r.facts.bound(name, [0], [1 << 62])

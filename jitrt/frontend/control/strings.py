@@ -1,18 +1,76 @@
-"""Strings that values decide on: comparisons of numbers, since it is known which strings they may be."""
+"""Strings of run time: those that values decide on, and texts that are arguments, with their characters.
+
+What is chosen is one of strings that are known, which its number tells; a character is one of ASCII's.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+
 from ...ir.integers import Poly
+from .lists import RunTimeList, given
 from .recorder import Recorder
-from .scalars import negation, truth_value
-from .values import BOOL, Chosen, NotStaged, is_static
+from .scalars import from_register, negation, poly_of, truth, truth_value
+from .values import BOOL, INT, Chosen, NotStaged, RunTime, Scalar, dtype_of, is_number, is_static
+from .variables import Number
+
+ASCII = tuple(map(chr, range(128)))
+"""All characters that a text of run time may have, each at the place of its code."""
+
+_MOST_KEYS = 64
+_SYMBOLS = {"less": "<", "less_equal": "<=", "greater": ">", "greater_equal": ">=", "equal": "==", "not_equal": "!="}
+
+
+class Text(RunTime):
+    """A string that is an argument, as a list of its characters."""
+
+    def __init__(self, characters: RunTimeList):
+        self.characters = characters
+
+
+def text(r: Recorder, name: str, count: Poly) -> Text:
+    """A string that is an argument, of whose `codes` the caller has made an array."""
+    return Text(given(r, name, Number(INT, True, False, ASCII), count))
+
+
+def codes(value: str) -> np.ndarray:
+    """The characters of a text of ASCII as numbers."""
+    return np.frombuffer(value.encode("ascii"), np.uint8).astype(np.int64)
+
+
+def characters(value: Any) -> Any:
+    """The list of the characters of a text; other values as they are."""
+    return value.characters if isinstance(value, Text) else value
+
+
+def code(r: Recorder, value: Any) -> Poly:
+    """``ord(value)`` for a character."""
+    if isinstance(value, str) and len(value) == 1:
+        return Poly.number(ord(value))
+    if not (isinstance(value, Chosen) and value.strings == ASCII):
+        raise NotStaged("the code of this")
+    if value.number not in r.facts:
+        r.facts.bound(value.number, [0], [127])
+    return Poly.name(value.number)
+
+
+def character(r: Recorder, value: Any) -> Chosen:
+    """``chr(value)``, which stops where that is not one of ASCII's."""
+    if not is_number(value) or dtype_of(value).kind not in "iu":
+        raise NotStaged("the character of this")
+    at = poly_of(r, value)
+    r.require(at)
+    r.require(127 - at)
+    return Chosen(ASCII, r.integer(at))
 
 
 def compare(r: Recorder, op: str, x: Any, y: Any) -> Any:
     """A comparison, by the name of its ufunc, of which a side is such a string."""
+    if _is_character(x) and _is_character(y):
+        return truth_value(r.machine(_SYMBOLS[op], code(r, x), code(r, y)))
     if op not in ("equal", "not_equal"):
         raise NotStaged("an order of strings that values decide on")
     chosen, other = (x, y) if isinstance(x, Chosen) else (y, x)
@@ -29,11 +87,33 @@ def compare(r: Recorder, op: str, x: Any, y: Any) -> Any:
     return _any(r, [_is(r, chosen, s) for s in chosen.strings if s == other], wanted)
 
 
+def _is_character(value: Any) -> bool:
+    return value in ASCII if isinstance(value, str) else isinstance(value, Chosen) and value.strings == ASCII
+
+
 def is_in(r: Recorder, x: Chosen, among: Any, wanted: bool) -> Any:
     """``x in among``, or ``x not in among``."""
-    if not is_static(among) or not isinstance(among, (tuple, list, set, frozenset, dict)):
+    if not is_static(among) or not isinstance(among, (str, tuple, list, set, frozenset, dict)):
         raise NotStaged("a test of membership")
     return _any(r, [_is(r, x, s) for s in x.strings if s in among], wanted)
+
+
+def item(r: Recorder, values: dict[Any, Any], key: Chosen) -> Scalar:
+    """``values[key]`` for a dict of known numbers of one type; it stops where the key is missing."""
+    known = [(k, v) for k, v in values.items() if k in key.strings]
+    kinds = {type(v) for _, v in known}
+    if len(kinds) != 1 or not kinds <= {int, float} or len(known) > _MOST_KEYS:
+        raise NotStaged("an item of a dict that a string chooses")
+    dtype = np.dtype(kinds.pop())
+    conditions = [_is(r, key, k) for k, _ in known]
+    made = r.literal(known[0][1], dtype)
+    for condition, (_, value) in zip(conditions, known):
+        made = r.compute("where", [condition, r.literal(value, dtype), made], [BOOL, dtype, dtype], dtype)
+    missing = negation(r, truth(r, _any(r, conditions, True)))
+    assert isinstance(missing, str)
+    r.stop(missing)
+    found = from_register(r, made, dtype)
+    return Scalar(dtype, True, found.name, found.value)
 
 
 def _is(r: Recorder, x: Chosen, string: str) -> str:

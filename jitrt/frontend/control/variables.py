@@ -111,6 +111,7 @@ class NoneOr:
 
 Kind = Number | Held | Same | Parts | Rows | NoneOr
 GONE = Same(Gone())
+_MOST_STRINGS = 16  # whose places in another list of strings are told one by one
 
 
 def kind_of(value: Any) -> Kind:
@@ -345,8 +346,11 @@ def _place_of_string(r: Recorder, strings: tuple[str, ...], value: str | Chosen)
     """Which of the strings a value is."""
     if not isinstance(value, Chosen):
         return r.integer(Poly.number(strings.index(value)))
-    if value.strings == strings:
-        return value.number
+    shifts = {strings.index(string) - k for k, string in enumerate(value.strings)}
+    if len(shifts) == 1:
+        return r.integer(Poly.name(value.number) + shifts.pop())
+    if len(value.strings) > _MOST_STRINGS:
+        raise NotStaged("a variable that holds a character or another string")
     place = r.variable()
     for k, string in enumerate(value.strings):
         with r.block() as found:
