@@ -18,6 +18,7 @@ from .values import BOOL, INT, ROLLED, Array, NotStaged, Scalar, View, dtype_of,
 Shape = tuple[Poly, ...]
 Indices = tuple[Poly, ...]
 ZERO, ONE = Poly.number(0), Poly.number(1)
+_MOST_FACTORS = 8  # of a power of integers
 _MOST_PARTS = 16  # of a loop whose elements are read from several places, one after the other
 
 
@@ -95,7 +96,21 @@ def call_ufunc(r: Recorder, ufunc: np.ufunc, values: Sequence[Any]) -> Array:
         simple = {2: "square", 0.5: "sqrt", 1: "positive", -1: "reciprocal"}.get(values[1])
         if simple is not None:
             return elementwise(r, simple, values[:1], operands[:1], dtype)
+    if name == "power" and dtype.kind in "iu" and type(values[1]) is int and 1 <= values[1] <= _MOST_FACTORS:
+        return _power(r, values[0], values[1], dtype)
     return elementwise(r, name, values, operands, dtype)
+
+
+def _power(r: Recorder, base: Array, exponent: int, dtype: np.dtype) -> Array:
+    """Products of integers, which wrap as NumPy's powers do."""
+
+    def element(indices: Indices) -> str:
+        factor = made = element_of(r, base, dtype, indices)
+        for _ in range(exponent - 1):
+            made = r.compute("multiply", [made, factor], [dtype] * 2, dtype)
+        return made
+
+    return Array(dtype, base.shape, element, base.reads, None, base.c_order)
 
 
 def cast(r: Recorder, array: Array, dtype: np.dtype) -> Array:

@@ -9,6 +9,7 @@ import numpy as np
 from . import composites, containers, external, lists, objects, scalars, specialmethods, strings, subscripts
 from .lists import RunTimeList
 from .outside import Settings
+from .ranges import Iteration
 from .values import Array, Chosen, Composite, Display, NotStaged, Scalar, is_static
 
 if TYPE_CHECKING:
@@ -40,6 +41,8 @@ def read(where: Expressions, value: Any, index: Any, e: Any) -> Any:
         return _of_dict(where, value, index)
     if isinstance(value, (tuple, list)):
         return _of_known(where, value, index)
+    if isinstance(value, Iteration):  # of a loop that stands for several
+        return value.bind(value.start + scalars.index_of(r, index))
     if value is np.mgrid or value is np.ogrid:
         return external.grid(r, value, index)
     if isinstance(value, Scalar) and where.is_supposed(e):

@@ -13,7 +13,6 @@ from . import arithmetic, containers, lists, scalars, strings, subscripts
 from .arrays import ZERO, fresh, materialise
 from .lists import RunTimeList
 from .ranges import Iteration
-from .source import leaves_iterations, without_continue
 from .values import Array, Composite, NotStaged, Scalar, integer
 from .variables import Number, number_of
 
@@ -75,49 +74,10 @@ def _is_word(value: int) -> bool:
     return -(1 << 63) <= value < 1 << 63
 
 
-def over_indices(where: Any, s: ast.For) -> list[ast.stmt] | None:
-    """The loops over each axis that a loop over `np.ndindex` or `np.ndenumerate` stands for; None for other loops.
-
-    for i, j in np.ndindex(a.shape): …    →    for i in range(a.shape[0]):
-                                                   for j in range(a.shape[1]): …
-    """
-    e = s.iter
-    if not isinstance(e, ast.Call) or not isinstance(e.func, ast.Attribute) or e.keywords:
-        return None
-    function = where.expression(e.func) if e.func.attr in ("ndindex", "ndenumerate") else None
-    if function not in (np.ndindex, np.ndenumerate):
-        return None
-    if leaves_iterations(without_continue(s.body)) or s.orelse:
-        raise NotStaged("a loop over indices that ends early")
-    values = where._several(e.args)
-    name, depth = f".over{s.lineno}", len(where.path)
-    body: list[ast.stmt] = list(s.body)
-    if function is np.ndenumerate:
-        array = values[0] if len(values) == 1 else None
-        if not isinstance(array, Array):
-            raise NotStaged("arguments of ndenumerate")
-        where.variables[f"{name}.{depth}.array"] = materialise(where.r, array)
-        shape: Any = tuple(map(integer, array.shape))
-    else:
-        shape = values[0] if len(values) == 1 and isinstance(values[0], tuple) else tuple(values)
-    if not shape:
-        raise NotStaged("a loop over no axes")
-    indices = [f"{name}.{depth}.{k}" for k in range(len(shape))]
-    made: ast.expr = ast.Tuple([ast.Name(i, ast.Load()) for i in indices], ast.Load())
-    if function is np.ndenumerate:
-        element = ast.Subscript(ast.Name(f"{name}.{depth}.array", ast.Load()), made, ast.Load())
-        made = ast.Tuple([made, element], ast.Load())
-    body = [ast.Assign([s.target], made), *without_continue(body)]
-    where.variables[".range"] = range
-    for k in reversed(range(len(shape))):
-        where.variables[f"{indices[k]}.n"] = shape[k]
-        count = ast.Call(ast.Name(".range", ast.Load()), [ast.Name(f"{indices[k]}.n", ast.Load())], [])
-        body = [ast.For(ast.Name(indices[k], ast.Store()), count, body, [])]
-    return [ast.fix_missing_locations(ast.copy_location(t, s)) for t in body]
-
-
 def _over(where: Expressions, value: Any) -> Iteration | list[Any]:
     value = strings.characters(value)
+    if isinstance(value, Iteration):
+        return value
     if isinstance(value, Array) and value.ndim:
         value = materialise(where.r, value)
         n = value.shape[0]

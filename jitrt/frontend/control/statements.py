@@ -18,8 +18,9 @@ from typing import Any
 from . import scalars
 from .choices import Choices
 from .holders import is_list_of_same_place, is_listed, list_attributes, listed, pointers_of, without
-from .iterations import MOST_UNROLLED, Iteration, iteration_of, over_indices, tabled
+from .iterations import MOST_UNROLLED, Iteration, iteration_of, tabled
 from .localfunctions import LocalFunction, local_function, outlives
+from .nestedloops import nested
 from .outside import Captures
 from .recorder import Recorder
 from .source import assigned, bind, definition_of, leaves_iterations, returns_at_end, shown, span, without_continue
@@ -171,9 +172,9 @@ class Statements(Choices):
     # -- loops
 
     def do_For(self, s: ast.For) -> None:
-        nested = over_indices(self, s)
-        if nested is not None:
-            self.block(nested)
+        loops = nested(self, s)
+        if loops is not None:
+            self.block(loops)
             return
         iterated = list(self.r.iterated)
         source = iteration_of(self, s.iter)
