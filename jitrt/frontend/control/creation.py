@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -9,12 +10,12 @@ import numpy as np
 from ...ir.integers import Poly
 from . import arrays as a
 from .arithmetic import as_float, binary, rounded
-from .arrays import ZERO
+from .arrays import ONE, ZERO
 from .lists import RunTimeList
 from .recorder import Recorder
 from .registry import FUNCTIONS, Handler, as_array, function, known_dtype, shape_of
 from .scalars import poly_of, register_of, static_integer
-from .values import BOOL, FLOAT, INT, Array, NotStaged, dtype_of, is_number, is_static
+from .values import BOOL, FLOAT, INT, Array, NotStaged, dtype_of, is_number, is_python_number, is_static
 
 
 def _creation(value: Any) -> Handler:
@@ -127,6 +128,38 @@ def _arange(r: Recorder, start: Any, stop: Any = None, step: Any = 1, dtype: Any
 def _allocatable(r: Recorder, length: Poly) -> None:
     if r.facts.interval(length)[1] > 1 << 47:
         r.require((1 << 40) - length)
+
+
+def grid(r: Recorder, slices: Sequence[slice], is_open: bool) -> Any:
+    """``np.mgrid[slices]`` or ``np.ogrid[slices]`` of Python's integers; None where it is one of other numbers."""
+    bounds = [(0 if s.start is None else s.start, s.stop) for s in slices]
+    if not all(is_number(v) and dtype_of(v) == INT and is_python_number(v) for pair in bounds for v in pair):
+        return None
+    if any(s.step not in (None, 1) for s in slices):
+        return None
+    starts = [poly_of(r, start) for start, _ in bounds]
+    shape = tuple(poly_of(r, stop) - start for start, (_, stop) in zip(starts, bounds))
+    for extent in shape:
+        r.require(extent)
+        _allocatable(r, extent)
+    if is_open:
+        return tuple(_along(r, k, start, shape) for k, start in enumerate(starts))
+
+    def element(indices: tuple[Poly, ...]) -> str:
+        number, *at = indices
+        made = r.integer(starts[-1] + at[-1])
+        for k in reversed(range(len(at) - 1)):
+            here = r.machine("==", number, Poly.number(k))
+            made = r.compute("where", [here, r.integer(starts[k] + at[k]), made], [BOOL, INT, INT], INT)
+        return made
+
+    return Array(INT, (Poly.number(len(shape)), *shape), element, frozenset())
+
+
+def _along(r: Recorder, axis: int, start: Poly, shape: tuple[Poly, ...]) -> Array:
+    """Integers from `start` on along one axis; the others have one element."""
+    extents = tuple(n if k == axis else ONE for k, n in enumerate(shape))
+    return Array(INT, extents, lambda at: r.integer(start + at[axis]), frozenset())
 
 
 @function(np.linspace)

@@ -28,6 +28,7 @@ from ..python.externals import is_scipys, signature_of
 from ..python.numbas import is_numbas, written_by
 from ..python.purevalues import why_impure_of_numpy
 from . import arrays as a
+from . import creation
 from .arrays import ZERO
 from .recorder import MOST_EXTENT, Recorder
 from .scalars import poly_of, register_of
@@ -149,6 +150,8 @@ def grid(r: Recorder, made: Any, index: Any) -> Any:
     slices = index if isinstance(index, tuple) else (index,)
     if not all(isinstance(s, slice) for s in slices):
         raise NotStaged("a grid that is no product of ranges")
+    if isinstance(index, tuple) and (numbers := creation.grid(r, slices, made is np.ogrid)) is not None:
+        return numbers
     ranges = tuple((s.start, s.stop, s.step) for s in slices)
     return call(r, _grid_of, (made is np.ogrid, isinstance(index, tuple), ranges), {})
 
