@@ -22,6 +22,7 @@ from ..frontend.control.results import (
     Possibly,
     Result,
     Several,
+    Turned,
 )
 from ..ir.loops import Procedure
 
@@ -57,6 +58,8 @@ class Results:
             return complex(*(self.value(k, results, given) for k in (kind.real, kind.imag)))
         if isinstance(kind, First):
             return self.value(kind.made, results, given)[0]
+        if isinstance(kind, Turned):
+            return self.value(kind.made, results, given).transpose(kind.axes)
         if isinstance(kind, Number):
             word = results[self.places[kind.variable]]
             python = results[self.places[kind.flag]] if kind.python is None else kind.python

@@ -41,6 +41,7 @@ from .iterations import MOST_UNROLLED
 from .lists import Appended, GrownList, RunTimeList
 from .localfunctions import LocalFunction
 from .python_functions import BUILTINS
+from .registry import as_array
 from .values import (
     BOOL,
     INT,
@@ -346,6 +347,8 @@ class Calls(Expressions):
         except TypeError:
             known = False
         if known and function in WRITTEN:
+            if _is_numpys(function):
+                args = [as_array(r, v) if isinstance(v, RunTimeList) else v for v in args]
             return self._written(WRITTEN[function], args, kwargs, e)
         if known:
             return self._handled(library.FUNCTIONS[function], args, kwargs, function.__name__)

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ...base.frozen import frozen
+from ...base.frozen import frozen, replaced
 from ...ir.loops import POINTER, Type
 from ...values import kinds
 from ...values.kinds import NAMED, OBJECT
@@ -157,6 +157,14 @@ class First:
 
 
 @frozen
+class Turned:
+    """A result that is a view of a new array with its axes in another order."""
+
+    made: Any
+    axes: tuple[int, ...]
+
+
+@frozen
 class Possibly:
     """A result that is None where the variable `flag` is true."""
 
@@ -164,7 +172,7 @@ class Possibly:
     value: Any
 
 
-Result = First | Possibly | Known | Argument | Number | Made | Several | Listed | ComplexNumber | Instance
+Result = First | Turned | Possibly | Known | Argument | Number | Made | Several | Listed | ComplexNumber | Instance
 
 
 @frozen
@@ -339,6 +347,10 @@ def _array_result(r: Recorder, value: Array, results: list[tuple[str, Type]], ma
             raise NotStaged("a result that is a view")
         return Argument(given[0])
     r.require_native()
+    if value.turned:
+        back = [value.turned.index(k) for k in range(value.ndim)]
+        whole = replaced(a.transpose(r, value, back), turned=())
+        return Turned(_array_result(r, whole, results, made), value.turned)
     if not value.c_order:
         raise NotStaged("a result whose memory order is not known")
     if view.strides != a.contiguous_strides(value.shape, value.dtype):

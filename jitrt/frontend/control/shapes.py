@@ -16,8 +16,10 @@ from .lists import RunTimeList
 from .recorder import Recorder
 from .registry import FUNCTIONS, as_array, function, known_dtype, ufunc
 from .scalars import dtypes_of, poly_of, static_integer
-from .values import BOOL, LISTED, Array, NotStaged, Scalar, dtype_of, integer, is_number
+from .values import BOOL, LISTED, Array, NotStaged, Scalar, dtype_of, integer, is_number, is_python_number
 from .written_maps import spread
+
+_MOST_PLACES = 22  # of which powers of ten are exact
 
 
 @function(np.transpose, method="transpose")
@@ -105,6 +107,20 @@ def _diagonal(r: Recorder, array: Array) -> Array:
 @function(np.expand_dims)
 def _expand_dims(r: Recorder, array: Array, axis: Any) -> Array:
     return a.with_axes(r, array, [_axis(array.ndim + 1, axis)])
+
+
+@function(np.round, np.around, method="round")
+def _round(r: Recorder, array: Any, decimals: Any = 0) -> Any:
+    """As NumPy does: by a product, the nearest integer and a quotient."""
+    value, places = array if is_number(array) else as_array(r, array), static_integer(decimals)
+    is_numpys = isinstance(value, Array) or is_python_number(value) is False
+    if not is_numpys or dtype_of(value).kind != "f" or abs(places) > _MOST_PLACES:
+        raise NotStaged("rounding of what are no floats of NumPy's")
+    if not places:
+        return ufunc(r, np.rint, [value])
+    scale = float(10 ** abs(places))
+    before, behind = (np.multiply, np.divide) if places > 0 else (np.divide, np.multiply)
+    return ufunc(r, behind, [ufunc(r, np.rint, [ufunc(r, before, [value, scale])]), scale])
 
 
 @function(method="astype")

@@ -361,6 +361,8 @@ class Array:
         Where it lies in memory.
     c_order : bool
         Whether NumPy would have it in C order; where not known, it cannot be a result.
+    turned : tuple of int
+        How the axes stand of a view of one in C order, where that is known; else empty.
     """
 
     dtype: np.dtype
@@ -369,6 +371,7 @@ class Array:
     reads: frozenset[str]
     view: View | None = None
     c_order: bool = True
+    turned: tuple[int, ...] = ()
 
     @property
     def ndim(self) -> int:

@@ -15,6 +15,7 @@ from .written_lists import LISTS
 from .written_maps import MAPS
 from .written_math import MATH
 from .written_order import ORDER
+from .written_statistics import STATISTICS
 
 MOST_INLINE = 12  # rows of matrices, for larger ones LAPACK's blocks pay
 
@@ -337,5 +338,5 @@ WRITTEN: dict[Any, Callable[..., Any]] = {
     np.triu: _triu, np.unravel_index: _unravel_index, np.tensordot: _tensordot,
     np.linalg.det: _det, np.linalg.cholesky: _cholesky, np.flip: _flip, np.ptp: _ptp, np.allclose: _allclose,
     np.random.Generator.permutation: _permutation, np.random.Generator.shuffle: _shuffle,
-    **ORDER, **MATH, **MAPS, **LISTS,
+    **ORDER, **MATH, **MAPS, **LISTS, **STATISTICS,
 }  # fmt: skip
