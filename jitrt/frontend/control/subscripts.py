@@ -155,6 +155,14 @@ def _is_advanced(item: Any) -> bool:
     )
 
 
+def _is_mask_of_parts(items: Sequence[Any]) -> bool:
+    """Whether a subscript is a mask of the first axis, and what is basic: ``a[mask, k]`` is ``a[:, k][mask]``."""
+    mask, *rest = items
+    if not (rest and isinstance(mask, Array) and mask.dtype == BOOL and mask.ndim == 1):
+        return False
+    return all(isinstance(i, slice) or (is_number(i) and dtype_of(i).kind in "iu") for i in rest)
+
+
 def axes_of(r: Recorder, array: Array, items: Sequence[Any], written: bool = False) -> list[Axis]:
     """What a subscript of integers, slices, ``np.newaxis`` and an ellipsis does."""
     if sum(item is not None and item is not Ellipsis for item in items) > array.ndim:
@@ -188,6 +196,8 @@ def axes_of(r: Recorder, array: Array, items: Sequence[Any], written: bool = Fal
 def read(r: Recorder, array: Array, index: Any) -> Any:
     """``array[index]``: a number, a view, or a copy."""
     items = items_of(index)
+    if _is_mask_of_parts(items):
+        return _gather(r, read(r, array, (slice(None), *items[1:])), items[:1])
     if any(map(_is_advanced, items)):
         return _gather(r, array, items)
     axes = axes_of(r, array, items)
@@ -351,6 +361,9 @@ def assign(r: Recorder, array: Array, index: Any, value: Any) -> None:
     if array.view is None:
         raise NotStaged("an assignment to what is no variable")
     items = items_of(index)
+    if _is_mask_of_parts(items):
+        _scatter(r, read(r, array, (slice(None), *items[1:])), items[:1], value)
+        return
     if any(map(_is_advanced, items)):
         _scatter(r, array, items, value)
         return
