@@ -136,13 +136,28 @@ def longest_name(a, b):
     return kind, count
 
 
+def k_mers(a, b):
+    count = 0
+    if a == b or not a:
+        return -1
+    for i in range(len(a) - 1):
+        for j in range(len(b) - 1):
+            if a[i : i + 2] == b[j : j + 2]:
+                count += 1
+            elif a[i : i + 3] != b[j : j + 3] and a[i:]:
+                count += 10
+    for c in a[::-1]:
+        count += c == "a"
+    return count, a[1:] != b[1:]
+
+
 FUNCTIONS = [
     edits, differences, vowels, hashed, runs, is_palindrome, repeated, shifted, one_hot, listed, by_position,
-    longest_name,
+    longest_name, k_mers,
 ]  # fmt: skip
 TEXTS = [
     ("kitten", "sitting"), ("aabbbcA", "abcab"), ("racecar", "edge"), ("", "x"), ("ACGTTGCA", "ACTG"),
-    ("x\x00\x7f", "\x00"), ("häuser", "wörter"), ("abcabcabcab", "b"),
+    ("x\x00\x7f", "\x00"), ("häuser", "wörter"), ("same", "same"), ("abcabcabcab", "b"),
 ]  # fmt: skip
 
 

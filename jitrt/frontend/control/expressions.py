@@ -309,6 +309,10 @@ class Expressions:
             return specialmethods.compare(self, name, x, y, self.here)
         if isinstance(x, Chosen) or isinstance(y, Chosen):
             return strings.compare(self.r, name, x, y)
+        if isinstance(x, strings.Text) and isinstance(y, strings.Text) and name in ("equal", "not_equal"):
+            with self.r.library():
+                same = self.inlined(strings.are_equal, [x, y], {}, self.here)
+            return same if name == "equal" else scalars.truth_value(scalars.negation(self.r, self.truth_of(same)))
         if sequences.are_compared(x, y):
             return sequences.compare(self, name, x, y)
         if complexnumbers.are_complex(x, y):
@@ -345,7 +349,7 @@ class Expressions:
 
     def truth_of(self, value: Any) -> bool | str:
         """The truth of a value."""
-        r = self.r
+        r, value = self.r, strings.characters(value)
         if isinstance(value, Composite) and value.kind is dict:
             return bool(value.parts)
         if objects.is_object(value):

@@ -21,8 +21,9 @@ def read(where: Expressions, value: Any, index: Any, e: Any) -> Any:
     r = where.r
     if isinstance(value, Array):
         return subscripts.read(r, value, index)
-    if isinstance(value, strings.Text) and not isinstance(index, slice):
-        value = value.characters
+    if isinstance(value, strings.Text):
+        made = read(where, value.characters, index, e)
+        return strings.Text(made) if isinstance(index, slice) else made
     if isinstance(value, RunTimeList):
         if isinstance(index, slice):
             return lists.part(r, value, index, ("part", where.path, r.next_place()))

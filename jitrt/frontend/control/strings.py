@@ -25,7 +25,7 @@ _SYMBOLS = {"less": "<", "less_equal": "<=", "greater": ">", "greater_equal": ">
 
 
 class Text(RunTime):
-    """A string that is an argument, as a list of its characters."""
+    """A string that is an argument, or a part of one, as a list of its characters."""
 
     def __init__(self, characters: RunTimeList):
         self.characters = characters
@@ -44,6 +44,16 @@ def codes(value: str) -> np.ndarray:
 def characters(value: Any) -> Any:
     """The list of the characters of a text; other values as they are."""
     return value.characters if isinstance(value, Text) else value
+
+
+def are_equal(x: Any, y: Any) -> Any:
+    """``x == y`` for texts, in plain Python. See `written`."""
+    if len(x) != len(y):
+        return False
+    for k in range(len(x)):  # noqa: SIM110
+        if x[k] != y[k]:
+            return False
+    return True
 
 
 def code(r: Recorder, value: Any) -> Poly:
