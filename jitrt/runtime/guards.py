@@ -29,6 +29,7 @@ from ..values.kinds import (
     NAMED,
     OBJECT,
     RECORDS,
+    SAME,
     TUPLE,
     UNREAD,
     Attributes,
@@ -41,7 +42,7 @@ from ..values.masked import fixed_attributes, names_of
 from ..values.trees import leaf_count
 from ..values.versions import version_address, version_of, version_offset
 from .dispatch import Words, words
-from .namespaces import words_of
+from .namespaces import function_fields, words_of
 from .objects import address, dtype_word, fields, method_offsets, slot_offsets
 
 # A value that a function reads from outside: what it was, and the dict or class and the key, or the cell and None, that
@@ -236,7 +237,9 @@ class GuardRows:
         elif kind is MASKED:
             self._add_masked(structure, leaves, found, path)
         elif kind is FUNCTION:
-            raise Unguarded
+            self._add_function(structure, leaves, found, path)
+        elif kind is SAME:
+            self.rows.append(self._identical(what.value) | found)
         elif kind is UNREAD:
             self._append(found | self._typed(what))
         elif kind is METHOD:
@@ -267,6 +270,46 @@ class GuardRows:
         method = at(self._arguments, path)
         self.rows.append(self._identical(method.__func__) | {"source": guard.IN_SLOT, "base": here, "key": function})
         self._add(structure[2][0], leaves, {"source": guard.IN_SLOT, "base": here, "key": owner}, (*path, Parts, 0))
+
+    def _add_function(self, structure: Tree, leaves: Iterator[Any], found: dict[str, int], path: Path) -> None:
+        """Rows of a function that is taken apart: its code, module and name, what is in its cells, and its defaults."""
+        code, parts = structure[1:]
+        places, layout = function_fields(), fields()
+        if places is None or layout is None:
+            raise Unguarded
+        here = self._add_numbered(found | self._typed(types.FunctionType), path)
+
+        def slot(name: str) -> dict[str, int]:
+            return {"source": guard.IN_SLOT, "base": here, "key": places[name]}
+
+        def several(name: str, kind: type, size: int) -> int:
+            """The row of what holds so many parts."""
+            if size:
+                return self._append(self._container(kind, size) | slot(name))
+            return self._append(self._identical(None) | slot(name) | {"source": guard.EMPTY_SLOT})
+
+        self.rows.append(self._identical(code.function_code) | slot("__code__"))
+        self.rows.append(self._identical(code.namespace) | slot("__globals__"))
+        self.rows.append(self._identical(code.name) | slot("__name__") | {"kind": guard.EQUAL})
+        self.rows.append(self._container(dict, 0) | {"source": guard.OWN_DICT, "base": here})
+        cells, count = len(code.function_code.co_freevars), len(parts) - len(code.keywords)
+        numbered = [((*path, Parts, k), part) for k, part in enumerate(parts)]
+        of_cells = several("__closure__", tuple, cells)
+        for k, (inner, part) in enumerate(numbered[:cells]):
+            cell = self._append(self._typed(types.CellType) | {"source": guard.IN_TUPLE, "base": of_cells, "key": k})
+            held = {"source": guard.IN_SLOT, "base": cell, "key": layout["cell"]}
+            if part is not None and part[0] is SAME and part[1].value is MISSING:
+                self.rows.append(self._identical(None) | held | {"source": guard.EMPTY_SLOT})
+            else:
+                self._add(part, leaves, held, inner)
+        of_defaults = several("__defaults__", tuple, code.defaults)
+        for k, (inner, part) in enumerate(numbered[cells:count]):
+            self._add(part, leaves, {"source": guard.IN_TUPLE, "base": of_defaults, "key": k}, inner)
+        of_keywords = several("__kwdefaults__", dict, len(code.keywords))
+        for keyword, (inner, part) in zip(code.keywords, numbered[count:]):
+            item = {"source": guard.NEXT_IN_DICT, "base": of_keywords, "key": id(keyword), "key_type": id(str)}
+            self.kept.append(keyword)
+            self._add(part, leaves, item, inner)
 
     def _add_records(self, structure: Tree, leaves: Iterator[Any], found: dict[str, int], path: Path) -> None:
         """Rows of an array of records and of its fields, which are no objects: their rows find the array again."""

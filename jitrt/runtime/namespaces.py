@@ -26,16 +26,22 @@ def _words(place: int, count: int) -> list[int]:
     return list((ctypes.c_int64 * count).from_address(place))
 
 
+_FUNCTION_FIELDS = (
+    "__code__", "__globals__", "__closure__", "__defaults__", "__kwdefaults__", "__module__", "__name__", "__qualname__",
+)  # fmt: skip
+
+
 @once
-def _function_fields() -> dict[str, int] | None:
-    """Offsets in bytes of what a function keeps under names that can be assigned to."""
+def function_fields() -> dict[str, int] | None:
+    """Offsets in bytes of what a function keeps under some names; None if these are not where they are expected."""
+    held = object()
 
     def probe(x: Any = MISSING, *, y: Any = MISSING) -> Any:
-        return x, y
+        return x, y, held
 
     words = _words(id(probe), types.FunctionType.__basicsize__ // 8)
     found = {}
-    for name in ("__code__", "__defaults__", "__kwdefaults__", "__module__", "__name__", "__qualname__"):
+    for name in _FUNCTION_FIELDS:
         if words.count(id(getattr(probe, name))) != 1:
             return None
         found[name] = 8 * words.index(id(getattr(probe, name)))
@@ -98,7 +104,7 @@ def words_of(container: Any, key: Any, value: Any) -> Fixed | None:
     if known is None:
         return None
     if isinstance(container, types.FunctionType):
-        offsets = _function_fields()
+        offsets = function_fields()
         return None if offsets is None else [(id(container) + offsets[key], 0 if value is None else id(value))]
     if isinstance(container, types.CellType):
         return [(id(container) + known["cell"], id(value))]

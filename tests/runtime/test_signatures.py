@@ -6,6 +6,7 @@ Values that are compared are the same objects here: native code compares them by
 import collections
 import dataclasses
 import random
+import types
 
 import numpy as np
 import pytest
@@ -38,6 +39,11 @@ class Slotted:
 
     def __init__(self, x, n):
         self.x, self.n = x, n
+
+
+def closure(x, n):
+    """A function that has closed over one value, and has another one as a default."""
+    return lambda n=n: (x, n)
 
 
 def arrays(rng):
@@ -85,7 +91,7 @@ def values(rng, depth=0):
     if kind < 0.92:
         keys = rng.choice([["a", "b", "c"], ["b", "a", "c"], [1, "a", 2], [True, "a", 2], [1.0, "a", 2]])
         return dict(zip(keys, parts))
-    made = rng.choice([Holder, Record, Slotted, Pair])
+    made = rng.choice([Holder, Record, Slotted, Pair, closure])
     return made(parts[0], parts[-1])
 
 
@@ -106,6 +112,8 @@ def changed(rng, value, depth=0):
         return Pair(*(changed(rng, v, depth + 1) for v in value))
     if isinstance(value, (Holder, Record, Slotted)):
         return type(value)(changed(rng, value.x, depth + 1), changed(rng, value.n, depth + 1))
+    if type(value) is types.FunctionType:
+        return closure(changed(rng, value()[0], depth + 1), changed(rng, value()[1], depth + 1))
     return value if rng.random() < 0.6 else rng.choice(NUMBERS + OTHERS)
 
 
