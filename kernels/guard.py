@@ -20,7 +20,8 @@ from .words import I1, I32, I64, WORDS, call_api, counted, record, repeat_while,
 # one whose word under `DTYPE_MASK` is `dtype`, if that is not 0: unpickled arrays have dtypes of their own. `ndim`,
 # `shape` and `strides` are those of an array, `flags` those of its flags that are in `FLAGS`; or, where `shape` is 0
 # and any will do, in `LAYOUT`; nothing of these matters if `ndim` is negative. In the bits of `mask`, the address of
-# its first element is `low`. `ndim` is the number of items of a container. An array is noted in `places` under `place`,
+# its first element is `low`. `ndim` is the number of items of a container, in which the word `mask` bytes behind its
+# beginning is `low` where `mask` is not 0. An array is noted in `places` under `place`,
 # and at `slot` if that is not 0; a number is copied to `slot` with `words` words. A Python integer of 64 bits is copied
 # to `slot`, or has to be `ndim` where that is 0. A value is `AGAIN` that of row `ndim`; where it is a `FIELD` of that
 # array of records, the address of its first element, `low` bytes behind that of the array, is written to `slot`, and
@@ -136,6 +137,9 @@ class _Guard:
                 size = _call(builder, "PyObject_Size", value)
                 self._require(builder.icmp_signed("==", size, row["ndim"]))
                 builder.store(word(0), builder.gep(self.positions, [k]))
+                with builder.if_then(builder.icmp_signed("!=", row["mask"], word(0))):
+                    found = builder.load(builder.inttoptr(builder.add(value, row["mask"]), WORDS))
+                    self._require(builder.icmp_signed("==", found, row["low"]))
         builder.ret(ir.Constant(I1, 1))
         builder.position_at_end(self.missed)
         builder.ret(ir.Constant(I1, 0))

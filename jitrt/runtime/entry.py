@@ -247,7 +247,7 @@ def _store_rows(stores: Sequence[Store], place: int, guarded: GuardRows) -> Iter
             yield made.APPEND if store.appends else made.REPLACE, row, 0, place, count
         else:
             guarded.kept += store.keys
-            how = made.SET if guarded.is_dict(row) else made.ATTRIBUTE
+            how = guarded.how_stored(row)
             yield from ((how, row, id(key), k, 1) for k, key in enumerate(store.keys, place))
         place += count
 

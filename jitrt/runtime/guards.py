@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import ctypes
+import functools
 import types
+from collections import Counter, OrderedDict, defaultdict
 from collections.abc import Callable, Collection, Iterator, Sequence
 from types import MappingProxyType
 from typing import Any, NamedTuple
@@ -12,7 +14,7 @@ import numpy as np
 
 from ..config import debug
 from ..kernels import entry as native
-from ..kernels import guard
+from ..kernels import guard, results
 from ..values.attributes import is_plain_class
 from ..values.constants import constant_key
 from ..values.frozen import is_frozen, original
@@ -24,10 +26,13 @@ from ..values.kinds import (
     FUNCTION,
     GROWING,
     LIST,
+    MAPPING,
     MASKED,
     METHOD,
     NAMED,
     OBJECT,
+    PARTIAL,
+    PROXY,
     RECORDS,
     SAME,
     TUPLE,
@@ -43,7 +48,17 @@ from ..values.trees import leaf_count
 from ..values.versions import version_address, version_of, version_offset
 from .dispatch import Words, words
 from .namespaces import function_fields, words_of
-from .objects import address, dtype_word, fields, method_offsets, slot_offsets
+from .objects import (
+    address,
+    dtype_word,
+    factory_offsets,
+    fields,
+    method_offsets,
+    order_offset,
+    partial_offsets,
+    proxy_offsets,
+    slot_offsets,
+)
 
 # A value that a function reads from outside: what it was, and the dict or class and the key, or the cell and None, that
 # hold it.
@@ -244,6 +259,13 @@ class GuardRows:
             self._append(found | self._typed(what))
         elif kind is METHOD:
             self._add_method(structure, leaves, found, path)
+        elif kind is MAPPING:
+            self._add_mapping(structure, leaves, found, path)
+        elif kind is PROXY:
+            self._add_held(structure, leaves, found, path, types.MappingProxyType, proxy_offsets())
+        elif kind is PARTIAL:
+            here = self._add_held(structure, leaves, found, path, functools.partial, partial_offsets())
+            self.rows.append(self._container(dict, 0) | {"source": guard.OWN_DICT, "base": here})
         elif kind is GROWING:
             self._add_numbered(found | self._typed(list), path)
         elif kind is DICT:
@@ -270,6 +292,43 @@ class GuardRows:
         method = at(self._arguments, path)
         self.rows.append(self._identical(method.__func__) | {"source": guard.IN_SLOT, "base": here, "key": function})
         self._add(structure[2][0], leaves, {"source": guard.IN_SLOT, "base": here, "key": owner}, (*path, Parts, 0))
+
+    def _add_mapping(self, structure: Tree, leaves: Iterator[Any], found: dict[str, int], path: Path) -> None:
+        """Rows of a dict of a class of `collections`, which is gone through in the order of the dict below."""
+        (cls, factory, keys), parts = structure[1:]
+        row = found | self._container(cls, len(keys))
+        if cls is OrderedDict:
+            offset = order_offset()
+            if offset is None:
+                raise Unguarded
+            row |= {"mask": offset, "low": len(keys)}
+        self._add_dict(keys, parts, leaves, row, path, False)
+        here = self._at[path]
+        if cls is not defaultdict:
+            self.rows.append(self._container(dict, 0) | {"source": guard.OWN_DICT, "base": here})
+        elif (places := factory_offsets()) is None:
+            raise Unguarded
+        else:
+            made = {"source": guard.EMPTY_SLOT if factory is None else guard.IN_SLOT, "base": here, "key": places[0]}
+            self.rows.append(self._identical(factory) | made)
+
+    def _add_held(
+        self,
+        structure: Tree,
+        leaves: Iterator[Any],
+        found: dict[str, int],
+        path: Path,
+        cls: type,
+        places: tuple[int, ...] | None,
+    ) -> int:
+        """Rows of a value of a class that has its parts at these places; the number of its own."""
+        if places is None:
+            raise Unguarded
+        here = self._append(found | self._typed(cls))
+        for k, (part, place) in enumerate(zip(structure[2], places)):
+            held = {"source": guard.IN_SLOT, "base": here, "key": place}
+            self._add(part, leaves, held, (*path, Parts, k))
+        return here
 
     def _add_function(self, structure: Tree, leaves: Iterator[Any], found: dict[str, int], path: Path) -> None:
         """Rows of a function that is taken apart: its code, module and name, what is in its cells, and its defaults."""
@@ -425,9 +484,12 @@ class GuardRows:
             found = {"source": guard.IN_SLOT, "base": here, "key": offsets[name]}
             self._add(part, leaves, found, (*path, Attributes, name))
 
-    def is_dict(self, row: int) -> bool:
-        """Whether the values of a row are dicts."""
-        return self.rows[row]["object"] == id(dict)
+    def how_stored(self, row: int) -> int:
+        """How what is stored gets into the value of a row: as an item, or as an attribute."""
+        cls = self.rows[row]["object"]
+        if cls == id(OrderedDict):
+            raise Unguarded  # which has the order of its keys beside the dict
+        return results.SET if cls in (id(dict), id(defaultdict), id(Counter)) else results.ATTRIBUTE
 
     def _add_numbered(self, row: dict[str, int], path: Path) -> int:
         """Add the row of a list, dict or object, which is none of those before."""

@@ -27,7 +27,8 @@ def _words(place: int, count: int) -> list[int]:
 
 
 _FUNCTION_FIELDS = (
-    "__code__", "__globals__", "__closure__", "__defaults__", "__kwdefaults__", "__module__", "__name__", "__qualname__",
+    "__code__", "__globals__", "__closure__", "__defaults__", "__kwdefaults__", "__module__", "__name__",
+    "__qualname__",
 )  # fmt: skip
 
 

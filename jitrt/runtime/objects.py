@@ -7,8 +7,10 @@ noticed: where a field is not found, calls are checked in Python.
 from __future__ import annotations
 
 import ctypes
+import functools
 import sys
 import types
+from collections import OrderedDict, defaultdict
 from functools import lru_cache
 from typing import Any
 
@@ -99,14 +101,57 @@ def slot_offsets(kind: type) -> dict[str, int] | None:
 
 
 @once
-def method_offsets() -> tuple[int, int] | None:
+def method_offsets() -> tuple[int, ...] | None:
     """Offsets in bytes of the function and of the object of a bound method; None if they are not found."""
     probe = types.MethodType(slot_offsets, _Slot(None))
-    words = [ctypes.c_int64.from_address(id(probe) + k).value for k in range(0, object.__basicsize__ + 16, 8)]
-    found = [
-        8 * words.index(id(part)) if words.count(id(part)) == 1 else 0 for part in (probe.__func__, probe.__self__)
-    ]
-    return (found[0], found[1]) if all(found) else None
+    return _offsets_of(probe, [probe.__func__, probe.__self__])
+
+
+@once
+def partial_offsets() -> tuple[int, ...] | None:
+    """Offsets in bytes of the function, the arguments and the keywords of a partial function; None if not found."""
+    probe = functools.partial(max, 1, default=2)
+    return _offsets_of(probe, [probe.func, probe.args, probe.keywords])
+
+
+@once
+def factory_offsets() -> tuple[int, ...] | None:
+    """The offset in bytes of what makes the missing values of a `defaultdict`; None if it is not found."""
+    return _offsets_of(defaultdict(int), [int])
+
+
+@once
+def proxy_offsets() -> tuple[int, ...] | None:
+    """The offset in bytes of what a `types.MappingProxyType` shows; None if it is not found."""
+    shown: dict[str, Any] = {}
+    return _offsets_of(types.MappingProxyType(shown), [shown])
+
+
+def _offsets_of(probe: object, parts: list[Any]) -> tuple[int, ...] | None:
+    """Where an object holds its parts, each of them once."""
+    size = type(probe).__basicsize__
+    words = list((ctypes.c_int64 * (size // 8)).from_address(id(probe)))
+    return tuple(8 * words.index(id(part)) for part in parts) if all(words.count(id(p)) == 1 for p in parts) else None
+
+
+@once
+def order_offset() -> int | None:
+    """The offset in bytes of how often an `OrderedDict` has got, lost or moved a key; None if it is not found.
+
+    Where that is the number of its keys, their order is that of the dict below.
+    """
+    probe: OrderedDict[int, None] = OrderedDict.fromkeys(range(77))
+
+    def words() -> list[int]:
+        return list((ctypes.c_int64 * (OrderedDict.__basicsize__ // 8)).from_address(id(probe)))
+
+    found = [words()]
+    for change in (lambda: probe.update({77: None}), lambda: probe.move_to_end(0), lambda: probe.popitem()):
+        change()
+        found.append(words())
+    first = dict.__basicsize__ // 8
+    places = [k for k, (a, b, c, d) in enumerate(zip(*found)) if k >= first and a == 77 and b == 78 < c < d]
+    return 8 * places[0] if len(places) == 1 else None
 
 
 def dtype_word(dtype: np.dtype) -> int:

@@ -176,7 +176,7 @@ class _ReturnedRows:
         """Rows of what is stored where the function returns at that place; `leaf_rows` are those of leaves."""
         for s in stores:
             row = guarded.row_at(_path_in(trees, s.path)) if s.appends is None else leaf_rows[s.appends]
-            how = made.EXTEND if s.appends is not None else made.SET if guarded.is_dict(row) else made.ATTRIBUTE
+            how = made.EXTEND if s.appends is not None else guarded.how_stored(row)
             self._kept.append(s.name)
             yield way, self._loop.places[s.flag], how, row, id(s.name), self.add([s.value]), 0
 

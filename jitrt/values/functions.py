@@ -6,6 +6,8 @@ A function that its module knows by its name stays as it is, since code may comp
 
 from __future__ import annotations
 
+import functools
+import gc
 import types
 from collections.abc import Sequence
 from typing import Any
@@ -68,10 +70,18 @@ class Code:
         function.__kwdefaults__ = dict(zip(self.keywords, parts[first + self.defaults :])) or None
 
 
-def parts_of(function: types.FunctionType | types.MethodType) -> list[Any]:
-    """What a function has closed over, and the values of its defaults and keywords; of a method its object."""
+def parts_of(function: Any) -> list[Any]:
+    """What a function has closed over, and the values of its defaults and keywords.
+
+    Of a method it is its object, of a partial function what that calls with which arguments, of a proxy the dict that
+    it shows.
+    """
     if isinstance(function, types.MethodType):
         return [function.__self__]
+    if isinstance(function, functools.partial):
+        return [function.func, function.args, function.keywords]
+    if isinstance(function, types.MappingProxyType):
+        return gc.get_referents(function)
     cells = [contents(cell) for cell in function.__closure__ or ()]
     return [*cells, *(function.__defaults__ or ()), *(function.__kwdefaults__ or {}).values()]
 
@@ -134,5 +144,5 @@ def stays(part: Any) -> bool:
     return (
         part is MISSING
         or isinstance(part, types.ModuleType)
-        or (callable(part) and not has_plain_attributes(type(part)))
+        or (callable(part) and not (type(part) is functools.partial or has_plain_attributes(type(part))))
     )

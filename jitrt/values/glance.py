@@ -10,6 +10,7 @@ import dis
 import itertools
 import operator
 import types
+from collections import Counter, OrderedDict, defaultdict
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
@@ -51,10 +52,10 @@ class Glance:
             kind = type(value)
             if kind is int:
                 self.largest = max(self.largest, value)
-            elif kind is tuple or kind is list or kind is dict:
+            elif kind is tuple or kind is list or kind in _DICTS:
                 self.longest = max(self.longest, len(value))
                 if deeper:
-                    self.look(_first(value.values() if kind is dict else value), False)
+                    self.look(_first(value.values() if kind in _DICTS else value), False)
             elif kind in _NOTHING_INSIDE or not issubclass(kind, self._asked) or isinstance(value, types.FunctionType):
                 continue
             elif isinstance(shape := getattr(value, "shape", None), tuple):
@@ -93,6 +94,7 @@ class Glance:
         return max(by_element, by_number)
 
 
+_DICTS = frozenset({dict, OrderedDict, defaultdict, Counter})
 _NOTHING_INSIDE = frozenset({float, bool, str, bytes, type(None), complex, type, types.ModuleType, types.FunctionType})
 
 

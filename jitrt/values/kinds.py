@@ -10,10 +10,11 @@ leaf is None. All that goes through values asks the kinds.
 
 from __future__ import annotations
 
-import operator
+import functools
 import types
+from collections import Counter, OrderedDict, defaultdict
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 
@@ -22,6 +23,7 @@ from .attributes import attributes_of, has_plain_attributes, has_plain_fields, o
 from .functions import Code, Same, is_own_method, is_taken_apart, parts_of, stays
 from .growing import NOT_GROWING, Appended, Growing, Unread
 from .keys import STATIC_TYPES, is_foreign
+from .mappings import Keys, Mapping, is_mapping, put
 from .masked import begun, has_mask, names_of, told
 from .masked import parts_of as parts_of_masked
 from .masked import put_together as put_masked_together
@@ -38,7 +40,7 @@ class Attributes:
 
 
 class Parts:
-    """In a path: what the function so far has closed over, and its defaults; the object of a method."""
+    """In a path: what the function so far has closed over, and its defaults; the object of a method, and the like."""
 
 
 _DEEPEST = 8  # objects in objects; deeper ones, which may be circles, are leaves
@@ -87,31 +89,6 @@ class Kind:
         return range(len(parts)) if self.keys is None else self.keys(what)
 
 
-class Keys(tuple[Any, ...]):
-    """Keys of a dict that are not all strings: ``{1: x}``, ``{True: x}`` and ``{1.0: x}`` are told apart."""
-
-    __slots__ = ()
-
-    @staticmethod
-    def of(value: dict) -> tuple[Any, ...]:
-        """The keys of a dict."""
-        return tuple(value) if all(type(key) is str for key in value) else Keys(value)
-
-    def __eq__(self, other: object) -> bool:
-        if tuple.__eq__(self, other) is not True:
-            return False
-        return all(map(operator.is_, self, cast(tuple, other))) or _kinds(self) == _kinds(other)
-
-    __hash__ = tuple.__hash__
-
-
-def _kinds(value: Any) -> Any:
-    """What tells equal keys apart."""
-    if isinstance(value, (tuple, frozenset)):
-        return (type(value), *map(_kinds, value))
-    return type(value), repr(value) if isinstance(value, (float, complex)) else None
-
-
 def _fill_list(value: list, what: Any, parts: Sequence[Any]) -> list:
     value[:] = parts
     return value
@@ -137,6 +114,16 @@ def _fill_function(value: types.FunctionType, code: Code, parts: Sequence[Any]) 
     return value
 
 
+def _proxy(shown: Any) -> types.MappingProxyType:
+    return types.MappingProxyType(shown)
+
+
+def _partial(function: Any, args: tuple, kwargs: dict[str, Any]) -> functools.partial:
+    made = functools.partial(function)
+    made.__setstate__((function, args, kwargs, None))  # type: ignore[attr-defined]  # the dict itself, and no copy
+    return made
+
+
 def _nothing(value: Any) -> tuple[None, tuple]:
     return None, ()
 
@@ -145,6 +132,15 @@ TUPLE = Kind("tuple", lambda v: (None, v), None, lambda _, what, parts: tuple(pa
 NAMED = Kind("named tuple", lambda v: (type(v), v), None, lambda _, cls, parts: cls(*parts))
 LIST = Kind("list", lambda v: (None, v), lambda what: [], _fill_list)
 DICT = Kind("dict", lambda v: (Keys.of(v), tuple(v.values())), lambda keys: {}, _fill_dict, lambda keys: keys)
+MAPPING = Kind(
+    "mapping",
+    lambda v: (Mapping.of(v), tuple(v.values())),
+    lambda what: what.begun(),
+    lambda value, what, parts: put(value, what.keys, parts),
+    lambda what: what.keys,
+)
+"""A dict of a class of `collections`."""
+
 OBJECT = Kind("object", _attributes, lambda w: w[0].__new__(w[0]), _fill_object, lambda w: w[1], (Attributes,))
 FUNCTION = Kind(
     "function", lambda v: (Code(v), parts_of(v)), lambda code: code.make(code.namespace), _fill_function, None, (Parts,)
@@ -158,6 +154,16 @@ METHOD = Kind(
     (Parts,),
 )
 """Of an object or a class that has it under its name."""
+
+PROXY = Kind(
+    "mapping proxy", lambda v: (None, parts_of(v)), None, lambda _, what, parts: _proxy(*parts), None, (Parts,)
+)
+"""Of which the dict that it shows is a part."""
+
+PARTIAL = Kind(
+    "partial function", lambda v: (None, parts_of(v)), None, lambda _, what, parts: _partial(*parts), None, (Parts,)
+)
+"""Of which the function, the tuple of its arguments and the dict of those with names are parts."""
 
 GROWING = Kind("growing list", _nothing, lambda what: Appended(), lambda value, what, parts: value)
 """A list of which a call says nothing but where it is."""
@@ -210,7 +216,22 @@ def kind_of(value: Any, objects: bool = True) -> Kind | None:
         return NAMED if hasattr(cls, "_fields") and not (objects and not _is_its_fields(value)) else None
     if cls is types.MethodType:
         return METHOD if objects and is_own_method(value) else None
+    if cls in _OTHERS:
+        return _kind_of_other(value) if objects else None
     return OBJECT if objects and has_plain_attributes(original_class(cls)) else None
+
+
+_OTHERS = frozenset({OrderedDict, defaultdict, Counter, types.MappingProxyType, functools.partial})
+
+
+def _kind_of_other(value: Any) -> Kind | None:
+    """The kind of a value of a class of the standard library."""
+    if type(value) is functools.partial:
+        return None if vars(value) else PARTIAL
+    if type(value) is types.MappingProxyType:
+        shown = parts_of(value)[0]
+        return PROXY if kind_of(shown) in (DICT, MAPPING) else None
+    return MAPPING if is_mapping(value) and not any(map(_is_object, value)) else None
 
 
 def _is_object(key: Any) -> bool:

@@ -12,7 +12,22 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .keys import Foreign
-from .kinds import AGAIN, DICT, FUNCTION, MASKED, METHOD, NAMED, OBJECT, SAME, TUPLE, UNREAD, Tree
+from .kinds import (
+    AGAIN,
+    DICT,
+    FUNCTION,
+    MAPPING,
+    MASKED,
+    METHOD,
+    NAMED,
+    OBJECT,
+    PARTIAL,
+    PROXY,
+    SAME,
+    TUPLE,
+    UNREAD,
+    Tree,
+)
 
 log = logging.getLogger("jitrt.guards")
 
@@ -132,6 +147,10 @@ def _shape(structure: Tree, leaves: Iterator[str]) -> str:
         return f"{parts[0]}.{what}"
     if kind is MASKED:
         return f"masked array({', '.join(parts)})"
+    if kind is PARTIAL or kind is PROXY:
+        return f"{kind.name}({', '.join(parts)})"
+    if kind is MAPPING:
+        return f"{what.cls.__name__}({', '.join(f'{k!r}: {part}' for k, part in zip(what.keys, parts))})"
     if kind is DICT:
         return "{" + ", ".join(f"{k!r}: {part}" for k, part in zip(what, parts)) + "}"
     return f"({', '.join(parts)})" if kind is TUPLE or kind is NAMED else f"[{', '.join(parts)}]"

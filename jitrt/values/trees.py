@@ -131,7 +131,11 @@ def maker_of(tree: Tree, parts: Iterable[Part | None] = ()) -> Callable[[Sequenc
             return f"[{inside}]"
         if kind is METHOD:
             return f"getattr({inside}{what!r})"
-        return f"({inside})" if kind is TUPLE else f"{constant(what)}({inside})"
+        if kind is TUPLE:
+            return f"({inside})"
+        return (
+            f"{constant(what)}({inside})" if kind is NAMED else f"{constant(kind.made)}({constant(what)}, [{inside}])"
+        )
 
     return eval(f"lambda leaves: {text(tree)}", constants)
 

@@ -46,6 +46,16 @@ def closure(x, n):
     return lambda n=n: (x, n)
 
 
+def grouped(items):
+    """A dict that makes lists for what is missing."""
+    return collections.defaultdict(list, items)
+
+
+def proxy(items):
+    """A dict that nobody can change."""
+    return types.MappingProxyType(dict(items))
+
+
 def arrays(rng):
     """An array: of some dtype, shape, strides and flags."""
     dtype = rng.choice(["f8", "f8", "f8", "f4", "i8", "?", ">f8", "c16"])
@@ -90,7 +100,7 @@ def values(rng, depth=0):
         return parts if rng.random() < 0.8 else [parts[0], parts[0]]
     if kind < 0.92:
         keys = rng.choice([["a", "b", "c"], ["b", "a", "c"], [1, "a", 2], [True, "a", 2], [1.0, "a", 2]])
-        return dict(zip(keys, parts))
+        return rng.choice([dict, dict, dict, collections.OrderedDict, grouped, proxy])(zip(keys, parts))
     made = rng.choice([Holder, Record, Slotted, Pair, closure])
     return made(parts[0], parts[-1])
 
@@ -106,8 +116,9 @@ def changed(rng, value, depth=0):
         return arrays(rng)
     if type(value) in (tuple, list):
         return type(value)(changed(rng, v, depth + 1) for v in value)
-    if type(value) is dict:
-        return {k: changed(rng, v, depth + 1) for k, v in value.items()}
+    if isinstance(value, (dict, types.MappingProxyType)):
+        made = {collections.defaultdict: grouped, types.MappingProxyType: proxy}.get(type(value), type(value))
+        return made((k, changed(rng, v, depth + 1)) for k, v in value.items())
     if type(value) is Pair:
         return Pair(*(changed(rng, v, depth + 1) for v in value))
     if isinstance(value, (Holder, Record, Slotted)):

@@ -20,7 +20,7 @@ import numpy as np
 from ...base.frozen import frozen
 from ...ir.integers import Poly
 from ...values import kinds
-from ...values.kinds import DICT, LIST, MASKED, METHOD, NAMED, OBJECT, RECORDS, TUPLE, Tree
+from ...values.kinds import DICT, LIST, MAPPING, MASKED, METHOD, NAMED, OBJECT, PARTIAL, PROXY, RECORDS, TUPLE, Tree
 from ...values.records import has_fields
 from ...values.versions import version_of
 from .arrays import materialise
@@ -31,6 +31,7 @@ from .variables import Kind, Parts, Same, Variable, is_covered, join, kind_of, s
 
 _MOST_DEEP = 4
 _WITHOUT_CLASS = frozenset({TUPLE, DICT, RECORDS, METHOD})
+_LEAVES = frozenset({LIST, MASKED, MAPPING, PROXY, PARTIAL})
 _MOST_PARTS = 64  # of one call
 LEAVES = frozenset({np.ndarray, int, float, bool, str, type(None), np.float64, np.float32, np.int64, complex})
 
@@ -64,7 +65,7 @@ def is_leaf(value: Any) -> bool:
 def _kind(value: Any, depth: int) -> kinds.Kind | None:
     """The kind of a value that is taken apart as such; None for a leaf."""
     kind = None if is_leaf(value) or depth == _MOST_DEEP else kinds.kind_of(value)
-    return None if kind is LIST or kind is MASKED else kind
+    return None if kind in _LEAVES else kind
 
 
 def are_different(args: tuple) -> bool:

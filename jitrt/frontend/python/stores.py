@@ -14,7 +14,23 @@ from ...base.frozen import frozen
 from ...errors import Untraceable
 from ...values.attributes import attributes_of
 from ...values.growing import Appended
-from ...values.kinds import AGAIN, DICT, FUNCTION, GROWING, LIST, MASKED, OBJECT, RECORDS, Kind, Path, Tree, kind_of
+from ...values.kinds import (
+    AGAIN,
+    DICT,
+    FUNCTION,
+    GROWING,
+    LIST,
+    MAPPING,
+    MASKED,
+    OBJECT,
+    PARTIAL,
+    RECORDS,
+    Kind,
+    Path,
+    Tree,
+    kind_of,
+)
+from ...values.mappings import put
 from ...values.masked import changes
 from ..numpy.tracer import Tracer
 
@@ -117,7 +133,12 @@ class Containers:
         if kind is RECORDS:
             raise Untraceable("returns a part of an array of records, or keeps one")
         what, parts = kind.take(value)
-        what = tuple(map(_known_key, what)) if kind is DICT else what
+        if kind is PARTIAL:
+            raise Untraceable("returns a partial function, or keeps one")
+        if kind is DICT:
+            what = tuple(map(_known_key, what))
+        elif kind is MAPPING:
+            what = what._replace(keys=tuple(map(_known_key, what.keys)))
         return (kind, what, tuple([self._flatten(part, leaves, made) for part in parts]))
 
     def stores(self, result: Any, leaves: list[Any]) -> tuple[Tree, tuple[Store, ...]]:
@@ -144,7 +165,7 @@ class Containers:
                     found.append(Store((*known.path, *kind.lead), tuple(changed), values))
                 continue
             before = dict(zip(kind.names(known.what, known.parts), known.parts))
-            after = container if kind is DICT else attributes_of(container)
+            after = container if kind is DICT or kind is MAPPING else attributes_of(container)
             keys = tuple(k for k, v in after.items() if k not in before or v is not before[k])
             removed = tuple(k for k in before if k not in after)
             if list(after) != [*(k for k in before if k in after), *(k for k in keys if k not in before)]:
@@ -176,4 +197,4 @@ def apply(stores: Sequence[Store], places: Sequence[Any], values: Sequence[Any])
             continue
         for key in store.removed:
             del place[key]
-        place.update(zip(store.keys, value))
+        put(place, store.keys, value)
