@@ -11,6 +11,7 @@ from __future__ import annotations
 
 # The functions of `signal` try to make an enum of each handler, which takes twenty times as long.
 import _signal  # type: ignore[import-not-found]
+import operator
 import os
 import sys
 import threading
@@ -61,7 +62,7 @@ class at_work:
     False
     """
 
-    __slots__ = ("_outer",)
+    __slots__ = ("_outer", "_taken")
     _mode = _WORK
 
     # Python looks for signals where a function begins, after calls and where it jumps back: not from an assignment to
@@ -69,14 +70,13 @@ class at_work:
 
     def __enter__(self) -> None:
         self._outer = _state.mode
-        if not self._outer and _is_main():
-            _take_over()
+        self._taken = _take_over() if not self._outer and _is_main() else ()
         _state.mode = self._mode
 
     def __exit__(self, kind: object, error: BaseException | None, traceback: object) -> None:
         try:
-            if not self._outer and _is_main():
-                _give_back()
+            if self._taken:
+                _give_back(self._taken)
         finally:
             _state.mode = self._outer
         if self._outer != _WORK and _waiting and _is_main():
@@ -117,17 +117,28 @@ class _Waiting:
             _run(self.handler, number, frame)
 
 
-def _take_over() -> None:
-    """Let the handlers of all signals wait."""
-    for number in range(1, _signal.NSIG):
-        handler = _signal.getsignal(number)
-        if callable(handler) and type(handler) is not _Waiting:
+_NUMBERS = range(1, _signal.NSIG)
+_seen: tuple[list[Any], tuple[int, ...]] = [], ()  # the handlers of all signals, and the numbers of those to wait
+
+
+def _take_over() -> tuple[int, ...]:
+    """Let the handlers of all signals wait; their numbers. Handlers are mostly those of the time before."""
+    global _seen
+    handlers = list(map(_signal.getsignal, _NUMBERS))
+    known, numbers = _seen
+    if len(known) != len(handlers) or not all(map(operator.is_, known, handlers)):
+        numbers = tuple([number for number, handler in zip(_NUMBERS, handlers) if callable(handler)])
+        _seen = handlers, numbers
+    for number in numbers:
+        handler = handlers[number - 1]
+        if type(handler) is not _Waiting:  # or it was left to wait, see `_give_back`
             _signal.signal(number, _Waiting(handler))
+    return numbers
 
 
-def _give_back() -> None:
-    """Put all handlers back. One that does not get there since another one raises an exception waits for nothing."""
-    for number in range(1, _signal.NSIG):
+def _give_back(numbers: tuple[int, ...]) -> None:
+    """Put handlers back. One that does not get there since another one raises an exception waits for nothing."""
+    for number in numbers:
         handler = _signal.getsignal(number)
         if type(handler) is _Waiting:
             _signal.signal(number, handler.handler)
