@@ -209,6 +209,13 @@ def load_table(name: str) -> dict[str, Any]:
     return {}
 
 
+def may_have_table(name: str) -> bool:
+    """Whether there was a table of that name when this process first asked, or it has made one: a look in memory."""
+    with _Complaints("read"):
+        return cachefiles.was_there(_name(name, "table"))
+    return False
+
+
 def extend_table(name: str, new: dict[str, Any]) -> None:
     """Add to the table of that name.
 

@@ -71,14 +71,19 @@ def folder() -> str | None:
     Unsafe
         If somebody else may write to it.
     """
-    directory = cache_directory()
-    if directory is None:
-        return None
-    path = f"{directory}{os.sep}{fingerprint()}"
-    with contextlib.suppress(FileNotFoundError):
-        _check(os.stat(directory), directory)
-        _check(os.lstat(path), path)
+    path = _path()
+    if path is not None:
+        directory = os.path.dirname(path)
+        with contextlib.suppress(FileNotFoundError):
+            _check(os.stat(directory), directory)
+            _check(os.lstat(path), path)
     return path
+
+
+def _path() -> str | None:
+    """Where that is, whoever may write to it."""
+    directory = cache_directory()
+    return None if directory is None else f"{directory}{os.sep}{fingerprint()}"
 
 
 def _check(status: os.stat_result, path: str | Path) -> None:
@@ -96,6 +101,22 @@ def exists(name: str) -> bool:
     """Whether there is a file of that name, which need not be whole."""
     path = folder()
     return path is not None and os.path.lexists(f"{path}{os.sep}{name}")
+
+
+_listed: dict[str, set[str]] = {}  # what folders had when this process first asked, and what it has written
+
+
+def was_there(name: str) -> bool:
+    """Whether a file of that name was there when this process first asked for one, or has been written by it."""
+    path = _path()
+    if path is None:
+        return False
+    if path not in _listed:
+        found = set[str]()
+        with contextlib.suppress(OSError):
+            found.update(os.listdir(path))
+        _listed[path] = found
+    return name in _listed[path]
 
 
 def read(name: str) -> bytes | None:
@@ -150,6 +171,8 @@ def write(name: str, data: bytes) -> bool:
         _recorded.append(name)
     file = f"{path}{os.sep}{name}"
     _write(file, _checksum(file, data) + data)
+    if path in _listed:
+        _listed[path].add(name)
     _count(path, len(data))
     return True
 

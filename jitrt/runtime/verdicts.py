@@ -14,6 +14,7 @@ import numpy as np
 
 from .. import config
 from ..codegen import cache
+from ..codegen.fingerprint import digest
 from ..frontend.python.captures import Captures
 from ..frontend.python.numbas import source_of
 from ..values.attributes import is_plain_class
@@ -26,7 +27,7 @@ _PLAIN = (bool, int, float, complex, str, type(None))
 
 def verdict(name: str) -> tuple[str, bool] | None:
     """Why that was tried in vain, and what else is to be known; None if it was not."""
-    found = cache.load_table(name)
+    found = cache.load_table(name) if cache.may_have_table(name) else {}
     return (found["reason"], found["more"]) if found.keys() >= {"reason", "more"} else None
 
 
@@ -54,8 +55,7 @@ def _shown(value: Any) -> str:
 
 @lru_cache(maxsize=512)
 def _text_of(code: types.CodeType) -> str:
-    names: dict[str, None] = {}
-    return " ".join([code.co_name, *_described_code(code, names), *names])
+    return " ".join([code.co_name, _described_code(code)[0], *code.co_names, *code.co_freevars])
 
 
 def staged_name(function: Callable[..., Any], key: Hashable, values: Iterable[str]) -> str:
@@ -78,8 +78,8 @@ def _described(function: Any, seen: set[int]) -> Iterator[str]:
         return
     seen.add(id(code))
     yield f"{code.co_filename} {code.co_firstlineno} {function.__defaults__!r}"
-    names: dict[str, None] = {}
-    yield from _described_code(code, names)
+    text, names = _described_code(code)
+    yield text
     cells = dict(zip(code.co_freevars, function.__closure__ or ()))
     for name in names:
         value: Any = function.__globals__.get(name)
@@ -101,11 +101,16 @@ def _value(value: Any) -> str:
     return repr(value) if isinstance(value, _PLAIN) else type(value).__qualname__
 
 
-def _described_code(code: types.CodeType, names: dict[str, None]) -> Iterator[str]:
-    names |= dict.fromkeys((*code.co_names, *code.co_freevars))
-    yield f"{code.co_code.hex()} {code.co_varnames} {code.co_flags}"
+@lru_cache(maxsize=512)
+def _described_code(code: types.CodeType) -> tuple[str, tuple[str, ...]]:
+    """A hash of a function's code, with that of functions in it, and the names that stand there."""
+    names = dict.fromkeys((*code.co_names, *code.co_freevars))
+    texts = [f"{code.co_code.hex()} {code.co_varnames} {code.co_flags}"]
     for value in code.co_consts:
         if isinstance(value, types.CodeType):
-            yield from _described_code(value, names)
+            text, inner = _described_code(value)
+            texts.append(text)
+            names |= dict.fromkeys(inner)
         else:  # sets have another order in each process
-            yield repr(sorted(value, key=repr) if type(value) is frozenset else value)
+            texts.append(repr(sorted(value, key=repr) if type(value) is frozenset else value))
+    return digest("\n".join(texts)), tuple(names)

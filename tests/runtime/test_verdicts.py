@@ -10,8 +10,10 @@ import numpy as np
 import pytest
 
 import jitrt
+from jitrt.codegen import cachefiles
 from jitrt.runtime import stagedloops
 from jitrt.runtime.stagedloops import LoopEngine
+from jitrt.runtime.verdicts import keep_verdict, verdict
 
 TEXT = """
 FACTOR = 2.0
@@ -48,6 +50,18 @@ def refused(function, *args):
     engine = LoopEngine(function)
     assert engine.call(args) is stagedloops.MISS
     return engine.reason(args)
+
+
+def test_where_there_is_no_verdict_no_file_is_looked_for(tried, monkeypatch):
+    asked = []
+    read = cachefiles.read
+    monkeypatch.setattr(cachefiles, "read", lambda name: asked.append(name) or read(name))
+    for k in range(5):
+        assert verdict(f"what nobody has tried {k}") is None
+    assert not asked
+    keep_verdict("what was tried", "in vain", False)
+    assert verdict("what was tried") == ("in vain", False)
+    assert asked
 
 
 def test_another_process_does_not_try(tried):
