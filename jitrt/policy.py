@@ -71,6 +71,7 @@ SPECIALISATIONS = 256
 FRAME_BYTES = 256 << 20
 SIZED_FRAMES, SIZED_FRAME_BYTES = 64, 16 << 20  # for sizes of a program of which NumPy executes some steps
 CAPTURES = 3  # sets of values that it has read from outside before, and may read again
+RAISED = 3  # of them, since the function itself raises an exception: then others are traced at their second call
 FAILURES = 256  # signatures whose traces failed
 SEEN = 256  # signatures that were not traced
 PROGRAMS = 512  # by their graphs

@@ -97,6 +97,30 @@ def test_traces_that_end_in_vain_are_fewer():
     assert fast.cache_info().plain <= 2 * policy.CREDIT_FOR_SMALL
 
 
+def refused(x, name):
+    if name != "yes":
+        raise ValueError(f"{name} of {x.shape}")
+    return x * len(name)
+
+
+def test_calls_that_raise_are_traced_a_few_times():
+    """Tests of a package call its functions with one wrong argument after the other."""
+    fast = jitrt.jit(refused)
+    for size, name in itertools.product((3, policy.SMALL_CALL), TABLE):
+        with pytest.raises(ValueError, match=f"^{name} of"):
+            fast(values("f8", size), name)
+    assert len(fast._specialisations._failures) == policy.RAISED
+    fast = jitrt.jit(refused)
+    x = values("f8", policy.SMALL_CALL)
+    for k in range(policy.RAISED):
+        with pytest.raises(ValueError, match=r"^no"):
+            fast(x[k:], "no")
+    fast(x, "yes")
+    assert "other kinds raise exceptions" in fast.plain_reason
+    assert fast(x, "yes")[0] == 3.0
+    assert not fast.plain_reason
+
+
 @pytest.mark.filterwarnings("ignore::jitrt.JitrtPerformanceWarning")
 def test_calls_that_each_differ_make_few_traces():
     """Each trace takes as long as thousands of such calls."""

@@ -81,6 +81,8 @@ class Specialisations:
         self._in_use: set[int] = set()  # identities of those that have served calls since the oldest were dropped
         self._warned = False
         self._failures: dict[Any, tuple[str, policy.Backoff]] = {}  # why traces failed, and when to try again
+        self._raised = 0  # signatures with which the function itself has raised an exception
+        self._once: dict[Signature, None] = {}  # those that came once since this was so with several
         self.integers = VaryingIntegers()
         self.plain: Plain | None = None
         """Why every call runs the plain function, whatever its arguments, if it does."""
@@ -112,6 +114,8 @@ class Specialisations:
             self._templates.clear()
             self._other_captures.clear()
             self._failures.clear()
+            self._once.clear()
+            self._raised = 0
             self._in_use.clear()
             self._dispatch.clear()
 
@@ -160,7 +164,7 @@ class Specialisations:
                     found = self._known.get(key)
                     if found is not None:
                         break
-                    if is_call and (failure := self._fails_again(key)) is not None:
+                    if is_call and (failure := self._fails_again(key) or self._may_raise(key)) is not None:
                         return failure
                     if signature.log.isEnabledFor(logging.INFO):
                         others = [k for k in self._known if k.outside == captures.number]
@@ -182,12 +186,14 @@ class Specialisations:
                             return self._give_up(key)
                         found = self._specialise(call, key)
                     except CallRaises as reason:  # another trace would say the same
+                        self._raised += key not in self._failures
                         return self._note_failure(key, Unspecialised(str(reason)), is_call)
                     except IntegerWanted as wanted:
                         if self.fix(structure, wanted, len(leaves)):
                             return Plain(str(wanted))
                         continue
                     except Unspecialised as reason:
+                        self._raised += reason.error is not None and key not in self._failures
                         return self._note_failure(key, reason, is_call)
                     self._failures.pop(key, None)
                     if isinstance(found, Plain) and integers and not found.is_passing:  # they may be why
@@ -302,6 +308,18 @@ class Specialisations:
             return None
         reason, backoff = self._failures[key]
         return Plain(reason, is_passing=True, raises=True) if backoff.spares() else None
+
+    def _may_raise(self, key: Signature) -> Plain | None:
+        """The plain function for the first call with new arguments, where several such calls have raised exceptions.
+
+        Tests of a function call it with one wrong argument after the other, and none of them twice.
+        """
+        if self._raised < policy.RAISED or key in self._once or config.strict():
+            return None
+        if len(self._once) >= policy.SEEN:
+            self._once.pop(next(iter(self._once)))
+        self._once[key] = None
+        return _MAY_RAISE
 
     def _told_apart(self, found: Specialisation, key: Signature, call: Call) -> Specialisation | Plain:
         """`found` if no array that it may write has memory in common with another one, otherwise what knows that."""
@@ -537,6 +555,7 @@ def take_apart(args: tuple, kwargs: dict[str, Any], leaves: list[Any], captures:
 
 
 _LARGE = Plain("an integer of more than 64 bits")
+_MAY_RAISE = Plain("one of the first calls of a kind, and other kinds raise exceptions", is_passing=True, raises=True)
 
 
 def _captured_key(value: Any) -> Any:
