@@ -370,6 +370,16 @@ class GuardRows:
             self.kept.append(keyword)
             self._add(part, leaves, item, inner)
 
+    def add_code(self, base: int, function: types.FunctionType) -> None:
+        """Rows of what a function does that has closed over nothing; `base` is the row whose value it is."""
+        places = function_fields()
+        if places is None:
+            raise Unguarded
+        for name in ("__code__", "__globals__", "__defaults__", "__kwdefaults__", "__closure__"):
+            value = getattr(function, name)
+            source = guard.EMPTY_SLOT if value is None else guard.IN_SLOT
+            self.rows.append(self._identical(value) | {"source": source, "base": base, "key": places[name]})
+
     def _add_records(self, structure: Tree, leaves: Iterator[Any], found: dict[str, int], path: Path) -> None:
         """Rows of an array of records and of its fields, which are no objects: their rows find the array again."""
         (dtype, cls), _ = structure[1:]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import enum
 import functools
 from collections.abc import Iterator, Mapping, Sequence
-from types import ModuleType
+from types import FunctionType, ModuleType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -52,10 +52,15 @@ def procedure_table(
     places = iter(range(FIRST_ARGUMENT, len(work.words)))
     generator = 0
     leaf_rows: dict[int, int] = {}
+    functions: list[tuple[int, FunctionType]] = []
 
     def describe(leaf: Any, number: int) -> dict[str, int]:
         if number in known:
-            return _same(known[number])
+            value = known[number]
+            if type(value) is FunctionType and value.__closure__ is None:  # another one that does the same will do
+                functions.append((len(guarded.rows), value))
+                return {"kind": guard.TYPED, "object": id(FunctionType)}
+            return _same(value)
         if number in staged.listed and number not in staged.unread:
             raise Unguarded
         if number in staged.unread:
@@ -80,6 +85,8 @@ def procedure_table(
     guarded = GuardRows({k: k for k in range(len(leaves))}, {}, 0, describe, arguments=(args, {}))
     try:
         guarded.add_arguments(trees[:count], iter(leaves))
+        for base, function in functions:
+            guarded.add_code(base, function)
         for number in range(len(guarded.leaves), len(leaves)):  # which `__defaults__` holds
             if number not in known and number not in staged.unread and not work.put(next(places), leaves[number]):
                 return None

@@ -7,6 +7,7 @@ import threading
 
 import numpy as np
 import pytest
+from entry_calls import check, compiled
 
 import jitrt
 from jitrt.runtime.objects import fields
@@ -219,3 +220,38 @@ def test_released_functions_go_on():
     for row in ROWS[:4]:
         same(fast(row), total(row))
     assert fast.plain_reason == ""
+
+
+def root(f, x):
+    for k in range(50):
+        h = 1e-6
+        step = f(x) / ((f(x + h) - f(x - h)) / (2 * h))
+        x -= step
+        if abs(step) < 1e-12:
+            return x, k
+    return x, 50
+
+
+SHIFT = 5.0
+
+
+def cubic():
+    return lambda x: x**3 - 2 * x - SHIFT
+
+
+def test_functions_that_are_made_anew_and_do_the_same(monkeypatch):
+    function = compiled(root, cubic(), 2.0)
+    assert check(function, cubic(), 3.0)
+    assert not check(function, lambda x: x**3 - 2 * x - 6, 3.0)
+    assert not check(function, lambda x, c=7.0: x**2 - c, 3.0)
+    changed = cubic()
+    changed.__code__ = (lambda x: x**2 - SHIFT).__code__
+    assert not check(function, changed, 3.0)
+    with_default = cubic()
+    with_default.__defaults__ = (1.0,)
+    check(function, with_default, 3.0)
+    monkeypatch.setitem(cubic.__globals__, "SHIFT", 7.0)
+    check(function, cubic(), 3.0)
+    shift = 4.0
+    for shift in (4.0, 9.0, 4.0):
+        check(function, lambda x: x**2 - shift, 3.0)  # noqa: B023
