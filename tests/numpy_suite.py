@@ -180,7 +180,7 @@ def outcomes(name: str, mode: str, rest: list[str]) -> dict[str, tuple[str, str]
                 ).returncode  # elsewhere, lest the settings of the tests beside this file hold
             except subprocess.TimeoutExpired:
                 code = "a timeout"
-            if code not in (0, 1):
+            if code not in (0, 1) or not path.exists():
                 output.seek(0)
                 print(f"{name} ended with {code}:\n{output.read()[-4000:]}", flush=True)
         found: dict[str, tuple[str, str]] = {}

@@ -10,7 +10,7 @@ import numpy as np
 from ..base.frozen import frozen, replaced
 from ..errors import Untraceable
 from ..ir import build as b
-from ..ir.extents import Size, extents_in
+from ..ir.extents import Size, extents_in, is_extent
 from ..ir.integers import Poly
 from ..ir.node import Node
 from ..ir.ops.optable import Kind
@@ -149,7 +149,11 @@ class Outputs:
         if is_computed and base.shape and self._claimed.setdefault(base, key) == key:
             return self._of_input_memory(state.registers[base], base, leaf)
         if node is not base and _is_all_of(leaf, base) and self._owners[key] == 1:
-            return Result("array", self.add(node, state.orders.of_result(node, leaf._strides())))
+            strides, orders = leaf._strides(), state.orders
+            made = orders.of_result(node, strides)
+            # Axes of one element, which views may add, have other strides in memory that is made.
+            if made == orders.normal(node, strides) and not (made and _has_unit(node.shape)):
+                return Result("array", self.add(node, made))
         if key not in self._places:
             strides = None if cell is None else cell.strides
             self._places[key] = self.add(base, state.orders.of_result(base, strides))
@@ -171,6 +175,10 @@ def _memory_of(leaf: Any) -> Any:
     if not isinstance(leaf, Tracer):
         return None
     return leaf._cell or (id(leaf) if leaf._is_array() else leaf._node)
+
+
+def _has_unit(shape: tuple[Any, ...]) -> bool:
+    return any(not is_extent(n) and n == 1 for n in shape)
 
 
 def _is_all_of(leaf: Tracer, base: Node) -> bool:

@@ -4,6 +4,7 @@ import itertools
 
 import numpy as np
 import pytest
+from numpy.lib.stride_tricks import sliding_window_view
 from test_element_loops import function_of
 
 import jitrt
@@ -106,6 +107,10 @@ FUNCTIONS = {
 }
 
 
+def strides_that_matter(x):
+    return [s for s, n in zip(x.strides, x.shape) if n > 1]
+
+
 @pytest.mark.wide(times=2)
 @pytest.mark.parametrize("layout", LAYOUTS)
 @pytest.mark.parametrize("name", FUNCTIONS)
@@ -122,9 +127,7 @@ def test_results_have_numpys_strides(name, layout):
         for g, w in zip(got, want) if isinstance(want, tuple) else [(got, want)]:
             np.testing.assert_allclose(g, w, rtol=1e-13)
             assert g.flags.c_contiguous == w.flags.c_contiguous and g.flags.f_contiguous == w.flags.f_contiguous
-            assert not w.size or [s for s, n in zip(g.strides, g.shape) if n > 1] == [
-                s for s, n in zip(w.strides, w.shape) if n > 1
-            ]
+            assert not w.size or strides_that_matter(g) == strides_that_matter(w)
 
 
 def test_views_that_numpys_functions_give_stay_views():
@@ -319,3 +322,58 @@ def test_views_of_views_have_numpys_strides(viewed):
             flags = [(a.strides, a.tolist(), a.flags.writeable, np.shares_memory(a, x)) for a in f(x)]
             found.append(dict(zip(MADE, flags, strict=True)))
         assert found[0] == found[1]
+
+
+NEW_AXES = [
+    lambda x: x[0, 0][None],
+    lambda x: x[0, 0][None, None] * 2,
+    lambda x: x.sum()[None, ...],
+    lambda x: (x + 1)[None],
+    lambda x: (x + 1)[:, None],
+    lambda x: (x * 2).T[..., None],
+    lambda x: np.atleast_2d(x[0] + 1),
+    lambda x: np.expand_dims(x + 1, 1),
+    lambda x: np.array(x.mean(), ndmin=2),
+    lambda x: np.array(x[0] + 1, ndmin=2),
+    lambda x: np.array(x, ndmin=3),
+    lambda x: np.array(x[::2, ::2], ndmin=3, copy=None),
+]
+
+
+@pytest.mark.parametrize("layout", ["C", "Fortran", "strided"])
+@pytest.mark.parametrize("number", range(len(NEW_AXES)))
+def test_strides_of_new_axes(number, layout):
+    function, x = NEW_AXES[number], LAYOUTS[layout]
+    compiled = jitrt.jit(function)
+    for _ in range(3):
+        got, want = compiled(x), function(x)
+        assert (got.strides, got.flags.writeable) == (want.strides, want.flags.writeable)
+        assert np.array_equal(got, want) or got == pytest.approx(want)
+
+
+OF_WINDOWS = {
+    "contiguous": np.ascontiguousarray,
+    "Fortran": np.asfortranarray,
+    "copies": lambda v: (v.copy("K"), v.copy("A"), np.array(v, order="F")),
+    "flat": lambda v: (v.ravel("K"), v.ravel("A"), v.reshape(-1)),
+    "flags": lambda v: (v.flags.c_contiguous, v.flags.f_contiguous, v * 2),
+    "like": lambda v: np.zeros_like(v),
+    "one window": lambda v: (v[0], v[:, 0] * 2),
+    "behind a look": lambda v: np.ascontiguousarray(v) if v.sum() > 0 else v.reshape(-1),
+}
+
+
+@pytest.mark.parametrize("window", [1, 3, 12])
+@pytest.mark.parametrize("name", OF_WINDOWS)
+def test_windows_that_numpy_lends(name, window):
+    def function(x):
+        return OF_WINDOWS[name](sliding_window_view(x, window, writeable=True))
+
+    x = np.arange(1.0, 13.0)
+    compiled = jitrt.jit(function)
+    for _ in range(3):
+        for g, w in zip(*(r if isinstance(r, tuple) else (r,) for r in (compiled(x), function(x)))):
+            assert np.array_equal(g, w)
+            if isinstance(w, np.ndarray):
+                assert strides_that_matter(g) == strides_that_matter(w)
+                assert np.shares_memory(g, x) == np.shares_memory(w, x)

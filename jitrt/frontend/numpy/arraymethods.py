@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import sys
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
@@ -25,6 +26,7 @@ from .assignment import assign, assign_item, list_node, mutate
 from .numbers import part
 from .operators import Operators, type_name
 from .silence import check_parts
+from .wording import in_numpys_words
 
 if TYPE_CHECKING:
     from .tracer import Tracer
@@ -203,7 +205,6 @@ class ArrayMethods(Operators):
         return "cpu"
 
     def to_device(self, device: Any, /, *, stream: Any = None) -> Tracer:
-        self._refuse("to_device")
         np.empty(0).to_device(device, stream=stream)  # raises what NumPy raises
         return self  # type: ignore[return-value]
 
@@ -253,7 +254,6 @@ class ArrayMethods(Operators):
     def astype(
         self, dtype: Any, order: str = "K", casting: str = "unsafe", subok: bool = True, copy: bool = True
     ) -> Any:
-        self._refuse("astype")
         target = np.dtype(dtype)
         is_covered = target.kind in "biufc" and target.isnative and target.names is None and self.dtype.kind in "biufc"
         if not is_covered or casting not in ("no", "equiv", *PROMOTIONS_KEEP):
@@ -301,7 +301,6 @@ class ArrayMethods(Operators):
         return self._part("conjugate", np.conjugate)
 
     def conj(self) -> Any:
-        self._refuse("conj")
         return self.conjugate()
 
     def __copy__(self) -> Tracer:
@@ -311,7 +310,6 @@ class ArrayMethods(Operators):
         return self.copy()
 
     def round(self, decimals: int = 0, out: Any = None) -> Tracer:
-        self._refuse("round")
         return self._apply(np.round, decimals, out)
 
     def __len__(self) -> int:
@@ -334,7 +332,8 @@ class ArrayMethods(Operators):
 
     def item(self, *index: Any) -> Any:
         """The element as a Python number; a float is not looked at, an integer or a boolean is."""
-        self._refuse("item")
+        if len(index) not in (0, 1, self.ndim):
+            raise ValueError("incorrect number of indices for array")
         if index:
             return self.flat[index[0]].item() if len(index) == 1 else self[index].item()
         if self.size != 1:
@@ -359,25 +358,20 @@ class ArrayMethods(Operators):
         return self._number(np.dtype(np.float64))
 
     def tolist(self) -> Any:
-        self._refuse("tolist")
         return self._value("tolist", lambda value: value.tolist())
 
     # Methods that write.
     def fill(self, value: Any) -> None:
-        self._refuse("fill")
         if self._is_array():  # NumPy fills a copy of a scalar
             assign(self, value)  # type: ignore[arg-type]
 
     def sort(self, *args: Any, **kwargs: Any) -> None:
-        self._refuse("sort")
         mutate(self, np.ndarray.sort, "sort", (self, *args), kwargs)
 
     def partition(self, *args: Any, **kwargs: Any) -> None:
-        self._refuse("partition")
         mutate(self, np.ndarray.partition, "partition", (self, *args), kwargs)
 
     def put(self, *args: Any, **kwargs: Any) -> None:
-        self._refuse("put")
         mutate(self, np.ndarray.put, "put", (self, *args), kwargs)
 
     def __getattr__(self, name: str) -> Any:
@@ -385,7 +379,7 @@ class ArrayMethods(Operators):
             return getattr(self._value(name, _itself), name)
         function = METHODS.get(name)
         if function is not None and (not self._scalar or hasattr(np.generic, name)):
-            return lambda *args, **kwargs: function(self, *args, **kwargs)
+            return functools.partial(_method(name, function), self)
         if self._scalar and not name.startswith("__") and not hasattr(np.ndarray, name):
             if self.dtype.kind in "mM":  # NumPy asks for parts of a date, and tells people of other errors than these
                 Untraceable(f".{name} of a value that is being traced", user_line())  # it is noted when it is made
@@ -394,13 +388,34 @@ class ArrayMethods(Operators):
         if name in _MEMORY and name in sys._getframe(1).f_code.co_names:  # where NumPy asks, there is none
             raise Untraceable(f".{name} of a value that is being traced", user_line())
         if name.startswith("__") or not hasattr(np.generic if self._scalar else np.ndarray, name):
-            kind = self.__class__
-            module = "" if kind.__module__ == "builtins" else f"{kind.__module__}."
-            raise AttributeError(f"'{module}{kind.__qualname__}' object has no attribute {name!r}")
+            raise AttributeError(f"{type_name(self)!r} object has no attribute {name!r}")
         if self._scalar or name in _UNTRACEABLE_ATTRIBUTES or not callable(getattr(np.ndarray, name)):
             raise Untraceable(f".{name} of a value that is being traced", user_line())
         method = getattr(np.ndarray, name)
         return lambda *args, **kwargs: self._trace.calls.host_call(method, name, (self, *args), kwargs)
+
+
+def _method(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
+    """`function` as a method that the user's numbers do not have, and which raises what NumPy's raises."""
+
+    def numpys(array: Any, *args: Any, **kwargs: Any) -> Any:
+        return getattr(array, name)(*args, **kwargs)
+
+    @functools.wraps(function)
+    def method(self: Any, *args: Any, **kwargs: Any) -> Any:
+        if not hasattr(float, name):
+            self._refuse(name)
+        try:
+            return function(self, *args, **kwargs)
+        except Exception as error:
+            raise in_numpys_words(error, numpys, (self, *args), kwargs)  # noqa: B904 - it may be itself
+
+    return method
+
+
+for _name, _function in tuple(vars(ArrayMethods).items()):
+    if hasattr(np.ndarray, _name) and not _name.startswith("_") and callable(_function):
+        setattr(ArrayMethods, _name, _method(_name, _function))
 
 
 def _as_array(value: Any) -> Any:
@@ -431,11 +446,17 @@ class Flat:
     def __iter__(self) -> Iterator[Tracer]:
         return iter(self._elements().copy())
 
+    def _check(self, index: Any) -> None:
+        if type(index) is int and not -len(self) <= index < len(self):
+            raise IndexError(f"index {index} is out of bounds for size {len(self)}")
+
     def __getitem__(self, index: Any) -> Tracer:
+        self._check(index)
         found = self._elements()[index]
         return found if found._scalar else found.copy()
 
     def __setitem__(self, index: Any, value: Any) -> None:
+        self._check(index)
         if not self._array._is_array():  # they are those of a copy
             return
         elements = self._elements()

@@ -35,6 +35,7 @@ from ..python.elsewhere import Vectorized, refusing
 from ..python.purevalues import why_impure
 from ..python.userline import user_line
 from ..state import Trace
+from ..storage import fit
 from . import draws, maskedfunctions
 from .assignment import list_node
 from .numbers import fits_scalar, library_call, stored
@@ -111,7 +112,7 @@ def _filled(state: Trace, function: Callable[..., Any], args: tuple, kwargs: dic
         if element.shape or not _has_kernels(element.dtype):
             return function(*args, **kwargs)
         node = b.constant(element.astype(canonical(element.dtype))[()])
-    filled = b.view("broadcast_to", node, shape=shape)
+    filled = fit(node, node.dtype, shape)
     return Tracer(state.fresh(filled) if node.shape else filled, state)
 
 
@@ -168,9 +169,13 @@ def _converted(state: Trace, function: Callable[..., Any], args: tuple, kwargs: 
         array = array.copy(order)
     if copy is False and array is not value:
         raise ValueError("Unable to avoid copy while creating an array as requested.")
-    while array.ndim < at_least:
-        array = array[None]
-    return array
+    missing = (1,) * (at_least - array.ndim)
+    if not missing:
+        return array
+    if array.ndim > 1 and array.flags.fnc:  # new axes lie inside of the others
+        turned = array.transpose()
+        return turned.reshape(turned.shape + missing).transpose()
+    return array.reshape(missing + array.shape)
 
 
 def _lends_memory(value: Any) -> bool:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...errors import LoopsWanted, Untraceable
+from ...ir.aliasing import is_lent
 from ...ir.extents import is_extent
 from ...ir.interpret import evaluate
 from ...ir.node import Node, type_of
@@ -406,7 +407,9 @@ class HostCalls:
             trace.registers.values[result] = value
         if isinstance(value, np.ndarray):
             trace.orders.note_like(result, value)
-        return Tracer(result, trace, scalar=isinstance(value, np.generic))
+        if shapes is not None:  # such calls lend nothing
+            return Tracer(result, trace, scalar=isinstance(value, np.generic))
+        return self._stored_as(value, result)
 
     def _wrap_registers(self, node: Node, structure: Any, registers: Any, path: tuple) -> Any:
         """Tracers for the parts of a result that are in registers."""
@@ -424,7 +427,14 @@ class HostCalls:
         trace.registers.values[result] = read_only(value)
         if isinstance(value, np.ndarray):
             trace.orders.note(result, value.strides)
-        return Tracer(result, trace, scalar=isinstance(value, np.generic))
+        return self._stored_as(value, result)
+
+    def _stored_as(self, value: Any, result: Node) -> Tracer:
+        """A tracer for what a call gives: a view that it lends is left as it is, though its elements overlap."""
+        made = Tracer(result, self._trace, scalar=isinstance(value, np.generic))
+        if isinstance(value, np.ndarray) and is_lent(result):
+            made._own(value.strides)
+        return made
 
 
 def _offer(function: Callable[..., Any], name: str) -> None:

@@ -18,6 +18,7 @@ from ...errors import Untraceable
 from ...ir.extents import Size
 from ...ir.node import Node
 from ...values.masked import Masked
+from ..python.classes import name_of
 from ..python.userline import user_line
 from ..rolling.loopnumber import LoopNumber
 from .numbers import operation, unary
@@ -137,12 +138,21 @@ def _number_node(value: Any, tracer: Operators, python: Callable[[Any, Any], Any
 
 
 def _forward(ufunc: np.ufunc, python: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
-    def apply(self: Any, other: Any) -> Any:
+    def apply(self: Any, other: Any, *modulo: Any) -> Any:
+        if modulo:  # of ``pow``
+            return _power_modulo(self, other, *modulo)
         made = None if ufunc in _IN_OTHER_WAYS else self._of_two(ufunc, self, other)
         made = _binary(ufunc, python, self, other) if made is None else made
         return _checked(ufunc, made, self, other) if ufunc in OVERFLOWING else made
 
     return apply
+
+
+def _power_modulo(x: Any, y: Any, modulo: Any) -> Any:
+    if x._is_weak():
+        return pow(x._value("pow", lambda value: value), y, modulo)
+    names = ", ".join(repr(type_name(v)) for v in (x, y, modulo))
+    raise TypeError(f"unsupported operand type(s) for ** or pow(): {names}")
 
 
 def _checked(ufunc: np.ufunc, made: Any, *operands: Any) -> Any:
@@ -269,8 +279,7 @@ def is_tracer(value: Any) -> bool:
 
 def type_name(value: Any) -> str:
     """The name that exceptions have for the type of what a tracer stands for."""
-    kind = value.__class__
-    return f"numpy.{kind.__name__}" if kind.__module__ == "numpy" else kind.__name__
+    return name_of(value.__class__)
 
 
 def traced_float(*args: Any) -> Any:

@@ -53,8 +53,10 @@ def item_of(array: Tracer, index: Any) -> Tracer:
             check_order(form)
         return array._new(node, scalar=node.shape == ())
     scalar = node.shape == () and Ellipsis not in [i for i in items if not isinstance(i, (slice, np.ndarray))]
-    if scalar or array._scalar:
+    if scalar:
         return array._new(node, scalar)
+    if array._scalar:  # the view is of an array that NumPy makes of it
+        array = array._new(array._node)
     return array._view(node)
 
 

@@ -218,7 +218,7 @@ class Tracer(ArrayMethods):
         if any(isinstance(value, Masked) for value in inputs):
             return NotImplemented
         try:
-            return call_ufunc(self, ufunc, method, inputs, kwargs)
+            return call_ufunc(self, ufunc, method, inputs, dict(kwargs))
         except Exception as error:
             raise in_numpys_words(error, getattr(ufunc, method), inputs, kwargs)  # noqa: B904 - it may be itself
 
@@ -266,3 +266,7 @@ class Tracer(ArrayMethods):
         if not self._is_array():
             raise TypeError(f"{type_name(self)!r} object does not support item assignment")
         assign_item(self, index, value)
+
+
+# By which name Python's own exceptions call it: "'numpy.ndarray' object is not callable".
+Tracer.__name__ = "numpy.ndarray"

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from ...ir.strided import depends
+from ...values.kinds import mapped
 from .aliases import arrays_of
 from .operands import phantoms
 
@@ -26,11 +27,12 @@ _REFUSALS = (ValueError, TypeError, IndexError)
 def in_numpys_words(error: Exception, function: Callable[..., Any], args: tuple, kwargs: dict[str, Any]) -> Exception:
     """What NumPy raises for arrays of these shapes where a row has raised `error`; else `error` itself."""
     given = (*args, *kwargs.values())
-    if not _is_of_row(error) or "out" in kwargs or any(callable(v) and not isinstance(v, type) for v in given):
+    if not _is_of_row(error) or any(callable(v) and not isinstance(v, type) for v in given):
         return error
     if any(depends(array.shape) for array in arrays_of(given)):
         return error
-    args, kwargs = phantoms(args), phantoms(kwargs)
+    out = {"out": mapped(kwargs["out"], _like)} if "out" in kwargs else {}
+    args, kwargs = phantoms(args), phantoms(kwargs) | out
     try:
         with np.errstate(all="ignore"):
             function(*args, **kwargs)
@@ -39,6 +41,11 @@ def in_numpys_words(error: Exception, function: Callable[..., Any], args: tuple,
             vars(raised)["is_numpys"] = True
             return raised.with_traceback(error.__traceback__)
     return error
+
+
+def _like(value: Any) -> Any:
+    """What may be written in place of an array."""
+    return np.empty(value.shape, value.dtype) if isinstance(value, np.ndarray) else value
 
 
 def _is_of_row(error: Exception) -> bool:

@@ -110,6 +110,11 @@ def _class_of_symbol(value: Any) -> type | None:
     return value.__class__ if str(kind.__module__).startswith(_STAND_INS) and value.__class__ is not kind else None
 
 
+def name_of(kind: type) -> str:
+    """The name that exceptions have for a class of NumPy's, or of Python's."""
+    return f"numpy.{kind.__name__}" if kind.__module__ == "numpy" else kind.__name__
+
+
 def traced_hasattr(value: Any, name: str, /) -> bool:
     """``hasattr``, of a symbol whether the value has it."""
     kind = _class_of_symbol(value)
@@ -119,12 +124,12 @@ def traced_hasattr(value: Any, name: str, /) -> bool:
 def traced_getattr(value: Any, name: str, /, *default: Any) -> Any:
     """``getattr``, of a symbol the default where the value has no such attribute."""
     kind = _class_of_symbol(value)
-    if kind is None or len(default) > 1:
+    if kind is None or len(default) > 1 or not isinstance(name, str):
         return builtins.getattr(value, name, *default)
     if not traced_hasattr(value, name):
         if default:
             return default[0]
-        raise AttributeError(f"{kind.__name__!r} object has no attribute {name!r}")
+        raise AttributeError(f"{name_of(kind)!r} object has no attribute {name!r}")
     try:
         return builtins.getattr(value, name)
     except AttributeError:
