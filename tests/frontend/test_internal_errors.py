@@ -10,6 +10,7 @@ import jitrt
 X = np.random.default_rng(0).random((4, 4)) + 0.5
 V = X[0].copy()
 IF_NEEDED = np._CopyMode.IF_NEEDED
+OF_OBJECTS = np.frompyfunc(lambda value: value + 1, 1, 1)
 
 
 class Sub(np.ndarray):
@@ -59,6 +60,7 @@ CASES = {
     "byte order, computed with": (lambda x: x.astype(np.dtype("f4").newbyteorder()) * 2, V),
     "byte order of a full array": (lambda x: (np.zeros_like(x, dtype=">f8"), np.full(3, x[0], ">i4")), V),
     "objects": (lambda x: np.array([x, x[0]], dtype=object)[1], V),
+    "objects that a ufunc of Python's gives": (lambda x: (OF_OBJECTS(x).astype(float) * 2, OF_OBJECTS(x) + 1), V),
     "flags that are set": (read_only, X),
     "full of an array": (lambda x: np.full((2, 4), x), V),
 }

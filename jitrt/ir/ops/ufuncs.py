@@ -252,11 +252,14 @@ def elementwise_result(ufunc: np.ufunc, operands: tuple[np.dtype | type, ...]) -
     Raises
     ------
     NotCovered
-        As for `elementwise_op`.
+        As for `elementwise_op`, and if the loop takes or gives objects, as those of `numpy.frompyfunc`.
     TypeError
         As for `loop_dtypes`.
     """
-    return elementwise_op(ufunc), resolved(ufunc, operands)[-1]
+    op, dtypes = elementwise_op(ufunc), resolved(ufunc, operands)
+    if any(t.hasobject for t in dtypes):
+        raise NotCovered(f"{ufunc.__name__} of objects")
+    return op, dtypes[-1]
 
 
 def where_dtype(a: ArrayType, b: ArrayType) -> np.dtype:
