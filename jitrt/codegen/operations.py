@@ -47,7 +47,14 @@ def _is_emitted(op: Op, operands: tuple[np.dtype, ...], result: np.dtype) -> boo
 
 def is_supported(*dtypes: np.dtype) -> bool:
     """Whether kernels can have values of all of these dtypes."""
-    return all(t.char in _SUPPORTED or (t.char == _HALF and _converts_half()) for t in dtypes)
+    return all(
+        (t.char in _SUPPORTED and not _has_multiple_units(t)) or (t.char == _HALF and _converts_half()) for t in dtypes
+    )
+
+
+def _has_multiple_units(dtype: np.dtype) -> bool:
+    """Whether a date or a duration counts in several units, as ``m8[7D]`` does."""
+    return dtype.kind in "mM" and np.datetime_data(dtype)[1] != 1
 
 
 @lru_cache(maxsize=4096)
