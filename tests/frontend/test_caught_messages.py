@@ -101,6 +101,9 @@ np.add(x, x, out=m)
 np.add(x, x, out=np.zeros(3))
 np.add(m, m, out=x)
 np.full(3, x)
+np.add(np.arange(4), m, out=np.arange(4))
+np.arange(4).__iadd__(m)
+np.add.reduce(m, axis=0, out=np.zeros(2, int))
 """.strip().split("\n")
 GROUP = 7
 

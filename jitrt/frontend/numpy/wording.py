@@ -37,7 +37,8 @@ def in_numpys_words(error: Exception, function: Callable[..., Any], args: tuple,
         with np.errstate(all="ignore"):
             function(*args, **kwargs)
     except _REFUSALS as raised:
-        if "read-only" not in str(raised) and any(isinstance(raised, t) and isinstance(error, t) for t in _REFUSALS):
+        is_alike = any(isinstance(raised, t) and isinstance(error, t) for t in _REFUSALS)
+        if "read-only" not in str(raised) and (is_alike or isinstance(getattr(function, "__self__", None), np.ufunc)):
             vars(raised)["is_numpys"] = True
             return raised.with_traceback(error.__traceback__)
     return error
