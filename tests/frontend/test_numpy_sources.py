@@ -189,6 +189,21 @@ def test_float_as_a_class_beside_calls_of_it():
         np.testing.assert_array_equal(fast(Y), names["f"](Y))
 
 
+@pytest.mark.parametrize("is_computed", [True, False])
+def test_what_is_broadcast_before_its_memory_changes(is_computed):
+    def function(x, y):
+        y = y * 2 if is_computed else y
+        made = np.broadcast_arrays(x, y)
+        y[0] = 7.0
+        return made
+
+    for args in [(M, M[:1]), (M, M[:1] + 1)] * 2:
+        got, want = (call(*(a.copy() for a in args)) for call in (jitrt.jit(function), function))
+        with pytest.warns(FutureWarning, match="future versions"):
+            assert got[1].flags.writeable
+        np.testing.assert_array_equal(got[1], want[1])
+
+
 @pytest.mark.parametrize("given", ["np.broadcast_arrays(x, y)", "np.broadcast_arrays(x, y)[1][2:]", "x, y"])
 def test_what_is_broadcast_warns_when_it_is_written(given):
     function = function_of(f"[np.broadcast_arrays(x, y)[0] + 1, {given}]")

@@ -15,6 +15,7 @@ from ...errors import Untraceable
 from ...ir.aliasing import may_alias
 from ...ir.node import Node
 from ...ir.ops.contractions import Call
+from ...ir.ops.updates import Region
 from ...values.kinds import flatten
 from ..python.userline import user_line
 from ..storage import Cell
@@ -31,7 +32,7 @@ class Aliases:
         self._lent: dict[Cell, Node] = {}
         self._pairs: list[tuple[Cell, Cell, bool]] = []
         self._handed_out: list[np.ndarray] = []
-        self._broadcast: set[tuple[Cell, Node]] = set()
+        self._broadcast: set[tuple[Cell, Region]] = set()
 
     def lend(self, array: Tracer) -> None:
         """Note that others go on using the memory of `array`."""
@@ -71,7 +72,7 @@ class Aliases:
 
     def note_broadcast(self, results: Any) -> None:
         """Note what `np.broadcast_arrays` gave: arrays that may be written, but NumPy warns of it."""
-        self._broadcast.update((t._storage(), t._node) for t in arrays_of(results) if t._node.op.read_only)
+        self._broadcast.update((t._storage(), t._region()) for t in arrays_of(results) if t._node.op.read_only)
 
     def check_error(self, error: BaseException) -> None:
         """Raise `Untraceable` if `error` is that of writing into what was handed out."""
@@ -100,7 +101,7 @@ class Aliases:
             if isinstance(array, np.ndarray) and any(np.may_share_memory(array, a) for a in self._handed_out):
                 raise Untraceable("returns an array that is made of a value")
         for symbol in returned if self._broadcast else ():
-            if is_tracer(symbol) and any((symbol._cell, n) in self._broadcast for n in _seen_through(symbol._node)):
+            if is_tracer(symbol) and any((symbol._cell, r) in self._broadcast for r in _seen_through(symbol)):
                 raise Untraceable("returns what np.broadcast_arrays gave, of which NumPy warns when it is written")
         if self._pairs:
             cells = {t._cell for t in returned if is_tracer(t)}
@@ -111,11 +112,10 @@ class Aliases:
                     raise Untraceable("returns an array in memory that it shares with another one")
 
 
-def _seen_through(view: Node) -> Iterator[Node]:
-    """A view, what it is a view of, and so on."""
-    while view.op.view_like:
-        yield view
-        view = view.args[0]
+def _seen_through(array: Tracer) -> Iterator[Region]:
+    """Of what an array is a view, and what that is a view of, and so on: where in the memory it is."""
+    region = array._region()
+    return (region[:k] for k in range(1, len(region) + 1))
 
 
 def arrays_of(value: Any) -> Iterator[Tracer]:
