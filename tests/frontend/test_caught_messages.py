@@ -104,6 +104,8 @@ np.full(3, x)
 np.add(np.arange(4), m, out=np.arange(4))
 np.arange(4).__iadd__(m)
 np.add.reduce(m, axis=0, out=np.zeros(2, int))
+(x == m.astype('M8[D]')[:, :1]).tolist()
+np.isin(x, (x * 2).astype('M8[D]')).tolist()
 """.strip().split("\n")
 GROUP = 7
 

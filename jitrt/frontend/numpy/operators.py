@@ -148,6 +148,18 @@ def _forward(ufunc: np.ufunc, python: Callable[[Any, Any], Any]) -> Callable[[An
     return apply
 
 
+def _of_any_types(compare: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
+    """`compare`, an operator: where its ufunc has no loop, as for a date and a number, NumPy's arrays differ."""
+
+    def apply(self: Any, other: Any) -> Any:
+        try:
+            return compare(self, other)
+        except TypeError:
+            raise Untraceable("compares what is of other types", user_line()) from None
+
+    return apply
+
+
 def _power_modulo(x: Any, y: Any, modulo: Any) -> Any:
     if x._is_weak():
         return pow(x._value("pow", lambda value: value), y, modulo)
@@ -350,6 +362,8 @@ for _name, (_ufunc, _python) in BINARY.items():
     setattr(Operators, f"__i{_name}__", _in_place(_ufunc))
 for _name, (_ufunc, _python) in COMPARISONS.items():
     setattr(Operators, f"__{_name}__", _forward(_ufunc, _python))
+for _name in ("eq", "ne"):
+    setattr(Operators, f"__{_name}__", _of_any_types(getattr(Operators, f"__{_name}__")))
 for _name, (_ufunc, _convert) in UNARY.items():
     setattr(Operators, f"__{_name}__", _unary(_ufunc, _convert))
 for _name, _convert in _CONVERSIONS.items():

@@ -32,7 +32,11 @@ def array_node(value: Any) -> Node:
     if not _holds_node(value):
         return _literal(value)
     # NumPy promotes the elements of a list one after the other, which `np.result_type` does not.
-    return _stacked(value, canonical(reduce(np.promote_types, _dtypes(value))))
+    try:
+        dtype = canonical(reduce(np.promote_types, _dtypes(value)))
+    except TypeError as error:  # NumPy makes objects of dates among numbers
+        raise NotCovered(str(error)) from None
+    return _stacked(value, dtype)
 
 
 def check_casting(casting: str) -> None:
