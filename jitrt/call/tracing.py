@@ -29,6 +29,7 @@ from ..ir.ops.contractions import Call as HostedCall
 from ..ir.ops.contractions import answered
 from ..ir.rounding import EXACT, Rounding
 from ..ir.worthwhile import is_short
+from ..passes.lower import NumberTooLarge
 from ..values.kinds import Tree, rebuild
 from ..values.memory import copies_of, overlap, sharing
 from ..values.trees import classes_in, part_count
@@ -140,7 +141,9 @@ def specialise(call: Call, programs: Programs, unsteady: bool) -> Specialisation
         raise Unspecialised(str(reason)) from None
     except (Untraceable, NotWorthwhile) as reason:
         return _plain(call, reason)
-    except ReadOnly as error:  # the plain function does what stands in front of that
+    except NumberTooLarge as error:  # the plain function, which may catch it, does what stands in front of that
+        return _plain(call, Untraceable(f"raises OverflowError: {error}"))
+    except ReadOnly as error:
         raise Unspecialised(f"it raises ValueError: {error}", error) from None
     except Exception as error:
         if is_users_own(error):

@@ -70,6 +70,10 @@ def _are_typed(n: Node, dtypes: tuple[np.dtype, ...]) -> bool:
     return True
 
 
+class NumberTooLarge(OverflowError):
+    """A Python integer fits into no element of the dtype that NumPy would give it, of which NumPy tells people."""
+
+
 def _as_operand(x: Node, dtype: np.dtype, shape: tuple[int, ...]) -> Node:
     """`x` cast and broadcast; what has one element is cast first, the rest where it is used."""
     if x.type.weak and x.op.name == "constant":
@@ -84,13 +88,14 @@ def _as_operand(x: Node, dtype: np.dtype, shape: tuple[int, ...]) -> Node:
 @lru_cache(maxsize=1024)
 def _typed_literal(x: Node, dtype: np.dtype) -> Node:
     """The number `x` in `dtype`; the same function at another shape has the same literals."""
-    # The array conversion raises the OverflowError that NumPy raises for a Python integer out of range.
     try:
         with np.errstate(over="raise"):
             return b.constant(np.asarray(x["value"].value, dtype)[()])
     except FloatingPointError:  # of which each call has to tell NumPy's error state; kernels are given no integers
-        value = np.asarray(x["value"].value)[()]
-        return b.cast(b.constant(np.float64(value) if value.dtype.kind in "iu" else value), dtype)
+        value = np.asarray(x["value"].value)
+        return b.cast(b.constant(np.float64(value[()]) if value.dtype.kind in "iuO" else value[()]), dtype)
+    except OverflowError as error:
+        raise NumberTooLarge(str(error)) from None
 
 
 RULES = (drop_identity_cast, explicit_operands, lower_compound, short_scan)

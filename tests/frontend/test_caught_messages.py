@@ -101,6 +101,10 @@ np.add(x, x, out=m)
 np.add(x, x, out=np.zeros(3))
 np.add(m, m, out=x)
 np.full(3, x)
+np.full((2, 2), [1, 2, 3])
+(x > 1) + 10**100
+x < 10**400
+x.astype(int) + 10**100
 np.add(np.arange(4), m, out=np.arange(4))
 np.arange(4).__iadd__(m)
 np.add.reduce(m, axis=0, out=np.zeros(2, int))

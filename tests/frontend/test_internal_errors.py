@@ -44,7 +44,17 @@ def bodies(pos, mass):
     return pos, energies
 
 
+def large(x):
+    with np.errstate(over="ignore"):
+        y = x.astype(np.float32)
+        y[0] = 10**100
+        np.copyto(y[1:2], 10**100)
+        return y, y + 10**60, x * 10**100, np.select([x > 1], [x], 10**60)
+
+
 CASES = {
+    "large integers": (large, V),
+    "full of a list": (lambda x: np.full((2, 4), [1.0, 2.0, 3.0, 4.0]) + x, V),
     "reshape by a NumPy integer": (lambda x, n: x.reshape(n, -1), X, np.int64(2)),
     "copy mode": (lambda x: (np.array(x * 2, copy=IF_NEEDED), np.array(x, copy=np._CopyMode.ALWAYS)), X),
     "copy of a list": (lambda x: np.array([x[0], 1.0], copy=None), V),

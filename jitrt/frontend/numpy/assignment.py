@@ -81,7 +81,8 @@ def _value_node(value: Any, target: Tracer) -> Node:
         element = np.empty((), target.dtype)
         with np.errstate(all="ignore"):  # of which each call has to tell NumPy's error state
             element[()] = value  # raises what NumPy raises for a number that does not fit
-        is_too_large = target.dtype.kind in "fc" and np.isinf(element) and np.isfinite(value)
+        is_finite = isinstance(value, int) or np.isfinite(value)
+        is_too_large = target.dtype.kind in "fc" and np.isinf(element) and is_finite
         if (isinstance(value, float) and target.dtype.kind in "fc") or is_too_large:
             return target._trace.lift(np.asarray(value).astype(complex if np.iscomplexobj(value) else float).item())
         return b.constant(element[()])

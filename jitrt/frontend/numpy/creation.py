@@ -105,11 +105,13 @@ def _filled(state: Trace, function: Callable[..., Any], args: tuple, kwargs: dic
         node = b.cast(stored(state, filling, target), target)
         check_parts(state, (node,))
         state.effects.operation(node)
+    elif np.ndim(fill):
+        return literal(state, function(*args, **kwargs))
     else:
         if function is not np.full:
             fill = np.ones((), dtype)[()] if fill else np.zeros((), dtype)[()]
         element = np.full((), int(fill) if is_extent(fill) else fill, dtype)
-        if element.shape or not _has_kernels(element.dtype):
+        if not _has_kernels(element.dtype):
             return function(*args, **kwargs)
         node = b.constant(element.astype(canonical(element.dtype))[()])
     filled = fit(node, node.dtype, shape)
