@@ -216,7 +216,7 @@ def main() -> int:
             print(f"    {test}")
             if arguments.messages:
                 print("        " + compiled.get(test, ("", "was not run"))[1].replace("\n", "\n        "))
-        is_good &= not lost
+        is_good &= bool(plain) and not lost
     print("\n".join([f"\n{'module':48} {'plain':>7} {'jit':>7} {'only jit':>8}", *lines]))
     return 0 if is_good else 1
 
