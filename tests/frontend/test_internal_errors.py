@@ -72,6 +72,7 @@ CASES = {
     "byte order of a full array": (lambda x: (np.zeros_like(x, dtype=">f8"), np.full(3, x[0], ">i4")), V),
     "objects": (lambda x: np.array([x, x[0]], dtype=object)[1], V),
     "a date among numbers": (lambda x, d: (np.array([x[0], d[0]])[1], np.array([d[0], x[0] > 0])[0]), V, DAYS),
+    "a date as a short text": (lambda x: (np.array(x[0], "S6"), np.array(x[1], dtype="U4")), DAYS),
     "durations in weeks": (lambda x: (x[::-1].copy(), np.isnat(x), x + x, x[0] - x[1:], x.max()), V.astype("m8[7D]")),
     "dates in fives": (lambda x: (np.where(x > x[0], x, x[0]), x.astype("M8[ms]")), V.astype("i8").astype("M8[5ms]")),
     "objects that a ufunc of Python's gives": (lambda x: (OF_OBJECTS(x).astype(float) * 2, OF_OBJECTS(x) + 1), V),

@@ -155,9 +155,9 @@ def _converted(state: Trace, function: Callable[..., Any], args: tuple, kwargs: 
         return literal(state, function(*args, **kwargs))
     if dtype is not None and (
         (made := np.dtype(dtype)).names is not None
-        or (made.kind not in "biufcmM" and (made.hasobject or type(value) is not Tracer))
-    ):
-        raise Untraceable(f"makes an array of {made}", user_line())  # tuples may be records, integers texts
+        or (made.kind not in "biufcmM" and (made.hasobject or type(value) is not Tracer or value._scalar))
+    ):  # tuples may be records, integers texts, and scalars texts that are cut off where those of arrays raise
+        raise Untraceable(f"makes an array of {made}", user_line())
     array = array_of(state, value if dtype is None else _elements(state, value, np.dtype(dtype)))
     if array is value and value._form() is not None:
         value = array = value if keeps_class else value._as_array()
