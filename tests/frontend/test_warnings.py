@@ -250,3 +250,9 @@ def test_the_line_of_the_caller_is_told(function, strict, monkeypatch):
             told = [w for w in caught if w.category is UserWarning]
             found.append([(w.filename, w.lineno, str(w.message)) for w in told])
         assert found[0] == found[1]
+
+
+@pytest.mark.parametrize("decided", [True, False])
+def test_a_number_that_overflows_and_is_not_chosen(decided):
+    check(lambda number: np.where(decided, SINGLE, number), 1.0, 1e200, 2.0)
+    check(lambda number: np.where(decided, SINGLE, 1e200) * number, 1.0, 2.0)

@@ -28,10 +28,18 @@ def where(condition: Any, /, *choices: Any) -> Node:
         raise NotCovered("where of such operands")
     x, y = _wrapped(x, dtype), _wrapped(y, dtype)
     decided, shape = b.literal(c), b.broadcast_shape((c, x, y))
+    if decided is not None and _may_overflow(y if decided else x, dtype):
+        raise NotCovered("where of a number that may overflow, of which NumPy warns, chosen or not")
     if shape and (decided is not None or x is y):  # what is not chosen is no operand, so that it counts as unread
         chosen = b.broadcast_to(b.cast(x if decided or x is y else y, dtype), shape)
         return b.where(b.constant(np.True_), chosen, chosen)  # in the order of its operands, which a copy is not
     return b.where(c, x, y)
+
+
+def _may_overflow(x: Node, dtype: np.dtype) -> bool:
+    """Whether `x` is a Python number that is no literal, and becomes a smaller float."""
+    is_float = x.type.weak and x.op.name != "constant" and x.dtype.kind in "fc"
+    return is_float and dtype.kind in "fc" and not np.can_cast(x.dtype, dtype)
 
 
 def _literal(value: Any) -> Node:
