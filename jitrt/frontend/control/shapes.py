@@ -179,10 +179,16 @@ def _concatenate(r: Recorder, parts: Any, axis: Any = 0) -> Array:
     return made
 
 
+def _bounds(places: Any) -> list[Any]:
+    if not isinstance(places, (tuple, list)):
+        raise NotStaged("as many parts as values decide on")
+    return [None, *places, None]
+
+
 @function(np.split)
 def _split(r: Recorder, array: Array, indices_or_sections: Any, axis: Any = 0) -> list[Array]:
     if not is_number(indices_or_sections):
-        return _parts(r, array, [None, *indices_or_sections, None], _axis(array.ndim, axis))
+        return _parts(r, array, _bounds(indices_or_sections), _axis(array.ndim, axis))
     count, extent = static_integer(indices_or_sections), array.shape[_axis(array.ndim, axis)]
     if count < 1:
         raise NotStaged("no sections")
@@ -194,7 +200,7 @@ def _split(r: Recorder, array: Array, indices_or_sections: Any, axis: Any = 0) -
 def _array_split(r: Recorder, array: Array, indices_or_sections: Any, axis: Any = 0) -> list[Array]:
     k = _axis(array.ndim, axis)
     if not is_number(indices_or_sections):
-        return _parts(r, array, [None, *indices_or_sections, None], k)
+        return _parts(r, array, _bounds(indices_or_sections), k)
     count, extent = static_integer(indices_or_sections), array.shape[k]
     if count < 1:
         raise NotStaged("no sections")
