@@ -54,6 +54,7 @@ def large(x):
 
 CASES = {
     "large integers": (large, V),
+    "dtypes with a shape": (lambda x: (np.empty(2, "2i4").shape, np.zeros(3, "(2,2)f4"), np.full(2, x[0]) + x[1]), V),
     "full of a list": (lambda x: np.full((2, 4), [1.0, 2.0, 3.0, 4.0]) + x, V),
     "reshape by a NumPy integer": (lambda x, n: x.reshape(n, -1), X, np.int64(2)),
     "copy mode": (lambda x: (np.array(x * 2, copy=IF_NEEDED), np.array(x, copy=np._CopyMode.ALWAYS)), X),

@@ -111,7 +111,7 @@ def _filled(state: Trace, function: Callable[..., Any], args: tuple, kwargs: dic
         if function is not np.full:
             fill = np.ones((), dtype)[()] if fill else np.zeros((), dtype)[()]
         element = np.full((), int(fill) if is_extent(fill) else fill, dtype)
-        if not _has_kernels(element.dtype):
+        if element.shape or not _has_kernels(element.dtype):  # a dtype may have a shape
             return function(*args, **kwargs)
         node = b.constant(element.astype(canonical(element.dtype))[()])
     filled = fit(node, node.dtype, shape)
