@@ -17,7 +17,7 @@ from llvmlite import ir
 
 from .. import config, policy
 from ..base.stages import enters
-from ..ir.loops import Compute, For, Parameter, Procedure, Type, statements_within
+from ..ir.loops import Compute, For, Parameter, Procedure, Routine, Type, statements_within
 from ..ir.ops.optable import OPS
 from ..ir.verify import verify
 from ..kernels.floatflags import clear_flags, raised_flags
@@ -32,6 +32,7 @@ from .context import I64, call_intrinsic, internal
 from .context import POINTER as BYTES
 from .fingerprint import digest, fingerprint
 from .loophints import prefer_wide_vectors
+from .routines import Routines
 from .savedarrays import SavedArrays
 from .scalar import value_type
 from .sharedloops import emit_shared
@@ -99,12 +100,16 @@ class _Procedure(Statements):
     ):
         super().__init__(module, procedure, function, computed_to_raise(procedure))
         self.apart, self.independent = apart, independent
+        self.routines = Routines(self)
 
     def _for(self, s: For) -> None:
         if s.index in self.apart:
             emit_shared(self, s, self.apart[s.index])
         else:
             super()._for(s)
+
+    def _routine(self, s: Routine) -> None:
+        self.routines.emit(s)
 
     def emit(self, written: Set[str]) -> None:
         builder = self.builder
@@ -123,7 +128,7 @@ class _Procedure(Statements):
         self.block(self.procedure.body)
         for k, (variable, type_) in enumerate(self.procedure.results):
             place = builder.gep(self.function.args[2], [ir.Constant(I64, k)])
-            builder.store(self._to_word(builder.load(self._variable(variable, type_)), type_), place)
+            builder.store(self._to_word(builder.load(self.variable(variable, type_)), type_), place)
         builder.ret(ir.Constant(I64, 0))
         if self.stopped is not None:
             builder.position_at_end(self.stopped)

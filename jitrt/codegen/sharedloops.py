@@ -57,7 +57,7 @@ class _SharedLoop:
             start,
             span,
             *(outer.values[name] for name in self.names),
-            *(builder.load(outer._variable(*variable)) for variable in (*self.read, *self.apart.last)),
+            *(builder.load(outer.variable(*variable)) for variable in (*self.read, *self.apart.last)),
         ]
         kind = ir.LiteralStructType([value.type for value in values])
         with builder.goto_entry_block():
@@ -71,7 +71,7 @@ class _SharedLoop:
         given = [arguments, builder.bitcast(environment, WORDS), builder.ptrtoint(function, I64), span, self._work()]
         outer.stop_if(builder.call(builder.inttoptr(share, SHARE_LOOP.as_pointer()), given))
         for k, (name, type_) in enumerate(self.apart.last, len(values) - len(self.apart.last)):
-            builder.store(builder.load(_field(builder, environment, k)), outer._variable(name, type_))
+            builder.store(builder.load(_field(builder, environment, k)), outer.variable(name, type_))
 
     def _work(self) -> ir.Value:
         """What the loop is expected to do, in units."""
@@ -101,7 +101,7 @@ class _SharedLoop:
         for name in self.names:
             inner.values[name] = following()
         for variable in self.read:
-            builder.store(following(), inner._variable(*variable))
+            builder.store(following(), inner.variable(*variable))
         flag = _field(builder, environment, STOPPED)
         if self.may_be_endless:
 
@@ -117,7 +117,7 @@ class _SharedLoop:
             has_last = builder.and_(builder.icmp_signed("<", first, last), builder.icmp_signed("==", last, span))
             with builder.if_then(has_last):
                 for variable in self.apart.last:
-                    value = builder.load(inner._variable(*variable))
+                    value = builder.load(inner.variable(*variable))
                     builder.store(value, _field(builder, environment, next(numbers)))
         end = builder.append_basic_block("end")
         builder.branch(end)

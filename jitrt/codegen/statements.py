@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Sequence, Set
+from collections.abc import Callable, Mapping, Sequence, Set
 from typing import Any
 
 import numpy as np
@@ -17,6 +17,7 @@ from ..ir.loops import (
     Address,
     Checked,
     Compute,
+    Do,
     External,
     Fold,
     For,
@@ -29,6 +30,7 @@ from ..ir.loops import (
     Load,
     Machine,
     Memory,
+    Move,
     Procedure,
     Put,
     Scope,
@@ -54,6 +56,7 @@ from .selections import Raising
 
 WORDS = I64.as_pointer()
 _I1 = ir.IntType(1)
+_I32 = ir.IntType(32)
 _BLOCK = 512  # elements that are added in any order before pairs are formed
 _MOST_UNROLLED = 32  # loops of a procedure; of more of them LLVM would make too much code
 _SLACK = 64  # bytes: memory is aligned for vectors, and a little larger than asked for
@@ -90,6 +93,9 @@ class Statements:
         self.indices: list[str] = []  # of the loops around
         self.independent: Set[str] = frozenset()  # indices of loops whose turns never meet in memory
         self.group: ir.MDValue | None = None  # of the accesses of such a loop, while it is emitted
+        self.routines: Any = None  # their code
+        self.environment: ir.Value | None = None  # where the variables stand that routines share
+        self.shared: Mapping[str, int] = {}  # these variables, and their fields
         self.is_conditional = False
         self.joined: Joined | None = None  # what takes what is kept, in a loop that may become one of vectors
         self.ways_out = 0  # how many have been emitted
@@ -102,7 +108,7 @@ class Statements:
         self.has_many_loops = loops > _MOST_UNROLLED
         self.pieces = [sum(procedure.sites[:k]) for k in range(len(procedure.sites))]
         origins = [p.name for p in procedure.parameters if p.ndim >= 0]
-        for origin in [*origins, "workspace", *(f"m{k}" for k in range(len(procedure.sites)))]:
+        for origin in [*origins, "workspace", "environment", *(f"m{k}" for k in range(len(procedure.sites)))]:
             self._declare(origin)
 
     def _declare(self, origin: str) -> None:
@@ -267,7 +273,10 @@ class Statements:
         if self.group is not None:
             access.set_metadata("llvm.access.group", self.group)
 
-    def _variable(self, name: str, type_: Type) -> ir.Value:
+    def variable(self, name: str, type_: Type) -> ir.Value:
+        """The place of a variable."""
+        if name in self.shared:
+            return self.builder.gep(self.environment, [_I32(0), _I32(self.shared[name])], inbounds=True)
         if name not in self.variables:
             kind = BYTES if isinstance(type_, str) else value_type(type_)
             with self.builder.goto_entry_block():
@@ -276,13 +285,17 @@ class Statements:
         return self.variables[name]
 
     def _get(self, s: Get) -> None:
-        self.values[s.target] = self.builder.load(self._variable(s.variable, s.type))
+        value = self.values[s.target] = self.builder.load(self.variable(s.variable, s.type))
+        if s.variable in self.shared:
+            self._mark(value, "environment")
 
     def _put(self, s: Put) -> None:
         value = self.values[s.value]
         if isinstance(value, ir.Constant) and isinstance(value.type, (ir.FloatType, ir.DoubleType)):
             value = self._unknown(value)
-        self.builder.store(value, self._variable(s.variable, s.type))
+        stored = self.builder.store(value, self.variable(s.variable, s.type))
+        if s.variable in self.shared:
+            self._mark(stored, "environment")
 
     def _unknown(self, number: ir.Constant) -> ir.Value:
         """A number that LLVM does not know, lest it compute what is made of it, and raise nothing."""
@@ -310,6 +323,11 @@ class Statements:
         with builder.if_then(builder.icmp_signed(">", nbytes, self._row(size)), likely=False):
             self.stop_if(builder.call(self._enlarge(), [place, size, nbytes]))
         self.values[s.target] = builder.inttoptr(self._row(place), BYTES)
+
+    def _move(self, s: Move) -> None:
+        kind = ir.FunctionType(ir.VoidType(), [BYTES, BYTES, I64, _I1])
+        move = self.module.declare_intrinsic("llvm.memcpy", [BYTES, BYTES, I64], kind)
+        self.builder.call(move, [self._base(s.to), self._base(s.source), self.polynomial(s.nbytes), _I1(0)])
 
     def _row(self, place: ir.Value) -> ir.Value:
         word = self.builder.load(place)
@@ -383,6 +401,9 @@ class Statements:
         branch = builder.cbranch(condition, self.stopped, going)
         branch.set_weights([1, 1 << 20])
         builder.position_at_end(going)
+
+    def _do(self, s: Do) -> None:
+        self.routines.run(self, s)
 
     def _if(self, s: If) -> None:
         builder = self.builder

@@ -7,10 +7,15 @@
                |  t = load dtype base{bytes} | store dtype base{bytes} t
                |  t = get variable | variable = t         variables change; names do not
                |  t = memory site{bytes} apart from t…    memory that none of the named pointers begins
+               |  move base base{bytes}                    copy bytes of one memory to another
                |  t = call symbol t…                      a function outside, which may read and write any memory
                |  for i in range(t, t, step): …           with folds: accumulators whose order is free
                |  forever: … | if t: … else: … | scope label: … | leave label
                |  stop if t                               the plain function has to serve the call
+               |  routine name(t…) -> t: …                statements that do no more here than have a name
+               |  t = do name t…                          run them
+
+Routines stand in front of everything else; they use the parameters, variables, and names of their own.
 
 Every value is a scalar. An array is a pointer, extents and strides, all of them names. Names are defined once and used
 below their definition in the same block or in a block inside of it.
@@ -189,6 +194,18 @@ class Memory:
 
 
 @frozen
+class Move:
+    """Copy bytes to where `to` points, from memory that is apart from that."""
+
+    to: str
+    source: str
+    nbytes: Poly
+
+    def __str__(self) -> str:
+        return f"move {self.to} {self.source}{{{self.nbytes}}}"
+
+
+@frozen
 class External:
     """``target = call symbol args``: an external call, of a function of C by the types of its parameters.
 
@@ -300,6 +317,46 @@ class Stop:
         return f"stop if {self.condition}"
 
 
+@frozen
+class Routine:
+    """Statements that several places of a procedure run: one function, which these call.
+
+    Parameters
+    ----------
+    name : str
+    parameters : tuple of (str, Type)
+        Names that it is given.
+    body : tuple of Statement
+    result : (str, Type), optional
+        A variable that it puts, whose value it gives.
+    is_rare : bool
+        Whether it seldom runs.
+    """
+
+    name: str
+    parameters: tuple[tuple[str, Type], ...]
+    body: tuple[Statement, ...]
+    result: tuple[str, Type] | None = None
+    is_rare: bool = False
+
+    def __str__(self) -> str:
+        parameters = ", ".join(f"{n}: {_text(t)}" for n, t in self.parameters)
+        result = "" if self.result is None else f" -> {self.result[0]}: {_text(self.result[1])}"
+        return _block(f"{'rare ' * self.is_rare}routine {self.name}({parameters}){result}:", self.body)
+
+
+@frozen
+class Do:
+    """``target = do routine args``; the name is empty where the routine gives nothing."""
+
+    target: str
+    routine: str
+    args: tuple[str, ...]
+
+    def __str__(self) -> str:
+        return f"{self.target} = do {self.routine} {' '.join(self.args)}"
+
+
 Statement = (
     Literal
     | Compute
@@ -312,6 +369,7 @@ Statement = (
     | Get
     | Put
     | Memory
+    | Move
     | External
     | Update
     | For
@@ -320,6 +378,8 @@ Statement = (
     | Scope
     | Leave
     | Stop
+    | Routine
+    | Do
 )
 
 
@@ -395,7 +455,18 @@ def blocks_of(s: Statement) -> tuple[tuple[Statement, ...], ...]:
     """The blocks of a statement."""
     if isinstance(s, If):
         return s.then, s.otherwise
-    return (s.body,) if isinstance(s, (For, Forever, Scope)) else ()
+    return (s.body,) if isinstance(s, (For, Forever, Scope, Routine)) else ()
+
+
+def variables_put(procedure: Procedure) -> dict[str, set[str]]:
+    """The variables that each routine puts, and those that it runs; a routine stands behind those."""
+    found: dict[str, set[str]] = {}
+    for routine in procedure.body:
+        if isinstance(routine, Routine):
+            inside = list(statements_within(routine.body))
+            own = {s.variable for s in inside if isinstance(s, Put)}
+            found[routine.name] = own.union(*(found[s.routine] for s in inside if isinstance(s, Do)))
+    return found
 
 
 def is_exact(procedure: Procedure) -> bool:

@@ -8,6 +8,7 @@ from .loops import (
     Address,
     Checked,
     Compute,
+    Do,
     External,
     For,
     If,
@@ -16,8 +17,10 @@ from .loops import (
     Load,
     Machine,
     Memory,
+    Move,
     Procedure,
     Put,
+    Routine,
     Scope,
     Statement,
     Stop,
@@ -57,9 +60,15 @@ def _verify(
                 raise Malformed(f"{name} is not visible: {_head(s)}")
         if isinstance(s, Leave) and s.label not in labels:
             raise Malformed(f"no such scope around: {s}")
+        if isinstance(s, Routine):
+            defined.add(s.name)
+        if isinstance(s, Do) and s.routine not in defined:
+            raise Malformed(f"no such routine before: {s}")
         if isinstance(s, Update) and s.accumulator not in folds:
             raise Malformed(f"no such accumulator around: {s}")
         inside, around, accumulators = visible, labels, folds
+        if isinstance(s, Routine):
+            inside = visible | {_define(name, defined, s) for name, _ in s.parameters}
         if isinstance(s, For):
             inside = visible | {_define(s.index, defined, s)}
             accumulators = folds | {f.name for f in s.folds}
@@ -69,7 +78,7 @@ def _verify(
             _verify(block, inside, defined, around, accumulators)
         if isinstance(s, For):
             visible |= {_define(f.name, defined, s) for f in s.folds}
-        elif (target := getattr(s, "target", None)) is not None:
+        elif target := getattr(s, "target", None):
             visible.add(_define(target, defined, s))
 
 
@@ -90,13 +99,15 @@ def defined_in(statements: Iterable[Statement]) -> Iterator[str]:
         if isinstance(s, For):
             yield s.index
             yield from (f.name for f in s.folds)
-        elif (target := getattr(s, "target", None)) is not None:
+        elif isinstance(s, Routine):
+            yield from (name for name, _ in s.parameters)
+        elif target := getattr(s, "target", None):
             yield target
 
 
 def uses(s: Statement) -> Iterator[str]:
     """The names that a statement itself uses."""
-    if isinstance(s, (Compute, Machine, Checked, External)):
+    if isinstance(s, (Compute, Machine, Checked, External, Do)):
         yield from s.args
     elif isinstance(s, Integer):
         yield from s.value.names()
@@ -110,6 +121,8 @@ def uses(s: Statement) -> Iterator[str]:
     elif isinstance(s, Memory):
         yield from s.nbytes.names()
         yield from s.apart
+    elif isinstance(s, Move):
+        yield from (s.to, s.source, *s.nbytes.names())
     elif isinstance(s, For):
         yield from s.start.names()
         yield from s.stop.names()

@@ -20,6 +20,7 @@ from ..ir.integers import Poly
 from ..ir.loops import (
     POINTER,
     Compute,
+    Do,
     External,
     For,
     Forever,
@@ -30,6 +31,7 @@ from ..ir.loops import (
     Load,
     Procedure,
     Put,
+    Routine,
     Scope,
     Statement,
     Store,
@@ -81,7 +83,7 @@ def loops_apart(procedure: Procedure, least: int = 0) -> dict[str, Apart]:
             if isinstance(s, For):
                 candidate = _Candidate(s, around)
                 heappush(candidates, (-candidate.amount, next(numbers), candidate))
-            else:
+            elif not isinstance(s, Routine):
                 for block in blocks_of(s):
                     add(block, (*around, "") if isinstance(s, Forever) else around)
 
@@ -140,7 +142,8 @@ def _is_closed(inside: Sequence[Statement]) -> bool:
     labels = {s.label for s in inside if isinstance(s, Scope)}
     folds = {f.name for s in inside if isinstance(s, For) for f in s.folds}
     return not any(
-        (isinstance(s, Leave) and s.label not in labels)
+        isinstance(s, Do)
+        or (isinstance(s, Leave) and s.label not in labels)
         or (isinstance(s, Update) and s.accumulator not in folds)
         or (isinstance(s, External) and not s.symbol.startswith("libm."))
         for s in inside

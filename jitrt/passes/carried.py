@@ -19,6 +19,7 @@ from ..ir.integers import Poly
 from ..ir.loops import (
     Checked,
     Compute,
+    Do,
     External,
     For,
     Forever,
@@ -83,7 +84,7 @@ def _carried_loads(loop: For, store: Store) -> list[Load]:
     if (
         not store.scope
         or any(s.scope in ("", store.scope) for s in others)
-        or any(isinstance(s, (External, Memory)) for s in inside)
+        or any(isinstance(s, (Do, External, Memory)) for s in inside)
         or not defined.isdisjoint((store.base, *store.offset.names()))
     ):
         return []

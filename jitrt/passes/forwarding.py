@@ -20,6 +20,7 @@ from ..ir.integers import Poly
 from ..ir.loops import (
     Address,
     Compute,
+    Do,
     External,
     For,
     Forever,
@@ -32,6 +33,7 @@ from ..ir.loops import (
     Memory,
     Procedure,
     Put,
+    Routine,
     Scope,
     Statement,
     Store,
@@ -95,11 +97,11 @@ def forwarded(body: Iterable[Statement], pointers: Pointers) -> tuple[Statement,
                 stored[place] = s.value
         elif isinstance(s, (For, Forever, If, Scope)):
             inside = list(statements_within([s]))
-            if any(isinstance(t, External) for t in inside):
+            if any(isinstance(t, (Do, External)) for t in inside):
                 stored = {}
             bases = {t.base for t in inside if isinstance(t, Store)}
             stored = {p: v for p, v in stored.items() if not any(pointers.may_meet(p[0], b) for b in bases)}
-        elif isinstance(s, (External, Memory)):
+        elif isinstance(s, (Do, External, Memory)):
             stored = {}
         made.append(s)
     return tuple(made)
@@ -121,6 +123,7 @@ def without_unread(procedure: Procedure) -> Procedure:
     A value that is stored in such memory only is kept: to compute it may raise a floating-point exception.
     """
     every, results = list(statements_within(procedure.body)), {name for name, _ in procedure.results}
+    results |= {s.result[0] for s in every if isinstance(s, Routine) and s.result is not None}
     unread = {s.target for s in every if isinstance(s, Memory)}
     while True:
         live, read = _live(every, results, unread)

@@ -22,6 +22,7 @@ from ..base.frozen import replaced
 from ..ir.integers import Poly
 from ..ir.loops import (
     POINTER,
+    Do,
     External,
     For,
     Get,
@@ -86,7 +87,7 @@ class _Overwriting:
         loop, then = behind[at], behind[put]
         assert isinstance(loop, For) and isinstance(then, Put)
         between = statements_within(behind[: max(at, put)])
-        if then.value != memory.target or any(isinstance(s, (Leave, External)) for s in between):
+        if then.value != memory.target or any(isinstance(s, (Do, Leave, External)) for s in between):
             return False
         before, self._pointers.equal = self._pointers.equal, dict(self._pointers.equal)
         for s in behind[:at]:

@@ -21,6 +21,7 @@ from ..ir.integers import Poly
 from ..ir.loops import (
     Address,
     Compute,
+    Do,
     External,
     For,
     Forever,
@@ -36,6 +37,7 @@ from ..ir.loops import (
     Update,
     blocks_of,
     statements_within,
+    variables_put,
 )
 from ..ir.ops.optable import OPS
 from ..ir.verify import uses
@@ -57,6 +59,7 @@ class _Analysis:
         self.labels: dict[str, Needed] = {}
         self.unneeded: set[str] = set()
         inside = list(statements_within(procedure.body))
+        self.puts = variables_put(procedure)
         self.literals = {s.target: s for s in inside if isinstance(s, Literal)}
         self.lasting = frozenset(map(id, _lasting(procedure.body, inside)))
 
@@ -90,6 +93,10 @@ class _Analysis:
             if needed is not None and s.target in needed:
                 needed.add(s.variable)
                 needed.remove(s.target)
+        elif isinstance(s, Do):
+            if needed is not None:
+                needed -= self.puts[s.routine]  # which may have been computed before
+            _add(needed, s.args)
         elif isinstance(s, Store):
             _add(needed, [s.base, *s.offset.names(), *((s.value,) if id(s) in self.lasting else ())])
         elif (target := getattr(s, "target", None)) is None or isinstance(s, External):
@@ -122,7 +129,7 @@ class _Analysis:
     def chooses(self, s: If, needed: Needed) -> bool:
         """Whether what happens differs by a condition, as far as LLVM can know."""
         inside = statements_within((*s.then, *s.otherwise))
-        if any(isinstance(t, (External, Update)) or id(t) in self.lasting for t in inside):
+        if any(isinstance(t, (Do, External, Update)) or id(t) in self.lasting for t in inside):
             return True
         puts = [{t.variable: t.value for t in body if isinstance(t, Put)} for body in (s.then, s.otherwise)]
         return any(

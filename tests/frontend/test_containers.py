@@ -10,7 +10,9 @@ import pytest
 from test_element_loops import function_of
 
 import jitrt
+from jitrt.frontend.control.stage import stage
 from jitrt.frontend.control.written_containers import _code
+from jitrt.ir.loops import statements_within
 
 X = np.random.default_rng(3).normal(size=90)
 K = np.random.default_rng(4).integers(-20, 20, 90)
@@ -234,6 +236,17 @@ def test_many_keys():
     assert outcome(jitrt.jit(function), X, K, 5000) == outcome(function, X, K, 5000)
 
 
+def statements(uses):
+    """How many statements the procedure of a function has that counts at so many places."""
+    lines = "\n".join(f"    if v % {k + 2} == 0: d[v + {k}] += {k}" for k in range(uses))
+    function = made(f"d = defaultdict(int)\nfor v in c:\n{lines}\nreturn d")
+    return len(list(statements_within(stage(function, (X, K, 3)).procedure.body)))
+
+
+def test_each_use_of_a_container_is_a_few_statements():
+    assert statements(9) - statements(8) < 40
+
+
 @pytest.mark.parametrize("zero", [0.0, -0.0])
 def test_equal_keys_keep_the_first_one(zero):
     function = made("""
@@ -258,6 +271,23 @@ def test_what_python_refuses():
         compiled = jitrt.jit(function)
         for _ in range(3):
             assert outcome(compiled, X, K, 3) == outcome(function, X, K, 3)
+
+
+def test_items_may_change_while_a_loop_runs_over_a_dict():
+    function = made("""
+        d, total = {}, 0
+        for k, v in enumerate(c):
+            d[v] = d.get(v, 0) + k
+        for k in d:
+            d[k] *= 2
+        for k, v in d.items():
+            if v > n:
+                d[k] = 0
+                total += v
+        return d, total""")
+    for args in CALLS:
+        assert outcome(jitrt.jit(function), *args) == outcome(function, *args)
+    assert jitrt.jit(function).explain(*CALLS[0]).loop
 
 
 def test_nan_has_no_order_and_is_itself():

@@ -6,6 +6,7 @@ import pytest
 from jitrt.ir.integers import Poly
 from jitrt.ir.loops import (
     Compute,
+    Do,
     Fold,
     For,
     If,
@@ -16,6 +17,7 @@ from jitrt.ir.loops import (
     Parameter,
     Procedure,
     Put,
+    Routine,
     Scope,
     Stop,
     Store,
@@ -62,3 +64,12 @@ def test_a_sum():
 def test_what_breaks_a_rule(procedure):
     with pytest.raises(Malformed):
         verify(procedure)
+
+
+def test_routines_stand_in_front_of_what_runs_them():
+    routine = Routine("R1", (("t2", I8),), (Put("v2", "t2", I8),), ("v2", I8))
+    number = Literal("t3", I8, 1)
+    verify(Procedure((X,), (routine, number, Do("t4", "R1", ("t3",)), Put("v1", "t4", I8)), (("v1", I8),), ()))
+    for body in ((number, Do("t4", "R1", ("t3",)), routine), (routine, Do("t4", "R1", ("t2",)))):
+        with pytest.raises(Malformed):
+            verify(Procedure((X,), body, (), ()))

@@ -176,8 +176,11 @@ class Assignments(Comprehensions):
             return
         if containers.has_items(array) and not any(isinstance(n, _LOOKING) for n in ast.walk(s.value)):
             values, at = containers.slot(self, array, index, s)
-            old = lists.read(self.r, values, scalars.index_of(self.r, at))
-            self._set_item(values, at, self._updated(op, old, self.expression(s.value), s))
+            with self.r.aside():
+                old = lists.read(self.r, values, scalars.index_of(self.r, at))
+            made = self._updated(op, old, self.expression(s.value), s)
+            with self.r.aside():
+                self._set_item(values, at, made)
             return
         if objects.is_object(array) and not issubclass(array.kind, tuple):
             old = specialmethods.special(self, array, "__getitem__", [index], s)

@@ -400,7 +400,7 @@ class Expressions:
         if len(parts) == 1:
             return first
         with r.attempt() as take_back:  # what can neither stop nor write is evaluated in any case
-            before = r.stores
+            before = -1 if r.trusts else r.stores  # an index may be in range only then
             with r.block() as block:
                 r.suppose(first, is_and)
                 second = self._chain(parts[1:], is_and)

@@ -253,7 +253,7 @@ def append(r: Recorder, values: GrownList, value: Any) -> None:
     _check_extents(r, values, count, registers)
     room = Poly.name(r.get(values.room, INT, chooses=False))
     with r.block() as grow:
-        _grow(r, values, count, registers)
+        _grow(r, values)
     r.choice(r.machine(">=", count, room), grow, ())
     _write(r, values.columns, count, registers)
     r.put(values.count, r.integer(count + 1), INT)
@@ -305,18 +305,26 @@ def _require_extents(r: Recorder, columns: Sequence[Column], parts: Sequence[str
                 r.require_equal(Poly.name(_extent(r, variable)), extent)
 
 
-def _grow(r: Recorder, values: GrownList, count: Poly, parts: Sequence[str | Array]) -> None:
+def _grow(r: Recorder, values: GrownList) -> None:
     """Make columns twice as long, and move their elements."""
+    key = values, tuple(values.columns)
+    if key not in r.shared:
+        r.shared[key] = r.routine(lambda: _grow_columns(r, values), is_rare=True)
+    r.shared[key]()
+
+
+def _grow_columns(r: Recorder, values: GrownList) -> None:
+    count = Poly.name(_extent(r, values.count))
     room = count * 2 + _LEAST_ROOM
-    for column, value in zip(values.columns, parts):
-        size = value.size if isinstance(value, Array) else a.ONE
+    for column in values.columns:
+        size = a.ONE
+        for extent in column.extents:
+            size = size * Poly.name(_extent(r, extent))
         nbytes = room * size * column.dtype.itemsize
         r.require(_MOST_BYTES - nbytes)
         before = r.get(column.base, POINTER, chooses=False)
         after = r.memory(column.site, nbytes, [before])
-        source, target = (_view(column, base, (count * size,)) for base in (before, after))
-        with r.loop(ZERO, count * size, is_nest=False) as k:
-            r.store(target, column.dtype, (k,), r.load(source, column.dtype, (k,)))
+        r.move(after, before, count * size * column.dtype.itemsize)
         r.put(column.base, after, POINTER)
     r.put(values.room, r.integer(room), INT)
 

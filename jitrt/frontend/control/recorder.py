@@ -15,6 +15,7 @@ from ...ir.loops import (
     Address,
     Checked,
     Compute,
+    Do,
     External,
     Fold,
     For,
@@ -27,14 +28,17 @@ from ...ir.loops import (
     Load,
     Machine,
     Memory,
+    Move,
     Parameter,
     Put,
+    Routine,
     Scope,
     Statement,
     Stop,
     Store,
     Type,
     Update,
+    statements_within,
 )
 from ...ir.types import NATIVE, SWAPPED, UNALIGNED
 from ...values.functions import MISSING
@@ -94,6 +98,8 @@ class Recorder:
         self._inside = [0]  # the block that is recorded, and those around it
         self._defined: dict[str, int] = {}  # in which block
         self.stores = 0  # so far: what was loaded before one is not known behind it
+        self._routines: dict[str, Routine] = {}
+        self.shared: dict[Hashable, Any] = {}  # routines, by what they depend on
         self._sites: dict[Hashable, int] = {}
         self._pieces: dict[int, int] = {}
         self.loads: list[tuple[View, Poly]] = []
@@ -112,6 +118,7 @@ class Recorder:
         self.nests = 0  # loops so far that are not the user's: of operations on whole arrays
         self._varying: set[str] = set()
         self.is_elementwise = False  # whether loops of the user's work on parts that their numbers or values choose
+        self.trusts = False  # whether indices are in range where it does not say so, and integers do not overflow
         self.unrolled: set[int] = set()  # lines of the staged function's loops that are no loops any more
         self.looks_at_values = False  # whether values decide how often whole arrays are computed
         self.trips = self.most_trips = 1.0  # of the user's loops: how often runs what is recorded; at most
@@ -225,6 +232,43 @@ class Recorder:
                 yield block
         finally:
             self._known = known
+
+    def routine(
+        self, record: Callable[..., str | None], types: Sequence[Type] = (), is_rare: bool = False
+    ) -> Callable[..., str]:
+        """A function that runs the routine which `record` records.
+
+        `record` gets names of arguments of these types, and may give the name of an integer; what else a routine uses
+        are variables.
+        """
+        known, inside, natural = self._known, self._inside, list(self.facts.natural)
+        self._known, self._inside, self.facts.natural[:] = [], [0], []
+        name, since = f"R{len(self._routines)}", self.time
+        self._routines[name] = Routine(name, (), ())
+
+        def run(*args: str) -> str:
+            if written:
+                self.stores += 1
+                self.time += 1
+                self._written_at |= dict.fromkeys(written, self.time)
+            target = self.name() if result else ""
+            self.emit(Do(target, name, args))
+            self._note_varying(target)
+            return target
+
+        try:
+            with self.block() as body:
+                parameters = tuple((self.name(), type_) for type_ in types)
+                made = record(*(parameter for parameter, _ in parameters))
+                result = None if made is None else (self.variable(), INT)
+                if made is not None and result is not None:
+                    self.put(result[0], made, INT)
+        finally:
+            self._known, self._inside, self.facts.natural[:] = known, inside, natural
+        self._routines[name] = Routine(name, parameters, tuple(body), result, is_rare)
+        written = [key for key, at in self._written_at.items() if at > since]
+        self.stores += 1
+        return run
 
     @contextlib.contextmanager
     def attempt(self) -> Iterator[Callable[[], None]]:
@@ -368,6 +412,8 @@ class Recorder:
 
     def checked(self, op: str, x: Poly, y: Poly) -> Poly:
         """A sum, difference or product that may not fit into 64 bits: the procedure stops then."""
+        if self.trusts:
+            return Poly.name(self.integer({"add": x + y, "sub": x - y, "mul": x * y}[op]))
         names = self.integer(x), self.integer(y)
         made = self._remembered(("check", op, *names), lambda name: Checked(name, op, names))
         if made not in self.facts:
@@ -431,9 +477,16 @@ class Recorder:
 
     @contextlib.contextmanager
     def aside(self, really: bool = True) -> Iterator[None]:
-        """A context around what Python's containers do: their loops are nobody's, and no work on arrays."""
-        before = self.has_loops, self.looks_at_values, self.most_trips, self.is_elementwise
-        yield
+        """A context around what Python's containers do: their loops are nobody's, and no work on arrays.
+
+        Their indices are in range, and their integers small.
+        """
+        before, trusts = (self.has_loops, self.looks_at_values, self.most_trips, self.is_elementwise), self.trusts
+        self.trusts = self.trusts or really
+        try:
+            yield
+        finally:
+            self.trusts = trusts
         if really:
             self.has_loops, self.looks_at_values, self.most_trips, self.is_elementwise = before
 
@@ -556,6 +609,11 @@ class Recorder:
         self._pieces[site] = max(self._pieces.get(site, 0), len(apart) + 1)
         return name
 
+    def move(self, to: str, source: str, nbytes: Poly) -> None:
+        """Copy bytes from one piece of memory to another."""
+        self.emit(Move(to, source, nbytes))
+        self.stores += 1
+
     def sites(self) -> tuple[int, ...]:
         """For each site how many pieces of memory it needs."""
         return tuple(self._pieces.get(k, 1) for k in range(len(self._sites)))
@@ -564,7 +622,16 @@ class Recorder:
         self.emit(Update(accumulator, value))
 
     def finish(self) -> tuple[Statement, ...]:
-        return tuple(self._block)
+        used: dict[str, Routine] = {}
+
+        def use(body: Sequence[Statement]) -> None:
+            for s in statements_within(body):
+                if isinstance(s, Do) and s.routine not in used:
+                    use(self._routines[s.routine].body)
+                    used[s.routine] = self._routines[s.routine]
+
+        use(self._block)
+        return *used.values(), *self._block
 
 
 def place(view: View, indices: Sequence[Poly]) -> Poly:

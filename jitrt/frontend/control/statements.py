@@ -15,7 +15,8 @@ import math
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from . import scalars
+from ...values.functions import MISSING
+from . import scalars, sharing
 from .choices import Choices
 from .holders import is_list_of_same_place, is_listed, list_attributes, listed, pointers_of, without
 from .iterations import MOST_UNROLLED, Iteration, iteration_of, tabled
@@ -428,7 +429,13 @@ class Statements(Choices):
         self.ends = True
 
     def inlined(self, function: Any, args: list[Any], kwargs: dict[str, Any], e: ast.Call) -> Any:
-        """A call of a function of the user's: its body stands in place of the call."""
+        """A call of a function of the user's: its body stands in place of the call, or is a routine."""
+        if sharing.is_shared(function) and (made := sharing.run(self, function, args, e)) is not MISSING:
+            return made
+        return self.in_place(function, args, kwargs, e)
+
+    def in_place(self, function: Any, args: list[Any], kwargs: dict[str, Any], e: ast.Call) -> Any:
+        """A call of a function whose body stands in place of the call."""
         if len(self.path) > 4 * _MOST_CALLS:
             raise NotStaged("functions that call themselves")
         self.r.inlined += 1

@@ -19,11 +19,11 @@ _LEAST = 16  # places
 
 
 def _hash(key: Any) -> int:
-    """Of equal numbers the same: 1, 1.0 and True are one key."""
+    """Of equal numbers the same but for multiples of `_PRIME`: 1, 1.0 and True are one key."""
     assert not isinstance(key, np.ndarray)
     if isinstance(key, (float, np.floating)):
         return int(float(key) * 4096.0) % _PRIME
-    return int(key) % _PRIME * 4096 % _PRIME
+    return int(key) % _PRIME * 4096
 
 
 def _code(key: Any) -> Any:
@@ -33,56 +33,60 @@ def _code(key: Any) -> Any:
         for part in key:
             code = (code * 1000003 + _hash(part)) % _PRIME
         return code * _MIX >> 31
-    return _hash(key) * _MIX >> 31
-
-
-def _place(table: Any, keys: Any, key: Any) -> Any:
-    """Where in the table the key is, or is missing."""
-    last = len(table) - 1
-    at = _code(key) & last
-    while table[at] >= 0:
-        if keys[table[at]] in (key,):
-            break
-        at = (at + 1) & last
-    return at
+    return _hash(key) % _PRIME * _MIX >> 31
 
 
 class Keys:
     """Keys in the order in which they came."""
 
     def __init__(self, keys: Any = ()) -> None:
-        """With keys that are different."""
         self._keys: list[Any] = []
         self._table = np.full(_LEAST, -1)
-        if len(keys) > 0:
-            for key in keys:
-                self._keys.append(key)
-            self._fill()
+        for key in keys:
+            self._enter(key)
 
     def __len__(self) -> int:
         return len(self._keys)
 
     def __contains__(self, key: Any) -> bool:
-        return self._table[_place(self._table, self._keys, key)] >= 0
+        return self._find(key) >= 0
 
-    def _enter(self, at: int, key: Any) -> None:
-        """Add a key that is missing at that place of the table."""
+    def _place(self, key: Any) -> Any:
+        """Where in the table a key is, or should be."""
+        table, keys = self._table, self._keys
+        last = len(table) - 1
+        at = _code(key) & last
+        while table[at] >= 0:
+            if keys[table[at]] in (key,):
+                break
+            at = (at + 1) & last
+        return at
+
+    def _find(self, key: Any) -> Any:
+        """Where in the list of keys a key is; -1 where it is missing."""
+        return int(self._table[self._place(key)])
+
+    def _enter(self, key: Any) -> Any:
+        """The same, where a key that is missing is added."""
+        at = self._place(key)
+        found = int(self._table[at])
+        if found < 0:
+            found = len(self._keys)
+            self._add(at, key)
+        return found
+
+    def _add(self, at: Any, key: Any) -> None:
+        """Add a key that should be there."""
         self._table[at] = len(self._keys)
         self._keys.append(key)
         if 2 * len(self._keys) > len(self._table):
-            self._fill()
+            self._grow()
 
-    def _fill(self) -> None:
-        """Make a table for all keys, and as many again."""
-        size = 4 * len(self._table)
-        while size < 4 * len(self._keys):
-            size = 2 * size
-        self._table = np.full(size, -1)
+    def _grow(self) -> None:
+        """Make a table that is four times as large."""
+        self._table = np.full(4 * len(self._table), -1)
         for k in range(len(self._keys)):
-            at = _code(self._keys[k]) & (size - 1)
-            while self._table[at] >= 0:
-                at = (at + 1) & (size - 1)
-            self._table[at] = k
+            self._table[self._place(self._keys[k])] = k
 
     __eq__ = None  # type: ignore[assignment]
     __ne__ = None  # type: ignore[assignment]
@@ -97,9 +101,7 @@ class Set(Keys):
             self.add(value)
 
     def add(self, key: Any) -> None:
-        at = _place(self._table, self._keys, key)
-        if self._table[at] < 0:
-            self._enter(at, key)
+        self._enter(key)
 
     def update(self, values: Any) -> None:
         for value in values:
@@ -120,29 +122,26 @@ class Dict(Keys):
 
     def _slot(self, key: Any) -> Any:
         """Where in the list of values that of a key is."""
-        at = self._table[_place(self._table, self._keys, key)]
+        at = self._find(key)
         assert at >= 0
         return at
 
     def _slot_with(self, key: Any, default: Any) -> Any:
         """The same, where a key that is missing gets a value."""
-        at = _place(self._table, self._keys, key)
-        if self._table[at] < 0:
+        at = self._enter(key)
+        if at == len(self._values):
             self._values.append(default)
-            self._enter(at, key)
-            return len(self._values) - 1
-        return self._table[at]
+        return at
 
     def __setitem__(self, key: Any, value: Any) -> None:
-        at = _place(self._table, self._keys, key)
-        if self._table[at] >= 0:
-            self._values[self._table[at]] = value
-        else:
+        at = self._enter(key)
+        if at == len(self._values):
             self._values.append(value)
-            self._enter(at, key)
+        else:
+            self._values[at] = value
 
     def get(self, key: Any, default: Any = None) -> Any:
-        at = self._table[_place(self._table, self._keys, key)]
+        at = self._find(key)
         if at >= 0:
             return self._values[at]
         return default
