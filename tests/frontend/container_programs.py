@@ -61,6 +61,12 @@ class ContainerWriter(Writer):
                     f"total += table.get({k}, 1)",
                     f"table.setdefault({k}, {e})",
                     f"if {k} in table: table[{k}] *= 0.5",
+                    f"if {k} in table: del table[{k}]",
+                    f"total += table.pop({k}, 0.25)",
+                    f"seen.discard({k})",
+                    f"if {k} in counts: del counts[{k}]",
+                    "if len(seen) > 9: seen.clear()",
+                    f"for k{depth} in list(table): total += table.pop(k{depth})",
                     f"total += table[{k}]",
                     f"for k{depth}, w{depth} in table.items(): total += w{depth}",
                     "total += len(table)",
@@ -111,7 +117,7 @@ class ContainerWriter(Writer):
         head, body = source.split("def f(x, y, m, c, n, s):\n")
         *lines, last = body.rstrip("\n").split("\n")
         held = self.pick(
-            ["recent", "table, counts", "seen, sums", "heap, ordered", "len(seen), dict(counts)", "sorted(seen)"]
+            ["recent", "table, counts", "len(seen), sums", "heap, ordered", "len(seen), dict(counts)", "sorted(seen)"]
         )
         ends = last.replace("return ", f"return {held}, ")
         return "\n".join([HELPERS + head + "def f(x, y, m, c, n, s):", *begin, *lines, ends]) + "\n"

@@ -96,6 +96,82 @@ BODIES = {
             b[int(v)] += int(w > 0)
             s[int(v)] += w
         return a, b, s, a[1000], {k: s[k] / a[k] for k in sorted(a)}, a.most_common(3), dict(b)""",
+    "keys that are deleted": """
+        d, out = {}, []
+        for k, v in enumerate(c):
+            d[v] = k
+            if v - 1 in d:
+                del d[v - 1]
+            out.append(len(d))
+        return d, out, list(d.items()), 3 in d""",
+    "keys that are popped": """
+        d, total = {}, 0
+        for k, v in enumerate(c):
+            d[v % 7] = d.get(v % 7, 0) + k
+            if k % 3 == 0:
+                total += d.pop(v % 7)
+            total += d.pop(v % 5, 2) * 3
+            d.pop(k, None)
+        for v in d.values():
+            total = total * 3 + v
+        return total, d""",
+    "elements that are removed": """
+        s, out = set(), []
+        for k, v in enumerate(c):
+            if v in s:
+                s.remove(v)
+            else:
+                s.add(v)
+            s.discard(k)
+            out.append(len(s))
+            if len(s) > 20:
+                s.clear()
+        return sorted(s), out, [k for k in range(20) if k in s]""",
+    "a window with few different values": """
+        counts, best, first = {}, 0, 0
+        for last in range(len(c)):
+            counts[c[last]] = counts.get(c[last], 0) + 1
+            while len(counts) > n:
+                counts[c[first]] -= 1
+                if counts[c[first]] == 0:
+                    del counts[c[first]]
+                first += 1
+            best = max(best, last - first + 1)
+        return best, counts""",
+    "many removals": """
+        d = {}
+        for k in range(5000):
+            d[k] = k * 2
+            if k >= n:
+                del d[k - n]
+        e = {(1, 2): 0.5}
+        for k in list(d):
+            if k % 2:
+                del d[k]
+            e[k, k] = 1.5
+        for k in list(e):
+            e.pop(k)
+        e[3, 3] = 2.0
+        return d, e, len(d)""",
+    "counters that lose keys": """
+        a = Counter()
+        b = defaultdict(float)
+        for v in c:
+            a[v] += 1
+            b[v] += 0.5
+            del a[v + 1]
+            if v in b and v % 3 == 0:
+                del b[v]
+        return a, b, a.most_common(2), sum(b.values())""",
+    "a removal that ends the loop": """
+        d = {}
+        for v in c:
+            d[v] = 1
+        for k in d:
+            if k == n:
+                del d[k]
+                break
+        return d""",
     "a heap": """
         heap, out = [], []
         for i, v in enumerate(x):
@@ -265,6 +341,9 @@ def test_what_python_refuses():
         "d = {}\nfor v in c:\n    c[0] += 1\n    d[v + 1] = d[v]\nreturn d",
         "d, s = {}, 0\nfor v in c:\n    d[v] = 1\nfor k in d:\n    d[k + 1] = 1\nreturn d",
         "h = []\nfor v in x:\n    c[1] = 7\n    heapq.heappop(h)\nreturn h",
+        "d = {0: 1}\nfor v in c:\n    c[0] += 1\n    del d[v]\nreturn d",
+        "s, k = set(), 0\nfor v in c:\n    c[0] += 1\n    s.remove(v)\nreturn k",
+        "d, k = {0: 1}, 0\nfor v in c:\n    c[0] += 1\n    k += d.pop(v)\nreturn k",
     ]
     for body in bodies:
         function = made(body)
@@ -303,6 +382,12 @@ def test_nan_has_no_order_and_is_itself():
     compiled = jitrt.jit(function)
     for x in (X[:9], np.array([1.0, np.nan, 0.5, np.nan]), np.array([np.nan, 2.0])):
         assert outcome(compiled, x, K, 3) == outcome(function, x, K, 3)
+
+
+def test_the_order_of_a_set_that_has_lost_elements_is_pythons():
+    function = made("s = set()\nfor v in c:\n    s.add(v * 8)\n    s.discard(v + 1)\nreturn s")
+    for args in CALLS:
+        assert outcome(jitrt.jit(function), *args) == outcome(function, *args)
 
 
 def test_classes_of_containers():

@@ -56,6 +56,13 @@ class Assignments(Comprehensions):
         if s.value is not None:
             self.assign(s.target, self.expression(s.value))
 
+    def do_Delete(self, s: ast.Delete) -> None:
+        for target in s.targets:
+            if not isinstance(target, ast.Subscript):
+                raise NotStaged("a name that is deleted")
+            owner, key = self._in_turn([target.value, target.slice], self.expression)
+            containers.remove(self, owner, key, target)
+
     def assign(self, target: ast.expr, value: Any) -> None:
         """``target = value``."""
         if isinstance(target, ast.Name):

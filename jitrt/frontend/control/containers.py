@@ -6,6 +6,7 @@ seen.add((i, j))          →    the statements of `written_containers.Set.add`
 
 from __future__ import annotations
 
+import ast
 import collections
 from collections.abc import Hashable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, NoReturn
@@ -14,7 +15,7 @@ import numpy as np
 
 from ...ir.integers import Poly
 from ...values.functions import MISSING
-from . import composites, lists, makingobjects, objects, scalars
+from . import composites, lists, makingobjects, objects, scalars, sharing
 from .arrays import ZERO
 from .ranges import Iteration
 from .values import Composite, DictDisplay, ListChanges, NotStaged, RunTime, dtype_of, is_number, is_static
@@ -139,6 +140,8 @@ def items_in(value: Any) -> Any:
 def keys_of(where: Expressions, value: Any) -> Any:
     """The list of the elements of a set, for what does not depend on their order; None for other values."""
     is_set = is_container(value) and value.kind is Set
+    if is_set:
+        compact(where, value)
     return objects.attribute(where, value, "_keys", None) if is_set else None
 
 
@@ -173,7 +176,9 @@ def method(where: Expressions, value: Any, name: str, args: list[Any]) -> Any:
     is_dict = _is_dict(value)
     if name in _VIEWS and not args and (is_dict or has_items(value)):
         return DictView(value, name)
-    if isinstance(value, SetDisplay) and name in ("add", "update"):
+    if isinstance(value, SetDisplay) and name in ("add", "update", "remove", "discard", "clear"):
+        need_hashed(where.r, value)
+    if is_dict and name in ("pop", "clear"):
         need_hashed(where.r, value)
     if is_dict and name in ("get", "setdefault") and 1 <= len(args) <= 2:
         if name == "setdefault" or not is_static(args[0]):
@@ -204,6 +209,7 @@ def iteration(where: Expressions, value: Any) -> Iteration | list[Any]:
         if name == "keys":
             return list(keys)
         return [(key, _item(where, owner, key)) if name == "items" else _item(where, owner, key) for key in keys]
+    compact(where, owner)
     keys, held = (objects.attribute(where, owner, part, None) for part in ("_keys", "_values"))
     r.iterated.append(keys)
     n = lists.length(r, keys)
@@ -216,18 +222,40 @@ def iteration(where: Expressions, value: Any) -> Iteration | list[Any]:
     return Iteration(ZERO, n, 1, n, bind)
 
 
+_NOWHERE: Any = ast.Constant(None, lineno=0, col_offset=0)
+
+
+def compact(where: Expressions, value: Any) -> None:
+    """Leave keys out of the list of keys that have been removed."""
+    if is_container(value) and sharing.removes(where.r, value):
+        with where.r.aside():
+            where.inlined(objects.attribute(where, value, "_compact", None).function, [value], {}, _NOWHERE)
+
+
+def remove(where: Expressions, owner: Any, key: Any, e: Any) -> None:
+    """``del owner[key]``."""
+    if _is_dict(owner):
+        need_hashed(where.r, owner)
+    if not has_items(owner):
+        raise NotStaged("a part that is deleted")
+    with where.r.aside():
+        where.inlined(objects.attribute(where, owner, "__delitem__", e).function, [owner, key], {}, e)
+
+
 def _values_of(where: Expressions, value: Any) -> Any:
     if is_container(value) or isinstance(value, DictView):
         raise NotStaged("a container of what is in another one")
     return value
 
 
-def result_parts(where_read: Any, value: Composite) -> tuple[tuple[type, Any], list[Any]]:
+def result_parts(r: Recorder, value: Composite) -> tuple[tuple[type, Any], list[Any]]:
     """What a result that is a container is made of."""
     names: tuple[str, ...] = ("_keys", "_values")
     if not issubclass(value.kind, Dict):
         names = ("_values", "_first", "maxlen") if value.kind is Deque else ("_keys",)
-    parts = makingobjects.attributes_at_end(where_read, value)
+        if sharing.removes(r, value):
+            raise NotStaged("the order of a set that elements were removed from")
+    parts = makingobjects.attributes_at_end(r, value)
     option = None
     if value.kind is DefaultDict:
         option = next(f for f, v in _FACTORIES.items() if np.dtype(type(v)) == dtype_of(parts["_default"]))

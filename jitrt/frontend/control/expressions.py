@@ -485,7 +485,7 @@ class Expressions:
 
     def of_Dict(self, e: ast.Dict) -> Any:
         keys = [None if k is None else self.expression(k) for k in e.keys]
-        if not all(isinstance(k, (str, int)) for k in keys):
+        if None in keys or not all(is_static(k) for k in keys) or any(isinstance(k, enum.Enum) for k in keys):
             raise NotStaged("keys of a dict")
         parts = {k: self.kept(self.expression(v)) for k, v in zip(keys, e.values)}
         return self.dict_of(parts, e)

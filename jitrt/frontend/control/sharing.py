@@ -10,14 +10,14 @@ from . import scalars
 from .listkinds import dtypes_of_leaf, leaves_of
 from .lists import GrownList
 from .recorder import Recorder
-from .values import BOOL, Composite, dtype_of, held_by, is_number
+from .values import BOOL, Composite, ListChanges, dtype_of, held_by, is_number
 from .variables import Kind, Number, Parts, kind_of, number_dtypes, number_of, number_registers
 from .written_containers import Keys
 
 if TYPE_CHECKING:
     from .statements import Statements
 
-_SHARED = {Keys._place, Keys._add, Keys._grow}
+_SHARED = {Keys._place, Keys._add, Keys._grow, Keys._drop, Keys._compact}
 
 
 def is_shared(function: Any) -> bool:
@@ -31,9 +31,14 @@ def run(where: Statements, function: Any, args: list[Any], e: Any) -> Any:
     A routine is another one where its container holds other kinds of values, which comes to light little by little.
     """
     r, owner, values = where.r, args[0], list(map(where.kept, args[1:]))
-    if function is Keys._add and any(list_ in r.iterated for list_ in _lists(owner)):
-        r.stop(r.literal(True, BOOL))  # Python refuses new keys while a loop runs over the old ones
+    if function is Keys._compact and not removes(r, owner):
         return None
+    if function is Keys._drop and not removes(r, owner):
+        r.changing.add((owner.place, "removes"))
+        raise ListChanges("a container that loses elements")
+    if function in (Keys._add, Keys._drop) and any(list_ in r.iterated for list_ in _lists(owner)):
+        r.stop(r.literal(True, BOOL))  # Python refuses that while a loop runs over the keys
+        return 0
     kinds = [kind for v in values if (kind := _number_kind(v)) is not None]
     if len(kinds) < len(values):
         return MISSING
@@ -42,8 +47,9 @@ def run(where: Statements, function: Any, args: list[Any], e: Any) -> Any:
         gives: list[Any] = []
 
         def record(*names: str) -> str | None:
-            rest = iter(names)
+            rest, iterated, r.iterated = iter(names), r.iterated, []
             made = where.in_place(function, [owner, *(_value(r, kind, rest) for kind in kinds)], {}, e)
+            r.iterated = iterated
             gives.append(None if made is None else dtype_of(made))
             return None if made is None else r.integer(scalars.poly_of(r, made))
 
@@ -53,6 +59,11 @@ def run(where: Statements, function: Any, args: list[Any], e: Any) -> Any:
     routine, dtype = r.shared[*call, _state(owner)]
     made = routine(*(name for v, kind in zip(values, kinds) for name in _registers(r, kind, v)))
     return None if dtype is None else number_of(r, Number(dtype, True), [made])
+
+
+def removes(r: Recorder, owner: Composite) -> bool:
+    """Whether elements are removed from a container."""
+    return (owner.place, "removes") in r.changing
 
 
 def _number_kind(value: Any) -> Kind | None:

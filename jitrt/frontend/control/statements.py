@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from ...values.functions import MISSING
-from . import scalars, sharing
+from . import containers, makingobjects, scalars, sharing
 from .choices import Choices
 from .holders import is_list_of_same_place, is_listed, list_attributes, listed, pointers_of, without
 from .iterations import MOST_UNROLLED, Iteration, iteration_of, tabled
@@ -423,6 +423,9 @@ class Statements(Choices):
 
     def do_Return(self, s: ast.Return) -> None:
         value = None if s.value is None else self.untouched(s.value)
+        if self.outer is None:
+            for made in makingobjects.objects_in(value):
+                containers.compact(self, made)
         if outlives(value, self):
             raise NotStaged("a function that outlives the call which defines it")
         self.returns(self.kept(value))

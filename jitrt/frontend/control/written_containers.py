@@ -1,8 +1,9 @@
 """Python's containers in plain Python: a staged function has objects of these classes in their place.
 
 Keys are numbers and tuples of numbers. A table of places, of which at most half are taken, says where a key is in the
-list of keys, which keeps the order in which they came (Knuth 1973, 6.4, linear probing). Where Python would raise an
-exception, an assertion fails.
+list of keys, which keeps the order in which they came (Knuth 1973, 6.4, linear probing). A key that is removed leaves
+a mark in the table, and remains in the list until that is gone through. Where Python would raise an exception, an
+assertion fails.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from .written_lists import sorted_list
 _PRIME = 2147483647  # 2**31 - 1
 _MIX = 1640531527  # 2**32 times (3 - sqrt(5)) / 2: Fibonacci hashing
 _LEAST = 16  # places
+_FREE, _REMOVED = -1, -2  # in place of an index
 
 
 def _hash(key: Any) -> int:
@@ -41,12 +43,13 @@ class Keys:
 
     def __init__(self, keys: Any = ()) -> None:
         self._keys: list[Any] = []
-        self._table = np.full(_LEAST, -1)
+        self._table = np.full(_LEAST, _FREE)
+        self._dead = 0  # keys in the list that have been removed
         for key in keys:
             self._enter(key)
 
     def __len__(self) -> int:
-        return len(self._keys)
+        return len(self._keys) - self._dead
 
     def __contains__(self, key: Any) -> bool:
         return self._find(key) >= 0
@@ -56,14 +59,14 @@ class Keys:
         table, keys = self._table, self._keys
         last = len(table) - 1
         at = _code(key) & last
-        while table[at] >= 0:
-            if keys[table[at]] in (key,):
+        while table[at] != _FREE:
+            if table[at] >= 0 and keys[table[at]] in (key,):
                 break
             at = (at + 1) & last
         return at
 
     def _find(self, key: Any) -> Any:
-        """Where in the list of keys a key is; -1 where it is missing."""
+        """Where in the list of keys a key is; below zero where it is missing."""
         return int(self._table[self._place(key)])
 
     def _enter(self, key: Any) -> Any:
@@ -71,22 +74,61 @@ class Keys:
         at = self._place(key)
         found = int(self._table[at])
         if found < 0:
-            found = len(self._keys)
-            self._add(at, key)
+            found = self._add(at, key)
         return found
 
-    def _add(self, at: Any, key: Any) -> None:
-        """Add a key that should be there."""
-        self._table[at] = len(self._keys)
-        self._keys.append(key)
-        if 2 * len(self._keys) > len(self._table):
+    def _add(self, at: Any, key: Any) -> Any:
+        """Add a key that should be there, and say where it is in the list."""
+        if 2 * len(self._keys) >= len(self._table):
             self._grow()
+            at = self._place(key)
+        found = len(self._keys)
+        self._table[at] = found
+        self._keys.append(key)
+        return found
 
     def _grow(self) -> None:
         """Make a table that is four times as large."""
-        self._table = np.full(4 * len(self._table), -1)
+        self._compact()
+        self._table = np.full(4 * len(self._table), _FREE)
         for k in range(len(self._keys)):
             self._table[self._place(self._keys[k])] = k
+
+    def _drop(self, at: Any) -> None:
+        """Remove the key there."""
+        self._table[at] = _REMOVED
+        self._dead += 1
+
+    def _compact(self) -> None:
+        """Leave out keys that have been removed."""
+        if self._dead > 0:
+            alive = np.zeros(len(self._keys), np.bool_)
+            for k in self._table:
+                if k >= 0:
+                    alive[k] = True
+            count = 0
+            for k in range(len(alive)):
+                if alive[k]:
+                    self._move(k, count)
+                    count += 1
+            for _ in range(self._dead):
+                self._shorten()
+            self._dead = 0
+            self._table[:] = _FREE
+            for k in range(count):
+                self._table[self._place(self._keys[k])] = k
+
+    def _move(self, k: Any, to: Any) -> None:
+        self._keys[to] = self._keys[k]
+
+    def _shorten(self) -> None:
+        self._keys.pop()
+
+    def clear(self) -> None:
+        self._keys.clear()
+        self._table[:] = _FREE
+        if self._dead > 0:
+            self._dead = 0
 
     __eq__ = None  # type: ignore[assignment]
     __ne__ = None  # type: ignore[assignment]
@@ -103,6 +145,16 @@ class Set(Keys):
     def add(self, key: Any) -> None:
         self._enter(key)
 
+    def remove(self, key: Any) -> None:
+        at = self._place(key)
+        assert self._table[at] >= 0
+        self._drop(at)
+
+    def discard(self, key: Any) -> None:
+        at = self._place(key)
+        if self._table[at] >= 0:
+            self._drop(at)
+
     def update(self, values: Any) -> None:
         for value in values:
             self.add(value)
@@ -112,8 +164,8 @@ class Dict(Keys):
     """A dict, whose items are added and changed."""
 
     def __init__(self, keys: Any = (), values: Any = ()) -> None:
-        super().__init__(keys)
         self._values: list[Any] = []
+        super().__init__(keys)
         for value in values:
             self._values.append(value)
 
@@ -140,6 +192,33 @@ class Dict(Keys):
         else:
             self._values[at] = value
 
+    def _move(self, k: Any, to: Any) -> None:
+        self._keys[to] = self._keys[k]
+        self._values[to] = self._values[k]
+
+    def _shorten(self) -> None:
+        self._keys.pop()
+        self._values.pop()
+
+    def __delitem__(self, key: Any) -> None:
+        at = self._place(key)
+        assert self._table[at] >= 0
+        self._drop(at)
+
+    def pop(self, key: Any, *default: Any) -> Any:
+        at = self._place(key)
+        found = int(self._table[at])
+        if len(default) == 0:
+            assert found >= 0
+        elif found < 0:
+            return default[0]
+        self._drop(at)
+        return self._values[found]
+
+    def clear(self) -> None:
+        super().clear()
+        self._values.clear()
+
     def get(self, key: Any, default: Any = None) -> Any:
         at = self._find(key)
         if at >= 0:
@@ -164,7 +243,13 @@ class Counter(Dict):
     def __getitem__(self, key: Any) -> Any:
         return self.get(key, 0)
 
+    def __delitem__(self, key: Any) -> None:
+        at = self._place(key)
+        if self._table[at] >= 0:
+            self._drop(at)
+
     def most_common(self, n: Any = None) -> Any:
+        self._compact()
         items = [(self._keys[k], self._values[k]) for k in range(len(self._keys))]
         found = sorted_list(items, lambda item: item[1], True)
         if n is None:
