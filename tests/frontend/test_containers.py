@@ -172,6 +172,32 @@ BODIES = {
                 del d[k]
                 break
         return d""",
+    "keys that are names": """
+        d, s = {}, set()
+        for v in c:
+            k = "pos" if v > 0 else "neg"
+            d[k] = d.get(k, 0) + int(v)
+            if v % 5 == 0:
+                d["five"] = n
+            s.add((k, int(v) % 3))
+        return d, sorted(d.values()), len(s), ("pos", 1) in s, "none" in d, d.get("neg", 0)""",
+    "pairs of names as keys": """
+        d, last = Counter(), "up"
+        for a, b in zip(x[:-1], x[1:]):
+            now = "up" if b > a else "down" if b < a else "same"
+            d[last, now] += 1
+            last = now
+        return d""",
+    "largest by a key": """
+        p = [(int(v) % 7, k) for k, v in enumerate(c)]
+        d = {}
+        for v in c:
+            d[v] = d.get(v, 0) + 1
+        if len(c) == 0:
+            return 0
+        a, b = max(p, key=lambda q: q[0]), min(p, key=lambda q: -q[0] * n)
+        most = max(d, key=d.get), max(d.items(), key=lambda kv: (kv[1], -kv[0]))
+        return a, b, most, min(d, key=lambda k: d[k]), max(x, key=abs)""",
     "a heap": """
         heap, out = [], []
         for i, v in enumerate(x):
@@ -342,6 +368,8 @@ def test_what_python_refuses():
         "d, s = {}, 0\nfor v in c:\n    d[v] = 1\nfor k in d:\n    d[k + 1] = 1\nreturn d",
         "h = []\nfor v in x:\n    c[1] = 7\n    heapq.heappop(h)\nreturn h",
         "d = {0: 1}\nfor v in c:\n    c[0] += 1\n    del d[v]\nreturn d",
+        "d, t = {'a': 1}, 0\nfor v in c:\n    c[0] += 1\n    t += d['a' if v < 3 else 'b']\nreturn t",
+        "h = []\nfor v in x:\n    if v > 99:\n        h.append(v)\nreturn max(h, key=lambda v: -v)",
         "s, k = set(), 0\nfor v in c:\n    c[0] += 1\n    s.remove(v)\nreturn k",
         "d, k = {0: 1}, 0\nfor v in c:\n    c[0] += 1\n    k += d.pop(v)\nreturn k",
     ]

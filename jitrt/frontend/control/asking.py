@@ -12,7 +12,7 @@ from .containers import PYTHONS
 from .lists import RunTimeList
 from .outside import is_function
 from .strings import Text
-from .values import Array, Complex, Composite, NotStaged, Scalar, Unread, is_static
+from .values import Array, Chosen, Complex, Composite, NotStaged, Scalar, Unread, is_static
 
 if TYPE_CHECKING:
     from .calls import Calls
@@ -44,6 +44,8 @@ def _classes_of(value: Any) -> set[type]:
         return {next(t for t in (dict, set, type(value)) if isinstance(value, t))}
     if isinstance(value, (Composite, Unread)):
         return {PYTHONS.get(value.kind, value.kind)}
+    if isinstance(value, Chosen):
+        return set(map(type, value.strings))
     if is_static(value):
         return {type(value)}
     raise NotStaged("the class of a value")

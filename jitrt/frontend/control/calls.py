@@ -15,8 +15,8 @@ from ...ir.ops.optable import OUT_BY_NAME
 from ...values.functions import MISSING, underlying
 from ..python.numbas import is_numbas
 from ..python.operations import operation_of, stands_for
+from . import arrays as a
 from . import (
-    arithmetic,
     choosing,
     complexnumbers,
     containers,
@@ -25,6 +25,7 @@ from . import (
     library,
     lists,
     makingobjects,
+    mathematics,
     numbacalls,
     objects,
     scalars,
@@ -32,7 +33,6 @@ from . import (
     ufuncs,
     vectorized,
 )
-from . import arrays as a
 from .arrays import ZERO
 from .asking import ASKING
 from .expressions import Expressions
@@ -62,7 +62,7 @@ from .values import (
     type_of,
 )
 from .written import MOST_INLINE, WRITTEN
-from .written_lists import insert, pop_at, sort
+from .written_lists import BY_KEY, insert, pop_at, sort
 from .written_ufuncs import UFUNC_METHODS
 
 _METHODS = {  # of lists: how many arguments
@@ -368,8 +368,10 @@ class Calls(Expressions):
                     except Exception as error:  # which the plain function raises
                         raise NotStaged(str(error)) from None
             return library.ufunc(r, function, scalars.settled(r, args))
-        if function in arithmetic.MATH or function in arithmetic.ROUNDING or function in arithmetic.TESTS:
-            return self._math(function, args, kwargs)
+        if mathematics.is_known(function):
+            return mathematics.call(r, function, args, kwargs)
+        if function in BY_KEY and len(args) == 1 and kwargs.keys() == {"key"}:
+            return self._written(BY_KEY[function], [*args, kwargs["key"]], {}, e)
         if isinstance(function, type) and issubclass(function, np.generic) and len(args) == 1 and not kwargs:
             return self._converted(args[0], np.dtype(function))
         handler = BUILTINS.get(function) or ASKING.get(function)
@@ -509,28 +511,6 @@ class Calls(Expressions):
             for value in values:
                 lists.append(self.r, made, value)
         return made
-
-    def _math(self, function: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
-        if kwargs or not all(map(is_number, args)) or any(dtype_of(v).kind == "c" for v in args):
-            raise NotStaged(f"arguments of {function.__name__}")
-        if all(map(is_static, args)):
-            try:
-                return function(*args)
-            except (ValueError, OverflowError) as error:
-                raise NotStaged(str(error)) from None
-        if len(args) != (2 if function in arithmetic.OF_TWO else 1):
-            raise NotStaged(f"arguments of {function.__name__}")
-        if function in arithmetic.ROUNDING:
-            (x,) = args
-            if dtype_of(x).kind in "iu" and x.python:
-                return x
-            if dtype_of(x) != np.dtype(float) or (function is round and x.python is not True):
-                raise NotStaged("rounding of this")
-            return arithmetic.rounded(self.r, x, arithmetic.ROUNDING[function])
-        if function in arithmetic.TESTS:
-            name = scalars.register_of(self.r, args[0], np.dtype(float))
-            return Scalar(BOOL, True, self.r.compute(arithmetic.TESTS[function], [name], [np.dtype(float)], BOOL))
-        return arithmetic.of_math(self.r, arithmetic.MATH[function], args)
 
     def _converted(self, value: Any, dtype: np.dtype) -> Any:
         """``np.float64(x)`` and the like."""

@@ -109,6 +109,13 @@ class Expressions:
     def of_Constant(self, e: ast.Constant) -> Any:
         return e.value
 
+    def of_JoinedStr(self, e: ast.JoinedStr) -> str:
+        return "".join(map(self.expression, e.values))
+
+    def of_FormattedValue(self, e: ast.FormattedValue) -> str:
+        form = "" if e.format_spec is None else self.expression(e.format_spec)
+        return strings.formatted(self.expression(e.value), e.conversion, form)
+
     def of_Name(self, e: ast.Name) -> Any:
         return scalars.settled(self.r, self.named(e))
 
@@ -298,7 +305,7 @@ class Expressions:
             if isinstance(y, containers.DictView) and y.name == "keys":
                 return self.comparison(op, x, y.owner)
             y = tuple(y) if isinstance(y, (dict, set)) else y
-            if isinstance(x, Chosen):
+            if isinstance(x, Chosen) and is_static(y):
                 return strings.is_in(self.r, x, y, isinstance(op, ast.In))
             if isinstance(y, strings.Text):
                 raise NotStaged("a part of a text")

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from . import arithmetic, library, scalars, specialmethods
+from . import arithmetic, library, scalars, specialmethods, strings
 from .lists import RunTimeList
 from .objects import is_object
 from .recorder import Recorder
@@ -80,6 +80,10 @@ def is_same_or_equal(where: Expressions, v: Any, w: Any) -> bool | str:
         return scalars.truth(r, arithmetic.compare(r, "equal", v, w))
     if is_static(v) and is_static(w):
         return bool(v is w or v == w)
+    if any(is_number(x) for x in (v, w)) and any(isinstance(x, Chosen) and not x.are_members for x in (v, w)):
+        return False
+    if all(isinstance(x, (str, Chosen)) for x in (v, w)):
+        return scalars.truth(r, strings.compare(r, "equal", v, w))
     if isinstance(v, Chosen) or isinstance(w, Chosen) or any(map(_is_other, (v, w))):
         raise NotStaged("a test of membership")
     return False  # such as a number and a string

@@ -10,7 +10,7 @@ from . import scalars
 from .listkinds import dtypes_of_leaf, leaves_of
 from .lists import GrownList
 from .recorder import Recorder
-from .values import BOOL, Composite, ListChanges, dtype_of, held_by, is_number
+from .values import BOOL, INT, Chosen, Composite, ListChanges, dtype_of, held_by, is_number
 from .variables import Kind, Number, Parts, kind_of, number_dtypes, number_of, number_registers
 from .written_containers import Keys
 
@@ -67,11 +67,14 @@ def removes(r: Recorder, owner: Composite) -> bool:
 
 
 def _number_kind(value: Any) -> Kind | None:
-    """The kind of a number, or of a tuple of numbers."""
+    """The kind of a number or a string, or of a tuple of such."""
     if type(value) is tuple:
         kinds = tuple(kind for v in value if (kind := _number_kind(v)) is not None)
         return Parts(tuple, kinds) if len(kinds) == len(value) else None
-    return kind_of(value) if is_number(value) and isinstance(kind_of(value), Number) else None
+    if isinstance(value, str):
+        return Number(INT, True, False, (value,))
+    is_one = is_number(value) or isinstance(value, Chosen)
+    return kind if is_one and isinstance(kind := kind_of(value), Number) else None
 
 
 def _registers(r: Recorder, kind: Kind, value: Any) -> list[str]:

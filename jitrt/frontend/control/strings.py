@@ -5,7 +5,8 @@ What is chosen is one of strings that are known, which its number tells; a chara
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import zlib
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -13,9 +14,11 @@ import numpy as np
 from ...ir.integers import Poly
 from .lists import RunTimeList, given
 from .recorder import Recorder
+from .registry import function
 from .scalars import from_register, negation, poly_of, truth, truth_value
-from .values import BOOL, INT, Chosen, NotStaged, RunTime, Scalar, dtype_of, is_number, is_static
+from .values import BOOL, INT, Chosen, NotStaged, RunTime, Scalar, dtype_of, integer, is_number, is_static
 from .variables import Number
+from .written_containers import text_number
 
 ASCII = tuple(map(chr, range(128)))
 """All characters that a text of run time may have, each at the place of its code."""
@@ -124,6 +127,38 @@ def item(r: Recorder, values: dict[Any, Any], key: Chosen) -> Scalar:
     r.stop(missing)
     found = from_register(r, made, dtype)
     return Scalar(dtype, True, found.name, found.value)
+
+
+_CONVERSIONS: dict[int, Callable[[Any], str]] = {ord("r"): repr, ord("s"): str, ord("a"): ascii}
+
+
+def formatted(value: Any, conversion: int, form: str) -> str:
+    """What stands for a value in an f-string."""
+    if type(value) not in (str, int, bool, float):
+        raise NotStaged("a text of values that are not known")
+    try:
+        return format(_CONVERSIONS[conversion](value) if conversion in _CONVERSIONS else value, form)
+    except ValueError as error:  # which the plain function raises
+        raise NotStaged(str(error)) from None
+
+
+@function(text_number)
+def number(r: Recorder, value: str | Chosen) -> Any:
+    """A number that strings have, whichever others a value may be."""
+    if isinstance(value, str):
+        return ord(value) if value in ASCII else zlib.crc32(value.encode())
+    if value.strings == ASCII:
+        return integer(code(r, value))
+    if not all(isinstance(s, str) for s in value.strings) or len(value.strings) > _MOST_KEYS:
+        raise NotStaged("such a string as a key")
+    found = r.variable()
+    for k, string in enumerate(value.strings):
+        with r.block() as block:
+            r.put(found, r.literal(number(r, string), INT), INT)
+        r.choice(r.machine("==", Poly.name(value.number), Poly.number(k)), block, ())
+    made = r.get(found, INT, chooses=False)
+    r.facts.bound(made, [0], [(1 << 32) - 1])
+    return integer(Poly.name(made))
 
 
 def _is(r: Recorder, x: Chosen, string: str) -> str:

@@ -1,9 +1,9 @@
 """Python's containers in plain Python: a staged function has objects of these classes in their place.
 
-Keys are numbers and tuples of numbers. A table of places, of which at most half are taken, says where a key is in the
-list of keys, which keeps the order in which they came (Knuth 1973, 6.4, linear probing). A key that is removed leaves
-a mark in the table, and remains in the list until that is gone through. Where Python would raise an exception, an
-assertion fails.
+Keys are numbers, strings one of which is chosen, and tuples of these. A table of places, of which at most half are
+taken, says where a key is in the list of keys, which keeps the order in which they came (Knuth 1973, 6.4, linear
+probing). A key that is removed leaves a mark in the table, and remains in the list until that is gone through. Where
+Python would raise an exception, an assertion fails.
 """
 
 from __future__ import annotations
@@ -20,9 +20,16 @@ _LEAST = 16  # places
 _FREE, _REMOVED = -1, -2  # in place of an index
 
 
+def text_number(key: str) -> int:
+    """A number that a string has."""
+    raise NotImplementedError  # a row of the functions that procedures have
+
+
 def _hash(key: Any) -> int:
     """Of equal numbers the same but for multiples of `_PRIME`: 1, 1.0 and True are one key."""
     assert not isinstance(key, np.ndarray)
+    if isinstance(key, str):
+        return text_number(key) * 4096
     if isinstance(key, (float, np.floating)):
         return int(float(key) * 4096.0) % _PRIME
     return int(key) % _PRIME * 4096

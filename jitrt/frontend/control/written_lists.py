@@ -181,6 +181,33 @@ def _insort_left(a: Any, x: Any, lo: Any = 0, hi: Any = None) -> None:
     insert(a, _bisect_left(a, x, lo, hi), x)
 
 
+def _largest(values: Any, key: Any) -> Any:
+    """``max(values, key=key)``."""
+    assert len(values) > 0
+    best = values[0]
+    rank = key(best)
+    for value in values[1:]:
+        other = key(value)
+        if other > rank:
+            best = value
+            rank = other
+    return best
+
+
+def _smallest(values: Any, key: Any) -> Any:
+    """``min(values, key=key)``."""
+    assert len(values) > 0
+    best = values[0]
+    rank = key(best)
+    for value in values[1:]:
+        other = key(value)
+        if other < rank:
+            best = value
+            rank = other
+    return best
+
+
+BY_KEY: dict[Any, Callable[..., Any]] = {max: _largest, min: _smallest}
 LISTS: dict[Any, Callable[..., Any]] = {
     sorted: sorted_list,
     heapq.heappush: _heappush,

@@ -1,0 +1,59 @@
+"""``round(x, decimals)`` in loops gives the float that Python's or NumPy's gives."""
+
+import numpy as np
+import pytest
+
+import jitrt
+
+VALUES = {
+    "random": np.random.default_rng(1).normal(size=3000) * 20,
+    "large": np.random.default_rng(2).normal(size=50) * 1e7,
+    "small": np.random.default_rng(3).normal(size=50) * 1e-3,
+    "zeros and signs": np.array([0.0, -0.0, -0.001, 1e-300, -0.04, 0.75]),
+    "middles": np.array([2.675, 0.125, 1.005, 0.15, 0.25, 2.5, -0.5]),
+    "many middles": np.arange(60) * 0.005,
+    "nan": np.array([1.25, np.nan]),
+}
+
+
+def rounded(x):
+    python, numpy = [], []
+    for v in x:
+        python.append((round(float(v), 2), round(float(v), 1), round(float(v), 0)))
+        numpy.append((round(v, 2), round(v * 3, 1), round(v, 0)))
+    return python, numpy, round(len(x), 1)
+
+
+@pytest.mark.parametrize("name", VALUES)
+def test_as_python(name):
+    compiled, x = jitrt.jit(rounded), VALUES[name]
+    with np.errstate(all="ignore"):
+        for values in (x, x[::2], x):
+            assert repr(compiled(values)) == repr(rounded(values))
+
+
+def test_it_is_compiled_and_does_not_stop():
+    compiled, x = jitrt.jit(rounded), VALUES["random"]
+    for _ in range(5):
+        compiled(x)
+    assert compiled.explain(x).loop
+    assert sum(loop.stops for loops in compiled._loops._loops.values() for loop in loops) == 0
+
+
+def named(x):
+    out = {}
+    for name, power in (("mean", 1), ("square", 2)):
+        total = 0.0
+        for v in x:
+            total += v**power
+        out[f"{name}_{power:02d}"] = total / len(x)
+    return out
+
+
+def test_texts_of_what_is_known():
+    compiled, x = jitrt.jit(named), VALUES["small"]
+    for values in (x, x[:7], x):
+        assert {k: float(v).hex() for k, v in compiled(values).items()} == {
+            k: float(v).hex() for k, v in named(values).items()
+        }
+    assert compiled.explain(x).loop
