@@ -163,6 +163,15 @@ BODIES = {
             if v in b and v % 3 == 0:
                 del b[v]
         return a, b, a.most_common(2), sum(b.values())""",
+    "keys that are added while an item changes": """
+        d = defaultdict(float)
+        d[-1] = 0.5
+        for k in range(200):
+            d[k] += 1.5
+            if k > n:
+                del d[k - n + 1000]
+            d[k] += d[k + 1000] + 0.25
+        return d""",
     "a removal that ends the loop": """
         d = {}
         for v in c:

@@ -10,7 +10,7 @@ import numpy as np
 from ...ir.integers import Poly
 from ...values.functions import MISSING
 from . import arrays as a
-from . import composites, containers, lists, objects, scalars, specialmethods, subscripts
+from . import composites, containers, lists, objects, scalars, sharing, specialmethods, subscripts
 from .comprehensions import Comprehensions
 from .expressions import OPERATORS
 from .lists import GrownList, RunTimeList
@@ -181,7 +181,10 @@ class Assignments(Comprehensions):
                 raise NotStaged("a change of an array that a list holds")
             self._set_item(array, index, self._updated(op, old, self.expression(s.value), s))
             return
-        if containers.has_items(array) and not any(isinstance(n, _LOOKING) for n in ast.walk(s.value)):
+        looks = _LOOKING
+        if containers.has_items(array) and sharing.removes(self.r, array):
+            looks = (*looks, ast.Subscript)  # which may add a key, and move others to new places
+        if containers.has_items(array) and not any(isinstance(n, looks) for n in ast.walk(s.value)):
             values, at = containers.slot(self, array, index, s)
             with self.r.aside():
                 old = lists.read(self.r, values, scalars.index_of(self.r, at))
