@@ -181,7 +181,7 @@ class Assignments(Comprehensions):
                 raise NotStaged("a change of an array that a list holds")
             self._set_item(array, index, self._updated(op, old, self.expression(s.value), s))
             return
-        looks = _LOOKING
+        looks: tuple[type, ...] = _LOOKING
         if containers.has_items(array) and sharing.removes(self.r, array):
             looks = (*looks, ast.Subscript)  # which may add a key, and move others to new places
         if containers.has_items(array) and not any(isinstance(n, looks) for n in ast.walk(s.value)):
