@@ -18,8 +18,8 @@ from .dispatch import Words
 from .errstate import NUMBERS, UNCOMPUTED
 from .formulas import OpenSizes, new_registers, packed, placed
 from .generalframes import GeneralFrame
-from .guards import Captured, GuardRows, TakenApart, Unguarded, address_of
-from .objects import address, fields
+from .guards import Captured, GuardRows, TakenApart
+from .objects import Unguarded, address, address_of, fields
 from .program import Program
 from .results import LARGE, handler, is_fortran
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import ctypes
-import functools
 import types
 from collections import Counter, OrderedDict, defaultdict
 from collections.abc import Callable, Collection, Iterator, Sequence
@@ -21,43 +19,20 @@ from ..values.frozen import is_frozen, original
 from ..values.functions import MISSING
 from ..values.keys import STATIC_TYPES, is_foreign
 from ..values.kinds import (
-    AGAIN,
-    DICT,
-    FUNCTION,
-    GROWING,
-    LIST,
-    MAPPING,
-    MASKED,
-    METHOD,
-    NAMED,
-    OBJECT,
-    PARTIAL,
-    PROXY,
-    RECORDS,
-    SAME,
     TUPLE,
-    UNREAD,
-    Attributes,
-    Parts,
     Path,
     Tree,
-    at,
 )
-from ..values.masked import fixed_attributes, names_of
 from ..values.trees import leaf_count
 from ..values.versions import version_address, version_of, version_offset
 from .dispatch import Words, words
-from .namespaces import function_fields, words_of
+from .kindrows import KIND_ROWS
+from .namespaces import words_of
 from .objects import (
-    address,
+    Unguarded,
+    address_of,
     dtype_word,
-    factory_offsets,
     fields,
-    method_offsets,
-    order_offset,
-    partial_offsets,
-    proxy_offsets,
-    slot_offsets,
 )
 
 # A value that a function reads from outside: what it was, and the dict or class and the key, or the cell and None, that
@@ -70,10 +45,6 @@ _MOST_OF_A_KIND = 64  # containers of one type, each of which is compared with t
 def can_guard_objects() -> bool:
     """Whether native code can take objects apart on this build of Python."""
     return fields() is not None and version_offset() is not None and not debug()
-
-
-class Unguarded(Exception):
-    """Native code cannot check a value like this one."""
 
 
 class TakenApart(NamedTuple):
@@ -154,17 +125,17 @@ class GuardRows:
         any_shape: Collection[int] = (),
         arguments: tuple[tuple, Any] | None = None,
     ):
-        self._describe = describe  # none of its own methods, which would keep it, and arrays, alive
+        self.describe = describe  # none of its own methods, which would keep it, and arrays, alive
         self.places, self.slots, self.unused, self.any_shape = places, slots, unused, any_shape
-        self._arguments = arguments
+        self.arguments = arguments
         self.offsets: dict[int, int] = {}  # by place
         self.rows: list[dict[str, int]] = []
         self.leaves: list[Any] = []  # so far
         self.arrays: dict[int, np.ndarray] = {}  # by place
         self.kept: list[Any] = []
         self._last_place = unused
-        self._at: dict[Path, int] = {}  # rows of lists, dicts, objects and the dicts of their attributes
-        self._numbered: list[int | None] = []  # rows of what `Again` can refer to
+        self.at_path: dict[Path, int] = {}  # rows of lists, dicts, objects and the dicts of their attributes
+        self.numbered: list[int | None] = []  # rows of what `Again` can refer to
         self._alike: dict[int, list[int]] = {}  # numbers of these rows by the type of their values
         self._classes: dict[type, int] = {}  # with their versions
         self._words: dict[tuple[int, int], None] = {}  # words that have to stay the same, in order
@@ -192,23 +163,23 @@ class GuardRows:
         leaves = iter(call.leaves)
         count = len(call.positional)
         self.add_arguments(call.positional, leaves)
-        self._numbered.append(None)  # the dict of keyword arguments
+        self.numbered.append(None)  # the dict of keyword arguments
         for k, (name, structure) in enumerate(zip(call.keywords, call.named), count):
-            self._add(structure, leaves, {"source": guard.ARGUMENT, "key": k}, (1, name))
+            self.add(structure, leaves, {"source": guard.ARGUMENT, "key": k}, (1, name))
         if len(call.outside) != len(call.state):
             raise Unguarded
         for k, (structure, (_, container, key)) in enumerate(zip(call.outside, call.state)):
-            self._add(structure, leaves, self.outside(container, key), (2, k))
+            self.add(structure, leaves, self.outside(container, key), (2, k))
 
     def add_arguments(self, structures: Sequence[Tree], leaves: Iterator[Any]) -> None:
         """Rows of positional arguments."""
         for k, structure in enumerate(structures):
-            self._add(structure, leaves, {"source": guard.ARGUMENT, "key": k}, (0, k))
+            self.add(structure, leaves, {"source": guard.ARGUMENT, "key": k}, (0, k))
 
     def add_kinds(self, arguments: Sequence[Any]) -> None:
         """Rows of arguments of which nothing matters but their classes, and the dtypes of arrays."""
         for k, value in enumerate(arguments):
-            row = self._of_dtype(value.dtype) if type(value) is np.ndarray else self._typed(type(value))
+            row = self._of_dtype(value.dtype) if type(value) is np.ndarray else self.typed(type(value))
             self.rows.append(row | {"source": guard.ARGUMENT, "key": k})
 
     def add_places(self, count: int) -> int:
@@ -219,280 +190,28 @@ class GuardRows:
 
     def row_at(self, path: Path) -> int:
         """The number of the row whose value is the list, dict or object at a path, or the dict of its attributes."""
-        if path not in self._at:  # another path leads there, too
+        if path not in self.at_path:  # another path leads there, too
             raise Unguarded
-        return self._at[path]
+        return self.at_path[path]
 
-    def _add(self, structure: Tree, leaves: Iterator[Any], found: dict[str, int], path: Path) -> None:
+    def add(self, structure: Tree, leaves: Iterator[Any], found: dict[str, int], path: Path) -> None:
         """Rows of a value that native code finds as `found` says."""
         if structure is None:
             leaf = next(leaves)
             place = self.places.get(len(self.leaves))
             self.leaves.append(leaf)
-            row = (self._describe or self._description)(leaf, place)
+            row = (self.describe or self.description)(leaf, place)
             row.update(found)
             self.rows.append(row)
             return
-        kind, what, parts = structure
-        if kind is AGAIN:
-            earlier = self._numbered[what]
-            assert earlier is not None
-            same = {"kind": guard.AGAIN, "object": self.rows[earlier]["object"], "ndim": earlier, "place": self.unused}
-            self.rows.append(found | same)
-        elif kind is OBJECT:
-            cls, names = what
-            here = self._add_numbered(found | self._typed(cls) | self._version(cls), path)
-            if not cls.__dictoffset__:
-                self._add_slots(structure, leaves, here, path)
-                return
-            attributes = {"source": guard.OWN_DICT, "base": here} | self._container(dict, len(names))
-            self._add_dict(names, parts, leaves, attributes, (*path, Attributes), True)
-        elif kind is RECORDS:
-            self._add_records(structure, leaves, found, path)
-        elif kind is MASKED:
-            self._add_masked(structure, leaves, found, path)
-        elif kind is FUNCTION:
-            self._add_function(structure, leaves, found, path)
-        elif kind is SAME:
-            self.rows.append(self._identical(what.value) | found)
-        elif kind is UNREAD:
-            self._append(found | self._typed(what))
-        elif kind is METHOD:
-            self._add_method(structure, leaves, found, path)
-        elif kind is MAPPING:
-            self._add_mapping(structure, leaves, found, path)
-        elif kind is PROXY:
-            self._add_held(structure, leaves, found, path, types.MappingProxyType, proxy_offsets())
-        elif kind is PARTIAL:
-            here = self._add_held(structure, leaves, found, path, functools.partial, partial_offsets())
-            self.rows.append(self._container(dict, 0) | {"source": guard.OWN_DICT, "base": here})
-        elif kind is GROWING:
-            self._add_numbered(found | self._typed(list), path)
-        elif kind is DICT:
-            self._add_dict(what, parts, leaves, found | self._container(dict, len(what)), path, False)
-        else:
-            cls = list if kind is LIST else tuple if kind is TUPLE else what
-            row = found | self._container(cls, len(parts))
-            if kind is NAMED:
-                if cls.__dictoffset__:
-                    raise Unguarded  # rows do not tell whether there are attributes
-                row |= self._version(cls)
-            source = guard.IN_LIST if kind is LIST else guard.IN_TUPLE
-            here = self._add_numbered(row, path) if kind is LIST else self._append(row)
-            for k, part in enumerate(parts):
-                self._add(part, leaves, {"source": source, "base": here, "key": k}, (*path, k))
+        KIND_ROWS[structure[0]](self, structure, leaves, found, path)
 
-    def _add_method(self, structure: Tree, leaves: Iterator[Any], found: dict[str, int], path: Path) -> None:
-        """Rows of a bound method: its class, its function, and its object."""
-        places = method_offsets()
-        if self._arguments is None or path[0] > 1 or places is None:
-            raise Unguarded
-        here = self._append(found | self._typed(types.MethodType))
-        function, owner = places
-        method = at(self._arguments, path)
-        self.rows.append(self._identical(method.__func__) | {"source": guard.IN_SLOT, "base": here, "key": function})
-        self._add(structure[2][0], leaves, {"source": guard.IN_SLOT, "base": here, "key": owner}, (*path, Parts, 0))
-
-    def _add_mapping(self, structure: Tree, leaves: Iterator[Any], found: dict[str, int], path: Path) -> None:
-        """Rows of a dict of a class of `collections`, which is gone through in the order of the dict below."""
-        (cls, factory, keys), parts = structure[1:]
-        row = found | self._container(cls, len(keys))
-        if cls is OrderedDict:
-            offset = order_offset()
-            if offset is None:
-                raise Unguarded
-            row |= {"mask": offset, "low": len(keys)}
-        self._add_dict(keys, parts, leaves, row, path, False)
-        here = self._at[path]
-        if cls is not defaultdict:
-            self.rows.append(self._container(dict, 0) | {"source": guard.OWN_DICT, "base": here})
-        elif (places := factory_offsets()) is None:
-            raise Unguarded
-        else:
-            made = {"source": guard.EMPTY_SLOT if factory is None else guard.IN_SLOT, "base": here, "key": places[0]}
-            self.rows.append(self._identical(factory) | made)
-
-    def _add_held(
-        self,
-        structure: Tree,
-        leaves: Iterator[Any],
-        found: dict[str, int],
-        path: Path,
-        cls: type,
-        places: tuple[int, ...] | None,
-    ) -> int:
-        """Rows of a value of a class that has its parts at these places; the number of its own."""
-        if places is None:
-            raise Unguarded
-        here = self._append(found | self._typed(cls))
-        for k, (part, place) in enumerate(zip(structure[2], places)):
-            held = {"source": guard.IN_SLOT, "base": here, "key": place}
-            self._add(part, leaves, held, (*path, Parts, k))
-        return here
-
-    def _add_function(self, structure: Tree, leaves: Iterator[Any], found: dict[str, int], path: Path) -> None:
-        """Rows of a function that is taken apart: its code, module and name, what is in its cells, and its defaults."""
-        code, parts = structure[1:]
-        places, layout = function_fields(), fields()
-        if places is None or layout is None:
-            raise Unguarded
-        here = self._add_numbered(found | self._typed(types.FunctionType), path)
-
-        def slot(name: str) -> dict[str, int]:
-            return {"source": guard.IN_SLOT, "base": here, "key": places[name]}
-
-        def several(name: str, kind: type, size: int) -> int:
-            """The row of what holds so many parts."""
-            if size:
-                return self._append(self._container(kind, size) | slot(name))
-            return self._append(self._identical(None) | slot(name) | {"source": guard.EMPTY_SLOT})
-
-        self.rows.append(self._identical(code.function_code) | slot("__code__"))
-        self.rows.append(self._identical(code.namespace) | slot("__globals__"))
-        self.rows.append(self._identical(code.name) | slot("__name__") | {"kind": guard.EQUAL})
-        self.rows.append(self._container(dict, 0) | {"source": guard.OWN_DICT, "base": here})
-        cells, count = len(code.function_code.co_freevars), len(parts) - len(code.keywords)
-        numbered = [((*path, Parts, k), part) for k, part in enumerate(parts)]
-        of_cells = several("__closure__", tuple, cells)
-        for k, (inner, part) in enumerate(numbered[:cells]):
-            cell = self._append(self._typed(types.CellType) | {"source": guard.IN_TUPLE, "base": of_cells, "key": k})
-            held = {"source": guard.IN_SLOT, "base": cell, "key": layout["cell"]}
-            if part is not None and part[0] is SAME and part[1].value is MISSING:
-                self.rows.append(self._identical(None) | held | {"source": guard.EMPTY_SLOT})
-            else:
-                self._add(part, leaves, held, inner)
-        of_defaults = several("__defaults__", tuple, code.defaults)
-        for k, (inner, part) in enumerate(numbered[cells:count]):
-            self._add(part, leaves, {"source": guard.IN_TUPLE, "base": of_defaults, "key": k}, inner)
-        of_keywords = several("__kwdefaults__", dict, len(code.keywords))
-        for keyword, (inner, part) in zip(code.keywords, numbered[count:]):
-            item = {"source": guard.NEXT_IN_DICT, "base": of_keywords, "key": id(keyword), "key_type": id(str)}
-            self.kept.append(keyword)
-            self._add(part, leaves, item, inner)
-
-    def add_code(self, base: int, function: types.FunctionType) -> None:
-        """Rows of what a function does that has closed over nothing; `base` is the row whose value it is."""
-        places = function_fields()
-        if places is None:
-            raise Unguarded
-        for name in ("__code__", "__globals__", "__defaults__", "__kwdefaults__", "__closure__"):
-            value = getattr(function, name)
-            source = guard.EMPTY_SLOT if value is None else guard.IN_SLOT
-            self.rows.append(self._identical(value) | {"source": source, "base": base, "key": places[name]})
-
-    def _add_records(self, structure: Tree, leaves: Iterator[Any], found: dict[str, int], path: Path) -> None:
-        """Rows of an array of records and of its fields, which are no objects: their rows find the array again."""
-        (dtype, cls), _ = structure[1:]
-        if self._arguments is None or path[0] > 1:
-            raise Unguarded
-        value = at(self._arguments, path)
-        self.kept.append(dtype)
-        row = {"kind": guard.ARRAY, "object": id(cls), "descr": id(value.dtype), "place": self.unused}
-        here = self._add_numbered(found | row | self._layout(value), path)
-        mask, has_axes, any_shape = 0, False, self._describe is not None
-        for offset, part in _fields_of(structure):
-            if part is not None:
-                self._numbered.append(None)
-                continue
-            leaf = next(leaves)
-            place = self.places.get(len(self.leaves), self.unused)
-            self.leaves.append(leaf)
-            has_axes = has_axes or leaf.ndim > value.ndim
-            if place in self.any_shape:  # formulas look at the shape of the array itself
-                any_shape = True
-                if has_axes:
-                    raise Unguarded
-            row = found | {"kind": guard.AGAIN, "object": id(cls), "ndim": here, "place": self.unused}
-            if self._describe is not None:
-                row |= self._recorded(self._describe(leaf, place), leaf, offset, value.ndim)
-            elif place != self.unused:
-                row["place"] = place
-                self.offsets[place], self.arrays[place] = offset, leaf
-                mask |= leaf.dtype.alignment - 1 if leaf.flags.aligned else 0
-            self.rows.append(row)
-        self.rows[here] |= {"mask": mask, "low": value.__array_interface__["data"][0] & mask}
-        if any_shape and not has_axes:  # for code that takes fields of any shape, wherever they are
-            self.rows[here] |= {"shape": 0, "strides": 0, "flags": value.flags.num & guard.LAYOUT}
-
-    def _add_masked(self, structure: Tree, leaves: Iterator[Any], found: dict[str, int], path: Path) -> None:
-        """Rows of a masked array, which is the data itself, and has the rest in the dict of its attributes."""
-        if self._describe is not None:
-            raise Unguarded
-        what, parts = structure[1:]
-        leaf = next(leaves)
-        row = self._description(leaf, self.places.get(len(self.leaves)))
-        self.leaves.append(leaf)
-        self.kept.append(np.ma.MaskedArray)
-        here = self._add_numbered(row | found | {"object": id(np.ma.MaskedArray)}, path)
-        attributes = {"source": guard.OWN_DICT, "base": here} | self._container(dict, len(what.names))
-        of_dict = self._at[(*path, Attributes)] = self._append(attributes)
-        trees = dict(zip(names_of(what), parts))
-        fixed = fixed_attributes(what)
-        for name in what.names:
-            item = {"source": guard.NEXT_IN_DICT, "base": of_dict, "key": id(name), "key_type": id(str)}
-            self.kept.append(name)
-            if name in trees:
-                self._add(trees[name], leaves, item, (*path, Attributes, name))
-            elif name in fixed:
-                self.rows.append(self._identical(fixed[name]) | item)
-            else:
-                self.rows.append(self._container(dict, 0) | item)
-
-    def _recorded(self, row: dict[str, int], leaf: np.ndarray, offset: int, axes: int) -> dict[str, int]:
-        """What writes down where a field is, for code that `row` gives an array: it gets what looks like one."""
-        if not row.get("slot"):
-            return {}
-        layout = fields()
-        assert layout is not None
-        looks = np.zeros(max(layout[name] for name in ("data", "shape", "strides")) // 8 + 1, np.int64)
-        looks[layout["shape"] // 8] = address_of(leaf.shape, self.kept)
-        looks[layout["strides"] // 8] = address_of(leaf.strides, self.kept)
-        self.kept.append(looks)
-        ctypes.c_int64.from_address(row["slot"]).value = address(looks)
-        whole = leaf.ndim == axes  # then it has the extents and strides of the records
-        return {"kind": guard.FIELD, "low": offset, "slot": address(looks) + layout["data"], "words": int(whole)}
-
-    def _layout(self, value: np.ndarray) -> dict[str, int]:
+    def layout(self, value: np.ndarray) -> dict[str, int]:
         """What is compared of the layout of an array."""
         return {
             "ndim": value.ndim, "shape": address_of(value.shape, self.kept),
             "strides": address_of(value.strides, self.kept), "flags": value.flags.num & guard.FLAGS,
         }  # fmt: skip
-
-    def _add_dict(
-        self,
-        keys: Sequence[Any],
-        parts: Sequence[Tree],
-        leaves: Iterator[Any],
-        row: dict[str, int],
-        path: Path,
-        of_attributes: bool,
-    ) -> None:
-        """Rows of a dict with its items, which may be that of the attributes of an object."""
-        here = self._append(row) if of_attributes else self._add_numbered(row, path)
-        self._at[path] = here
-        for key, part in zip(keys, parts):
-            self.kept.append(key)
-            found = {"source": guard.NEXT_IN_DICT, "base": here, "key": id(key), "key_type": id(str)}
-            if type(key) is not str:
-                del found["key_type"]
-            self._add(part, leaves, found, (*path, key))
-
-    def _add_slots(self, structure: Tree, leaves: Iterator[Any], here: int, path: Path) -> None:
-        """Rows of the slots of the object that was the value of row `here`."""
-        (cls, names), inner = structure[1:]
-        offsets = slot_offsets(cls)
-        if offsets is None:
-            raise Unguarded
-        self._at[(*path, Attributes)] = here
-        parts = dict(zip(names, inner))
-        self.kept += parts
-        for name in parts.keys() ^ offsets.keys():
-            empty = {"source": guard.EMPTY_SLOT, "base": here, "key": offsets[name]}
-            self.rows.append(self._identical(None) | empty)
-        for name, part in parts.items():
-            found = {"source": guard.IN_SLOT, "base": here, "key": offsets[name]}
-            self._add(part, leaves, found, (*path, Attributes, name))
 
     def how_stored(self, row: int) -> int:
         """How what is stored gets into the value of a row: as an item, or as an attribute."""
@@ -501,10 +220,10 @@ class GuardRows:
             raise Unguarded  # which has the order of its keys beside the dict
         return results.SET if cls in (id(dict), id(defaultdict), id(Counter)) else results.ATTRIBUTE
 
-    def _add_numbered(self, row: dict[str, int], path: Path) -> int:
+    def add_numbered(self, row: dict[str, int], path: Path) -> int:
         """Add the row of a list, dict or object, which is none of those before."""
-        self._at[path] = here = self._append(row)
-        self._numbered.append(here)
+        self.at_path[path] = here = self.append(row)
+        self.numbered.append(here)
         alike = self._alike.setdefault(row["object"], [])
         if len(alike) > _MOST_OF_A_KIND:
             raise Unguarded
@@ -513,18 +232,18 @@ class GuardRows:
         alike.append(here)
         return here
 
-    def _append(self, row: dict[str, int]) -> int:
+    def append(self, row: dict[str, int]) -> int:
         self.rows.append(row)
         return len(self.rows) - 1
 
-    def _typed(self, kind: type) -> dict[str, int]:
+    def typed(self, kind: type) -> dict[str, int]:
         self.kept.append(kind)
         return {"kind": guard.TYPED, "object": id(kind), "place": self.unused}
 
-    def _container(self, kind: type, size: int) -> dict[str, int]:
-        return self._typed(kind) | {"kind": guard.CONTAINER, "ndim": size}
+    def container(self, kind: type, size: int) -> dict[str, int]:
+        return self.typed(kind) | {"kind": guard.CONTAINER, "ndim": size}
 
-    def _version(self, kind: type) -> dict[str, int]:
+    def version(self, kind: type) -> dict[str, int]:
         """What lets native code see that a class, and what it inherits, is what it was."""
         version, where = self._classes.get(kind) or version_of(kind), version_address(kind)
         if not version or where is None:
@@ -536,7 +255,7 @@ class GuardRows:
         """How native code finds what a dict, a class or a cell holds."""
         if isinstance(container, type):
             if not any(container in known.__mro__ for known in self._classes):  # whose versions tell enough
-                self.rows.append(self._identical(container) | self._fixed(container) | self._version(container))
+                self.rows.append(self.identical(container) | self._fixed(container) | self.version(container))
             return self._fixed(vars(container).get(key))
         if type(container) is tuple:  # of defaults, which does not change
             return self._fixed(container[key])
@@ -560,7 +279,7 @@ class GuardRows:
             found = self.outside(container, key)
             if isinstance(container, type) and place is None:
                 continue  # the version of the class is enough
-            row = self._identical(value) if place is None else self._description(value, place)
+            row = self.identical(value) if place is None else self.description(value, place)
             row.update(found)
             self.rows.append(row)
 
@@ -585,19 +304,19 @@ class GuardRows:
                 apart += (place, *_extent(array), other_place, low + offset, high + offset)
         return apart
 
-    def _description(self, value: Any, place: int | None) -> dict[str, int]:
+    def description(self, value: Any, place: int | None) -> dict[str, int]:
         """What a value like `value` has to be."""
         kind = type(value)
         where = self.unused if place is None else place
         if place is None and is_foreign(value):
             if kind is np.memmap:
                 raise Unguarded
-            return self._of_dtype(value.dtype) if kind is np.ndarray else self._typed(kind)
+            return self._of_dtype(value.dtype) if kind is np.ndarray else self.typed(kind)
         if place is None and kind is np.ndarray and not value.flags.writeable and is_frozen(value):
-            return self._identical(original(value))
+            return self.identical(original(value))
         if (kind is np.ndarray or kind is np.memmap) and where not in self.slots:
             self.kept.append(value.dtype)
-            row = self._layout(value) | {
+            row = self.layout(value) | {
                 "kind": guard.ARRAY, "object": id(kind), "descr": id(value.dtype), "place": where,
                 "dtype": _word_of(value.dtype),
             }  # fmt: skip
@@ -619,12 +338,12 @@ class GuardRows:
         if kind is int and -(1 << 63) <= value < 1 << 63:
             return {"kind": guard.INTEGER, "object": id(kind), "place": where, "ndim": value}
         if place is None and isinstance(value, type) and is_plain_class(value):
-            return self._identical(value) | self._version(value)
+            return self.identical(value) | self.version(value)
         if place is None and kind is str:
-            return self._identical(value) | {"kind": guard.EQUAL}
+            return self.identical(value) | {"kind": guard.EQUAL}
         is_static = kind in STATIC_TYPES or isinstance(value, (np.dtype, type, np.ufunc, types.FunctionType))
         if place is None and (is_static or constant_key(value) is not None):
-            return self._identical(value)
+            return self.identical(value)
         raise Unguarded
 
     def _of_dtype(self, dtype: np.dtype) -> dict[str, int]:
@@ -635,19 +354,9 @@ class GuardRows:
         self.kept.append(dtype)
         return row | {"descr": id(dtype)}
 
-    def _identical(self, value: Any) -> dict[str, int]:
+    def identical(self, value: Any) -> dict[str, int]:
         self.kept.append(value)
         return {"kind": guard.IDENTICAL, "object": id(value), "place": self.unused}
-
-
-def _fields_of(structure: Tree, offset: int = 0) -> Iterator[tuple[int, Tree]]:
-    """The fields of an array of records, in order, and those of records in it behind these: where, and their trees."""
-    (dtype, _), parts = structure[1:]
-    for name, part in zip(dtype.names, parts):
-        here = offset + dtype.fields[name][1]
-        yield here, part
-        if part is not None:
-            yield from _fields_of(part, here)
 
 
 def _word_of(dtype: np.dtype) -> int:
@@ -661,10 +370,3 @@ def _extent(array: np.ndarray) -> tuple[int, int]:
         return 0, 0
     reach = [(n - 1) * stride for n, stride in zip(array.shape, array.strides)]
     return sum(r for r in reach if r < 0), sum(r for r in reach if r > 0) + array.itemsize
-
-
-def address_of(values: Sequence[int], kept: list[Any]) -> int:
-    """The address of `values` as 64-bit words, which `kept` keeps alive."""
-    array = np.array(values, np.int64)
-    kept.append(array)
-    return address(array)

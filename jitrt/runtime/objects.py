@@ -11,6 +11,7 @@ import functools
 import sys
 import types
 from collections import OrderedDict, defaultdict
+from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any
 
@@ -24,6 +25,10 @@ from ..values.attributes import slots_of
 _SEARCHED_WORDS = 16  # of an object's memory
 # Places in NumPy's C API table, which its ABI fixes.
 _NUMPY_API = {"PyArray_CopyInto": 50, "PyArray_Return": 76, "PyArray_Empty": 184, "PyDataMem_SetHandler": 304}
+
+
+class Unguarded(Exception):
+    """Native code cannot check a value like this one."""
 
 
 @once
@@ -51,6 +56,13 @@ def has_gil() -> bool:
 def address(array: np.ndarray) -> int:
     """Where the data of `array` begin."""
     return array.__array_interface__["data"][0]
+
+
+def address_of(values: Sequence[int], kept: list[Any]) -> int:
+    """The address of `values` as 64-bit words, which `kept` keeps alive."""
+    array = np.array(values, np.int64)
+    kept.append(array)
+    return address(array)
 
 
 @once

@@ -19,8 +19,9 @@ from ..kernels.procedure import FIRST_ARGUMENT
 from ..values.keys import GENERATORS
 from ..values.kinds import DICT, OBJECT, Attributes, Path, Tree
 from .dispatch import Words
-from .guards import GuardRows, Unguarded, address_of
-from .objects import dtype_word, fields
+from .guards import GuardRows
+from .kindrows import add_code
+from .objects import Unguarded, address_of, dtype_word, fields
 from .sources import native_record
 
 if TYPE_CHECKING:
@@ -86,7 +87,7 @@ def procedure_table(
     try:
         guarded.add_arguments(trees[:count], iter(leaves))
         for base, function in functions:
-            guarded.add_code(base, function)
+            add_code(guarded, base, function)
         for number in range(len(guarded.leaves), len(leaves)):  # which `__defaults__` holds
             if number not in known and number not in staged.unread and not work.put(next(places), leaves[number]):
                 return None

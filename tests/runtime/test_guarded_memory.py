@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 from entry_calls import needs_native_calls
 
-from jitrt.runtime.guards import GuardRows, TakenApart, Unguarded, _extent
+from jitrt.runtime.guards import GuardRows, TakenApart, _extent
+from jitrt.runtime.objects import Unguarded
 from jitrt.values.growing import Growing
 from jitrt.values.kinds import flatten_call
 
