@@ -94,6 +94,7 @@ def test_random_programs_with_state():
 
 def test_random_programs_with_objects():
     assert sum(check(seed, ObjectWriter) for seed in range(60)) > 8
+    check(30326, ObjectWriter)  # an object in an attribute that is assigned, and by itself, are two results
 
 
 def test_random_programs_with_containers():

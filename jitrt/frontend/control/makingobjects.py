@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import types
 from collections import namedtuple
-from collections.abc import Iterator
+from collections.abc import Hashable, Iterator
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
@@ -18,7 +18,7 @@ from .holders import holds
 from .objects import assign, check_not_given_away, found_in, is_constant, need_identity, note_class
 from .source import bind
 from .values import BOOL, Attributes, Composite, NotStaged, held_by
-from .variables import Kind, Variable, join, kind_of
+from .variables import Kind, NoneOr, Parts, Variable, join, kind_of
 
 if TYPE_CHECKING:
     from .expressions import Expressions
@@ -156,12 +156,24 @@ def objects_in(value: Any) -> Iterator[Composite]:
             yield from objects_in(part)
 
 
+def _places_in(kind: Kind) -> Iterator[frozenset[Hashable]]:
+    """For each object that a value of a kind holds, the places where it may be made."""
+    if isinstance(kind, NoneOr):
+        yield from _places_in(kind.kind)
+    elif isinstance(kind, Parts):
+        if kind.places and not issubclass(kind.make, tuple):
+            yield kind.places
+        for part in kind.kinds:
+            yield from _places_in(part)
+
+
 def check_results(values: list[Any]) -> None:
     """Raise `NotStaged` where two results may be one object."""
     objects = [made for value in values for made in objects_in(value) if not issubclass(made.kind, tuple)]
     if any(made.of is not None for made in objects):
         raise NotStaged("a result that is an object in a list")
-    found = [made.places for made in objects]
+    cells = [cell.variable.kind for made in objects for cell in made.cells.values() if not cell.is_same]
+    found = [*(made.places for made in objects), *(places for kind in cells for places in _places_in(kind))]
     if sum(map(len, found)) > len(frozenset().union(*found)):
         raise NotStaged("a result that may be an object several times")
 
