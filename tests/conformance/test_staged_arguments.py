@@ -22,16 +22,34 @@ def outcome(function, *args):
         return type(error).__name__
 
 
-@pytest.mark.filterwarnings("ignore")
-@pytest.mark.parametrize("called", CHOSEN, ids=lambda f: f.__name__)
-def test_arguments_of_other_kinds(called):
+def agree(called, first, rest):
     def function(x, n, first, *rest):
         for k in range(n):
             x[k] += 1
         return called(first, *rest)
 
+    got, want = (outcome(f, np.arange(6.0), 2, first, *rest) for f in (jitrt.jit(function), function))
+    assert_same(got, want)
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("called", CHOSEN, ids=lambda f: f.__name__)
+def test_arguments_of_other_kinds(called):
     number = CHOSEN.index(called)
     for first in FIRST[number % 2 :: 2]:
-        rest = REST[number % len(REST)]
-        got, want = (outcome(f, np.arange(6.0), 2, first, *rest) for f in (jitrt.jit(function), function))
-        assert_same(got, want)
+        agree(called, first, REST[number % len(REST)])
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("called", CHOSEN, ids=lambda f: f.__name__)
+def test_all_arguments_of_other_kinds(called):
+    for first in FIRST:
+        for rest in REST:
+            agree(called, first, rest)
+
+
+@pytest.mark.parametrize("called", [np.split, np.array_split, np.hsplit, np.ndim])
+def test_lists_of_numbers(called):
+    for first in ([1.0, 2.0], (1.0, 2.0), [[1, 2], [3, 4]]):
+        agree(called, first, () if called is np.ndim else (1,))

@@ -306,7 +306,7 @@ def _shape(r: Recorder, array: Any) -> Any:
 
 @function(np.ndim)
 def _ndim(r: Recorder, value: Any) -> int:
-    return value.ndim if isinstance(value, Array) else 0
+    return as_array(r, value).ndim if isinstance(value, (Array, tuple, list, RunTimeList)) else 0
 
 
 @function(np.size)

@@ -159,10 +159,11 @@ def _is_advanced(item: Any) -> bool:
 
 def _is_mask_of_parts(items: Sequence[Any]) -> bool:
     """Whether a subscript is a mask of the first axis, and what is basic: ``a[mask, k]`` is ``a[:, k][mask]``."""
-    mask, *rest = items
-    if not (rest and isinstance(mask, Array) and mask.dtype == BOOL and mask.ndim == 1):
+    if len(items) < 2:
         return False
-    return all(isinstance(i, slice) or (is_number(i) and dtype_of(i).kind in "iu") for i in rest)
+    mask, *rest = items
+    is_mask = isinstance(mask, Array) and mask.dtype == BOOL and mask.ndim == 1
+    return is_mask and all(isinstance(i, slice) or (is_number(i) and dtype_of(i).kind in "iu") for i in rest)
 
 
 def axes_of(r: Recorder, array: Array, items: Sequence[Any], written: bool = False) -> list[Axis]:

@@ -61,6 +61,7 @@ _LITERALS = frozenset(
     empty_like full_like reshape outer repeat tile where cumsum roll flip sort""".split()
     if hasattr(np, name)
 )
+_OF_ARRAYS = frozenset({np.split, np.hsplit, np.vsplit, np.dsplit})  # which ask for attributes, and refuse lists
 _SEVERAL_ARRAYS = frozenset("arrays tup operands args xi condlist choices keys sample dates begindates".split())
 _KEPT_LITERALS, _KEPT_BYTES = 128, 1 << 16
 
@@ -246,6 +247,8 @@ def _ufunc_call(state: Trace, function: Callable[..., Any], args: tuple, kwargs:
 @lru_cache(maxsize=256)
 def _takes_array(function: Callable[..., Any]) -> bool:
     """Whether what a function is given first is one array, by the name of its parameter."""
+    if function in _OF_ARRAYS:
+        return False
     try:
         parameters = inspect.signature(function).parameters
         return next(iter(parameters), "") not in _SEVERAL_ARRAYS and function.__name__ not in MUTATING
