@@ -1,5 +1,7 @@
 """Strings that are arguments of functions with loops: one procedure for all texts, with characters of run time."""
 
+from collections import defaultdict
+
 import numpy as np
 import pytest
 from test_element_loops import agrees, outcome
@@ -151,13 +153,55 @@ def k_mers(a, b):
     return count, a[1:] != b[1:]
 
 
+def counted(a, b):
+    counts, found = {}, defaultdict(int)
+    for c in a:
+        counts[c] = counts.get(c, 0) + 1
+    for c in b:
+        found[c] += 1
+    return counts, dict(found), len(found)
+
+
+def distinct(a, b):
+    known, made = set(), []
+    for c in a:
+        if c not in known:
+            known.add(c)
+            made.append(c)
+    return made, len(known)
+
+
+def first_again(a, b):
+    places = {}
+    for i, c in enumerate(a):
+        if c in places:
+            return c, places[c], i
+        places[c] = i
+    return None
+
+
+def is_balanced(a, b):
+    opened = []
+    for c in a:
+        if c in "([{":
+            opened.append(c)
+        elif c in ")]}":
+            if not opened:
+                return False
+            last = opened.pop()
+            if (last == "(" and c != ")") or (last == "[" and c != "]") or (last == "{" and c != "}"):
+                return False
+    return not opened
+
+
 FUNCTIONS = [
     edits, differences, vowels, hashed, runs, is_palindrome, repeated, shifted, one_hot, listed, by_position,
-    longest_name, k_mers,
+    longest_name, k_mers, counted, distinct, first_again, is_balanced,
 ]  # fmt: skip
 TEXTS = [
     ("kitten", "sitting"), ("aabbbcA", "abcab"), ("racecar", "edge"), ("", "x"), ("ACGTTGCA", "ACTG"),
-    ("x\x00\x7f", "\x00"), ("häuser", "wörter"), ("same", "same"), ("abcabcabcab", "b"),
+    ("x\x00\x7f", "\x00"), ("häuser", "wörter"), ("same", "same"), ("(a[b]{c})", "([)]"), ("([)]", ")"),
+    ("abcabcabcab", "b"),
 ]  # fmt: skip
 
 
