@@ -55,7 +55,8 @@ def _shown(value: Any) -> str:
 
 @lru_cache(maxsize=512)
 def _text_of(code: types.CodeType) -> str:
-    return " ".join([code.co_name, _described_code(code)[0], *code.co_names, *code.co_freevars])
+    text, names = _described_code(code)
+    return " ".join([code.co_name, text, *names])
 
 
 def staged_name(function: Callable[..., Any], key: Hashable, values: Iterable[str]) -> str:

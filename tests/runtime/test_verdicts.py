@@ -11,7 +11,7 @@ import pytest
 
 import jitrt
 from jitrt.codegen import cachefiles
-from jitrt.runtime import stagedloops
+from jitrt.runtime import stagedloops, verdicts
 from jitrt.runtime.stagedloops import LoopEngine
 from jitrt.runtime.verdicts import keep_verdict, verdict
 
@@ -132,3 +132,13 @@ def test_verdicts_reach_other_processes(tmp_path):
     run = [sys.executable, "-c", code, str(tmp_path)]
     first, second = (subprocess.run(run, env=env, capture_output=True, text=True, check=True).stdout for _ in range(2))
     assert first[0] == "1" and second[0] == "0" and first[1:] == second[1:]
+
+
+def test_functions_that_differ_in_names_of_inner_functions_only():
+    def outer(name):
+        space = {}
+        exec(f"def f(x):\n    return (lambda y: y.{name}())(x)\n", space)
+        return space["f"]
+
+    first, second = (verdicts._text_of(outer(name).__code__) for name in ("sum", "max"))
+    assert first != second
