@@ -90,6 +90,20 @@ def until(x, n):
     return total
 
 
+def drawn(x, n):
+    source = np.random.default_rng(n)
+    total = 0.0
+    for a, b in product(source.random(3), source.random(2)):
+        total += a * b
+    for a, k in product(source.random(3), range(n)):
+        total += a * k
+    for a, b in combinations(source.random(4), 2):
+        total += a - b
+    for i, j in np.ndindex(*(n, 2)):
+        total += i * j
+    return total, source.random()
+
+
 def powers(x, n):
     numbers, total = np.arange(n), 0
     for k in range(n):
@@ -99,7 +113,7 @@ def powers(x, n):
 
 
 @pytest.mark.parametrize(
-    "function", [concordant, triples, whole_pairs, indices, elements, neighbours, nothing, nested, powers]
+    "function", [concordant, triples, whole_pairs, indices, elements, neighbours, nothing, nested, drawn, powers]
 )
 def test_is_compiled_and_like_python(function):
     agrees(function, (X.copy(), 5), (X[::-1].copy(), 4), (X.copy(), 1), (X.copy(), 8))

@@ -467,9 +467,9 @@ def transpose(r: Recorder, array: Array, order: Sequence[int]) -> Array:
     if (v := array.view) is not None:
         strides = tuple(v.strides[k] for k in order)
         made = in_memory(r, View(v.base, v.offset, strides, v.origins), array.dtype, shape, c_order)
-        turned = tuple((array.turned or range(array.ndim))[k] for k in order)
         if not (array.c_order or array.turned):
             return made
+        turned = tuple((array.turned or range(array.ndim))[k] for k in order)
         return replaced(made, c_order=turned == tuple(range(array.ndim)), turned=turned)
     inverse = [list(order).index(k) for k in range(len(order))]
     return Array(array.dtype, shape, lambda i: array.element(tuple(i[k] for k in inverse)), array.reads, None, c_order)

@@ -22,6 +22,7 @@ from . import (
     containers,
     draws,
     external,
+    folding,
     library,
     lists,
     makingobjects,
@@ -181,9 +182,9 @@ class Calls(Expressions):
     def _ufunc_method(self, function: np.ufunc, name: str, args: list[Any], kwargs: dict[str, Any], e: ast.Call) -> Any:
         if name == "at" and not kwargs:
             return choosing.at(self.r, function, *args)
-        if name == "reduce" and function in ufuncs.FOLDS and len(args) <= 2:
+        if name == "reduce" and function in folding.REDUCED and len(args) <= 2:
             axis = {} if len(args) == 2 else {"axis": 0}
-            return self.call(ufuncs.FOLDS[function], args, axis | kwargs, e)
+            return self.call(folding.REDUCED[function], args, axis | kwargs, e)
         if name not in UFUNC_METHODS:
             raise NotStaged(f"the method {name} of {function.__name__}")
         return self._written(UFUNC_METHODS[name], [function, *args], kwargs, e)

@@ -55,6 +55,9 @@ def _sum_dtype(dtype: np.dtype) -> np.dtype:
     return np.add.reduce(np.zeros(0, dtype)).dtype
 
 
+REDUCED: dict[np.ufunc, Any] = {}
+"""The functions that `reduce` of ufuncs is, but for another default axis."""
+
 for _names, _op, _dtype_for, _needs in (
     ("sum", "add", _sum_dtype, False), ("prod", "multiply", _sum_dtype, False),
     ("max amax", "maximum", lambda d: d, True), ("min amin", "minimum", lambda d: d, True),
@@ -62,6 +65,7 @@ for _names, _op, _dtype_for, _needs in (
 ):  # fmt: skip
     for _name in _names.split():
         FUNCTIONS[getattr(np, _name)] = METHODS[_name] = _folding(_op, _dtype_for, _needs)
+        REDUCED[getattr(np, _op)] = getattr(np, _name)
 
 
 _COUNTS_ARE_PYTHONS = type(np.count_nonzero(np.zeros(1))) is int  # before NumPy 2.4

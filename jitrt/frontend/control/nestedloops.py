@@ -32,17 +32,14 @@ def nested(where: Any, s: ast.For) -> list[ast.stmt] | None:
     if function not in _MANY:
         return None
     loops = _Loops(where, s)
-    if function in (itertools.product, itertools.combinations) and not any(map(_is_range, e.args)):
-        values = where._several([*e.args, *(k.value for k in e.keywords)])
-        if is_static(values):
-            return loops.known(function, values)
+    values = loops.arguments()
+    if function in (itertools.product, itertools.combinations) and is_static(values) and not loops.has_ranges:
+        return loops.known(function, values)
     if leaves_iterations(without_continue(s.body)) or s.orelse or e.keywords:
         raise NotStaged("a loop over several indices that ends early, or with keywords")
-    return loops.over(function)
-
-
-def _is_range(e: ast.expr) -> bool:
-    return isinstance(e, ast.Call) and isinstance(e.func, ast.Name) and e.func.id == "range"
+    if function is itertools.product:
+        return loops.product(values)
+    return loops.combinations(values) if function is itertools.combinations else loops.indices(function, values)
 
 
 class _Loops:
@@ -53,10 +50,19 @@ class _Loops:
         self.name = f".over{s.lineno}.{len(where.path)}"
         where.variables[".range"] = range
 
-    def over(self, function: Any) -> list[ast.stmt]:
-        if function is itertools.product:
-            return self.product()
-        return self.combinations() if function is itertools.combinations else self.indices(function)
+    def arguments(self) -> list[Any]:
+        """What the call is given, each evaluated once; ranges are what loops run over."""
+        e: Any = self.s.iter
+        given = [*e.args, *(k.value for k in e.keywords)]
+        self.has_ranges = any(map(self.is_range, given))
+        return self.where._in_turn(given, self.argument) if self.has_ranges else self.where._several(given)
+
+    def is_range(self, e: ast.expr) -> bool:
+        is_call = isinstance(e, ast.Call) and isinstance(e.func, ast.Name) and e.func.id == "range"
+        return is_call and self.where.expression(e.func) is range  # type: ignore[attr-defined]
+
+    def argument(self, e: ast.expr) -> Any:
+        return iteration_of(self.where, e) if self.is_range(e) else self.where.expression(e)
 
     def known(self, function: Any, values: list[Any]) -> list[ast.stmt]:
         """The same loop over a list, where all that it depends on is known."""
@@ -89,8 +95,7 @@ class _Loops:
     def index(self, k: int) -> ast.expr:
         return ast.Name(f"{self.name}.{k}", ast.Load())
 
-    def indices(self, function: Any) -> list[ast.stmt]:
-        values = self.where._several(self.s.iter.args)  # type: ignore[attr-defined]
+    def indices(self, function: Any, values: list[Any]) -> list[ast.stmt]:
         if function is np.ndenumerate:
             array = values[0] if len(values) == 1 else None
             if not isinstance(array, Array):
@@ -107,20 +112,19 @@ class _Loops:
             made = ast.Tuple([made, element], ast.Load())
         return self.ranges([[self.keep(f"{k}.n", n)] for k, n in enumerate(shape)], made)
 
-    def product(self) -> list[ast.stmt]:
+    def product(self, values: list[Any]) -> list[ast.stmt]:
         """``for x, y in itertools.product(a, b)``: for each element of `a` all of `b`."""
-        sources = [self.source(k) for k in range(len(self.s.iter.args))]  # type: ignore[attr-defined]
+        sources = [self.source(k, value) for k, value in enumerate(values)]
         bounds: list[list[ast.expr]] = [[self.keep(f"{k}.n", integer(it.count))] for k, (it, _) in enumerate(sources)]
         items = [ast.Subscript(kept, self.index(k), ast.Load()) for k, (_, kept) in enumerate(sources)]
         return self.ranges(bounds, ast.Tuple(list(items), ast.Load()))
 
-    def combinations(self) -> list[ast.stmt]:
+    def combinations(self, values: list[Any]) -> list[ast.stmt]:
         """``for x, y in itertools.combinations(a, 2)``: each index of `a` with those behind it."""
-        args = self.s.iter.args  # type: ignore[attr-defined]
-        size = self.where.expression(args[1]) if len(args) == 2 else None
+        size = values[1] if len(values) == 2 else None
         if not is_static(size) or size not in (2, 3):
             raise NotStaged("combinations of more than three, or of a number that is not known")
-        source, kept = self.source(0)
+        source, kept = self.source(0, values[0])
         count = self.keep("n", integer(source.count))
         one = ast.Constant(1)
         bounds = [[count], *([ast.BinOp(self.index(k), ast.Add(), one), count] for k in range(size - 1))]
@@ -128,15 +132,10 @@ class _Loops:
             bounds, ast.Tuple([ast.Subscript(kept, self.index(k), ast.Load()) for k in range(size)], ast.Load())
         )
 
-    def source(self, k: int) -> tuple[Iteration, ast.expr]:
-        """What the argument of that number gives, which Python asks for before the loop begins."""
-        argument = self.s.iter.args[k]  # type: ignore[attr-defined]
-        if not (_is_range(argument) and self.where.expression(argument.func) is range):
-            value = self.where.expression(argument)
-            if not isinstance(value, Array) or value.ndim != 1:
-                raise NotStaged("pairs of values that are no numbers of a range or an array")
-            argument = self.keep(f"{k}.values", materialise(self.where.r, value, always=True))
-        source = iteration_of(self.where, argument)
-        if not isinstance(source, Iteration) or source.step != 1:
-            raise NotStaged("pairs of numbers of a range of steps")
-        return source, self.keep(f"{k}.source", source)
+    def source(self, k: int, value: Any) -> tuple[Iteration, ast.expr]:
+        """What the argument of that number gives: Python copies it before the loop begins."""
+        if isinstance(value, Array) and value.ndim == 1:
+            value = iteration_of(self.where, self.keep(f"{k}.values", materialise(self.where.r, value, always=True)))
+        if not isinstance(value, Iteration) or value.step != 1:
+            raise NotStaged("pairs of values that are no numbers of a range or an array")
+        return value, self.keep(f"{k}.source", value)

@@ -1,4 +1,4 @@
-"""Ufuncs in staged functions: what is computed under a mask, and what folds an axis."""
+"""Ufuncs in staged functions that compute under a mask."""
 
 from __future__ import annotations
 
@@ -12,12 +12,6 @@ from .recorder import Recorder
 from .registry import as_array
 from .scalars import dtypes_of, register_of
 from .values import BOOL, Array, NotStaged, is_number
-
-FOLDS: dict[Any, Any] = {
-    np.add: np.sum, np.multiply: np.prod, np.maximum: np.max, np.minimum: np.min, np.logical_and: np.all,
-    np.logical_or: np.any,
-}  # fmt: skip
-"""What `reduce` of a ufunc does along all axes, or along one."""
 
 
 def masked(r: Recorder, function: np.ufunc, values: list[Any], out: Any, where: Any) -> Array:
