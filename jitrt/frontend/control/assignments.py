@@ -14,7 +14,7 @@ from . import composites, containers, lists, objects, scalars, sharing, specialm
 from .comprehensions import Comprehensions
 from .expressions import OPERATORS
 from .lists import GrownList, RunTimeList
-from .values import Array, Composite, DictDisplay, NotStaged, Scalar, dtype_of, is_static
+from .values import Array, Composite, DictDisplay, NotStaged, Scalar, dtype_of, is_static, type_name
 
 # What may see, in an update of an item of a dict, whether the item was there before.
 _LOOKING = (ast.Call, ast.Compare, ast.NamedExpr, ast.ListComp, ast.SetComp, ast.DictComp)
@@ -88,12 +88,12 @@ class Assignments(Comprehensions):
             if isinstance(array, composites.Record):
                 array, index = composites.field(array, index), array.index
             if not isinstance(array, Array):
-                raise NotStaged(f"an assignment to an item of {type(array).__name__}")
+                raise NotStaged(f"an assignment to an item of {type_name(array)}")
             subscripts.assign(self.r, array, index, scalars.stored(self.r, value, array.dtype))
         elif isinstance(target, ast.Attribute):
             owner = self.expression(target.value)
             if not isinstance(owner, Composite) or owner.kind is dict:
-                raise NotStaged(f"an assignment to an attribute of {type(owner).__name__}")
+                raise NotStaged(f"an assignment to an attribute of {type_name(owner)}")
             objects.assign(self, owner, target.attr, self.kept(value), target)
         else:
             raise NotStaged(f"an assignment to {type(target).__name__}")
@@ -168,7 +168,7 @@ class Assignments(Comprehensions):
                 updated = self._updated(op, old, value, s)
                 objects.assign(self, owner, s.target.attr, self.kept(updated), s)
             else:
-                raise NotStaged(f"an assignment to an attribute of {type(owner).__name__}")
+                raise NotStaged(f"an assignment to an attribute of {type_name(owner)}")
             return
         if not isinstance(s.target, ast.Subscript):
             raise NotStaged(f"an assignment to {type(s.target).__name__}")
@@ -207,7 +207,7 @@ class Assignments(Comprehensions):
                 self._set_part(array, index, self._updated(op, old, value, s))
             return
         if not isinstance(array, Array):
-            raise NotStaged(f"an assignment to an item of {type(array).__name__}")
+            raise NotStaged(f"an assignment to an item of {type_name(array)}")
         old = subscripts.read(self.r, array, index)
         value = self.expression(s.value)
         if isinstance(old, Array) and old.view is not None and old.reads == array.reads:

@@ -52,6 +52,7 @@ from .values import (
     is_number,
     is_python_number,
     is_static,
+    type_name,
 )
 
 OPERATORS = {
@@ -65,7 +66,6 @@ _COMPARED = {
 }  # fmt: skip
 _UNARY = {ast.USub: "negative", ast.UAdd: "positive", ast.Invert: "invert"}
 _MOST_SUPPOSED = 4  # rounds of staging
-_NAMES = {DictDisplay: "dict", types.NoneType: "None"}
 _PACKAGES = ("numpy", "scipy", "math")  # whose functions are known
 _ONE_OBJECT = (bool, type, enum.Enum, np.ufunc, types.FunctionType, types.BuiltinFunctionType, types.ModuleType)
 
@@ -203,12 +203,12 @@ class Expressions:
             return value.type
         if isinstance(value, (np.dtype, np.generic)) and not callable(found := getattr(value, name)):
             return found
-        raise NotStaged(f"the attribute {name} of a {_NAMES.get(type(value), type(value).__name__)}")
+        raise NotStaged(f"the attribute {name} of a {type_name(value)}")
 
     def _of_member(self, value: enum.Enum, name: str) -> Any:
         """``value.name`` or ``value.value``, unless the class has others of these names."""
         if any(name in vars(c) for c in type(value).__mro__[: type(value).__mro__.index(enum.Enum)]):
-            raise NotStaged(f"the attribute {name} of a {type(value).__name__}")
+            raise NotStaged(f"the attribute {name} of a {type_name(value)}")
         return getattr(value, name)
 
     # -- operations
@@ -237,7 +237,7 @@ class Expressions:
             x, y = scalars.beside(self.r, x, y), scalars.beside(self.r, y, x)
         if isinstance(x, Array) or isinstance(y, Array):
             if not all(isinstance(v, Array) or is_number(v) for v in (x, y)):
-                raise NotStaged(f"{op} of {type(x).__name__} and {type(y).__name__}")
+                raise NotStaged(f"{op} of {type_name(x)} and {type_name(y)}")
             if op == "matmul":
                 return library.scalar_if_0d(self.r, library.product(self.r, x, y))
             return library.ufunc(self.r, getattr(np, op), [x, y])
@@ -249,7 +249,7 @@ class Expressions:
             return arithmetic.BINARY[op](x, y)
         if op == "bitwise_or" and all(v is None or isinstance(v, (type, types.UnionType)) for v in (x, y)):
             return x | y  # classes to ask for
-        raise NotStaged(f"{op} of {type(x).__name__} and {type(y).__name__}")
+        raise NotStaged(f"{op} of {type_name(x)} and {type_name(y)}")
 
     def of_UnaryOp(self, e: ast.UnaryOp) -> Any:
         if isinstance(e.op, ast.Not):
@@ -263,7 +263,7 @@ class Expressions:
         if isinstance(value, Array):
             return library.ufunc(self.r, getattr(np, op), [value])
         if not is_number(value):
-            raise NotStaged(f"{op} of {type(value).__name__}")
+            raise NotStaged(f"{op} of {type_name(value)}")
         return arithmetic.unary(self.r, op, value)
 
     def of_Compare(self, e: ast.Compare) -> Any:
@@ -337,7 +337,7 @@ class Expressions:
                 return arithmetic.COMPARISONS[name][1](x, y)
             except TypeError as error:  # which the plain function raises
                 raise NotStaged(str(error)) from None
-        raise NotStaged(f"a comparison of {type(x).__name__} and {type(y).__name__}")
+        raise NotStaged(f"a comparison of {type_name(x)} and {type_name(y)}")
 
     def condition(self, e: ast.expr) -> bool | str:
         """The truth of an expression: known, or the name of a truth value."""
@@ -373,7 +373,7 @@ class Expressions:
             return bool(value)
         if not is_number(value) and not is_static(value):
             if not isinstance(value, (tuple, list, dict)):
-                raise NotStaged(f"the truth value of {type(value).__name__}")
+                raise NotStaged(f"the truth value of {type_name(value)}")
             return bool(value)
         return scalars.truth(r, value)
 

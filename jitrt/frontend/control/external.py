@@ -32,7 +32,7 @@ from . import creation
 from .arrays import ZERO
 from .recorder import MOST_EXTENT, Recorder
 from .scalars import poly_of, register_of
-from .values import BOOL, FLOAT, INT, Array, Composite, NotStaged, Scalar, Source, View, is_static
+from .values import BOOL, FLOAT, INT, Array, Composite, NotStaged, Scalar, Source, View, is_static, type_name
 
 # Functions of NumPy that call functions, give views or memory that nobody has written, or talk to the outside.
 _REFUSED = MUTATING | frozenset(
@@ -201,7 +201,7 @@ def _described(r: Recorder, value: Any, words: list[tuple[str, Any]], is_any_ord
     plain = (str, bool, int, float, complex, type(None), np.generic, np.dtype, type, slice, types.EllipsisType)
     if is_static(value) and isinstance(value, plain):
         return value
-    raise NotStaged(f"an external call with an argument of type {type(value).__name__}")
+    raise NotStaged(f"an external call with an argument of type {type_name(value)}")
 
 
 # -- what kind of result a function gives
@@ -263,7 +263,7 @@ def _kind_of_result(value: Any, places: Iterator[int]) -> Any:
         return Slot("number", next(places), dtype, None, 0, not isinstance(value, np.generic))
     if isinstance(value, tuple):
         return type(value), tuple(_kind_of_result(v, places) for v in value)
-    raise NotStaged(f"an external call with a result of type {type(value).__name__}")
+    raise NotStaged(f"an external call with a result of type {type_name(value)}")
 
 
 def _received(r: Recorder, kind: Any, memory: View) -> Any:

@@ -10,7 +10,7 @@ from . import composites, containers, external, lists, objects, scalars, special
 from .lists import RunTimeList
 from .outside import Settings
 from .ranges import Iteration
-from .values import Array, Chosen, Composite, Display, NotStaged, Scalar, is_static
+from .values import Array, Chosen, Composite, Display, NotStaged, Scalar, is_static, type_name
 
 if TYPE_CHECKING:
     from .expressions import Expressions
@@ -48,7 +48,7 @@ def read(where: Expressions, value: Any, index: Any, e: Any) -> Any:
         return external.grid(r, value, index)
     if isinstance(value, Scalar) and where.is_supposed(e):
         return value
-    raise NotStaged(f"an item of {type(value).__name__}")
+    raise NotStaged(f"an item of {type_name(value)}")
 
 
 def _of_dict(where: Expressions, value: Composite | dict[Any, Any], index: Any) -> Any:

@@ -13,7 +13,7 @@ from . import arithmetic, containers, lists, scalars, strings, subscripts
 from .arrays import ZERO, fresh, materialise
 from .lists import RunTimeList
 from .ranges import Iteration
-from .values import Array, Composite, NotStaged, Scalar, integer
+from .values import Array, Composite, NotStaged, Scalar, integer, type_name
 from .variables import Number, number_of
 
 if TYPE_CHECKING:
@@ -98,7 +98,7 @@ def _over(where: Expressions, value: Any) -> Iteration | list[Any]:
         return list(value)
     if isinstance(value, range):
         return _range(where, [value.start, value.stop, value.step])
-    raise NotStaged(f"a loop over {type(value).__name__}")
+    raise NotStaged(f"a loop over {type_name(value)}")
 
 
 def _range(where: Expressions, bounds: list[Any]) -> Iteration:

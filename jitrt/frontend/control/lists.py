@@ -90,6 +90,8 @@ class GrownList(RunTime):
         Whether its elements share memory with other arrays, so that it is only a list of their values.
     """
 
+    stands_for = list
+
     def __init__(self, r: Recorder, place: Hashable):
         self.place, self.depth = place, r.depth
         self.count, self.room = r.variable(), r.variable()
@@ -189,6 +191,8 @@ class Appended(GrownList):
 
 class RowOf(RunTime):
     """A list of numbers that is an element of a list, or the argument of that number."""
+
+    stands_for = list
 
     def __init__(
         self,

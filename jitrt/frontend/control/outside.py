@@ -26,6 +26,8 @@ _PLAIN = (
 class Settings(RunTime):
     """A dict of outside, of which items are read: they have to stay, the others need not."""
 
+    stands_for = dict
+
     def __init__(self, name: str, values: dict[Any, Any]):
         self.name, self.values = name, values
 

@@ -35,6 +35,7 @@ from .values import (
     Scalar,
     dtype_of,
     is_python_number,
+    type_name,
 )
 from .variables import Held, Kind, NoneOr, Parts, Rows, Same, parts_of
 from .variables import Number as NumberKind
@@ -226,7 +227,7 @@ def result_of(r: Recorder, value: Any, results: list[tuple[str, Type]], made: di
         return ComplexNumber(*(result_of(r, v, results, made) for v in (value.real, value.imag)))
     if isinstance(value, (tuple, list, dict)):
         if type(value) not in (tuple, dict, DictDisplay, Display, list):
-            raise NotStaged(f"a result of type {type(value).__name__}")
+            raise NotStaged(f"a result of type {type_name(value)}")
         if type(value) is list and any(holds_lists(values.kind) for values in r.grown):
             raise NotStaged("a result that is a list which may be in another one")
         make: type = next(t for t in (list, dict, tuple) if isinstance(value, t))
@@ -273,7 +274,7 @@ def result_of(r: Recorder, value: Any, results: list[tuple[str, Type]], made: di
         return Number(variable, dtype, python, flag)
     if value is None or isinstance(value, (bool, int, float, complex, str, np.generic, enum.Enum)):
         return Known(value)
-    raise NotStaged(f"a result of type {type(value).__name__}")
+    raise NotStaged(f"a result of type {type_name(value)}")
 
 
 def settled_results(result: Any, results: list[tuple[str, Type]]) -> Result:

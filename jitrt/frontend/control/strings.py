@@ -30,6 +30,8 @@ _SYMBOLS = {"less": "<", "less_equal": "<=", "greater": ">", "greater_equal": ">
 class Text(RunTime):
     """A string that is an argument, or a part of one, as a list of its characters."""
 
+    stands_for = str
+
     def __init__(self, characters: RunTimeList):
         self.characters = characters
 

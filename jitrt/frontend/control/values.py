@@ -266,6 +266,12 @@ class RunTime:
         raise NotStaged("a list of objects")
 
 
+def type_name(value: Any) -> str:
+    """What people call the type of a value that is known only at run time."""
+    kind = getattr(type(value), "stands_for", type(value))
+    return "None" if value is None else kind.__name__
+
+
 class Source(RunTime):
     """A generator of random numbers.
 
@@ -326,6 +332,8 @@ class DictDisplay(dict):
     Keys may be added in that block. Where another item is assigned, staging begins again.
     """
 
+    stands_for = dict
+
     def __init__(self, values: dict[Any, Any], place: Hashable, block: int):
         super().__init__(values)
         self.place, self.block = place, block
@@ -336,6 +344,8 @@ class Display(list):
 
     It is a constant of staging. Where it is appended to, staging begins again with a list of run time in its place.
     """
+
+    stands_for = list
 
     def __init__(self, values: Iterable[Any], place: Hashable):
         super().__init__(values)
