@@ -17,7 +17,7 @@ from .values import BOOL, Array, NotStaged, is_number
 def masked(r: Recorder, function: np.ufunc, values: list[Any], out: Any, where: Any) -> Array:
     """``function(*values, out=out, where=where)``: nothing is computed, and nothing raised, where the mask is false."""
     name = function.__name__
-    if name not in OPS or name == "power" or function.nout != 1 or len(values) != function.nin:
+    if name not in OPS or function is np.power or function.nout != 1 or len(values) != function.nin:
         raise NotStaged(f"numpy.{name} under a mask")
     if not isinstance(out, Array) or out.view is None or not out.ndim:
         raise NotStaged("a mask without an output")

@@ -181,30 +181,27 @@ def _insort_left(a: Any, x: Any, lo: Any = 0, hi: Any = None) -> None:
     insert(a, _bisect_left(a, x, lo, hi), x)
 
 
-def _largest(values: Any, key: Any) -> Any:
-    """``max(values, key=key)``."""
+def _extreme(values: Any, key: Any, is_largest: Any) -> Any:
+    """The first element whose rank no other one exceeds, or falls below."""
     assert len(values) > 0
     best = values[0]
     rank = key(best)
     for value in values[1:]:
         other = key(value)
-        if other > rank:
+        if (other > rank) if is_largest else (other < rank):
             best = value
             rank = other
     return best
+
+
+def _largest(values: Any, key: Any) -> Any:
+    """``max(values, key=key)``."""
+    return _extreme(values, key, True)
 
 
 def _smallest(values: Any, key: Any) -> Any:
     """``min(values, key=key)``."""
-    assert len(values) > 0
-    best = values[0]
-    rank = key(best)
-    for value in values[1:]:
-        other = key(value)
-        if other < rank:
-            best = value
-            rank = other
-    return best
+    return _extreme(values, key, False)
 
 
 BY_KEY: dict[Any, Callable[..., Any]] = {max: _largest, min: _smallest}
