@@ -101,7 +101,7 @@ class Assignments(Comprehensions):
     def _set_part(self, owner: Composite | DictDisplay, key: Any, value: Any) -> None:
         """``owner[key] = value`` for a dict."""
         if not is_static(key):
-            containers.need_hashed(self.r, owner)
+            containers.need_hashed(self.r, owner, key)
         if isinstance(owner, Composite) and composites.is_records(owner) and isinstance(key, str):
             field = owner.part(key)
             subscripts.assign(self.r, field, ..., scalars.stored(self.r, value, field.dtype))

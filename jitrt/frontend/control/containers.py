@@ -15,7 +15,7 @@ import numpy as np
 
 from ...ir.integers import Poly
 from ...values.functions import MISSING
-from . import composites, lists, makingobjects, objects, scalars, sharing
+from . import composites, lists, makingobjects, objects, scalars, sharing, strings
 from .arrays import ZERO
 from .ranges import Iteration
 from .values import Composite, DictDisplay, ListChanges, NotStaged, RunTime, dtype_of, is_number, is_static
@@ -154,14 +154,16 @@ def is_hashed(r: Recorder, place: Hashable) -> bool:
     return (place, "hashed") in r.changing
 
 
-def need_hashed(r: Recorder, owner: Any) -> NoReturn:
-    """Begin again with a dict whose keys are chosen by values.
+def need_hashed(r: Recorder, owner: Any, key: Any = None) -> NoReturn:
+    """Begin again with a dict whose keys are chosen by values, since this one is.
 
     Raises
     ------
     NotStaged
-        If the dict is an argument.
+        If the dict is an argument, or the key a text, of which only characters have a number at run time.
     """
+    if isinstance(key, strings.Text):
+        raise NotStaged("a text of run time as a key")
     place = owner.place if isinstance(owner, (Composite, DictDisplay, SetDisplay)) else None
     if not isinstance(place, tuple) or isinstance(place[0], int):
         raise NotStaged("a key of a dict that is not known")
@@ -182,7 +184,7 @@ def method(where: Expressions, value: Any, name: str, args: list[Any]) -> Any:
         need_hashed(where.r, value)
     if is_dict and name in ("get", "setdefault") and 1 <= len(args) <= 2:
         if name == "setdefault" or not is_static(args[0]):
-            need_hashed(where.r, value)
+            need_hashed(where.r, value, args[0])
         known = value.parts if isinstance(value, Composite) else value
         return _item(where, value, args[0]) if args[0] in known else (*args[1:], None)[0]
     return MISSING

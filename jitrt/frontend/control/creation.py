@@ -11,7 +11,6 @@ from ...ir.integers import Poly
 from . import arrays as a
 from .arithmetic import as_float, binary, rounded
 from .arrays import ONE, ZERO
-from .lists import RunTimeList
 from .recorder import Recorder
 from .registry import FUNCTIONS, Handler, as_array, function, known_dtype, shape_of
 from .scalars import poly_of, register_of, static_integer
@@ -182,29 +181,3 @@ def _linspace(r: Recorder, start: Any, stop: Any, num: Any = 50) -> Array:
         return r.compute("where", [last, high, part], [BOOL, FLOAT, FLOAT], FLOAT)
 
     return Array(FLOAT, (count,), element, frozenset())
-
-
-@function(np.copy, method="copy")
-def _copy(r: Recorder, array: Any, order: str = "C") -> Array:
-    if order != "C":
-        raise NotStaged("a memory order")
-    made = a.materialise(r, as_array(r, array), always=True)
-    return Array(made.dtype, made.shape, made.element, made.reads, made.view)
-
-
-@function(np.ascontiguousarray)
-def _ascontiguousarray(r: Recorder, value: Any, dtype: Any = None) -> Array:
-    made = _array(r, value, dtype)
-    if not made.ndim:
-        raise NotStaged("an array of one number")
-    return made
-
-
-@function(np.array, np.asarray)
-def _array(r: Recorder, value: Any, dtype: Any = None) -> Array:
-    made = as_array(r, value)
-    if dtype is not None:
-        made = a.cast(r, made, known_dtype(dtype))
-    if isinstance(value, Array) and made is value:
-        raise NotStaged("an array made of an array")
-    return a.materialise(r, made, always=True) if isinstance(value, RunTimeList) else made

@@ -56,7 +56,7 @@ def _of_dict(where: Expressions, value: Composite | dict[Any, Any], index: Any) 
     if isinstance(value, dict) and isinstance(index, Chosen) and is_static(value):
         return strings.item(where.r, value, index)
     if not is_static(index):
-        containers.need_hashed(where.r, value)
+        containers.need_hashed(where.r, value, index)
     if isinstance(value, Composite):
         return composites.item(where.r, value, index)
     if index not in value:

@@ -14,7 +14,7 @@ from . import subscripts
 from .arrays import ZERO
 from .lists import RunTimeList
 from .recorder import Recorder
-from .registry import FUNCTIONS, as_array, function, known_dtype, ufunc
+from .registry import FUNCTIONS, as_array, function, ufunc
 from .scalars import dtypes_of, poly_of, static_integer
 from .values import BOOL, LISTED, Array, NotStaged, Scalar, dtype_of, integer, is_number, is_python_number
 from .written_maps import spread
@@ -121,12 +121,6 @@ def _round(r: Recorder, array: Any, decimals: Any = 0) -> Any:
     scale = float(10 ** abs(places))
     before, behind = (np.multiply, np.divide) if places > 0 else (np.divide, np.multiply)
     return ufunc(r, behind, [ufunc(r, np.rint, [ufunc(r, before, [value, scale])]), scale])
-
-
-@function(method="astype")
-def _astype(r: Recorder, array: Array, dtype: Any) -> Array:
-    made = a.cast(r, array, known_dtype(dtype))
-    return a.materialise(r, made, always=True) if made is array else made
 
 
 def _axis(ndim: int, axis: Any) -> int:

@@ -145,10 +145,12 @@ def formatted(value: Any, conversion: int, form: str) -> str:
 
 
 @function(text_number)
-def number(r: Recorder, value: str | Chosen) -> Any:
+def number(r: Recorder, value: str | Chosen | Text) -> Any:
     """A number that strings have, whichever others a value may be."""
     if isinstance(value, str):
         return ord(value) if value in ASCII else zlib.crc32(value.encode())
+    if isinstance(value, Text):
+        raise NotStaged("a text of run time as a key")
     if value.strings == ASCII:
         return integer(code(r, value))
     if not all(isinstance(s, str) for s in value.strings) or len(value.strings) > _MOST_KEYS:

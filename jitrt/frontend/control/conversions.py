@@ -1,0 +1,67 @@
+"""Arrays that are made of arrays, numbers and lists: copies, and other types."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from . import arrays as a
+from .lists import RunTimeList
+from .recorder import Recorder
+from .registry import as_array, function, known_dtype
+from .values import Array, NotStaged, is_number
+
+
+@function(np.copy, method="copy")
+def _copy(r: Recorder, array: Any, order: str = "C") -> Array:
+    if order != "C":
+        raise NotStaged("a memory order")
+    made = a.materialise(r, as_array(r, array), always=True)
+    return Array(made.dtype, made.shape, made.element, made.reads, made.view)
+
+
+@function(np.ascontiguousarray)
+def _ascontiguousarray(r: Recorder, value: Any, dtype: Any = None) -> Array:
+    made = _asarray(r, value, dtype)
+    if made is value:
+        raise NotStaged("an array that may be contiguous")
+    if not made.ndim:
+        raise NotStaged("an array of one number")
+    return made
+
+
+@function(np.asarray, np.asanyarray)
+def _asarray(r: Recorder, value: Any, dtype: Any = None) -> Array:
+    """An array that has this dtype is itself the result."""
+    made = as_array(r, value)
+    if dtype is not None:
+        made = a.cast(r, made, known_dtype(dtype))
+    return a.materialise(r, made, always=True) if isinstance(value, RunTimeList) else made
+
+
+@function(np.array)
+def _array(r: Recorder, value: Any, dtype: Any = None, copy: Any = True) -> Array:
+    if copy is False:
+        raise NotStaged("an array that is not copied")
+    made = _asarray(r, value, dtype)
+    return _copy(r, made) if copy and made is value else made
+
+
+@function(np.atleast_1d)
+def _atleast_1d(r: Recorder, value: Any) -> Array:
+    return as_array(r, [value] if is_number(value) else value)
+
+
+@function(np.atleast_2d)
+def _atleast_2d(r: Recorder, value: Any) -> Array:
+    made = as_array(r, value)
+    if not made.ndim:
+        raise NotStaged("an array of one number")
+    return a.with_axes(r, made, [0]) if made.ndim == 1 else made
+
+
+@function(method="astype")
+def _astype(r: Recorder, array: Array, dtype: Any, copy: Any = True) -> Array:
+    made = a.cast(r, array, known_dtype(dtype))
+    return _copy(r, made) if copy and made is array else made
