@@ -1,10 +1,12 @@
 """Arrays made of arrays, numbers and lists in functions with loops: what is a copy, and what the array itself."""
 
+import functools
+
 import numpy as np
 import pytest
 
 import jitrt
-from tests.frontend.test_element_loops import agrees
+from tests.frontend.test_element_loops import agrees, function_of, outcome, same
 
 
 def decayed(convert):
@@ -135,3 +137,80 @@ def test_interpolation_between_points_that_do_not_increase():
         calls.append((rng.uniform(-1, 13, 20), xp, rng.normal(size=n)))
         calls.append((np.round(calls[-1][0]), np.sort(xp), rng.normal(size=n)))
     agrees(filtered, *calls)
+
+
+STEPS = {
+    "ascontiguousarray": "x = np.ascontiguousarray(x)",
+    "ascontiguousarray of a type": "x = np.ascontiguousarray(x, np.float32)",
+    "squeeze": "x = x.squeeze()",
+    "squeeze of an axis": "x = np.squeeze(x[None, :, None], axis=(0, 2))",
+    "tolist": "x = np.array(x.tolist())",
+    "tolist of rows": "x = np.array([row[0] for row in x.reshape(-1, 1).tolist()])",
+    "flipud": "x = np.flipud(x)",
+    "fliplr": "x = np.fliplr(x[None])[0]",
+    "r_": "x = np.r_[0, x, x[:1], 2.5]",
+    "c_": "x = np.c_[x, x * 2].ravel()",
+    "column_stack": "x = np.column_stack((x, x[::-1])).ravel()",
+    "real": "x = np.real(x)",
+    "real of complex numbers": "x = np.real(x * 1j)",
+    "isscalar": "if np.isscalar(x):\n        x = np.array([x])",
+    "isscalar of an element": "x = x * 2 if np.isscalar(x[0]) and not np.isscalar(x) else x",
+    "dict of keywords": "settings = dict({'a': 2.0}, b=3.0)\n    x = x * settings['b'] + settings['a']",
+    "broadcast_to": "x = np.broadcast_to(x, (3, len(x)))[1] + np.broadcast_to(2.0, len(x))",
+    "copyto": "y = np.empty_like(x)\n    np.copyto(y, x * 2)\n    x = y",
+    "copyto of a number": "y = np.empty_like(x)\n    np.copyto(y, 3)\n    x = y + x",
+    "copyto where": "np.copyto(x, 0.5, where=x > 2)",
+    "copyto of parts of an array": "np.copyto(x, x[::-1].copy(), where=x > 2)",
+    "finfo": "x = x + np.finfo(float).eps * np.iinfo(np.int32).max",
+    "finfo of its type": "x = x + np.finfo(x.dtype).eps",
+    "reduce": "from functools import reduce\n    x = x * reduce(lambda p, q: p + q, [1, 2, 3])",
+    "reduce from a value": "from functools import reduce\n    x = x * reduce(lambda p, q: p + q, x, 1.5)",
+    "flat": "total = 0.0\n    for v in x.flat:\n        total += v\n    x = x * total",
+    "flat of rows": "x = x + sum([v for v in x.reshape(-1, 1).flat])",
+}
+
+
+def after(step, parameters):
+    """A function with a loop behind a statement."""
+    loop = "for i in range(1, len(x)):\n        s = s * 0.5 + x[i] * x[i - 1]"
+    return function_of(
+        f"def f({parameters}):\n    {step}\n    s = 0.0\n    {loop}\n    return s\n", functools=functools
+    )
+
+
+@pytest.mark.parametrize("step", STEPS.values(), ids=STEPS.keys())
+def test_what_stands_in_front_of_a_loop(step):
+    agrees(after(step, "x"), (np.arange(7.0),), (np.arange(4.0) ** 2,), (np.linspace(-1, 3, 9),))
+
+
+@pytest.mark.parametrize(
+    "step",
+    [
+        "np.copyto(n, 2.5)", "np.copyto(n, x)", "np.copyto(n, 300)", "np.copyto(x, x[:2])", "np.broadcast_to(x, 3)",
+        "np.squeeze(x, axis=0)", "np.copyto(x, 1.0, where=x)", "np.broadcast_to(x, (2, 3)).fill(0)",
+        "functools.reduce(max, [])", "x.flat[99]", "np.broadcast_to(x, (2, len(x)))[0, 0] = 1", "np.r_['a', x]",
+    ],
+)  # fmt: skip
+def test_what_numpy_refuses_in_front_of_a_loop(step):
+    function = after(step, "x, n")
+    fast = jitrt.jit(function)
+    for _ in range(3):
+        args = np.arange(7.0), np.zeros(3, np.uint8)
+        want, got = outcome(function, args), outcome(fast, args)
+        same(got[:2], want[:2])
+        assert got[2] == want[2]
+
+
+def test_a_part_may_be_contiguous():
+    def halves(x, k):
+        y = np.ascontiguousarray(x[::k])
+        for i in range(1, len(y)):
+            y[i] = y[i] + y[i - 1] * 0.5
+        return y.sum()
+
+    fast = jitrt.jit(halves)
+    for k in (1, 2, 1, 3):
+        args = np.arange(12.0), k
+        same(outcome(fast, args), outcome(halves, args))
+    strided = np.arange(24.0)[::2]
+    same(outcome(fast, (strided, 1)), outcome(halves, (strided, 1)))

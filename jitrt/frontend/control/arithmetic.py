@@ -34,6 +34,7 @@ from .values import (
     BOOL,
     FLOAT,
     INT,
+    KindsDiffer,
     NotStaged,
     Scalar,
     both,
@@ -185,7 +186,7 @@ def _binary(r: Recorder, op: str, x: Any, y: Any) -> Any:
 
 def _python_binary(r: Recorder, op: str, x: Any, y: Any, kinds: set[str], python: bool | None) -> Any:
     if python is None and (kinds & {"b"} or any(dtype_of(v) not in (INT, FLOAT) for v in (x, y))):
-        raise NotStaged("a number that is Python's or NumPy's")
+        raise KindsDiffer("a number that is Python's or NumPy's")
     if kinds == {"b"} and op.startswith("bitwise"):
         name = r.compute(op, [register_of(r, v, BOOL) for v in (x, y)], [BOOL] * 2, BOOL)
         return Scalar(BOOL, True, name)

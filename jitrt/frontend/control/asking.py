@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import numbers
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
@@ -11,6 +12,7 @@ import numpy as np
 from .containers import PYTHONS
 from .lists import RunTimeList
 from .outside import is_function
+from .registry import known_dtype
 from .strings import Text
 from .values import Array, Chosen, Complex, Composite, NotStaged, Scalar, Unread, is_static
 
@@ -59,6 +61,10 @@ def _agreed(value: Any, asked: Callable[[type], Any]) -> Any:
     return answers.pop()
 
 
+def _is_scalar(kind: type) -> bool:
+    return issubclass(kind, (np.generic, numbers.Number)) or kind in np.ScalarType
+
+
 def _has(kind: type, name: str) -> bool:
     if kind not in _BUILT_IN and not issubclass(kind, np.generic):
         raise NotStaged("what an object has")
@@ -76,5 +82,8 @@ ASKING: dict[Any, Callable[..., Any]] = {
     isinstance: lambda where, e, value, kinds: _agreed(value, lambda kind: issubclass(kind, kinds)),
     issubclass: lambda where, e, kind, kinds: issubclass(kind, kinds),
     hasattr: lambda where, e, value, name: _agreed(value, lambda kind: _has(kind, name)),
+    np.finfo: lambda where, e, kind: np.finfo(known_dtype(kind)),
+    np.iinfo: lambda where, e, kind: np.iinfo(known_dtype(kind)),
+    np.isscalar: lambda where, e, value: _agreed(value, _is_scalar),
     callable: lambda where, e, value: is_function(value) or _agreed(value, lambda kind: _has(kind, "__call__")),
 }

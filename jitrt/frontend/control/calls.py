@@ -63,7 +63,7 @@ from .values import (
     type_of,
 )
 from .written import MOST_INLINE, WRITTEN
-from .written_lists import BY_KEY, insert, pop_at, sort
+from .written_lists import BY_KEY, insert, pop_at, sort, tolist
 from .written_ufuncs import UFUNC_METHODS
 
 _METHODS = {  # of lists: how many arguments
@@ -113,7 +113,7 @@ class Calls(Expressions):
         if isinstance(e.func, ast.Attribute):
             (owner, *args), kwargs = self._arguments(e, e.func.value)
             if isinstance(owner, Array):
-                return self._method(owner, e.func.attr, args, kwargs)
+                return self._method(owner, e.func.attr, args, kwargs, e)
             if isinstance(owner, Complex) and e.func.attr == "conjugate" and not e.args:
                 return complexnumbers.conjugate(self.r, owner)
             if isinstance(owner, Scalar):
@@ -161,7 +161,9 @@ class Calls(Expressions):
         count = len(values) - len(e.keywords)
         return values[:count], {str(k.arg): v for k, v in zip(e.keywords, values[count:])}
 
-    def _method(self, array: Array, name: str, args: list[Any], kwargs: dict[str, Any]) -> Any:
+    def _method(self, array: Array, name: str, args: list[Any], kwargs: dict[str, Any], e: ast.Call) -> Any:
+        if name == "tolist" and not (args or kwargs):
+            return self._written(tolist, [array], {}, e)
         handler = library.METHODS.get(name)
         if handler is None:
             raise NotStaged(f"the method {name} of arrays")
@@ -234,8 +236,12 @@ class Calls(Expressions):
             return objects.set_directly(self, *args)
         if containers.is_made(function):
             return containers.make(self, function, args, kwargs, e)
-        if function is dict and not kwargs and len(args) <= 1:
+        if function is dict and len(args) <= 1:
             items = containers.items_of(self, *args)
+            if kwargs and items is not None:
+                items |= {name: self.kept(value) for name, value in kwargs.items()}
+            elif kwargs:
+                raise NotStaged("arguments of dict")
             if items is None:
                 return self._with_name(containers.items_in(args[0]), lambda source: self.dict_from(e, source), e)
             return self.dict_of(items, e)

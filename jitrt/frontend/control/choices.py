@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import ast
+import warnings
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from . import scalars
+from . import messages, scalars
 from .assignments import Assignments
 from .source import shown
-from .values import BOOL, Array, NotStaged, Scalar, Unbound
+from .values import BOOL, Array, NotNow, NotStaged, Scalar, Unbound
 from .variables import Variable, join, kind_of, seen_from
 
 
@@ -19,6 +20,15 @@ class Choices(Assignments):
     """Assignments and choices. Parameters as for `Expressions`."""
 
     ends = False  # whether execution does not get behind the statement visited last
+
+    def do_Expr(self, s: ast.Expr) -> None:
+        is_message = messages.is_given(self, s.value)
+        if is_message is None:
+            super().do_Expr(s)
+        elif is_message:
+            if not self.r.branches:
+                raise NotNow("a message that is always given")
+            self._stop()
 
     def do_If(self, s: ast.If) -> None:
         condition = self.condition(s.test)
@@ -30,7 +40,7 @@ class Choices(Assignments):
         branches = []
         for holds, body in ((True, s.body), (False, s.orelse)):
             self.variables = dict(before)
-            with self.r.block() as block:
+            with self.r.block() as block, self.r.branch():
                 self.r.suppose(condition, holds)
                 self.block(body)
             branches.append((block, self.variables, self.ends))
@@ -112,17 +122,20 @@ class Choices(Assignments):
             self.variables[alias.asname or alias.name] = self.captures.imported(s.module, alias.name)
 
     def do_With(self, s: ast.With) -> None:
-        """``with np.errstate(…)`` that ignores: where anything is raised inside, the plain function answers anyway."""
+        """``with np.errstate(…)`` that ignores, and ``with warnings.catch_warnings()``.
+
+        Where anything is raised or warned of inside, the plain function answers anyway.
+        """
+        before = self.r.catches_warnings
         for item in s.items:
             e = item.context_expr
-            if (
-                not isinstance(e, ast.Call)
-                or e.args
-                or self.expression(e.func) is not np.errstate
-                or any(self.expression(k.value) != "ignore" for k in e.keywords)
-            ):
+            function = self.expression(e.func) if isinstance(e, ast.Call) and not e.args else None
+            if function is warnings.catch_warnings and not e.keywords:  # type: ignore[attr-defined]
+                self.r.catches_warnings = True
+            elif function is not np.errstate or any(self.expression(k.value) != "ignore" for k in e.keywords):  # type: ignore[attr-defined]
                 raise NotStaged(f"the statement {shown(s)}")
         self.block(s.body)
+        self.r.catches_warnings = before
 
     def do_Match(self, s: ast.Match) -> None:
         """As a chain of choices; of the patterns, values and what may stand for anything."""
@@ -147,6 +160,10 @@ class Choices(Assignments):
             self.r.stop(condition)
 
     def do_Raise(self, s: ast.Raise) -> None:
+        self._stop()
+
+    def _stop(self) -> None:
+        """What comes next is left to the plain function."""
         self.r.stop(self.r.literal(True, BOOL))
         self.ends = True
 

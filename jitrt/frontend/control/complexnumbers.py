@@ -11,15 +11,31 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ...base.frozen import replaced
 from ...ir.integers import Poly
 from . import arithmetic, scalars
+from . import arrays as a
 from .recorder import Recorder
-from .values import BOOL, FLOAT, Array, Complex, NotStaged, Scalar, View, is_number, is_python_number, is_static
+from .values import (
+    BOOL,
+    FLOAT,
+    Array,
+    Complex,
+    KindsDiffer,
+    NotStaged,
+    Scalar,
+    View,
+    dtype_of,
+    is_number,
+    is_python_number,
+    is_static,
+)
 
 if TYPE_CHECKING:
     from .expressions import Expressions
 
 _NO_PLACE = ast.Call(ast.Name("quotient"), [], [], lineno=0, col_offset=0)
+_COMPLEX = np.dtype(complex)
 _MOST_POWER = 100  # up to which CPython multiplies
 
 
@@ -52,15 +68,43 @@ def _joined(real: Any, imag: Any) -> Any:
 
 
 def are_complex(x: Any, y: Any) -> bool:
-    """Whether two operands, one of which is known at run time only, are Python's numbers and one of them is complex."""
+    """Whether two operands, one of which is known at run time only, are numbers that Python or `binary` combines."""
     if not (is_complex(x) or is_complex(y)) or (is_static(x) and is_static(y)):
         return False
-    return isinstance(x, Complex) or isinstance(y, Complex) or (is_python_number(x) and is_python_number(y)) is True
+    if isinstance(x, Array) or isinstance(y, Array):
+        return False
+    if isinstance(x, Complex) or isinstance(y, Complex) or (is_complex(x) and _is_float(y)):
+        return True
+    return (is_python_number(x) and is_python_number(y)) is True
+
+
+def _is_float(value: Any) -> bool:
+    """Whether a number is a float, among which NumPy's of 64 bits are."""
+    return isinstance(value, Scalar) and value.dtype == FLOAT
+
+
+def as_numpys(r: Recorder, value: Any, *others: Any) -> Any:
+    """A complex number of Python's beside others as what NumPy makes of it; other values as they are."""
+    if not isinstance(value, Complex):
+        return value
+    dtypes = [dtype_of(v) for v in others if not is_complex(v)]
+    if any(d.kind in "fc" and np.result_type(d, 0j) != _COMPLEX for d in dtypes):
+        raise NotStaged("a complex number of Python's beside one of fewer bits")
+    made = a.fresh(r, _COMPLEX, (a.ONE,))
+    store(r, made, (a.ZERO,), value)
+    return scalars.from_register(r, made.element((a.ZERO,)), _COMPLEX)
 
 
 def binary(where: Expressions, op: str, x: Any, y: Any) -> Any:
-    """``x op y`` of such operands."""
+    """``x op y`` of such operands: Python asks the one on the left first, and NumPy's float is a float to it."""
     r = where.r
+    if is_complex(x) and _is_float(y):
+        y = replaced(y, python=True, flag="")
+    made_by = [True if is_complex(v) else is_python_number(v) if is_number(v) else True for v in (x, y)]
+    if None in made_by:
+        raise KindsDiffer("a number that is Python's or NumPy's")
+    if False in made_by:
+        return arithmetic.binary(r, op, as_numpys(r, x, y), as_numpys(r, y, x))
     if op == "power":
         return _power(r, x, y)
     (a, b), (c, d) = parts_of(r, x), parts_of(r, y)

@@ -7,10 +7,12 @@ from typing import Any
 import numpy as np
 
 from . import arrays as a
+from . import scalars, subscripts
 from .lists import RunTimeList
 from .recorder import Recorder
-from .registry import as_array, function, known_dtype
-from .values import Array, NotStaged, is_number
+from .registry import FUNCTIONS, as_array, function, known_dtype
+from .shapes import contiguous
+from .values import Array, NotStaged, dtype_of, is_number, is_python_number, is_static
 
 
 @function(np.copy, method="copy")
@@ -24,11 +26,9 @@ def _copy(r: Recorder, array: Any, order: str = "C") -> Array:
 @function(np.ascontiguousarray)
 def _ascontiguousarray(r: Recorder, value: Any, dtype: Any = None) -> Array:
     made = _asarray(r, value, dtype)
-    if made is value:
-        raise NotStaged("an array that may be contiguous")
     if not made.ndim:
         raise NotStaged("an array of one number")
-    return made
+    return contiguous(r, made)
 
 
 @function(np.asarray, np.asanyarray)
@@ -59,6 +59,25 @@ def _atleast_2d(r: Recorder, value: Any) -> Array:
     if not made.ndim:
         raise NotStaged("an array of one number")
     return a.with_axes(r, made, [0]) if made.ndim == 1 else made
+
+
+@function(np.copyto)
+def _copyto(r: Recorder, dst: Any, src: Any, casting: Any = "same_kind", where: Any = True) -> None:
+    if not isinstance(dst, Array):
+        raise NotStaged("a copy to what is no array")
+    source = src if is_number(src) else as_array(r, src)
+    if not _can_be_cast(source, dst.dtype, casting):
+        raise NotStaged("a copy to another kind of numbers")
+    if where is not True:
+        source = FUNCTIONS[np.where](r, where, scalars.stored(r, source, dst.dtype), dst)
+    subscripts.assign(r, dst, Ellipsis, scalars.stored(r, source, dst.dtype))
+
+
+def _can_be_cast(value: Any, dtype: np.dtype, casting: Any) -> bool:
+    """Whether NumPy copies a value to an array of this type. Numbers of Python's adapt to it."""
+    if not is_number(value) or is_python_number(value) is False:
+        return bool(np.can_cast(dtype_of(value), dtype, casting))
+    return is_static(value) and bool(np.can_cast(np.min_scalar_type(value), dtype))
 
 
 @function(method="astype")

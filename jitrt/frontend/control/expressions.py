@@ -24,6 +24,7 @@ from . import (
     objects,
     scalars,
     sequences,
+    shapes,
     specialmethods,
     strings,
 )
@@ -55,6 +56,7 @@ from .values import (
     type_name,
 )
 
+_CONSTANTS = (np.dtype, np.generic, np.finfo, np.iinfo)  # whose attributes stay as they are
 OPERATORS = {
     ast.Add: "add", ast.Sub: "subtract", ast.Mult: "multiply", ast.Div: "divide", ast.FloorDiv: "floor_divide",
     ast.Mod: "remainder", ast.Pow: "power", ast.LShift: "left_shift", ast.RShift: "right_shift",
@@ -167,6 +169,8 @@ class Expressions:
                     self.r.require_native()
                 known = {"ndim": value.ndim, "dtype": value.dtype, "itemsize": value.dtype.itemsize}
                 return integer(value.size) if name == "size" else known[name]
+            if name == "flat":
+                return shapes.flat(self.r, value)
             if name == "T":
                 return a.transpose(self.r, value, range(value.ndim)[::-1])
             if name in ("real", "imag") and value.dtype.kind != "c" and name == "real":
@@ -201,7 +205,7 @@ class Expressions:
             return found
         if isinstance(value, np.dtype) and name == "type":
             return value.type
-        if isinstance(value, (np.dtype, np.generic)) and not callable(found := getattr(value, name)):
+        if isinstance(value, _CONSTANTS) and not callable(found := getattr(value, name)):
             return found
         raise NotStaged(f"the attribute {name} of a {type_name(value)}")
 
@@ -236,6 +240,7 @@ class Expressions:
                 return made
             x, y = scalars.beside(self.r, x, y), scalars.beside(self.r, y, x)
         if isinstance(x, Array) or isinstance(y, Array):
+            x, y = complexnumbers.as_numpys(self.r, x, y), complexnumbers.as_numpys(self.r, y, x)
             if not all(isinstance(v, Array) or is_number(v) for v in (x, y)):
                 raise NotStaged(f"{op} of {type_name(x)} and {type_name(y)}")
             if op == "matmul":

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from . import composites, containers, external, lists, objects, scalars, specialmethods, strings, subscripts
+from . import composites, containers, external, lists, objects, scalars, shapes, specialmethods, strings, subscripts
 from .lists import RunTimeList
 from .outside import Settings
 from .ranges import Iteration
@@ -46,6 +46,8 @@ def read(where: Expressions, value: Any, index: Any, e: Any) -> Any:
         return value.bind(value.start + scalars.index_of(r, index))
     if value is np.mgrid or value is np.ogrid:
         return external.grid(r, value, index)
+    if value is np.r_ or value is np.c_:
+        return shapes.joined(r, index if isinstance(index, tuple) else (index,), value is np.c_)
     if isinstance(value, Scalar) and where.is_supposed(e):
         return value
     raise NotStaged(f"an item of {type_name(value)}")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import sys
 import types
 from collections.abc import Callable
@@ -19,7 +20,7 @@ from .values import Array, NotStaged, RunTime, Source
 
 _PLAIN = (
     bool, int, float, complex, str, type(None), np.dtype, type, types.ModuleType, np.ufunc, types.EllipsisType,
-    type(NO_DEFAULT),
+    type(NO_DEFAULT), logging.Logger,
 )  # fmt: skip
 
 

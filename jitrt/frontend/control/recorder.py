@@ -113,6 +113,8 @@ class Recorder:
         self._written_at: dict[tuple[str, str], int] = {}  # the latest store by a pointer to an origin
         self._made_at: dict[str, int] = {}
         self.depth = 0  # of loops of the user's
+        self.branches = 0  # of choices that statements are in
+        self.catches_warnings = False
         self.has_loops = False  # of the user's
         self.has_products = False  # of matrices
         self.nests = 0  # loops so far that are not the user's: of operations on whole arrays
@@ -222,6 +224,15 @@ class Recorder:
             self._known.pop()
             self._block = before
             del self.facts.natural[facts:]
+
+    @contextlib.contextmanager
+    def branch(self) -> Iterator[None]:
+        """A context that is a part of a choice."""
+        self.branches += 1
+        try:
+            yield
+        finally:
+            self.branches -= 1
 
     @contextlib.contextmanager
     def beginning(self) -> Iterator[list[Statement]]:

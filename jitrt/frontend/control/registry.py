@@ -39,6 +39,7 @@ def ufunc(r: Recorder, called: np.ufunc, args: list[Any]) -> Any:
     if called is np.absolute and len(args) == 1 and isinstance(args[0], Complex):
         return complexnumbers.magnitude(r, args[0])
     args = [as_array(r, v) if isinstance(v, (list, tuple, RunTimeList)) else v for v in args]
+    args = [complexnumbers.as_numpys(r, v, *(w for w in args if w is not v)) for v in args]
     if len(args) != called.nin:
         raise NotStaged(f"arguments of {called.__name__}")
     if any(isinstance(v, Array) for v in args):

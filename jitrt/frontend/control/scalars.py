@@ -16,6 +16,7 @@ from .values import (
     FLOAT,
     INT,
     Display,
+    KindsDiffer,
     NeedsValue,
     NotStaged,
     Perhaps,
@@ -54,12 +55,14 @@ def dtypes_of(ufunc: np.ufunc, values: Sequence[Any]) -> tuple[np.dtype, ...]:
     Raises
     ------
     NotStaged
-        If there is none, or if it depends on whether a number is Python's, and that is not known.
+        If there is none.
+    KindsDiffer
+        If it depends on whether a number is Python's, and that is not known.
     """
     found = loop_dtypes(ufunc, tuple(map(type_of, values)))
     uncertain = any(is_number(v) and is_python_number(v) is None for v in values)
     if uncertain and found != loop_dtypes(ufunc, tuple(type_of(v, weak=False) for v in values)):
-        raise NotStaged("a number that is Python's or NumPy's")
+        raise KindsDiffer("a number that is Python's or NumPy's")
     return found
 
 

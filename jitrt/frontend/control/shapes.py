@@ -8,13 +8,14 @@ from typing import Any
 
 import numpy as np
 
+from ...base.frozen import replaced
 from ...ir.integers import Poly
 from . import arrays as a
 from . import subscripts
 from .arrays import ZERO
 from .lists import RunTimeList
 from .recorder import Recorder
-from .registry import FUNCTIONS, as_array, function, ufunc
+from .registry import FUNCTIONS, as_array, function, shape_of, ufunc
 from .scalars import dtypes_of, poly_of, static_integer
 from .values import BOOL, LISTED, Array, NotStaged, Scalar, dtype_of, integer, is_number, is_python_number
 from .written_maps import spread
@@ -104,6 +105,69 @@ def _diagonal(r: Recorder, array: Array) -> Array:
     return a.in_memory(r, subscripts.View(view.base, view.offset, strides, origins), array.dtype, shape)
 
 
+def contiguous(r: Recorder, array: Array) -> Array:
+    """An array that is contiguous, or the procedure stops.
+
+    Raises
+    ------
+    NotStaged
+        If it is a part of an array, which seldom is.
+    """
+    view, wanted = array.view, a.contiguous_strides(array.shape, array.dtype)
+    if view is not None and view.strides != wanted:
+        if not view.whole:
+            raise NotStaged("an array that may be contiguous")
+        for mine, its in zip(view.strides, wanted):
+            r.require_equal(mine, its)
+    return array
+
+
+def flat(r: Recorder, array: Array) -> Array:
+    """``array.flat``, as a view that must not be written."""
+    if array.view is None:
+        raise NotStaged("the attribute flat of what is no variable")
+    made = reshape(r, array if array.ndim == 1 else contiguous(r, array), array.size, True)
+    assert made.view is not None
+    view = replaced(made.view, origins=made.view.origins | {LISTED})
+    return a.in_memory(r, view, made.dtype, made.shape)
+
+
+@function(np.broadcast_to)
+def _broadcast_to(r: Recorder, value: Any, shape: Any) -> Array:
+    """A view that must not be written."""
+    array, extents = a.materialise(r, as_array(r, value)), shape_of(r, shape)
+    assert array.view is not None
+    if array.ndim > len(extents):
+        raise NotStaged("a shape with fewer axes")
+    strides = [ZERO] * len(extents)
+    for k in range(1, array.ndim + 1):
+        if array.shape[-k] != a.ONE:
+            r.require_equal(array.shape[-k], extents[-k])
+            strides[-k] = array.view.strides[-k]
+    view = subscripts.View(array.view.base, array.view.offset, tuple(strides), array.view.origins | {LISTED})
+    return a.in_memory(r, view, array.dtype, extents)
+
+
+@function(np.squeeze, method="squeeze")
+def _squeeze(r: Recorder, array: Array, axis: Any = None) -> Array:
+    if axis is None:
+        axes = [k for k, extent in enumerate(array.shape) if extent == a.ONE]
+        for k in set(range(array.ndim)).difference(axes):
+            r.require(array.shape[k] - 2)
+    else:
+        axes = [_axis(array.ndim, k) for k in (axis if isinstance(axis, tuple) else (axis,))]
+        for k in axes:
+            r.require_equal(array.shape[k], a.ONE)
+    if len(axes) == array.ndim:
+        raise NotStaged("an array of one number")
+    return subscripts.read(r, array, tuple(0 if k in axes else slice(None) for k in range(array.ndim)))
+
+
+@function(np.real)
+def _real(r: Recorder, array: Array) -> Array:
+    return a.part(r, array, "real") if array.dtype.kind == "c" else array
+
+
 @function(np.expand_dims)
 def _expand_dims(r: Recorder, array: Array, axis: Any) -> Array:
     return a.with_axes(r, array, [_axis(array.ndim + 1, axis)])
@@ -170,6 +234,33 @@ def _concatenate(r: Recorder, parts: Any, axis: Any = 0) -> Array:
         axes = [subscripts.Axis(e, start if m == k else ZERO, 1, m) for m, e in enumerate(p.shape)]
         a.assign(r, subscripts.view_of(r, made, axes), p)
         start = start + p.shape[k]
+    return made
+
+
+def joined(r: Recorder, parts: tuple[Any, ...], are_columns: bool) -> Array:
+    """``np.r_[parts]`` or ``np.c_[parts]`` of numbers and arrays with one axis."""
+    if any(isinstance(p, (slice, str)) for p in parts):
+        raise NotStaged("a range that is joined to others")
+    arrays = [as_array(r, [p] if is_number(p) else p) for p in parts]
+    if any(p.ndim != 1 for p in arrays):
+        raise NotStaged("arrays of several axes that are joined")
+    weak = [is_number(p) and is_python_number(p) is not False for p in parts]
+    if any(is_number(p) and is_python_number(p) is None for p in parts):
+        raise NotStaged("a number that may be Python's")
+    dtype = np.result_type(*(p.dtype.type(0).item() if w else p.dtype for w, p in zip(weak, arrays)))
+    arrays = [a.cast(r, p, dtype) for p in arrays]
+    return _columns(r, arrays) if are_columns else _concatenate(r, arrays)
+
+
+@function(np.column_stack)
+def _columns(r: Recorder, parts: Any) -> Array:
+    arrays = [as_array(r, p) for p in parts] if isinstance(parts, (tuple, list)) else []
+    if not arrays or any(p.ndim != 1 for p in arrays):
+        raise NotStaged("columns of several axes")
+    made = a.fresh(r, np.result_type(*(p.dtype for p in arrays)), (arrays[0].shape[0], Poly.number(len(arrays))))
+    for k, p in enumerate(arrays):
+        r.require_equal(p.shape[0], made.shape[0])
+        a.assign(r, subscripts.read(r, made, (slice(None), k)), p)
     return made
 
 

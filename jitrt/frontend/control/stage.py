@@ -33,10 +33,13 @@ from .results import WAY, Result, Stored, keep_apart, result_of, settled_results
 from .source import bind, definition_of
 from .statements import Statements
 from .values import (
+    FIRST,
     INT,
     Array,
+    KindsDiffer,
     ListChanges,
     NeedsValue,
+    NotNow,
     NotStaged,
     Scalar,
     Source,
@@ -151,6 +154,9 @@ def stage(
                 raise NotStaged(str(needed)) from None
             known[needed.argument] = args[needed.argument]
         except NotStaged as reason:
+            if isinstance(reason, KindsDiffer) and FIRST not in changing:
+                changing.add(FIRST)
+                continue
             if round_.begins_again:
                 continue
             texts = [k for k, value in enumerate(args) if type(value) is str and k not in known]
@@ -159,7 +165,8 @@ def stage(
                 first = first or reason
                 continue
             reason = first or reason
-            reason.is_lasting = all(isinstance(value, STATIC) for value in known.values())
+            is_of_text = all(isinstance(value, STATIC) for value in known.values())
+            reason.is_lasting = is_of_text and not isinstance(reason, NotNow)
             raise reason
     raise NotStaged("lists whose elements do not settle")
 

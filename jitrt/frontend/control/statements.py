@@ -26,8 +26,8 @@ from .outside import Captures
 from .recorder import Recorder
 from .source import assigned, bind, definition_of, leaves_iterations, returns_at_end, shown, span, without_continue
 from .temporaries import temporaries
-from .values import BOOL, Array, KindsDiffer, ListChanges, NeedsValue, NotStaged, Unbound
-from .variables import Kind, Variable, is_covered, join, kind_of, seen_from, surviving
+from .values import BOOL, FIRST, FLOAT, INT, Array, KindsDiffer, ListChanges, NeedsValue, NotStaged, Unbound
+from .variables import Kind, Number, Variable, is_covered, join, kind_of, seen_from, surviving
 
 _MOST_ROUNDS = 8  # until the kinds of variables that depend on each other are known
 _MOST_FIRST = 6  # iterations that are recorded by themselves
@@ -35,6 +35,24 @@ _MOST_CALLS = 12  # of functions inside of each other
 _MOST_WRITTEN_OUT = 24  # statements of a loop over written values that are recorded for each of them
 _RETURNED = "return"  # beside the names of variables
 _MOST_INLINED = 2000  # calls; those of a function that calls itself twice double with each level
+
+
+def _joined(r: Recorder, x: Kind, y: Kind) -> Kind:
+    """What holds what a variable has in the first iteration of a loop, and later on.
+
+    Raises
+    ------
+    KindsDiffer
+        If nothing does, or if it depends on who has made a number in how many bits it is computed with.
+    """
+    try:
+        made = join(x, y)
+    except NotStaged as reason:
+        raise KindsDiffer(str(reason)) from None
+    is_number = isinstance(made, Number) and made.python is None
+    if FIRST in r.changing and is_number and made.dtype not in (INT, FLOAT):  # type: ignore[union-attr]
+        raise KindsDiffer("a number that is Python's or NumPy's")
+    return made
 
 
 class _Retry(Exception):
@@ -252,6 +270,7 @@ class Statements(Choices):
         """
         body, path = without_continue(s.body), self.path
         self.r.first_iterations += 1
+        self.settled.pop((*path, s.lineno, s.col_offset), None)
         if leaves_iterations(body) or self.r.first_iterations > _MOST_FIRST:
             raise NotStaged("a variable that holds different kinds of values")
         self.path = (*path, s.lineno, s.col_offset, "first")
@@ -349,10 +368,7 @@ class Statements(Choices):
                         before = {**before, found.listed: listed(r, before[found.listed])}
                         continue
                     for name, kind in found.kinds.items():
-                        try:
-                            kinds[name] = join(kinds[name], kind) if name in kinds else kind
-                        except NotStaged as reason:
-                            raise KindsDiffer(str(reason)) from None
+                        kinds[name] = _joined(r, kinds[name], kind) if name in kinds else kind
                     self.settled[place] = kinds
         raise NotStaged("variables whose types do not settle")
 

@@ -31,6 +31,10 @@ class NotStaged(Exception):
             self.args = (f"{self} at line {line}",)
 
 
+class NotNow(NotStaged):
+    """As `NotStaged`, as long as something outside stays as it is."""
+
+
 class WholeArrays(NotStaged):
     """The loops work on whole arrays, for which tracing gives better code, where it gives any."""
 
@@ -60,6 +64,7 @@ class ListChanges(NotStaged):
 
 
 ROLLED = "rolled"  # as an origin: elements change from where they are read along an axis
+FIRST = "first"  # among what changes: where kinds of numbers do in the first iteration, that is recorded by itself
 LISTED = "listed"  # an origin of memory that a list refers to, or a diagonal: it must not be written any more
 
 

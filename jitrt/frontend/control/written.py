@@ -290,6 +290,15 @@ def _flip(m: Any) -> Any:
     return m[::-1]
 
 
+def _flipud(m: Any) -> Any:
+    return m[::-1]
+
+
+def _fliplr(m: Any) -> Any:
+    assert m.ndim >= 2
+    return m[:, ::-1]
+
+
 def _ptp(a: Any) -> Any:
     return np.max(a) - np.min(a)
 
@@ -385,7 +394,8 @@ WRITTEN: dict[Any, Callable[..., Any]] = {
     np.histogram: _histogram, np.isin: _isin, np.cross: _cross,
     np.trapezoid: _trapezoid, np.trace: _trace, np.diag: _diag, np.diagflat: _diagflat, np.tril: _tril,
     np.triu: _triu, np.unravel_index: _unravel_index, np.tensordot: _tensordot,
-    np.linalg.det: _det, np.linalg.cholesky: _cholesky, np.flip: _flip, np.ptp: _ptp, np.allclose: _allclose,
+    np.linalg.det: _det, np.linalg.cholesky: _cholesky, np.flip: _flip, np.flipud: _flipud,
+    np.fliplr: _fliplr, np.ptp: _ptp, np.allclose: _allclose,
     np.random.Generator.permutation: _permutation, np.random.Generator.shuffle: _shuffle,
     **ORDER, **MATH, **MAPS, **LISTS, **STATISTICS,
 }  # fmt: skip

@@ -24,6 +24,14 @@ def insert(values: Any, at: Any, value: Any) -> None:
     values[min(at, n)] = value
 
 
+def tolist(array: Any) -> Any:
+    """``array.tolist()``."""
+    assert 1 <= array.ndim <= 2
+    if array.ndim == 2:
+        return [[value.item() for value in row] for row in array]
+    return [value.item() for value in array]
+
+
 def pop_at(values: Any, at: Any) -> Any:
     """``values.pop(at)``."""
     n = len(values)

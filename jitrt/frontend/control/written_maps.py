@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from typing import Any
 
@@ -54,5 +55,13 @@ def _apply_along_axis(func1d: Any, axis: Any, arr: Any) -> Any:
     return made
 
 
+def _reduce(function: Any, sequence: Any, *initial: Any) -> Any:
+    assert len(sequence) + len(initial) > 0
+    total = initial[0] if initial else sequence[0]
+    for value in sequence if initial else sequence[1:]:
+        total = function(total, value)
+    return total
+
+
 VECTORIZED: dict[int, Callable[..., Any]] = {1: vectorized_1, 2: vectorized_2}
-MAPS: dict[Any, Callable[..., Any]] = {np.apply_along_axis: _apply_along_axis}
+MAPS: dict[Any, Callable[..., Any]] = {np.apply_along_axis: _apply_along_axis, functools.reduce: _reduce}
