@@ -304,7 +304,8 @@ class Specialisation:
         breaks = [c for c in traced.breaks if c.graph is not None]
         graphs = [*(c.graph for c in breaks if c.graph is not None), traced.graph]
         programs = [] if compiled is None else [*(c.compiled for c in breaks), compiled]
-        if not is_worth_python(graphs, sum((c.program.amount() for c in programs), NOTHING), self.parts):
+        amount = sum((c.program.amount() for c in programs), NOTHING)
+        if not is_worth_python(graphs, amount, self.parts, len(traced.breaks) - len(breaks)):
             raise NotWorthwhile(LITTLE_BETWEEN_LOOKS if traced.breaks else TOO_SMALL)
 
     def _is_served_natively(self, traced: Traced, compiled: Compiled) -> bool:

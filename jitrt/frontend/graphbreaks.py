@@ -36,6 +36,7 @@ if TYPE_CHECKING:
 # A graph, what computes it, what it reads, and samples of that; the first two are None where nothing is computed.
 _Computed = tuple[Graph | None, Any, tuple[int, ...], tuple[Any, ...]]
 _MOST_LOOKS = 1000  # at values in one call
+_MOST_AT_A_LINE = 8  # until the loop that is unrolled is compiled as one, if it can be
 _MOST_SEGMENTS = 24  # of different structure in one call: each takes a compile
 _MOST_NODES = 500  # of these, the largest left out: a loop whose every turn is another graph
 
@@ -163,6 +164,9 @@ class GraphBreaks:
                 trace.memory["size", graph] = len(graph.nodes())
             self._sizes[graph] = trace.memory["size", graph]
         nodes = sum(self._sizes.values()) - max(self._sizes.values())
+        line = user_line()
+        if sum(b.line == line for b in self.made) >= _MOST_AT_A_LINE:
+            offer_loops(line, seen=True)
         if len(self.made) >= _MOST_LOOKS or len(self._sizes) > _MOST_SEGMENTS or nodes > _MOST_NODES:
-            offer_loops(user_line(), seen=True)
-            raise Untraceable(f"looks at values more than {len(self.made)} times", user_line())
+            offer_loops(line, seen=True)
+            raise Untraceable(f"looks at values more than {len(self.made)} times", line)

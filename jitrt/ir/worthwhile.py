@@ -46,6 +46,7 @@ _COMPILED_NODE = 1_000_000_000  # what it takes to compile an operation of a loo
 _FEW_NODES = 2_000  # for which nobody waits longer than two seconds
 _SEGMENTS = 4  # that may each take their part of it
 _CALLS = 100  # that may be waited for
+_LOOK = 2_000_000  # at a value for which nothing is computed first
 _SEGMENT_CALL = 4_000_000  # what Python spends on a segment: a program, and a look at a value behind it
 
 
@@ -93,7 +94,7 @@ def is_worthwhile(traced: Graph, amount: Amount) -> bool:
     return not amount.hosts or _PROGRAM_CALL + amount.time < numpy_time([traced])
 
 
-def is_worth_python(traced: Sequence[Graph], amount: Amount, parts: int = 0) -> bool:
+def is_worth_python(traced: Sequence[Graph], amount: Amount, parts: int = 0, looks: int = 0) -> bool:
     """Whether a call that Python serves is expected to be faster than one of the plain function.
 
     Parameters
@@ -104,10 +105,12 @@ def is_worth_python(traced: Sequence[Graph], amount: Amount, parts: int = 0) -> 
         What the programs of all segments do.
     parts : int
         How many values are in the lists, dicts and objects that are taken apart.
+    looks : int
+        How often it looks at values in front of which there is no segment.
     """
     if any(n.op.kind is Kind.CONTROL for g in traced for n in g.nodes()):
         return True  # one node stands for many calls of NumPy
-    ours = _PROGRAM_CALL + _PART * parts + _SEGMENT_CALL * (len(traced) - 1) + amount.time
+    ours = _PROGRAM_CALL + _PART * parts + _SEGMENT_CALL * (len(traced) - 1) + _LOOK * looks + amount.time
     return ours < numpy_time(traced)
 
 

@@ -33,6 +33,10 @@ CALLS += [
 CALLS += ["rng.integers(-(1 << 62), 1 << 62, n)", "x[rng.integers(0, len(x), n)]", "rng.integers(1 << 40, size=n)"]
 CALLS += [f"rng.choice({p}, {s})" for p, s in itertools.product(("x", "n", "x[:0]", "m"), ("None", *SIZES[1:]))]
 CALLS += [
+    "rng.choice([-1, 1])",
+    "rng.choice((0.5, 2.0, -1.0), 5)",
+    "rng.choice([1, 2.5])",
+    "rng.choice([])",
     "rng.choice(x, 5, False)",
     "rng.choice(x, 5, p=x / x.sum())",
     "rng.normal(x, m)",

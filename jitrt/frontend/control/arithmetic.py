@@ -109,7 +109,7 @@ def exactly(r: Recorder, value: Any, dtype: np.dtype) -> str:
         return register_of(r, value, dtype)
     if source == FLOAT and dtype.kind == "f" and is_static(value) and float(dtype.type(value)) == float(value):
         return register_of(r, value, dtype)
-    raise NotStaged(f"a variable that is {source} and {dtype}")
+    raise KindsDiffer(f"a variable that is {source} and {dtype}")
 
 
 def _flagged(r: Recorder, made: Any, x: Any, y: Any) -> Any:
@@ -131,6 +131,10 @@ def _compared(r: Recorder, op: str, x: Any, y: Any) -> Any:
         return function(x, y)
     python = both(is_python_number(x), is_python_number(y))
     kinds = dtype_of(x).kind + dtype_of(y).kind
+    bound = next((v for v in (x, y) if type(v) is float and math.isinf(v)), None)
+    expected = function(*(v if v is bound else 0.0 for v in (x, y)))
+    if bound is not None and set(kinds) & set("iu"):
+        return truth_value(expected, python)
     if set(kinds) <= set("biu"):
         left, right = poly_of(r, x), poly_of(r, y)
         known = decided(r, symbol, left - right)
@@ -142,7 +146,12 @@ def _compared(r: Recorder, op: str, x: Any, y: Any) -> Any:
         for v in (x, y):
             _need_exact(r, v)
     names = [register_of(r, v, dtype) for v in (x, y)]
-    return truth_value(r.compute(op, names, [dtype] * 2, BOOL), python)
+    made = r.compute(op, names, [dtype] * 2, BOOL)
+    if bound is None or not r.in_first_iteration or symbol not in "<>":
+        return truth_value(made, python)
+    # ``best = inf`` in front of ``if v < best: best = v``: from here on it is of the type of `v`.
+    r.stop(r.compute("logical_not", [made], [BOOL], BOOL) if expected else made)
+    return truth_value(expected, python)
 
 
 def _need_exact(r: Recorder, x: Any) -> None:

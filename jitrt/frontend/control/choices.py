@@ -3,17 +3,28 @@
 from __future__ import annotations
 
 import ast
+import contextlib
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
+from ...values.functions import MISSING
 from . import messages, scalars
 from .assignments import Assignments
+from .recorder import Recorder
 from .source import shown
-from .values import BOOL, Array, NotNow, NotStaged, Scalar, Unbound
+from .values import BOOL, UNBOUND, Array, NotNow, NotStaged, Scalar, Unassigned, Unbound, is_number
 from .variables import Variable, join, kind_of, seen_from
+
+
+def put_unbound(r: Recorder, variable: Variable, ran: str, value: Any) -> None:
+    """Let a variable hold a value that may not be assigned; MISSING if it is not."""
+    is_assigned = r.get(value.ran, BOOL) if isinstance(value, Unbound) else r.literal(value is not MISSING, BOOL)
+    if value is not MISSING:
+        variable.put(r, value.value if isinstance(value, Unbound) else value)
+    r.put(ran, is_assigned, BOOL)
 
 
 class Choices(Assignments):
@@ -64,6 +75,7 @@ class Choices(Assignments):
         if not going:
             self.ends = True
         merged: dict[str, Variable] = {}
+        unbound: dict[str, tuple[Variable, str]] = {}
         names = dict.fromkeys(name for _, variables in going for name in variables)
         for name in names:
             values = [variables.get(name) for _, variables in going]
@@ -71,6 +83,7 @@ class Choices(Assignments):
                 same = all(name in v and v[name] is before.get(name) for _, v in going)
                 if not same:
                     self.variables.pop(name, None)
+                    self._assigned_on_some(name, going, unbound)
                 continue
             if all(v is before.get(name) for v in values):
                 continue
@@ -82,9 +95,30 @@ class Choices(Assignments):
             with r.block(block):
                 for name, variable in merged.items():
                     variable.put(r, variables[name])
+                for name, (variable, ran) in unbound.items():
+                    put_unbound(r, variable, ran, variables.get(name, MISSING))
         r.choice(condition, branches[0][0], branches[1][0])
         for name, variable in merged.items():
             self.variables[name] = variable.get(r)
+        for name, (variable, ran) in unbound.items():
+            self.variables[name] = Unbound(variable.get(r), ran)
+
+    def _assigned_on_some(
+        self, name: str, going: Sequence[tuple[Any, dict[str, Any]]], unbound: dict[str, tuple[Variable, str]]
+    ) -> None:
+        """Note a variable that is assigned on some of the ways, if it is a number: where it is read, that is asked."""
+        r = self.r
+        if (UNBOUND, name) not in r.changing:
+            return
+        held = [found[name] for _, found in going if name in found]
+        values = [v.value if isinstance(v, Unbound) else v for v in held]
+        if not all(map(is_number, values)):
+            raise Unassigned(name)
+        kind, *others = (seen_from(r, kind_of(value), r.around()) for value in values)
+        with contextlib.suppress(NotStaged):
+            for other in others:
+                kind = join(kind, other)
+            unbound[name] = Variable(r, kind), r.variable()
 
     def chosen(self, condition: str, then: Callable[[], Any], otherwise: Callable[[], Any]) -> Any:
         r, made = self.r, []

@@ -20,8 +20,9 @@ from . import arrays as a
 from . import external, subscripts
 from .arithmetic import as_float, binary
 from .arrays import ZERO
+from .lists import RunTimeList
 from .recorder import Recorder
-from .registry import function, shape_of
+from .registry import as_array, function, shape_of
 from .scalars import poly_of, register_of
 from .values import BOOL, FLOAT, INT, Array, NotStaged, Scalar, Source, View, dtype_of, integer, is_number
 from .written import interval
@@ -325,6 +326,7 @@ def _interval(r: Recorder, source: Source, most: Any) -> Any:
 
 
 def _choice(r: Recorder, source: Source, among: Any, size: Any = None) -> Any:
+    among = as_array(r, among) if isinstance(among, (tuple, list, RunTimeList)) else among
     is_array = isinstance(among, Array)
     if is_array and among.ndim != 1:
         return None

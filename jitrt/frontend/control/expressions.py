@@ -37,6 +37,7 @@ from .recorder import Recorder
 from .source import closure_of, definition_of_lambda, shown, span
 from .values import (
     BOOL,
+    UNBOUND,
     Array,
     Chosen,
     Complex,
@@ -44,9 +45,11 @@ from .values import (
     DictDisplay,
     Display,
     Gone,
+    ListChanges,
     NotStaged,
     Perhaps,
     Scalar,
+    Unassigned,
     Unbound,
     dtype_of,
     integer,
@@ -143,7 +146,11 @@ class Expressions:
                 raise NotStaged("a list of an earlier iteration")
             return value
         if e.id in self.locals:
-            raise NotStaged(f"{e.id} may not be assigned yet")
+            wanted = UNBOUND, e.id
+            if wanted not in self.r.changing:
+                self.r.changing.add(wanted)
+                raise ListChanges("a variable that may not be assigned")
+            raise Unassigned(e.id)
         if isinstance(self.function, LocalFunction):
             return self.function.scope.named(e)
         if e.id in self.cells:

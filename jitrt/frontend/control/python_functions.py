@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import contextlib
 import sys
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
@@ -226,8 +227,11 @@ def _boolean(where: Calls, e: ast.Call, x: Any) -> Any:
     return scalars.truth_value(where.truth_of(x))
 
 
-def _number(function: Callable[[Recorder, Any], Any]) -> Callable[..., Any]:
+def _number(kind: type, function: Callable[[Recorder, Any], Any]) -> Callable[..., Any]:
     def call(where: Calls, e: ast.Call, x: Any) -> Any:
+        if type(x) is str:
+            with contextlib.suppress(ValueError):  # which the plain function raises
+                return kind(x)
         if isinstance(x, Array) and x.size.constant == 1:
             x = scalars.from_register(where.r, x.element((ZERO,) * x.ndim), x.dtype)
         if not is_number(x):
@@ -262,8 +266,9 @@ def _list(where: Calls, e: ast.Call, values: Any = ()) -> Any:
 
 BUILTINS: dict[Any, Callable[..., Any]] = {
     abs: _absolute, len: length, divmod: _divmod, sum: _sum, bool: _boolean,
-    complex: lambda where, e, *args: complexnumbers.made_of(where.r, *args), int: _number(arithmetic.as_int),
-    float: _number(arithmetic.as_float), min: _extreme("less", _smallest_of), max: _extreme("greater", _largest_of),
+    complex: lambda where, e, *args: complexnumbers.made_of(where.r, *args), int: _number(int, arithmetic.as_int),
+    float: _number(float, arithmetic.as_float),
+    min: _extreme("less", _smallest_of), max: _extreme("greater", _largest_of),
     any: _quantified(False, _any_of), all: _quantified(True, _all_of), slice: lambda where, e, *args: slice(*args),
     tuple: _tuple, list: _list, ord: lambda where, e, x: integer(strings.code(where.r, x)),
     chr: lambda where, e, x: strings.character(where.r, x),

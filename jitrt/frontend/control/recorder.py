@@ -115,6 +115,7 @@ class Recorder:
         self.depth = 0  # of loops of the user's
         self.branches = 0  # of choices that statements are in
         self.catches_warnings = False
+        self.in_first_iteration = False  # of a loop, which is recorded by itself
         self.has_loops = False  # of the user's
         self.has_products = False  # of matrices
         self.nests = 0  # loops so far that are not the user's: of operations on whole arrays

@@ -17,7 +17,7 @@ from typing import Any
 
 from ...values.functions import MISSING
 from . import containers, makingobjects, scalars, sharing
-from .choices import Choices
+from .choices import Choices, put_unbound
 from .holders import is_list_of_same_place, is_listed, list_attributes, listed, pointers_of, without
 from .iterations import MOST_UNROLLED, Iteration, iteration_of, tabled
 from .localfunctions import LocalFunction, local_function, outlives
@@ -26,7 +26,21 @@ from .outside import Captures
 from .recorder import Recorder
 from .source import assigned, bind, definition_of, leaves_iterations, returns_at_end, shown, span, without_continue
 from .temporaries import temporaries
-from .values import BOOL, FIRST, FLOAT, INT, Array, KindsDiffer, ListChanges, NeedsValue, NotStaged, Unbound
+from .values import (
+    BOOL,
+    FIRST,
+    FLOAT,
+    INT,
+    UNBOUND,
+    Array,
+    KindsDiffer,
+    ListChanges,
+    NeedsValue,
+    NotStaged,
+    Unassigned,
+    Unbound,
+    is_number,
+)
 from .variables import Kind, Number, Variable, is_covered, join, kind_of, seen_from, surviving
 
 _MOST_ROUNDS = 8  # until the kinds of variables that depend on each other are known
@@ -89,7 +103,11 @@ class _Loop:
             if name not in self.names and is_listed(value) and not is_listed(self.entry.get(name)):
                 raise _Retry({}, name)
         held = {name: values[name] for name in self.names if name in values}
-        held = {name: value for name, value in held.items() if not isinstance(value, Unbound)}
+        unbound = {name: value for name, value in held.items() if isinstance(value, Unbound)}
+        for name, value in unbound.items():
+            if (UNBOUND, name) in r.changing and is_number(value.value):
+                self._put_unbound(r, name, value)
+        held = {name: value for name, value in held.items() if name not in unbound}
         found = {
             name: surviving(seen_from(r, kind_of(value), self.outside), self.depth) for name, value in held.items()
         }
@@ -98,11 +116,30 @@ class _Loop:
             raise _Retry(others)
         for name, kind in found.items():
             if name not in self.kinds:  # assigned in the loop only
+                if (UNBOUND, name) in r.changing:
+                    raise _Retry({name: kind}) if is_number(held[name]) else Unassigned(name)
                 self.kinds[name], self.variables[name] = kind, Variable(r, kind)
                 self.flags[name] = r.variable()
             self.variables[name].put(r, held[name])
             if name in self.flags:
                 r.put(self.flags[name], r.literal(True, BOOL), BOOL)
+
+    def _put_unbound(self, r: Recorder, name: str, value: Unbound) -> None:
+        kind = seen_from(r, kind_of(value.value), self.outside)
+        if name not in self.flags or not is_covered(kind, self.kinds[name]):
+            raise _Retry({name: kind})
+        put_unbound(r, self.variables[name], self.flags[name], value)
+
+    def read(self, r: Recorder, name: str) -> Any:
+        """What a variable holds when an iteration begins, and behind the loop."""
+        value = self.variables[name].get(r)
+        return Unbound(value, self.flags[name]) if name in self.flags else value
+
+    def begin(self, r: Recorder, values: dict[str, Any]) -> None:
+        """Let variables hold what they hold when an iteration begins."""
+        for name in self.variables:
+            if name in values or name in self.flags:
+                values[name] = self.read(r, name)
 
 
 class Returns:
@@ -176,17 +213,25 @@ class Statements(Choices):
             handler = getattr(self, f"do_{type(statement).__name__}", None)
             if handler is None:
                 raise NotStaged(f"the statement {shown(statement)}")
-            self.r.begin((*self.path, statement.lineno, statement.col_offset))
+            path = self.path
+            self.r.begin((*path, statement.lineno, statement.col_offset))
             try:
                 handler(statement)
             except NotStaged as reason:
-                if getattr(self.function, "__code__", None) is self.path[0]:
-                    reason.at(statement.lineno)
-                raise
+                if not (isinstance(reason, Unassigned) and self._may_be_assigned(reason.variable)):
+                    if getattr(self.function, "__code__", None) is self.path[0]:
+                        reason.at(statement.lineno)
+                    raise
+                self.path = path
+                self._stop()
             for name in self.passing.pop(statement, ()):
                 self.variables.pop(name, None)
             if self.ends:
                 return
+
+    def _may_be_assigned(self, variable: str) -> bool:
+        """Whether another iteration may have assigned what is read on this way."""
+        return self.r.branches > 0 and any(variable in loop.names for loop in self.loops)
 
     # -- loops
 
@@ -275,7 +320,9 @@ class Statements(Choices):
             raise NotStaged("a variable that holds different kinds of values")
         self.path = (*path, s.lineno, s.col_offset, "first")
         begin()
+        before, self.r.in_first_iteration = self.r.in_first_iteration, True
         self.block(body)
+        self.r.in_first_iteration = before
         self.path = path
         return not self.ends
 
@@ -285,9 +332,7 @@ class Statements(Choices):
         def record(loop: _Loop) -> None:
             with r.block() as turn:
                 r.written()
-                for name, variable in loop.variables.items():
-                    if name in self.variables:
-                        self.variables[name] = variable.get(r)
+                loop.begin(r, self.variables)
                 condition = scalars.negation(r, self.condition(s.test))
                 if condition is not False:
                     if condition is True:
@@ -331,9 +376,7 @@ class Statements(Choices):
         r = self.r
         with r.block() as block:
             if reads:
-                for name, variable in loop.variables.items():
-                    if name in self.variables:
-                        self.variables[name] = variable.get(r)
+                loop.begin(r, self.variables)
             begin()
             self.loops.append(loop)
             try:
@@ -368,6 +411,8 @@ class Statements(Choices):
                         before = {**before, found.listed: listed(r, before[found.listed])}
                         continue
                     for name, kind in found.kinds.items():
+                        if name not in kinds and isinstance(value := before.get(name), Unbound):
+                            kinds[name] = kind_of(value.value)
                         kinds[name] = _joined(r, kinds[name], kind) if name in kinds else kind
                     self.settled[place] = kinds
         raise NotStaged("variables whose types do not settle")
@@ -400,25 +445,18 @@ class Statements(Choices):
             if s.orelse:
                 self.variables = dict(before)
                 for name in loop.variables:
-                    self.variables[name] = self._behind(loop, name)
+                    self.variables[name] = loop.read(r, name)
                 self.block(s.orelse)
                 if not self.ends:
                     loop.put(r, self.variables)
                 self.ends = False
-        for flag in flags.values():
-            r.put(flag, r.literal(False, BOOL), BOOL)
+        for name, flag in flags.items():
+            if name in loop.variables:
+                put_unbound(r, loop.variables[name], flag, before.get(name, MISSING))
         r.scope(loop.end, scope)
         self.variables = before
         for name in loop.variables:
-            self.variables[name] = self._behind(loop, name)
-
-    def _behind(self, loop: _Loop, name: str) -> Any:
-        """The value of a variable behind a loop."""
-        r = self.r
-        value = loop.variables[name].get(r)
-        if name not in loop.flags:
-            return value
-        return Unbound(value, loop.flags[name])
+            self.variables[name] = loop.read(r, name)
 
     def do_Break(self, s: ast.Break) -> None:
         loop = self.loops[-1]

@@ -27,8 +27,16 @@ class NotStaged(Exception):
 
     def at(self, line: int) -> None:
         """Say at which line of the function's text it is, unless that is known."""
-        if type(self) is NotStaged and " at line " not in str(self):
+        if type(self) in (NotStaged, Unassigned) and " at line " not in str(self):
             self.args = (f"{self} at line {line}",)
+
+
+class Unassigned(NotStaged):
+    """A variable is read on a way on which it has not been assigned."""
+
+    def __init__(self, variable: str):
+        super().__init__(f"{variable} may not be assigned yet")
+        self.variable = variable
 
 
 class NotNow(NotStaged):
@@ -65,6 +73,7 @@ class ListChanges(NotStaged):
 
 ROLLED = "rolled"  # as an origin: elements change from where they are read along an axis
 FIRST = "first"  # among what changes: where kinds of numbers do in the first iteration, that is recorded by itself
+UNBOUND = "unbound"  # among what changes, with a name: it is read where it may not be assigned
 LISTED = "listed"  # an origin of memory that a list refers to, or a diagonal: it must not be written any more
 
 
@@ -402,7 +411,7 @@ class Array:
 
 @frozen(eq=False)
 class Unbound:
-    """A variable that is assigned only if a loop has run: `ran` is the name of a variable that says so."""
+    """A variable that is assigned on some ways only: `ran` is the name of a variable that says whether it is."""
 
     value: Any
     ran: str

@@ -30,6 +30,7 @@ from .values import (
     Complex,
     Composite,
     Gone,
+    KindsDiffer,
     NotStaged,
     Perhaps,
     RunTime,
@@ -198,7 +199,7 @@ def join(x: Kind, y: Kind) -> Kind:
             return Number(x.dtype, python, x.unsettled or y.unsettled)
         if _holds(y, x) or _holds(x, y):
             return Number((y if _holds(y, x) else x).dtype, python, True)
-        raise NotStaged(f"a variable that is {x.dtype} and {y.dtype}")
+        raise KindsDiffer(f"a variable that is {x.dtype} and {y.dtype}")
     if isinstance(x, Held) and isinstance(y, Held) and (x.dtype, x.ndim) == (y.dtype, y.ndim):
         shape, base = x.shape if x.shape == y.shape else None, x.base if x.base == y.base else None
         c_order, contiguous = x.c_order and y.c_order, x.contiguous and y.contiguous
