@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..config import debug
-from ..frontend.control.results import WAY, Argument, Instance, Known, Made, Number, Possibly, Result, Several, Stored
+from ..frontend.control.listresults import Instance, Known, Possibly, Several, pools_in
+from ..frontend.control.results import WAY, Argument, Made, Number, Result, Stored
 from ..kernels import guard
 from ..kernels import procedure as returned
 from ..kernels import results as made
@@ -197,7 +198,7 @@ class _ReturnedRows:
         if isinstance(kind, Argument):
             names = [p.name for p in self._loop.staged.procedure.parameters]
             return returned.GIVEN, FIRST_ARGUMENT + names.index(f"x{kind.number}"), 0, 0, 0, 0, 0
-        if isinstance(kind, Several):
+        if isinstance(kind, Several) and not _shares_lists(kind):
             keys = 0
             if kind.make is dict:
                 self._kept += kind.keys
@@ -208,7 +209,7 @@ class _ReturnedRows:
             return returned.ARRAY, places[kind.address], id(kind.dtype), len(kind.extents), kind.dtype.itemsize, 0, 0
         of_python = _PYTHON_NUMBERS.get(kind.dtype.str[1:]) if isinstance(kind, Number) else None
         if not isinstance(kind, Number) or kind.strings or (kind.python is not False and of_python is None):
-            if isinstance(kind, (Possibly, Instance)) and _names_arguments(kind):
+            if isinstance(kind, (Possibly, Instance, Several)) and _names_arguments(kind):
                 raise Unguarded
             made = functools.partial(self._made, kind)
             self._kept.append(made)
@@ -222,6 +223,12 @@ class _ReturnedRows:
     def _made(self, kind: Result, *args: Any) -> Any:
         """A list of run time, or another object for which there are no rows."""
         return self._loop.results.value(kind, self._work.results, ())
+
+
+def _shares_lists(result: Several) -> bool:
+    """Whether a list may be in several parts of a result."""
+    pools = [pool for part in result.parts for pool in {*pools_in(part)}]
+    return len(pools) > len(set(pools))
 
 
 def _names_arguments(kind: Result) -> bool:

@@ -174,12 +174,10 @@ SEVERAL_KINDS = {  # in which a variable or a list holds numbers of dtypes that 
     "body",
     [
         "out = []\n    for k in range(n):\n        x[0] += 1\n        out.append(x)\n    return out",
-        "out, row = [], [1.0, 2.0]\n    for v in x:\n        out.append(row)\n        row[0] += v\n    return out",
         "out = []\n    for v in x:\n        a = np.zeros(2)\n        out.append(a)\n        a[0] = v\n    return out",
         "out = []\n    for k in range(n):\n        out.append(x[k:k + 2])\n    return out",
         "out = [1]\n    for v in out:\n        if v < n:\n            out.append(v + 1)\n    return out",
         "out = []\n    for k in range(n):\n        row = x * x[k]\n        out.append(row)\n    return out, row",
-        "before = out = []\n    for k in range(n):\n        out = []\n        out.append(k)\n    return before, out",
         "out = []\n    for v in x:\n        r = [v]\n        out.append(r)\n        out.append(r)\n    return out",
         "out = []\n    for v in x:\n        row = [v]\n        out.append([row, row])\n    return out",
         "a, b = [], []\n    for v in x:\n        s = [v]\n        a.append(s)\n        b.append(s)\n    return a, b",
@@ -189,7 +187,7 @@ SEVERAL_KINDS = {  # in which a variable or a list holds numbers of dtypes that 
         "out = []\n    for v in x:\n        row = [v]\n        out.extend([row, row])\n    return out",
         "out = [[v] for v in x]\n    for v in x:\n        r = [v]\n        out[0] = out[1] = r\n    return out",
     ],
-    ids="""aliases rows later views growing shared made twice within two_lists last first part extended
+    ids="""aliases later views growing shared twice within two_lists last first part extended
     assigned""".split(),
 )
 def test_what_would_be_seen_of_copies_is_refused(body):

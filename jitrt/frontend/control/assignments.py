@@ -10,11 +10,11 @@ import numpy as np
 from ...ir.integers import Poly
 from ...values.functions import MISSING
 from . import arrays as a
-from . import composites, containers, lists, objects, scalars, sharing, specialmethods, subscripts
+from . import composites, containers, lists, objects, references, scalars, sharing, specialmethods, subscripts
 from .comprehensions import Comprehensions
 from .expressions import OPERATORS
 from .lists import GrownList, RunTimeList
-from .values import Array, Composite, DictDisplay, NotStaged, Scalar, dtype_of, is_static, type_name
+from .values import Array, Composite, DictDisplay, NotStaged, Referenced, Scalar, dtype_of, is_static, type_name
 
 # What may see, in an update of an item of a dict, whether the item was there before.
 _LOOKING = (ast.Call, ast.Compare, ast.NamedExpr, ast.ListComp, ast.SetComp, ast.DictComp)
@@ -40,7 +40,8 @@ class Assignments(Comprehensions):
         self.expression(s.value)
 
     def do_Assign(self, s: ast.Assign) -> None:
-        value = self.untouched(s.value) if isinstance(s.value, ast.Name) else self.operand(s.value)
+        is_named = isinstance(s.value, ast.Name) or all(isinstance(t, ast.Name) for t in s.targets)
+        value = self.untouched(s.value) if is_named else self.operand(s.value)
         if len(s.targets) > 1:
             value = self.kept(value)  # the first assignment may change what it is computed from
         elif isinstance(value, Array) and s in self.temporaries:
@@ -151,8 +152,8 @@ class Assignments(Comprehensions):
             value = self.operand(s.value)
             if isinstance(old, Array):
                 self._update(op, old, value)
-            elif isinstance(old, (GrownList, list)) and op == "add":
-                if not isinstance(old, GrownList):
+            elif isinstance(old, (GrownList, Referenced, list)) and op == "add":
+                if isinstance(old, list):
                     self.need_grown(old)
                 self.extend(old, value)
             else:
@@ -222,8 +223,11 @@ class Assignments(Comprehensions):
         """``old op= value`` for what makes a new value, or is an object."""
         if objects.is_object(old):
             return specialmethods.updated(self, op, old, value, s)
+        if isinstance(old, (GrownList, Referenced)) and op == "add":
+            self.extend(old, value)
+            return old
         if isinstance(old, (list, RunTimeList)):
-            raise NotStaged("a change of a list that is an attribute")
+            references.need("a change of a list that is an attribute", old)
         self.here = s
         return self.operation(op, old, value)
 

@@ -29,6 +29,7 @@ from . import (
     mathematics,
     numbacalls,
     objects,
+    references,
     scalars,
     specialmethods,
     ufuncs,
@@ -39,7 +40,7 @@ from .asking import ASKING
 from .expressions import Expressions
 from .holders import holds
 from .iterations import MOST_UNROLLED
-from .lists import Appended, GrownList, RunTimeList
+from .lists import Appended, GrownList, RowOf, RunTimeList
 from .localfunctions import LocalFunction
 from .python_functions import BUILTINS
 from .registry import as_array
@@ -50,16 +51,19 @@ from .values import (
     Array,
     Complex,
     Composite,
+    Copied,
     Display,
     ListChanges,
     Method,
     NeedsValue,
     NotStaged,
+    Referenced,
     Scalar,
     Source,
     dtype_of,
     is_number,
     is_static,
+    rebuilt,
     type_of,
 )
 from .written import MOST_INLINE, WRITTEN
@@ -87,11 +91,6 @@ def is_iterator(e: ast.expr) -> bool:
     return isinstance(e, ast.GeneratorExp) or (
         isinstance(e, ast.Call) and isinstance(e.func, ast.Name) and e.func.id in _ITERATORS
     )
-
-
-def type_of_copy(value: tuple | list) -> type:
-    """What a copy of a tuple or a list is made with."""
-    return list if isinstance(value, list) else type(value)
 
 
 class Calls(Expressions):
@@ -414,14 +413,14 @@ class Calls(Expressions):
             self.append(made, value, part)
         return made
 
-    def list_at(self, e: ast.expr) -> GrownList:
+    def list_at(self, e: ast.expr) -> GrownList | Referenced:
         """A new list of run time, which an expression makes."""
-        return GrownList(self.r, self.place_of(e))
+        return lists.new(self.r, self.place_of(e))
 
-    def append(self, values: GrownList, value: Any, e: ast.expr | None = None) -> None:
+    def append(self, values: GrownList | Referenced, value: Any, e: ast.expr | None = None) -> None:
         """``values.append(value)``: arrays that others know of must not change any more. `e` is its expression."""
         self.note_lists(values, value, e)
-        if isinstance(value, Composite):
+        if isinstance(value, Composite) and isinstance(values, GrownList):
             value = makingobjects.element(self, values, value, e)
         lists.append(self.r, values, self.referred(values, value))
 
@@ -430,29 +429,33 @@ class Calls(Expressions):
         if isinstance(values, GrownList) and not _makes_lists(e, value):
             values.is_shared = True
 
-    def referred(self, values: GrownList, value: Any) -> Any:
+    def referred(self, values: GrownList | Referenced, value: Any) -> Any:
         if isinstance(value, (tuple, list)):
-            return type_of_copy(value)(self.referred(values, v) for v in value)
+            return rebuilt(value, (self.referred(values, v) for v in value))
         if isinstance(value, Composite) and value.is_value:
             return value.with_parts({name: self.referred(values, v) for name, v in value.parts.items()})
         if isinstance(value, GrownList):
-            if value.depth < self.r.depth:
-                raise NotStaged("a list that may be an element of another one several times")
+            if value.depth < self.r.depth or isinstance(values, Referenced):
+                references.need("a list that may be an element of another one several times", value)
             self.forget(value)
             if holds(self.r, value):
-                raise NotStaged("a list that an object has, as an element of another one")
+                references.need("a list that an object has, as an element of another one", value)
             return value
         if not isinstance(value, Array) or value.view is None:
             return value
         origins = value.view.origins
         if any(origin == LISTED or origin.startswith("x") for origin in origins):
-            values.is_shared = True
+            self._share(values)
         is_known = any(self.r.live(origin) for origin in origins)
         if not value.view.whole and is_known:
-            values.is_shared = True
+            self._share(values)
         if is_known:
             self.list_memory(origins - {LISTED})
         return value
+
+    def _share(self, values: GrownList | Referenced) -> None:
+        if isinstance(values, GrownList):
+            values.is_shared = True
 
     def list_memory(self, origins: frozenset[str]) -> None:
         """From here on, what variables hold in this memory must not be written."""
@@ -466,10 +469,12 @@ class Calls(Expressions):
             raise NotStaged(f"the method {name} of lists")
         if isinstance(values, list):
             self.need_grown(values)
-        if not isinstance(values, GrownList) and values.argument is not None:
+        if isinstance(values, RowOf) and values.argument is not None:
             raise NeedsValue(values.argument)  # it has to be a list that is appended to
-        if not isinstance(values, GrownList) or (isinstance(values, Appended) and name not in ("append", "extend")):
-            raise NotStaged("a change of a list in a list, or of an argument")
+        if isinstance(values, Appended) and name not in ("append", "extend"):
+            raise NotStaged("a change of a list that is an argument")
+        if not isinstance(values, (GrownList, Referenced)):
+            references.need("a change of a list in a list", values)
         if name == "append":
             return self.append(values, args[0], e.args[0])
         if name == "extend":
@@ -490,12 +495,14 @@ class Calls(Expressions):
 
     def need_grown(self, values: Any) -> NoReturn:
         """Begin again with a list of run time in place of one of known length."""
+        if isinstance(values, Copied):
+            references.need("a change of a list that a list or a variable holds", values)
         if not isinstance(values, Display) or values.place in self.r.lists:
             raise NotStaged("a change of a list that the function has not made")
         self.r.lists[values.place] = None
         raise ListChanges("a list that changes")
 
-    def extend(self, values: GrownList, others: Any) -> None:
+    def extend(self, values: GrownList | Referenced, others: Any) -> None:
         """``values.extend(others)``."""
         if isinstance(others, RunTimeList) or (isinstance(others, Array) and others.ndim == 1):
             lists.extend(self.r, values, others)
@@ -511,7 +518,9 @@ class Calls(Expressions):
             raise NotStaged("a list times this")
         if isinstance(count, int) and len(values) * count <= MOST_UNROLLED and self.place_of(e) not in self.r.lists:
             return Display(values * count, self.place_of(e))
-        if any(isinstance(v, (Array, list, GrownList)) or objects.is_object(v) for v in values):
+        if some := [v for v in values if isinstance(v, (Display, GrownList))]:
+            references.need("a list of the same list several times", *some)
+        if any(isinstance(v, (Array, list)) or objects.is_object(v) for v in values):
             raise NotStaged("a list of the same object several times")
         made = self.list_at(e)
         with self.r.loop(ZERO, scalars.poly_of(self.r, count), varying=True):

@@ -23,6 +23,7 @@ from ...values import kinds
 from ...values.kinds import DICT, LIST, MAPPING, MASKED, METHOD, NAMED, OBJECT, PARTIAL, PROXY, RECORDS, TUPLE, Tree
 from ...values.records import has_fields
 from ...values.versions import version_of
+from . import references
 from .arrays import materialise
 from .lists import Appended
 from .recorder import Recorder
@@ -213,7 +214,7 @@ def _check_kind(kind: Kind) -> None:
         for part in kind.kinds:
             _check_kind(part)
     elif isinstance(kind, Same) and not (kind.value is None or isinstance(kind.value, str)):
-        raise NotStaged("an assignment of an object")
+        references.need("an assignment of an object", kind.value)
 
 
 def is_records(value: Any) -> bool:

@@ -15,11 +15,23 @@ import numpy as np
 
 from ...ir.integers import Poly
 from ...values.functions import MISSING
-from . import composites, lists, makingobjects, objects, scalars, sharing, strings
+from . import composites, lists, makingobjects, objects, references, scalars, sharing, strings
 from .arrays import ZERO
 from .ranges import Iteration
-from .values import Composite, DictDisplay, ListChanges, NotStaged, RunTime, dtype_of, is_number, is_static
-from .written_containers import Counter, DefaultDict, Deque, Dict, Set
+from .registry import function
+from .values import (
+    Composite,
+    DictDisplay,
+    ListChanges,
+    ListsMeet,
+    NotStaged,
+    Referenced,
+    RunTime,
+    dtype_of,
+    is_number,
+    is_static,
+)
+from .written_containers import Counter, DefaultDict, Deque, Dict, ListDict, Set, new_list
 
 if TYPE_CHECKING:
     from .expressions import Expressions
@@ -27,8 +39,9 @@ if TYPE_CHECKING:
 
 PYTHONS: dict[type, type] = {
     Deque: collections.deque, Set: set, Dict: dict, Counter: collections.Counter, DefaultDict: collections.defaultdict,
+    ListDict: collections.defaultdict,
 }  # fmt: skip
-_MADE_BY = {kind: own for own, kind in PYTHONS.items() if own is not Dict}
+_MADE_BY = {kind: own for own, kind in PYTHONS.items() if own not in (Dict, ListDict)}
 _VIEWS = ("keys", "values", "items")
 _FACTORIES: dict[Any, Any] = {int: 0, float: 0.0, bool: False}
 
@@ -63,7 +76,7 @@ class Container:
                 made.add(key)
             return made
         items = zip(*parts)
-        if own is DefaultDict:
+        if own in (DefaultDict, ListDict):
             return collections.defaultdict(option, items)
         return PYTHONS[own](dict(items))
 
@@ -79,6 +92,14 @@ def is_container(value: Any) -> bool:
 def has_items(value: Any) -> bool:
     """Whether a value is a dict of run time."""
     return is_container(value) and issubclass(value.kind, Dict)
+
+
+@function(new_list)
+def _new_list(r: Recorder, owner: Composite) -> Referenced:
+    place = owner.place, "lists"
+    if not references.is_reference(r, place):
+        raise ListsMeet("a dict of lists", (frozenset({place}), None))
+    return references.new(r, place)
 
 
 def slot(where: Expressions, value: Composite, key: Any, e: Any) -> tuple[Any, Any]:
@@ -97,6 +118,8 @@ def make(where: Expressions, function: Any, args: list[Any], kwargs: Mapping[str
     """``deque(…)``, ``set(…)``, ``Counter(…)`` or ``defaultdict(…)``."""
     own = _MADE_BY[function]
     if own is DefaultDict:
+        if args == [list] and not kwargs:
+            return _made(where, ListDict, [], {}, e)
         if len(args) != 1 or kwargs or type(args[0]) is not type or args[0] not in _FACTORIES:
             raise NotStaged("a defaultdict of this")
         args = [_FACTORIES[args[0]]]
@@ -258,7 +281,7 @@ def result_parts(r: Recorder, value: Composite) -> tuple[tuple[type, Any], list[
         if sharing.removes(r, value):
             raise NotStaged("the order of a set that elements were removed from")
     parts = makingobjects.attributes_at_end(r, value)
-    option = None
+    option: Any = list if value.kind is ListDict else None
     if value.kind is DefaultDict:
         option = next(f for f, v in _FACTORIES.items() if np.dtype(type(v)) == dtype_of(parts["_default"]))
     if not all(is_number(parts[n]) or parts[n] is None or isinstance(parts[n], lists.GrownList) for n in names):

@@ -22,6 +22,7 @@ from . import (
     library,
     lists,
     objects,
+    references,
     scalars,
     sequences,
     shapes,
@@ -43,11 +44,11 @@ from .values import (
     Complex,
     Composite,
     DictDisplay,
-    Display,
     Gone,
     ListChanges,
     NotStaged,
     Perhaps,
+    Referenced,
     Scalar,
     Unassigned,
     Unbound,
@@ -56,6 +57,7 @@ from .values import (
     is_number,
     is_python_number,
     is_static,
+    rebuilt,
     type_name,
 )
 
@@ -143,7 +145,7 @@ class Expressions:
                 self.r.stop(scalars.negation(self.r, self.r.get(value.ran, BOOL)))  # type: ignore[arg-type]
                 return value.value
             if isinstance(value, Gone):
-                raise NotStaged("a list of an earlier iteration")
+                references.need("a list of an earlier iteration", value)
             return value
         if e.id in self.locals:
             wanted = UNBOUND, e.id
@@ -305,6 +307,9 @@ class Expressions:
                 return self.comparison(ast.Eq() if isinstance(op, ast.Is) else ast.NotEq(), x, y)
             if any(v is NO_DEFAULT or v is None or isinstance(v, _ONE_OBJECT) for v in (x, y)):
                 return (x is y) == isinstance(op, ast.Is)  # each of these is one object
+            if isinstance(x, Referenced) and isinstance(y, Referenced):
+                same = references.is_same(self.r, x, y)
+                return scalars.truth_value(same if isinstance(op, ast.Is) else scalars.negation(self.r, same))
             if objects.is_object(x) or objects.is_object(y):
                 same = scalars.truth(self.r, objects.is_same(self.r, x, y))
                 return scalars.truth_value(same if isinstance(op, ast.Is) else scalars.negation(self.r, same))
@@ -533,10 +538,8 @@ class Expressions:
         """What a variable holds: arrays in memory, so that later changes of operands do not change it."""
         if isinstance(value, Array):
             return a.materialise(self.r, value)
-        if isinstance(value, Display):
-            return Display(map(self.kept, value), value.place)
         if isinstance(value, (tuple, list)):
-            return type(value)(map(self.kept, value))
+            return rebuilt(value, map(self.kept, value))
         return value
 
     def _several(self, elements: list[ast.expr]) -> list[Any]:

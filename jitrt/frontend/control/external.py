@@ -32,7 +32,7 @@ from . import creation
 from .arrays import ZERO
 from .recorder import MOST_EXTENT, Recorder
 from .scalars import poly_of, register_of
-from .values import BOOL, FLOAT, INT, Array, Composite, NotStaged, Scalar, Source, View, is_static, type_name
+from .values import BOOL, FLOAT, INT, Array, Composite, NotStaged, Scalar, Source, View, is_static, rebuilt, type_name
 
 # Functions of NumPy that call functions, give views or memory that nobody has written, or talk to the outside.
 _REFUSED = MUTATING | frozenset(
@@ -233,7 +233,7 @@ def _sample(value: Any, style: int) -> Any:
         number = value.dtype.type(0.5 if value.dtype.kind == "f" and style % 2 == 0 else style % 3 + 1)
         return number.item() if value.is_plain else number
     if isinstance(value, (tuple, list)):
-        return type(value)(_sample(v, style) for v in value)
+        return rebuilt(value, (_sample(v, style) for v in value))
     return value
 
 

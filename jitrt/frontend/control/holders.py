@@ -7,11 +7,11 @@ from typing import Any
 
 from ...base.frozen import replaced
 from ...ir.loops import POINTER
-from . import lists
+from .columns import listed as listed_array
 from .lists import GrownList
 from .recorder import Recorder
-from .values import LISTED, Array, Attributes, Composite, Perhaps, Unbound, held_by
-from .variables import GONE, Held, Kind, Parts, Same, join
+from .values import LISTED, Array, Attributes, Composite, Copied, Gone, Perhaps, Unbound, held_by, rebuilt
+from .variables import Held, Kind, Parts, Same, join
 
 
 def is_list_of_same_place(kind: Kind, other: Kind | None) -> bool:
@@ -23,9 +23,9 @@ def is_list_of_same_place(kind: Kind, other: Kind | None) -> bool:
 def listed(r: Recorder, value: Any, origins: frozenset[str] | None = None) -> Any:
     """The value, of which what lies in memory of these origins must not be written any more."""
     if isinstance(value, Array) and value.view is not None:
-        return lists.listed(r, value) if origins is None or origins & value.view.origins else value
-    if type(value) in (tuple, list):
-        return type(value)(listed(r, v, origins) for v in value)
+        return listed_array(r, value) if origins is None or origins & value.view.origins else value
+    if type(value) in (tuple, list, Copied):
+        return rebuilt(value, (listed(r, v, origins) for v in value))
     if isinstance(value, dict):
         for key, v in list(value.items()):  # which has other names
             if (part := listed(r, v, origins)) is not v:
@@ -47,9 +47,9 @@ def listed(r: Recorder, value: Any, origins: frozenset[str] | None = None) -> An
 
 def without(value: Any, values: Any) -> Any:
     """The value, of which that list or object must not be used."""
-    if type(value) in (tuple, list):
-        return type(value)(without(v, values) for v in value)
-    return GONE.value if _is_in(values, value) else value
+    if type(value) in (tuple, list, Copied):
+        return rebuilt(value, (without(v, values) for v in value))
+    return Gone(getattr(values, "made_at", frozenset())) if _is_in(values, value) else value
 
 
 def _is_in(values: Any, value: Any) -> bool:

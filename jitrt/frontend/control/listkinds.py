@@ -8,23 +8,24 @@ from typing import Any
 
 import numpy as np
 
-from .values import Array, Chosen, Composite, NotStaged, RunTime
-from .variables import Held, Kind, NoneOr, Number, Parts, Rows, Same, join, kind_of, number_dtypes, parts_of
+from .values import INT, Array, Chosen, Composite, Copied, Display, NotStaged, Referenced, RunTime
+from .variables import Held, Kind, NoneOr, Number, Parts, Reference, Rows, Same, join, kind_of, number_dtypes, parts_of
 
-Leaf = Number | Held | Rows
+Leaf = Number | Held | Rows | Reference
 
 
 def kind_of_element(value: Any) -> Kind:
     """The kind of an element: of an array only dtype and number of axes."""
     if isinstance(value, (tuple, list)):
-        return Parts(list if isinstance(value, list) else tuple, tuple(map(kind_of_element, value)))
+        displays = value.made_at if isinstance(value, (Copied, Display)) else frozenset()
+        return Parts(list if isinstance(value, list) else tuple, tuple(map(kind_of_element, value)), displays=displays)
     if isinstance(value, Composite) and value.is_value:
         return kind_of(value).of(map(kind_of_element, value.parts.values()))  # type: ignore[union-attr]
     if isinstance(value, Array):
         if not value.c_order:
             raise NotStaged("a list of arrays whose memory order is not known")
         return Held(value.dtype, value.ndim, frozenset(), True, None, True, None)
-    if isinstance(value, RunTime) and not isinstance(value, Chosen):
+    if isinstance(value, RunTime) and not isinstance(value, (Chosen, Referenced)):
         return Rows(*value.numbers())
     kind = kind_of(value)
     if isinstance(kind, Same) and not (value is None or isinstance(value, (str, enum.Enum))):
@@ -65,7 +66,7 @@ def leaves_of(kind: Kind) -> Iterator[Leaf]:
     if isinstance(kind, Parts):
         for part in kind.kinds:
             yield from leaves_of(part)
-    elif isinstance(kind, (Number, Held, Rows)):
+    elif isinstance(kind, Leaf):
         yield kind
 
 
@@ -74,7 +75,7 @@ def values_of(value: Any, kind: Kind) -> Iterator[Any]:
     if isinstance(kind, Parts):
         for v, part in zip(parts_of(value), kind.kinds):
             yield from values_of(v, part)
-    elif isinstance(kind, (Number, Held, Rows)):
+    elif isinstance(kind, Leaf):
         yield value
 
 
@@ -82,6 +83,8 @@ def dtypes_of_leaf(leaf: Leaf) -> list[np.dtype]:
     """The dtypes of the columns of a leaf."""
     if isinstance(leaf, Held):
         return [leaf.dtype]
+    if isinstance(leaf, Reference):
+        return [INT]
     return number_dtypes(leaf.kind if isinstance(leaf, Rows) else leaf)
 
 

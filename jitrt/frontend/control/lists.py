@@ -16,29 +16,33 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from ...base.frozen import frozen
+from ...base.frozen import replaced
 from ...ir.integers import Poly
 from ...ir.loops import POINTER
 from . import arrays as a
+from . import references
 from .arrays import ZERO
-from .listkinds import (
-    array_dtype,
-    axes_of_leaf,
-    dtypes_of_leaf,
-    is_of_objects,
-    joined,
-    kind_of_element,
-    leaves_of,
-    values_of,
+from .columns import (
+    LEAST_ROOM,
+    Column,
+    column_array,
+    columns_of,
+    grow,
+    kept_extent,
+    listed,
+    require_extents,
+    write_columns,
 )
+from .listkinds import array_dtype, dtypes_of_leaf, is_of_objects, joined, kind_of_element, leaves_of, values_of
 from .recorder import MOST_EXTENT, Recorder
 from .subscripts import rows_of, sliced, wrapped
-from .values import BOOL, INT, LISTED, Array, Composite, ListChanges, NotStaged, RunTime, View
+from .values import BOOL, INT, Array, Composite, ListChanges, NotStaged, Referenced, RunTime
 from .variables import (
     Held,
     Kind,
     Number,
     Parts,
+    Reference,
     Rows,
     Same,
     assembled,
@@ -48,27 +52,6 @@ from .variables import (
     number_of,
     number_registers,
 )
-
-_LEAST_ROOM = 8  # elements
-_MOST_BYTES = 1 << 40
-
-
-@frozen
-class Column:
-    """Memory with the elements of a list, or with a part of each.
-
-    Parameters
-    ----------
-    base, extents : str, tuple of str
-        Variables with its address, and with the extents of arrays that are its elements.
-    dtype : numpy.dtype
-    site : int
-    """
-
-    base: str
-    extents: tuple[str, ...]
-    dtype: np.dtype
-    site: int
 
 
 class GrownList(RunTime):
@@ -93,7 +76,7 @@ class GrownList(RunTime):
     stands_for = list
 
     def __init__(self, r: Recorder, place: Hashable):
-        self.place, self.depth = place, r.depth
+        self.place, self.depth, self.made_at = place, r.depth, frozenset({place})
         self.count, self.room = r.variable(), r.variable()
         self.kind: Kind | None = None
         self.columns: list[Column] = []
@@ -123,16 +106,12 @@ class GrownList(RunTime):
 
     def numbers(self) -> tuple[Number, Hashable]:
         if not isinstance(self.kind, Number):
-            raise NotStaged("a list of objects in a list")
+            references.need("a list of objects in a list", self)
         return self.kind, self.place
 
     def _settle(self, r: Recorder, kind: Kind) -> None:
         self.kind = kind
-        for leaf in leaves_of(kind):
-            for dtype in dtypes_of_leaf(leaf):
-                extents = tuple(r.variable() for _ in range(axes_of_leaf(leaf)))
-                site = r.site(("list", self.place, len(self.columns)))
-                self.columns.append(Column(r.variable(), extents, dtype, site))
+        self.columns = columns_of(r, kind, ("list", self.place))
 
     def suppose(self, r: Recorder) -> None:
         """Take it, if it is empty so far, for a list of integers, until it is known what is appended."""
@@ -183,7 +162,7 @@ class Appended(GrownList):
 
     def __init__(self, r: Recorder, number: int):
         super().__init__(r, ("given", number))
-        self.number = number
+        self.number, self.made_at = number, frozenset()
 
     def numbers(self) -> tuple[Number, Hashable]:
         raise NotStaged("a list that is an argument, in another one")
@@ -205,9 +184,14 @@ class RowOf(RunTime):
     ):
         self.values, self.at, self.kind, self.columns, self.depth = values, at, kind, columns, r.depth
         self.argument = argument
+        if values is not None and isinstance(values.kind, Rows):
+            self.made_at = frozenset({values.kind.place})
 
     def names(self) -> Iterator[str]:
         return self.at.names()
+
+    def numbers(self) -> tuple[Number, Hashable]:
+        references.need("a list in several lists", self)
 
 
 def given(r: Recorder, name: str, kind: Number, count: Poly) -> RowOf:
@@ -218,20 +202,16 @@ def given(r: Recorder, name: str, kind: Number, count: Poly) -> RowOf:
     return RowOf(r, None, ZERO, kind, [column], int(name[1:]))
 
 
-RunTimeList = GrownList | RowOf
+RunTimeList = GrownList | RowOf | Referenced
 
 
 def length(r: Recorder, values: RunTimeList) -> Poly:
     """The number of elements."""
+    if isinstance(values, Referenced):
+        return references.length(r, values)
     if isinstance(values, Appended):
         raise NotStaged("a look at a list that is an argument and is appended to")
-    return Poly.name(_extent(r, values.columns[0].extents[0] if isinstance(values, RowOf) else values.count))
-
-
-def _extent(r: Recorder, variable: str) -> str:
-    name = r.get(variable, INT, chooses=False)
-    r.facts.bound(name, [0], [MOST_EXTENT])
-    return name
+    return Poly.name(kept_extent(r, values.columns[0].extents[0] if isinstance(values, RowOf) else values.count))
 
 
 def _check_order(r: Recorder, values: RunTimeList) -> None:
@@ -240,37 +220,48 @@ def _check_order(r: Recorder, values: RunTimeList) -> None:
         raise NotStaged("a list of changing objects that shrinks or is copied")
 
 
-def clear(r: Recorder, values: GrownList) -> None:
+def clear(r: Recorder, values: GrownList | Referenced) -> None:
     """``values.clear()``."""
     _check_order(r, values)
+    if isinstance(values, Referenced):
+        references.set_length(r, values, ZERO)
+        return
     r.put(values.count, r.integer(ZERO), INT)
 
 
-def append(r: Recorder, values: GrownList, value: Any) -> None:
+def append(r: Recorder, values: GrownList | Referenced, value: Any) -> None:
     """``values.append(value)``."""
+    if isinstance(values, Referenced):
+        references.accept(r, values, kind_of_element(value))
+        references.append(r, values, _registers(r, values.kind, value))
+        return
     if values in r.iterated:
         raise NotStaged("a list that grows while a loop runs over it")
     values.accept(r, value)
     assert values.kind is not None
     registers = _registers(r, values.kind, value)
-    count = Poly.name(_extent(r, values.count))
+    count = Poly.name(kept_extent(r, values.count))
     _check_extents(r, values, count, registers)
     room = Poly.name(r.get(values.room, INT, chooses=False))
-    with r.block() as grow:
+    with r.block() as growing:
         _grow(r, values)
-    r.choice(r.machine(">=", count, room), grow, ())
-    _write(r, values.columns, count, registers)
+    r.choice(r.machine(">=", count, room), growing, ())
+    write_columns(r, values.columns, count, registers)
     r.put(values.count, r.integer(count + 1), INT)
 
 
-def extend(r: Recorder, values: GrownList, others: RunTimeList | Array) -> None:
+def extend(r: Recorder, values: GrownList | Referenced, others: RunTimeList | Array) -> None:
     """``values.extend(others)`` for another list, or an array of one axis."""
     if values is others:
         raise NotStaged("a list that is extended by itself")
+    if isinstance(values, Referenced) and isinstance(others, Referenced):
+        same = references.is_same(r, values, others)
+        if isinstance(same, str):
+            r.stop(same)
     count = others.shape[0] if isinstance(others, Array) else length(r, others)
     with r.loop(ZERO, count, varying=True) as k:
         append(r, values, rows_of(r, others, k) if isinstance(others, Array) else element(r, others, k))
-    if isinstance(others, GrownList):
+    if isinstance(others, GrownList) and isinstance(values, GrownList):
         values.is_shared = others.is_shared = True
 
 
@@ -281,7 +272,9 @@ def _registers(r: Recorder, kind: Kind, value: Any) -> list[str | Array]:
         if isinstance(leaf, Number):
             made.extend(number_registers(r, leaf, v))
         elif isinstance(leaf, Rows):
-            made.extend(_column(r, c, length(r, v)) for c in v.columns)
+            made.extend(column_array(r, c, length(r, v)) for c in v.columns)
+        elif isinstance(leaf, Reference):
+            made.append(r.integer(v.handle))
         else:
             made.append(v)
     return made
@@ -298,15 +291,7 @@ def _check_extents(r: Recorder, values: GrownList, count: Poly, parts: Sequence[
                 r.put(variable, r.integer(extent), INT)
         r.put(values.room, r.integer(ZERO), INT)
     r.choice(r.machine("==", count, ZERO), first, ())
-    _require_extents(r, values.columns, parts)
-
-
-def _require_extents(r: Recorder, columns: Sequence[Column], parts: Sequence[str | Array]) -> None:
-    """Stop where arrays have other shapes than the elements."""
-    for column, array in zip(columns, parts):
-        if isinstance(array, Array):
-            for variable, extent in zip(column.extents, array.shape):
-                r.require_equal(Poly.name(_extent(r, variable)), extent)
+    require_extents(r, values.columns, parts)
 
 
 def _grow(r: Recorder, values: GrownList) -> None:
@@ -318,43 +303,19 @@ def _grow(r: Recorder, values: GrownList) -> None:
 
 
 def _grow_columns(r: Recorder, values: GrownList) -> None:
-    count = Poly.name(_extent(r, values.count))
-    room = count * 2 + _LEAST_ROOM
-    for column in values.columns:
-        size = a.ONE
-        for extent in column.extents:
-            size = size * Poly.name(_extent(r, extent))
-        nbytes = room * size * column.dtype.itemsize
-        r.require(_MOST_BYTES - nbytes)
-        before = r.get(column.base, POINTER, chooses=False)
-        after = r.memory(column.site, nbytes, [before])
-        r.move(after, before, count * size * column.dtype.itemsize)
-        r.put(column.base, after, POINTER)
+    count = Poly.name(kept_extent(r, values.count))
+    room = count * 2 + LEAST_ROOM
+    grow(r, values.columns, count, room)
     r.put(values.room, r.integer(room), INT)
-
-
-def _view(column: Column, base: str, shape: tuple[Poly, ...]) -> View:
-    return View(base, ZERO, a.contiguous_strides(shape, column.dtype), frozenset({f"m{column.site}"}))
-
-
-def _write(r: Recorder, columns: Sequence[Column], at: Poly, parts: Sequence[str | Array]) -> None:
-    for column, value in zip(columns, parts):
-        base = r.get(column.base, POINTER, chooses=False)
-        if isinstance(value, str):
-            r.store(_view(column, base, (a.ONE,)), column.dtype, (at,), value)
-            continue
-        view = _view(column, base, (a.ONE, *value.shape))
-
-        def body(indices: a.Indices, view: View = view, value: Array = value) -> None:
-            r.store(view, value.dtype, (at, *indices), value.element(indices))
-
-        a.nest(r, value.shape, body)
 
 
 def element(r: Recorder, values: RunTimeList, at: Poly) -> Any:
     """The element at an index in range."""
     if isinstance(values, RowOf):
-        return number_of(r, values.kind, [_column(r, c, a.ONE).element((values.at, at)) for c in values.columns])
+        return number_of(r, values.kind, [column_array(r, c, a.ONE).element((values.at, at)) for c in values.columns])
+    if isinstance(values, Referenced):
+        pool = references.pool_of(r, values.kind)
+        return _made(r, None, values.kind, pool.columns, references.start(r, values) + at)
     if values.kind is None:  # it is appended to further below
         values.guess(r)
     kind = values.kind
@@ -383,8 +344,8 @@ def set_attribute(r: Recorder, values: GrownList, at: Poly, name: str, value: An
         r.lists[values.place] = objects.of(whole if n == name else k for n, k in zip(objects.keys, objects.kinds))
         raise ListChanges("an attribute of objects in a list that holds values of different kinds")
     registers = _registers(r, kind, value)
-    _require_extents(r, columns, registers)
-    _write(r, columns, at, registers)
+    require_extents(r, columns, registers)
+    write_columns(r, columns, at, registers)
 
 
 def _columns_of(values: GrownList, name: str) -> tuple[Kind, list[Column]]:
@@ -398,7 +359,7 @@ def _columns_of(values: GrownList, name: str) -> tuple[Kind, list[Column]]:
     raise NotStaged(f"{values.kind.make.__name__} has no {name!r}")
 
 
-def _made(r: Recorder, values: GrownList, kind: Kind, its_columns: Sequence[Column], at: Poly) -> Any:
+def _made(r: Recorder, values: GrownList | None, kind: Kind, its_columns: Sequence[Column], at: Poly) -> Any:
     """A value of a kind, from its columns."""
     columns = iter(its_columns)
 
@@ -407,11 +368,13 @@ def _made(r: Recorder, values: GrownList, kind: Kind, its_columns: Sequence[Colu
             return assembled(kind, list(map(made, kind.kinds)))
         if isinstance(kind, Number):
             parts = [next(columns) for _ in number_dtypes(kind)]
-            return number_of(r, kind, [_column(r, c, a.ONE).element((at,)) for c in parts])
+            return number_of(r, kind, [column_array(r, c, a.ONE).element((at,)) for c in parts])
         if isinstance(kind, Rows):
             return RowOf(r, values, at, kind.kind, [next(columns) for _ in number_dtypes(kind.kind)])
+        if isinstance(kind, Reference):
+            return Referenced(kind.kind, kind.places, _handle(r, next(columns), at))
         if isinstance(kind, Held):
-            rows = _column(r, next(columns), a.ONE)
+            rows = column_array(r, next(columns), a.ONE)
             row = Array(rows.dtype, rows.shape[1:], lambda i: rows.element((at, *i)), rows.reads)
             return listed(r, a.materialise(r, row))
         assert isinstance(kind, Same)
@@ -420,11 +383,11 @@ def _made(r: Recorder, values: GrownList, kind: Kind, its_columns: Sequence[Colu
     return made(kind)
 
 
-def _column(r: Recorder, column: Column, count: Poly) -> Array:
-    """A column as an array."""
-    shape = (count, *(Poly.name(_extent(r, v)) for v in column.extents))
-    base = r.get(column.base, POINTER, chooses=False)
-    return a.in_memory(r, _view(column, base, shape), column.dtype, shape)
+def _handle(r: Recorder, column: Column, at: Poly) -> Poly:
+    name = column_array(r, column, a.ONE).element((at,))
+    if name not in r.facts:
+        r.facts.bound(name, [0], [MOST_EXTENT])
+    return Poly.name(name)
 
 
 def read(r: Recorder, values: RunTimeList, index: Poly) -> Any:
@@ -432,14 +395,20 @@ def read(r: Recorder, values: RunTimeList, index: Poly) -> Any:
     return element(r, values, wrapped(r, index, length(r, values)))
 
 
-def part(r: Recorder, values: RunTimeList, item: slice, place: Hashable) -> GrownList:
+def new(r: Recorder, place: Hashable) -> GrownList | Referenced:
+    """A new list."""
+    return references.new(r, place) if references.is_reference(r, place) else GrownList(r, place)
+
+
+def part(r: Recorder, values: RunTimeList, item: slice, place: Hashable) -> GrownList | Referenced:
     """``values[item]``: a new list."""
     _check_order(r, values)
     axis = sliced(r, item, length(r, values), 0)
-    made = GrownList(r, place)
+    made = new(r, place)
     with r.loop(ZERO, axis.extent, varying=True) as k:
         append(r, made, element(r, values, axis.start + k * axis.step))
-    made.is_shared = True
+    if isinstance(made, GrownList):
+        made.is_shared = True
     return made
 
 
@@ -449,12 +418,19 @@ def write(r: Recorder, values: RunTimeList, index: Poly, value: Any) -> None:
     if isinstance(values, RowOf):
         _write_into_row(r, values, index, value)
         return
+    if isinstance(values, Referenced):
+        references.accept(r, values, kind_of_element(value))
+        pool, parts = references.pool_of(r, values.kind), _registers(r, values.kind, value)
+        at = wrapped(r, index, length(r, values))
+        require_extents(r, pool.columns, parts)
+        write_columns(r, pool.columns, references.start(r, values) + at, parts)
+        return
     values.accept(r, value)
     assert values.kind is not None
     registers = _registers(r, values.kind, value)
     at = wrapped(r, index, length(r, values))
-    _require_extents(r, values.columns, registers)
-    _write(r, values.columns, at, registers)
+    require_extents(r, values.columns, registers)
+    write_columns(r, values.columns, at, registers)
 
 
 def _write_into_row(r: Recorder, row: RowOf, index: Poly, value: Any) -> None:
@@ -465,48 +441,60 @@ def _write_into_row(r: Recorder, row: RowOf, index: Poly, value: Any) -> None:
     assert isinstance(rows, Rows)
     if not is_covered(kind, row.kind):
         if not isinstance(kind, Number):
-            raise NotStaged("a list of values of different kinds")
+            references.need("a list of values of different kinds", row)
         r.lists[rows.place] = made = join(row.kind, kind)
         assert isinstance(made, Number)
         r.lists[row.values.place] = Rows(made, rows.place)
         raise ListChanges("a list of values of different kinds")
     at = row.at, wrapped(r, index, length(r, row))
     for column, register in zip(row.columns, number_registers(r, row.kind, value)):
-        view = _column(r, column, a.ONE).view
+        view = column_array(r, column, a.ONE).view
         assert view is not None
         r.store(view, column.dtype, at, register)
 
 
-def pop(r: Recorder, values: GrownList) -> Any:
+def pop(r: Recorder, values: GrownList | Referenced) -> Any:
     """``values.pop()``."""
     _check_order(r, values)
+    if isinstance(values, Referenced):
+        count = length(r, values)
+        r.require(count - 1)
+        made = element(r, values, count - 1)
+        references.set_length(r, values, count - 1)
+        return made
     if values in r.iterated:
         raise NotStaged("a list that shrinks while a loop runs over it")
     count = length(r, values)
     r.require(count - 1)
     made = element(r, values, count - 1)
     if isinstance(made, RowOf):
-        raise NotStaged("a list that a list has held")
+        references.need("a list that a list has held", made)
     r.put(values.count, r.integer(count - 1), INT)
     return made
 
 
-def pop_first(r: Recorder, values: GrownList) -> Any:
+def pop_first(r: Recorder, values: GrownList | Referenced) -> Any:
     """``values.pop(0)``: what stands behind moves to the front."""
     _check_order(r, values)
     if values in r.iterated:
         raise NotStaged("a list that shrinks while a loop runs over it")
-    if values.kind is None or any(c.extents for c in values.columns):
+    first, columns = ZERO, values.columns if isinstance(values, GrownList) else []
+    if isinstance(values, Referenced):
+        first, columns = references.start(r, values), references.pool_of(r, values.kind).columns
+    if values.kind is None or any(c.extents for c in columns):
         raise NotStaged("an array or a list at the front of a list")
     count = length(r, values)
     r.require(count - 1)
     made = element(r, values, ZERO)
     with r.loop(ZERO, count - 1, varying=True) as k:
-        for column in values.columns:
-            view = _column(r, column, count).view
+        for column in columns:
+            view = column_array(r, column, count).view
             assert view is not None
-            r.store(view, column.dtype, (k,), r.load(view, column.dtype, (k + 1,)))
-    r.put(values.count, r.integer(count - 1), INT)
+            r.store(view, column.dtype, (first + k,), r.load(view, column.dtype, (first + k + 1,)))
+    if isinstance(values, Referenced):
+        references.set_length(r, values, count - 1)
+    else:
+        r.put(values.count, r.integer(count - 1), INT)
     return made
 
 
@@ -515,21 +503,27 @@ def as_array(r: Recorder, values: RunTimeList) -> Array:
     count = length(r, values)
     if isinstance(values, RowOf):
         return _numbers(r, values.kind, values.columns, count, values.at)
-    kind = values.kind
-    if kind is None:
+    if isinstance(values, Referenced):
+        return _array_of(r, values.kind, references.pool_of(r, values.kind).columns, count, references.start(r, values))
+    if values.kind is None:
         values.guess(r)
+    return _array_of(r, values.kind, values.columns, count)
+
+
+def _array_of(r: Recorder, kind: Kind, its_columns: Sequence[Column], count: Poly, start: Poly = ZERO) -> Array:
+    """What NumPy makes of `count` elements in columns, from one of them on."""
     dtype = array_dtype(kind)
     leaves = list(leaves_of(kind))
     if not isinstance(kind, Number) or dtype != np.dtype(float):
         r.require(count - 1)  # an empty array is one of floats, without further axes
     if isinstance(kind, Held):
-        return _column(r, values.columns[0], count)
+        return _part_of_column(r, its_columns[0], count, start)
     if isinstance(kind, Rows):
-        return _numbers(r, kind.kind, values.columns, count)
-    columns, arrays = iter(values.columns), []
+        return _numbers(r, kind.kind, its_columns, count)
+    columns, arrays = iter(its_columns), []
     for leaf in leaves:
         assert isinstance(leaf, Number)
-        arrays.append(_numbers(r, leaf, [next(columns) for _ in number_dtypes(leaf)], count))
+        arrays.append(_numbers(r, leaf, [next(columns) for _ in number_dtypes(leaf)], count, None, start))
     if not isinstance(kind, Parts):
         return arrays[0]
     made = a.fresh(r, dtype, (count, Poly.number(len(arrays))))
@@ -541,32 +535,30 @@ def as_array(r: Recorder, values: RunTimeList) -> Array:
     return made
 
 
-def _numbers(r: Recorder, kind: Number, columns: Sequence[Column], count: Poly, row: Poly | None = None) -> Array:
-    """An array of the numbers of columns, or of one of their rows."""
+def _numbers(
+    r: Recorder, kind: Number, columns: Sequence[Column], count: Poly, row: Poly | None = None, start: Poly = ZERO
+) -> Array:
+    """An array of the numbers of columns, from one on, or of one of their rows."""
     if kind.strings:
         raise NotStaged("an array of strings")
     wide = kind.dtype in (np.dtype(float), INT)
     if (kind.python is None or kind.unsettled) and not wide:
         raise NotStaged("an array of numbers that are Python's or NumPy's")
     if kind.unsettled:  # all of them may be of the other kind
-        flags = _rows(r, columns[-1], count, row)
+        flags = _rows(r, columns[-1], count, row, start)
         some = a.fold_all(r, "logical_or", BOOL, flags.shape, flags.element)
         r.stop(r.compute("logical_not", [some], [BOOL], BOOL))
-    return a.cast(r, _rows(r, columns[0], count, row), kind.dtype)
+    return a.cast(r, _rows(r, columns[0], count, row, start), kind.dtype)
 
 
-def _rows(r: Recorder, column: Column, count: Poly, row: Poly | None) -> Array:
+def _part_of_column(r: Recorder, column: Column, count: Poly, start: Poly) -> Array:
+    whole = column_array(r, column, count)
+    assert whole.view is not None
+    view = replaced(whole.view, offset=start * whole.view.strides[0])
+    return a.in_memory(r, view, whole.dtype, whole.shape, whole.c_order)
+
+
+def _rows(r: Recorder, column: Column, count: Poly, row: Poly | None, start: Poly) -> Array:
     if row is None:
-        return _column(r, column, count)
-    return rows_of(r, _column(r, column, a.ONE), row)
-
-
-def listed(r: Recorder, array: Array) -> Array:
-    """The array, which must not be written any more."""
-    view = array.view
-    assert view is not None
-    if LISTED in view.origins:
-        return array
-    origins = view.origins | {LISTED}
-    view = View(view.base, view.offset, view.strides, origins, view.whole, view.is_given)
-    return a.in_memory(r, view, array.dtype, array.shape, array.c_order)
+        return _part_of_column(r, column, count, start)
+    return rows_of(r, column_array(r, column, a.ONE), row)

@@ -29,7 +29,7 @@ from ...values.attributes import (
     slots_of,
 )
 from ...values.functions import MISSING
-from . import arithmetic, composites, lists
+from . import arithmetic, composites, lists, references
 from .composites import Cell
 from .recorder import Recorder
 from .values import (
@@ -45,7 +45,7 @@ from .values import (
     RunTime,
     integer,
 )
-from .variables import Parts, Same, Variable, is_covered, join, kind_of, seen_from
+from .variables import Parts, Reference, Same, Variable, is_covered, join, kind_of, seen_from
 
 if TYPE_CHECKING:
     from .expressions import Expressions
@@ -183,7 +183,7 @@ def attribute(where: Expressions, value: Composite, name: str, e: Any) -> Any:
     if value.kind is not tuple and (name in value.cells or name in value.parts):
         made = composites.read(where.r, value, name)
         if isinstance(made, Gone):
-            raise NotStaged("an object of an earlier iteration")
+            references.need("an object of an earlier iteration", made)
         return made
     code = getattr(found, "__code__", None)
     if name == "_replace" and has_plain_fields(value.kind) and code is NAMED_TUPLE._replace.__code__:
@@ -238,6 +238,8 @@ def _set(where: Expressions, owner: Composite, name: str, value: Any) -> None:
     if isinstance(before, Same) and isinstance(before.value, (tuple, list)) and not is_covered(found, before):
         r.changing.add(parted)
         raise ListChanges("tuples that change")
+    if isinstance(found, Reference) and before is not None:
+        join(before, found)  # which both have to be references
     is_one_object = isinstance(found, Same) and not (value is None or isinstance(value, (str, enum.Enum)))
     if is_one_object:
         _check_object(owner, value)
@@ -295,6 +297,6 @@ def _check_object(owner: Composite, value: Any) -> None:
     if isinstance(value, Composite) and value.is_element:
         raise NotStaged("an object in a list, as an attribute of another one")
     if isinstance(value, (RunTime, Composite)) and value.depth > owner.depth:
-        raise NotStaged("an object that is made in a loop, as the attribute of one that is not")
+        references.need("an object that is made in a loop, as the attribute of one that is not", value)
     if isinstance(value, (list, dict)) and not isinstance(value, (Display, DictDisplay)):
         raise NotStaged("a list as an attribute of an object that changes")

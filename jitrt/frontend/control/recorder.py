@@ -88,6 +88,8 @@ class Recorder:
         self.given_away: list[Any] = []  # objects that lists of run time hold
         self.holders: list[Any] = []  # that have parts which are assigned
         self.grown: list[Any] = []  # lists that are made
+        self.pools: dict[Hashable, Any] = {}  # of lists that are held by reference
+        self.initial: list[tuple[str, int]] = []  # variables that hold integers from the beginning
         self.iterated: list[Any] = []  # lists that loops are running over
         self.supposed: set[Hashable] = set()  # uses of what a list may hold, before that is known
         self.facts = Facts()
@@ -642,8 +644,11 @@ class Recorder:
                     use(self._routines[s.routine].body)
                     used[s.routine] = self._routines[s.routine]
 
+        with self.beginning() as initial:
+            for variable, value in self.initial:
+                self.put(variable, self.literal(value, INT), INT)
         use(self._block)
-        return *used.values(), *self._block
+        return *used.values(), *initial, *self._block
 
 
 def place(view: View, indices: Sequence[Poly]) -> Poly:

@@ -10,12 +10,22 @@ import numpy as np
 
 from ...base.frozen import frozen, replaced
 from ...ir.loops import POINTER, Type
-from ...values import kinds
 from ...values.kinds import NAMED, OBJECT
 from . import arrays as a
 from .composites import read
-from .containers import CONTAINER, Container, is_container, result_parts
-from .listkinds import dtypes_of_leaf, holds_lists, is_of_objects, leaves_of
+from .containers import CONTAINER, is_container, result_parts
+from .listkinds import holds_lists
+from .listresults import (
+    Instance,
+    Known,
+    Listed,
+    Possibly,
+    ReferencedList,
+    Several,
+    list_result,
+    pools_in,
+    reference_result,
+)
 from .lists import Appended, GrownList
 from .makingobjects import attributes_at_end
 from .recorder import Recorder
@@ -28,27 +38,21 @@ from .values import (
     Chosen,
     Complex,
     Composite,
+    Copied,
     DictDisplay,
     Display,
     NotStaged,
     Perhaps,
+    Referenced,
     Scalar,
     dtype_of,
     is_python_number,
     type_name,
 )
-from .variables import Held, Kind, NoneOr, Parts, Rows, Same, parts_of
-from .variables import Number as NumberKind
+from .variables import parts_of
 
 WAY = "way"
 """The variable that says at which of its places a function returned."""
-
-
-@frozen
-class Known:
-    """A result that is a value known while staging."""
-
-    value: Any
 
 
 @frozen
@@ -80,69 +84,6 @@ class Made:
 
 
 @frozen
-class Several:
-    """A result that is a tuple, a list of known length or a dict."""
-
-    make: type
-    parts: tuple[Any, ...]
-    keys: tuple[Any, ...] = ()
-
-
-@frozen
-class Elements:
-    """What the elements of a list of run time are, or a part of each.
-
-    Parameters
-    ----------
-    address : str
-        Variable with the address of the elements.
-    extents : tuple of str
-        Variables, of elements that are arrays.
-    stored, dtype : numpy.dtype
-        Of the memory, and of the elements.
-    python : bool or None
-        Whether they are Python's numbers; None if other memory says so.
-    flags, settled : str
-        Variables with the addresses of truth values: whether elements are Python's, and of that dtype, and no integers
-        of Python's.
-    is_row : bool
-        Whether elements are lists, and not arrays.
-    strings : tuple of str
-        Those of which elements are the numbers.
-    """
-
-    address: str
-    extents: tuple[str, ...]
-    stored: np.dtype
-    dtype: np.dtype
-    python: bool | None
-    flags: str
-    settled: str
-    is_row: bool
-    strings: tuple[str, ...] = ()
-
-
-@frozen
-class Instance:
-    """A result that is an object which the function makes: of which kind and class, and what it holds."""
-
-    kind: kinds.Kind | Container
-    what: Any
-    parts: tuple[Any, ...]
-
-
-@frozen
-class Listed:
-    """A result that is a list of run time: the variable of its length, and its elements.
-
-    These are `Elements`, values, or `Several` of them.
-    """
-
-    count: str
-    elements: Known | Elements | Several | Instance
-
-
-@frozen
 class ComplexNumber:
     """A result that is a complex number of Python's: its parts."""
 
@@ -165,15 +106,10 @@ class Turned:
     axes: tuple[int, ...]
 
 
-@frozen
-class Possibly:
-    """A result that is None where the variable `flag` is true."""
-
-    flag: str
-    value: Any
-
-
-Result = First | Turned | Possibly | Known | Argument | Number | Made | Several | Listed | ComplexNumber | Instance
+Result = (
+    First | Turned | Possibly | Known | Argument | Number | Made | Several | Listed | ComplexNumber | Instance
+    | ReferencedList
+)  # fmt: skip
 
 
 @frozen
@@ -226,9 +162,9 @@ def result_of(r: Recorder, value: Any, results: list[tuple[str, Type]], made: di
     if isinstance(value, Complex):
         return ComplexNumber(*(result_of(r, v, results, made) for v in (value.real, value.imag)))
     if isinstance(value, (tuple, list, dict)):
-        if type(value) not in (tuple, dict, DictDisplay, Display, list):
+        if type(value) not in (tuple, dict, DictDisplay, Display, list, Copied):
             raise NotStaged(f"a result of type {type_name(value)}")
-        if type(value) is list and any(holds_lists(values.kind) for values in r.grown):
+        if type(value) in (list, Copied) and any(holds_lists(values.kind) for values in r.grown):
             raise NotStaged("a result that is a list which may be in another one")
         make: type = next(t for t in (list, dict, tuple) if isinstance(value, t))
         keys = tuple(value) if make is dict else ()
@@ -248,6 +184,8 @@ def result_of(r: Recorder, value: Any, results: list[tuple[str, Type]], made: di
         raise NotStaged("a result that is a list which is an argument")
     if isinstance(value, GrownList):
         return _kept_apart(r, value, made)
+    if isinstance(value, Referenced):
+        return reference_result(r, value, results)
     if isinstance(value, Chosen):
         variable = r.variable()
         r.put(variable, value.number, INT)
@@ -277,13 +215,13 @@ def result_of(r: Recorder, value: Any, results: list[tuple[str, Type]], made: di
     raise NotStaged(f"a result of type {type_name(value)}")
 
 
-def settled_results(result: Any, results: list[tuple[str, Type]]) -> Result:
+def settled_results(r: Recorder, result: Any, results: list[tuple[str, Type]]) -> Result:
     """The result, with lists in it described."""
     if isinstance(result, Several):
-        return Several(result.make, tuple(settled_results(p, results) for p in result.parts), result.keys)
+        return Several(result.make, tuple(settled_results(r, p, results) for p in result.parts), result.keys)
     if isinstance(result, Instance):
-        return Instance(result.kind, result.what, tuple(settled_results(p, results) for p in result.parts))
-    return _list_result(result, results) if isinstance(result, GrownList) else result
+        return Instance(result.kind, result.what, tuple(settled_results(r, p, results) for p in result.parts))
+    return list_result(r, result, results) if isinstance(result, GrownList) else result
 
 
 def _kept_apart(r: Recorder, values: GrownList, made: dict[str, Any]) -> GrownList:
@@ -292,50 +230,6 @@ def _kept_apart(r: Recorder, values: GrownList, made: dict[str, Any]) -> GrownLi
     r.require_native()
     made[r.variable()] = values
     return values
-
-
-def _list_result(values: GrownList, results: list[tuple[str, Type]]) -> Listed:
-    """Where the caller finds a list; only at the end of staging it is known what it holds."""
-    results.append((values.count, INT))
-    if values.kind is None:
-        return Listed(values.count, Known(None))
-    is_of_numbers = all(isinstance(leaf, NumberKind) for leaf in leaves_of(values.kind))
-    has_objects = holds_lists(values.kind) or is_of_objects(values.kind) or not is_of_numbers
-    if values.is_shared and has_objects:
-        raise NotStaged("a result that is a list of arrays or lists which others share")
-    columns = iter(values.columns)
-
-    def elements(kind: Kind) -> Known | Elements | Several | Instance:
-        if isinstance(kind, Parts) and kind.places:
-            its = tuple(map(elements, kind.kinds))
-            if issubclass(kind.make, tuple):
-                return Instance(NAMED, kind.make, its)
-            if kind is not values.kind:
-                raise NotStaged("a result that is a list of what holds objects")
-            return Instance(OBJECT, (kind.make, kind.keys), its)
-        if isinstance(kind, Parts):
-            return Several(kind.make, tuple(map(elements, kind.kinds)))
-        if isinstance(kind, Same):
-            return Known(kind.value)
-        assert not isinstance(kind, NoneOr)
-        main, *others = parts = [next(columns) for _ in dtypes_of_leaf(kind)]
-        results.extend((column.base, POINTER) for column in parts)
-        results.extend((extent, INT) for extent in main.extents)
-        if isinstance(kind, Held):
-            if not kind.ndim:  # rows of an array of one axis are numbers
-                raise NotStaged("a result that is a list of arrays without axes")
-            return Elements(main.base, main.extents, kind.dtype, kind.dtype, False, "", "", False)
-        is_row, kind = isinstance(kind, Rows), kind.kind if isinstance(kind, Rows) else kind
-        assert isinstance(kind, NumberKind)
-        if kind.unsettled and kind.dtype.kind == "f" and kind.dtype.itemsize < 8:
-            raise NotStaged("a result that is a list of numbers of several kinds")
-        flags = others[0].base if kind.python is None else ""
-        settled = others[-1].base if kind.unsettled else ""
-        return Elements(
-            main.base, main.extents, main.dtype, kind.dtype, kind.python, flags, settled, is_row, kind.strings
-        )
-
-    return Listed(values.count, elements(values.kind))
 
 
 def _array_result(r: Recorder, value: Array, results: list[tuple[str, Type]], made: dict[str, Any]) -> Result:
@@ -366,6 +260,14 @@ def _array_result(r: Recorder, value: Array, results: list[tuple[str, Type]], ma
     for k in given:  # where it is one of the arguments, the plain function serves the call
         r.stop(r.same_place(view.base, f"x{k}"))
     return Made(address, tuple(extents), value.dtype)
+
+
+def check_lists_apart(returns: list[Any], stores: list[tuple[Stored, ...]]) -> None:
+    """Raise `NotStaged` where a list may be a result and what is stored, or is stored twice."""
+    for result, stored in zip(returns, stores):
+        pools = [pool for value in (result, *(s.value for s in stored)) for pool in {*pools_in(value)}]
+        if len(pools) > len(set(pools)):
+            raise NotStaged("a list that may be several results")
 
 
 def keep_apart(made: dict[str, Any]) -> None:

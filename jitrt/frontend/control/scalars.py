@@ -15,7 +15,6 @@ from .values import (
     BOOL,
     FLOAT,
     INT,
-    Display,
     KindsDiffer,
     NeedsValue,
     NotStaged,
@@ -25,6 +24,7 @@ from .values import (
     is_number,
     is_python_number,
     is_static,
+    rebuilt,
     type_of,
 )
 
@@ -199,10 +199,8 @@ def settled(r: Recorder, value: Any) -> Any:
     if isinstance(value, Perhaps):
         r.stop(value.is_none)
         return settled(r, value.value)
-    if isinstance(value, Display):
-        return Display((settled(r, v) for v in value), value.place)
     if isinstance(value, (list, tuple)):
-        return type(value)(settled(r, v) for v in value)
+        return rebuilt(value, (settled(r, v) for v in value))
     if not (isinstance(value, Scalar) and value.settled):
         return value
     r.stop(negation(r, value.settled))  # type: ignore[arg-type]

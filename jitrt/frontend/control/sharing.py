@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterator
 from typing import TYPE_CHECKING, Any
 
+from ...ir.integers import Poly
 from ...values.functions import MISSING
 from . import scalars
 from .listkinds import dtypes_of_leaf, leaves_of
 from .lists import GrownList
 from .recorder import Recorder
-from .values import BOOL, INT, Chosen, Composite, ListChanges, dtype_of, held_by, is_number
-from .variables import Kind, Number, Parts, kind_of, number_dtypes, number_of, number_registers
+from .values import BOOL, INT, Chosen, Composite, ListChanges, Referenced, dtype_of, held_by, is_number
+from .variables import Kind, Number, Parts, Reference, kind_of, number_dtypes, number_of, number_registers
 from .written_containers import Keys
 
 if TYPE_CHECKING:
@@ -73,6 +74,8 @@ def _number_kind(value: Any) -> Kind | None:
         return Parts(tuple, kinds) if len(kinds) == len(value) else None
     if isinstance(value, str):
         return Number(INT, True, False, (value,))
+    if isinstance(value, Referenced):
+        return kind_of(value)
     is_one = is_number(value) or isinstance(value, Chosen)
     return kind if is_one and isinstance(kind := kind_of(value), Number) else None
 
@@ -80,6 +83,8 @@ def _number_kind(value: Any) -> Kind | None:
 def _registers(r: Recorder, kind: Kind, value: Any) -> list[str]:
     if isinstance(kind, Parts):
         return [name for k, v in zip(kind.kinds, value) for name in _registers(r, k, v)]
+    if isinstance(kind, Reference):
+        return [r.integer(value.handle)]
     assert isinstance(kind, Number)
     return number_registers(r, kind, value)
 
@@ -87,6 +92,8 @@ def _registers(r: Recorder, kind: Kind, value: Any) -> list[str]:
 def _value(r: Recorder, kind: Kind, names: Iterator[str]) -> Any:
     if isinstance(kind, Parts):
         return tuple(_value(r, k, names) for k in kind.kinds)
+    if isinstance(kind, Reference):
+        return Referenced(kind.kind, kind.places, Poly.name(next(names)))
     assert isinstance(kind, Number)
     return number_of(r, kind, [next(names) for _ in number_dtypes(kind)])
 

@@ -21,7 +21,7 @@ from ...values.trees import fields_in, leaf_count
 from ..forms import encoding_of
 from ..python.captures import Capture
 from . import arrays as a
-from . import strings
+from . import references, strings
 from .composites import put_together
 from .external import Step, is_worth_it
 from .holders import pointers_of
@@ -29,7 +29,7 @@ from .lists import Appended, RunTimeList, given
 from .makingobjects import check_results
 from .outside import Captures, is_function, is_source, list_dtype
 from .recorder import MOST_EXTENT, Recorder
-from .results import WAY, Result, Stored, keep_apart, result_of, settled_results, stores_of
+from .results import WAY, Result, Stored, check_lists_apart, keep_apart, result_of, settled_results, stores_of
 from .source import bind, definition_of
 from .statements import Statements
 from .values import (
@@ -38,6 +38,7 @@ from .values import (
     Array,
     KindsDiffer,
     ListChanges,
+    ListsMeet,
     NeedsValue,
     NotNow,
     NotStaged,
@@ -144,6 +145,8 @@ def stage(
         round_ = Recorder(lists, guesses, cells, changing)
         try:
             return _stage(function, args, known, round_, takes_whole, trees)
+        except ListsMeet as found:
+            references.note(found, round_)
         except ListChanges:
             continue
         except NeedsValue as needed:
@@ -248,8 +251,9 @@ def _stage(
         if not is_worth_it(r):
             raise NotStaged("most of it are calls of functions outside")
         r.parameters.append(Parameter("host", INT))
-    returns = [settled_results(result, results) for result in returns]
-    stores = [tuple(replaced(s, value=settled_results(s.value, results)) for s in its) for its in stores]
+    returns = [settled_results(r, result, results) for result in returns]
+    stores = [tuple(replaced(s, value=settled_results(r, s.value, results)) for s in its) for its in stores]
+    check_lists_apart(returns, stores)
     numbers = [k for k in range(len(args) + len(captures.arrays)) if f"x{k}" in written]
     is_whole = has_loops(function.__code__) and not is_elementwise
     sizes = _sizes(r, is_whole)

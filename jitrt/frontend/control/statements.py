@@ -61,6 +61,8 @@ def _joined(r: Recorder, x: Kind, y: Kind) -> Kind:
     """
     try:
         made = join(x, y)
+    except ListChanges:
+        raise
     except NotStaged as reason:
         raise KindsDiffer(str(reason)) from None
     is_number = isinstance(made, Number) and made.python is None

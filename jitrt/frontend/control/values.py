@@ -71,6 +71,21 @@ class ListChanges(NotStaged):
     """A list is appended to, or holds other values than was supposed: staging begins again with what is known of it."""
 
 
+class ListsMeet(ListChanges):
+    """Lists have to be held by reference (see `references`): staging begins again with that.
+
+    Parameters
+    ----------
+    reason : str
+    lists : pairs of (frozenset of hashable, Kind or None)
+        Where lists are made that may be one and the same, and what they were found to hold.
+    """
+
+    def __init__(self, reason: str, *lists: tuple[frozenset[Hashable], Any]):
+        super().__init__(reason)
+        self.lists = lists
+
+
 ROLLED = "rolled"  # as an origin: elements change from where they are read along an axis
 FIRST = "first"  # among what changes: where kinds of numbers do in the first iteration, that is recorded by itself
 UNBOUND = "unbound"  # among what changes, with a name: it is read where it may not be assigned
@@ -270,6 +285,7 @@ class RunTime:
     """What is known only at run time, beside numbers and arrays."""
 
     depth = 0  # of the loops around the place where it is made
+    made_at: frozenset[Hashable] = frozenset()  # places of the lists that it may be
 
     def names(self) -> Iterator[str]:
         """What it is made of."""
@@ -336,8 +352,32 @@ class Chosen(RunTime):
         return found.pop()
 
 
+class Referenced(RunTime):
+    """A list that is held by reference (see `references`).
+
+    Parameters
+    ----------
+    kind : Kind
+        Of its elements.
+    made_at : frozenset of hashable
+    handle : Poly
+        Which list it is.
+    """
+
+    stands_for = list
+
+    def __init__(self, kind: Any, made_at: frozenset[Hashable], handle: Poly):
+        self.kind, self.made_at, self.handle = kind, made_at, handle
+
+    def names(self) -> Iterator[str]:
+        return self.handle.names()
+
+
 class Gone(RunTime):
-    """A value that cannot be used any more: a list of an earlier iteration."""
+    """A value that cannot be used any more: a list of an earlier iteration, or one that is an element of another."""
+
+    def __init__(self, made_at: frozenset[Hashable] = frozenset()):
+        self.made_at = made_at
 
 
 class DictDisplay(dict):
@@ -364,6 +404,26 @@ class Display(list):
     def __init__(self, values: Iterable[Any], place: Hashable):
         super().__init__(values)
         self.place = place
+        self.made_at = frozenset({place})
+
+
+class Copied(list):
+    """A list of known length out of a variable or a list of run time; `made_at` tells where it is written out."""
+
+    stands_for = list
+
+    def __init__(self, values: Iterable[Any], made_at: frozenset[Hashable]):
+        super().__init__(values)
+        self.made_at = made_at
+
+
+def rebuilt(value: tuple[Any, ...] | list[Any], parts: Iterable[Any]) -> Any:
+    """A tuple or a list like another one, with other parts."""
+    if isinstance(value, Copied):
+        return Copied(parts, value.made_at)
+    if isinstance(value, Display):
+        return Display(parts, value.place)
+    return list(parts) if isinstance(value, list) else type(value)(parts)
 
 
 Element = Callable[[tuple[Poly, ...]], str]

@@ -29,10 +29,14 @@ from .values import (
     Chosen,
     Complex,
     Composite,
+    Copied,
+    Display,
     Gone,
     KindsDiffer,
+    ListsMeet,
     NotStaged,
     Perhaps,
+    Referenced,
     RunTime,
     Scalar,
     View,
@@ -89,10 +93,19 @@ class Parts:
     kinds: tuple[Kind, ...]
     keys: tuple[Any, ...] = ()
     places: frozenset[Hashable] = frozenset()
+    displays: frozenset[Hashable] = frozenset()
+    """Where a list is written out."""
+
+    def __eq__(self, other: object) -> bool:
+        its = (self.make, self.kinds, self.keys, self.places)
+        return isinstance(other, Parts) and its == (other.make, other.kinds, other.keys, other.places)
+
+    def __hash__(self) -> int:
+        return hash((self.make, self.kinds, self.keys, self.places))
 
     def of(self, kinds: Iterable[Kind]) -> Parts:
         """The same of values of other kinds."""
-        return Parts(self.make, tuple(kinds), self.keys, self.places)
+        return Parts(self.make, tuple(kinds), self.keys, self.places, self.displays)
 
 
 @frozen
@@ -104,13 +117,21 @@ class Rows:
 
 
 @frozen
+class Reference:
+    """A list that is held by reference: what its elements are, and the places one of which makes it."""
+
+    kind: Kind
+    places: frozenset[Hashable]
+
+
+@frozen
 class NoneOr:
     """None, or a value of a kind."""
 
     kind: Kind
 
 
-Kind = Number | Held | Same | Parts | Rows | NoneOr
+Kind = Number | Held | Same | Parts | Rows | Reference | NoneOr
 GONE = Same(Gone())
 _MOST_STRINGS = 16  # whose places in another list of strings are told one by one
 
@@ -134,10 +155,13 @@ def kind_of(value: Any) -> Kind:
         return Held(value.dtype, value.ndim, view.origins, value.c_order, *known)
     if isinstance(value, Composite) and value.is_value:
         return Parts(value.kind, tuple(map(kind_of, value.parts.values())), tuple(value.parts), value.places)
+    if isinstance(value, Referenced):
+        return Reference(value.kind, value.made_at)
     if isinstance(value, (tuple, list, slice, dict)) and not is_static(value):
         keys = tuple(value) if isinstance(value, dict) else ()
         make: type = next(t for t in (list, dict, type(value)) if isinstance(value, t))
-        return Parts(make, tuple(map(kind_of, parts_of(value))), keys)
+        displays = value.made_at if isinstance(value, (Copied, Display)) else frozenset()
+        return Parts(make, tuple(map(kind_of, parts_of(value))), keys, displays=displays)
     return Same(value)
 
 
@@ -177,6 +201,8 @@ def assembled(kind: Parts, parts: Sequence[Any]) -> Any:
         return kind.make(*parts)
     if kind.places:
         return Composite(kind.make, dict(zip(kind.keys, parts)), places=kind.places)
+    if kind.make is list and kind.displays:
+        return Copied(parts, kind.displays)
     return dict(zip(kind.keys, parts)) if kind.make is dict else kind.make(parts)
 
 
@@ -206,20 +232,30 @@ def join(x: Kind, y: Kind) -> Kind:
         known = shape, contiguous, base, x.is_given and y.is_given
         return Held(x.dtype, x.ndim, x.origins | y.origins, c_order, *known)
     if isinstance(x, Parts) and isinstance(y, Parts) and _are_alike(x, y):
-        return Parts(x.make, tuple(map(join, x.kinds, y.kinds)), x.keys, x.places | y.places)
+        kinds = tuple(map(join, x.kinds, y.kinds))
+        return Parts(x.make, kinds, x.keys, x.places | y.places, x.displays | y.displays)
     if isinstance(x, Same) and isinstance(y, Same) and _is_same(x.value, y.value):
         return x
-    if GONE in (x, y):
-        return GONE
+    if _is_gone(x) or _is_gone(y):
+        return Same(Gone(_made_at(x) | _made_at(y)))
+    if isinstance(x, Reference) and isinstance(y, Reference):
+        if pool_key(x.kind) != pool_key(y.kind):
+            raise ListsMeet("lists of different kinds of values", (x.places, x.kind), (y.places, y.kind))
+        return Reference(x.kind, x.places | y.places)
     for one, other in ((x, y), (y, x)):
         if isinstance(one, Parts) and (parts := _as_parts(other, one)) is not None:
             return join(one, parts)
+    first_places, second_places = _made_at(x), _made_at(y)
+    if first_places and second_places and first_places != second_places:
+        held = [k if isinstance(k, Reference) else getattr(k, "value", None) for k in (x, y)]
+        of = [getattr(value, "kind", None) for value in held]
+        raise ListsMeet("a variable that holds different lists", *zip((first_places, second_places), of))
     if any(isinstance(k, NoneOr) or _is_none(k) for k in (x, y)):
-        kinds = [k.kind if isinstance(k, NoneOr) else k for k in (x, y) if not _is_none(k)]
-        made = join(*kinds) if len(kinds) == 2 else kinds[0]
+        present = [k.kind if isinstance(k, NoneOr) else k for k in (x, y) if not _is_none(k)]
+        made = join(*present) if len(present) == 2 else present[0]
         if isinstance(made, Same) and (strings := _strings(made)):
             made = _one_of(strings)
-        if isinstance(made, (Number, Held, Parts)):
+        if isinstance(made, (Number, Held, Parts, Reference)):
             return NoneOr(made)
     raise NotStaged("a variable that holds different kinds of values")
 
@@ -229,8 +265,35 @@ def surviving(kind: Kind, depth: int) -> Kind:
     if isinstance(kind, Parts):
         return kind.of(surviving(k, depth) for k in kind.kinds)
     if isinstance(kind, Same) and isinstance(kind.value, (RunTime, Composite)) and kind.value.depth >= depth:
-        return GONE
+        return Same(Gone(_made_at(kind)))
     return kind
+
+
+def _is_gone(kind: Kind) -> bool:
+    return isinstance(kind, Same) and isinstance(kind.value, Gone)
+
+
+def _made_at(kind: Kind) -> frozenset[Hashable]:
+    """The places of the lists that a value of a kind may be."""
+    if isinstance(kind, Reference):
+        return kind.places
+    if isinstance(kind, Rows):
+        return frozenset({kind.place})
+    if isinstance(kind, Parts):
+        return kind.displays
+    is_list = isinstance(kind, Same) and not isinstance(kind.value, Composite)
+    return getattr(kind.value, "made_at", frozenset()) if is_list else frozenset()  # type: ignore[union-attr]
+
+
+def pool_key(kind: Kind) -> Hashable:
+    """What is equal for elements that lie in columns of the same types."""
+    if isinstance(kind, Parts):
+        return kind.make, kind.keys, tuple(map(pool_key, kind.kinds))
+    if isinstance(kind, Held):
+        return Held, kind.dtype.str, kind.ndim
+    if isinstance(kind, Reference):
+        return Reference, pool_key(kind.kind)
+    return (Same, type(kind.value), kind.value) if isinstance(kind, Same) else kind
 
 
 def _is_none(kind: Kind) -> bool:
@@ -285,6 +348,10 @@ def is_covered(kind: Kind, by: Kind) -> bool:
         if kind.dtype != by.dtype:
             return by.unsettled and _holds(by, kind) and by.python in (None, kind.python)
         return (kind.python == by.python or by.python is None) and (by.unsettled or not kind.unsettled)
+    if isinstance(kind, Reference) and isinstance(by, Reference):
+        return kind.places <= by.places and pool_key(kind.kind) == pool_key(by.kind)
+    if _is_gone(kind) and _is_gone(by):
+        return _made_at(kind) <= _made_at(by)
     if isinstance(kind, Held) and isinstance(by, Held):
         return (
             (kind.dtype, kind.ndim) == (by.dtype, by.ndim)
@@ -392,7 +459,7 @@ class Variable:
         self.names: list[str] = []
         if isinstance(kind, Number):
             self.names = [r.variable() for _ in number_dtypes(kind)]
-        elif isinstance(kind, NoneOr):
+        elif isinstance(kind, (NoneOr, Reference)):
             self.names = [r.variable()]
         elif isinstance(kind, Held):
             count = (kind.base is None) * 2 + (kind.shape is None) * kind.ndim + (not kind.contiguous) * kind.ndim
@@ -416,6 +483,8 @@ class Variable:
         elif isinstance(kind, Parts):
             for part, v in zip(self.parts, parts_of(value)):
                 part.put(r, v)
+        elif isinstance(kind, Reference):
+            r.put(self.names[0], r.integer(value.handle), INT)
         elif isinstance(kind, Number):
             for variable, register, dtype in zip(self.names, number_registers(r, kind, value), number_dtypes(kind)):
                 r.put(variable, register, dtype)
@@ -440,6 +509,8 @@ class Variable:
         if isinstance(kind, Parts):
             parts = [part.get(r) for part in self.parts]
             return assembled(kind, parts)
+        if isinstance(kind, Reference):
+            return Referenced(kind.kind, kind.places, Poly.name(_unsigned(r, self.names[0])))
         names = iter(self.names)
         if isinstance(kind, Number):
             return number_of(r, kind, [r.get(*part) for part in zip(names, number_dtypes(kind))])

@@ -279,6 +279,24 @@ class DefaultDict(Dict):
         return self._values[self._slot(key)]
 
 
+def new_list(owner: Any) -> Any:
+    """A list of the dict `owner`: all of them are held by reference."""
+    raise NotImplementedError  # a row of the functions that procedures have
+
+
+class ListDict(Dict):
+    """A `collections.defaultdict` of lists."""
+
+    def _slot(self, key: Any) -> Any:
+        at = self._enter(key)
+        if at == len(self._values):
+            self._values.append(new_list(self))
+        return at
+
+    def __getitem__(self, key: Any) -> Any:
+        return self._values[self._slot(key)]
+
+
 class Deque:
     """A `collections.deque`: a list, of which the first elements may be gone."""
 
