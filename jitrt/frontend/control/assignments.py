@@ -11,6 +11,7 @@ from ...ir.integers import Poly
 from ...values.functions import MISSING
 from . import arrays as a
 from . import composites, containers, lists, objects, references, scalars, sharing, specialmethods, subscripts
+from .calls import is_iterator
 from .comprehensions import Comprehensions
 from .expressions import OPERATORS
 from .lists import GrownList, RunTimeList
@@ -41,7 +42,10 @@ class Assignments(Comprehensions):
 
     def do_Assign(self, s: ast.Assign) -> None:
         is_named = isinstance(s.value, ast.Name) or all(isinstance(t, ast.Name) for t in s.targets)
-        value = self.untouched(s.value) if is_named else self.operand(s.value)
+        if any(map(self._is_part_of_list, s.targets)) and is_iterator(s.value):
+            value = self.drawn(s.value)
+        else:
+            value = self.untouched(s.value) if is_named else self.operand(s.value)
         if len(s.targets) > 1:
             value = self.kept(value)  # the first assignment may change what it is computed from
         elif isinstance(value, Array) and s in self.temporaries:
@@ -62,6 +66,9 @@ class Assignments(Comprehensions):
             if not isinstance(target, ast.Subscript):
                 raise NotStaged("a name that is deleted")
             owner, key = self._in_turn([target.value, target.slice], self.expression)
+            if isinstance(owner, (RunTimeList, list)):
+                self.delete(owner, key, target)
+                continue
             containers.remove(self, owner, key, target)
 
     def assign(self, target: ast.expr, value: Any) -> None:
@@ -77,7 +84,7 @@ class Assignments(Comprehensions):
         elif isinstance(target, ast.Subscript):
             array, index = self.expression(target.value), self.expression(target.slice)
             if isinstance(array, (RunTimeList, list)):
-                self._set_item(array, index, value)
+                self._set_item(array, index, value, target)
                 return
             if objects.is_object(array) and not issubclass(array.kind, tuple):
                 if specialmethods.special(self, array, "__setitem__", [index, value], target) is MISSING:
@@ -119,12 +126,20 @@ class Assignments(Comprehensions):
             raise NotStaged(f"an assignment to an item of {owner.kind.__name__}")
         composites.write(self.r, owner, key, self.kept(value))
 
-    def _set_item(self, values: Any, index: Any, value: Any) -> None:
+    def _is_part_of_list(self, target: ast.expr) -> bool:
+        """Whether an assignment is to a part of a list that a variable holds."""
+        if not (isinstance(target, ast.Subscript) and isinstance(target.slice, ast.Slice)):
+            return False
+        name = target.value
+        return isinstance(name, ast.Name) and isinstance(self.variables.get(name.id), (RunTimeList, list))
+
+    def _set_item(self, values: Any, index: Any, value: Any, e: Any) -> None:
         """``values[index] = value`` for a list."""
         if isinstance(values, list):
             self.need_grown(values)
         if isinstance(index, slice):
-            raise NotStaged("an assignment to a part of a list")
+            self.set_part(self.changeable(values), index, value, e)
+            return
         self.note_lists(values, value)
         value = self.referred(values, scalars.settled(self.r, value))
         lists.write(self.r, values, scalars.index_of(self.r, index), value)
@@ -180,7 +195,7 @@ class Assignments(Comprehensions):
             old = scalars.settled(self.r, lists.read(self.r, array, scalars.index_of(self.r, index)))
             if isinstance(old, Array):
                 raise NotStaged("a change of an array that a list holds")
-            self._set_item(array, index, self._updated(op, old, self.expression(s.value), s))
+            self._set_item(array, index, self._updated(op, old, self.expression(s.value), s), s)
             return
         looks: tuple[type, ...] = _LOOKING
         if containers.has_items(array) and sharing.removes(self.r, array):
@@ -191,7 +206,7 @@ class Assignments(Comprehensions):
                 old = lists.read(self.r, values, scalars.index_of(self.r, at))
             made = self._updated(op, old, self.expression(s.value), s)
             with self.r.aside():
-                self._set_item(values, at, made)
+                self._set_item(values, at, made, s)
             return
         if objects.is_object(array) and not issubclass(array.kind, tuple):
             old = specialmethods.special(self, array, "__getitem__", [index], s)

@@ -67,11 +67,12 @@ from .values import (
     type_of,
 )
 from .written import MOST_INLINE, WRITTEN
-from .written_lists import BY_KEY, insert, pop_at, sort, tolist
+from .written_lists import BY_KEY, delete_part, insert, pop_at, reverse, set_part, sort, tolist
 from .written_ufuncs import UFUNC_METHODS
 
 _METHODS = {  # of lists: how many arguments
     "append": (1,), "extend": (1,), "pop": (0, 1), "clear": (0,), "copy": (0,), "insert": (2,), "sort": (0,),
+    "reverse": (0,),
 }  # fmt: skip
 _ITERATORS = ("range", "zip", "enumerate", "reversed")
 
@@ -483,6 +484,8 @@ class Calls(Expressions):
             return self._written(insert, [values, *args], {}, e)
         if name == "sort":
             return self._written(sort, [values], {}, e)
+        if name == "reverse":
+            return self._changed(reverse, [values], e)
         if name == "pop":
             if args and not (is_static(args[0]) and args[0] in (0, -1)):
                 return self._written(pop_at, [values, *args], {}, e)
@@ -492,6 +495,46 @@ class Calls(Expressions):
         made = self.list_at(e)
         lists.extend(r, made, values)
         return made
+
+    def set_part(self, values: GrownList | Referenced, part: slice, others: Any, e: Any) -> None:
+        """``values[part] = others``."""
+        if part.step is not None:
+            raise NotStaged("an assignment to a part of a list, with steps")
+        if isinstance(others, Array) and others.ndim == 1:
+            others = self.kept(others)
+        elif not isinstance(others, RunTimeList | tuple | list):
+            raise NotStaged("an assignment of this to a part of a list")
+        is_other = isinstance(others, GrownList) and others is not values
+        if not isinstance(others, Array) and not is_other:  # it may be the list itself
+            copied = lists.new(self.r, (*self.place_of(e), "part"))
+            self.extend(copied, others)
+            others = copied
+        self._changed(set_part, [values, part.start, part.stop, others], e)
+
+    def _changed(self, function: Callable[..., Any], args: list[Any], e: Any) -> None:
+        """Change a list: its indices are in range."""
+        with self.r.aside():
+            self._written(function, args, {}, e)
+
+    def delete(self, values: RunTimeList | list[Any], key: Any, e: Any) -> None:
+        """``del values[key]``."""
+        values = self.changeable(values)
+        if not isinstance(key, slice):
+            self._written(pop_at, [values, key], {}, e)
+        elif key.step is None:
+            self._changed(delete_part, [values, key.start, key.stop], e)
+        else:
+            raise NotStaged("a part of a list that is deleted, with steps")
+
+    def changeable(self, values: Any) -> GrownList | Referenced:
+        """A list that statements may change in all ways."""
+        if isinstance(values, list):
+            self.need_grown(values)
+        if isinstance(values, Appended) or (isinstance(values, RowOf) and values.argument is not None):
+            raise NotStaged("a change of a list that is an argument")
+        if not isinstance(values, (GrownList, Referenced)):
+            references.need("a change of a list in a list", values)
+        return values
 
     def need_grown(self, values: Any) -> NoReturn:
         """Begin again with a list of run time in place of one of known length."""

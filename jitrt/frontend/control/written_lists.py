@@ -45,6 +45,56 @@ def pop_at(values: Any, at: Any) -> Any:
     return value
 
 
+def reverse(values: Any) -> None:
+    """``values.reverse()``."""
+    n = len(values)
+    for k in range(n // 2):
+        value = values[k]
+        values[k] = values[n - 1 - k]
+        values[n - 1 - k] = value
+
+
+def _bound(at: Any, default: Any, n: Any) -> Any:
+    """Where a slice begins or ends, in a list of length `n`."""
+    if at is None:
+        return default
+    if at < 0:
+        return max(at + n, 0)
+    return min(at, n)
+
+
+def set_part(values: Any, first: Any, last: Any, others: Any) -> None:
+    """``values[first:last] = others``, which are elements of another list."""
+    n = len(values)
+    first = _bound(first, 0, n)
+    last = max(_bound(last, n, n), first)
+    count = len(others)
+    more = count - (last - first)
+    if more > 0:
+        for _ in range(more):
+            values.append(others[0])
+        for k in range(n - 1, last - 1, -1):
+            values[k + more] = values[k]
+    elif more < 0:
+        for k in range(last, n):
+            values[k + more] = values[k]
+        for _ in range(-more):
+            values.pop()
+    for k in range(count):
+        values[first + k] = others[k]
+
+
+def delete_part(values: Any, first: Any, last: Any) -> None:
+    """``del values[first:last]``."""
+    n = len(values)
+    first = _bound(first, 0, n)
+    last = max(_bound(last, n, n), first)
+    for k in range(last, n):
+        values[k - last + first] = values[k]
+    for _ in range(last - first):
+        values.pop()
+
+
 def sorted_list(values: Any, key: Any = None, reverse: Any = False) -> Any:
     """``sorted(values)``: by merging, which keeps the order of what is equal, as Python does."""
     ranks = values if key is None else [key(v) for v in values]
