@@ -13,6 +13,7 @@ from typing import Any
 from . import containers
 from .calls import Calls
 from .iterations import iteration_of
+from .nestedloops import is_nested
 from .source import assigned
 from .values import NotStaged, is_static
 
@@ -103,7 +104,7 @@ class Comprehensions(Calls):
     def _unrolled_list(self, e: Comprehension, elt: ast.expr) -> list[Any] | None:
         """The list, if it is known how long it is: a few values that are written out are gone through."""
         (source, *others) = e.generators
-        if others or source.is_async:
+        if others or source.is_async or is_nested(self, source.iter):
             return None
         before, place, iterated = dict(self.variables), self.r.place(), list(self.r.iterated)
         with self.r.attempt() as take_back:

@@ -6,11 +6,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ...ir.integers import Poly
 from . import composites, containers, external, lists, objects, scalars, shapes, specialmethods, strings, subscripts
 from .lists import RunTimeList
 from .outside import Settings
 from .ranges import Iteration
-from .values import Array, Chosen, Composite, Display, NotStaged, Scalar, is_static, type_name
+from .values import BOOL, Array, Chosen, Composite, Display, NotStaged, Scalar, is_number, is_static, type_name
+from .variables import Number, kind_of, number_dtypes, number_of, number_registers
+
+_MOST_CHOSEN = 16  # numbers one of which is chosen by comparisons
 
 if TYPE_CHECKING:
     from .expressions import Expressions
@@ -66,10 +70,32 @@ def _of_dict(where: Expressions, value: Composite | dict[Any, Any], index: Any) 
     return value[index]
 
 
+def _chosen_number(where: Expressions, values: tuple[Any, ...] | list[Any], index: Scalar) -> Scalar | Chosen | None:
+    """The one of a few numbers of one type that a value chooses; None for others."""
+    r = where.r
+    kinds = {kind_of(v) for v in values} if all(map(is_number, values)) else set()
+    kind = kinds.pop() if len(kinds) == 1 else None
+    if not isinstance(kind, Number) or kind.dtype.kind == "c" or len(values) > _MOST_CHOSEN:
+        return None
+    at = subscripts.wrapped(r, scalars.index_of(r, index), Poly.number(len(values)))
+    registers = zip(*(number_registers(r, kind, v) for v in values))
+    made = []
+    for dtype, (chosen, *others) in zip(number_dtypes(kind), registers):
+        for k, other in enumerate(others, 1):
+            is_it = r.machine("==", at, Poly.number(k))
+            chosen = r.compute("where", [is_it, other, chosen], [BOOL, dtype, dtype], dtype)
+        made.append(chosen)
+    return number_of(r, kind, made)
+
+
 def _of_known(where: Expressions, value: tuple[Any, ...] | list[Any], index: Any) -> Any:
     """An item, or a part, of what is written out."""
     if isinstance(index, Scalar) and isinstance(value, Display) and index.argument is None:
         where.need_grown(value)
+    if isinstance(index, Scalar) and index.argument is None:
+        made = _chosen_number(where, value, index)
+        if made is not None:
+            return made
     if isinstance(index, slice):
         parts = (index.start, index.stop, index.step)
         return value[slice(*(None if v is None else scalars.static_integer(v) for v in parts))]

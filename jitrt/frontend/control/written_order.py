@@ -20,6 +20,25 @@ def is_long() -> Any:
     raise NotImplementedError  # a row of the functions that procedures have
 
 
+def next_permutation(order: Any, turns: Any, k: Any) -> None:
+    """Make the permutation with the number `k` of the one before it, as `itertools.permutations` does."""
+    if k > 0:
+        n = len(order)
+        at = len(turns) - 1
+        turns[at] -= 1
+        while turns[at] == 0:
+            first = order[at]
+            for j in range(at, n - 1):
+                order[j] = order[j + 1]
+            order[n - 1] = first
+            turns[at] = n - at
+            at -= 1
+            turns[at] -= 1
+        other = order[n - turns[at]]
+        order[n - turns[at]] = order[at]
+        order[at] = other
+
+
 def _check_axis(a: Any, axis: Any) -> None:
     if axis is not None:
         assert isinstance(axis, (int, np.integer))
