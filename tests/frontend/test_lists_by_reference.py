@@ -435,6 +435,15 @@ BODIES = {
         for k in range(n):
             s = s * 3 + other[k][0] + other[k][1]
         return s""",
+    "which list it is": """
+        adj, own, count = [[] for _ in range(n)], [], 0
+        own.append(n)
+        adj[1] = adj[0]
+        for k in range(1, n):
+            cur = adj[u[k]]
+            count = count * 3 % 1009 + (cur is adj[0]) + (adj[k] is not adj[k - 1]) + (cur is own) + (own is own)
+            cur.append(k)
+        return count, adj, own""",
     "a row that is appended and changes": """
         out, row = [], [1.0, 2.0]
         for v in x:

@@ -31,7 +31,7 @@ from . import (
 )
 from . import arrays as a
 from .generated import NO_DEFAULT
-from .lists import RunTimeList
+from .lists import GrownList, RunTimeList
 from .localfunctions import LocalFunction, local_function
 from .outside import Captures
 from .recorder import Recorder
@@ -307,6 +307,10 @@ class Expressions:
                 return self.comparison(ast.Eq() if isinstance(op, ast.Is) else ast.NotEq(), x, y)
             if any(v is NO_DEFAULT or v is None or isinstance(v, _ONE_OBJECT) for v in (x, y)):
                 return (x is y) == isinstance(op, ast.Is)  # each of these is one object
+            if isinstance(x, GrownList) and isinstance(y, (GrownList, Referenced)):
+                return (x is y) == isinstance(op, ast.Is)
+            if isinstance(x, Referenced) and isinstance(y, GrownList):
+                return isinstance(op, ast.IsNot)
             if isinstance(x, Referenced) and isinstance(y, Referenced):
                 same = references.is_same(self.r, x, y)
                 return scalars.truth_value(same if isinstance(op, ast.Is) else scalars.negation(self.r, same))
