@@ -148,7 +148,7 @@ class Results:
 
 
 def _are_numbers(kind: ElementKind) -> bool:
-    """Whether elements are numbers, or tuples of them: whatever memory holds is one, too."""
+    """Whether elements are numbers of one kind, or tuples of them: whatever memory holds is one, too."""
     if isinstance(kind, Several):
         return all(map(_are_numbers, kind.parts))
-    return isinstance(kind, Elements) and not kind.strings
+    return isinstance(kind, Elements) and not (kind.strings or kind.flags or kind.settled)

@@ -10,6 +10,7 @@ from test_element_loops import function_of
 import jitrt
 from jitrt.frontend.control import references
 from jitrt.frontend.control.stage import stage
+from jitrt.runtime.procedureresults import _are_numbers
 
 # Bodies of functions of an integer `n`, integers `u` from 0 to `n`, and an array `x` of as many numbers.
 BODIES = {
@@ -478,6 +479,17 @@ def test_what_does_not_fit_into_memory_is_left_to_python(monkeypatch):
     compiled = jitrt.jit(function)
     for n in (3, 400, 3, 400, 7):
         args = call(n, n)
+        assert outcome(compiled, args) == outcome(function, args)
+
+
+def test_what_lies_between_lists_is_not_read_as_numbers_of_two_kinds():
+    """An integer among floats is marked as such; memory that no list uses holds anything."""
+    function = made("adj = [[0] for _ in range(n)]\nfor k in range(n):\n    adj[u[k]].append(float(x[k]))\nreturn adj")
+    (result,) = stage(function, call(9, 9), True).returns
+    kind = result.elements.pool.elements
+    assert kind.settled and not _are_numbers(kind)
+    compiled = jitrt.jit(function)
+    for args in (call(9, 9), call(30, 90), call(9, 9)):
         assert outcome(compiled, args) == outcome(function, args)
 
 
