@@ -39,6 +39,7 @@ from ..ir.loops import (
     Store,
     statements_within,
 )
+from ..ir.ops.optable import OPS
 from ..ir.verify import uses
 from .pointers import Pointers
 
@@ -120,7 +121,7 @@ def _may_meet(one: tuple[str, Poly, Any], other: tuple[str, Poly, Any], pointers
 def without_unread(procedure: Procedure) -> Procedure:
     """The procedure without variables, names and memory that nothing reads.
 
-    A value that is stored in such memory only is kept: to compute it may raise a floating-point exception.
+    A value that may raise a floating-point exception is computed nevertheless.
     """
     every, results = list(statements_within(procedure.body)), {name for name, _ in procedure.results}
     results |= {s.result[0] for s in every if isinstance(s, Routine) and s.result is not None}
@@ -145,6 +146,8 @@ def _live(every: Sequence[Statement], results: set[str], unread: set[str]) -> tu
             if isinstance(s, Get) and s.target in live:
                 read.add(s.variable)
             elif isinstance(s, _PURE):
+                if isinstance(s, Compute) and OPS[s.op].raises(s.dtypes):
+                    live.add(s.target)
                 if s.target in live:
                     live.update(uses(s))
             elif isinstance(s, Put):

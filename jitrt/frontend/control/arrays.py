@@ -11,6 +11,7 @@ from ...base.frozen import replaced
 from ...ir.integers import Poly
 from ...ir.loops import Fold
 from ...ir.ops.optable import OPS
+from . import forced
 from .arithmetic import in_range, rounded
 from .recorder import Recorder, place
 from .scalars import dtypes_of, from_register, poly_of, register_of
@@ -76,7 +77,8 @@ def elementwise(r: Recorder, name: str, values: Sequence[Any], operands: Sequenc
         return r.compute(name, names, operands, dtype)
 
     reads = frozenset[str]().union(*(a.reads for a in arrays))
-    return Array(dtype, shape, element, reads, None, all(a.c_order for a in arrays))
+    made = Array(dtype, shape, element, reads, None, all(a.c_order for a in arrays))
+    return forced.watched(r, name, tuple(operands), made, nest)
 
 
 def _operand(r: Recorder, value: Any, dtype: np.dtype, shape: Shape) -> Array | str:

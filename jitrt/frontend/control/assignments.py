@@ -10,7 +10,7 @@ import numpy as np
 from ...ir.integers import Poly
 from ...values.functions import MISSING
 from . import arrays as a
-from . import composites, containers, lists, objects, references, scalars, sharing, specialmethods, subscripts
+from . import composites, containers, forced, lists, objects, references, scalars, sharing, specialmethods, subscripts
 from .calls import is_iterator
 from .comprehensions import Comprehensions
 from .expressions import OPERATORS
@@ -32,6 +32,10 @@ class Assignments(Comprehensions):
         self.assign(e.target, self.operand(e.value))
         return self.expression(ast.copy_location(ast.Name(e.target.id, ast.Load()), e.target))
 
+    def settle(self, statement: ast.stmt | None = None) -> None:
+        """Compute, in the block that is recorded, the arrays whose elements nothing behind `statement` reads."""
+        forced.compute(self.r, statement)
+
     def do_Pass(self, s: ast.Pass) -> None:
         pass
 
@@ -52,6 +56,7 @@ class Assignments(Comprehensions):
             name, last = self.temporaries[s]
             self.r.choose(*value.shape)
             self.variables[name], self.deferred[name] = value, self.r.time
+            forced.put_off(self.r, last)
             self.passing.setdefault(last, []).append(name)
             return
         for target in s.targets:

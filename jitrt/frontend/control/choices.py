@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from ...kernels.floatflags import NUMBERS
 from ...values.functions import MISSING
 from . import messages, scalars
 from .assignments import Assignments
@@ -43,6 +44,7 @@ class Choices(Assignments):
 
     def do_If(self, s: ast.If) -> None:
         condition = self.condition(s.test)
+        self.settle()
         if isinstance(condition, bool):
             self.block(s.body if condition else s.orelse)
             return
@@ -160,7 +162,7 @@ class Choices(Assignments):
 
         Where anything is raised or warned of inside, the plain function answers anyway.
         """
-        before = self.r.catches_warnings
+        before = self.r.catches_warnings, self.r.ignored
         for item in s.items:
             e = item.context_expr
             function = self.expression(e.func) if isinstance(e, ast.Call) and not e.args else None
@@ -168,8 +170,11 @@ class Choices(Assignments):
                 self.r.catches_warnings = True
             elif function is not np.errstate or any(self.expression(k.value) != "ignore" for k in e.keywords):  # type: ignore[attr-defined]
                 raise NotStaged(f"the statement {shown(s)}")
+            else:
+                named = {k.arg for k in e.keywords}  # type: ignore[attr-defined]
+                self.r.ignored |= frozenset(NUMBERS) & (named if "all" not in named else frozenset(NUMBERS))
         self.block(s.body)
-        self.r.catches_warnings = before
+        self.r.catches_warnings, self.r.ignored = before
 
     def do_Match(self, s: ast.Match) -> None:
         """As a chain of choices; of the patterns, values and what may stand for anything."""

@@ -42,6 +42,7 @@ from ...ir.loops import (
 )
 from ...ir.types import NATIVE, SWAPPED, UNALIGNED
 from ...values.functions import MISSING
+from . import forced
 from .values import INT, LISTED, NotStaged, View
 
 MOST_EXTENT = 1 << 47  # of an array in memory
@@ -134,6 +135,9 @@ class Recorder:
         self.first_iterations = 0  # that are recorded by themselves
         self.inlined = 0  # calls of the user's functions, those in attempts that were taken back as well
         self.steps: list[Any] = []  # that Python executes
+        self.pending: dict[object, Any] = {}  # arrays whose elements may not all be read, see `forced`
+        self.ignored: frozenset[str] = frozenset()  # floating-point exceptions, in this part of the program
+        self._whole: dict[int, tuple[str, Poly]] = {}  # by blocks: the loops from 0 on, and how often they run
         # In the user's loops, as often as they run: statements, and calls of functions outside.
         self.saved = self.called = 0
         self._place: tuple[Hashable, ...] = ()
@@ -156,6 +160,16 @@ class Recorder:
         """Change what is known of an object, until that is taken back."""
         self._changes.append((values, key, values.get(key, MISSING)))
         values[key] = value
+
+    def loops_since(self, block: int) -> dict[str, Poly] | None:
+        """The indices from 0 on of the loops in `block` around what is recorded, and how often these run.
+
+        None where it stands elsewhere, or where there is something else around it, as a choice.
+        """
+        if block not in self._inside:
+            return None
+        blocks = self._inside[self._inside.index(block) + 1 :]
+        return dict(self._whole[b] for b in blocks) if all(b in self._whole for b in blocks) else None
 
     def around(self) -> frozenset[int]:
         """The blocks whose names can be used here."""
@@ -222,6 +236,7 @@ class Recorder:
         self._known.append({})
         try:
             yield self._block
+            forced.compute(self, is_end=True)
         finally:
             self._inside.pop()
             self._known.pop()
@@ -292,6 +307,7 @@ class Recorder:
         state, first = (self.recorded, self.stores, self.nests, len(self.steps), self.saved, self.called), self._names
         natural, lists = list(self.facts.natural), [(made, made.state()) for made in self.grown]
         holders, given, changes = len(self.holders), len(self.given_away), len(self._changes)
+        pending = dict(self.pending)
 
         def take_back() -> None:
             assert self._block is block
@@ -304,6 +320,7 @@ class Recorder:
             self.facts.natural[:] = natural
             del self.holders[holders:]
             del self.given_away[given:]
+            self.pending = dict(pending)
             while len(self._changes) > changes:
                 values, key, before = self._changes.pop()
                 values.pop(key) if before is MISSING else values.update({key: before})
@@ -338,6 +355,8 @@ class Recorder:
             self._note_varying(index)
         with self.block() as body:
             self.facts.natural.append(stop - start - 1 if step > 0 else start - stop - 1)
+            if step == 1 and not start.terms:
+                self._whole[self.inside] = index, stop
             yield Poly.name(index)
         self.stores += 1
         self.emit(For(index, start, stop, step, tuple(body), tuple(folds)))
@@ -519,6 +538,11 @@ class Recorder:
         if x != y:
             first, second = sorted((x, y), key=str)
             self.stop(self.machine("!=", first, second))
+            self._known[-1]["equal", first, second] = True
+
+    def are_equal(self, x: Poly, y: Poly) -> bool:
+        """Whether it is known that two integers are equal; as `require_equal` lets it be."""
+        return x == y or any(("equal", *sorted((x, y), key=str)) in known for known in self._known)
 
     # -- calls of functions outside
 

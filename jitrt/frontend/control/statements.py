@@ -226,6 +226,7 @@ class Statements(Choices):
                     raise
                 self.path = path
                 self._stop()
+            self.settle(statement)
             for name in self.passing.pop(statement, ()):
                 self.variables.pop(name, None)
             if self.ends:
@@ -244,6 +245,7 @@ class Statements(Choices):
             return
         iterated = list(self.r.iterated)
         source = iteration_of(self, s.iter)
+        self.settle()
         if isinstance(source, list):
             self._written_out(s, source)
         else:
@@ -336,6 +338,7 @@ class Statements(Choices):
                 r.written()
                 loop.begin(r, self.variables)
                 condition = scalars.negation(r, self.condition(s.test))
+                self.settle()
                 if condition is not False:
                     if condition is True:
                         raise NotStaged("a loop that never runs")
@@ -484,7 +487,9 @@ class Statements(Choices):
                 containers.compact(self, made)
         if outlives(value, self):
             raise NotStaged("a function that outlives the call which defines it")
-        self.returns(self.kept(value))
+        value = self.kept(value)
+        self.settle()
+        self.returns(value)
         self.ends = True
 
     def inlined(self, function: Any, args: list[Any], kwargs: dict[str, Any], e: ast.Call) -> Any:
