@@ -151,3 +151,16 @@ def put(x, number):
     x[3] = number
     x[5:] = number
     return x
+
+
+@pytest.mark.parametrize("char", ["?", "b", "l", "d"])
+@pytest.mark.parametrize("function", few(TWO, 4))
+def test_numbers_that_no_integer_holds_are_refused_though_nothing_reads_the_result(function, char):
+    def f(x, k):
+        function(x, k)
+        return x + x
+
+    fast = jitrt.jit(f)
+    for k in (1, 2**70, 5, -(2**64), 2**63, 2):
+        want, got = (repr(outcome(g, np.arange(2).astype(char), k)) for g in (f, fast))
+        assert want == got, k

@@ -110,7 +110,9 @@ def can_raise(node: Node) -> bool:
 
 
 def _refuses(node: Node) -> bool:
-    """Whether NumPy may refuse an operand: an integer has no negative powers that are integers."""
+    """Whether NumPy may refuse an operand: integers have no negative powers that are integers, and 64 bits at most."""
+    if any(a.type.weak and a.op.name == "constant" and a["value"].number is None for a in node.args):
+        return True
     if not node.op.refuses_negative or node.dtype.kind not in "iu" or node.args[-1].dtype.kind != "i":
         return False
     value = literal(node.args[-1])
