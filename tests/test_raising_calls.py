@@ -64,3 +64,47 @@ def test_an_exception_of_the_trace_alone(traced, monkeypatch):
     for _ in range(3):
         np.testing.assert_array_equal(fast(x, 2.0), checked(x, 2.0))
     assert not fast.plain_reason and len(traced) == 3
+
+
+def gets(x, places):
+    return x[places] * 2
+
+
+def sets(x, places):
+    x[places] = 10.0
+    return x
+
+
+def sets_in_a_loop(x, places):
+    for k in range(3):
+        x[k] += 1
+        x[places] = x[k]
+    return x
+
+
+PLACES = [
+    np.arange(3.0),
+    np.arange(3) > 1.0,
+    np.array([0, 1, 2]),
+    np.arange(3.0) + 1j,
+    "a",
+    None,
+    [],
+    1.0,
+    np.array([2, 9]),
+]
+
+
+@pytest.mark.parametrize("function", [gets, sets, sets_in_a_loop], ids=lambda f: f.__name__)
+def test_exceptions_of_what_is_no_index_are_raised_in_no_other_ones_context(function):
+    fast = jitrt.jit(function)
+
+    def outcome(f, places):
+        x = np.arange(3.0)
+        try:
+            return repr(f(x, places)), x.tolist()
+        except Exception as error:
+            return type(error), str(error), error.__context__, error.__cause__, x.tolist()
+
+    for places in PLACES * 2:
+        assert outcome(fast, places) == outcome(function, places)

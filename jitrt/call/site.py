@@ -227,6 +227,7 @@ class ServedFunction(NativeCallable):
                 return result
         answers: dict[HostedCall, Any] = {}
         call = TakenApart(tree, leaves, (), args, kwargs)
+        found, is_unrolled = None, False
         try:
             call = call._replace(structure=known.take_all_apart(args, kwargs, leaves, tree))
             before = perf_counter()
@@ -240,9 +241,11 @@ class ServedFunction(NativeCallable):
         except (JitrtError, Warning):
             raise
         except LoopsWanted as wanted:
-            return self._with_loops(site, by_position, args, kwargs, wanted.is_unrolled)
+            is_unrolled = wanted.is_unrolled
         except Exception as error:  # nothing has run yet
             found = internal_error(self.__name__, error)
+        if found is None:  # not where it is caught: it would be the context of what the function raises
+            return self._with_loops(site, by_position, args, kwargs, is_unrolled)
         if isinstance(found, Specialisation):
             return traced.run(found, call, answers)
         if by_position is not None and self._loops.active:

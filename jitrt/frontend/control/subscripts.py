@@ -248,6 +248,8 @@ def view_of(r: Recorder, array: Array, axes: Sequence[Axis]) -> Array:
 def as_indices(r: Recorder, item: Any) -> Array:
     """An array of indices or truth values, of what stands in a subscript."""
     if isinstance(item, Array):
+        if item.dtype.kind not in "biu":
+            raise NotStaged("an index that is no integer")
         return item
     if isinstance(item, np.ndarray):
         item = item.tolist()
