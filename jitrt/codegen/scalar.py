@@ -29,6 +29,7 @@ from ..ir.types import NATIVE, SWAPPED
 from ..kernels import libm, vmath
 from ..kernels.numpy_strips import emit_call
 from .arithmetic import arithmetic
+from .complexflags import with_complex_flags
 from .context import I64, call_intrinsic, context, has_avx512, has_fma
 from .integerflags import with_flags
 from .kept import keep
@@ -143,7 +144,7 @@ def inline_emitter(op: Op, operands: tuple[np.dtype, ...], result: np.dtype) -> 
     if op.library == "numpy" and len(operands) == 1 and operands[0].char in "DF":
         own = vmath.complex_emitter(op.name, operands[0].char, has_fma(), has_avx512())
         if own is not None:
-            return own
+            return with_complex_flags(own, op, operands)
     if op.library == RELAXED:
         return _instruction(_INSTRUCTIONS[op.name.removeprefix("relaxed_")], _REARRANGED)
     if op.library == LIBM:
@@ -165,7 +166,7 @@ def inline_emitter(op: Op, operands: tuple[np.dtype, ...], result: np.dtype) -> 
     if own is None and op.library == "numpy":
         own = arithmetic(op.name, operands, result)
     emit = own if own is not None else _ufunc_emitter(op.ufunc, operands, result)
-    return None if emit is None else with_flags(emit, op, operands)
+    return None if emit is None else with_complex_flags(with_flags(emit, op, operands), op, operands)
 
 
 def _by_way_of_single(op: Op, operands: tuple[np.dtype, ...], result: np.dtype) -> Emitter | None:

@@ -86,6 +86,41 @@ def test_nothing_is_missed(ufunc, char):
         assert want & ~got == 0, point
 
 
+PARTS = {"D": (0.0, -0.0, 1.0, -800.0, 1e300, np.inf, np.nan), "F": (0.0, -0.0, 1.0, -110.0, 1e38, np.inf, np.nan)}
+AT_A_TIME = 7  # every seventh pair of operands: it has each part beside each of the other's
+
+
+@pytest.mark.wide(times=2)
+@pytest.mark.parametrize("char", "FD")
+@pytest.mark.parametrize("ufunc", UFUNCS, ids=lambda u: u.__name__)
+def test_nothing_is_missed_of_complex_numbers(ufunc, char):
+    run = compiled_for(ufunc, char)
+    numbers = [complex(*parts) for parts in itertools.product(PARTS[char], repeat=2)]
+    for point in list(itertools.product(numbers, repeat=ufunc.nin))[:: 1 if ufunc.nin == 1 else AT_A_TIME]:
+        arguments = [np.full(37, 0.5, char) for _ in point]
+        for argument, value in zip(arguments, point):
+            argument[17] = value
+        want, got = reported(ufunc, arguments), run(arguments)
+        assert want & ~got == 0, point
+
+
+@pytest.mark.parametrize("char", "FD")
+@pytest.mark.parametrize(
+    "ufunc", [np.less, np.greater_equal, np.divide, np.reciprocal, np.exp], ids=lambda u: u.__name__
+)
+def test_results_where_flags_are_raised(ufunc, char):
+    """Infinity minus infinity decides them: as zero, it changes no zero's sign."""
+    numbers = [complex(*parts) for parts in itertools.product(PARTS[char], repeat=2)]
+    arguments = [np.array(part, char) for part in zip(*itertools.product(numbers, repeat=ufunc.nin))]
+    with np.errstate(all="ignore"):
+        want, got = ufunc(*arguments), jitrt.jit(lambda *a: ufunc(*a))(*arguments)
+    parts = [np.stack([np.real(v), np.imag(v)]) for v in (got, want)]
+    if ufunc is np.exp:  # whose values may differ in the last places
+        parts = [np.where(np.isfinite(v) & (v != 0), 1.0, v) for v in parts]
+    np.testing.assert_array_equal(*parts)
+    assert np.array_equal(*[np.signbit(np.where(np.isnan(v), 0, v)) for v in parts])
+
+
 # Where NumPy's own loops of one function disagree: on AVX-512 `power` reports these, elsewhere, and as `float_power`,
 # it does not. Kernels raise a flag, and what is reported is then NumPy's.
 OF_SOME_POWERS = {(0.0, -np.inf), (1e300, np.inf), (-1e300, np.inf)}

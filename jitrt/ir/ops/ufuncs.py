@@ -79,6 +79,7 @@ _FLAGS = {
 _COMPLEX_FLAGS = {
     **dict.fromkeys(["less", "less_equal", "greater", "greater_equal", "maximum", "minimum"], {"invalid"}),
     **dict.fromkeys(["square", "exp", "exp2", "expm1", "sinh", "cosh", "tanh", "arcsinh", "reciprocal"], {"invalid"}),
+    **dict.fromkeys(["sin", "cos"], {"over"}),
     **dict.fromkeys(["arctan", "log", "log2", "log10", "log1p"], {"divide", "over", "invalid"}),
 }
 # Where one operand is a finite number other than zero: infinity times it, or plus it, is no invalid operation.
