@@ -49,7 +49,7 @@ def fold_constants(n: Node) -> Node | None:
     try:
         with np.errstate(all="raise"):
             value = np.asarray(n.op.numpy(*(a["value"].value for a in n.args), **n.numpy_kwargs))
-    except FloatingPointError:  # of which each call has to tell NumPy's error state
+    except (FloatingPointError, ValueError):  # of which each call has to tell: NumPy's error state, or what it raises
         return None
     assert value.dtype == n.dtype and value.shape == n.shape, (n, value.dtype, value.shape)
     return b.constant(value[()] if value.ndim == 0 else np.ascontiguousarray(value))

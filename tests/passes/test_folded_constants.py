@@ -5,6 +5,7 @@ import tracemalloc
 import numpy as np
 import pytest
 
+import jitrt
 from jitrt.ir import build as b
 from jitrt.ir.interpret import evaluate
 from jitrt.ir.node import Graph
@@ -110,3 +111,36 @@ def test_views_share_memory_until_they_are_read():
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert found.op.name == "constant" and peak < 1.1 * value.nbytes
+
+
+CONSTANTS = {
+    "array": lambda x: np.array([2]) ** -1,
+    "filled": lambda x: np.full(3, 2) ** np.int64(-2),
+    "power": lambda x: np.power(np.array([2, 3]), [1, -1]),
+    "empty": lambda x: np.zeros(0, int) ** -1,
+    "number": lambda x: np.int64(2) ** -1,
+    "unread": lambda x: (np.arange(3) ** -1, x)[1],
+}
+
+
+@pytest.mark.parametrize("is_caught", [False, True])
+@pytest.mark.parametrize("constant", CONSTANTS.values(), ids=CONSTANTS)
+def test_constants_that_numpy_refuses(constant, is_caught):
+    def f(x):
+        y = x + 1
+        try:
+            return constant(x) + 0, y
+        except ValueError as error:
+            if not is_caught:
+                raise
+            return str(error), y
+
+    def outcome(function):
+        try:
+            return repr(function(np.arange(3.0)))
+        except ValueError as error:
+            return repr(error)
+
+    fast = jitrt.jit(f)
+    for _ in range(3):
+        assert outcome(fast) == outcome(f)
