@@ -70,6 +70,9 @@ def _with_another(ufunc: np.ufunc, tracer: Operators, x: Any, y: Any) -> Any:
         return ufunc(x, y)
     if is_equality and (tracer._is_array() or other is not None):  # None is left to Python by NumPy's scalars alone
         raise Untraceable(f"an array or a NumPy scalar is compared with {type(other).__name__}", user_line())
+    repeats = ufunc is np.multiply and tracer.dtype.kind in "iub"
+    if type(other) in (list, tuple) and not repeats:  # Python says what it refuses by the name of a type, and NumPy
+        raise Untraceable(f"an operation on a number and a {type(other).__name__}", user_line())  # makes an array of it
     _check_may_answer(tracer, other)
     return NotImplemented
 

@@ -171,6 +171,8 @@ def einsum(subscripts: Any, /, *operands: Any, optimize: Any = False, **kwargs: 
     if not arrow:
         joined = "".join(terms)
         right = "".join(sorted(c for c in set(joined) if joined.count(c) == 1))
+    if not extents.keys() >= set(right) or len(set(right)) < len(right) or not "".join((*extents, "i")).isalpha():
+        raise NotCovered("einsum of other subscripts")
     type_ = ArrayType(np.result_type(*(n.dtype for n in nodes)), tuple(extents[c] for c in right))
     subscripts = f"{left}->{right}"
     if len(nodes) == 1 and set(right) == set(terms[0]):
