@@ -146,7 +146,7 @@ def _live(every: Sequence[Statement], results: set[str], unread: set[str]) -> tu
             if isinstance(s, Get) and s.target in live:
                 read.add(s.variable)
             elif isinstance(s, _PURE):
-                if isinstance(s, Compute) and OPS[s.op].raises(s.dtypes):
+                if isinstance(s, Compute) and OPS[s.op].tells(s.dtypes):
                     live.add(s.target)
                 if s.target in live:
                     live.update(uses(s))

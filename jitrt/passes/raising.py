@@ -103,7 +103,7 @@ class _Analysis:
             _add(needed, uses(s))
         elif needed is not None:
             is_needed = target in needed
-            if isinstance(s, Compute) and OPS[s.op].raises(s.dtypes):
+            if isinstance(s, Compute) and OPS[s.op].tells(s.dtypes):
                 (self.unneeded.discard if is_needed else self.unneeded.add)(target)
                 is_needed = True  # with its operands: what they are decides what it raises
             elif isinstance(s, Compute):

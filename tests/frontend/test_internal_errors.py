@@ -169,3 +169,22 @@ def test_reductions_of_scalars_along_an_axis(fold, axis, keepdims):
             continue
         got = jitrt.jit(f)(x, y)
         assert got == want and type(got) is type(want)
+
+
+REFUSED_BY_PYTHON = ["'a' + 1", "sum(['a'])", "sum(['a'], 'b')", "(1,) + 1", "(1, 2) // 2", "'%d' % 'a'", "'a' - 'b'"]
+
+
+@pytest.mark.parametrize("text", REFUSED_BY_PYTHON)
+def test_what_python_refuses_in_loops(text, tmp_path):
+    path = tmp_path / "refused.py"
+    path.write_text(f"def f(x):\n    for k in range(2):\n        x[k] += 1\n        y = {text}\n    return x, y\n")
+    scope = {}
+    exec(compile(path.read_text(), str(path), "exec"), scope)
+    fast = jitrt.jit(scope["f"])
+    for _ in range(3):
+        x, y = np.zeros(3), np.zeros(3)
+        with pytest.raises(TypeError) as want:
+            scope["f"](x)
+        with pytest.raises(TypeError) as got:
+            fast(y)
+        assert str(got.value) == str(want.value) and np.array_equal(x, y)

@@ -260,7 +260,10 @@ class Expressions:
         if isinstance(x, tuple) and isinstance(y, tuple) and op == "add":
             return x + y
         if is_static(x) and is_static(y) and type(x) in (str, tuple, int) and type(y) in (str, tuple, int):
-            return arithmetic.BINARY[op](x, y)
+            try:
+                return arithmetic.BINARY[op](x, y)
+            except Exception as error:
+                raise NotStaged(f"{op} that raises {type(error).__name__}") from None
         if op == "bitwise_or" and all(v is None or isinstance(v, (type, types.UnionType)) for v in (x, y)):
             return x | y  # classes to ask for
         raise NotStaged(f"{op} of {type_name(x)} and {type_name(y)}")

@@ -43,7 +43,8 @@ class Pending:
 
 def watched(r: Any, name: str, operands: Any, array: Array, nest: Callable[..., None]) -> Array:
     """The array, made by the operation `name`; `r` remembers it until every element is read, if that may raise."""
-    if not OPS[name].raises(operands) - r.ignored:
+    op = OPS[name]
+    if not op.tells(operands) or (op.raises(operands) and op.raises(operands) <= r.ignored):
         return array
     key = object()
 

@@ -178,6 +178,8 @@ def _sum(where: Calls, e: ast.Call, values: Any, start: Any = 0) -> Any:
         raise NotStaged("a sum of this")
     if any(map(objects.is_object, (start, *values))):
         raise NotStaged("a sum of objects")
+    if isinstance(start, str):
+        raise NotStaged("a sum of strings, which Python refuses")
     for value in values:
         start = where.operation("add", start, value)
     return start

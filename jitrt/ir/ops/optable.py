@@ -159,6 +159,17 @@ class Op:
             return self.flags_beside_a_number
         return self.flags if "f" in kinds else self.integer_flags
 
+    def tells(self, operands: tuple[np.dtype, ...]) -> bool:
+        """Whether the loop on operands of these dtypes can raise anything: floating-point exceptions, or an error.
+
+        Examples
+        --------
+        >>> OPS["power"].tells((np.dtype(np.int64),) * 2), OPS["add"].tells((np.dtype(np.int64),) * 2)
+        (True, False)
+        """
+        refuses = self.refuses_negative and operands[-1].kind == "i" and all(t.kind in "iu" for t in operands)
+        return refuses or bool(self.raises(operands))
+
 
 _FUNCTION_COST = 16  # of one element; what costs less is rounded as the standard says
 SPECIAL = "scipy.special"  # the library of SciPy's special functions
