@@ -34,8 +34,8 @@ from .runtime.mayraise import may_raise, not_computed
 from .runtime.program import UNLIMITED, Details, Program
 from .runtime.steps import BlockSteps, CheckStep, ControlStep, HostStep, KernelStep, Step, addresses
 from .schedule.control import Block, CheckCall, Tools, schedule
-from .schedule.encodings import decoded
 from .schedule.layout import Layouts
+from .schedule.legalise import decoded
 from .schedule.nest import KernelCall
 from .schedule.reasons import host_name
 

@@ -38,7 +38,7 @@ from .folds import LANE_GROUP, PairwiseSum, combine, is_pairwise, is_search, neu
 from .loophints import beside_loops_over_loops, calls_functions, forbid_vectors, interleaving, set_interleaving
 from .memory import KERNEL_TYPE, Memory, alias_scopes
 from .scalar import emit_where, emitter, literal_value
-from .searchloops import search_row
+from .searching import search_row
 from .selections import Raising
 from .strips import StripLoop, divided, division_of
 from .tiling import emit_tiles

@@ -28,10 +28,9 @@ from ..ir.ops.ufuncs import COMPUTED, CUBE
 from ..ir.types import NATIVE, SWAPPED
 from ..kernels import libm, vmath
 from ..kernels.numpy_strips import emit_call
-from .arithmetic import arithmetic
+from .arithmetic import arithmetic, with_flags
 from .complexflags import with_complex_flags
 from .context import I64, call_intrinsic, context, has_avx512, has_fma
-from .integerflags import with_flags
 from .kept import keep
 from .operations import is_supported, numpys_loop
 

@@ -25,7 +25,6 @@ from .alias import alias_sets
 from .blocks import rounded
 from .frame import FrameLayout, plan_frame
 from .inplace import Decision, share_memory
-from .liveness import lifetimes
 from .order import lighter_order
 
 _WORTH_REORDERING = 1 << 20  # bytes of a frame
@@ -305,3 +304,26 @@ def _renamed(body: Sequence[Statement], renamed: dict[Operand, Operand], copies:
         elif not (isinstance(s, Store) and renamed[s.operand] in copies):
             result.append(replaced(s, operand=renamed[s.operand]))
     return tuple(result)
+
+
+def lifetimes(steps: Sequence[tuple[Sequence[Node], Sequence[Node]]]) -> dict[Node, tuple[int, int]]:
+    """Half-open lifetimes of values, from the step that first writes each to the one that last reads it.
+
+    Parameters
+    ----------
+    steps : sequence of (reads, writes)
+        The stored values that each step reads and writes.
+
+    Examples
+    --------
+    >>> lifetimes([((), ("a",)), (("a",), ("b",)), (("b",), ("c",))])
+    {'a': (0, 2), 'b': (1, 3), 'c': (2, 3)}
+    """
+    span: dict[Node, tuple[int, int]] = {}
+    for k, (reads, writes) in enumerate(steps):
+        for node in writes:
+            span[node] = (span[node][0] if node in span else k, k + 1)
+        for node in reads:
+            if node in span:
+                span[node] = (span[node][0], k + 1)
+    return span
