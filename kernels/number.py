@@ -88,12 +88,10 @@ class Number:
             return other
         return self.constant(other)
 
-    def _apply(
-        self, operation: str, *others: Number | float | int, kind: str | None = None, bits: int | None = None
-    ) -> Number:
+    def _apply(self, operation: str, *others: Number | float | int, kind: str | None = None) -> Number:
         values = [self._same(other).value for other in others]
         result = self.back.apply(operation, self.kind, self.bits, self.value, *values)
-        return Number(self.back, result, kind or self.kind, bits or self.bits)
+        return Number(self.back, result, kind or self.kind, self.bits)
 
     def __add__(self, other: Number | float) -> Number:
         return self._apply("add", other)
@@ -280,14 +278,6 @@ class Number:
         """`formula` of this float32, and others, in float64, rounded at the end."""
         value = self.back.in_float64(formula, self.value, *(other.value for other in others))
         return Number(self.back, value, FLOAT, 32)
-
-    def widen(self) -> Number:
-        """float32 to float64."""
-        return self._apply("widen", bits=64)
-
-    def narrow(self) -> Number:
-        """float64 to float32, rounded to nearest."""
-        return self._apply("narrow", bits=32)
 
 
 def select(mask: Number, chosen: Number | float, other: Number | float) -> Number:

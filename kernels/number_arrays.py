@@ -76,8 +76,6 @@ class Arrays:
                 return self._rarely(bits, *values)
             if operation in _OF_AVX512:
                 return _OF_AVX512[operation](bits, *values)
-            if operation in ("widen", "narrow"):
-                return values[0].astype(np.float64 if operation == "widen" else np.float32)
         raise NotImplementedError(operation)
 
     def in_float64(self, formula: Callable[..., Number], *values: Any) -> Any:

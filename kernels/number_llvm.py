@@ -122,12 +122,6 @@ class LLVM:
     def _from_bits(self, kind: str, bits: int, a: ir.Value) -> ir.Value:
         return self.builder.bitcast(a, self._type(FLOAT, bits))
 
-    def _widen(self, kind: str, bits: int, a: ir.Value) -> ir.Value:
-        return self.builder.fpext(a, _FLOAT_TYPE[64])
-
-    def _narrow(self, kind: str, bits: int, a: ir.Value) -> ir.Value:
-        return self.builder.fptrunc(a, _FLOAT_TYPE[32])
-
     def _select(self, kind: str, bits: int, mask: ir.Value, a: ir.Value, b: ir.Value) -> ir.Value:
         return self.builder.select(mask, a, b)
 

@@ -19,21 +19,6 @@ PART = object()
 """In place of what a function has closed over that is an argument as others are."""
 
 
-class Same:
-    """A value as a part of a structure: equal to itself alone."""
-
-    __slots__ = ("value",)
-
-    def __init__(self, value: Any):
-        self.value = value
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Same) and other.value is self.value
-
-    def __hash__(self) -> int:
-        return id(self.value)
-
-
 class Code:
     """What functions have in common that differ in what they have closed over, and in the values of defaults.
 

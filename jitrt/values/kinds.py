@@ -20,7 +20,8 @@ import numpy as np
 
 from ..base.frozen import frozen
 from .attributes import attributes_of, has_plain_attributes, has_plain_fields, original_class
-from .functions import Code, Same, is_own_method, is_taken_apart, parts_of, stays
+from .constants import Identity
+from .functions import Code, is_own_method, is_taken_apart, parts_of, stays
 from .growing import NOT_GROWING, Appended, Growing, Unread
 from .keys import STATIC_TYPES, is_foreign
 from .mappings import Keys, Mapping, is_mapping, put
@@ -365,7 +366,7 @@ def _flatten(value: Any, leaves: list[Any], seen: _Seen | None, depth: int, grow
     elif seen is not None and kind is FUNCTION:
         lists = growing.callbacks.get(what, frozenset())
         found = [
-            (SAME, Same(v), ())
+            (SAME, Identity(v), ())
             if stays(v)
             else _grown(v, seen)
             if type(v) is list and k in lists

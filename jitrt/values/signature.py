@@ -122,11 +122,11 @@ def _describe(leaf: Any) -> str:
     return leaf.__name__ if isinstance(leaf, type) else repr(leaf)
 
 
-def _call_shape(structure: Tree, leaves: Iterable[str] = ()) -> str:
+def _call_shape(structure: Tree) -> str:
     """The structure of a call; without what the function names, if that is nothing."""
     if structure is not None and structure[0] is TUPLE and structure[2][2:] == ((TUPLE, None, ()),):
         structure = (TUPLE, None, structure[2][:2])
-    return _shape(structure, iter(leaves))
+    return _shape(structure, iter(()))
 
 
 def _shape(structure: Tree, leaves: Iterator[str]) -> str:

@@ -32,7 +32,7 @@ _KEPT_KINDS = frozenset("biufc")
 
 
 @lru_cache(maxsize=4096)
-def loop_dtypes(ufunc: np.ufunc, operands: tuple[Any, ...], result: Any = None) -> tuple[np.dtype, ...]:
+def loop_dtypes(ufunc: np.ufunc, operands: tuple[Any, ...]) -> tuple[np.dtype, ...]:
     """The dtypes of NumPy's loop for operands, given as `type_of` has them.
 
     Raises
@@ -88,17 +88,17 @@ def register_of(r: Recorder, value: Any, dtype: np.dtype) -> str:
     return r.cast(r.integer(value.poly), INT, dtype)
 
 
-def from_register(r: Recorder, name: str, dtype: np.dtype, python: bool = False) -> Scalar:
+def from_register(r: Recorder, name: str, dtype: np.dtype) -> Scalar:
     """A number from the register of its dtype."""
     if dtype.kind not in "iu":
-        return Scalar(dtype, python, name)
+        return Scalar(dtype, False, name)
     if dtype.char in "QL" and dtype.kind == "u":
         raise NotStaged("an unsigned integer of 64 bits")
     wide = r.cast(name, dtype, INT)
     if wide not in r.facts:
         limits = np.iinfo(dtype)
         r.facts.bound(wide, [int(limits.min)], [int(limits.max)])
-    return Scalar(dtype, python, "", Poly.name(wide))
+    return Scalar(dtype, False, "", Poly.name(wide))
 
 
 def poly_of(r: Recorder, value: Any) -> Poly:

@@ -125,25 +125,19 @@ def _step(r: Recorder, value: Any) -> int | Poly:
 
 def _downwards(r: Recorder, item: slice, extent: Poly) -> tuple[Poly, Poly]:
     """Where a slice of negative step begins, and where it has ended, which is -1 at the earliest."""
-    start = extent - 1
-    if item.start is not None:
-        value = index_of(r, item.start)
-        if r.facts.is_at_least(value):
-            start = r.minimum(value, extent - 1)
-        elif r.facts.is_at_least(-value, 1):
-            start = r.maximum(value + extent, Poly.number(-1))
-        else:
-            raise NotStaged("a slice that begins where is not known")
-    stop = Poly.number(-1)
-    if item.stop is not None:
-        value = index_of(r, item.stop)
-        if r.facts.is_at_least(value):
-            stop = r.minimum(value, extent - 1)
-        elif r.facts.is_at_least(-value, 1):
-            stop = r.maximum(value + extent, Poly.number(-1))
-        else:
-            raise NotStaged("a slice that ends where is not known")
+    start = extent - 1 if item.start is None else _from_behind(r, item.start, extent)
+    stop = Poly.number(-1) if item.stop is None else _from_behind(r, item.stop, extent)
     return start, stop
+
+
+def _from_behind(r: Recorder, bound: Any, extent: Poly) -> Poly:
+    """A bound of a slice of negative step, from -1 to the last element."""
+    value = index_of(r, bound)
+    if r.facts.is_at_least(value):
+        return r.minimum(value, extent - 1)
+    if r.facts.is_at_least(-value, 1):
+        return r.maximum(value + extent, Poly.number(-1))
+    raise NotStaged("a slice with a bound of unknown sign")
 
 
 def items_of(index: Any) -> list[Any]:

@@ -29,23 +29,11 @@ def _diff(a: Any, n: Any = 1) -> Any:
 
 
 def _cumsum(a: Any) -> Any:
-    values = a.ravel()
-    made = np.empty(len(values), np.sum(values[:0]).dtype)
-    if len(values) > 0:
-        made[0] = values[0]
-    for k in range(1, len(values)):
-        made[k] = made[k - 1] + values[k]
-    return made
+    return np.add.accumulate(a.ravel())
 
 
 def _cumprod(a: Any) -> Any:
-    values = a.ravel()
-    made = np.empty(len(values), np.prod(values[:0]).dtype)
-    if len(values) > 0:
-        made[0] = values[0]
-    for k in range(1, len(values)):
-        made[k] = made[k - 1] * values[k]
-    return made
+    return np.multiply.accumulate(a.ravel())
 
 
 def _place(x: Any, xp: Any, guess: Any) -> Any:
