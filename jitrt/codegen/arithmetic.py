@@ -3,6 +3,8 @@
 Integers wrap around, where numba lets LLVM suppose that they do not. Integer division and remainder by zero give 0 and
 the lowest integer divided by -1 is itself; a shift by more than the width gives what is left of the number; a float
 quotient is floored by way of the remainder; complex products and quotients are formed in NumPy's order.
+
+Of integer division NumPy reports floating-point exceptions, and no instruction does: see `with_flags`.
 """
 
 from __future__ import annotations
@@ -15,6 +17,7 @@ from llvmlite import ir
 from ..ir.ops.optable import Op
 from .context import call_intrinsic, has_fma
 
+_DOUBLE = ir.DoubleType()
 Emitter = Callable[[ir.IRBuilder, Sequence[ir.Value]], ir.Value]
 
 
@@ -262,9 +265,6 @@ _EMITTERS: dict[tuple[str, str], Callable[..., ir.Value]] = {
     ("reciprocal", "c"): _complex_reciprocal,
     ("remainder", "m"): _timedelta_remainder,
 }
-
-
-_DOUBLE = ir.DoubleType()
 
 
 def with_flags(emit: Emitter, op: Op, operands: Sequence[np.dtype]) -> Emitter:

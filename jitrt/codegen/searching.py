@@ -1,4 +1,6 @@
-"""Places of extremes in memory: a row of neighbours is searched in vectors, its end by a vector that overlaps.
+"""Places of extremes: a row of neighbours in memory is searched in vectors, its end by a vector that overlaps.
+
+Where a loop does more than look at neighbours, it goes by blocks.
 
 Vectors compare as NumPy's loops do: a nan is more extreme than any number; of equal elements the first is found.
 """

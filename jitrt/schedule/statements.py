@@ -36,6 +36,8 @@ from .loopnest import (
 )
 from .tiles import is_crossing
 
+_HIDDEN_COST = 8  # additions an element: about what a processor does while a scan waits for its last result
+
 _COMPUTED = (Kind.ELEMENTWISE, Kind.GATHER, Kind.SCAN)
 LITTLE_WORK = 1 << 15  # elements that no second thread takes part in, so that any shape may use one kernel
 
@@ -333,9 +335,6 @@ def threads_axis(axes: Sequence[NestAxis], candidates: Sequence[int], elements: 
 def element_count(member: Member, outer: Sequence[NestAxis]) -> int:
     """Iterations of the innermost statements of a member."""
     return math.prod(a.extent for a in (*outer, *member.axes) if not a.counts)
-
-
-_HIDDEN_COST = 8  # additions an element: about what a processor does while a scan waits for its last result
 
 
 def scan_parts(nodes: Sequence[Node]) -> list[list[Node]]:

@@ -1,4 +1,9 @@
-"""Calls that NumPy makes, as nodes: their operands are taken out of the arguments, and put back in every run."""
+"""Calls that NumPy makes, as nodes: their operands are taken out of the arguments, and put back in every run.
+
+`np.apply_along_axis` and its kind call a function of the user's at every run of the program. What that function has
+closed over, or reads from its module, are operands of the call: it finds values where it found tracers while being
+traced.
+"""
 
 from __future__ import annotations
 
@@ -22,6 +27,13 @@ from .tracer import Tracer
 
 if TYPE_CHECKING:
     from ..state import Trace
+
+
+# What a function that is an argument may close over: it cannot change it.
+_READ = (
+    Tracer, np.ndarray, np.generic, np.dtype, np.ufunc, int, float, complex, str, bytes, type(None), slice, range, type,
+    types.FunctionType, types.BuiltinFunctionType, types.ModuleType, StandIn,
+)  # fmt: skip
 
 
 def call_node(
@@ -104,13 +116,6 @@ def _with_values(template: Any, values: list[Any]) -> Any:
     return (
         template.filled(lambda part: _with_values(part, values)) if isinstance(template, FunctionTemplate) else template
     )
-
-
-# What such a function may close over: it cannot change it.
-_READ = (
-    Tracer, np.ndarray, np.generic, np.dtype, np.ufunc, int, float, complex, str, bytes, type(None), slice, range, type,
-    types.FunctionType, types.BuiltinFunctionType, types.ModuleType, StandIn,
-)  # fmt: skip
 
 
 class FunctionTemplate:

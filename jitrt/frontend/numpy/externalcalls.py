@@ -2,8 +2,11 @@
 
     y = linalg.solve(a + 1, b)      →  t0 = add x0 1; t1 = call[solve] t0 x1; t2 = result[()] t1
     detrend(y, overwrite_data=True) →  t3 = call[detrend] t2; the result, and what the copy of y holds afterwards
+    huber(x, 1.0)                   →  t4 = huber.0 x0 1.0, with the types of numba's loop, and of numba's ufunc
+    clipped(x[0])                   →  t5 = clipped.1 t4: what `numba.njit` gives is a number of Python's
 
-What a call gives is learnt by making it once during the trace, on copies of the arrays.
+What a call gives is learnt by making it once during the trace, on copies of the arrays. Functions that numba compiles
+for numbers are elementwise operations; the trace assumes that they do not raise: the plain function does.
 """
 
 from __future__ import annotations
@@ -35,6 +38,11 @@ from .ufunccalls import elementwise
 
 if TYPE_CHECKING:
     from ..state import Trace
+
+
+# The numbers of Python's that numba makes of results; unsigned ones of 64 bits may be longer than kernels know.
+_KINDS = {bool: "?", int: "bhilqBHI", float: "fd", complex: "FD"}
+_RETURNED = {char: np.dtype(kind) for kind, chars in _KINDS.items() for char in chars}
 
 
 def external_call(state: Trace, function: Callable[..., Any], args: tuple, kwargs: dict[str, Any]) -> Any:
@@ -125,11 +133,6 @@ def _on_copies(
         return result, tuple([c.copy("K") if any(np.may_share_memory(c, a) for a in arrays) else c for c in copies])
 
     return on_copies
-
-
-# The numbers of Python's that numba makes of results; unsigned ones of 64 bits may be longer than kernels know.
-_KINDS = {bool: "?", int: "bhilqBHI", float: "fd", complex: "FD"}
-_RETURNED = {char: np.dtype(kind) for kind, chars in _KINDS.items() for char in chars}
 
 
 def call_on_numbers(state: Trace, function: Any, args: tuple, kwargs: dict[str, Any]) -> Tracer | None:
