@@ -15,8 +15,8 @@ import numpy as np
 from llvmlite import ir
 
 from ..ir.ops.optable import Op
+from .arithmetic import Emitter
 from .context import call_intrinsic
-from .integerflags import Emitter
 
 _INFINITY = float("inf")
 
