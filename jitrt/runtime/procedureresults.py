@@ -30,6 +30,12 @@ Lists = dict[tuple[str, int], list[Any]]  # those that are held by reference: by
 _MOST_BETWEEN = 8  # elements that are made in vain for one that is needed
 
 
+def _made(kind: Several, parts: Sequence[Any]) -> Any:
+    if kind.make is complex:
+        return complex(*parts)
+    return dict(zip(kind.keys, parts)) if kind.make is dict else kind.make(parts)
+
+
 class Results:
     """The results of one procedure.
 
@@ -49,7 +55,7 @@ class Results:
         lists = {} if lists is None else lists
         if isinstance(kind, Several):
             parts = [self.value(k, results, given, lists) for k in kind.parts]
-            return dict(zip(kind.keys, parts)) if kind.make is dict else kind.make(parts)
+            return _made(kind, parts)
         if isinstance(kind, Instance):
             return kind.kind.made(kind.what, [self.value(k, results, given, lists) for k in kind.parts])
         if isinstance(kind, Possibly):
@@ -101,7 +107,7 @@ class Results:
             return [kind.kind.made(kind.what, values) for values in (zip(*parts) if parts else [()] * count)]
         if isinstance(kind, Several):
             parts = [self.elements(k, results, count, lists, first) for k in kind.parts]
-            return [kind.make(values) for values in zip(*parts)] if parts else [kind.make() for _ in range(count)]
+            return [_made(kind, values) for values in (zip(*parts) if parts else [()] * count)]
         if isinstance(kind, Known):
             return [kind.value] * count
         if not count:

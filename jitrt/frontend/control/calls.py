@@ -52,6 +52,7 @@ from .values import (
     Complex,
     Composite,
     Copied,
+    DictDisplay,
     Display,
     ListChanges,
     Method,
@@ -421,6 +422,11 @@ class Calls(Expressions):
     def append(self, values: GrownList | Referenced, value: Any, e: ast.expr | None = None) -> None:
         """``values.append(value)``: arrays that others know of must not change any more. `e` is its expression."""
         self.note_lists(values, value, e)
+        if isinstance(value, DictDisplay):
+            objects.check_not_given_away(self.r, value)
+            if value.depth < self.r.depth:
+                raise NotStaged("a dict that may be in a list several times")
+            self.r.given_away.append(value)
         if isinstance(value, Composite) and isinstance(values, GrownList):
             value = makingobjects.element(self, values, value, e)
         lists.append(self.r, values, self.referred(values, value))

@@ -528,7 +528,7 @@ class Expressions:
             return containers.hashed(self, parts, e)
         if place in self.r.cells:
             return composites.with_cells(self.r, dict, parts, place, self.r.inside)
-        return DictDisplay(parts, place, self.r.inside)
+        return DictDisplay(parts, place, self.r.inside, self.r.depth)
 
     def of_Set(self, e: ast.Set) -> Any:
         values, place = self._several(e.elts), self.place_of(e)

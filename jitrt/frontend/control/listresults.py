@@ -17,7 +17,7 @@ from .listkinds import dtypes_of_leaf, holds_lists, is_of_objects, leaves_of
 from .lists import GrownList
 from .recorder import Recorder
 from .references import pool_of
-from .values import INT, NotStaged, Referenced
+from .values import INT, Complex, NotStaged, Referenced
 from .variables import Held, Kind, NoneOr, Parts, Reference, Rows, Same
 from .variables import Number as NumberKind
 
@@ -31,7 +31,7 @@ class Known:
 
 @frozen
 class Several:
-    """A result that is a tuple, a list of known length or a dict."""
+    """A result that is a tuple, a list of known length or a dict; among elements, also a complex number."""
 
     make: type
     parts: tuple[Any, ...]
@@ -168,7 +168,8 @@ def _elements(r: Recorder, whole: Kind, its_columns: list[Column], results: list
                 raise NotStaged("a result that is a list of what holds objects")
             return Instance(OBJECT, (kind.make, kind.keys), its)
         if isinstance(kind, Parts):
-            return Several(kind.make, tuple(map(elements, kind.kinds)))
+            make = complex if kind.make is Complex else kind.make
+            return Several(make, tuple(map(elements, kind.kinds)), kind.keys)
         if isinstance(kind, Same):
             return Known(kind.value)
         assert not isinstance(kind, NoneOr)

@@ -263,7 +263,7 @@ def _set(where: Expressions, owner: Composite, name: str, value: Any) -> None:
         r.put(cell.is_set, r.literal(True, BOOL), BOOL)
 
 
-def check_not_given_away(r: Recorder, value: Composite) -> None:
+def check_not_given_away(r: Recorder, value: Composite | DictDisplay) -> None:
     """Raise `NotStaged` if an object is an element of a list now, whatever held it before."""
     if any(known is value for known in r.given_away):
         raise NotStaged("an object that is in a list, under another name")

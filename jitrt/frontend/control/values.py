@@ -381,16 +381,16 @@ class Gone(RunTime):
 
 
 class DictDisplay(dict):
-    """A dict as it is written out; `place` tells where, `block` in which block of the recorder.
+    """A dict as it is written out; `place` tells where, `block` in which block of the recorder, in `depth` loops.
 
     Keys may be added in that block. Where another item is assigned, staging begins again.
     """
 
     stands_for = dict
 
-    def __init__(self, values: dict[Any, Any], place: Hashable, block: int):
+    def __init__(self, values: dict[Any, Any], place: Hashable, block: int, depth: int):
         super().__init__(values)
-        self.place, self.block = place, block
+        self.place, self.block, self.depth = place, block, depth
 
 
 class Display(list):
