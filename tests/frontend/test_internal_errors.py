@@ -104,7 +104,9 @@ def test_none_is_left(function, args, caplog):
         for _ in range(3):
             same(function(*args), compiled(*args))
         compiled.explain(*args)
-    assert not caplog.records
+    assert not [
+        r.getMessage() for r in caplog.records if " to compile" not in r.msg
+    ]  # how long it takes is the machine's
 
 
 def test_of_python_integers_that_change():
