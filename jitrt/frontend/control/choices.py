@@ -39,7 +39,7 @@ class Choices(Assignments):
             super().do_Expr(s)
         elif is_message:
             if not self.r.branches:
-                raise NotNow("a message that is always given")
+                raise (NotNow if messages.is_logged(s.value) else NotStaged)("a message that is always given")
             self._stop()
 
     def do_If(self, s: ast.If) -> None:

@@ -40,6 +40,11 @@ def is_given(where: Expressions, e: ast.expr) -> bool | None:
     return True if function in (print, warnings.warn) else None
 
 
+def is_logged(e: ast.expr) -> bool:
+    """Whether a message is one of a logger, whose level may be another one later on."""
+    return isinstance(e, ast.Call) and isinstance(e.func, ast.Attribute) and e.func.attr in _LEVELS
+
+
 def _is_taken(where: Expressions, logger: logging.Logger, method: str, e: ast.Call) -> bool:
     """Whether a logger takes a message; note what this depends on."""
     level = _LEVELS.get(method)
