@@ -20,6 +20,7 @@ from jitrt.kernels import words
 
 import jitrt
 from jitrt import policy
+from jitrt.frontend.context import current
 from jitrt.runtime.dispatch import Dispatch
 
 SOURCES = tuple(str(Path(module.__file__ or "").parent) for module in (jitrt, words))
@@ -30,6 +31,9 @@ SAFE = re.compile(
     r"|return self\.function\(\*call\.args\) if made is MISS else made"
     r'|return [\w.]+( (!=|==|is|is not) (\w+|"")|\(args, kwargs\))?'
 )
+
+
+UNSEEN = ("with ", "try:", "_local.trace = before")
 
 
 class State:
@@ -131,9 +135,9 @@ def fresh(plain):
 class Interruption:
     """Raises `error` at a line, the `number`th one that the package runs, or the first behind it that may raise.
 
-    Python sees no signal at the end of a ``with``, where a lock would stay taken, nor at a ``try``. And errors are not
-    raised in the lines of `FACE`, which run what may fail, and catch it, nor in lines that cannot fail, or only pass
-    arguments on.
+    Python sees no signal at the end of a ``with``, where a lock would stay taken, nor at a ``try``, nor at the
+    assignment that ends a trace: behind it, nothing would run compiled in this thread. And errors are not raised in the
+    lines of `FACE`, which run what may fail, and catch it, nor in lines that cannot fail, or only pass arguments on.
     """
 
     def __init__(self, error, number):
@@ -158,7 +162,7 @@ class Interruption:
             text = linecache.getline(frame.f_code.co_filename, frame.f_lineno)
             cannot_fail = frame.f_code.co_filename == FACE or SAFE.fullmatch(text.strip())
             spared = self.error is not KeyboardInterrupt and cannot_fail
-            if self.lines >= self.number and not spared and not text.lstrip().startswith(("with ", "try:")):
+            if self.lines >= self.number and not spared and not text.lstrip().startswith(UNSEEN):
                 self.place = f"{frame.f_code.co_filename}:{frame.f_lineno}"
                 sys.settrace(self.before)
                 raise self.error("interrupted")
@@ -178,6 +182,7 @@ def call(plain, error, number, earlier):
             # Where something is written already, or results find no memory, an error cannot be made up for.
             lines, behind = traceback_of(raised), ("in finish", "in native", "in _made")
             assert error is KeyboardInterrupt or any(name in lines for name in behind), interruption.place
+    assert current() is None, interruption.place
     if outcome is None:
         assert interruption.place
     else:
