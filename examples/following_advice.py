@@ -33,12 +33,13 @@ def epidemic_after(susceptible, infected, rate, days):
     return susceptible, infected, peak
 
 
-# Sociology: incomes by district, gathered in a dict of lists.
+# Sociology: incomes by district, gathered in arrays that are made anew for each of them.
 def district_means(district, income):
     found = {}
     for k in range(len(district)):
-        found.setdefault(int(district[k]), []).append(income[k])
-    return np.array([np.mean(found[d]) for d in sorted(found)])
+        d = int(district[k])
+        found[d] = np.append(found.get(d, []), income[k])
+    return np.array([found[d].mean() for d in sorted(found)])
 
 
 def district_means_after(district, income):

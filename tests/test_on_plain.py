@@ -111,7 +111,7 @@ def test_following_the_advice_compiles():
     )
     examples = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(examples)
-    said = {"district_means": "array", "star_map": "np.bincount", "repeats": "number"}
+    said = {"district_means": "one type", "star_map": "np.bincount", "repeats": "number"}
     for before, args, after, args_after in examples.cases(np.random.default_rng(1), 200):
         explanation = jitrt.jit(before).explain(*args)
         assert said.get(before.__name__, "behind it") in explanation.advice, before.__name__

@@ -130,6 +130,29 @@ def test_what_is_read_where_it_may_not_be_assigned(function, rest):
     agrees(function, *((*args, *rest) for args in CALLS))
 
 
+def of_two_kinds(x):
+    total = 0.0
+    for k in range(len(x)):
+        total += x[k] * k
+    pairs = [(v, 2 * v) for v in x]
+    for k in pairs:
+        total += k[0] - k[1]
+    for k in range(len(x)):
+        if k > 1:
+            w = x[k]
+        elif k < 0:
+            total += w
+    for w in pairs:
+        total += w[0]
+    return total
+
+
+def test_a_variable_of_two_loops_with_values_of_two_kinds():
+    fast = jitrt.jit(of_two_kinds)
+    for args in CALLS:
+        same(outcome(fast, args), outcome(of_two_kinds, args))
+
+
 def test_a_loop_around_that_may_not_run():
     agrees(in_loops, (X, 2), (X, 0), (X[:3], 1), (X, 3))
 

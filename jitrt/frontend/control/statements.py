@@ -457,7 +457,9 @@ class Statements(Choices):
                 self.ends = False
         for name, flag in flags.items():
             if name in loop.variables:
-                put_unbound(r, loop.variables[name], flag, before.get(name, MISSING))
+                value = before.get(name) if (UNBOUND, name) in r.changing else None
+                is_kept = isinstance(value, Unbound) and is_covered(kind_of(value.value), loop.kinds[name])
+                put_unbound(r, loop.variables[name], flag, value if is_kept else MISSING)
         r.scope(loop.end, scope)
         self.variables = before
         for name in loop.variables:
