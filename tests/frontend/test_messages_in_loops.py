@@ -15,11 +15,14 @@ X = np.arange(6.0)
 
 def steps(x, limit):
     total = 0.0
+    if len(x) and x[0] > limit:
+        print("begins above", limit)
     for i in range(len(x)):
         total = total * 0.5 + x[i]
         if total > limit:
-            print("above", limit, "at", i)
             warnings.warn(f"above {limit}", stacklevel=2)
+    if total > limit:
+        print("ends above", limit)
     return total
 
 
@@ -33,6 +36,22 @@ def test_what_is_printed_and_warned_of(capsys):
                 value = function(X, limit)
             said.append((value, capsys.readouterr().out, [str(w.message) for w in caught]))
         assert said[0] == said[1]
+
+
+def test_progress_that_is_printed(capsys):
+    def slow(x):
+        total = 0.0
+        for i in range(len(x)):
+            total = total * 0.5 + x[i]
+            if i % 3 == 0:
+                print(i)
+        return total
+
+    fast = jitrt.jit(slow)
+    for _ in range(3):
+        assert fast(X) == slow(X)
+        assert capsys.readouterr().out == "0\n3\n" * 2
+    assert not fast._loops.source((X,))
 
 
 def test_a_message_of_every_call(capsys):

@@ -11,7 +11,7 @@ import logging
 import warnings
 from typing import TYPE_CHECKING, Any
 
-from .values import NotStaged
+from .values import NotNow, NotStaged
 
 if TYPE_CHECKING:
     from .expressions import Expressions
@@ -37,6 +37,8 @@ def is_given(where: Expressions, e: ast.expr) -> bool | None:
     function = where.expression(e.func)
     if function in _FILTERS and where.r.catches_warnings:
         return False
+    if function is print and where.r.depth:  # of progress, which is due in every call
+        return None
     return True if function in (print, warnings.warn) else None
 
 
@@ -58,6 +60,8 @@ def _is_taken(where: Expressions, logger: logging.Logger, method: str, e: ast.Ca
         note(above, "level", "parent")
         above = None if above.level else above.parent
     if logger.isEnabledFor(level):
+        if where.r.depth:
+            raise NotNow("a message of a loop")
         return True
     for argument in [*e.args, *(k.value for k in e.keywords)]:
         _evaluate(where, argument)
