@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import jitrt
+from jitrt.frontend.control.stage import stage
 
 OPERATIONS = [
     "1 / a", "a / a", "np.reciprocal(a)", "np.sqrt(a - 2)", "a * 1e308 * 10", "k // k", "(a * 1e300).astype('f4')",
@@ -115,3 +116,16 @@ def test_what_is_ignored_is_not_computed():
         want = f(x.copy(), 3)
         assert np.array_equal(fast(x, 3), want)
     assert fast.cache_info().slow_calls <= 1
+
+
+def test_what_is_read_by_two_loops_is_computed_once():
+    def relaxed(p):
+        change = 1.0
+        while change > 1e-3:
+            before = p.copy()
+            p[:] = 0.25 * (np.roll(before, 1, axis=1) + np.roll(before, -1, axis=1) + 2 * before)
+            change = np.abs(p - before).mean()
+        return change
+
+    text = str(stage(relaxed, (np.random.default_rng(0).random((6, 7)),)).procedure)
+    assert text.count("= multiply") == 2 * 3  # in each of three parts of a row

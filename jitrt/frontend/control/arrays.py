@@ -143,16 +143,18 @@ def nest(r: Recorder, shape: Shape, body: Callable[[Indices], None], indices: In
         with r.loop(ZERO, shape[0]) as index:
             nest(r, shape[1:], body, (*indices, index))
     else:
-        _turns(r, ZERO, shape[0], lambda index: nest(r, shape[1:], body, (*indices, index)))
+        _turns(r, ZERO, shape[0], shape[0], lambda index: nest(r, shape[1:], body, (*indices, index)))
 
 
-def _turns(r: Recorder, start: Poly, stop: Poly, body: Callable[[Poly], None], parts: int = _MOST_PARTS) -> None:
-    """An innermost loop; where what its elements are read from changes, one behind the other."""
+def _turns(
+    r: Recorder, start: Poly, stop: Poly, extent: Poly, body: Callable[[Poly], None], parts: int = _MOST_PARTS
+) -> None:
+    """An innermost loop, or a part of it; where what its elements are read from changes, one behind the other."""
     if not parts:
         raise NotStaged("an axis that is rolled many times")
     loads, around = len(r.loads), r.innermost
     try:
-        with r.attempt() as take_back, r.loop(start, stop) as index:
+        with r.attempt() as take_back, r.loop(start, stop, part_of=extent) as index:
             r.innermost = index
             body(index)
         return
@@ -162,8 +164,8 @@ def _turns(r: Recorder, start: Poly, stop: Poly, body: Callable[[Poly], None], p
         turn = split.turn
     finally:
         r.innermost = around
-    _turns(r, start, r.minimum(turn, stop), body, parts - 1)
-    _turns(r, r.maximum(turn, start), stop, body, parts - 1)
+    _turns(r, start, r.minimum(turn, stop), extent, body, parts - 1)
+    _turns(r, r.maximum(turn, start), stop, extent, body, parts - 1)
 
 
 def rolled(r: Recorder, array: Array, by: Poly, axis: int) -> Array:

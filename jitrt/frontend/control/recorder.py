@@ -338,11 +338,12 @@ class Recorder:
         folds: Sequence[Fold] = (),
         varying: bool = False,
         is_nest: bool = True,
+        part_of: Poly | None = None,
     ) -> Iterator[Poly]:
         """A context in which the body of a loop is recorded; it gives the index.
 
         `varying` loops hold whole statements of the user's: stores of one iteration are seen by the next one. Others
-        are nests of operations on arrays, or bookkeeping.
+        are nests of operations on arrays, or bookkeeping. With those behind it, one may run as often as `part_of` says.
         """
         if is_nest and not varying:
             self.nests += 1
@@ -355,8 +356,8 @@ class Recorder:
             self._note_varying(index)
         with self.block() as body:
             self.facts.natural.append(stop - start - 1 if step > 0 else start - stop - 1)
-            if step == 1 and not start.terms:
-                self._whole[self.inside] = index, stop
+            if step == 1 and (part_of is not None or not start.terms):
+                self._whole[self.inside] = index, stop if part_of is None else part_of
             yield Poly.name(index)
         self.stores += 1
         self.emit(For(index, start, stop, step, tuple(body), tuple(folds)))
