@@ -129,3 +129,26 @@ def test_what_is_read_by_two_loops_is_computed_once():
 
     text = str(stage(relaxed, (np.random.default_rng(0).random((6, 7)),)).procedure)
     assert text.count("= multiply") == 2 * 3  # in each of three parts of a row
+
+
+def test_what_an_attempt_ignored_is_not_ignored_afterwards():
+    def sums(x, m):
+        total = 0.0
+        for axis in (0, 1, 0, 1, 0, 1, 0, 1):  # first taken for a loop, in which the axis is not known
+            with np.errstate(all="ignore"):
+                total = total * 0.5
+                total = total * 0.5
+                total = total + 1.0
+                total = total + m.sum(axis=axis)[0] * 0.5
+        for i in range(len(x)):
+            total += x[i]
+        return total, len(1 / x)
+
+    fast, m = jitrt.jit(sums), np.arange(4.0).reshape(2, 2)
+    for x in (np.ones(3), np.zeros(3), np.ones(3), np.zeros(3)):
+        said = []
+        for function in (sums, fast):
+            with warnings.catch_warnings(record=True) as caught:
+                warnings.simplefilter("always")
+                said.append((function(x, m), [str(w.message) for w in caught]))
+        assert said[0] == said[1] and bool(said[0][1]) == (not x.any())

@@ -162,7 +162,11 @@ class Choices(Assignments):
 
         Where anything is raised or warned of inside, the plain function answers anyway.
         """
-        before = self.r.catches_warnings, self.r.ignored
+        with self.r.states():
+            self._enter(s)
+            self.block(s.body)
+
+    def _enter(self, s: ast.With) -> None:
         for item in s.items:
             e = item.context_expr
             function = self.expression(e.func) if isinstance(e, ast.Call) and not e.args else None
@@ -173,8 +177,6 @@ class Choices(Assignments):
             else:
                 named = {k.arg for k in e.keywords}  # type: ignore[attr-defined]
                 self.r.ignored |= frozenset(NUMBERS) & (named if "all" not in named else frozenset(NUMBERS))
-        self.block(s.body)
-        self.r.catches_warnings, self.r.ignored = before
 
     def do_Match(self, s: ast.Match) -> None:
         """As a chain of choices; of the patterns, values and what may stand for anything."""

@@ -30,10 +30,12 @@ def is_given(where: Expressions, e: ast.expr) -> bool | None:
     owner = e.func.value if isinstance(e.func, ast.Attribute) else e.func
     if not isinstance(owner, ast.Name) or owner.id in where.variables:
         return None
-    if isinstance(e.func, ast.Attribute) and type(logger := where.expression(owner)) is logging.Logger:
-        return _is_taken(where, logger, e.func.attr, e)
-    if isinstance(e.func, ast.Attribute) and logger is not warnings:
-        return None
+    if isinstance(e.func, ast.Attribute):
+        of = where.expression(owner)
+        if type(of) is logging.Logger:
+            return _is_taken(where, of, e.func.attr, e)
+        if of is not warnings:
+            return None
     function = where.expression(e.func)
     if function in _FILTERS and where.r.catches_warnings:
         return False

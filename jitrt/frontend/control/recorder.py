@@ -244,6 +244,15 @@ class Recorder:
             del self.facts.natural[facts:]
 
     @contextlib.contextmanager
+    def states(self) -> Iterator[None]:
+        """A context at whose end, however it ends, what is ignored, caught and supposed is as it was."""
+        before = self.catches_warnings, self.ignored, self.in_first_iteration
+        try:
+            yield
+        finally:
+            self.catches_warnings, self.ignored, self.in_first_iteration = before
+
+    @contextlib.contextmanager
     def branch(self) -> Iterator[None]:
         """A context that is a part of a choice."""
         self.branches += 1

@@ -324,9 +324,9 @@ class Statements(Choices):
             raise NotStaged("a variable that holds different kinds of values")
         self.path = (*path, s.lineno, s.col_offset, "first")
         begin()
-        before, self.r.in_first_iteration = self.r.in_first_iteration, True
-        self.block(body)
-        self.r.in_first_iteration = before
+        with self.r.states():
+            self.r.in_first_iteration = True
+            self.block(body)
         self.path = path
         return not self.ends
 
