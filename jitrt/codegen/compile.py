@@ -98,7 +98,7 @@ def assemble_module(name: str, emit: Callable[[ir.Module], None], entries: dict[
         linker.link(code)
         addresses = {symbol: linker.address(symbol) for symbol in symbols}
         cache.store(name, code, entries.items(), linker.undefined(module))
-    _log.info("compiled %s in %.1f ms", cache.listed(symbols), 1e3 * (time.perf_counter() - start))
+    _log.info("assembled %s in %.1f ms", cache.listed(symbols), 1e3 * (time.perf_counter() - start))
     return addresses
 
 

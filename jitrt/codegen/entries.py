@@ -8,8 +8,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from .. import policy
-from ..ir.loops import Procedure
-from . import cache
+from ..ir.loops import Compute, External, Procedure, statements_within
+from ..ir.ops.optable import OPS
+from ..ir.ops.relaxed import RELAXED
+from ..kernels.external import STEP
+from . import cache, tierup
 from .kernels import lock
 
 _entries: dict[str, int] = {}
@@ -17,6 +20,8 @@ _entries: dict[str, int] = {}
 
 def entry_of(procedure: Procedure, written: Sequence[int]) -> int:
     """The address of the entry of a procedure that writes the array parameters ``x{k}`` for k in `written`.
+
+    It may lead to a baseline version at first, see `tierup`.
 
     Raises
     ------
@@ -26,10 +31,42 @@ def entry_of(procedure: Procedure, written: Sequence[int]) -> int:
     key = f"{procedure}\nwrites {written}\nshares loops of {policy.SHARED_WORK}"
     with lock:
         if key not in _entries:
-            found = cache.load(key)
-            if found is None:
-                from .procedures import compile_procedure
-
-                found = compile_procedure(key, procedure, written)
-            (_entries[key],) = found.values()
+            _entries[key] = _found(key, procedure, written)
         return _entries[key]
+
+
+def _found(key: str, procedure: Procedure, written: Sequence[int]) -> int:
+    def optimised() -> int:
+        from .procedures import compile_procedure
+
+        (address,) = compile_procedure(key, procedure, written).values()
+        return address
+
+    known = cache.load(key)
+    if known is not None:
+        return next(iter(known.values()))
+    if not _has_two_versions(procedure):
+        return optimised()
+    of_baseline = f"baseline of {key}"
+    first = cache.load(of_baseline)
+    if first is None:
+        from .procedures import assemble_procedure
+
+        first = assemble_procedure(of_baseline, procedure, written)
+    entry, words = first.values()
+    tierup.begin(entry, words, optimised)
+    return entry
+
+
+def _has_two_versions(procedure: Procedure) -> bool:
+    """Whether a baseline version gives the same bits, and what it does is taken back where it is left.
+
+    Relaxed arithmetic depends on what LLVM makes of it, and an emitter of the user's may do anything. What was drawn
+    from generators of random numbers, and what Python executed, is not taken back here.
+    """
+    for s in statements_within(procedure.body):
+        if isinstance(s, Compute) and (OPS[s.op].library == RELAXED or OPS[s.op].emit is not None):
+            return False
+        if isinstance(s, External) and (s.symbol == STEP or s.symbol.startswith("random.")):
+            return False
+    return True

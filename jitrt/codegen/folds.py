@@ -29,10 +29,14 @@ def is_search(fold: Op) -> bool:
     return fold in EXTREME
 
 
-def combine(fold: Op, dtype: np.dtype, in_lanes: bool = False) -> Emitter:
-    """What folds a value into an accumulator; `in_lanes` says that the vectoriser may make several of it."""
+def combine(fold: Op, dtype: np.dtype, in_lanes: bool = False, in_order: bool = False) -> Emitter:
+    """What folds a value into an accumulator.
+
+    `in_lanes` says that the vectoriser may make several accumulators of it, and `in_order` that it may not do so where
+    the order of sums and products makes a difference.
+    """
     assert fold.ufunc is not None
-    if dtype.kind == "f" and fold.ufunc in _REASSOCIATED and fold.kind is Kind.REDUCTION:
+    if dtype.kind == "f" and fold.ufunc in _REASSOCIATED and fold.kind is Kind.REDUCTION and not in_order:
         instruction = _REASSOCIATED[fold.ufunc]
         return lambda builder, args: getattr(builder, instruction)(*args, flags=("reassoc",))
     # NumPy's extremes of half precision are formed one by one, so that the first of two zeros wins.

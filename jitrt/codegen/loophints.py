@@ -79,6 +79,17 @@ def one_vector(unrolled: bool) -> list[Hint]:
     return [("llvm.loop.interleave.count", one), *([] if unrolled else [("llvm.loop.unroll.disable",)])]
 
 
+def lanes_at_once(module: ir.Module) -> list[Hint]:
+    """Let a loop over a fixed number of lanes become vectors: it is not unrolled before that, and wholly afterwards."""
+    unrolled = module.add_metadata([ir.MetaDataString(module, "llvm.loop.unroll.full")])
+    one = ir.Constant(ir.IntType(32), 1)
+    return [
+        ("llvm.loop.interleave.count", one),
+        ("llvm.loop.unroll.disable",),
+        ("llvm.loop.vectorize.followup_all", unrolled),
+    ]
+
+
 def one_element() -> list[Hint]:
     """Let a loop work on one element at a time."""
     return [("llvm.loop.vectorize.enable", ir.Constant(ir.IntType(1), 0))]

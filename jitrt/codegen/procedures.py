@@ -27,19 +27,22 @@ from ..passes.carried import carry
 from ..passes.nests import fuse_nests, independent_loops
 from ..passes.overwriting import overwrite
 from ..passes.raising import computed_to_raise
-from .compile import compile_module
+from .baseline import Trampoline, symbols
+from .compile import assemble_module, compile_module
 from .context import I64, call_intrinsic, internal
 from .context import POINTER as BYTES
+from .countedloops import lanes_of
 from .fingerprint import digest, fingerprint
 from .loophints import prefer_wide_vectors
 from .routines import Routines
 from .savedarrays import SavedArrays
 from .scalar import value_type
 from .sharedloops import emit_shared
-from .statements import WORDS, Statements, Unsupported
+from .statements import WORDS, Plan, Statements, Unsupported
 
 ENTRY_TYPE = ir.FunctionType(I64, [WORDS, WORDS, WORDS])
 _I1 = ir.IntType(1)
+_NONE: Mapping[str, Apart] = {}
 
 
 def compile_procedure(key: str, procedure: Procedure, written: Sequence[int]) -> dict[str, int]:
@@ -47,8 +50,7 @@ def compile_procedure(key: str, procedure: Procedure, written: Sequence[int]) ->
 
     `key` is the text by which the disk cache knows it.
     """
-    module = digest(key + fingerprint())
-    name = f"jitrt_{module[:24]}"
+    module, name = _names(key)
 
     def emit(target: ir.Module) -> None:
         prefer_wide_vectors(emit_procedure(target, procedure, written, name))
@@ -58,48 +60,67 @@ def compile_procedure(key: str, procedure: Procedure, written: Sequence[int]) ->
     return compile_module(module, emit, {key: [name]}, all(op.emit is None for op in computed))
 
 
+def assemble_procedure(key: str, procedure: Procedure, written: Sequence[int]) -> dict[str, int]:
+    """The symbols and the addresses of the entry of a baseline version, and of its words."""
+    module, name = _names(key)
+
+    def emit(target: ir.Module) -> None:
+        trampoline = Trampoline(target, name, ENTRY_TYPE)
+        plan = Plan(computed_to_raise(procedure), lanes_of(procedure), leaves=trampoline.leaves)
+        emission = _Procedure(target, procedure, f"{name}_body", plan)
+        _emit_entry(trampoline.baseline, emission, procedure, written)
+
+    enters("codegen")
+    return assemble_module(module, emit, {key: symbols(name)})
+
+
+def _names(key: str) -> tuple[str, str]:
+    """The names of a module and of the procedure in it."""
+    module = digest(key + fingerprint())
+    return module, f"jitrt_{module[:24]}"
+
+
 def emit_procedure(module: ir.Module, procedure: Procedure, written: Sequence[int], name: str) -> ir.Function:
-    """Add the entry of a procedure to `module` under `name`.
+    """Add the entry of a procedure, optimised by passes, to `module` under `name`; the function that does the work.
 
     Raises
     ------
     Unsupported
         If it has an operation that cannot be emitted.
     """
-    function = internal(module, ENTRY_TYPE, f"{name}_body")
     fused = fuse_nests(procedure)
     if config.strict():
         verify(fused)
-    apart = loops_apart(fused, policy.SHARED_WORK)
-    independent = independent_loops(fused)
-    _Procedure(module, carry(overwrite(fused)), function, apart, independent).emit({f"x{k}" for k in written})
-    entry = ir.Function(module, ENTRY_TYPE, name)
+    body = carry(overwrite(fused))
+    plan = Plan(computed_to_raise(body), lanes_of(procedure), independent_loops(fused))
+    emission = _Procedure(module, body, f"{name}_body", plan, loops_apart(fused, policy.SHARED_WORK))
+    _emit_entry(ir.Function(module, ENTRY_TYPE, name), emission, procedure, written)
+    return emission.function
+
+
+def _emit_entry(entry: ir.Function, emission: _Procedure, procedure: Procedure, written: Sequence[int]) -> None:
+    """Emit a procedure, and what takes back what it has written where it stops, or raises what is watched."""
+    emission.emit({f"x{k}" for k in written})
     builder = ir.IRBuilder(entry.append_basic_block("entry"))
-    saved = SavedArrays(builder, procedure, written)
+    saved = SavedArrays(builder, procedure, written, emission.plan.leaves is not None)
     clear_flags(builder)
     # A call, and no part of it: to the compiler, arithmetic and flags are independent.
-    status = builder.call(function, entry.args)
+    status = builder.call(emission.function, entry.args)
     watched = builder.load(builder.gep(entry.args[0], [ir.Constant(I64, WATCHED)]))
     raised = builder.icmp_signed("!=", builder.and_(raised_flags(builder), watched), ir.Constant(I64, 0))
     status = builder.or_(status, builder.zext(raised, I64))
     saved.restore_if(builder.icmp_signed("!=", status, ir.Constant(I64, 0)))
     builder.ret(status)
-    return function
 
 
 class _Procedure(Statements):
-    """Emission of one procedure, some of whose loops are `apart`, and some `independent`."""
+    """Emission of one procedure, some of whose loops are `apart`, as a function `name`."""
 
     def __init__(
-        self,
-        module: ir.Module,
-        procedure: Procedure,
-        function: ir.Function,
-        apart: Mapping[str, Apart],
-        independent: Set[str],
+        self, module: ir.Module, procedure: Procedure, name: str, plan: Plan, apart: Mapping[str, Apart] = _NONE
     ):
-        super().__init__(module, procedure, function, computed_to_raise(procedure))
-        self.apart, self.independent = apart, independent
+        super().__init__(module, procedure, internal(module, ENTRY_TYPE, name), plan)
+        self.apart = apart
         self.routines = Routines(self)
 
     def _for(self, s: For) -> None:

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 
 from llvmlite import ir
 
-from ..base.frozen import frozen
+from ..base.frozen import frozen, replaced
 from ..ir.loops import Do, Get, Procedure, Put, Routine, Statement, Type, statements_within
 from ..ir.verify import defined_in, uses
 from .context import internal
@@ -101,7 +101,7 @@ class _Code:
 
     def _emit(self, routine: Routine) -> bool:
         outer = self.routines.outer
-        inner = Statements(outer.module, outer.procedure, self.function, outer.kept)
+        inner = Statements(outer.module, outer.procedure, self.function, replaced(outer.plan, leaves=None))
         inner.routines = self.routines
         builder, given = inner.builder, iter(self.function.args[2:])
         if not self.is_rare:

@@ -39,14 +39,16 @@ class SavedArrays:
     procedure : Procedure
     written : sequence of int
         The numbers of these arrays.
+    is_left : bool
+        Whether the procedure may be left anywhere, as baseline versions are.
     """
 
-    def __init__(self, builder: ir.IRBuilder, procedure: Procedure, written: Sequence[int]):
+    def __init__(self, builder: ir.IRBuilder, procedure: Procedure, written: Sequence[int], is_left: bool):
         self.builder = builder
         self.arrays: list[_Array] = []
         if not written:
             return
-        stops = _may_stop_late(procedure.body, {f"x{n}" for n in written}, False)
+        stops = is_left or _may_stop_late(procedure.body, {f"x{n}" for n in written}, False)
         if not (stops or _may_raise(procedure)):
             return
         arguments = builder.function.args[0]

@@ -19,6 +19,7 @@ from ..kernels.words import Words, word
 from ..passes.apart import WHOLE, Apart
 from .context import I64, call_intrinsic, declared, internal
 from .context import POINTER as BYTES
+from .countedloops import counted
 from .loophints import prefer_wide_vectors
 from .statements import WORDS, Statements
 
@@ -87,8 +88,7 @@ class _SharedLoop:
         outer, loop = self.outer, self.loop
         function = internal(outer.module, KERNEL, f"{outer.function.name}.{loop.index}")
         prefer_wide_vectors(function)
-        inner = Statements(outer.module, outer.procedure, function, outer.kept)
-        inner.independent = outer.independent
+        inner = Statements(outer.module, outer.procedure, function, outer.plan)
         builder, (given, first, last) = inner.builder, function.args
         environment = builder.bitcast(given, kind.as_pointer())
         numbers = iter(range(FIRST_FIELD, len(kind.elements)))
@@ -112,7 +112,7 @@ class _SharedLoop:
         memory = self._memory(inner, environment) if self.asks_for_memory else None
         step = word(loop.step)
         lower, upper = (builder.add(start, builder.mul(k, step)) for k in (first, last))
-        inner.counted(loop, lower, upper, ())
+        counted(inner, loop, lower, upper, ())
         if self.apart.last:
             has_last = builder.and_(builder.icmp_signed("<", first, last), builder.icmp_signed("==", last, span))
             with builder.if_then(has_last):

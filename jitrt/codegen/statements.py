@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable, Mapping, Sequence, Set
 from typing import Any
 
 import numpy as np
 from llvmlite import ir
 
+from ..base.frozen import frozen
 from ..frontend.control.values import NotStaged
 from ..ir.integers import Poly
 from ..ir.loops import (
@@ -19,7 +19,6 @@ from ..ir.loops import (
     Compute,
     Do,
     External,
-    Fold,
     For,
     Forever,
     Get,
@@ -41,23 +40,19 @@ from ..ir.loops import (
     Update,
     statements_within,
 )
-from ..ir.ops.folds import REDUCE_ADD, REDUCE_AND, REDUCE_MAXIMUM, REDUCE_MINIMUM, REDUCE_MULTIPLY, REDUCE_OR
 from ..ir.ops.optable import OPS
 from ..kernels import external, floatflags
-from ..kernels.loop_metadata import AccessGroup, set_hints
 from .conditions import held
 from .context import I64, call_intrinsic, declared, internal
 from .context import POINTER as BYTES
-from .folds import PairwiseSum, combine, neutral
+from .countedloops import emit_for
 from .kept import Joined, keep
-from .loophints import independent, one_element, one_vector
 from .scalar import data_type, emitter, from_memory, make_complex, to_memory, value_type
 from .selections import Raising
 
 WORDS = I64.as_pointer()
 _I1 = ir.IntType(1)
 _I32 = ir.IntType(32)
-_BLOCK = 512  # elements that are added in any order before pairs are formed
 _MOST_UNROLLED = 32  # loops of a procedure; of more of them LLVM would make too much code
 _SLACK = 64  # bytes: memory is aligned for vectors, and a little larger than asked for
 _BITS = {"and": "and_", "or": "or_", "xor": "xor", "shl": "shl", "shr": "ashr", "udiv": "udiv", "urem": "urem"}
@@ -65,6 +60,28 @@ _BITS = {"and": "and_", "or": "or_", "xor": "xor", "shl": "shl", "shr": "ashr", 
 
 class Unsupported(NotStaged):
     """An operation on numbers that kernels cannot compute."""
+
+
+@frozen(eq=False)
+class Plan:
+    """What is known of a procedure before it is emitted.
+
+    Attributes
+    ----------
+    kept : set of str
+        The names of what is computed although nothing may read it.
+    lanes : set of str
+        The indices of loops whose folds are formed in lanes.
+    independent : set of str
+        The indices of loops whose turns never meet in memory.
+    leaves : llvmlite.ir.Function, optional
+        Asked in each turn of a loop, whether the procedure is left, see `baseline`.
+    """
+
+    kept: Set[str]
+    lanes: Set[str]
+    independent: Set[str] = frozenset()
+    leaves: ir.Function | None = None
 
 
 class Statements:
@@ -76,12 +93,11 @@ class Statements:
     procedure : Procedure
     function : llvmlite.ir.Function
         It gets its first block.
-    kept : set of str
-        The names of what is computed although nothing may read it.
+    plan : Plan
     """
 
-    def __init__(self, module: ir.Module, procedure: Procedure, function: ir.Function, kept: Set[str]):
-        self.module, self.procedure, self.function, self.kept = module, procedure, function, kept
+    def __init__(self, module: ir.Module, procedure: Procedure, function: ir.Function, plan: Plan):
+        self.module, self.procedure, self.function, self.plan = module, procedure, function, plan
         self.builder = ir.IRBuilder(function.append_basic_block("entry"))
         self.workspace = function.args[1]  # where pieces of memory and their sizes stand
         self.raising = Raising(self.builder.ptrtoint(function.args[0], I64))  # addresses are below 2**47
@@ -91,8 +107,7 @@ class Statements:
         self.labels: dict[str, ir.Block] = {}
         self.folds: dict[str, Callable[[ir.Value], None]] = {}  # what takes a value into an accumulator
         self.indices: list[str] = []  # of the loops around
-        self.independent: Set[str] = frozenset()  # indices of loops whose turns never meet in memory
-        self.group: ir.MDValue | None = None  # of the accesses of such a loop, while it is emitted
+        self.group: ir.MDValue | None = None  # of the accesses of an independent loop, while it is emitted
         self.routines: Any = None  # their code
         self.environment: ir.Value | None = None  # where the variables stand that routines share
         self.shared: Mapping[str, int] = {}  # these variables, and their fields
@@ -155,10 +170,10 @@ class Statements:
         elif OPS[s.op].integer_flags and isinstance(args[0], ir.Constant) and s.dtype.kind == "f":
             args[0] = self._unknown(args[0])  # LLVM divides it by an integer that is 0 in the branch for zeros
         self.values[s.target] = emit(self.builder, args)
-        if s.target in self.kept:
-            self._keep(self.values[s.target])
+        if s.target in self.plan.kept:
+            self.keep(self.values[s.target])
 
-    def _keep(self, value: ir.Value) -> None:
+    def keep(self, value: ir.Value) -> None:
         if self.joined is not None:
             self.joined.add(self.builder, value)
         else:
@@ -402,6 +417,11 @@ class Statements:
         branch.set_weights([1, 1 << 20])
         builder.position_at_end(going)
 
+    def leave_if_asked(self) -> None:
+        """Leave the baseline version if the optimised one is there."""
+        if self.plan.leaves is not None:
+            self.stop_if(self.builder.call(self.plan.leaves, []))
+
     def _do(self, s: Do) -> None:
         self.routines.run(self, s)
 
@@ -440,12 +460,13 @@ class Statements:
         builder.position_at_end(head)
         if self.stopped_by_others is not None:
             self.stop_if(self.stopped_by_others())
-        self._turn("", s.body)
+        self.leave_if_asked()
+        self.turn("", s.body)
         if not builder.block.is_terminated:
             builder.branch(head)
         builder.position_at_end(builder.append_basic_block("never"))
 
-    def _turn(self, index: str, body: Sequence[Statement]) -> None:
+    def turn(self, index: str, body: Sequence[Statement]) -> None:
         """A turn of a loop, which LLVM does not compute in vain: conditions around it hold nothing in it."""
         before, self.is_conditional = self.is_conditional, False
         self.indices.append(index)
@@ -454,114 +475,7 @@ class Statements:
         self.is_conditional = before
 
     def _for(self, s: For) -> None:
-        start, stop = self.polynomial(s.start), self.polynomial(s.stop)
-        pairs = [f for f in s.folds if f.op == "add" and f.dtype.kind in "fc"]
-        if pairs and not any(isinstance(t, (For, Forever)) for t in s.body) and not s.folds[1:]:
-            self._summed(s, start, stop)
-            return
-        sums = {f.name: PairwiseSum(self.builder, REDUCE_ADD, f.dtype) for f in pairs}
-        for name, total in sums.items():
-            total.reset(self.builder)
-            self.folds[name] = functools.partial(total.push, self.builder)
-        others = [f for f in s.folds if f.name not in sums]
-        for f, value in zip(others, self.counted(s, start, stop, others)):
-            self.values[f.name] = value
-            if f.name in self.kept:
-                self._keep(value)
-        for name, total in sums.items():
-            self.values[name] = total.result(self.builder)
-            if name in self.kept:
-                self._keep(self.values[name])
-
-    def _summed(self, s: For, start: ir.Value, stop: ir.Value) -> None:
-        """A sum by blocks: within a block in any order, of more than one block in pairs."""
-        builder, (fold,) = self.builder, s.folds
-        total = PairwiseSum(builder, REDUCE_ADD, fold.dtype)
-        several = builder.icmp_signed(">", builder.sub(stop, start), ir.Constant(I64, _BLOCK))
-        with builder.if_then(several, likely=False):
-            total.reset(builder)
-        with builder.goto_entry_block():
-            single = builder.alloca(value_type(fold.dtype))
-        builder.store(neutral(_FOLDS[fold.op], fold.dtype), single)
-
-        def block(index: ir.Value) -> None:
-            last = call_intrinsic(builder, "smin", (stop, builder.add(index, ir.Constant(I64, _BLOCK))))
-            (part,) = self.counted(s, index, last, [fold])
-            builder.store(part, single)
-            with builder.if_then(several, likely=False):
-                total.push(builder, part)
-
-        self._loop(start, stop, _BLOCK, block)
-        with builder.if_then(several, likely=False):
-            builder.store(total.result(builder), single)
-        self.values[fold.name] = builder.load(single)
-        if fold.name in self.kept:
-            self._keep(self.values[fold.name])
-
-    def _loop(
-        self,
-        start: ir.Value,
-        stop: ir.Value,
-        step: int,
-        turn: Callable[[ir.Value], None],
-        is_plain: bool = False,
-        is_scattered: bool = False,
-        group: ir.MDValue | None = None,
-    ) -> None:
-        """``for index in range(start, stop, step): turn(index)``; one vector at a time where a body is plain.
-
-        Rows are short: several vectors at a time would leave more of them to a loop over single elements. Instructions
-        that load from eight places, or store there, take longer than eight loads or stores.
-        """
-        builder, before = self.builder, self.builder.block
-        body, after = builder.append_basic_block("turn"), builder.append_basic_block("done")
-        order = "<" if step > 0 else ">"
-        builder.cbranch(builder.icmp_signed(order, start, stop), body, after)
-        builder.position_at_end(body)
-        index = builder.phi(I64)
-        index.add_incoming(start, before)
-        turn(index)
-        if not builder.block.is_terminated:
-            following = builder.add(index, ir.Constant(I64, step), flags=["nsw"])
-            index.add_incoming(following, builder.block)
-            latch = builder.cbranch(builder.icmp_signed(order, following, stop), body, after)
-            hints = one_element() if is_scattered else one_vector(not self.has_many_loops) if is_plain else []
-            if group is not None:
-                hints.append(independent(group))
-            if hints:
-                set_hints(latch, self.module, hints)
-        builder.position_at_end(after)
-
-    def counted(self, s: For, start: ir.Value, stop: ir.Value, folds: Sequence[Fold]) -> list[ir.Value]:
-        """The loop, and what its folds give; LLVM makes registers of their places."""
-        builder = self.builder
-        places = []
-        for fold in folds:
-            with builder.goto_entry_block():
-                place = builder.alloca(value_type(fold.dtype))
-            builder.store(neutral(_FOLDS[fold.op], fold.dtype), place)
-            combined = combine(_FOLDS[fold.op], fold.dtype, in_lanes=is_plain(s.body))
-
-            def fold_into(value: ir.Value, place: ir.Value = place, combined: Any = combined) -> None:
-                builder.store(combined(builder, (builder.load(place), value)), place)
-
-            self.folds[fold.name] = fold_into
-            places.append(place)
-
-        group = AccessGroup.of(self.module) if s.index in self.independent else None
-        before, joined = self.joined, Joined()
-        self.joined = joined if is_whole(s.body) else None
-
-        def turn(index: ir.Value) -> None:
-            self.values[s.index] = index
-            around, self.group = self.group, group
-            self._turn(s.index, s.body)
-            self.group = around
-
-        self._loop(start, stop, s.step, turn, not s.folds and is_plain(s.body), is_scattered(s.body), group)
-        self.joined = before
-        joined.keep(builder)
-        return [builder.load(place) for place in places]
+        emit_for(self, s)
 
     def _update(self, s: Update) -> None:
         self.folds[s.accumulator](self.values[s.value])
@@ -569,27 +483,3 @@ class Statements:
 
 def _c_type(type_: Type) -> ir.Type:
     return BYTES if isinstance(type_, str) else I64 if type_.kind in "iu" else value_type(type_)
-
-
-def is_plain(body: Sequence[Statement]) -> bool:
-    """Whether a loop with that body only computes elements, so that vectors are all that it gains from."""
-    return not any(isinstance(s, (If, Scope, Stop, Checked, Put, External)) for s in body)
-
-
-def is_whole(body: Sequence[Statement]) -> bool:
-    """Whether a loop with that body has no loop in it, and is not left before its end, unless the procedure stops."""
-    inside = list(statements_within(body))
-    labels = {s.label for s in inside if isinstance(s, Scope)}
-    return not any(isinstance(s, (For, Forever)) or (isinstance(s, Leave) and s.label not in labels) for s in inside)
-
-
-def is_scattered(body: Sequence[Statement]) -> bool:
-    """Whether a loop with that body reads or writes elements at places that it has read or computed."""
-    computed = {s.target for s in body if isinstance(s, (Load, Compute, Machine))}
-    return any(isinstance(s, (Load, Store)) and not computed.isdisjoint(s.offset.names()) for s in body)
-
-
-_FOLDS = {
-    "add": REDUCE_ADD, "multiply": REDUCE_MULTIPLY, "maximum": REDUCE_MAXIMUM, "minimum": REDUCE_MINIMUM,
-    "logical_or": REDUCE_OR, "logical_and": REDUCE_AND,
-}  # fmt: skip
