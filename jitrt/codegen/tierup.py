@@ -29,8 +29,8 @@ _ASKED, _CODE, _PROCESS = map(TRAMPOLINE.index, ("asked", "code", "process"))
 _PENDING, _LOCK, _RELEASE = map(PROCESS.index, ("pending", "lock", "release"))
 
 _process = (ctypes.c_int64 * len(PROCESS))()
-_at_work = threading.RLock()  # held while an optimised version is made, and from the end of the main thread on
-forks.hold("tiers", _at_work)
+_optimising = threading.RLock()  # held while an optimised version is made, and from the end of the main thread on
+forks.hold("tiers", _optimising)
 _has_thread = False
 
 
@@ -67,7 +67,7 @@ def is_baseline(trampoline: int) -> bool:
 
 def optimise(trampoline: int) -> None:
     """Make the optimised version of the procedure with that entry, if it has none."""
-    with _at_work, at_work():
+    with _optimising, at_work():
         found = _baselines.pop(trampoline, None)
         if found is not None:
             found.words[_CODE] = found.optimise()
@@ -113,4 +113,4 @@ def _after_fork() -> None:
 
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_after_fork)
-atexit.register(_at_work.acquire)  # LLVM must not be left in the middle of something
+atexit.register(_optimising.acquire)  # LLVM must not be left in the middle of something

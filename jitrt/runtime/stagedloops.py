@@ -489,12 +489,14 @@ class _Loop:
         shapes = tuple([getattr(a, "shape", a if type(a) in LEAVES else type(a)) for a in call.leaves])
         if shapes in self.tried or len(self.tried) >= policy.TRIED_SHAPES:
             return False
-        if tierup.is_baseline(self.address):
-            return False  # it is too early to tell
         self.tried.add(shapes)
         try:
             with np.errstate(all="ignore"):  # the call itself has warned
-                return self._is_slower(call, serve)
+                is_slower = self._is_slower(call, serve)
+                if is_slower and tierup.is_baseline(self.address):
+                    tierup.optimise(self.address)
+                    is_slower = self._is_slower(call, serve)
+                return is_slower
         except Exception:
             return False
 

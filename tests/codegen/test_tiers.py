@@ -12,6 +12,7 @@ import pytest
 
 import jitrt
 from jitrt.codegen import tierup
+from jitrt.runtime.stagedloops import _Loop
 
 LONG = 3 << 20  # turns: more than those after which the optimised version is asked for
 
@@ -48,6 +49,12 @@ FOUND = """
                 best = total
                 found.append(i)
         return found, best
+"""
+EXACT = """
+    def f(x, n):
+        for k in range(n):
+            x[k] = 0.5 * x[k] + NUMBER
+        return x[0]
 """
 APART = """
     def f(x, n):
@@ -141,6 +148,21 @@ def test_one_version_where_two_would_differ():
     assert set(tierup._baselines) > before
 
 
+def test_what_is_slower_than_plain_is_optimised_before_it_is_given_up(monkeypatch):
+    answers = []
+
+    def is_slower(loop, call, serve):
+        answers.append(tierup.is_baseline(loop.address))
+        return answers[-1]
+
+    monkeypatch.setattr(_Loop, "_is_slower", is_slower)
+    function = new(EXACT)
+    compiled = jitrt.jit(function)
+    for n in [8] * 20:
+        assert compiled(np.ones(n), n) == function(np.ones(n), n)
+    assert answers == [True, False]
+
+
 def run(folder, text):
     """What a process prints that has a disk cache in `folder`."""
     path = folder / "program.py"
@@ -155,6 +177,7 @@ PROGRAM = """
 import os, sys, warnings
 import numpy as np, jitrt
 from jitrt.codegen import tierup
+from jitrt.runtime.stagedloops import _Loop
 
 @jitrt.jit
 def f(x, n):
