@@ -8,10 +8,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from .. import config, policy
-from ..ir.loops import Compute, External, Procedure, statements_within
+from ..ir.loops import Compute, Procedure, statements_within
 from ..ir.ops.optable import OPS
 from ..ir.ops.relaxed import RELAXED
-from ..kernels.external import STEP
 from . import cache, tierup
 from .fingerprint import digest
 from .kernels import lock
@@ -19,10 +18,11 @@ from .kernels import lock
 _entries: dict[str, int] = {}
 
 
-def entry_of(procedure: Procedure, written: Sequence[int]) -> int:
+def entry_of(procedure: Procedure, written: Sequence[int], draws: bool = False) -> int:
     """The address of the entry of a procedure that writes the array parameters ``x{k}`` for k in `written`.
 
-    It may lead to a baseline version at first, see `tierup`.
+    It may lead to a baseline version at first, see `tierup`; not if the procedure `draws` from generators of random
+    numbers whose states its caller takes back, since those versions change in the middle of a call.
 
     Raises
     ------
@@ -32,11 +32,11 @@ def entry_of(procedure: Procedure, written: Sequence[int]) -> int:
     key = f"{procedure}\nwrites {written}\nshares loops of {policy.SHARED_WORK}"
     with lock:
         if key not in _entries:
-            _entries[key] = _found(key, procedure, written)
+            _entries[key] = _found(key, procedure, written, not draws and _has_two_versions(procedure))
         return _entries[key]
 
 
-def _found(key: str, procedure: Procedure, written: Sequence[int]) -> int:
+def _found(key: str, procedure: Procedure, written: Sequence[int], has_two_versions: bool) -> int:
     def optimised() -> int:
         from .procedures import compile_procedure
 
@@ -46,7 +46,7 @@ def _found(key: str, procedure: Procedure, written: Sequence[int]) -> int:
     known = cache.load(key)
     if known is not None:
         return next(iter(known.values()))
-    if not _has_two_versions(procedure) or (config.strict() and int(digest(key), 16) % 2):  # tests see each alone
+    if not has_two_versions or (config.strict() and int(digest(key), 16) % 2):  # tests see each alone
         return optimised()
     of_baseline = f"baseline of {key}"
     first = cache.load(of_baseline)
@@ -60,14 +60,9 @@ def _found(key: str, procedure: Procedure, written: Sequence[int]) -> int:
 
 
 def _has_two_versions(procedure: Procedure) -> bool:
-    """Whether a baseline version gives the same bits, and what it does is taken back where it is left.
+    """Whether a baseline version gives the same bits.
 
-    Relaxed arithmetic depends on what LLVM makes of it, and an emitter of the user's may do anything. What was drawn
-    from generators of random numbers, and what Python executed, is not taken back here.
+    Relaxed arithmetic depends on what LLVM makes of it, and an emitter of the user's may do anything.
     """
-    for s in statements_within(procedure.body):
-        if isinstance(s, Compute) and (OPS[s.op].library == RELAXED or OPS[s.op].emit is not None):
-            return False
-        if isinstance(s, External) and (s.symbol == STEP or s.symbol.startswith("random.")):
-            return False
-    return True
+    computed = (OPS[s.op] for s in statements_within(procedure.body) if isinstance(s, Compute))
+    return all(op.library != RELAXED and op.emit is None for op in computed)

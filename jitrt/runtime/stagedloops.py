@@ -12,7 +12,7 @@ import ctypes
 import inspect
 import logging
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -349,7 +349,7 @@ class _Loop:
         if not all(given[k].flags.writeable and not overlaps_itself(given[k]) for k in self.written):
             raise NotStaged("writes into an array that is read-only or overlaps itself")
         procedure = self.staged.procedure
-        self.address = entry_of(procedure, self.written)
+        self.address = entry_of(procedure, self.written, bool(self.draws))
         self.entry = ctypes.CFUNCTYPE(ctypes.c_int64, *[ctypes.c_void_p] * 3)(self.address)
         self.offsets = [layout[name] for name in ("data", "shape", "strides")]
         self.results = Results(procedure, layout["data"])
@@ -447,12 +447,11 @@ class _Loop:
             if work.host is not None:
                 locks.enter_context(raising())
             status = self.entry(*work.addresses)
+        if work.host is not None and work.host.error is not None:
+            self._take_back(states)
+            raise work.host.error
         if status:  # and what was written is taken back
-            with at_work():
-                for source, state in states:
-                    restore(source, state)
-            if work.host is not None and work.host.error is not None:
-                raise work.host.error
+            self._take_back(states)
             if status != _SHARED:
                 self.count_stop()
             self.pool.append(work)
@@ -476,6 +475,12 @@ class _Loop:
             if staged.written or self.draws or self.assigns:
                 raise HalfDone(error) from error
             raise
+
+    def _take_back(self, states: Sequence[tuple[Any, Any]]) -> None:
+        """Let generators of random numbers be in the states that they were in before a call."""
+        with at_work():
+            for source, state in states:
+                restore(source, state)
 
     def plain_is_faster(self, call: _Call, serve: Callable[..., Any]) -> bool:
         """Whether calls are too short for compiled code to pay; both give the same bits, so that a clock may decide."""
