@@ -64,8 +64,11 @@ def objects(value, seen=None):
     return seen[id(value)], [objects(v, seen) for v in vars(value).values()]
 
 
-def check(seed, writer=Writer):
-    """Whether a program was compiled; fails where a call differs from the plain function's."""
+def check(seed, writer=Writer, before=lambda: None):
+    """Whether a program was compiled; fails where a call differs from the plain function's.
+
+    `before` is called in front of each call.
+    """
     function, source = program(seed, writer)
     function.__globals__.update(NAMES)
     engine = LoopEngine(function)
@@ -74,6 +77,7 @@ def check(seed, writer=Writer):
         want = outcome(function, args)
         if want[2] in (NameError, UnboundLocalError):
             return False
+        before()
         got = outcome(lambda *given: engine.call(given), args)
         if got[0] is MISS:
             return False
