@@ -5,13 +5,13 @@ import ctypes
 import numpy as np
 import pytest
 from container_programs import ContainerWriter
+from jitrt.kernels.tiers import TRAMPOLINE
+from jitrt.kernels.words import I1, word
 from object_programs import ObjectWriter
 from staged_programs import StatefulWriter, Writer
 from test_staged_programs import check
 
 from jitrt.codegen import baseline, entries, procedures, tierup
-from jitrt.kernels.tiers import TRAMPOLINE
-from jitrt.kernels.words import I1, word
 
 CODE, FIRST, OTHER, TURNS = map(TRAMPOLINE.index, ("code", "baseline", "process", "turns"))
 
