@@ -12,8 +12,8 @@ from llvmlite import ir
 
 from ..kernels.tiers import PROCESS, TRAMPOLINE
 from ..kernels.words import I1, I64, WORDS, Words, word
+from ..policy import MUCH_WORK
 
-_FIRST_TURNS = 1 << 20  # after which the optimised version pays: some 10 ms
 _FURTHER_TURNS = 1 << 14  # between two looks whether it is there
 _TURNS_OF_CALL = 64  # that a call counts for
 
@@ -47,7 +47,7 @@ class Trampoline:
         self.baseline = ir.Function(module, kind, f"{name}.baseline")
         self._words = ir.GlobalVariable(module, ir.ArrayType(I64, len(TRAMPOLINE)), words)
         address = self.baseline.ptrtoint(I64)
-        values = {"turns": word(_FIRST_TURNS), "code": address, "baseline": address}
+        values = {"turns": word(MUCH_WORK), "code": address, "baseline": address}
         self._words.initializer = ir.Constant(
             self._words.value_type, [values.get(field, word(0)) for field in TRAMPOLINE]
         )

@@ -18,11 +18,11 @@ from .kernels import lock
 _entries: dict[str, int] = {}
 
 
-def entry_of(procedure: Procedure, written: Sequence[int], draws: bool = False) -> int:
+def entry_of(procedure: Procedure, written: Sequence[int], begins: bool = True) -> int:
     """The address of the entry of a procedure that writes the array parameters ``x{k}`` for k in `written`.
 
-    It may lead to a baseline version at first, see `tierup`; not if the procedure `draws` from generators of random
-    numbers whose states its caller takes back, since those versions change in the middle of a call.
+    If it `begins`, the address may lead to a baseline version at first, see `tierup`. Calls may change to the other one
+    in the middle, and all that the first one has done has to be taken back by the procedure itself.
 
     Raises
     ------
@@ -32,7 +32,7 @@ def entry_of(procedure: Procedure, written: Sequence[int], draws: bool = False) 
     key = f"{procedure}\nwrites {written}\nshares loops of {policy.SHARED_WORK}"
     with lock:
         if key not in _entries:
-            _entries[key] = _found(key, procedure, written, not draws and _has_two_versions(procedure))
+            _entries[key] = _found(key, procedure, written, begins and _has_two_versions(procedure))
         return _entries[key]
 
 

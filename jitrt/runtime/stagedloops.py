@@ -349,7 +349,8 @@ class _Loop:
         if not all(given[k].flags.writeable and not overlaps_itself(given[k]) for k in self.written):
             raise NotStaged("writes into an array that is read-only or overlaps itself")
         procedure = self.staged.procedure
-        self.address = entry_of(procedure, self.written, bool(self.draws))
+        # The states of generators are taken back here and not by the procedure.
+        self.address = entry_of(procedure, self.written, not self.draws and _work(args) < policy.MUCH_WORK)
         self.entry = ctypes.CFUNCTYPE(ctypes.c_int64, *[ctypes.c_void_p] * 3)(self.address)
         self.offsets = [layout[name] for name in ("data", "shape", "strides")]
         self.results = Results(procedure, layout["data"])

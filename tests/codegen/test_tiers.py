@@ -144,7 +144,9 @@ def test_one_version_where_two_would_differ():
     assert jitrt.jit(draws)(np.random.default_rng(1), 500) == draws(np.random.default_rng(1), 500)
     assert jitrt.jit(adds, fastmath=True)(np.ones(500), 500) == 500
     assert set(tierup._baselines) == before
-    assert jitrt.jit(adds)(np.ones(500), 500) == 500
+    assert jitrt.jit(adds)(np.ones(2 << 20), 500) == 500  # which may take long
+    assert set(tierup._baselines) == before
+    assert jitrt.jit(adds)(np.ones(2000, np.float32), 500) == 500
     assert set(tierup._baselines) > before
 
 
