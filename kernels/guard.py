@@ -25,7 +25,9 @@ from .words import I1, I32, I64, WORDS, call_api, counted, record, repeat_while,
 # and at `slot` if that is not 0; a number is copied to `slot` with `words` words. A Python integer of 64 bits is copied
 # to `slot`, or has to be `ndim` where that is 0. A value is `AGAIN` that of row `ndim`; where it is a `FIELD` of that
 # array of records, the address of its first element, `low` bytes behind that of the array, is written to `slot`, and
-# with 1 in `words` those of its extents and strides as arrays have them behind it. A string is `EQUAL` to `object`. At
+# with 1 in `words` those of its extents and strides as arrays have them behind it. A string is `EQUAL` to `object`. The
+# elements of a list of `NUMBERS` are of the type `descr`, integers where `words` is 0; they are copied to the memory
+# whose address is at `slot`, their number to the address `shape`, and for how many there is room stands behind that. At
 # the address `version_at`, if not 0, has to be the 32-bit `version` of a class. The value must not be that of row
 # `other` - 1, nor of that row's `other`, and so on until 0. `source`, one of the constants below, says where the value
 # is found, with `base` and `key`.
@@ -33,7 +35,7 @@ ROW = (
     "kind", "object", "descr", "ndim", "shape", "strides", "flags", "mask", "low", "place", "slot", "words",
     "version_at", "version", "other", "source", "base", "key", "key_type", "dtype",
 )  # fmt: skip
-ARRAY, NUMBER, IDENTICAL, TYPED, CONTAINER, INTEGER, AGAIN, EQUAL, FIELD = range(9)
+ARRAY, NUMBER, IDENTICAL, TYPED, CONTAINER, INTEGER, AGAIN, EQUAL, FIELD, NUMBERS = range(10)
 # An argument with the number `key`; a dict's item; what a cell holds; an item of the tuple, list or dict that was the
 # value of row `base`; the dict with the attributes of that value; the object at the address `base`; what that value
 # holds in the slot `key` bytes behind its beginning, or `object` if that is empty. Items of a dict are asked for in its
@@ -63,6 +65,7 @@ _SIGNATURES = {
     "PyErr_Clear": ir.FunctionType(ir.VoidType(), []),
     "Py_DecRef": ir.FunctionType(ir.VoidType(), [I64]),
     "PyLong_AsLongLongAndOverflow": ir.FunctionType(I64, [I64, I32.as_pointer()]),
+    "PyMem_RawRealloc": ir.FunctionType(I64, [I64, I64]),
 }
 API = tuple(_SIGNATURES)
 """Functions of CPython that the code calls, linked as `words.symbol` says."""
@@ -133,6 +136,8 @@ class _Guard:
                 self._copy_number(value, row)
             with builder.if_then(self._is(row, "kind", INTEGER)):
                 self._convert_integer(value, row)
+            with builder.if_then(self._is(row, "kind", NUMBERS)):
+                self._copy_list(value, row)
             with builder.if_then(self._is(row, "kind", CONTAINER)):
                 size = _call(builder, "PyObject_Size", value)
                 self._require(builder.icmp_signed("==", size, row["ndim"]))
@@ -262,12 +267,40 @@ class _Guard:
         with counted(builder, row["words"]) as k:
             builder.store(builder.load(builder.gep(source, [k])), builder.gep(target, [k]))
 
-    def _convert_integer(self, value: ir.Value, row: dict[str, ir.Value]) -> None:
+    def _copy_list(self, value: ir.Value, row: dict[str, ir.Value]) -> None:
+        builder = self.builder
+        memory, extent = (builder.inttoptr(row[name], WORDS) for name in ("slot", "shape"))
+        room, count = builder.gep(extent, [word(1)]), _call(builder, "PyObject_Size", value)
+        self._require(builder.icmp_signed("!=", count, word(0)))  # nothing is known of its elements
+        with builder.if_then(builder.icmp_signed(">", count, builder.load(room)), likely=False):
+            more = builder.mul(count, word(2))
+            found = _call(builder, "PyMem_RawRealloc", builder.load(memory), builder.mul(more, word(8)))
+            self._require(builder.icmp_signed("!=", found, word(0)))
+            builder.store(found, memory)
+            builder.store(more, room)
+        builder.store(count, extent)
+        target, is_float = builder.inttoptr(builder.load(memory), WORDS), self._is(row, "words", 1)
+        with counted(builder, count) as k:
+            item = _call(builder, "PyList_GetItem", value, k)
+            self._require(builder.icmp_signed("==", self._field(item, "type"), row["descr"]))
+            with builder.if_else(is_float) as (copied, converted):
+                with copied:
+                    builder.store(self._field(item, "number"), builder.gep(target, [k]))
+                with converted:
+                    builder.store(self._integer(item), builder.gep(target, [k]))
+
+    def _integer(self, value: ir.Value) -> ir.Value:
+        """A Python integer, if it has no more than 64 bits."""
         builder = self.builder
         builder.store(word(0), self.overflow)
         low = builder.bitcast(self.overflow, I32.as_pointer())
         converted = _call(builder, "PyLong_AsLongLongAndOverflow", value, low)
         self._require(builder.icmp_signed("==", builder.load(self.overflow), word(0)))
+        return converted
+
+    def _convert_integer(self, value: ir.Value, row: dict[str, ir.Value]) -> None:
+        builder = self.builder
+        converted = self._integer(value)
         with builder.if_else(self._is(row, "slot", 0)) as (compared, copied):
             with compared:
                 self._require(builder.icmp_signed("==", converted, row["ndim"]))

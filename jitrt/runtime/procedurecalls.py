@@ -12,6 +12,7 @@ import numpy as np
 
 from ..config import debug
 from ..frontend.control.listresults import Instance, Known, Possibly, Several, pools_in
+from ..frontend.control.outside import list_dtype
 from ..frontend.control.results import WAY, Argument, Made, Number, Result, Stored
 from ..kernels import guard
 from ..kernels import procedure as returned
@@ -52,6 +53,7 @@ def procedure_table(
     staged, known = loop.staged, dict(loop.staged.known)
     integers: list[int] = []
     places = iter(range(FIRST_ARGUMENT, len(work.words)))
+    lists: set[int] = set()
     generator = 0
     leaf_rows: dict[int, int] = {}
     functions: list[tuple[int, FunctionType]] = []
@@ -75,6 +77,11 @@ def procedure_table(
         slot = work.addresses[0] + 8 * place
         if type(leaf) is int:
             integers.append(slot)
+        if (dtype := list_dtype(leaf)) is not None:
+            memory, extent = work.list_at(place)
+            lists.add(number)
+            kinds = {"object": id(list), "descr": id(type(leaf[0])), "words": int(dtype.kind == "f")}
+            return kinds | {"kind": guard.NUMBERS, "slot": memory, "shape": extent}
         return drawn(leaf, place) if type(leaf) in GENERATORS else _typed(leaf, slot, guarded.kept)
 
     def drawn(source: Any, place: int) -> dict[str, int]:
@@ -98,7 +105,7 @@ def procedure_table(
             is_source = type(value) in GENERATORS
             row = drawn(value, place) if is_source else _typed(value, work.addresses[0] + 8 * place, guarded.kept)
             guarded.rows.append(guarded.outside(capture.container, capture.key) | row)
-        rows = _ReturnedRows(loop, work, guarded.kept)
+        rows = _ReturnedRows(loop, work, guarded.kept, lists)
         rows.add(staged.returns)
         stored = [
             row
@@ -162,9 +169,9 @@ _PYTHON_NUMBERS = {"f8": returned.FLOAT, "i8": returned.INTEGER, "b1": returned.
 class _ReturnedRows:
     """Rows of what a procedure returns."""
 
-    def __init__(self, loop: _Loop, work: Work, kept: list[Any]):
+    def __init__(self, loop: _Loop, work: Work, kept: list[Any], lists: set[int]):
         self.rows: list[Sequence[int]] = []
-        self._loop, self._work, self._kept = loop, work, kept
+        self._loop, self._work, self._kept, self._lists = loop, work, kept, lists
 
     def add(self, kinds: Sequence[Result]) -> int:
         """The number of the first of the rows of `kinds`, which follow each other."""
@@ -196,6 +203,8 @@ class _ReturnedRows:
             self._kept.append(kind.value)
             return returned.OBJECT, id(kind.value), 0, 0, 0, 0, 0
         if isinstance(kind, Argument):
+            if kind.number in self._lists:
+                raise Unguarded  # its word is not its address
             names = [p.name for p in self._loop.staged.procedure.parameters]
             return returned.GIVEN, FIRST_ARGUMENT + names.index(f"x{kind.number}"), 0, 0, 0, 0, 0
         if isinstance(kind, Several) and not _shares_lists(kind):

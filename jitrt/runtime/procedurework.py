@@ -35,6 +35,7 @@ class Work:
     """
 
     pieces: Any = ()  # until there is memory for them
+    heads: Any = ()  # of lists of which native code makes what is read as an array
     host: HostSteps | None = None
 
     def __init__(self, procedure: Procedure, offsets: Sequence[int], limit: int, steps: Sequence[Step] = ()):
@@ -49,6 +50,7 @@ class Work:
         if self.host is not None:
             self.words[count - 1] = self.host.number
         self.arrays: dict[int, np.ndarray] = {}  # made of lists
+        self.heads = []
         self.addresses = tuple(map(ctypes.addressof, (self.words, self.pieces, self.results)))
 
     def take(self, given: tuple, takes: list[int], count: int) -> bool:
@@ -57,6 +59,20 @@ class Work:
             self.host.begin()
         taken = (value for k, value in enumerate(given) if k >= count or k in takes)
         return all(self.put(at, value) for at, value in enumerate(taken, FIRST_ARGUMENT))
+
+    def list_at(self, at: int) -> tuple[int, int]:
+        """Where native code writes the address of a list's elements down, and how many these are.
+
+        What the argument's word refers to from now on is read as if it were an array.
+        """
+        data, shape, strides = self.words[:3]
+        begin = max(data, shape, strides) // 8 + 1
+        head = (ctypes.c_int64 * (begin + 3))()  # with an extent, how much room there is, and a stride
+        self.heads.append(head)
+        here = self.words[at] = ctypes.addressof(head)
+        extent = here + 8 * begin
+        head[shape // 8], head[strides // 8], head[begin + 2] = extent, extent + 16, 8
+        return here + data, extent
 
     def put(self, at: int, value: Any) -> bool:
         """Write an argument down."""
@@ -96,6 +112,8 @@ class Work:
         for k in range(0, len(self.pieces) - 1, 2):
             if self.pieces[k]:
                 free(self.pieces[k])
+        for head in self.heads:
+            ctypes.pythonapi.PyMem_RawFree(ctypes.c_void_p(head[self.words[0] // 8]))
 
 
 def _free() -> Callable[[int], None]:

@@ -255,3 +255,67 @@ def test_functions_that_are_made_anew_and_do_the_same(monkeypatch):
     shift = 4.0
     for shift in (4.0, 9.0, 4.0):
         check(function, lambda x: x**2 - shift, 3.0)  # noqa: B023
+
+
+class Holder:
+    def __init__(self, values):
+        self.values = values
+
+
+def weighted(xs, scale):
+    s = 0
+    for k in range(len(xs)):
+        s = s + xs[k] * k * scale
+    return s
+
+
+def test_lists_of_numbers_of_any_length():
+    big = 1 << 62
+    calls = [([1, 2, 3], 2), ([-5], 2), (list(range(1000)), 2), ([0.5, 1.5], 2), ([-0.0], 2), ([float("nan")] * 9, 2)]
+    fast = served_natively(weighted, *calls, ([7] * 3000, 1), ([1], 2))
+    others = [[True, 2], [np.float64(2), 3.0], [1, np.int64(3)]]
+    for xs in ([], [big, 1], [5, big], [1, 1 << 70], [1, 2.0], [1.0, 2], *others):
+        for _ in range(2):
+            got, want = fast(xs, 2), weighted(xs, 2)
+            assert repr(got) == repr(want)
+    same(fast([1, 2, 3], 2), weighted([1, 2, 3], 2))
+
+
+def test_lists_are_read_anew_in_each_call_and_given_back_as_they_are():
+    def run(xs, out):
+        for k in range(len(xs)):
+            out[k] = xs[k] * 2
+        return xs
+
+    def of_holder(held, factor):
+        s = 0.0
+        for v in held.values:
+            s += v * factor
+        return s
+
+    xs, fast = [1.0, 2.0, 3.0], jitrt.jit(run)
+    for _ in range(3):
+        assert fast(xs, np.zeros(3)) is xs
+    held = Holder(xs)
+    fast = served_natively(of_holder, (held, 2.0))
+    xs[1] = 10.0
+    same(fast(held, 2.0), of_holder(held, 2.0))
+    xs.append(4.0)
+    same(fast(held, 2.0), of_holder(held, 2.0))
+    xs[0] = 1
+    same(fast(held, 2.0), of_holder(held, 2.0))
+
+
+def test_what_is_written_here_is_not_looked_at_in_calls():
+    def counted(x):
+        seen = {}
+        for v in x:
+            seen[v] = seen.get(v, 0) + 1
+        return len(seen)
+
+    fast = jitrt.jit(counted)
+    fast(np.arange(100) % 7)
+    fast(np.arange(100) % 7)
+    (loop,) = fast._loops._all()
+    assert counted in [c.container for c in loop.staged.captured]
+    assert all("written_containers" not in str(c.container) for c in loop.staged.captured)

@@ -22,6 +22,7 @@ _PLAIN = (
     bool, int, float, complex, str, type(None), np.dtype, type, types.ModuleType, np.ufunc, types.EllipsisType,
     type(NO_DEFAULT), logging.Logger,
 )  # fmt: skip
+_PACKAGE = __name__.rpartition(".")[0] + "."
 
 
 class Settings(RunTime):
@@ -40,6 +41,10 @@ class Captures:
         self._array = array
         self.objects: dict[tuple[int, str], Capture] = {}
         self.arrays: dict[tuple[int, str], tuple[Capture, Array | Source]] = {}
+
+    def of_users(self) -> tuple[Capture, ...]:
+        """The objects that somebody may replace; those that this package has written stay as they are."""
+        return tuple(c for c in self.objects.values() if not _is_written_here(c))
 
     def note(self, name: str, value: Any, container: Any, key: Any) -> None:
         """Note what has to stay as it is."""
@@ -99,6 +104,13 @@ class Captures:
             raise NotStaged(f"{name}, of type {type(value).__name__}")
         self.objects[at] = capture
         return value
+
+
+def _is_written_here(capture: Capture) -> bool:
+    """Whether a module, a class, a function or a cell of this package holds what is captured."""
+    holder = capture.value if type(capture.container) is types.CellType else capture.container
+    name = holder.get("__name__") if isinstance(holder, dict) else getattr(holder, "__module__", None)
+    return isinstance(name, str) and name.startswith(_PACKAGE)
 
 
 def is_source(value: Any) -> bool:

@@ -263,7 +263,7 @@ def _stage(
         procedure,
         tuple(returns),
         tuple(stores),
-        tuple(captures.objects.values()),
+        captures.of_users(),
         tuple(capture for capture, _ in captures.arrays.values()),
         tuple(numbers),
         tuple(known.items()),
