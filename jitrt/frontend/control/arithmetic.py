@@ -36,6 +36,7 @@ from .values import (
     INT,
     KindsDiffer,
     NotStaged,
+    Raises,
     Scalar,
     both,
     dtype_of,
@@ -173,8 +174,8 @@ def _binary(r: Recorder, op: str, x: Any, y: Any) -> Any:
         with np.errstate(all="raise"):
             try:
                 return BINARY[op](x, y)
-            except Exception as error:  # which the plain function raises where it comes to it
-                raise NotStaged(str(error)) from None
+            except Exception as error:
+                raise Raises(str(error)) from None
     python = both(is_python_number(x), is_python_number(y))
     kinds: set[str] = {dtype_of(x).kind, dtype_of(y).kind}
     if python is not False and "c" not in kinds:

@@ -16,7 +16,7 @@ from . import messages, scalars
 from .assignments import Assignments
 from .recorder import Recorder
 from .source import shown
-from .values import BOOL, UNBOUND, Array, NotNow, NotStaged, Scalar, Unassigned, Unbound, is_number
+from .values import BOOL, UNBOUND, Array, NotNow, NotStaged, Raises, Scalar, Unassigned, Unbound, is_number
 from .variables import Variable, join, kind_of, seen_from
 
 
@@ -123,17 +123,23 @@ class Choices(Assignments):
             unbound[name] = Variable(r, kind), r.variable()
 
     def chosen(self, condition: str, then: Callable[[], Any], otherwise: Callable[[], Any]) -> Any:
-        r, made = self.r, []
+        r, blocks, made = self.r, list[Any](), list[Any]()
         for holds, part in ((True, then), (False, otherwise)):
             with r.block() as block:
                 r.suppose(condition, holds)
-                value = self.kept(part())
-            made.append((block, value))
-        variable = Variable(r, join(*(kind_of(value) for _, value in made)))
+                try:
+                    made.append((block, self.kept(part())))
+                except Raises:
+                    if len(blocks) > len(made):
+                        raise
+                    r.stop(r.literal(True, BOOL))
+            blocks.append(block)
+        kind, *others = (kind_of(value) for _, value in made)
+        variable = Variable(r, join(kind, *others) if others else seen_from(r, kind, r.around()))
         for block, value in made:
             with r.block(block):
                 variable.put(r, value)
-        r.choice(condition, made[0][0], made[1][0])
+        r.choice(condition, *blocks)
         return variable.get(r)
 
     def do_Try(self, s: ast.Try) -> None:

@@ -48,6 +48,7 @@ from .values import (
     ListChanges,
     NotStaged,
     Perhaps,
+    Raises,
     Referenced,
     Scalar,
     Unassigned,
@@ -58,6 +59,7 @@ from .values import (
     is_python_number,
     is_static,
     rebuilt,
+    refusal,
     type_name,
 )
 
@@ -216,7 +218,7 @@ class Expressions:
             return value.type
         if isinstance(value, _CONSTANTS) and not callable(found := getattr(value, name)):
             return found
-        raise NotStaged(f"the attribute {name} of a {type_name(value)}")
+        raise refusal(f"the attribute {name} of a {type_name(value)}", value)
 
     def _of_member(self, value: enum.Enum, name: str) -> Any:
         """``value.name`` or ``value.value``, unless the class has others of these names."""
@@ -251,7 +253,7 @@ class Expressions:
         if isinstance(x, Array) or isinstance(y, Array):
             x, y = complexnumbers.as_numpys(self.r, x, y), complexnumbers.as_numpys(self.r, y, x)
             if not all(isinstance(v, Array) or is_number(v) for v in (x, y)):
-                raise NotStaged(f"{op} of {type_name(x)} and {type_name(y)}")
+                raise refusal(f"{op} of {type_name(x)} and {type_name(y)}", x, y)
             if op == "matmul":
                 return library.scalar_if_0d(self.r, library.product(self.r, x, y))
             return library.ufunc(self.r, getattr(np, op), [x, y])
@@ -266,7 +268,7 @@ class Expressions:
                 raise NotStaged(f"{op} that raises {type(error).__name__}") from None
         if op == "bitwise_or" and all(v is None or isinstance(v, (type, types.UnionType)) for v in (x, y)):
             return x | y  # classes to ask for
-        raise NotStaged(f"{op} of {type_name(x)} and {type_name(y)}")
+        raise refusal(f"{op} of {type_name(x)} and {type_name(y)}", x, y)
 
     def of_UnaryOp(self, e: ast.UnaryOp) -> Any:
         if isinstance(e.op, ast.Not):
@@ -280,7 +282,7 @@ class Expressions:
         if isinstance(value, Array):
             return library.ufunc(self.r, getattr(np, op), [value])
         if not is_number(value):
-            raise NotStaged(f"{op} of {type_name(value)}")
+            raise refusal(f"{op} of {type_name(value)}", value)
         return arithmetic.unary(self.r, op, value)
 
     def of_Compare(self, e: ast.Compare) -> Any:
@@ -359,9 +361,9 @@ class Expressions:
         if is_static(x) and is_static(y):
             try:
                 return arithmetic.COMPARISONS[name][1](x, y)
-            except TypeError as error:  # which the plain function raises
-                raise NotStaged(str(error)) from None
-        raise NotStaged(f"a comparison of {type_name(x)} and {type_name(y)}")
+            except TypeError as error:
+                raise Raises(str(error)) from None
+        raise refusal(f"a comparison of {type_name(x)} and {type_name(y)}", x, y)
 
     def condition(self, e: ast.expr) -> bool | str:
         """The truth of an expression: known, or the name of a truth value."""
@@ -434,7 +436,7 @@ class Expressions:
             before = -1 if r.trusts else r.stores  # an index may be in range only then
             with r.block() as block:
                 r.suppose(first, is_and)
-                second = self._chain(parts[1:], is_and)
+                second = self._rest(parts, is_and)
             if before == r.stores and not any(map(_has_effect, block)):
                 for statement in block:
                     r.emit(statement)
@@ -446,10 +448,18 @@ class Expressions:
         r.put(result, first, BOOL)
         with r.block() as block:
             r.suppose(first, is_and)
-            second = self._chain(parts[1:], is_and)
+            second = self._rest(parts, is_and)
             r.put(result, r.literal(second, BOOL) if isinstance(second, bool) else second, BOOL)
         r.choice(*((first, block, ()) if is_and else (first, (), block)))
         return r.get(result, BOOL)
+
+    def _rest(self, parts: list[Callable[[], bool | str]], is_and: bool) -> bool | str:
+        """What stands behind the first operand; where that raises, the procedure stops."""
+        try:
+            return self._chain(parts[1:], is_and)
+        except Raises:
+            self.r.stop(self.r.literal(True, BOOL))
+            return is_and
 
     def of_BoolOp(self, e: ast.BoolOp) -> Any:
         _check_assigns_nothing(e.values[1:])

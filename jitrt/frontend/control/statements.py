@@ -37,6 +37,7 @@ from .values import (
     ListChanges,
     NeedsValue,
     NotStaged,
+    Raises,
     Unassigned,
     Unbound,
     is_number,
@@ -220,7 +221,8 @@ class Statements(Choices):
             try:
                 handler(statement)
             except NotStaged as reason:
-                if not (isinstance(reason, Unassigned) and self._may_be_assigned(reason.variable)):
+                may_be = isinstance(reason, Unassigned) and self._may_be_assigned(reason.variable)
+                if not (may_be or (isinstance(reason, Raises) and self.r.branches)):
                     if getattr(self.function, "__code__", None) is self.path[0]:
                         reason.at(statement.lineno)
                     raise

@@ -27,7 +27,7 @@ class NotStaged(Exception):
 
     def at(self, line: int) -> None:
         """Say at which line of the function's text it is, unless that is known."""
-        if type(self) in (NotStaged, Unassigned) and " at line " not in str(self):
+        if type(self) in (NotStaged, Unassigned, Raises) and " at line " not in str(self):
             self.args = (f"{self} at line {line}",)
 
 
@@ -37,6 +37,15 @@ class Unassigned(NotStaged):
     def __init__(self, variable: str):
         super().__init__(f"{variable} may not be assigned yet")
         self.variable = variable
+
+
+class Raises(NotStaged):
+    """Python would raise an exception: where that is one of several ways, the procedure stops there."""
+
+
+def refusal(reason: str, *values: Any) -> NotStaged:
+    """Why an operation on these values is not staged: Python raises an exception where one of them is None."""
+    return (Raises if any(v is None for v in values) else NotStaged)(reason)
 
 
 class NotNow(NotStaged):
