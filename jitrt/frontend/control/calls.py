@@ -218,6 +218,9 @@ class Calls(Expressions):
     def call(self, function: Any, args: list[Any], kwargs: dict[str, Any], e: ast.Call) -> Any:
         """A call of a function that is known."""
         r = self.r
+        is_empty = len(e.args) == 1 and isinstance(e.args[0], ast.List) and not (e.args[0].elts or kwargs)
+        if is_empty and (function is np.array or function is np.asarray):
+            return self.call(np.empty, [0], {}, ast.copy_location(ast.Call(e.func, [], []), e))
         if isinstance(function, Method):
             if function.function is object.__init__:
                 if args or kwargs:
@@ -472,7 +475,7 @@ class Calls(Expressions):
         self, values: list[Any] | RunTimeList, name: str, args: list[Any], kwargs: dict[str, Any], e: ast.Call
     ) -> Any:
         r = self.r
-        if name not in _METHODS or kwargs or len(args) not in _METHODS[name]:
+        if name not in _METHODS or (kwargs and name != "sort") or len(args) not in _METHODS[name]:
             raise NotStaged(f"the method {name} of lists")
         if isinstance(values, list):
             self.need_grown(values)
@@ -489,7 +492,7 @@ class Calls(Expressions):
         if name == "insert":
             return self._written(insert, [values, *args], {}, e)
         if name == "sort":
-            return self._written(sort, [values], {}, e)
+            return self._written(sort, [values], kwargs, e)
         if name == "reverse":
             return self._changed(reverse, [values], e)
         if name == "pop":
@@ -575,6 +578,13 @@ class Calls(Expressions):
         with self.r.loop(ZERO, scalars.poly_of(self.r, count), varying=True):
             for value in values:
                 lists.append(self.r, made, value)
+        return made
+
+    def concatenated(self, x: Any, y: Any, e: ast.expr) -> Any:
+        """``x + y`` of two lists, which is a new one."""
+        made = self.list_at(e)
+        for values in (x, y):
+            self.extend(made, values)
         return made
 
     def _converted(self, value: Any, dtype: np.dtype) -> Any:

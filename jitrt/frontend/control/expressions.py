@@ -233,8 +233,14 @@ class Expressions:
         if isinstance(e.op, ast.Mult) and isinstance(x, list) != isinstance(y, list):
             values, count = (x, y) if isinstance(x, list) else (y, x)
             return self.repeated(values, count, e)
+        if isinstance(e.op, ast.Add) and all(isinstance(v, (list, RunTimeList)) for v in (x, y)):
+            return self.concatenated(x, y, e)
         self.here = e
         return self.operation(OPERATORS[type(e.op)], x, y)
+
+    def concatenated(self, x: Any, y: Any, e: ast.expr) -> Any:
+        """The sum of two lists."""
+        raise NotImplementedError
 
     def repeated(self, values: Any, count: Any, e: ast.expr) -> Any:
         """A list times a number."""

@@ -51,6 +51,7 @@ from .variables import (
     number_dtypes,
     number_of,
     number_registers,
+    pool_key,
 )
 
 
@@ -258,6 +259,9 @@ def extend(r: Recorder, values: GrownList | Referenced, others: RunTimeList | Ar
         same = references.is_same(r, values, others)
         if isinstance(same, str):
             r.stop(same)
+        if pool_key(values.kind) == pool_key(others.kind):
+            references.extend(r, values, others)
+            return
     count = others.shape[0] if isinstance(others, Array) else length(r, others)
     with r.loop(ZERO, count, varying=True) as k:
         append(r, values, rows_of(r, others, k) if isinstance(others, Array) else element(r, others, k))

@@ -60,7 +60,7 @@ class Pool:
         r.initial += [(v, 0) for v in (self.used, self.room, self.count, self.rows_room)]
         r.initial += [(self.rows.extents[0], 3)]
         self.grow_rows = r.routine(lambda: self._grow_rows(r), is_rare=True)
-        self.make_room = r.routine(lambda handle: self._make_room(r, handle), [INT], is_rare=True)
+        self.make_room = r.routine(lambda *names: self._make_room(r, *names), [INT, INT], is_rare=True)
 
     def field(self, r: Recorder, handle: Poly, field: Poly) -> Poly:
         """A part of the row of a list."""
@@ -82,9 +82,10 @@ class Pool:
         grow(r, [self.rows], count, room)
         r.put(self.rows_room, r.integer(room), INT)
 
-    def _make_room(self, r: Recorder, name: str) -> None:
-        """Make room for twice as many elements of a list: where it is, if it is the last one, else behind all."""
-        r.facts.bound(name, [0], [MOST_EXTENT])
+    def _make_room(self, r: Recorder, name: str, least: str) -> None:
+        """Make room for twice as many elements of a list, and at least so many: where it is, or behind all."""
+        for number in (name, least):
+            r.facts.bound(number, [0], [MOST_EXTENT])
         handle = Poly.name(name)
         start, count, room = (self.field(r, handle, field) for field in (_START, _LENGTH, _ROOM))
         used, place = Poly.name(kept_extent(r, self.used)), r.variable()
@@ -92,7 +93,7 @@ class Pool:
         with r.block() as is_last:
             r.put(place, r.integer(start), INT)
         r.choice(r.machine("==", start + room, used), is_last, ())
-        at, more = Poly.name(kept_extent(r, place)), count * 2 + _LEAST
+        at, more = Poly.name(kept_extent(r, place)), r.maximum(count * 2, Poly.name(least)) + _LEAST
         with r.block() as growing:
             whole = (at + more) * 2
             for column in self.columns:
@@ -109,13 +110,19 @@ class Pool:
 
     def _move(self, r: Recorder, to: Poly, start: Poly, count: Poly) -> None:
         for column in self.columns:
-            base = r.get(column.base, POINTER, chooses=False)
-            size = Poly.number(column.dtype.itemsize)
-            for variable in column.extents:
-                size = size * Poly.name(kept_extent(r, variable))
-            origins = frozenset({f"m{column.site}"})
-            target, source = (r.address(View(base, at * size, (), origins)) for at in (to, start))
-            r.move(target, source, count * size)
+            r.move(self.address(r, column, to), self.address(r, column, start), count * self.size_of(r, column))
+
+    def size_of(self, r: Recorder, column: Column) -> Poly:
+        """The bytes of an element in a column."""
+        size = Poly.number(column.dtype.itemsize)
+        for variable in column.extents:
+            size = size * Poly.name(kept_extent(r, variable))
+        return size
+
+    def address(self, r: Recorder, column: Column, at: Poly) -> str:
+        """The pointer to an element in a column."""
+        base = r.get(column.base, POINTER, chooses=False)
+        return r.address(View(base, at * self.size_of(r, column), (), frozenset({f"m{column.site}"})))
 
 
 def pool_of(r: Recorder, kind: Kind) -> Pool:
@@ -263,11 +270,27 @@ def append(r: Recorder, values: Referenced, parts: Sequence[str | Array]) -> Non
     pool, handle = pool_of(r, values.kind), values.handle
     _check_extents(r, pool, parts)
     count = length(r, values)
-    with r.block() as growing:
-        pool.make_room(r.integer(handle))
-    r.choice(r.machine(">=", count, pool.field(r, handle, _ROOM)), growing, ())
+    _make_room(r, pool, handle, count + 1)
     write_columns(r, pool.columns, start(r, values) + count, parts)
     pool.set_field(r, handle, _LENGTH, count + 1)
+
+
+def _make_room(r: Recorder, pool: Pool, handle: Poly, count: Poly) -> None:
+    with r.block() as growing:
+        pool.make_room(r.integer(handle), r.integer(count))
+    r.choice(r.machine(">", count, pool.field(r, handle, _ROOM)), growing, ())
+
+
+def extend(r: Recorder, values: Referenced, others: Referenced) -> None:
+    """Append all elements of another list in the same pool."""
+    check_not_iterated(r, values)
+    pool, handle = pool_of(r, values.kind), values.handle
+    count, more = length(r, values), length(r, others)
+    _make_room(r, pool, handle, count + more)
+    for column in pool.columns:
+        to, source = (pool.address(r, column, at) for at in (start(r, values) + count, start(r, others)))
+        r.move(to, source, more * pool.size_of(r, column))
+    pool.set_field(r, handle, _LENGTH, count + more)
 
 
 def _check_extents(r: Recorder, pool: Pool, parts: Sequence[str | Array]) -> None:

@@ -237,6 +237,16 @@ def _concatenate(r: Recorder, parts: Any, axis: Any = 0) -> Array:
     return made
 
 
+@function(np.append)
+def _append(r: Recorder, arr: Any, values: Any, axis: Any = None) -> Array:
+    if any(is_number(p) and is_python_number(p) is None for p in (arr, values)):
+        raise NotStaged("a number that may be Python's")
+    parts = [as_array(r, [p] if is_number(p) else p) for p in (arr, values)]
+    if axis is not None:
+        return _concatenate(r, parts, axis)
+    return _concatenate(r, [p if p.ndim == 1 else reshape(r, p, p.size, True) for p in parts])
+
+
 def joined(r: Recorder, parts: tuple[Any, ...], are_columns: bool) -> Array:
     """``np.r_[parts]`` or ``np.c_[parts]`` of numbers and arrays with one axis."""
     if any(isinstance(p, (slice, str)) for p in parts):
@@ -336,9 +346,9 @@ def _vstack(r: Recorder, parts: Any) -> Array:
     made = as_array(r, parts) if isinstance(parts, RunTimeList) else [as_array(r, p) for p in parts]
     if isinstance(made, Array):
         return _stack(r, parts) if made.ndim == 2 else _joined_rows(r, made, 0)
-    if any(p.ndim != 1 for p in made):
-        return _concatenate(r, made)
-    return as_array(r, made)
+    if all(p.ndim == 1 for p in made):
+        return as_array(r, made)
+    return _concatenate(r, [reshape(r, p, (a.ONE, p.shape[0]), False) if p.ndim == 1 else p for p in made])
 
 
 @function(np.hstack)
@@ -348,9 +358,9 @@ def _hstack(r: Recorder, parts: Any) -> Array:
         if made.ndim != 2:
             raise NotStaged("arrays beside each other")
         return _joined_rows(r, made, 0)
-    if any(p.ndim != 1 for p in made):
+    if len({p.ndim == 1 for p in made}) > 1:
         raise NotStaged("arrays beside each other")
-    return _concatenate(r, made)
+    return _concatenate(r, made, 0 if made[0].ndim == 1 else 1)
 
 
 @function(np.where)

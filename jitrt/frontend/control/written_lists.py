@@ -133,9 +133,9 @@ def sorted_list(values: Any, key: Any = None, reverse: Any = False) -> Any:
     return [values[k] for k in order]
 
 
-def sort(values: Any) -> None:
+def sort(values: Any, *, key: Any = None, reverse: Any = False) -> None:
     """``values.sort()``."""
-    made = sorted_list(values)
+    made = sorted_list(values, key, reverse)
     for k in range(len(made)):
         values[k] = made[k]
 
