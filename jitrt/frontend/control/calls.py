@@ -23,6 +23,7 @@ from . import (
     draws,
     external,
     folding,
+    generators,
     library,
     lists,
     makingobjects,
@@ -101,8 +102,11 @@ class Calls(Expressions):
     def of_Call(self, e: ast.Call) -> Any:
         if any(k.arg is None for k in e.keywords):
             raise NotStaged("starred keyword arguments")
-        if e.args and isinstance(e.func, ast.Name) and is_iterator(e.args[0]):
+        iterates = bool(e.args) and (is_iterator(e.args[0]) or generators.is_generator(self, e.args[0]))
+        if isinstance(e.func, ast.Name) and iterates:
             function = self.expression(e.func)
+            if function is next and isinstance(e.args[0], ast.GeneratorExp) and len(e.args) <= 2:
+                return self.first(e.args[0], self.untouched(e.args[1]) if len(e.args) == 2 else None, len(e.args) == 1)
             if function in (any, all) and isinstance(e.args[0], ast.GeneratorExp):
                 return self.quantified(e.args[0], function is all)
             if function is dict and len(e.args) == 1 and not e.keywords:
@@ -151,6 +155,10 @@ class Calls(Expressions):
         made = visit(ast.copy_location(ast.Name(_ALL, ast.Load()), e))
         del self.variables[_ALL]
         return made
+
+    def first(self, e: ast.GeneratorExp, default: Any, is_some: bool) -> Any:
+        """``next(…)``."""
+        raise NotImplementedError
 
     def quantified(self, e: ast.GeneratorExp, is_all: bool) -> Any:
         """``any(…)`` or ``all(…)``."""

@@ -10,8 +10,9 @@ from __future__ import annotations
 import ast
 from typing import Any
 
-from . import containers
+from . import containers, scalars
 from .calls import Calls
+from .generators import is_generator
 from .iterations import iteration_of
 from .nestedloops import is_nested
 from .source import assigned
@@ -66,6 +67,14 @@ class Comprehensions(Calls):
         decided = ast.Assign([ast.Name(_MADE, ast.Store())], ast.Constant(not is_all))
         return self._looped_over(e, is_all, [ast.If(test, [decided, ast.Break()], [])], leaves=True)
 
+    def first(self, e: ast.GeneratorExp, default: Any, is_some: bool) -> Any:
+        """``next(…, default)``; where there is no default, the procedure stops if nothing is found."""
+        if len(e.generators) > 1:
+            raise NotStaged("the first value of several loops")
+        _check_variables(e)
+        made = self._looped_over(e, default, [ast.Assign([ast.Name(_MADE, ast.Store())], e.elt), ast.Break()])
+        return scalars.settled(self.r, made) if is_some else made
+
     def _comprehended(self, e: ast.ListComp | ast.GeneratorExp) -> Any:
         """The list that a comprehension makes."""
         _check_variables(e)
@@ -104,7 +113,7 @@ class Comprehensions(Calls):
     def _unrolled_list(self, e: Comprehension, elt: ast.expr) -> list[Any] | None:
         """The list, if it is known how long it is: a few values that are written out are gone through."""
         (source, *others) = e.generators
-        if others or source.is_async or is_nested(self, source.iter):
+        if others or source.is_async or is_nested(self, source.iter) or is_generator(self, source.iter):
             return None
         before, place, iterated = dict(self.variables), self.r.place(), list(self.r.iterated)
         with self.r.attempt() as take_back:

@@ -32,6 +32,7 @@ class LocalFunction:
         self.definition, self.defaults, self.named, self.scope = definition, defaults, named, scope
         self.name = definition.name
         self.locals = frozenset((*parameter_names(definition), *assigned(definition.body)))
+        self.is_generator = any(isinstance(n, ast.Yield | ast.YieldFrom) for n in ast.walk(definition))
 
     def __eq__(self, other: object) -> bool:
         return (
@@ -54,7 +55,7 @@ def local_function(definition: ast.FunctionDef, scope: Any) -> LocalFunction:
         If it assigns names of the function around it, is no plain function, or has defaults that can change.
     """
     check_parameters(definition)
-    refused = (ast.Nonlocal, ast.Global, ast.Yield, ast.YieldFrom, ast.Await)
+    refused = (ast.Nonlocal, ast.Global, ast.Await)
     if definition.decorator_list or any(isinstance(n, refused) for n in ast.walk(definition)):
         raise NotStaged(f"the definition of {definition.name}")
     defaults = tuple(scope.expression(e) for e in definition.args.defaults)

@@ -125,19 +125,19 @@ class _Loops:
                                                    if left: break
         """
         left = ast.Name(f"{self.name}.left", ast.Load())
-        leaves = _leaves(self.s.body)
+        is_left = leaves(self.s.body)
         body: list[ast.stmt] = [ast.Assign([self.s.target], made), *without_continue(list(self.s.body))]
-        if leaves:
-            body = _with_flag(body, left.id)
+        if is_left:
+            body = with_flag(body, left.id)
         for k in reversed(range(len(bounds))):
             count = ast.Call(ast.Name(".range", ast.Load()), bounds[k], [])
             body = [ast.For(ast.Name(f"{self.name}.{k}", ast.Store()), count, body, [])]
-            if leaves and k > 0:
+            if is_left and k > 0:
                 body.append(ast.If(left, [ast.Break()], []))
-        if leaves:
-            body.insert(0, _flag(left.id, False))
+        if is_left:
+            body.insert(0, setting(left.id, False))
         if self.s.orelse:
-            body += [ast.If(ast.UnaryOp(ast.Not(), left), self.s.orelse, [])] if leaves else self.s.orelse
+            body += [ast.If(ast.UnaryOp(ast.Not(), left), self.s.orelse, [])] if is_left else self.s.orelse
         return [ast.fix_missing_locations(ast.copy_location(t, self.s)) for t in body]
 
     def index(self, k: int) -> ast.expr:
@@ -240,12 +240,12 @@ for k in range(total):
         return value, self.keep(f"{k}.source", value)
 
 
-def _leaves(body: list[ast.stmt]) -> bool:
-    """Whether statements of a loop have a `break` of that loop."""
+def leaves(body: list[ast.stmt], by: type[ast.stmt] = ast.Break) -> bool:
+    """Whether statements of a loop have a `break`, or what else is asked for, of that loop."""
     return any(
-        isinstance(s, ast.Break)
-        or _leaves(getattr(s, "orelse", []))
-        or (not isinstance(s, (ast.For, ast.While)) and any(map(_leaves, _bodies(s))))
+        isinstance(s, by)
+        or leaves(getattr(s, "orelse", []), by)
+        or (not isinstance(s, (ast.For, ast.While)) and any(leaves(its, by) for its in _bodies(s)))
         for s in body
     )
 
@@ -256,24 +256,25 @@ def _bodies(s: ast.stmt) -> list[list[ast.stmt]]:
     return [getattr(s, "body", []), getattr(s, "finalbody", []), *cases]
 
 
-def _flag(name: str, value: bool) -> ast.stmt:
+def setting(name: str, value: bool) -> ast.stmt:
+    """A statement that sets a variable."""
     return ast.Assign([ast.Name(name, ast.Store())], ast.Constant(value))
 
 
-def _with_flag(body: list[ast.stmt], name: str) -> list[ast.stmt]:
+def with_flag(body: list[ast.stmt], name: str) -> list[ast.stmt]:
     """The statements of a loop, with a variable that says whether a `break` has left it."""
     return [statement for s in body for statement in _flagged(s, name)]
 
 
 def _flagged(s: ast.stmt, name: str) -> list[ast.stmt]:
     if isinstance(s, ast.Break):
-        return [ast.copy_location(_flag(name, True), s), s]
+        return [ast.copy_location(setting(name, True), s), s]
     if isinstance(s, (ast.FunctionDef, ast.ClassDef)):
         return [s]
     made = copy.copy(s)
     for part in ("orelse",) if isinstance(s, (ast.For, ast.While)) else ("body", "orelse", "finalbody"):
         if isinstance(its := getattr(s, part, None), list):
-            setattr(made, part, _with_flag(its, name))
+            setattr(made, part, with_flag(its, name))
     if isinstance(s, ast.Match):
-        made.cases = [ast.match_case(c.pattern, c.guard, _with_flag(c.body, name)) for c in s.cases]  # type: ignore[attr-defined]
+        made.cases = [ast.match_case(c.pattern, c.guard, with_flag(c.body, name)) for c in s.cases]  # type: ignore[attr-defined]
     return [made]

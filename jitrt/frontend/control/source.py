@@ -36,22 +36,29 @@ def shown(tree: ast.AST) -> str:
     return f"`{first if len(first) <= _SHOWN else first[: _SHOWN - 1] + '…'}`"
 
 
-@lru_cache(maxsize=512)
 def definition_of(code: types.CodeType) -> ast.FunctionDef:
     """The definition that a function was compiled from.
 
     Raises
     ------
     NotStaged
-        If there is no source, or it says something else than the code.
+        If there is no source, it says something else than the code, or it is that of a generator.
     """
+    if code.co_flags & inspect.CO_GENERATOR:
+        raise NotStaged("a generator")
+    return generator_of(code)
+
+
+@lru_cache(maxsize=512)
+def generator_of(code: types.CodeType) -> ast.FunctionDef:
+    """The definition that a function was compiled from, which may be a generator."""
     try:
         found: Any = _lambda_of(code) if code.co_name == "<lambda>" else _tree_of(code).body[0]
     except (OSError, TypeError, SyntaxError, ValueError, IndexError):
         raise NotStaged("its source is not to be had") from None
     if not isinstance(found, ast.FunctionDef) or found.name != code.co_name:
         raise NotStaged("its source is not to be had")
-    if code.co_flags & (inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR):
+    if code.co_flags & (inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR):
         raise NotStaged("a generator")
     check_parameters(found)
     found = _with_private_names(found, code)

@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from ...values.functions import MISSING
-from . import containers, makingobjects, scalars, sharing
+from . import containers, generators, makingobjects, scalars, sharing
 from .choices import Choices, put_unbound
 from .holders import is_list_of_same_place, is_listed, list_attributes, listed, pointers_of, without
 from .iterations import MOST_UNROLLED, Iteration, iteration_of, tabled
@@ -241,9 +241,12 @@ class Statements(Choices):
     # -- loops
 
     def do_For(self, s: ast.For) -> None:
-        loops = nested(self, s)
+        loops, path = nested(self, s), self.path
+        if loops is None and (loops := generators.spliced(self, s)) is not None:
+            self.path = (*path, s.lineno, s.col_offset, "generator")
         if loops is not None:
             self.block(loops)
+            self.path = path
             return
         iterated = list(self.r.iterated)
         source = iteration_of(self, s.iter)
@@ -510,6 +513,8 @@ class Statements(Choices):
         if self.r.inlined > _MOST_INLINED:
             raise NotStaged("it calls too many functions")
         if isinstance(function, LocalFunction):
+            if function.is_generator:
+                raise NotStaged("a generator")
             definition, defaults, named = function.definition, function.defaults, function.named
         else:
             definition, defaults = definition_of(function.__code__), function.__defaults__ or ()
