@@ -40,7 +40,7 @@ from .arrays import ZERO
 from .asking import ASKING
 from .expressions import Expressions
 from .holders import holds
-from .iterations import MOST_UNROLLED
+from .iterations import MOST_UNROLLED, is_of_itertools
 from .lists import Appended, GrownList, RowOf, RunTimeList
 from .localfunctions import LocalFunction
 from .python_functions import BUILTINS
@@ -70,13 +70,14 @@ from .values import (
 )
 from .written import MOST_INLINE, WRITTEN
 from .written_lists import BY_KEY, delete_part, insert, pop_at, reverse, set_part, sort, tolist
+from .written_math import METHODS as INTEGER_METHODS
 from .written_ufuncs import UFUNC_METHODS
 
 _METHODS = {  # of lists: how many arguments
     "append": (1,), "extend": (1,), "pop": (0, 1), "clear": (0,), "copy": (0,), "insert": (2,), "sort": (0,),
     "reverse": (0,),
 }  # fmt: skip
-_ITERATORS = ("range", "zip", "enumerate", "reversed")
+_ITERATORS = ("range", "zip", "enumerate", "reversed", "map")
 
 
 _GIVE_ARRAYS = frozenset(  # without axes, too
@@ -91,9 +92,9 @@ _OF_ALL = (list, tuple, sum, min, max, any, all, sorted)  # they want all elemen
 
 def is_iterator(e: ast.expr) -> bool:
     """Whether an expression makes an object that is iterated over once."""
-    return isinstance(e, ast.GeneratorExp) or (
-        isinstance(e, ast.Call) and isinstance(e.func, ast.Name) and e.func.id in _ITERATORS
-    )
+    if not isinstance(e, ast.Call):
+        return isinstance(e, ast.GeneratorExp)
+    return is_of_itertools(e.func) or (isinstance(e.func, ast.Name) and e.func.id in _ITERATORS)
 
 
 class Calls(Expressions):
@@ -122,7 +123,7 @@ class Calls(Expressions):
             if isinstance(owner, Complex) and e.func.attr == "conjugate" and not e.args:
                 return complexnumbers.conjugate(self.r, owner)
             if isinstance(owner, Scalar):
-                return self._scalar_method(owner, e.func.attr, args, kwargs)
+                return self._scalar_method(owner, e.func.attr, args, kwargs, e)
             if not kwargs and (made := containers.method(self, owner, e.func.attr, args)) is not MISSING:
                 return made
             if isinstance(owner, Source):
@@ -200,7 +201,9 @@ class Calls(Expressions):
             raise NotStaged(f"the method {name} of {function.__name__}")
         return self._written(UFUNC_METHODS[name], [function, *args], kwargs, e)
 
-    def _scalar_method(self, value: Scalar, name: str, args: list[Any], kwargs: dict[str, Any]) -> Any:
+    def _scalar_method(self, value: Scalar, name: str, args: list[Any], kwargs: dict[str, Any], e: ast.Call) -> Any:
+        if name in INTEGER_METHODS and value.dtype == INT and value.python and not (args or kwargs):
+            return self._written(INTEGER_METHODS[name], [value], {}, e)
         if args or kwargs or name not in ("item", "copy") or value.python is not False:
             raise NotStaged(f"the method {name} of numbers")
         return (

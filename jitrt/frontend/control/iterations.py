@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...ir.integers import Poly
-from . import arithmetic, containers, lists, scalars, strings, subscripts
+from . import arithmetic, containers, library_iterations, lists, scalars, strings, subscripts
 from .arrays import ZERO, fresh, materialise
 from .lists import RunTimeList
-from .ranges import Iteration
+from .ranges import Iteration, counted
 from .values import Array, Composite, NotStaged, Scalar, integer, type_name
 from .variables import Number, number_of
 
@@ -26,7 +26,8 @@ MOST_UNROLLED = 16  # values of different kinds that a loop runs over
 def iteration_of(where: Expressions, e: ast.expr) -> Iteration | list[Any]:
     """What ``for … in e`` runs over: indices, or values that are written out."""
     if isinstance(e, ast.Call) and not e.keywords and not any(isinstance(v, ast.Starred) for v in e.args):
-        function = where.expression(e.func) if isinstance(e.func, ast.Name) else None
+        is_named = isinstance(e.func, ast.Name) or is_of_itertools(e.func)
+        function = where.expression(e.func) if is_named else None
         if function is range:
             return _range(where, [where.expression(v) for v in e.args])
         if function is reversed and len(e.args) == 1:
@@ -36,7 +37,17 @@ def iteration_of(where: Expressions, e: ast.expr) -> Iteration | list[Any]:
             return _enumerated(where, iteration_of(where, e.args[0]), first)
         if function is zip and e.args:
             return _zipped(where, [iteration_of(where, v) for v in e.args])
-    return _over(where, where.expression(e))
+        if function is map and len(e.args) >= 2:
+            called, *given = where.expression(e.args[0]), *(iteration_of(where, v) for v in e.args[1:])
+            return _mapped(where, called, _zipped(where, given), e)
+        if (made := library_iterations.made(where, function, e)) is not None:
+            return made
+    return over(where, where.expression(e))
+
+
+def is_of_itertools(e: ast.expr) -> bool:
+    """Whether an expression names a function of a module that is called as `itertools` is."""
+    return isinstance(e, ast.Attribute) and isinstance(e.value, ast.Name) and e.value.id == "itertools"
 
 
 def tabled(r: Recorder, values: Sequence[Any]) -> Iteration | None:
@@ -74,7 +85,7 @@ def _is_word(value: int) -> bool:
     return -(1 << 63) <= value < 1 << 63
 
 
-def _over(where: Expressions, value: Any) -> Iteration | list[Any]:
+def over(where: Expressions, value: Any) -> Iteration | list[Any]:
     value = strings.characters(value)
     if isinstance(value, Iteration):
         return value
@@ -131,8 +142,7 @@ def _range_of_steps(where: Expressions, start: Any, stop: Any, step: Any) -> Ite
 def _reversed(source: Iteration | list[Any]) -> Iteration | list[Any]:
     if isinstance(source, list):
         return source[::-1]
-    if abs(source.step) != 1:
-        raise NotStaged("a reversed range of steps")
+    source = counted(source)
     if source.step > 0:
         return Iteration(source.stop - 1, source.start - 1, -1, source.count, source.bind)
     return Iteration(source.stop + 1, source.start + 1, 1, source.count, source.bind)
@@ -141,22 +151,21 @@ def _reversed(source: Iteration | list[Any]) -> Iteration | list[Any]:
 def _enumerated(where: Expressions, source: Iteration | list[Any], first: Any) -> Iteration | list[Any]:
     if isinstance(source, list):
         return [(arithmetic.binary(where.r, "add", first, k), v) for k, v in enumerate(source)]
+    source = counted(source)
     begin, bind = scalars.poly_of(where.r, first), source.bind
 
     def bound(index: Poly) -> Any:
         number = index - source.start if source.step == 1 else source.start - index
         return integer(begin + number), bind(index)
 
-    if abs(source.step) != 1:
-        raise NotStaged("a numbered range of steps")
     return Iteration(source.start, source.stop, source.step, source.count, bound)
 
 
 def _zipped(where: Expressions, sources: list[Iteration | list[Any]]) -> Iteration | list[Any]:
     if all(isinstance(s, list) for s in sources):
         return [tuple(v) for v in zip(*sources)]
-    parts = [s for s in sources if isinstance(s, Iteration)]
-    if len(parts) != len(sources) or any(abs(s.step) != 1 for s in parts):
+    parts = [counted(s) for s in sources if isinstance(s, Iteration)]
+    if len(parts) != len(sources):
         raise NotStaged("a loop over values of different kinds")
     count = parts[0].count
     for part in parts[1:]:
@@ -166,3 +175,13 @@ def _zipped(where: Expressions, sources: list[Iteration | list[Any]]) -> Iterati
         return tuple(s.bind(s.start + index if s.step == 1 else s.start - index) for s in parts)
 
     return Iteration(ZERO, count, 1, count, bound)
+
+
+def _mapped(where: Any, function: Any, source: Iteration | list[Any], e: ast.Call) -> Iteration:
+    """``map(function, …)``: a call in each iteration."""
+    if not isinstance(source, Iteration):
+        raise NotStaged("map over values that are written out")
+    bind = source.bind
+    return Iteration(
+        source.start, source.stop, source.step, source.count, lambda k: where.call(function, list(bind(k)), {}, e)
+    )

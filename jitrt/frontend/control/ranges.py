@@ -28,3 +28,11 @@ class Iteration:
     step: int
     count: Poly
     bind: Callable[[Poly], Any]
+
+
+def counted(source: Iteration) -> Iteration:
+    """The same loop over indices that follow each other."""
+    if abs(source.step) == 1:
+        return source
+    bind, start, step = source.bind, source.start, source.step
+    return Iteration(Poly.number(0), source.count, 1, source.count, lambda k: bind(start + k * step))

@@ -63,5 +63,13 @@ def _reduce(function: Any, sequence: Any, *initial: Any) -> Any:
     return total
 
 
+def accumulate(iterable: Any, function: Any = None) -> Any:
+    """All that ``itertools.accumulate`` gives."""
+    made = [iterable[0]]
+    for value in iterable[1:]:
+        made.append(made[-1] + value if function is None else function(made[-1], value))
+    return made
+
+
 VECTORIZED: dict[int, Callable[..., Any]] = {1: vectorized_1, 2: vectorized_2}
 MAPS: dict[Any, Callable[..., Any]] = {np.apply_along_axis: _apply_along_axis, functools.reduce: _reduce}

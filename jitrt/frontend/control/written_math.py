@@ -23,15 +23,77 @@ def _pow(x: Any, y: Any) -> Any:
 
 def _gcd(a: Any, b: Any) -> Any:
     assert not isinstance(a, float) and not isinstance(b, float)
-    a, b = abs(a), abs(b)
+    a, b = abs(int(a)), abs(int(b))
     while b:
         a, b = b, a % b
     return a
 
 
+def _lcm(a: Any, b: Any) -> Any:
+    if a == 0 or b == 0:
+        return 0
+    return abs(int(a)) // _gcd(a, b) * abs(int(b))
+
+
+def _perm(n: Any, k: Any) -> Any:
+    assert not isinstance(n, float) and not isinstance(k, float)
+    n, k = int(n), int(k)
+    assert n >= 0 and k >= 0
+    made = 1
+    for i in range(min(k, n + 1)):
+        made = made * (n - i)
+    return made
+
+
+def _comb(n: Any, k: Any) -> Any:
+    assert not isinstance(n, float) and not isinstance(k, float)
+    n, k = int(n), int(k)
+    assert n >= 0 and k >= 0
+    made = 1
+    for i in range(min(k, n - k) if k <= n else 1):
+        made = made * (n - i) // (i + 1) if k <= n else 0
+    return made
+
+
+def _isclose(a: Any, b: Any, *, rel_tol: Any = 1e-09, abs_tol: Any = 0.0) -> Any:
+    assert rel_tol >= 0 and abs_tol >= 0
+    a, b = float(a), float(b)
+    if a == b:
+        return True
+    if math.isinf(a) or math.isinf(b):
+        return False
+    distance = abs(b - a)
+    return bool(distance <= abs(rel_tol * b) or distance <= abs(rel_tol * a) or distance <= abs_tol)
+
+
+def bit_count(n: Any) -> Any:
+    """``n.bit_count()``."""
+    n = abs(n)
+    made = 0
+    while n:
+        n &= n - 1
+        made += 1
+    return made
+
+
+def bit_length(n: Any) -> Any:
+    """``n.bit_length()``."""
+    n = abs(n)
+    made = 0
+    while n:
+        n >>= 1
+        made += 1
+    return made
+
+
+METHODS: dict[str, Callable[..., Any]] = {"bit_count": bit_count, "bit_length": bit_length}
 MATH: dict[Any, Callable[..., Any]] = {
     math.degrees: _degrees,
     math.radians: _radians,
     math.pow: _pow,
     math.gcd: _gcd,
+    math.lcm: _lcm,
+    math.comb: _comb,
+    math.perm: _perm,
+    math.isclose: _isclose,
 }
