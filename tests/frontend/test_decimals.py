@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from test_element_loops import function_of, outcome, same
 
 import jitrt
 
@@ -57,3 +58,14 @@ def test_texts_of_what_is_known():
             k: float(v).hex() for k, v in named(values).items()
         }
     assert compiled.explain(x).loop
+
+
+@pytest.mark.parametrize("dtype", [complex, np.complex64, np.float32, np.int8, bool])
+@pytest.mark.parametrize("expression", ["round(v, 1)", "round(v)", "v.item()", "v.copy()"])
+def test_numbers_of_other_dtypes(dtype, expression):
+    body = f"out = []\n    for v in x:\n        out.append({expression})\n    return out, {expression}"
+    x, function = np.array([1, 0, 3]).astype(dtype), function_of(f"def f(x):\n    {body}\n")
+    fast = jitrt.jit(function)
+    for f in (fast, fast):
+        same(outcome(f, (x,))[0], outcome(function, (x,))[0])
+        assert outcome(f, (x,))[2] == outcome(function, (x,))[2]

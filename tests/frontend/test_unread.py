@@ -19,7 +19,7 @@ def outcome(function, args, state):
         warnings.simplefilter("always")
         try:
             result = function(*args)
-        except (FloatingPointError, IndexError, ZeroDivisionError) as error:
+        except (FloatingPointError, IndexError, ValueError, ZeroDivisionError) as error:
             result = repr(error)
     return result, [(w.category, str(w.message)) for w in caught], args
 
@@ -51,6 +51,14 @@ def indices_unread(a, i):
     a[[0, i, 1]]
     a[i] * 2
     return a + 1
+
+
+@pytest.mark.parametrize("call", ["gamma(a[0])", "lgamma(a[0])", "log(a[0], 2)", "log(2, a[1])", "fsum(a[:3] / a[0])"])
+def test_functions_of_math(call):
+    body = f"y = math.{call}\n    y = math.sqrt(a[1]) + math.{call.replace('a[0]', 'a[2]')}"
+    f = function_of(f"def f(a):\n    {body}\n    return a * 2\n")
+    for function in (f, function_of(f"def f(a):\n    {body}\n    return a * y\n")):
+        check(function, (ORDINARY,), (ZERO[::-1].copy(),), (-ORDINARY,), (ORDINARY,))
 
 
 def test_indices():

@@ -204,7 +204,7 @@ class Calls(Expressions):
     def _scalar_method(self, value: Scalar, name: str, args: list[Any], kwargs: dict[str, Any], e: ast.Call) -> Any:
         if name in INTEGER_METHODS and value.dtype == INT and value.python and not (args or kwargs):
             return self._written(INTEGER_METHODS[name], [value], {}, e)
-        if args or kwargs or name not in ("item", "copy") or value.python is not False:
+        if args or kwargs or name not in ("item", "copy") or value.python is not False or value.dtype.kind == "c":
             raise NotStaged(f"the method {name} of numbers")
         return (
             value

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -29,6 +30,8 @@ def call(r: Recorder, function: Callable[..., Any], args: list[Any], kwargs: dic
             raise NotStaged(str(error)) from None
     if function is round and len(args) == 2:
         return _decimals(r, *args)
+    if function is math.log and len(args) == 2:
+        return arithmetic.binary(r, "divide", *(call(r, math.log, [v], {}) for v in args))
     if len(args) != (2 if function in arithmetic.OF_TWO else 1):
         raise NotStaged(f"arguments of {function.__name__}")
     if function in arithmetic.ROUNDING:

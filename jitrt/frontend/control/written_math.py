@@ -6,6 +6,10 @@ import math
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
+_INTEGERS = (int, np.integer)
+
 
 def _degrees(x: Any) -> Any:
     return float(x) * (180.0 / math.pi)
@@ -22,7 +26,7 @@ def _pow(x: Any, y: Any) -> Any:
 
 
 def _gcd(a: Any, b: Any) -> Any:
-    assert not isinstance(a, float) and not isinstance(b, float)
+    assert isinstance(a, _INTEGERS) and isinstance(b, _INTEGERS)
     a, b = abs(int(a)), abs(int(b))
     while b:
         a, b = b, a % b
@@ -30,13 +34,14 @@ def _gcd(a: Any, b: Any) -> Any:
 
 
 def _lcm(a: Any, b: Any) -> Any:
+    assert isinstance(a, _INTEGERS) and isinstance(b, _INTEGERS)
     if a == 0 or b == 0:
         return 0
     return abs(int(a)) // _gcd(a, b) * abs(int(b))
 
 
 def _perm(n: Any, k: Any) -> Any:
-    assert not isinstance(n, float) and not isinstance(k, float)
+    assert isinstance(n, _INTEGERS) and isinstance(k, _INTEGERS)
     n, k = int(n), int(k)
     assert n >= 0 and k >= 0
     made = 1
@@ -46,7 +51,7 @@ def _perm(n: Any, k: Any) -> Any:
 
 
 def _comb(n: Any, k: Any) -> Any:
-    assert not isinstance(n, float) and not isinstance(k, float)
+    assert isinstance(n, _INTEGERS) and isinstance(k, _INTEGERS)
     n, k = int(n), int(k)
     assert n >= 0 and k >= 0
     made = 1

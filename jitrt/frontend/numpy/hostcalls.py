@@ -387,7 +387,9 @@ class HostCalls:
             number = call_result(node, path, ArrayType(type_of(value).dtype, (), weak=True))
             return trace.look(number, node["call"].name, type(value))
         if type(value) in (float, complex):
-            return Tracer(call_result(node, path, type_of(value)), trace)
+            number = call_result(node, path, type_of(value))
+            self.results.append(number)
+            return Tracer(number, trace)
         if value is None or isinstance(value, (bool, int, str, np.dtype)):
             raise Untraceable(f"{node['call'].name} gives a Python value", node["call"].line)
         try:

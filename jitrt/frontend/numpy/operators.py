@@ -273,7 +273,8 @@ class Operators:
         return iter(self[::-1])  # type: ignore[index]
 
     def __round__(self, ndigits: Any = None) -> Any:
-        if ndigits is not None and self._scalar and not self._node.type.weak:
+        is_real = self._node.dtype.kind != "c"
+        if ndigits is not None and self._scalar and is_real and not self._node.type.weak:
             return np.round(self, ndigits)  # type: ignore[call-overload]
         return self._value("round", lambda value: round(value, ndigits))  # type: ignore[attr-defined]
 
