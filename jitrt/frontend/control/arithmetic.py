@@ -190,6 +190,9 @@ def _binary(r: Recorder, op: str, x: Any, y: Any) -> Any:
         return Scalar(dtype, False, r.compute("square", [name], [dtype], dtype))
     if dtype.kind in "iu":
         return _integer_power(r, x, y, dtype, False)
+    if op == "power" and dtype == np.float32:  # NumPy's loop of arrays takes the root for 0.5
+        wide = [r.cast(register_of(r, v, d), d, FLOAT) for v, d in zip((x, y), operands)]
+        return from_register(r, r.cast(r.compute(op, wide, [FLOAT] * 2, FLOAT), FLOAT, dtype), dtype)
     names = [register_of(r, v, d) for v, d in zip((x, y), operands)]
     return from_register(r, r.compute(op, names, operands[:2], dtype), dtype)
 
@@ -231,6 +234,15 @@ def _stop_unless_finite(r: Recorder, made: str, operands: list[str]) -> None:
     for operand in operands:
         finite = r.compute("isfinite", [operand], [FLOAT], BOOL)
         ends = r.compute("logical_and", [ends, finite], [BOOL] * 2, BOOL)
+    r.stop(ends)
+
+
+def _stop_where_undefined(r: Recorder, made: str, operands: list[str]) -> None:
+    """Stop where numbers of which none is nan give nan."""
+    ends = r.compute("isnan", [made], [FLOAT], BOOL)
+    for operand in operands:
+        is_number = r.compute("logical_not", [r.compute("isnan", [operand], [FLOAT], BOOL)], [BOOL], BOOL)
+        ends = r.compute("logical_and", [ends, is_number], [BOOL] * 2, BOOL)
     r.stop(ends)
 
 
@@ -422,9 +434,7 @@ def of_math(r: Recorder, name: str, args: list[Any]) -> Any:
     made = r.compute(name, names, [FLOAT] * len(names), FLOAT)
     if name != "absolute":
         _stop_unless_finite(r, made, names)
-        if name in ("sin", "cos", "tan"):
-            for n in names:
-                r.stop(r.compute("isinf", [n], [FLOAT], BOOL))
+        _stop_where_undefined(r, made, names)
     return Scalar(FLOAT, True, made)
 
 

@@ -379,6 +379,7 @@ def fold(r: Recorder, op: str, array: Array, axes: tuple[int, ...], keepdims: bo
         array = materialise(r, array)
     if len(axes) == array.ndim:
         name = fold_all(r, op, dtype, array.shape, lambda i: r.cast(array.element(i), array.dtype, dtype))
+        name = _from_zero(r, op, dtype, array.shape, name)
         made = from_register(r, name, dtype)
         return made if not keepdims else _spread(r, made, (ONE,) * array.ndim)
     kept = [k for k in range(array.ndim) if k not in axes]
@@ -387,6 +388,13 @@ def fold(r: Recorder, op: str, array: Array, axes: tuple[int, ...], keepdims: bo
     else:
         result = _fold_inner(r, op, array, axes, dtype)
     return with_axes(r, result, axes) if keepdims else result
+
+
+def _from_zero(r: Recorder, op: str, dtype: np.dtype, shape: Shape, name: str) -> str:
+    """The sum of one element of this shape: NumPy adds it to zero, so that it is not -0.0."""
+    if op != "add" or dtype.kind not in "fc" or any(extent != ONE for extent in shape):
+        return name
+    return r.compute("add", [name, r.literal(0, dtype)], [dtype] * 2, dtype)
 
 
 def _fold_inner(r: Recorder, op: str, array: Array, axes: tuple[int, ...], dtype: np.dtype) -> Array:
@@ -398,7 +406,8 @@ def _fold_inner(r: Recorder, op: str, array: Array, axes: tuple[int, ...], dtype
             at = dict(zip((*kept, *axes), (*indices, *folded)))
             return r.cast(array.element(tuple(at[k] for k in range(array.ndim))), array.dtype, dtype)
 
-        return fold_all(r, op, dtype, tuple(array.shape[k] for k in axes), inner)
+        folded = tuple(array.shape[k] for k in axes)
+        return _from_zero(r, op, dtype, folded, fold_all(r, op, dtype, folded, inner))
 
     shape = tuple(array.shape[k] for k in kept)
     return materialise(r, Array(dtype, shape, element, array.reads))

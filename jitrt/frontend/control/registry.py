@@ -13,8 +13,8 @@ from . import complexnumbers, lists, subscripts
 from .arithmetic import apply
 from .lists import RunTimeList
 from .recorder import Recorder
-from .scalars import from_register, poly_of, register_of
-from .values import Array, Complex, NotStaged, dtype_of, is_number, is_static
+from .scalars import dtypes_of, from_register, poly_of, register_of
+from .values import BOOL, Array, Complex, NotStaged, dtype_of, is_number, is_static
 
 Handler = Callable[..., Any]
 FUNCTIONS: dict[Any, Handler] = {}
@@ -48,7 +48,28 @@ def ufunc(r: Recorder, called: np.ufunc, args: list[Any]) -> Any:
         raise NotStaged("a call on known numbers")
     if not all(map(is_number, args)):
         raise NotStaged(f"arguments of {called.__name__}")
+    if called is np.power and dtypes_of(called, args)[-1].kind == "f":
+        return _power(r, *args)
     return apply(r, called, args)
+
+
+def _power(r: Recorder, x: Any, y: Any) -> Any:
+    """``np.power(x, y)`` of numbers, which is the root where `y` is 0.5, as their operator's power is not."""
+    dtype = dtypes_of(np.power, [x, y])[-1]
+    if is_static(y) and y == 0.5:
+        return from_register(r, r.compute("sqrt", [register_of(r, x, dtype)], [dtype], dtype), dtype)
+    if is_static(y):
+        return apply(r, np.power, [x, y])
+    base, exponent = (register_of(r, v, dtype) for v in (x, y))
+    one, half = (r.literal(value, dtype) for value in (1.0, 0.5))
+    is_half = r.compute("equal", [exponent, half], [dtype] * 2, BOOL)
+
+    def chosen(then: str, otherwise: str) -> str:
+        return r.compute("where", [is_half, then, otherwise], [BOOL, dtype, dtype], dtype)
+
+    root = r.compute("sqrt", [chosen(base, one)], [dtype], dtype)
+    power = apply(r, np.power, [from_register(r, chosen(one, base), dtype), from_register(r, exponent, dtype)])
+    return from_register(r, chosen(root, register_of(r, power, dtype)), dtype)
 
 
 def scalar_if_0d(r: Recorder, value: Any) -> Any:

@@ -389,9 +389,11 @@ def _clip(r: Recorder, array: Any, a_min: Any = None, a_max: Any = None, min: An
     low, high = (a_min if a_min is not None else min), (a_max if a_max is not None else max)
     if low is None and high is None:
         raise NotStaged("clip without bounds")
-    if low is not None:
-        array = ufunc(r, np.maximum, [array, low])
-    return array if high is None else ufunc(r, np.minimum, [array, high])
+    has_both = low is not None and high is not None
+    for limit, bound in ((np.maximum, low), (np.minimum, high)):
+        if bound is not None:  # of equal numbers the second one is taken
+            array = ufunc(r, limit, [bound, array] if has_both and is_number(bound) else [array, bound])
+    return array
 
 
 @function(np.shape)

@@ -46,6 +46,8 @@ def _binary(ufunc: np.ufunc, python: Callable[[Any, Any], Any], x: Any, y: Any) 
     if isinstance(x, _OPERANDS) and isinstance(y, _OPERANDS):
         if ufunc is np.power and tracer is x and tracer._is_array():
             return power(x, y)
+        if ufunc is np.power and tracer is x and x.dtype.kind == "f" and _may_be_half(y):
+            return _power_of_scalar(x, y)
         if x_is_number or y_is_number or type(x) is type(y):  # NumPy would ask nobody else
             return tracer.__array_ufunc__(ufunc, "__call__", x, y)
         return ufunc(x, y)
@@ -129,6 +131,19 @@ def _root(x: Any, half: Any) -> Any:
 
 def _is_half(exponent: Any) -> bool:
     return (type(exponent) is float or isinstance(exponent, np.floating)) and exponent == 0.5
+
+
+def _may_be_half(exponent: Any) -> bool:
+    """Whether an exponent, no array, is 0.5 or may be."""
+    if not isinstance(exponent, Operators):
+        return _is_half(exponent)
+    return exponent.dtype.kind == "f" and not exponent._is_array()
+
+
+def _power_of_scalar(x: Any, y: Any) -> Any:
+    """``x**y`` of NumPy scalars, for which NumPy calls the power of the C library: it takes no root for 0.5."""
+    is_weak = type(y) is float or (isinstance(y, Operators) and y._is_weak())
+    return np.float_power(x, y).astype(x.dtype if is_weak else np.result_type(x.dtype, y.dtype))
 
 
 def _number_node(value: Any, tracer: Operators, python: Callable[[Any, Any], Any]) -> Node:
