@@ -8,6 +8,8 @@ from collections import deque
 import numpy as np
 import pytest
 from container_programs import NAMES, ContainerWriter
+from iterator_programs import NAMES as ITERATORS
+from iterator_programs import IteratorWriter
 from object_programs import ObjectWriter
 from staged_programs import StatefulWriter, Writer, arguments, program
 
@@ -70,7 +72,7 @@ def check(seed, writer=Writer, before=lambda: None):
     `before` is called in front of each call.
     """
     function, source = program(seed, writer)
-    function.__globals__.update(NAMES)
+    function.__globals__.update(NAMES | ITERATORS)
     engine = LoopEngine(function)
     for turn in range(4):
         args = arguments(seed, turn)
@@ -105,6 +107,10 @@ def test_random_programs_with_containers():
     assert sum(check(seed, ContainerWriter) for seed in range(40)) > 8
 
 
+def test_random_programs_with_iterators():
+    assert sum(check(seed, IteratorWriter) for seed in range(40)) > 8
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("first", range(1000, 11000, 250))
 def test_many_random_programs(first):
@@ -113,3 +119,4 @@ def test_many_random_programs(first):
         check(seed, StatefulWriter)
         check(seed, ObjectWriter)
         check(seed, ContainerWriter)
+        check(seed, IteratorWriter)
