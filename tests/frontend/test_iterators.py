@@ -83,6 +83,17 @@ def test_functions_of_integers():
     agrees(of_pairs, (K - 5, K), (K * 1000, K), (K[:0], K), compiled=True)
 
 
+def test_large_binomial_coefficients_are_no_reason_to_stop():
+    def row(n):
+        out = []
+        for k in range(n + 1):
+            out.append(math.comb(n, k))
+        return out
+
+    fast = agrees(row, (5,), (60,), (66,))
+    assert not any(loop.stops for loop in fast._loops._all())
+
+
 def test_numbers_that_are_close():
     def close(x, y, r):
         count = 0

@@ -54,9 +54,12 @@ def _comb(n: Any, k: Any) -> Any:
     assert isinstance(n, _INTEGERS) and isinstance(k, _INTEGERS)
     n, k = int(n), int(k)
     assert n >= 0 and k >= 0
+    if k > n:
+        return 0
     made = 1
-    for i in range(min(k, n - k) if k <= n else 1):
-        made = made * (n - i) // (i + 1) if k <= n else 0
+    for i in range(min(k, n - k)):  # nothing on the way is larger than the result
+        common = _gcd(made, i + 1)
+        made = made // common * ((n - i) // ((i + 1) // common))
     return made
 
 
