@@ -273,7 +273,7 @@ class _Guard:
         room, count = builder.gep(extent, [word(1)]), _call(builder, "PyObject_Size", value)
         self._require(builder.icmp_signed("!=", count, word(0)))  # nothing is known of its elements
         with builder.if_then(builder.icmp_signed(">", count, builder.load(room)), likely=False):
-            more = builder.mul(count, word(2))
+            more = builder.add(builder.add(count, builder.lshr(count, word(3))), word(16))
             found = _call(builder, "PyMem_RawRealloc", builder.load(memory), builder.mul(more, word(8)))
             self._require(builder.icmp_signed("!=", found, word(0)))
             builder.store(found, memory)

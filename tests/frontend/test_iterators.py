@@ -1,7 +1,9 @@
 """Loops over what `itertools`, `map` and ranges of steps give, and functions of integers that `math` has."""
 
+import functools
 import itertools
 import math
+import operator
 from itertools import accumulate, pairwise
 
 import numpy as np
@@ -65,7 +67,18 @@ def of_map(x, n):
     return s, list(map(float, x)), sum(map(math.sqrt, map(abs, x))), max(map(abs, x))
 
 
-@pytest.mark.parametrize("function", [of_itertools, of_steps, of_map])
+def of_operators(x, n):
+    out = []
+    for k in range(len(x)):
+        out.append(operator.sub(x[k], n) * operator.floordiv(k, 3) + operator.pow(x[k], 2))
+    for v in itertools.accumulate(x, operator.mul):
+        out.append(v)
+    for v in map(operator.truediv, x, x[1:]):
+        out.append(v)
+    return out, functools.reduce(operator.add, x)
+
+
+@pytest.mark.parametrize("function", [of_itertools, of_steps, of_map, of_operators])
 def test_loops_over_iterators(function):
     short = X[:1], X[:0], X.astype(np.float32)
     agrees(function, (X, 4), (X, 70), *((x, n) for x in short for n in (5, 0, -3)), (X, 7))

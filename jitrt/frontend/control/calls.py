@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import inspect
+import operator
 import types
 from collections.abc import Callable, Sequence
 from typing import Any, NoReturn
@@ -76,6 +77,10 @@ from .written_ufuncs import UFUNC_METHODS
 _METHODS = {  # of lists: how many arguments
     "append": (1,), "extend": (1,), "pop": (0, 1), "clear": (0,), "copy": (0,), "insert": (2,), "sort": (0,),
     "reverse": (0,),
+}  # fmt: skip
+_OPERATORS = {
+    operator.add: "add", operator.sub: "subtract", operator.mul: "multiply", operator.truediv: "divide",
+    operator.floordiv: "floor_divide", operator.mod: "remainder", operator.pow: "power",
 }  # fmt: skip
 _ITERATORS = ("range", "zip", "enumerate", "reversed", "map")
 
@@ -390,6 +395,9 @@ class Calls(Expressions):
                     except Exception as error:  # which the plain function raises
                         raise NotStaged(str(error)) from None
             return library.ufunc(r, function, scalars.settled(r, args))
+        if function in _OPERATORS and len(args) == 2 and not kwargs:
+            self.here = e
+            return self.operation(_OPERATORS[function], *args)
         if mathematics.is_known(function):
             return mathematics.call(r, function, args, kwargs)
         if function in BY_KEY and len(args) == 1 and kwargs.keys() == {"key"}:
