@@ -187,8 +187,9 @@ class Pending:
 
     def hold(self, memory: Memory, node: Node) -> Memory:
         """Let the memory hold what `node` gives, as soon as somebody looks at it."""
+        if memory.node is None:  # one that has a node is in the list: an array may be updated many times
+            self._memories.append(weakref.ref(memory))
         memory.node, memory.value = node, None
-        self._memories.append(weakref.ref(memory))
         return memory
 
     def assign(self, memory: Memory, region: Region, value: Node) -> bool:

@@ -83,3 +83,19 @@ def test_each_piece_reports_as_its_operations_asked():
         x / zeros
     with numpy.errstate(all="ignore"):
         assert numpy.isinf((x / zeros).compute()).all()
+
+
+def test_an_array_that_is_updated_in_place_is_computed_once_a_piece(monkeypatch):
+    """It was computed, and copied, as often as it had been updated."""
+    x, values = np.array(ELEMENTS), ELEMENTS.copy()
+    asked = []
+    compute = pending.Pending._compute
+    monkeypatch.setattr(
+        pending.Pending, "_compute", lambda self, nodes: asked.append(len(nodes)) or compute(self, nodes)
+    )
+    for k in range(300):
+        x += 1e-3 * k
+        values += 1e-3 * k
+    assert numpy.allclose(numpy.asarray(x), values, rtol=1e-13)
+    assert len(asked) > 3
+    assert max(asked) == 1
