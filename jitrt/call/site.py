@@ -177,7 +177,8 @@ class ServedFunction(NativeCallable):
         except MemoryError:  # of which the plain function may need less
             return self._function(*args, **kwargs)
         if self._loops.active and self._loops.answering and by_position is not None:
-            result = self._loops.serve(by_position)
+            with self._tally.runs_compiled():
+                result = self._loops.serve(by_position)
             if result is not MISS:
                 self._serve_loops(by_position, args, always=False)
                 return result

@@ -204,7 +204,7 @@ def report() -> Report:
 
 def _of(tally: Tally) -> FunctionReport:
     reasons = {reason: tuple(sums) for reason, sums in tally.plain.items()}
-    seconds_plain = sum(seconds for _, seconds in reasons.values())
+    seconds_run = tally.compiled[1] + sum(seconds for _, seconds in reasons.values())
     tally.settle()
     for given, (calls, ticks) in tally.handed_back.items():  # by native code
         reason = given or _RAISING
@@ -212,7 +212,7 @@ def _of(tally: Tally) -> FunctionReport:
         reasons[reason] = before + calls, seconds + ticks * _seconds_a_tick()
     plain = sorted((PlainCalls(reason, *sums) for reason, sums in reasons.items()), key=lambda p: -p.seconds)
     served = None if tally.served is None else (tally.served[0], tally.served[1], tally.served[2])
-    return FunctionReport(tally.name, tally.line, max(tally.looked[1] - seconds_plain, 0.0), tuple(plain), served)
+    return FunctionReport(tally.name, tally.line, max(tally.looked[1] - seconds_run, 0.0), tuple(plain), served)
 
 
 @once

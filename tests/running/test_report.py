@@ -1,5 +1,7 @@
 """What functions have lost: counted wherever plain calls are made, by native code, too."""
 
+from time import perf_counter
+
 import numpy as np
 import pytest
 
@@ -77,6 +79,30 @@ def test_steps_of_numpy_between_kernels_are_no_plain_calls():
         ranked(np.linspace(0.0, 1.0, 50_000))
     one = found(ranked)
     assert not ranked.plain_reason and one.plain_calls == 0 and one.lost == one.compiling
+
+
+def test_procedures_that_python_starts_are_not_compiled_in_each_call():
+    """Their external calls need the interpreter: all of their time was taken for compiling."""
+
+    @jitrt.jit
+    def relaxed(a, n):
+        w, total = np.ones(len(a)), 0.0
+        for _ in range(n):
+            for i in range(len(w)):
+                w[i] = w[i] * 0.5 + i * 0.1
+                total += w[i]
+            w = np.linalg.solve(a, w)
+        return total
+
+    a = 3 * np.eye(60) + 0.1
+    for _ in range(5):
+        relaxed(a, 20)
+    before = found(relaxed).compiling
+    start = perf_counter()
+    for _ in range(100):
+        relaxed(a, 20)
+    assert not found(relaxed).plain
+    assert found(relaxed).compiling - before < 0.5 * (perf_counter() - start)
 
 
 def test_how_it_is_shown():
