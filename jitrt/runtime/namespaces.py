@@ -84,11 +84,12 @@ def words_of(container: Any, key: Any, value: Any) -> Fixed | None:
 
     Parameters
     ----------
-    container : function, cell or dict
+    container : function, cell, dict or list
     key : object
-        The name of an attribute of the function; None for a cell.
+        The name of an attribute of the function; None for a cell; the number of an element of the list.
     value : object
-        `MISSING` if the dict does not have the key: then tell its size, and the places that have been taken.
+        `MISSING` if the dict does not have the key: then tell its size, and the places that have been taken. Of a list
+        its length tells.
 
     Examples
     --------
@@ -109,6 +110,8 @@ def words_of(container: Any, key: Any, value: Any) -> Fixed | None:
         return None if offsets is None else [(id(container) + offsets[key], 0 if value is None else id(value))]
     if isinstance(container, types.CellType):
         return [(id(container) + known["cell"], id(value))]
+    if type(container) is list:
+        return _words_of_list(container, key, value)
     places, used = _dict_fields(), _used_field()
     if type(container) is not dict or places is None or used is None:
         return None
@@ -118,6 +121,28 @@ def words_of(container: Any, key: Any, value: Any) -> Fixed | None:
         return [(size, len(container)), (keys, table), (table + used, _words(table + used, 1)[0])]
     place = _place(table, container.__sizeof__() - dict.__basicsize__, id(key), id(value))
     return None if place is None else [(keys, table), (place, id(value))]
+
+
+def _words_of_list(container: list[Any], number: int, value: Any) -> Fixed | None:
+    size = _list_field()
+    if size is None:
+        return None
+    length, elements = _words(id(container) + size, 2)
+    words = [(id(container) + size, length)]
+    if value is not MISSING:
+        words += [(id(container) + size + 8, elements), (elements + 8 * number, id(value))]
+    return words
+
+
+@once
+def _list_field() -> int | None:
+    """The offset in bytes of the length of a list, which the pointer to its elements follows."""
+    mark = object()
+    probe = [mark] * 78
+    probe.pop()
+    words = _words(id(probe), list.__basicsize__ // 8)
+    found = [k for k, word in enumerate(words[:-1]) if word == len(probe) and words[k + 1] > _POINTERS]
+    return 8 * found[0] if len(found) == 1 and _words(words[found[0] + 1], 1) == [id(mark)] else None
 
 
 _MOST_PLACES = 4096

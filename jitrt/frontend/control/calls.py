@@ -44,6 +44,7 @@ from .holders import holds
 from .iterations import MOST_UNROLLED, is_of_itertools
 from .lists import Appended, GrownList, RowOf, RunTimeList
 from .localfunctions import LocalFunction
+from .outside import of_listing
 from .python_functions import BUILTINS
 from .registry import as_array
 from .values import (
@@ -92,6 +93,8 @@ _OF_SMALL = (np.linalg.inv, np.linalg.solve, np.linalg.det, np.linalg.cholesky)
 
 
 _ALL = ".all"  # no name of a user's
+# They go through their arguments, and do not keep them.
+_READERS = (len, list, tuple, set, frozenset, sum, min, max, any, all, sorted, np.array, np.asarray)
 _OF_ALL = (list, tuple, sum, min, max, any, all, sorted)  # they want all elements of their argument
 
 
@@ -237,6 +240,8 @@ class Calls(Expressions):
         is_empty = len(e.args) == 1 and isinstance(e.args[0], ast.List) and not (e.args[0].elts or kwargs)
         if is_empty and (function is np.array or function is np.asarray):
             return self.call(np.empty, [0], {}, ast.copy_location(ast.Call(e.func, [], []), e))
+        if function in _READERS:
+            args = list(map(of_listing, args))
         if isinstance(function, Method):
             if function.function is object.__init__:
                 if args or kwargs:

@@ -33,7 +33,7 @@ from . import arrays as a
 from .generated import NO_DEFAULT
 from .lists import GrownList, RunTimeList
 from .localfunctions import LocalFunction, local_function
-from .outside import Captures
+from .outside import Captures, of_listing
 from .recorder import Recorder
 from .source import closure_of, definition_of_lambda, shown, span
 from .values import (
@@ -571,7 +571,7 @@ class Expressions:
         for e, value in zip(elements, made):
             if not isinstance(e, ast.Starred):
                 values.append(value)
-            elif isinstance(value, (tuple, list)):
+            elif isinstance(value := of_listing(value), (tuple, list)):
                 values.extend(value)
             else:
                 raise NotStaged("a starred value")

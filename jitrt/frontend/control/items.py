@@ -9,7 +9,7 @@ import numpy as np
 from ...ir.integers import Poly
 from . import composites, containers, external, lists, objects, scalars, shapes, specialmethods, strings, subscripts
 from .lists import RunTimeList
-from .outside import Settings
+from .outside import Settings, of_listing
 from .ranges import Iteration
 from .values import BOOL, Array, Chosen, Composite, Display, NotStaged, Scalar, is_number, is_static, type_name
 from .variables import Number, kind_of, number_dtypes, number_of, number_registers
@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 def read(where: Expressions, value: Any, index: Any, e: Any) -> Any:
     """``value[index]``, as `e` says."""
     r = where.r
+    if not isinstance(index, slice):
+        value = of_listing(value)
     if isinstance(value, Array):
         return subscripts.read(r, value, index)
     if isinstance(value, strings.Text):
@@ -88,12 +90,20 @@ def _chosen_number(where: Expressions, values: tuple[Any, ...] | list[Any], inde
     return number_of(r, kind, made)
 
 
+def _chosen(where: Expressions, values: tuple[Any, ...] | list[Any], index: Scalar) -> Any:
+    """The one of a few numbers, or of tuples of numbers, that a value chooses; None for others."""
+    if not (values and all(type(v) is tuple and len(v) == len(values[0]) for v in values)):
+        return _chosen_number(where, values, index)
+    parts = tuple([_chosen(where, column, index) for column in zip(*values)])
+    return None if None in parts else parts
+
+
 def _of_known(where: Expressions, value: tuple[Any, ...] | list[Any], index: Any) -> Any:
     """An item, or a part, of what is written out."""
     if isinstance(index, Scalar) and isinstance(value, Display) and index.argument is None:
         where.need_grown(value)
     if isinstance(index, Scalar) and index.argument is None:
-        made = _chosen_number(where, value, index)
+        made = _chosen(where, value, index)
         if made is not None:
             return made
     if isinstance(index, slice):

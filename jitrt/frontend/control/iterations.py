@@ -12,6 +12,7 @@ from ...ir.integers import Poly
 from . import arithmetic, containers, library_iterations, lists, scalars, strings, subscripts
 from .arrays import ZERO, fresh, materialise
 from .lists import RunTimeList
+from .outside import of_listing
 from .ranges import Iteration, counted
 from .values import Array, Composite, NotStaged, Scalar, integer, type_name
 from .variables import Number, number_of
@@ -86,7 +87,7 @@ def _is_word(value: int) -> bool:
 
 
 def over(where: Expressions, value: Any) -> Iteration | list[Any]:
-    value = strings.characters(value)
+    value = of_listing(strings.characters(value))
     if isinstance(value, Iteration):
         return value
     if isinstance(value, Array) and value.ndim:

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from ...values.functions import is_callback
+from ...values.functions import MISSING, is_callback
 from ...values.keys import GENERATORS
 from ..python.captures import Capture
 from ..python.numbas import is_numbas
@@ -24,6 +24,8 @@ _PLAIN = (
 )  # fmt: skip
 _PACKAGE = __name__.rpartition(".")[0] + "."
 
+_MOST_LISTED = 256  # elements of a list of outside
+
 
 class Settings(RunTime):
     """A dict of outside, of which items are read: they have to stay, the others need not."""
@@ -34,11 +36,26 @@ class Settings(RunTime):
         self.name, self.values = name, values
 
 
+class Listing(RunTime):
+    """A list of outside whose elements cannot change: they have to stay. It is read where its name stands."""
+
+    stands_for = list
+
+    def __init__(self, values: list[Any]):
+        self.values = tuple(values)
+
+
+def of_listing(value: Any) -> Any:
+    """The elements of a list of outside, for those that do nothing but to go through them; other values as they are."""
+    return value.values if isinstance(value, Listing) else value
+
+
 class Captures:
     """What a procedure reads from outside: objects that have to stay; arrays and generators are parameters."""
 
     def __init__(self, array: Callable[[Capture], Array | Source]):
         self._array = array
+        self.has_lists = False
         self.objects: dict[tuple[int, str], Capture] = {}
         self.arrays: dict[tuple[int, str], tuple[Capture, Array | Source]] = {}
 
@@ -99,11 +116,22 @@ class Captures:
         if type(value) is dict:
             self.objects[at] = capture
             return Settings(name, value)
-        parts = value if isinstance(value, tuple) else (value,)
-        if not (is_function(value) or all(isinstance(v, (*_PLAIN, np.generic)) for v in parts)):
+        is_listing = type(value) is list and len(value) <= _MOST_LISTED and all(map(_is_constant, value))
+        if not (is_listing or is_function(value) or _is_constant(value)):
             raise NotStaged(f"{name}, of type {type(value).__name__}")
         self.objects[at] = capture
-        return value
+        return self._listing(name, value) if is_listing else value
+
+    def _listing(self, name: str, values: list[Any]) -> Listing:
+        for k, value in enumerate([*values, MISSING]):
+            self.note(f"{name}[{k}]", value, values, k)
+        self.has_lists = True
+        return Listing(values)
+
+
+def _is_constant(value: Any) -> bool:
+    """Whether nothing can change a value."""
+    return all(map(_is_constant, value)) if isinstance(value, tuple) else isinstance(value, (*_PLAIN, np.generic))
 
 
 def _is_written_here(capture: Capture) -> bool:

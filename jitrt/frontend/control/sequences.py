@@ -9,6 +9,7 @@ import numpy as np
 from . import arithmetic, library, scalars, specialmethods, strings
 from .lists import RunTimeList
 from .objects import is_object
+from .outside import of_listing
 from .recorder import Recorder
 from .values import BOOL, FLOAT, Array, Chosen, NotStaged, Scalar, dtype_of, is_number, is_static
 
@@ -105,6 +106,7 @@ def is_in(where: Expressions, x: Any, among: Any, e: Any) -> Any:
     if isinstance(among, Array) and is_number(x):
         found = library.ufunc(r, np.equal, [among, x])
         return scalars.truth_value(scalars.truth(r, library.METHODS["any"](r, found)))
+    among = of_listing(among)
     if not isinstance(among, (tuple, list)) or len(among) > _MOST:
         raise NotStaged("a test of membership")
     made = False

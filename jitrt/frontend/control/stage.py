@@ -241,6 +241,8 @@ def _stage(
     if r.begins_again:
         raise ListChanges("an attribute that changes")
     written = r.written_to
+    if captures.has_lists and appended:
+        raise NotStaged("a list of outside, beside one that may be appended to")  # the two may be one
     if not (r.has_loops or takes_whole):
         raise NotStaged("it has no loops")
     is_short = r.nests > 0 and r.most_trips <= _SHORT
