@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import copy
 import functools
 import sys
 import types
@@ -24,7 +25,7 @@ from .frontend.python.variablenames import variable_names
 from .frontend.trace import Request, Traced, trace
 from .ir.node import Node
 from .pickling import reduced, stand_in
-from .values.kinds import rebuild
+from .values.kinds import TooMany, rebuild
 from .values.memory import copies_of
 
 if TYPE_CHECKING:  # what only people ask for is imported when they do
@@ -215,7 +216,10 @@ class JitFunction(ServedFunction, Generic[P, R]):
         if by_position is not None and (loop := self._loops.source(by_position)):
             return Explanation(self.__name__, "", loop=loop, loops=self._loops_of(by_position))
         in_order = args if by_position is None else by_position
-        call = self._traced.taken(args, kwargs)
+        try:
+            call = self._traced.taken(args, kwargs)
+        except TooMany as error:
+            return Explanation(self.__name__, str(error), loops=self._loops_of(in_order, str(error)))
         found = self._found_or_loops(call, by_position)
         if isinstance(found, str):
             return Explanation(self.__name__, "", loop=found, loops=self._loops_of(in_order))
@@ -380,8 +384,11 @@ class JitFunction(ServedFunction, Generic[P, R]):
         known = self._specialisations
         from .inspect.profile import Profile, StepTime, best_time, machine_bandwidth, step_times
 
-        call = self._traced.taken(args, kwargs)
-        args, kwargs, _ = rebuild(call.structure, iter(copies_of(call.leaves)))
+        try:
+            call = self._traced.taken(args, kwargs)
+            args, kwargs, _ = rebuild(call.structure, iter(copies_of(call.leaves)))
+        except TooMany:
+            args, kwargs = copy.deepcopy((args, kwargs))
         with np.errstate(all="ignore"):
             self(*args, **kwargs)
             explanation = self._explained(args, kwargs)

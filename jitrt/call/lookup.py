@@ -26,7 +26,7 @@ from ..values import signature
 from ..values.frozen import frozen_argument
 from ..values.growing import Growing
 from ..values.keys import Foreign, leaf_key
-from ..values.kinds import Tree, flatten_call
+from ..values.kinds import TooMany, Tree, flatten_call
 from ..values.memory import nbytes, sharing
 from ..values.signature import Signature
 from .budget import TraceBudget
@@ -134,8 +134,6 @@ class Specialisations:
         them, nothing is run, and many of them in a row do not end in plain NumPy.
         """
         is_call = answers is not None
-        if len(leaves) > policy.LEAVES:
-            return Plain(f"{len(leaves)} values in its lists, dicts and objects")
         try:
             captures = self.current_captures()
             keys = [leaf_key(leaf) for leaf in leaves] + [_captured_key(c.read()) for c in captures.arrays]
@@ -510,7 +508,15 @@ class Specialisations:
 
     def take_apart(self, args: tuple, kwargs: dict[str, Any], leaves: list[Any]) -> Tree:
         """The structure of a call, as far as the function has been looked at; `leaves` get its leaves."""
-        return self._with_frozen(leaves, take_apart(args, kwargs, leaves, self._captures))
+        try:
+            return self._with_frozen(leaves, take_apart(args, kwargs, leaves, self._captures))
+        except TooMany:
+            if self._captures is not None:
+                raise
+            leaves.clear()
+            with contextlib.suppress(Untraceable):
+                self.current_captures()  # which tell of lists that are appended to and not read
+            return self._with_frozen(leaves, take_apart(args, kwargs, leaves, self._captures))
 
     def _with_frozen(self, leaves: list[Any], structure: Tree) -> Tree:
         """`structure`; `leaves` get frozen arrays in place of those that the caller promises never to change."""

@@ -32,7 +32,7 @@ from ..runtime.guards import TakenApart
 from ..runtime.loopengine import MISS, NoLoops, loop_engine
 from ..runtime.tally import tally_of
 from ..values.growing import NOT_GROWING
-from ..values.kinds import flatten_call
+from ..values.kinds import TooMany, flatten_call
 from .options import NO_OPTIONS, Options
 from .traced import STAYS_IN_PYTHON, TracedCalls
 from .tracing import internal_error, warn
@@ -44,6 +44,7 @@ if TYPE_CHECKING:
 
 _log = logging.getLogger("jitrt.trace")
 
+_SHORT = Plain("such calls are too short for compiled code")
 FIRST = Plain("one of the first calls of a kind with arrays so small", is_passing=True)
 
 
@@ -176,6 +177,9 @@ class ServedFunction(NativeCallable):
             by_position = self._loops.by_position(args, kwargs)
         except MemoryError:  # of which the plain function may need less
             return self._function(*args, **kwargs)
+        if by_position is not None and self._loops.is_short(by_position):
+            traced.last = _SHORT
+            return self._tally.hand_back(_SHORT.reason)
         if self._loops.active and self._loops.answering and by_position is not None:
             with self._tally.runs_compiled():
                 result = self._loops.serve(by_position)
@@ -199,11 +203,13 @@ class ServedFunction(NativeCallable):
             traced.last = FIRST
             return self._tally.hand_back(FIRST.reason)
         leaves: list[Any] = []
-        site, is_spared, tree = None, False, None
+        site, is_spared, tree, too_many = None, False, None, None
         try:
             site = self._site(kind_of_call(args, kwargs))
             is_spared = site.spares()
             tree = None if is_spared else known.take_apart(args, kwargs, leaves)
+        except TooMany as error:
+            too_many = Plain(str(error))
         except Exception as error:
             failures.append(error)
         if site is None:
@@ -226,6 +232,9 @@ class ServedFunction(NativeCallable):
                 self._note_slow_call(self._loops.compile_seconds, compiling, by_position, True)
                 self._serve_loops(by_position, args)
                 return result
+        if too_many is not None:
+            self._fall_back(site, too_many, at_once=True)
+            return self._tally.hand_back(too_many.reason)
         answers: dict[HostedCall, Any] = {}
         call = TakenApart(tree, leaves, (), args, kwargs)
         found, is_unrolled = None, False
@@ -243,6 +252,8 @@ class ServedFunction(NativeCallable):
             raise
         except LoopsWanted as wanted:
             is_unrolled = wanted.is_unrolled
+        except TooMany as error:
+            found = Plain(str(error))
         except Exception as error:  # nothing has run yet
             found = internal_error(self.__name__, error)
         if found is None:  # not where it is caught: it would be the context of what the function raises
@@ -313,13 +324,13 @@ class ServedFunction(NativeCallable):
             self._told.add(plain.reason)
             warn(text)
 
-    def _fall_back(self, site: Site, plain: Plain) -> None:
-        """A call runs the plain function."""
+    def _fall_back(self, site: Site, plain: Plain, at_once: bool = False) -> None:
+        """A call runs the plain function, and if wanted the next ones without a look at them."""
         known = self._specialisations
         with contextlib.suppress(MemoryError):  # of which the plain function may need less
             self._tell(plain)
             self._traced.last = plain
-            site.become(Served.FALLBACK, plain, known.calls_between_looks, plain is known.given_up)
+            site.become(Served.FALLBACK, plain, known.calls_between_looks, at_once or plain is known.given_up)
 
     def _spare(self, site: Site, args: tuple, kwargs: dict[str, Any]) -> None:
         """A call runs the plain function without a look at it; let native code do so until the next look is due."""
@@ -360,10 +371,13 @@ class ServedFunction(NativeCallable):
                 return
             with self._lock:
                 leaves: list[Any] = []
+                if any(type(a) is list and len(a) > policy.GUARDED_ELEMENTS for a in args):
+                    self._loops.note_short(args)
+                    return
                 call = TakenApart(flatten_call(args, {}, (), leaves, NOT_GROWING), leaves)
                 table = make_plain_table(self._function, call, places_of(captures), ())
                 if table is not None:
-                    self._dispatch.add(Plain("such calls are too short for compiled code"), table, args, {})
+                    self._dispatch.add(_SHORT, table, args, {})
         except Exception as error:  # the call itself has ended well
             if is_users_own(error):
                 raise

@@ -37,6 +37,12 @@ class NoLoops:
     def release(self) -> None:
         pass
 
+    def note_short(self, args: tuple) -> None:
+        pass
+
+    def is_short(self, args: tuple) -> bool:
+        return False
+
     def may_be_short(self) -> bool:
         return False
 

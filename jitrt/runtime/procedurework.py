@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ..frontend.control.external import Step
-from ..frontend.control.outside import list_dtype
+from ..frontend.control.outside import array_of, element_types
 from ..frontend.control.strings import codes
 from ..ir.loops import Procedure
 from ..kernels.external import unregister
@@ -80,13 +80,13 @@ class Work:
         if kind is np.ndarray:
             self.words[at] = id(value)
         elif kind is list:
-            dtype = list_dtype(value)
+            types = element_types(value)
             try:
-                array = self.arrays[at] = np.array(value, dtype)
+                array = self.arrays[at] = array_of(value, types)
             except OverflowError:
                 return False
             self.words[at] = id(array)
-            return dtype is not None
+            return types is not None
         elif kind is str:
             array = self.arrays[at] = codes(value)
             self.words[at] = id(array)

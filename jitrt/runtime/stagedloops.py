@@ -26,7 +26,7 @@ from ..codegen import tierup
 from ..codegen.entries import entry_of
 from ..errors import HalfDone, JitrtError, is_passing
 from ..frontend.control.composites import LEAVES, are_different, assign_part, holder_count, is_leaf, take_apart
-from ..frontend.control.outside import list_dtype
+from ..frontend.control.outside import array_of, element_types
 from ..frontend.control.results import WAY
 from ..frontend.control.stage import MOST_BYTES, MOST_WHOLE_BYTES, STATIC, is_same_value, stage
 from ..frontend.control.values import NotStaged, WholeArrays
@@ -108,6 +108,7 @@ class LoopEngine:
         self._has_loops = has_loops
         self._loops: dict[Any, list[_Loop]] = {}
         self._refused: dict[Any, str] = {}
+        self._short: set[Any] = set()  # calls for which the plain function is faster, as it reads no lists beforehand
         self._left: set[Any] = set()  # refused because their loops work on whole arrays
         self._whole: set[Any] = set()  # where loops work on whole arrays
         self.compile_seconds = 0.0
@@ -179,6 +180,14 @@ class LoopEngine:
             if loop.fits(call.leaves) and loop.plain_is_faster(call, serve):
                 return [*loop.staged.captured, *loop.staged.arrays]
         return None
+
+    def note_short(self, args: tuple) -> None:
+        """Leave calls like this one to the plain function, which is faster."""
+        self._short.add(_sizes(args))
+
+    def is_short(self, args: tuple) -> bool:
+        """Whether a call is left to the plain function."""
+        return bool(self._short) and _sizes(args) in self._short
 
     def source(self, args: tuple, instead_of_plain: bool = False) -> str:
         """The procedure that calls with such arguments run; empty if there is none. Parameters as for `call`."""
@@ -291,7 +300,15 @@ def _kind(value: Any) -> Any:
     """What the compiled code depends on."""
     if type(value) is str:
         return str, value.isascii()  # a text of other characters is a constant
-    return list_dtype(value) if type(value) is list else layout_key(value)
+    return element_types(value) if type(value) is list else layout_key(value)
+
+
+def _sizes(args: Sequence[Any]) -> tuple[Any, ...]:
+    """What loops over arguments may take: shapes, small values, and about how many elements lists have."""
+    return tuple([
+        (list, len(a).bit_length()) if type(a) is list else getattr(a, "shape", a if type(a) in LEAVES else type(a))
+        for a in args
+    ])  # fmt: skip
 
 
 def _work(args: tuple) -> float:
@@ -485,26 +502,43 @@ class _Loop:
 
     def plain_is_faster(self, call: _Call, serve: Callable[..., Any]) -> bool:
         """Whether calls are too short for compiled code to pay; both give the same bits, so that a clock may decide."""
-        if (
-            self.assigns
-            or not self.exact
-            or _work(call.leaves) >= policy.LITTLE_WORK
-            or (call.trees is not None and self.staged.written)
-        ):
+        is_little = _work(call.leaves) < policy.LITTLE_WORK
+        lists = [a for a in call.leaves if type(a) is list]
+        if self.assigns or not self.exact or (call.trees is not None and self.staged.written):
             return False
-        shapes = tuple([getattr(a, "shape", a if type(a) in LEAVES else type(a)) for a in call.leaves])
+        if not (is_little or lists):
+            return False
+        shapes = _sizes(call.leaves)
         if shapes in self.tried or len(self.tried) >= policy.TRIED_SHAPES:
             return False
         self.tried.add(shapes)
         try:
             with np.errstate(all="ignore"):  # the call itself has warned
-                is_slower = self._is_slower(call, serve)
+                is_slower = self._is_left_to_python(lists, is_little, call, serve)
                 if is_slower and tierup.is_baseline(self.address):
                     tierup.optimise(self.address)
-                    is_slower = self._is_slower(call, serve)
+                    is_slower = self._is_left_to_python(lists, is_little, call, serve)
                 return is_slower
         except Exception:
             return False
+
+    def _is_left_to_python(
+        self, lists: list[list[Any]], is_little: bool, call: _Call, serve: Callable[..., Any]
+    ) -> bool:
+        return self._reads_lists(lists, call, serve) or (is_little and self._is_slower(call, serve))
+
+    def _reads_lists(self, lists: list[list[Any]], call: _Call, serve: Callable[..., Any]) -> bool:
+        """Whether it takes longer to read lists among the arguments than the plain function takes for the call.
+
+        Where that is most of a call, or the call is short, its loops do little: the plain function is done soon, too.
+        """
+        start = time.perf_counter()
+        for values in lists:
+            array_of(values, element_types(values))
+        reading = time.perf_counter() - start
+        whole = self._seconds(serve, call) if lists else 0.0
+        is_soon = 0.0 < whole < max(policy.READING_LISTS * reading, policy.SHORT_SECONDS)
+        return is_soon and self._seconds(self.function, call) < whole
 
     def _is_slower(self, call: _Call, serve: Callable[..., Any]) -> bool:
         stops, trial = self.stops, self._copy(call)

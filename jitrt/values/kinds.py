@@ -11,6 +11,7 @@ leaf is None. All that goes through values asks the kinds.
 from __future__ import annotations
 
 import functools
+import math
 import types
 from collections import Counter, OrderedDict, defaultdict
 from collections.abc import Callable, Iterator, Sequence
@@ -18,6 +19,7 @@ from typing import Any
 
 import numpy as np
 
+from .. import policy
 from ..base.frozen import frozen
 from .attributes import attributes_of, has_plain_attributes, has_plain_fields, original_class
 from .constants import Identity
@@ -274,10 +276,15 @@ def at(value: Any, path: Path) -> Any:
 class _Seen(dict[int, int]):
     """The numbers of lists, dicts, objects and functions by their identity."""
 
-    __slots__ = ("growing",)
+    __slots__ = ("growing", "most")
 
-    def __init__(self) -> None:
+    def __init__(self, most: float = math.inf) -> None:
         self.growing: set[int] = set()  # identities of lists of which nothing is known
+        self.most = most
+
+
+class TooMany(Exception):
+    """A call has more leaves than are asked for; its text says how many have been counted."""
 
 
 class _Needed(Exception):
@@ -288,6 +295,11 @@ def flatten_call(args: tuple, kwargs: dict[str, Any], state: tuple, leaves: list
     """The leaves and the tree of a call, ``(args, kwargs, state)``, with its objects.
 
     `state` are the lists, dicts and objects that the function names.
+
+    Raises
+    ------
+    TooMany
+        If there are more than `policy.LEAVES`, before all of them have been looked at.
     """
     before = len(leaves)
     try:
@@ -298,7 +310,7 @@ def flatten_call(args: tuple, kwargs: dict[str, Any], state: tuple, leaves: list
 
 
 def _flatten_call(args: tuple, kwargs: dict[str, Any], state: tuple, leaves: list[Any], growing: Growing) -> Tree:
-    seen = _Seen()
+    seen = _Seen(policy.LEAVES)
 
     def parts(values: tuple, lists: frozenset[int]) -> Tree:
         found = [
@@ -361,6 +373,8 @@ def _flatten(value: Any, leaves: list[Any], seen: _Seen | None, depth: int, grow
             depth += 1
         seen[id(value)] = len(seen)
     what, parts = kind.take(value)
+    if seen is not None and len(leaves) + len(parts) > seen.most:
+        raise TooMany(f"{len(leaves) + len(parts)} values in its lists, dicts and objects")
     if seen is not None and kind is OBJECT:
         found = [_attribute(name, v, leaves, seen, depth, growing) for name, v in zip(what[1], parts)]
     elif seen is not None and kind is FUNCTION:

@@ -42,7 +42,7 @@ from .asking import ASKING
 from .expressions import Expressions
 from .holders import holds
 from .iterations import MOST_UNROLLED, is_of_itertools
-from .lists import Appended, GrownList, RowOf, RunTimeList
+from .lists import Appended, GrownList, RowOf, RunTimeList, Tuples
 from .localfunctions import LocalFunction
 from .outside import of_listing
 from .python_functions import BUILTINS
@@ -503,7 +503,7 @@ class Calls(Expressions):
             raise NotStaged(f"the method {name} of lists")
         if isinstance(values, list):
             self.need_grown(values)
-        if isinstance(values, RowOf) and values.argument is not None:
+        if isinstance(values, (RowOf, Tuples)) and values.argument is not None:
             raise NeedsValue(values.argument)  # it has to be a list that is appended to
         if isinstance(values, Appended) and name not in ("append", "extend"):
             raise NotStaged("a change of a list that is an argument")
@@ -563,7 +563,7 @@ class Calls(Expressions):
         """A list that statements may change in all ways."""
         if isinstance(values, list):
             self.need_grown(values)
-        if isinstance(values, Appended) or (isinstance(values, RowOf) and values.argument is not None):
+        if isinstance(values, Appended) or (isinstance(values, (RowOf, Tuples)) and values.argument is not None):
             raise NotStaged("a change of a list that is an argument")
         if not isinstance(values, (GrownList, Referenced)):
             references.need("a change of a list in a list", values)

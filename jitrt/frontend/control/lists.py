@@ -36,7 +36,7 @@ from .columns import (
 from .listkinds import array_dtype, dtypes_of_leaf, is_of_objects, joined, kind_of_element, leaves_of, values_of
 from .recorder import MOST_EXTENT, Recorder
 from .subscripts import rows_of, sliced, wrapped
-from .values import BOOL, INT, Array, Composite, ListChanges, NotStaged, Referenced, RunTime
+from .values import BOOL, INT, Array, Composite, ListChanges, NotStaged, Referenced, RunTime, View
 from .variables import (
     Held,
     Kind,
@@ -195,6 +195,25 @@ class RowOf(RunTime):
         references.need("a list in several lists", self)
 
 
+class Tuples(RunTime):
+    """A list of tuples of numbers, the argument of that number, of whose parts the caller has made columns."""
+
+    stands_for = list
+
+    def __init__(self, kind: Parts, columns: list[Column], count: Poly, argument: int):
+        self.kind, self.columns, self.count, self.argument = kind, columns, count, argument
+
+
+def given_tuples(r: Recorder, name: str, parts: Sequence[Number], count: Poly) -> Tuples:
+    """A list that is an argument, of tuples of these parts."""
+    columns = []
+    for k, part in enumerate(parts):
+        column = Column(r.variable(), (), part.dtype, 0)
+        r.put(column.base, r.address(View(name, count * (8 * k), (), frozenset({name}))), POINTER)
+        columns.append(column)
+    return Tuples(Parts(tuple, tuple(parts)), columns, count, int(name[1:]))
+
+
 def given(r: Recorder, name: str, kind: Number, count: Poly) -> RowOf:
     """A list that is an argument, of elements of one kind, of which the caller has made an array."""
     column = Column(r.variable(), (r.variable(),), kind.dtype, 0)
@@ -203,7 +222,7 @@ def given(r: Recorder, name: str, kind: Number, count: Poly) -> RowOf:
     return RowOf(r, None, ZERO, kind, [column], int(name[1:]))
 
 
-RunTimeList = GrownList | RowOf | Referenced
+RunTimeList = GrownList | RowOf | Tuples | Referenced
 
 
 def length(r: Recorder, values: RunTimeList) -> Poly:
@@ -211,7 +230,9 @@ def length(r: Recorder, values: RunTimeList) -> Poly:
     if isinstance(values, Referenced):
         return references.length(r, values)
     if isinstance(values, Appended):
-        raise NotStaged("a look at a list that is an argument and is appended to")
+        raise NotStaged("a look at a list that is an argument, and of elements of several kinds, or appended to")
+    if isinstance(values, Tuples):
+        return values.count
     return Poly.name(kept_extent(r, values.columns[0].extents[0] if isinstance(values, RowOf) else values.count))
 
 
@@ -317,6 +338,8 @@ def element(r: Recorder, values: RunTimeList, at: Poly) -> Any:
     """The element at an index in range."""
     if isinstance(values, RowOf):
         return number_of(r, values.kind, [column_array(r, c, a.ONE).element((values.at, at)) for c in values.columns])
+    if isinstance(values, Tuples):
+        return _made(r, None, values.kind, values.columns, at)
     if isinstance(values, Referenced):
         pool = references.pool_of(r, values.kind)
         return _made(r, None, values.kind, pool.columns, references.start(r, values) + at)
@@ -419,6 +442,8 @@ def part(r: Recorder, values: RunTimeList, item: slice, place: Hashable) -> Grow
 def write(r: Recorder, values: RunTimeList, index: Poly, value: Any) -> None:
     """``values[index] = value``."""
     _check_order(r, values)
+    if isinstance(values, Tuples):
+        raise NotStaged("a change of a list that is an argument")
     if isinstance(values, RowOf):
         _write_into_row(r, values, index, value)
         return
@@ -509,8 +534,9 @@ def as_array(r: Recorder, values: RunTimeList) -> Array:
         return _numbers(r, values.kind, values.columns, count, values.at)
     if isinstance(values, Referenced):
         return _array_of(r, values.kind, references.pool_of(r, values.kind).columns, count, references.start(r, values))
-    if values.kind is None:
+    if isinstance(values, GrownList) and values.kind is None:
         values.guess(r)
+    assert values.kind is not None
     return _array_of(r, values.kind, values.columns, count)
 
 

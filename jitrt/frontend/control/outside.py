@@ -6,6 +6,7 @@ import logging
 import sys
 import types
 from collections.abc import Callable
+from operator import itemgetter
 from typing import Any
 
 import numpy as np
@@ -149,12 +150,41 @@ def is_source(value: Any) -> bool:
     return bits.__module__.partition(".")[0] == "numpy"
 
 
-_LISTED: dict[frozenset[type], np.dtype] = {frozenset({t}): np.dtype(t) for t in (int, float)}
+_OF_WORDS: dict[frozenset[type], type] = {frozenset({t}): t for t in (int, float, np.int64, np.float64)}
 
 
-def list_dtype(value: Any) -> np.dtype | None:
-    """What the elements of a list are, all of them of one type of Python's numbers; None for other values."""
-    return _LISTED.get(frozenset(map(type, value))) if type(value) is list else None
+def element_types(value: list[Any]) -> Any:
+    """The type of the numbers in a list, or a tuple of types where it holds tuples of numbers; None for other lists.
+
+    Examples
+    --------
+    >>> element_types([1.0, 2.0]), element_types([(1, 2.0), (3, 4.0)]), element_types([1, 2.0])
+    (<class 'float'>, (<class 'int'>, <class 'float'>), None)
+    """
+    kinds = frozenset(map(type, value))
+    if kinds != {tuple}:
+        return _OF_WORDS.get(kinds)
+    lengths = frozenset(map(len, value))
+    if len(lengths) > 1:
+        return None
+    parts = [_OF_WORDS.get(frozenset(map(type, map(itemgetter(k), value)))) for k in range(*lengths)]
+    return None if not parts or None in parts else tuple(parts)
+
+
+def array_of(values: list[Any], types: Any) -> np.ndarray:
+    """The elements of a list as procedures get them: of tuples the parts one after the other, each in words.
+
+    Raises
+    ------
+    OverflowError
+        If an integer takes more than a word.
+    """
+    if not isinstance(types, tuple):
+        return np.array(values, types)
+    made = np.empty((len(types), len(values)), np.int64)
+    for k, kind in enumerate(types):
+        made[k].view(kind)[:] = np.fromiter(map(itemgetter(k), values), kind, len(values))
+    return made
 
 
 def is_function(value: Any) -> bool:

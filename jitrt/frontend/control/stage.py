@@ -25,9 +25,9 @@ from . import references, strings
 from .composites import put_together
 from .external import Step, is_worth_it
 from .holders import pointers_of
-from .lists import Appended, RunTimeList, given
+from .lists import Appended, RunTimeList, given, given_tuples
 from .makingobjects import check_results
-from .outside import Captures, is_function, is_source, list_dtype
+from .outside import Captures, element_types, is_function, is_source
 from .recorder import MOST_EXTENT, Recorder
 from .results import WAY, Result, Stored, check_lists_apart, keep_apart, result_of, settled_results, stores_of
 from .source import bind, definition_of
@@ -317,7 +317,7 @@ def _part(r: Recorder, number: int, value: Any) -> Any:
     if ("appended", number) in r.changing:
         return Appended(r, number)
     known = (np.ndarray, list, int, float, np.generic, np.random.Generator, np.random.RandomState)
-    is_empty = type(value) is list and list_dtype(value) is None
+    is_empty = type(value) is list and element_types(value) is None
     if is_empty or not isinstance(value, known) or isinstance(value, (bool, np.bool)):
         return Unread(number, type(value))
     try:
@@ -331,14 +331,18 @@ def _parameter(r: Recorder, number: int, value: Any) -> Any:
     name = f"x{number}"
     if type(value) is np.ndarray:
         return _array(r, name, value)
-    dtype = list_dtype(value)
-    if ("appended", number) in r.changing or (type(value) is list and dtype is None):
+    types = element_types(value) if type(value) is list else None
+    if ("appended", number) in r.changing or (type(value) is list and types is None):
         return Appended(r, number)
-    if dtype is not None:
-        parameter = Parameter(name, dtype, 1, True)
+    if types is not None:
+        is_of_tuples = isinstance(types, tuple)
+        kinds = [Number(np.dtype(t), t in (int, float)) for t in (types if is_of_tuples else (types,))]
+        parameter = Parameter(name, INT if is_of_tuples else kinds[0].dtype, 1 + is_of_tuples, True)
         r.parameters.append(parameter)
-        r.facts.bound(parameter.extent(0), [0], [MOST_EXTENT])
-        return given(r, name, Number(dtype, True), Poly.name(parameter.extent(0)))
+        count = parameter.extent(int(is_of_tuples))
+        r.facts.bound(count, [0], [MOST_EXTENT])
+        return (given_tuples(r, name, kinds, Poly.name(count)) if is_of_tuples
+                else given(r, name, kinds[0], Poly.name(count)))  # fmt: skip
     if type(value) is str and value.isascii():
         parameter = Parameter(name, INT, 1, True)
         r.parameters.append(parameter)
