@@ -78,7 +78,8 @@ ADVICE = (
     Advice(
         "Effects beside the result",
         r"assigns a global|prints|opens a file|asks for input|side effects|logs a message|\.\w+ of a logger"
-        r"|runs text as code|warnings\.|changes the process|outlives|variables by name|set[s]? .* error|logger",
+        r"|runs text as code|warnings\.|changes the process|outlives|variables by name|set[s]? .* error|logger"
+        r"|of a list from outside",
         "do this in front of the call or behind it, or in a function without decorator that calls this one",
     ),
     Advice(
@@ -98,7 +99,7 @@ ADVICE = (
     ),
     Advice(
         "Strings that are chosen",
-        "string that values decide on|array of strings|of a str",
+        "string that values decide on|text of values|array of strings|of a str",
         "let the loop work with a number in its place, and look the string up behind it",
     ),
     Advice(
@@ -114,7 +115,7 @@ ADVICE = (
     ),
     Advice(
         "Lists and dicts",
-        "list|dict|append|setdefault|key of|tuple|unpacking|starred|comprehension|values in its",
+        "list|dict|membership|append|setdefault|key of|tuple|unpacking|starred|comprehension|values in its",
         "make an array of the right size first, and assign to its elements",
     ),
     Advice(

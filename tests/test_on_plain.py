@@ -121,3 +121,34 @@ def test_following_the_advice_compiles():
         found, wanted = followed(*args_after), before(*args)
         for one, other in zip(found, wanted) if isinstance(wanted, tuple) else [(found, wanted)]:
             np.testing.assert_allclose(one, other, rtol=1e-12)
+
+
+kept_outside: list[int] = []
+
+
+def test_advice_is_about_what_keeps_the_loops_from_being_compiled():
+    """It told to make an array where a list of the module is appended to, and to split a function that prints."""
+
+    @jitrt.jit
+    def appends(values):
+        for k, v in enumerate(values):
+            if v > 0.5:
+                kept_outside.append(k)
+        return len(values)
+
+    @jitrt.jit
+    def shows(values):
+        total = 0.0
+        for k in range(len(values)):
+            if values[k] < 0:
+                print(f"negative: {k}")
+            total += values[k]
+            if total > 1e9:
+                break
+        return total
+
+    x = np.linspace(0.0, 1.0, 5000)
+    for f, reason in ((appends, "append of a list from outside"), (shows, "prints in a loop")):
+        text = str(f.explain(x))
+        assert reason in text
+        assert "do this in front of the call or behind it" in text

@@ -33,7 +33,7 @@ from . import arrays as a
 from .generated import NO_DEFAULT
 from .lists import GrownList, RunTimeList
 from .localfunctions import LocalFunction, local_function
-from .outside import Captures, of_listing
+from .outside import Captures, Listing, of_listing
 from .recorder import Recorder
 from .source import closure_of, definition_of_lambda, shown, span
 from .values import (
@@ -137,6 +137,8 @@ class Expressions:
         """A value of which nothing is asked: it may be None."""
         if isinstance(e, ast.Tuple) and not any(isinstance(v, ast.Starred) for v in e.elts):
             return tuple(map(self.untouched, e.elts))
+        if isinstance(e, ast.Subscript):
+            return self._item(e)
         return self.named(e) if isinstance(e, ast.Name) else self.expression(e)
 
     def named(self, e: ast.Name) -> Any:
@@ -214,6 +216,8 @@ class Expressions:
             found = getattr(value, name)
             self.captures.note(name, vars(value).get(name, MISSING), vars(value), name)
             return found
+        if isinstance(value, Listing) and hasattr(list, name):
+            raise NotStaged(f"{name} of a list from outside, which would be changed")
         if isinstance(value, np.dtype) and name == "type":
             return value.type
         if isinstance(value, _CONSTANTS) and not callable(found := getattr(value, name)):
@@ -601,7 +605,16 @@ class Expressions:
         return slice(*(None if part is None else self.expression(part) for part in (e.lower, e.upper, e.step)))
 
     def of_Subscript(self, e: ast.Subscript) -> Any:
-        value, index = self._in_turn([e.value, e.slice], self.expression)
+        return scalars.settled(self.r, self._item(e))
+
+    def _item(self, e: ast.Subscript) -> Any:
+        """What a subscript gives, of which nothing is asked: it may be None, as other parts of the tuple may."""
+
+        def part(of: ast.expr) -> Any:
+            value = self.named(of) if of is e.value and isinstance(of, ast.Name) else self.expression(of)
+            return value if type(value) is tuple and of is e.value else scalars.settled(self.r, value)
+
+        value, index = self._in_turn([e.value, e.slice], part)
         return items.read(self, value, index, e)
 
     def is_supposed(self, e: Any) -> bool:

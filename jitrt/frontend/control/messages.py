@@ -40,7 +40,7 @@ def is_given(where: Expressions, e: ast.expr) -> bool | None:
     if function in _FILTERS and where.r.catches_warnings:
         return False
     if function is print and where.r.depth:  # of progress, which is due in every call
-        return None
+        raise NotStaged("prints in a loop")
     return True if function in (print, warnings.warn) else None
 
 
