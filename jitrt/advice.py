@@ -170,7 +170,7 @@ ADVICE = (
 
 
 # Titles of reasons behind which there is another one, if the function has loops.
-FROM_LOOPS = ("Values that decide what is computed", "A loop that is unrolled, or left to Python", ADVICE[-1].title)
+_FROM_LOOPS = ("Values that decide what is computed", "A loop that is unrolled, or left to Python", ADVICE[-1].title)
 
 
 def host_advice(name: str) -> str:
@@ -184,8 +184,14 @@ def host_advice(name: str) -> str:
     return next(text for pattern, text in HOSTS if re.search(pattern, name))
 
 
-def advice(reason: str) -> Advice:
+def advice(reason: str, loops: str = "") -> Advice:
     """What to do about a reason.
+
+    Parameters
+    ----------
+    reason : str
+    loops : str, optional
+        Why the function's loops are no procedure, which matters more where they are what the reason is about.
 
     Examples
     --------
@@ -193,4 +199,5 @@ def advice(reason: str) -> Advice:
     'do this in front of the call or behind it, or in a function without decorator that calls this one'
     """
     bare = re.sub(r"`.*`| at line \d+$", "", reason)  # without what the user wrote
-    return next(a for a in ADVICE if re.search(a.pattern, bare))
+    found = next(a for a in ADVICE if re.search(a.pattern, bare))
+    return advice(loops) if loops and found.title in _FROM_LOOPS else found

@@ -315,7 +315,7 @@ class ServedFunction(NativeCallable):
         wanted = self._options.on_plain or config.on_plain()
         if wanted == "ignore" or plain is None or plain.raises:
             return
-        found = advice(plain.reason)
+        found = advice(plain.reason, self._loops.refusal)
         helps = f"; what helps: {found.rewrite} ({found.page})" if found.rewrite else ""
         text = f"{self.__name__} runs as plain NumPy: {plain.reason}{helps}"
         if wanted == "raise":
@@ -327,6 +327,7 @@ class ServedFunction(NativeCallable):
     def _fall_back(self, site: Site, plain: Plain, at_once: bool = False) -> None:
         """A call runs the plain function, and if wanted the next ones without a look at them."""
         known = self._specialisations
+        self._tally.loops = self._loops.refusal
         with contextlib.suppress(MemoryError):  # of which the plain function may need less
             self._tell(plain)
             self._traced.last = plain

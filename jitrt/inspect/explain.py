@@ -7,7 +7,7 @@ import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 
-from ..advice import FROM_LOOPS, Advice, advice, host_advice
+from ..advice import Advice, advice, host_advice
 from ..base.frozen import frozen
 from ..codegen.kernels import Kernel
 from ..frontend.control.looplines import LoopLine
@@ -281,8 +281,7 @@ class Explanation:
 
     def _advice_on_plain(self) -> Advice:
         """What helps where the plain function runs: values that a loop looks at come from what the loop may not do."""
-        found, refused = advice(self.plain_reason), self.loops[0].refused if self.loops else ""
-        return advice(refused) if refused and found.title in FROM_LOOPS else found
+        return advice(self.plain_reason, self.loops[0].refused if self.loops else "")
 
     def _link(self) -> str:
         """Where the documentation has the kind of reason that the advice is about."""

@@ -34,6 +34,8 @@ def _origin(value: Any) -> str:
 def load_ipython_extension(shell: Any) -> None:
     """Add ``%%jitrt``, for one cell, and ``%jitrt on``, ``off`` and ``report``; ``%load_ext jitrt`` calls it.
 
+    Under a cell stands what became of the calls that it made.
+
     Parameters
     ----------
     shell : InteractiveShell
@@ -49,11 +51,15 @@ def load_ipython_extension(shell: Any) -> None:
         if wanted not in (("", "report") if cell is not None else ("on", "off", "report")):
             raise ValueError("write %%jitrt above a cell, or %jitrt on, %jitrt off or %jitrt report")
         if cell is not None:
+            before = set(report.report().functions)
             was_on, decorating.is_on = decorating.is_on, True
             try:
                 shell.run_cell(cell)
             finally:
                 decorating.is_on = was_on
+            if not wanted:
+                called = tuple([f for f in report.report().functions if f not in before])
+                print(report.Report(called)) if called else None
         if wanted == "report":
             print(report.report())
         elif cell is None:

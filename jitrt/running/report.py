@@ -48,16 +48,19 @@ class PlainCalls:
     reason : str
     calls : int
     seconds : float
+    loops : str, optional
+        Why the function's loops are no procedure.
     """
 
     reason: str
     calls: int
     seconds: float
+    loops: str = ""
 
     @property
     def rewrite(self) -> str:
         """What to change in the function; empty if there is nothing to gain."""
-        return advice(self.reason).rewrite
+        return advice(self.reason, self.loops).rewrite
 
 
 @frozen
@@ -210,7 +213,10 @@ def _of(tally: Tally) -> FunctionReport:
         reason = given or _RAISING
         before, seconds = reasons.get(reason, (0, 0.0))
         reasons[reason] = before + calls, seconds + ticks * _seconds_a_tick()
-    plain = sorted((PlainCalls(reason, *sums) for reason, sums in reasons.items()), key=lambda p: -p.seconds)
+    plain = sorted(
+        (PlainCalls(reason, calls, seconds, tally.loops) for reason, (calls, seconds) in reasons.items()),
+        key=lambda p: -p.seconds,
+    )
     served = None if tally.served is None else (tally.served[0], tally.served[1], tally.served[2])
     return FunctionReport(tally.name, tally.line, max(tally.looked[1] - seconds_run, 0.0), tuple(plain), served)
 

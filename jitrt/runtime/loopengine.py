@@ -22,6 +22,7 @@ class NoLoops:
 
     active = answering = serving = False
     compile_seconds = 0.0
+    refusal = ""
 
     def call(self, args: tuple, instead_of_plain: bool = False) -> Any:
         return MISS

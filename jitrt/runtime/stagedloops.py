@@ -205,6 +205,11 @@ class LoopEngine:
         """Why calls with such arguments run no procedure; empty if they do."""
         return self._refused.get(self._taken(args).key, "")
 
+    @property
+    def refusal(self) -> str:
+        """Why the latest calls that were looked at run no procedure; empty if all do."""
+        return next(reversed(self._refused.values()), "")
+
     def leaves(self, args: tuple) -> bool:
         """Whether loops over whole arrays are left to the tracer in calls with such arguments."""
         return self.active and self._taken(args).key in self._left

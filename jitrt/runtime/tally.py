@@ -46,16 +46,18 @@ class Tally:
         The latest reason, which holds for the plain calls that native code counts in `words`.
     handed_back : dict of str to list
         For each reason before it the plain calls that native code has counted, and their ticks.
+    loops : str
+        Why its loops are no procedure; empty if they are, or if there are none.
     served : list of int, float and float
         If they are timed (`running.report`): calls that compiled code served, their seconds, those of the longest.
     words : array
         What native code counts, laid out as `TALLY`.
     """
 
-    __slots__ = ("compiled", "handed_back", "latest", "line", "looked", "name", "plain", "served", "words")
+    __slots__ = ("compiled", "handed_back", "latest", "line", "looked", "loops", "name", "plain", "served", "words")
 
     def __init__(self, name: str, line: str):
-        self.name, self.line, self.latest = name, line, ""
+        self.name, self.line, self.latest, self.loops = name, line, "", ""
         self.looked: list[Any] = [0, 0.0]
         self.compiled: list[Any] = [0, 0.0]
         self.plain: dict[str, list[Any]] = {}

@@ -34,6 +34,14 @@ def test_a_cell(shell):
     assert not is_compiled(shell, "g")
 
 
+def test_what_became_of_its_calls_stands_under_a_cell(shell, capsys):
+    shell.run_cell("%%jitrt\n" + FUNCTION + "f(np.ones(3))")
+    shown = capsys.readouterr().out
+    assert "function" in shown and "\nf " in shown
+    shell.run_cell("%%jitrt\n" + FUNCTION.replace("def f", "def g"))
+    assert not capsys.readouterr().out
+
+
 def test_all_further_cells_and_the_report(shell, capsys):
     shell.run_cell("%jitrt on")
     shell.run_cell(FUNCTION + "y = f(np.ones(3))")

@@ -121,3 +121,18 @@ def test_how_it_is_shown():
 
 def test_ticks_are_seconds():
     assert num_threads() and 0 <= _seconds_a_tick() < 1e-6
+
+
+def test_advice_on_plain_calls_is_about_their_loops():
+    kept = []
+
+    @jitrt.jit
+    def picks(values):
+        for k, v in enumerate(values):
+            if v > 0.5:
+                kept.append(k)
+        return len(values)
+
+    for _ in range(4):
+        picks(np.linspace(0.0, 1.0, 5000))
+    assert found(picks).plain[0].rewrite.startswith("do this in front of the call or behind it")
