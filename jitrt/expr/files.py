@@ -86,15 +86,19 @@ def load(path: str | os.PathLike[str]) -> Program:
     ValueError
         If the file is something else.
     """
-    with zipfile.ZipFile(path) as archive:
-        head = json.loads(archive.read("program.json"))
-        if head.get("version") != _VERSION:
-            raise ValueError(f"{path} is no program")
-        if head["fingerprint"] == fingerprint():
-            for name in archive.namelist():
-                own = Path(name).name
-                if name == f"code/{own}" and cachefiles.is_name(own) and not cachefiles.exists(own):
-                    cachefiles.write(own, archive.read(name))
+    try:
+        with zipfile.ZipFile(path) as archive:
+            files = {name: archive.read(name) for name in archive.namelist()}
+        head = json.loads(files["program.json"])
+    except (zipfile.BadZipFile, KeyError, ValueError):
+        raise ValueError(f"{path} is no program") from None
+    if head.get("version") != _VERSION:
+        raise ValueError(f"{path} is a program of another version")
+    if head["fingerprint"] == fingerprint():
+        for name, data in files.items():
+            own = Path(name).name
+            if name == f"code/{own}" and cachefiles.is_name(own) and not cachefiles.exists(own):
+                cachefiles.write(own, data)
     side = {key: from_json(text) for key, text in head["side_outputs"].items()}
     outputs = _restored(head["outputs"])
     programs.note_call(function_of(outputs))  # so that nobody gets the compiler ready

@@ -41,7 +41,7 @@ def load(source: Any, names: Sequence[str], given: Mapping[str, Any], loader: Lo
         base = name.removesuffix(SUFFIX)
         if values[k] is not _MISSING or base not in optional or name == base:
             continue
-        found = given[base] if base in given else find(base)
+        found = given[base] if base in given else _column(source, base) if _is_frame(source) else find(base)
         if found is not _MISSING:
             value, values[k] = taken_apart(found)
             if base in names:
@@ -49,6 +49,16 @@ def load(source: Any, names: Sequence[str], given: Mapping[str, Any], loader: Lo
     if missing := [name for name, value in zip(names, values) if value is _MISSING]:
         raise TypeError(f"missing inputs: {', '.join(missing)}")
     return values
+
+
+def _is_frame(source: Any) -> bool:
+    """Whether it is a frame of pandas, or the like."""
+    return hasattr(source, "columns") and hasattr(source, "to_numpy")
+
+
+def _column(frame: Any, name: str) -> Any:
+    """A column, with what it says of missing values."""
+    return frame[name] if name in frame.columns else _MISSING
 
 
 def _finder(source: Any) -> Callable[[str], Any]:
@@ -59,6 +69,6 @@ def _finder(source: Any) -> Callable[[str], Any]:
     if isinstance(source, (np.ndarray, np.void)):
         fields = source.dtype.names or ()
         return lambda name: source[name] if name in fields else _MISSING
-    if hasattr(source, "columns") and hasattr(source, "to_numpy"):
+    if _is_frame(source):
         return lambda name: source[name].to_numpy() if name in source.columns else _MISSING
     return lambda name: getattr(source, name, _MISSING)

@@ -37,6 +37,9 @@ class Optional(NDArrayOperatorsMixin):
         values = [v.value if isinstance(v, Optional) else v for v in inputs]
         return Optional(ufunc(*values, **kwargs), _all([v.present for v in inputs if isinstance(v, Optional)]))
 
+    def __getattr__(self, name: str) -> Any:
+        raise AttributeError(f"an optional value has no {name!r}: coalesce it first")
+
     def __repr__(self) -> str:
         return f"<optional {self.value!r} where {self.present!r}>"
 
@@ -85,7 +88,7 @@ def optional(value: Any, present: Any = True) -> Optional:
 
 
 def optional_leaf(name: str, dtype: Any = None, ndim: int | None = None, shape: Any = None) -> Optional:
-    """An input that may be missing: a masked array, a number, or None.
+    """An input that may be missing: a masked array, a column of pandas with missing values, a number, or None.
 
     Parameters are those of `leaf`. A program has two inputs for it, the second one called ``name_present``, which
     `evaluate` and `Program.run` find in what the first one is given.
@@ -197,4 +200,7 @@ def taken_apart(value: Any) -> tuple[Any, Any]:
         return float(_FILLING), False
     if isinstance(value, np.ma.MaskedArray):
         return value.filled(_FILLING), ~np.ma.getmaskarray(value)
+    if callable(getattr(value, "isna", None)) and np.ndim(value):  # a column of pandas, or one of its arrays
+        dtype = getattr(value.dtype, "numpy_dtype", value.dtype)
+        return value.to_numpy(dtype, na_value=_FILLING), ~np.asarray(value.isna())
     return value, True

@@ -139,8 +139,10 @@ def bars_picture(bars: Sequence[tuple[str, float, str]], unit: float, marks: Seq
         y, reach = k * row, width * min(length / unit, 1) if unit else 0
         parts.append(text(names - PAD, y + 0.7 * row, name, "end"))
         parts.append(rectangle(names, y + 3, reach, row - 6, COLOURS[k % len(COLOURS)], what))
-        parts.append(text(names + reach + PAD, y + 0.7 * row, what))
-        if k < len(marks) and (mark := marks[k]) is not None and unit:
+        mark = marks[k] if k < len(marks) and unit else None
+        end = reach if mark is None else max(reach, width * min(mark / unit, 1))
+        parts.append(text(names + end + PAD, y + 0.7 * row, what))
+        if mark is not None:
             x = names + width * min(mark / unit, 1)
             parts.append(f'<path d="M{x:.0f},{y + 1:.0f} V{y + row - 1:.0f}" stroke="currentColor" stroke-width="2"/>')
     return svg(names + width + behind + 2 * PAD, row * len(bars) + PAD, parts)

@@ -72,6 +72,8 @@ def get_item(array: ndarray, index: Any) -> Any:
                 pass
             else:
                 return array._read()[index] if region is None else array._view(region)
+    elif type(index) is tuple and not index:
+        return array  # an array, as the standard says, and not NumPy's scalar
     value = array._read()[real(index)]
     return lazy(value, scalars=isinstance(value, np.ndarray))
 

@@ -72,3 +72,20 @@ def test_coalescing():
     assert expr.evaluate(x + 1, x=None) is None and expr.evaluate(x + 1, x=2.0) == 3.0
     with pytest.raises(TypeError, match="coalesce it first"):
         np.add.reduce(x)
+
+
+@pytest.mark.parametrize("dtype", ["Float64", "Int32", "float64"])
+def test_columns_of_pandas(dtype):
+    pd = pytest.importorskip("pandas")
+    x = expr.optional_leaf("x")
+    frame = pd.DataFrame({"x": pd.Series([1, None, 3], dtype=dtype)})
+    for given in ({"x": frame["x"]}, {"x": frame["x"].array}):
+        found = expr.evaluate(x * 2, **given)
+        assert found.tolist() == [2, None, 6]
+    assert expr.compile(x + 1).run(frame).tolist() == [2, None, 4]
+    assert expr.evaluate(x * 2, x=pd.Series([1, 2], dtype="Int64")).tolist() == [2, 4]
+
+
+def test_what_they_have_not():
+    with pytest.raises(AttributeError, match="no 'sum': coalesce it first"):
+        expr.optional_leaf("x").sum()

@@ -60,3 +60,10 @@ def test_what_is_not_compiled_is_not_written(cached, monkeypatch):
     monkeypatch.setenv("JITRT_CACHE_DIR", "")
     with pytest.raises(ValueError, match="disk cache"):
         expr.save(open_, cached / "none.zip", (1.0,))
+
+
+@pytest.mark.parametrize("data", [b"", b"junk" * 100, b"PK\x05\x06" + bytes(18)], ids=["empty", "junk", "archive"])
+def test_other_files_are_no_programs(tmp_path, data):
+    (tmp_path / "file").write_bytes(data)
+    with pytest.raises(ValueError, match="is no program"):
+        expr.load(tmp_path / "file")

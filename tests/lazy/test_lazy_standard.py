@@ -280,6 +280,8 @@ calls = {
     "skew": lambda v, w, x: scipy.stats.skew(x), "kurtosis": lambda v, w, x: scipy.stats.kurtosis(x),
     "pearsonr": lambda v, w, x: scipy.stats.pearsonr(v, w).statistic, "entropy": lambda v, w, x: scipy.stats.entropy(v),
     "ttest": lambda v, w, x: scipy.stats.ttest_ind(v, w).pvalue, "gmean": lambda v, w, x: scipy.stats.gmean(x),
+    "one sample": lambda v, w, x: scipy.stats.ttest_1samp(v, 0.4).pvalue,
+    "normal": lambda v, w, x: scipy.stats.normaltest(v).pvalue,
     "gaussian_filter": lambda v, w, x: scipy.ndimage.gaussian_filter(x, 1.0),
     "uniform_filter": lambda v, w, x: scipy.ndimage.uniform_filter(x, 3),
     "zoom": lambda v, w, x: scipy.ndimage.zoom(x, 2),
