@@ -106,6 +106,8 @@ def operation_of(function: Callable[..., Any]) -> Operation:
     for home in (*_HOMES, own):
         if _is_pure(function) and home in sys.modules and getattr(sys.modules[home], name, None) is function:
             return operation_named(f"np{home[5:]}.{name}" if home.startswith("numpy") else f"{home}.{name}")
+    if name in _known and _known[name].apply is function:
+        return _known[name]
     raise TypeError(f"{name or function!r} is a function that no name leads to; expr.operator makes operations")
 
 

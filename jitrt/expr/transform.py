@@ -9,6 +9,7 @@ from typing import Any, overload
 
 import numpy as np
 
+from ..frontend.python.externals import is_external
 from .calls import LITERAL, PLACEHOLDER, Operation, filled, is_source, register
 from .tree import Expression, literal, nodes_of, placeholder
 
@@ -183,7 +184,9 @@ def operator(function: Callable[..., Any] | None = None, *, name: str | None = N
     Parameters
     ----------
     function : callable
-        Called once, on placeholders for its parameters; gives an expression.
+        Called once, on placeholders for its parameters; gives an expression. A function that numba has compiled, one
+        that `jitrt.operation` has made, or one that `jitrt.pure` vouches for, is an operation as it is; it must not
+        write into its arguments.
     name : str, optional
         By default that of the function.
 
@@ -210,15 +213,24 @@ def operator(function: Callable[..., Any] | None = None, *, name: str | None = N
         return op['norm'](a, 4.0)
     >>> expr.evaluate(e, a=3.0)
     np.float64(5.0)
+    >>> import numba
+    >>> @expr.operator
+    ... @numba.vectorize
+    ... def clamped(x, limit):
+    ...     return limit if x > limit else x
+    >>> expr.evaluate(clamped(expr.leaf("a"), 2.0) + 1, a=np.array([1.0, 5.0]))
+    array([2., 3.])
     """
     if function is None:
         return lambda f: operator(f, name=name)  # type: ignore[call-overload]
+    own = name or function.__name__.partition(".")[0]
+    if own.startswith((".", "np.", "scipy.")) or own in ("leaf", "literal", "placeholder", "getitem", "name"):
+        raise ValueError(f"{own!r} is the name of another operation")
+    if is_external(function):
+        return register(Operation(own, function))
     parameters = inspect.signature(function).parameters.values()
     if any(p.kind in (p.VAR_POSITIONAL, p.VAR_KEYWORD) for p in parameters):
         raise ValueError("an operator has a fixed number of parameters")
-    own = name or function.__name__
-    if own.startswith((".", "np.", "scipy.")) or own in ("leaf", "literal", "placeholder", "getitem", "name"):
-        raise ValueError(f"{own!r} is the name of another operation")
     names = tuple(p.name for p in parameters)
     body = literal(function(*map(placeholder, names)))
     others = {str(p.name) for p in body.nodes if p.operation is PLACEHOLDER} - {*names}
