@@ -33,15 +33,31 @@ def _plain_index(index: Any) -> Any:
 
 
 _POSITIONS = frozenset({int, np.int64})
+_BOUNDS = _POSITIONS | {type(None)}
 _FEW_ROWS = 16
 """Rows that are recorded as views; who asks for more of them loops over small arrays, which are NumPy's own."""
 
 
+def _is_basic(index: Any) -> bool:
+    """Whether an index is made of integers and slices, none of which is a lazy array."""
+    for k in index if type(index) is tuple else (index,):
+        kind = type(k)
+        if kind is slice:
+            if not (type(k.start) in _BOUNDS and type(k.stop) in _BOUNDS and type(k.step) in _BOUNDS):
+                return False
+        elif kind not in _POSITIONS:
+            return False
+    return True
+
+
 def _positions(index: Any) -> int:
     """How many axes an index goes along if it has integers only; 0 for any other."""
-    if type(index) in _POSITIONS:
-        return 1
-    return len(index) if type(index) is tuple and all(type(k) in _POSITIONS for k in index) else 0
+    if type(index) is not tuple:
+        return int(type(index) in _POSITIONS)
+    for k in index:
+        if type(k) is not int and type(k) is not np.int64:
+            return 0
+    return len(index)
 
 
 def _known_part(array: ndarray, index: Any, positions: int) -> Any:
@@ -57,12 +73,25 @@ def _known_part(array: ndarray, index: Any, positions: int) -> Any:
     return plain_array(row) if row.size < policy.SMALL_ARRAY and not PENDING.reads(row) else None
 
 
+def _known(array: ndarray) -> np.ndarray | None:
+    """The memory of an array that is all of it and known; None for others."""
+    memory = array._held
+    if memory is None or memory.node is not None or array._region:
+        return None
+    value = memory.value  # None if another thread has made it pending meanwhile
+    return value if type(value) is np.ndarray else None
+
+
 def get_item(array: ndarray, index: Any) -> Any:
     """``array[index]``: a view of the same memory, an element, or what NumPy chooses."""
+    if type(index) is tuple or type(index) is int:
+        known = _known(array)
+        if known is not None and known.ndim and known.ndim == _positions(index):
+            return known[index]  # in a loop over elements, which is not worth a lock
     if not array._scalar:
         with PENDING.lock:
-            if array._memory.node is None and (positions := _positions(index)):
-                found = _known_part(array, index, positions)
+            if array._memory.node is None and _is_basic(index):
+                found = _known_part(array, index, _positions(index))
                 if found is not None:
                     return found
             index = _plain_index(index)
@@ -87,7 +116,8 @@ def set_item(array: ndarray, index: Any, value: Any) -> None:
             array._held, array._scalar = Memory(np.array(array._read())), False  # the standard's arrays are writable
         elif array._memory.node is None and type(value) in NUMBERS and _positions(index):
             known = PENDING.read(array._memory, array._region)
-            PENDING.written(known)
+            if PENDING.values:
+                PENDING.written(known)
             known[index] = value
             return
         try:
