@@ -11,25 +11,46 @@ from numpy.lib.stride_tricks import as_strided
 from .extents import is_extent
 from .node import Graph, Node
 from .ops.optable import INPUT, ValueWanted
+from .ops.updates import UPDATE, write_region
 from .types import contiguous_strides
 
 
 def evaluate(roots: Sequence[Node], values: dict[Node, Any]) -> list[Any]:
     """Values of `roots`, given the `values` of the inputs they depend on.
 
-    `values` is also the memory of the run: it gains an entry for every node that is computed.
+    `values` is also the memory of the run: it gains an entry for every node that is computed. Assignments to parts of
+    one array that follow each other are computed together, in one copy of that array.
     """
     stack = [r for r in roots if r not in values]
     while stack:
         node = stack[-1]
-        pending = [a for a in node.args if a not in values]
+        if node in values:
+            stack.pop()
+            continue
+        updates = _updates(node, values)
+        operands = [updates[0].args[0], *(u.args[1] for u in updates)] if updates else list(node.args)
+        pending = [a for a in operands if a not in values]
         if pending:
             stack.extend(pending)
             continue
-        if node not in values:
+        if len(updates) > 1:
+            made = np.array(values[operands[0]], order="C")
+            for update, part in zip(updates, operands[1:]):
+                write_region(made, update["region"], values[part])
+            values[node] = made
+        else:
             values[node] = evaluate_node(node, [values[a] for a in node.args])
         stack.pop()
     return [values[r] for r in roots]
+
+
+def _updates(node: Node, values: dict[Node, Any]) -> list[Node]:
+    """Assignments to parts of one array that lead to `node`, in order, up to one that has a value."""
+    found = []
+    while node.op is UPDATE and node not in values:
+        found.append(node)
+        node = node.args[0]
+    return found[::-1]
 
 
 def evaluate_node(node: Node, args: Sequence[Any]) -> Any:
