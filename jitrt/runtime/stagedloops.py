@@ -537,19 +537,27 @@ class _Loop:
 
         Where that is most of a call, or the call is short, its loops do little: the plain function is done soon, too.
         """
+        if not lists or self._has_effects(call):
+            return False
         start = time.perf_counter()
         for values in lists:
             array_of(values, element_types(values))
         reading = time.perf_counter() - start
-        whole = self._seconds(serve, call) if lists else 0.0
-        is_soon = 0.0 < whole < max(policy.READING_LISTS * reading, policy.SHORT_SECONDS)
+        whole = self._seconds(serve, call)
+        is_soon = whole < max(policy.READING_LISTS * reading, policy.SHORT_SECONDS)
         return is_soon and self._seconds(self.function, call) < whole
 
-    def _is_slower(self, call: _Call, serve: Callable[..., Any]) -> bool:
+    def _has_effects(self, call: _Call) -> bool:
+        """Whether the plain function may have effects that the procedure has not, and has them at each trial."""
         stops, trial = self.stops, self._copy(call)
         if self.refused or self.native(trial) is MISS:
             self.stops = stops
-            return False  # the plain function has effects that the procedure has not, and has them at each trial
+            return True
+        return False
+
+    def _is_slower(self, call: _Call, serve: Callable[..., Any]) -> bool:
+        if self._has_effects(call):
+            return False
         native = min(self._seconds(serve, call) for _ in range(policy.TRIALS))
         plain = self._seconds(self.function, call)
         if plain > policy.CLEARLY_SLOWER * native:  # no further trial would change that, and it may take long

@@ -230,7 +230,9 @@ def length(r: Recorder, values: RunTimeList) -> Poly:
     if isinstance(values, Referenced):
         return references.length(r, values)
     if isinstance(values, Appended):
-        raise NotStaged("a look at a list among the arguments that is appended to, or holds more than numbers and tuples of them")
+        raise NotStaged(
+            "a look at a list among the arguments that is appended to, or holds more than numbers and tuples of them"
+        )
     if isinstance(values, Tuples):
         return values.count
     return Poly.name(kept_extent(r, values.columns[0].extents[0] if isinstance(values, RowOf) else values.count))
